@@ -108,7 +108,7 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
                          .subsets = subsets,
                          .judge = checkers ? &*checkers : nullptr,
                          .inspections = inspections.value_or(CrashOptions::kAllImages)};
-    if (at_ps) options.at = Picoseconds{*at_ps};
+    if (at_ps) options.at = Time{*at_ps};
     if (device_path) {
       options.save = [&](const DeviceImage& device, const SurvivingRegisters& registers) {
         write_device_image(device, device_path->string());

@@ -228,7 +228,7 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
     queue_->schedule(queue_->now() + Picoseconds{static_cast<std::int64_t>(random_() % kMostDelay)},
                      Phase::kController, completion<&DelayingBackend::go_on>(*this, number));
   }
-  void go_on(std::uint64_t number, Picoseconds now) {
+  void go_on(std::uint64_t number, Time now) {
     const Completion done = held_.at(number);
     held_.erase(number);
     if (done) done(now);

@@ -63,10 +63,10 @@ class PreparingOperation final : public BackendOperation, public WriteGate {
   void discard(PreparedId id) override { results_.erase(results_.find(id)); }
 
   bool write(const Write&, const Prepared& prepared, Completion done) override {
-    const Picoseconds now = queue_->now();
+    const Time now = queue_->now();
     const Result* const result = prepared.id ? &results_.at(prepared.id) : nullptr;
-    const Picoseconds line_done = result == nullptr ? now + times_.line : result->line_done;
-    const Picoseconds ready =
+    const Time line_done = result == nullptr ? now + times_.line : result->line_done;
+    const Time ready =
         prepared.data ? result->done : max(line_done, now + times_.data) + times_.both;
     if (ready <= now) return true;
     waiting_[++requests_] = done;
@@ -119,7 +119,7 @@ class PreparingOperation final : public BackendOperation, public WriteGate {
     std::optional<Line> line;
     std::optional<LineData> data;
     std::uint64_t counter = 0, line_tag = 0, tag = 0;
-    Picoseconds line_done{}, data_done{}, done{};
+    Time line_done{}, data_done{}, done{};
   };
 
   class Decoder final : public ImageDecoder {
@@ -170,7 +170,7 @@ class PreparingOperation final : public BackendOperation, public WriteGate {
     const auto found = counters_.find(line);
     return found == counters_.end() ? 1 : found->second + 1;
   }
-  void go_on(std::uint64_t number, Picoseconds now) {
+  void go_on(std::uint64_t number, Time now) {
     const auto found = waiting_.find(number);
     if (found == waiting_.end()) return;
     const Completion done = found->second;
@@ -201,7 +201,7 @@ class RandomPrecompute final : public Precompute {
   }
   std::uint32_t interests() const override { return kAllStores | kWriteBacks; }
 
-  void stored(const RetiredStore& store, Picoseconds) override {
+  void stored(const RetiredStore& store, Time) override {
     const Line line = Line::of(store.address);
     if (!pm_space_->contains(line)) return;
     LineData data = pm_space_->newest().read(line);
@@ -209,7 +209,7 @@ class RandomPrecompute final : public Precompute {
               data.begin() + static_cast<std::ptrdiff_t>(store.address % kLineBytes));
     act(store.core, line, data);
   }
-  void written_back(CoreId core, Line line, const LineData& data, WriteBack, Picoseconds) override {
+  void written_back(CoreId core, Line line, const LineData& data, WriteBack, Time) override {
     act(core, line, data);
   }
   void outcome(const Outcome& outcome) override {

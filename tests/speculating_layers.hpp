@@ -135,11 +135,11 @@ class SpeculatingOrdering final : public NoOrdering {
   }
   std::uint32_t interests() const override { return kStores | kVisibleStores | kRewind; }
 
-  bool fence(const Fence& fence, Picoseconds, Completion) override {
+  bool fence(const Fence& fence, Time, Completion) override {
     context_->program_events.fence_fulfilled(fence.core, fence.number);
     return true;
   }
-  bool store(const Store& store, Picoseconds, Completion resume) override {
+  bool store(const Store& store, Time, Completion resume) override {
     announced_[store.core] = {store.region, store.address, {store.value, store.value + store.size}};
     history_.begins_with(store.line(), store.before());
     if (stores_per_alarm_ > 0 && random_() % stores_per_alarm_ == 0) alarm();
@@ -194,7 +194,7 @@ class SpeculatingOrdering final : public NoOrdering {
     const CoreId core = static_cast<CoreId>(random_() % context_->threads.cores());
     later(random_() % 400'000, completion<&SpeculatingOrdering::alarmed>(*this, core));
   }
-  void alarmed(std::uint64_t core, Picoseconds) {
+  void alarmed(std::uint64_t core, Time) {
     const auto first = static_cast<CoreId>(core);
     switch (random_() % 3) {
       case 0:
@@ -212,7 +212,7 @@ class SpeculatingOrdering final : public NoOrdering {
     for (CoreId other = begin; other < end; ++other, ++pauses_) context_->threads.pause(other);
     later(random_() % 2'000'000, completion<&SpeculatingOrdering::pause_over>(*this, core));
   }
-  void pause_over(std::uint64_t core, Picoseconds) {
+  void pause_over(std::uint64_t core, Time) {
     rewind(static_cast<CoreId>(core));
     for (CoreId other = paused_begin_; other < paused_end_; ++other) {
       context_->threads.resume(other);
@@ -255,12 +255,12 @@ class UndoBytes final : public Atomicity {
   std::uint32_t interests() const override { return kStores | kRegions; }
 
   // Begins anew, perhaps: all that it had stored has been taken back.
-  bool region_begin(CoreId core, std::uint64_t, Picoseconds, Completion) override {
+  bool region_begin(CoreId core, std::uint64_t, Time, Completion) override {
     open_[core] = true;
     if (!together_) forget(core);
     return true;
   }
-  bool region_end(CoreId core, std::uint64_t region, Picoseconds, Completion) override {
+  bool region_end(CoreId core, std::uint64_t region, Time, Completion) override {
     open_[core] = false;
     ended_[core] = region;
     if (!together_) {
@@ -274,7 +274,7 @@ class UndoBytes final : public Atomicity {
     }
     return true;
   }
-  bool store(const Store& store, Picoseconds, Completion) override {
+  bool store(const Store& store, Time, Completion) override {
     if (store.region == 0) return true;
     const LineData before = store.before();
     const auto first = before.begin() + static_cast<std::ptrdiff_t>(store.address % kLineBytes);

@@ -32,7 +32,7 @@ class StoredBytes final : public Ordering {
   }
   std::uint32_t interests() const override { return kStores | kVisibleStores | kEvictions; }
 
-  bool store(const Store& store, Picoseconds, Completion) override {
+  bool store(const Store& store, Time, Completion) override {
     Write& next = cores_[store.core].next;
     next.line = store.line();
     next.owner = store.core % 2;  // so that some cores' writes merge
@@ -45,10 +45,8 @@ class StoredBytes final : public Ordering {
     ++cores_[core].outstanding;
     port_.send(core, cores_[core].next, completion<&StoredBytes::acknowledged>(*this, core));
   }
-  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
-    return true;
-  }
-  bool fence(const Fence& fence, Picoseconds, Completion resume) override {
+  bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
+  bool fence(const Fence& fence, Time, Completion resume) override {
     PerCore& core = cores_[fence.core];
     if (core.outstanding == 0) {
       program_events_->fence_fulfilled(fence.core, fence.number);
@@ -58,7 +56,7 @@ class StoredBytes final : public Ordering {
     core.waiting = resume;
     return false;
   }
-  Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  Eviction evicted(Line, const LineData&, Time) override { return Eviction::kTaken; }
   bool may_leave(Line) const override { return false; }
 
  private:
@@ -68,7 +66,7 @@ class StoredBytes final : public Ordering {
     std::uint64_t fence = 0;
     Completion waiting;
   };
-  void acknowledged(std::uint64_t number, Picoseconds now) {
+  void acknowledged(std::uint64_t number, Time now) {
     PerCore& core = cores_[number];
     if (--core.outstanding > 0 || !core.waiting) return;
     program_events_->fence_fulfilled(static_cast<CoreId>(number), core.fence);

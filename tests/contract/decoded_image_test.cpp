@@ -34,17 +34,17 @@ class Follower final : public PersistenceObserver {
     });
   }
 
-  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
+  void persisted(const Write& write, PersistencePoint, Time) override {
     update(write);
     point();
   }
   void persisted_with_next(const Write& write) override { update(write); }
-  void dropped(const Write& write, Picoseconds) override {
+  void dropped(const Write& write, Time) override {
     ++drops;
     follow(write.line, machine_.pm().surviving(write.line));
     point();
   }
-  void survivors_changed(Picoseconds) override {
+  void survivors_changed(Time) override {
     decoder_->registers_changed(tell());
     point();
   }

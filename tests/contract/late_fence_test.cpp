@@ -47,7 +47,7 @@ class PersistBuffer final : public Ordering {
     const LineData data = pm_space_->newest().read(line);
     enter({.core = core, .line = line, .data = data});
   }
-  bool fence(const Fence& fence, Picoseconds, Completion) override {
+  bool fence(const Fence& fence, Time, Completion) override {
     if (kManner == Manner::kTellsAtOnce) {
       program_events_->fence_fulfilled(fence.core, fence.number);
     } else {
@@ -55,10 +55,8 @@ class PersistBuffer final : public Ordering {
     }
     return true;
   }
-  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
-    return true;
-  }
-  Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
+  Eviction evicted(Line, const LineData&, Time) override { return Eviction::kTaken; }
   bool may_leave(Line) const override { return false; }
   std::string pending() const override { return waiting_.empty() ? "" : "stores in the buffer"; }
 
@@ -100,7 +98,7 @@ class PersistBuffer final : public Ordering {
     port_.send(one.core, {.line = one.line, .data = one.data, .persisted = {}, .written = {}},
                completion<&PersistBuffer::acknowledged>(*this, number));
   }
-  void acknowledged(std::uint64_t number, Picoseconds) {
+  void acknowledged(std::uint64_t number, Time) {
     waiting_.at(number).persistent = true;
     go_on();
   }

@@ -252,15 +252,13 @@ class Bench : public PersistenceObserver {
   std::vector<CoreId> resumed_cores;
 
  private:
-  void persisted(const Write&, PersistencePoint, Picoseconds) override {}
+  void persisted(const Write&, PersistencePoint, Time) override {}
   void persisted_with_next(const Write&) override {}
-  void dropped(const Write& write, Picoseconds) override {
+  void dropped(const Write& write, Time) override {
     dropped_writes.emplace_back(write.kind, write.owner);
   }
   Completion resume(CoreId core) { return completion<&Bench::resumed>(*this, core); }
-  void resumed(std::uint64_t core, Picoseconds) {
-    resumed_cores.push_back(static_cast<CoreId>(core));
-  }
+  void resumed(std::uint64_t core, Time) { resumed_cores.push_back(static_cast<CoreId>(core)); }
   std::vector<Write> wpq() const {
     std::vector<Write> all;
     pm_.for_each_accepted(
@@ -829,8 +827,8 @@ TEST(AsapStalls, WithoutThatWaitARegionIsLeftInPart) {
 TEST(AsapEvictions, TheOwnerComesBackFromTheDramBuffer) {
   Bench bench;
   struct Answers {
-    std::vector<Picoseconds> at;
-    void answered(std::uint64_t, Picoseconds now) { at.push_back(now); }
+    std::vector<Time> at;
+    void answered(std::uint64_t, Time now) { at.push_back(now); }
   } answers;
   const auto fetch = [&] {
     return bench.asap().fetch(1, kA, bench.queue().now(), completion<&Answers::answered>(answers));

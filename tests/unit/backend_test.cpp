@@ -19,7 +19,7 @@ namespace pmemsim {
 namespace {
 
 using Counts = std::vector<std::uint32_t>;
-using Times = std::vector<Picoseconds>;
+using Times = std::vector<Time>;
 
 // Takes its time, and moves lines, perhaps with metadata beside them.
 struct Manner {
@@ -51,7 +51,7 @@ class Slow final : public BackendOperation, public WriteGate {
     queue_->schedule(queue_->now() + time, Phase::kController, completion<&Slow::is_done>(*this));
     return false;
   }
-  void is_done(std::uint64_t, Picoseconds now) {
+  void is_done(std::uint64_t, Time now) {
     if (!forgotten_) done_(now);
   }
 
@@ -78,7 +78,7 @@ struct SlowBench : MemoryBench {
   void read(std::uint64_t number, Line line) {
     backend->read(line, completion<&SlowBench::note>(*this, number));
   }
-  void note(std::uint64_t number, Picoseconds when) { read_at[number].push_back(when); }
+  void note(std::uint64_t number, Time when) { read_at[number].push_back(when); }
 
   std::unique_ptr<Backend> backend;
 };
@@ -93,7 +93,7 @@ TEST(Backend, WritesThatAreHeldCountAtTheirBanks) {
   EXPECT_EQ(bench.pending_operations(), (Counts{0, 1, 2, 0}));
   EXPECT_TRUE(bench.backend->drop(other));
   EXPECT_EQ(bench.pending_operations(), (Counts{0, 1, 1, 0}));
-  bench.run_until(ns(99));
+  bench.run_until(at_ns(99));
   EXPECT_EQ(bench.pending_operations(), (Counts{0, 0, 1, 0})) << "the read has been answered";
 }
 
@@ -103,7 +103,7 @@ TEST(Backend, AReadIsAnsweredWhenMemoryAndOperationsAreReady) {
     SlowBench bench({.read = operation});
     bench.read(1, line_in(0, 0));
     bench.run();
-    EXPECT_EQ(bench.read_at[1], Times{max(kMemory, operation)});
+    EXPECT_EQ(bench.read_at[1], Times{Time{} + max(kMemory, operation)});
   }
 }
 
@@ -120,13 +120,13 @@ MemoryParameters two_channels(std::uint32_t together) {
 
 // Notes in which order the sender and an observer hear of it.
 struct Hearing : PersistenceObserver {
-  void persisting(std::uint64_t, Picoseconds when) { heard.emplace_back("sender", when); }
-  void persisted(const Write&, PersistencePoint, Picoseconds when) override {
+  void persisting(std::uint64_t, Time when) { heard.emplace_back("sender", when); }
+  void persisted(const Write&, PersistencePoint, Time when) override {
     heard.emplace_back("observer", when);
   }
   void persisted_with_next(const Write&) override {}
-  void dropped(const Write&, Picoseconds) override {}
-  std::vector<std::pair<std::string, Picoseconds>> heard;
+  void dropped(const Write&, Time) override {}
+  std::vector<std::pair<std::string, Time>> heard;
 };
 
 TEST(Backend, ASenderHearsInTheSameStepHoweverLongItsWriteIsHeld) {
@@ -140,8 +140,8 @@ TEST(Backend, ASenderHearsInTheSameStepHoweverLongItsWriteIsHeld) {
       bench.backend->write(write);
       bench.run();
       ASSERT_GE(hearing.heard.size(), 2u);
-      EXPECT_EQ(hearing.heard[0], std::pair(std::string("sender"), held));
-      EXPECT_EQ(hearing.heard[1], std::pair(std::string("observer"), held));
+      EXPECT_EQ(hearing.heard[0], std::pair(std::string("sender"), Time{} + held));
+      EXPECT_EQ(hearing.heard[1], std::pair(std::string("observer"), Time{} + held));
     }
   }
 }
@@ -166,9 +166,9 @@ TEST(Backend, AWriteThatIsPutIntoAnotherChannelGivesItsReservedEntryBack) {
     ASSERT_EQ(bench.memory.channel_of({2}), 1u);
     ASSERT_TRUE(bench.backend->reserve(0));
     bench.backend->write_reserved(bench.write_of({0}));
-    bench.run_until(ns(99));
+    bench.run_until(at_ns(99));
     EXPECT_FALSE(bench.backend->reserve(0));
-    bench.run_until(ns(100));
+    bench.run_until(at_ns(100));
     EXPECT_TRUE(bench.backend->reserve(0));
   }
 }

@@ -19,7 +19,7 @@
 namespace pmemsim {
 namespace {
 
-using Times = std::vector<Picoseconds>;
+using Times = std::vector<Time>;
 
 constexpr Line kLine = line_in(0, 0);
 constexpr ByteMask word(std::uint64_t number) { return bytes_from(number * 8, 8); }
@@ -54,14 +54,14 @@ Write part(std::uint8_t value, ByteMask bytes, std::uint64_t owner = 0) {
 class Survivors final : public PersistenceObserver {
  public:
   explicit Survivors(Memory& memory) : memory_(memory) { memory.observe(this); }
-  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
+  void persisted(const Write& write, PersistencePoint, Time) override {
     image_.write(write.line, write.data, write.bytes);
     points.push_back(words(image_.read(kLine)));
   }
   void persisted_with_next(const Write& write) override {
     image_.write(write.line, write.data, write.bytes);
   }
-  void dropped(const Write& write, Picoseconds) override {
+  void dropped(const Write& write, Time) override {
     image_.write(write.line, memory_.surviving(write.line));
     points.push_back(words(image_.read(kLine)));
   }
@@ -136,8 +136,8 @@ TEST(ByteMask, AReadIsForwardedIfAllBytesOfItsLineWait) {
   bench.memory.write(part(2, word(0), 2));
   bench.read(2, kLine);
   bench.run();
-  EXPECT_EQ(bench.read_at[1], Times{ns(35 + 4)}) << "as from its bank";
-  EXPECT_EQ(bench.read_at[2], Times{ns(4)});
+  EXPECT_EQ(bench.read_at[1], Times{at_ns(35 + 4)}) << "as from its bank";
+  EXPECT_EQ(bench.read_at[2], Times{at_ns(4)});
   EXPECT_EQ(bench.memory.statistics().reads_forwarded, 1u);
 }
 
@@ -233,7 +233,7 @@ class Cipher final : public BackendOperation, public WriteGate {
     const auto found = numbers_.find(line);
     return found == numbers_.end() ? 0 : found->second;
   }
-  void go_on(std::uint64_t number, Picoseconds now) {
+  void go_on(std::uint64_t number, Time now) {
     const Completion done = std::exchange(waiting_[number], {});
     if (done) done(now);
   }
@@ -256,7 +256,7 @@ struct BackendBench : MemoryBench {
   void read(std::uint64_t number) {
     backend->read(kLine, completion<&BackendBench::note>(*this, number));
   }
-  void note(std::uint64_t number, Picoseconds when) { read_at[number].push_back(when); }
+  void note(std::uint64_t number, Time when) { read_at[number].push_back(when); }
   WordBytes newest() const { return words(backend->newest(kLine)); }
   WordBytes surviving() const { return words(backend->surviving(kLine)); }
 
@@ -267,13 +267,13 @@ struct BackendBench : MemoryBench {
 TEST(BackendByteMask, WritesHeldAreFoundAndCompletedWhenTheyGoOn) {
   BackendBench bench;
   bench.backend->write(part(1, word(0) | word(1), 1));
-  bench.run_until(ns(10));
+  bench.run_until(at_ns(10));
   bench.backend->write(part(2, word(1) | word(2), 2));
   EXPECT_EQ(bench.newest(), (WordBytes{1, 2, 2, 0, 0, 0, 0, 0}));
   EXPECT_EQ(bench.surviving(), WordBytes(8, 0));
   EXPECT_EQ(bench.cipher->seen,
             (std::vector<WordBytes>{{1, 1, 0, 0, 0, 0, 0, 0}, {1, 2, 2, 0, 0, 0, 0, 0}}));
-  bench.run_until(ns(100));
+  bench.run_until(at_ns(100));
   EXPECT_EQ(bench.surviving(), (WordBytes{1, 1, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(bench.newest(), (WordBytes{1, 2, 2, 0, 0, 0, 0, 0}));
   bench.drain();
@@ -294,7 +294,7 @@ TEST(BackendByteMask, AWriteWhoseBytesAnotherHasTakenAlongCantBeDropped) {
   BackendBench bench;
   const WriteId older = bench.backend->write(part(1, word(0), 1));
   const WriteId newer = bench.backend->write(part(2, word(1), 2));
-  bench.run_until(ns(100));
+  bench.run_until(at_ns(100));
   EXPECT_EQ(bench.surviving(), (WordBytes{1, 2, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(bench.backend->pending(older), nullptr);
   EXPECT_FALSE(bench.backend->drop(older));
@@ -325,7 +325,7 @@ TEST(BackendByteMask, AnAcceptedWriteIsDroppedFromUnderAWholeLine) {
   BackendBench bench;
   const WriteId older = bench.backend->write(part(1, word(0), 1));
   bench.backend->write(part(2, kWholeLine, 2));
-  bench.run_until(ns(100));
+  bench.run_until(at_ns(100));
   EXPECT_TRUE(bench.backend->drop(older));
   EXPECT_EQ(bench.backend->pending(older), nullptr);
 }
@@ -337,8 +337,8 @@ TEST(BackendByteMask, AReadIsAnsweredFromWhatIsHeldIfThatIsTheWholeLine) {
   bench.backend->write(part(2, word(0), 2));
   bench.read(2);
   bench.run();
-  EXPECT_EQ(bench.read_at[1], Times{ns(35)}) << "as from its bank";
-  EXPECT_EQ(bench.read_at[2], Times{ns(4)});
+  EXPECT_EQ(bench.read_at[1], Times{at_ns(35)}) << "as from its bank";
+  EXPECT_EQ(bench.read_at[2], Times{at_ns(4)});
 }
 
 // ---- At random, against a model that knows single bytes
@@ -467,7 +467,7 @@ class RandomParts {
     }
     return false;
   }
-  void note(std::uint64_t number, Picoseconds) { progress_[number].persistent = true; }
+  void note(std::uint64_t number, Time) { progress_[number].persistent = true; }
 
   LineData expected(Line line, bool only_persistent) const {
     LineData data{};

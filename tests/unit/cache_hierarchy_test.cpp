@@ -35,10 +35,10 @@ MemoryParameters fixed_memory(std::uint32_t wpq_entries) {
 struct FakeCore final : CacheClient {
   struct Answer {
     LineState state;
-    Picoseconds when;
+    Time when;
     Source source;
   };
-  void filled(Line, LineState state, Picoseconds when, Source source) override {
+  void filled(Line, LineState state, Time when, Source source) override {
     answer = {state, when, source};
   }
   std::optional<Answer> answer;
@@ -56,15 +56,19 @@ class HierarchyTest : public testing::Test {
     while (queue.step()) {
     }
   }
-  // What the core gets when it asks now and nobody else does; time since it asked.
-  FakeCore::Answer ask(CoreId core, Line line, bool to_write) {
-    const Picoseconds start = queue.now();
+  struct Served {
+    LineState state;
+    Picoseconds took;
+    Source source;
+  };
+  // What the core gets when it asks now and nobody else does.
+  Served ask(CoreId core, Line line, bool to_write) {
+    const Time start = queue.now();
     cores[core].answer.reset();
     hierarchy.request(core, line, to_write, start);
     run();
-    FakeCore::Answer answer = cores[core].answer.value();
-    answer.when -= start;
-    return answer;
+    const FakeCore::Answer& answer = cores[core].answer.value();
+    return {answer.state, answer.when - start, answer.source};
   }
   // MESI letters of the cores' copies.
   std::string states(Line line) {
@@ -79,17 +83,17 @@ class HierarchyTest : public testing::Test {
     hierarchy.private_caches(core).write(line);
     pm_space.newest().write(line, data_of(value));
   }
-  void flush(CoreId core, Line line, bool dirty, Picoseconds when, std::uint64_t number,
+  void flush(CoreId core, Line line, bool dirty, Time when, std::uint64_t number,
              bool invalidate = false) {
     hierarchy.flush(core, line, invalidate, dirty, when,
                     completion<&HierarchyTest::acknowledged>(*this, number));
   }
   // A non-temporal store of 8 bytes.
-  bool combine(CoreId core, Line line, std::uint64_t word, Picoseconds when, std::uint64_t number) {
+  bool combine(CoreId core, Line line, std::uint64_t word, Time when, std::uint64_t number) {
     return hierarchy.combine(core, line, bytes_from(word * 8, 8), when,
                              completion<&HierarchyTest::acknowledged>(*this, number));
   }
-  void acknowledged(std::uint64_t number, Picoseconds when) { acknowledged_at[number] = when; }
+  void acknowledged(std::uint64_t number, Time when) { acknowledged_at[number] = when; }
 
   EventQueue queue;
   PmSpace pm_space;
@@ -97,7 +101,7 @@ class HierarchyTest : public testing::Test {
   const Configuration nothing = configure(settings({{"ordering", "none"}, {"atomicity", "none"}}));
   Design design{nothing.blueprint(), queue, pm};
   std::array<FakeCore, kCores> cores;
-  std::map<std::uint64_t, Picoseconds> acknowledged_at;
+  std::map<std::uint64_t, Time> acknowledged_at;
   // 1 GHz, so that slots are nanoseconds; the shared cache has two sets of four ways.
   Hierarchy hierarchy{{queue, pm_space, dram, design},
                       Clock({1'000'000'000}, 1),
@@ -115,9 +119,9 @@ class HierarchyTest : public testing::Test {
 };
 
 TEST_F(HierarchyTest, MissesGoToTheirMemory) {
-  const FakeCore::Answer from_pm = ask(0, pm_line(0), false);
+  const Served from_pm = ask(0, pm_line(0), false);
   EXPECT_EQ(from_pm.source, Source::kPm);
-  EXPECT_EQ(from_pm.when, ns(20 + 7 + 200 + 9));
+  EXPECT_EQ(from_pm.took, ns(20 + 7 + 200 + 9));
   EXPECT_EQ(ask(0, dram_line(0), false).source, Source::kDram);
   EXPECT_EQ(hierarchy.statistics().pm_reads, 1u);
   EXPECT_EQ(hierarchy.statistics().dram_reads, 1u);
@@ -137,22 +141,22 @@ TEST_F(HierarchyTest, StatesFollowMesi) {
   write(0, line, 1);
   EXPECT_EQ(states(line), "MII");
   // The owner is asked: snoop latency.
-  const FakeCore::Answer second = ask(1, line, false);
+  const Served second = ask(1, line, false);
   EXPECT_EQ(second.source, Source::kOtherCore);
-  EXPECT_EQ(second.when, ns(30 + 18));
+  EXPECT_EQ(second.took, ns(30 + 18));
   EXPECT_EQ(states(line), "SSI");
   // Nobody owns it: the shared cache answers alone.
-  EXPECT_EQ(ask(2, line, false).when, ns(30));
+  EXPECT_EQ(ask(2, line, false).took, ns(30));
   EXPECT_EQ(states(line), "SSS");
   // An upgrade takes the others' copies.
-  const FakeCore::Answer upgrade = ask(1, line, true);
+  const Served upgrade = ask(1, line, true);
   EXPECT_EQ(upgrade.state, LineState::kExclusive);
-  EXPECT_EQ(upgrade.when, ns(30 + 18));
+  EXPECT_EQ(upgrade.took, ns(30 + 18));
   EXPECT_EQ(states(line), "IEI");
   EXPECT_EQ(hierarchy.statistics().invalidations, 2u);
   // A write request takes a modified copy.
   write(1, line, 2);
-  EXPECT_EQ(ask(2, line, true).when, ns(30 + 18));
+  EXPECT_EQ(ask(2, line, true).took, ns(30 + 18));
   EXPECT_EQ(states(line), "IIE");
   EXPECT_EQ(hierarchy.statistics().snoops, 3u);
   EXPECT_EQ(hierarchy.statistics().pm_reads, 1u);
@@ -160,12 +164,12 @@ TEST_F(HierarchyTest, StatesFollowMesi) {
 
 TEST_F(HierarchyTest, WhoAsksWhileTheLineIsOnItsWayIsServedInTurn) {
   const Line line = pm_line(0);
-  hierarchy.request(0, line, false, ns(0));
-  hierarchy.request(1, line, false, ns(50));
-  hierarchy.request(2, line, true, ns(100));  // a store to a line that others are reading
+  hierarchy.request(0, line, false, at_ns(0));
+  hierarchy.request(1, line, false, at_ns(50));
+  hierarchy.request(2, line, true, at_ns(100));  // a store to a line that others are reading
   run();
   EXPECT_EQ(hierarchy.statistics().pm_reads, 1u);
-  EXPECT_EQ(cores[0].answer->when, ns(236));
+  EXPECT_EQ(cores[0].answer->when, at_ns(236));
   EXPECT_EQ(cores[2].answer->state, LineState::kExclusive);
   EXPECT_EQ(states(line), "IIE");
 }
@@ -174,7 +178,7 @@ TEST_F(HierarchyTest, AnUpgradeThatComesTooLateFetchesAgain) {
   const Line line = pm_line(0);
   ask(0, line, false);
   ask(1, line, false);
-  const Picoseconds now = queue.now();
+  const Time now = queue.now();
   hierarchy.request(1, line, true, now);
   hierarchy.request(0, line, true, now + ns(1));
   run();
@@ -257,7 +261,7 @@ TEST_F(HierarchyTest, WarmLinesHitExclusively) {
   EXPECT_EQ(states(pm_line(0)), "EII");
   warm(2, pm_line(0));
   EXPECT_EQ(states(pm_line(0)), "IIE");
-  EXPECT_EQ(ask(1, pm_line(0), false).when, ns(30 + 18));
+  EXPECT_EQ(ask(1, pm_line(0), false).took, ns(30 + 18));
   // Warm lines push out warm lines, from the private caches too.
   for (std::uint64_t i = 1; i < 5; ++i) warm(1, pm_line(i));
   EXPECT_EQ(states(pm_line(0)), "III");
@@ -271,16 +275,16 @@ TEST_F(HierarchyTest, OfWarmLinesASetKeepsThoseTouchedLast) {
   touches.push_back({2, pm_line(0)});
   hierarchy.warm(touches);
   EXPECT_EQ(states(pm_line(0)), "IIE");
-  EXPECT_EQ(ask(1, pm_line(0), false).when, ns(30 + 18));
-  EXPECT_EQ(ask(1, pm_line(2), false).when, ns(30 + 18));
+  EXPECT_EQ(ask(1, pm_line(0), false).took, ns(30 + 18));
+  EXPECT_EQ(ask(1, pm_line(2), false).took, ns(30 + 18));
   EXPECT_EQ(states(pm_line(1)), "III");
-  EXPECT_GT(ask(1, pm_line(1), false).when, ns(200));
+  EXPECT_GT(ask(1, pm_line(1), false).took, ns(200));
 }
 
 TEST_F(HierarchyTest, FlushesAreAcknowledgedWhenTheWpqHasThem) {
   ask(0, pm_line(0), true);
   write(0, pm_line(0), 5);
-  const Picoseconds start = queue.now();
+  const Time start = queue.now();
   EXPECT_TRUE(hierarchy.private_caches(0).clean(pm_line(0)));
   flush(0, pm_line(0), true, start, 1);
   run();
@@ -323,9 +327,9 @@ TEST_F(HierarchyTest, AnInvalidatingFlushTakesEveryCopy) {
 TEST_F(HierarchyTest, AnOvertakenFlushDoesNotUndoANewerStore) {
   // Core 0 is ahead: its flush leaves at 100, with what it has stored so far.
   write(0, pm_line(0), 1);
-  flush(0, pm_line(0), true, ns(100), 1);
+  flush(0, pm_line(0), true, at_ns(100), 1);
   write(1, pm_line(0), 2);
-  flush(1, pm_line(0), true, ns(10), 2);
+  flush(1, pm_line(0), true, at_ns(10), 2);
   run();
   pm.drain();
   run();
@@ -334,19 +338,19 @@ TEST_F(HierarchyTest, AnOvertakenFlushDoesNotUndoANewerStore) {
 
 TEST_F(HierarchyTest, ACleanFlushWaitsForTheDirtyOneItOvertakes) {
   write(0, pm_line(0), 1);
-  flush(0, pm_line(0), true, ns(100), 1);
-  flush(1, pm_line(0), false, ns(10), 2);
+  flush(0, pm_line(0), true, at_ns(100), 1);
+  flush(1, pm_line(0), false, at_ns(10), 2);
   run();
-  EXPECT_EQ(acknowledged_at[1], ns(100 + 20 + 7 + 9));
+  EXPECT_EQ(acknowledged_at[1], at_ns(100 + 20 + 7 + 9));
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
 }
 
 TEST_F(HierarchyTest, ACleanFlushWaitsForAllOfItsLinesWritesUnderWay) {
   write(0, pm_line(0), 1);
-  flush(0, pm_line(0), true, ns(100), 1);
+  flush(0, pm_line(0), true, at_ns(100), 1);
   write(1, pm_line(0), 2);
-  flush(1, pm_line(0), true, ns(50), 2);
-  flush(2, pm_line(0), false, ns(10), 3);
+  flush(1, pm_line(0), true, at_ns(50), 2);
+  flush(2, pm_line(0), false, at_ns(10), 3);
   run();
   EXPECT_LT(acknowledged_at[2], acknowledged_at[1]);
   EXPECT_EQ(acknowledged_at[3], acknowledged_at[1]);
@@ -356,25 +360,25 @@ class FullWpqTest : public HierarchyTest {
  protected:
   FullWpqTest() : HierarchyTest(1) {
     // One write in the bank for 1000 ns, one in the WPQ.
-    flush(0, pm_line(10), true, ns(0), 10);
-    flush(0, pm_line(11), true, ns(1), 11);
+    flush(0, pm_line(10), true, at_ns(0), 10);
+    flush(0, pm_line(11), true, at_ns(1), 11);
   }
 };
 
 TEST_F(FullWpqTest, ACleanFlushWaitsForAWriteInFrontOfTheWpq) {
-  flush(0, pm_line(0), true, ns(2), 1);
-  flush(1, pm_line(0), false, ns(5), 2);  // clean by now, but not persistent
-  flush(1, pm_line(1), false, ns(5), 3);  // another line: clean
+  flush(0, pm_line(0), true, at_ns(2), 1);
+  flush(1, pm_line(0), false, at_ns(5), 2);  // clean by now, but not persistent
+  flush(1, pm_line(1), false, at_ns(5), 3);  // another line: clean
   run();
-  EXPECT_GT(acknowledged_at[1], ns(1000));
+  EXPECT_GT(acknowledged_at[1], at_ns(1000));
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
-  EXPECT_EQ(acknowledged_at[3], ns(5 + 20 + 7 + 9));
+  EXPECT_EQ(acknowledged_at[3], at_ns(5 + 20 + 7 + 9));
 }
 
 TEST_F(FullWpqTest, ACleanFlushWaitsForAnEvictionInFrontOfTheWpq) {
   ask(0, pm_line(0), true);  // runs until the bank has written: fill it again
   write(0, pm_line(0), 1);
-  const Picoseconds start = queue.now();
+  const Time start = queue.now();
   flush(0, pm_line(12), true, start, 12);
   flush(0, pm_line(13), true, start, 13);
   for (std::uint64_t i = 1; i < 5; ++i) hierarchy.request(1, dram_line(i), false, start + ns(1));
@@ -388,70 +392,68 @@ constexpr Picoseconds kWayDown = ns(20 + 7), kWayBack = ns(9);
 
 TEST_F(HierarchyTest, NonTemporalStoresOfALineAreOneWriteWithItsLastByte) {
   for (std::uint64_t word = 0; word < 8; ++word) {
-    EXPECT_EQ(combine(0, pm_line(0), word, ns(10 * word), 1), word == 0);
+    EXPECT_EQ(combine(0, pm_line(0), word, at_ns(10 * word), 1), word == 0);
   }
   run();
-  EXPECT_EQ(acknowledged_at[1], ns(70) + kWayDown + kWayBack);
+  EXPECT_EQ(acknowledged_at[1], at_ns(70) + kWayDown + kWayBack);
   EXPECT_EQ(pm.statistics().all_writes(), 1u);
   EXPECT_EQ(hierarchy.statistics().lines_combined, 1u);
   EXPECT_EQ(hierarchy.statistics().lines_combined_in_part, 0u);
 }
 
 TEST_F(HierarchyTest, ALineThatNeedsABufferSendsTheOneOpenedFirst) {
-  combine(0, pm_line(0), 0, ns(0), 1);
-  combine(0, pm_line(1), 0, ns(1), 2);
-  combine(0, pm_line(0), 1, ns(2), 1);
-  combine(1, pm_line(2), 0, ns(3), 3);  // has its own
-  combine(0, pm_line(3), 0, ns(4), 4);
+  combine(0, pm_line(0), 0, at_ns(0), 1);
+  combine(0, pm_line(1), 0, at_ns(1), 2);
+  combine(0, pm_line(0), 1, at_ns(2), 1);
+  combine(1, pm_line(2), 0, at_ns(3), 3);  // has its own
+  combine(0, pm_line(3), 0, at_ns(4), 4);
   run();
-  EXPECT_EQ(acknowledged_at,
-            (std::map<std::uint64_t, Picoseconds>{{1, ns(4) + kWayDown + kWayBack}}));
+  EXPECT_EQ(acknowledged_at, (std::map<std::uint64_t, Time>{{1, at_ns(4) + kWayDown + kWayBack}}));
   EXPECT_EQ(hierarchy.statistics().lines_combined_in_part, 1u);
 }
 
 TEST_F(HierarchyTest, BuffersAreEmptiedInTheOrderInWhichTheyWereOpened) {
-  combine(0, pm_line(0), 0, ns(0), 1);
-  combine(0, pm_line(1), 0, ns(0), 2);
-  combine(1, pm_line(2), 0, ns(0), 3);
-  hierarchy.send_combined(0, ns(50));
+  combine(0, pm_line(0), 0, at_ns(0), 1);
+  combine(0, pm_line(1), 0, at_ns(0), 2);
+  combine(1, pm_line(2), 0, at_ns(0), 3);
+  hierarchy.send_combined(0, at_ns(50));
   run();
-  EXPECT_EQ(acknowledged_at[1], ns(50) + kWayDown + kWayBack);
+  EXPECT_EQ(acknowledged_at[1], at_ns(50) + kWayDown + kWayBack);
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
   EXPECT_FALSE(acknowledged_at.contains(3)) << "the other core's stay";
 }
 
 TEST_F(HierarchyTest, WhoAsksForALineTakesItOutOfItsBuffer) {
-  combine(0, pm_line(0), 0, ns(0), 1);
-  hierarchy.request(1, pm_line(0), false, ns(30));
-  combine(0, pm_line(1), 0, ns(0), 2);
+  combine(0, pm_line(0), 0, at_ns(0), 1);
+  hierarchy.request(1, pm_line(0), false, at_ns(30));
+  combine(0, pm_line(1), 0, at_ns(0), 2);
   run();
-  EXPECT_EQ(acknowledged_at,
-            (std::map<std::uint64_t, Picoseconds>{{1, ns(30) + kWayDown + kWayBack}}));
+  EXPECT_EQ(acknowledged_at, (std::map<std::uint64_t, Time>{{1, at_ns(30) + kWayDown + kWayBack}}));
 }
 
 // Nothing is dirty in the caches, but what was stored isn't persistent either.
 TEST_F(HierarchyTest, AFlushWaitsForWhatABufferHolds) {
-  combine(0, pm_line(0), 0, ns(0), 1);
-  flush(1, pm_line(0), false, ns(40), 2);
+  combine(0, pm_line(0), 0, at_ns(0), 1);
+  flush(1, pm_line(0), false, at_ns(40), 2);
   run();
-  EXPECT_EQ(acknowledged_at[1], ns(40) + kWayDown + kWayBack);
+  EXPECT_EQ(acknowledged_at[1], at_ns(40) + kWayDown + kWayBack);
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
 }
 
 TEST_F(HierarchyTest, AFlushDoesNotWaitForABufferOpenedOnItsWay) {
-  flush(1, pm_line(0), false, ns(40), 2);
-  combine(0, pm_line(0), 0, ns(41), 1);
+  flush(1, pm_line(0), false, at_ns(40), 2);
+  combine(0, pm_line(0), 0, at_ns(41), 1);
   run();
-  EXPECT_EQ(acknowledged_at[1], ns(40) + kWayDown + kWayDown + kWayBack);
+  EXPECT_EQ(acknowledged_at[1], at_ns(40) + kWayDown + kWayDown + kWayBack);
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
 }
 
 TEST_F(HierarchyTest, ABufferHoldsTheNewestOfItsStores) {
   pm_space.newest().write(pm_line(0), data_of(1));
-  combine(0, pm_line(0), 0, ns(0), 1);
+  combine(0, pm_line(0), 0, at_ns(0), 1);
   pm_space.newest().write(pm_line(0), data_of(2));
-  combine(0, pm_line(0), 0, ns(1), 1);
-  hierarchy.send_combined(0, ns(2));
+  combine(0, pm_line(0), 0, at_ns(1), 1);
+  hierarchy.send_combined(0, at_ns(2));
   run();
   pm.drain();
   run();

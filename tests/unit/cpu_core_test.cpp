@@ -25,22 +25,22 @@ using trace::TraceBuilder;
 
 TEST(Clock, DoesNotDrift) {
   const Clock clock({3'000'000'000}, 4);
-  EXPECT_EQ(clock.time(clock.cycles(3)), Picoseconds{1000});
-  EXPECT_EQ(clock.time(clock.cycles(1)), Picoseconds{333});
-  EXPECT_EQ(clock.time(clock.cycles(1'000'000'000)), Picoseconds{333'333'333'333});
-  EXPECT_EQ(clock.time(clock.cycles(999'999'999)), Picoseconds{333'333'333'000});
+  EXPECT_EQ(clock.time(clock.cycles(3)), Time{1000});
+  EXPECT_EQ(clock.time(clock.cycles(1)), Time{333});
+  EXPECT_EQ(clock.time(clock.cycles(1'000'000'000)), Time{333'333'333'333});
+  EXPECT_EQ(clock.time(clock.cycles(999'999'999)), Time{333'333'333'000});
 }
 
 TEST(Clock, ASlotBeginsAtItsTime) {
   for (const std::uint64_t frequency : {1'000'000'000ull, 3'000'000'000ull, 2'133'300'000ull}) {
     const Clock clock({frequency}, 4);
     for (Slot slot = 0; slot < 100'000'000'000; slot = slot * 3 + 1) {
-      const Picoseconds begin = clock.time(slot);
+      const Time begin = clock.time(slot);
       // The time is cut to a picosecond: the slot begins there or in the picosecond after.
       EXPECT_GE(clock.slot(begin + Picoseconds{1}), slot);
       EXPECT_LE(clock.slot(begin), slot);
       EXPECT_GE(clock.slot(begin) + 1, slot);
-      EXPECT_GE(clock.time(clock.slot({slot})), Picoseconds{slot - 1});
+      EXPECT_GE(clock.time(clock.slot({slot})), Time{slot - 1});
     }
   }
 }

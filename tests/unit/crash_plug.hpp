@@ -97,10 +97,10 @@ class Plug final : public PersistenceObserver {
   Plug(const Machine& machine, const std::vector<Words>& states, Recover recover)
       : machine_(machine), states_(states), recover_(std::move(recover)) {}
 
-  void persisted(const Write&, PersistencePoint, Picoseconds) override { crash(); }
+  void persisted(const Write&, PersistencePoint, Time) override { crash(); }
   void persisted_with_next(const Write&) override {}
-  void dropped(const Write&, Picoseconds) override { crash(); }
-  void survivors_changed(Picoseconds) override { crash(); }
+  void dropped(const Write&, Time) override { crash(); }
+  void survivors_changed(Time) override { crash(); }
 
   int crashes = 0;
   int undone = 0;

@@ -140,16 +140,16 @@ class OtherJudge final : public ImageJudge {
 };
 
 TEST(Crash, FindsTheLastPointsUpToATime) {
-  const CrashResult one = crash_it({{"atomicity", "hw-redo"}}, {.at = Picoseconds{10'000'000}});
+  const CrashResult one = crash_it({{"atomicity", "hw-redo"}}, {.at = Time{10'000'000}});
   EXPECT_GE(one.points, 1);
   EXPECT_LT(one.points, 10);
   EXPECT_LT(one.images, 2 * one.points) << "promises after that time don't count";
-  EXPECT_THROW(crash_it({{"atomicity", "hw-redo"}}, {.at = Picoseconds{1}}), ConfigError);
+  EXPECT_THROW(crash_it({{"atomicity", "hw-redo"}}, {.at = Time{1}}), ConfigError);
 }
 
 TEST(Crash, ShowsAllImagesOfATime) {
   OtherJudge judge("it is wrong");
-  const CrashOptions options{.at = Picoseconds{10'000'000}, .judge = &judge, .inspections = 1};
+  const CrashOptions options{.at = Time{10'000'000}, .judge = &judge, .inspections = 1};
   const CrashResult result = crash_it({{"atomicity", "hw-redo"}}, options);
   EXPECT_EQ(result.inspected, result.points);
   EXPECT_EQ(result.violations, result.points);
@@ -228,10 +228,10 @@ TEST(Crash, KeepsTheLastImageOfATimeWhereNoneIsWrong) {
   for (const std::string says : {"", "it is wrong"}) {
     OtherJudge judge(says);
     std::size_t kept = 0;
-    const CrashOptions options{.at = Picoseconds{10'000'000},
-                               .judge = &judge,
-                               .inspections = 1,
-                               .keep = [&](const Image& image) { kept = hash_of(image); }};
+    const CrashOptions options{
+        .at = Time{10'000'000}, .judge = &judge, .inspections = 1, .keep = [&](const Image& image) {
+          kept = hash_of(image);
+        }};
     crash_it({{"atomicity", "hw-redo"}}, options);
     EXPECT_EQ(kept, says.empty() ? judge.hashes.back() : judge.hashes.front());
   }

@@ -31,7 +31,7 @@ class Selective : public Sealed, public PersistenceObserver {
     memory.observe(this);
   }
 
-  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
+  void persisted(const Write& write, PersistencePoint, Time) override {
     persisted_with_next(write);
     EXPECT_EQ(decoder_->problem(), "");
     ++changes;
@@ -42,7 +42,7 @@ class Selective : public Sealed, public PersistenceObserver {
     decoder_->changed(write.line, memory.surviving(write.line),
                       [this](Line line, const LineData& data) { read_[line] = data; });
   }
-  void dropped(const Write&, Picoseconds) override {}
+  void dropped(const Write&, Time) override {}
 
   // A store, and the line's write as a flush sends it.
   WriteId store(Line line, std::uint64_t value, EntryNeed need) {
@@ -54,7 +54,7 @@ class Selective : public Sealed, public PersistenceObserver {
     const auto found = read_.find(line);
     return found == read_.end() ? LineData{} : found->second;
   }
-  void note(std::uint64_t number, Picoseconds) {
+  void note(std::uint64_t number, Time) {
     done.push_back(number);
     for (const auto& [line, _] : plain) unreadable_when_done += !readable({line});
   }

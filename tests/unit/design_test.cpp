@@ -37,14 +37,14 @@ class ScriptedAtomicity final : public Atomicity {
  public:
   Lowering lowering() const override { return {}; }
   std::uint32_t interests() const override { return script().interests; }
-  bool store(const Store&, Picoseconds, Completion) override { return !keeps(); }
-  void load(const Load&, Picoseconds) override { keeps(); }
-  Eviction evicted(Line, const LineData&, Picoseconds) override {
+  bool store(const Store&, Time, Completion) override { return !keeps(); }
+  void load(const Load&, Time) override { keeps(); }
+  Eviction evicted(Line, const LineData&, Time) override {
     return keeps() ? Eviction::kTaken : Eviction::kWrite;
   }
   bool may_leave(Line) const override { return !script().atomicity_keeps; }
-  bool fetch(CoreId, Line, Picoseconds, Completion) override { return keeps(); }
-  bool region_end(CoreId, std::uint64_t, Picoseconds, Completion) override { return !keeps(); }
+  bool fetch(CoreId, Line, Time, Completion) override { return keeps(); }
+  bool region_end(CoreId, std::uint64_t, Time, Completion) override { return !keeps(); }
   std::string pending() const override { return "something atomic"; }
   void statistics(StatisticsCollector& collector) const override {
     collector("of_atomicity", std::uint64_t{1}, "things", "Counted by atomicity");
@@ -61,19 +61,17 @@ class ScriptedOrdering final : public Ordering {
  public:
   Lowering lowering() const override { return {}; }
   std::uint32_t interests() const override { return script().interests; }
-  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
-    return true;
-  }
-  bool fence(const Fence&, Picoseconds, Completion) override { return true; }
-  bool store(const Store&, Picoseconds, Completion) override { return !keeps(); }
-  void load(const Load&, Picoseconds) override { keeps(); }
-  Eviction evicted(Line, const LineData&, Picoseconds) override {
+  bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
+  bool fence(const Fence&, Time, Completion) override { return true; }
+  bool store(const Store&, Time, Completion) override { return !keeps(); }
+  void load(const Load&, Time) override { keeps(); }
+  Eviction evicted(Line, const LineData&, Time) override {
     return keeps() ? Eviction::kTaken : Eviction::kWrite;
   }
   bool may_leave(Line) const override { return !script().ordering_keeps; }
-  bool fetch(CoreId, Line, Picoseconds, Completion) override { return keeps(); }
+  bool fetch(CoreId, Line, Time, Completion) override { return keeps(); }
   void region_begin(CoreId, std::uint64_t) override { keeps(); }
-  bool region_end(CoreId, std::uint64_t, Picoseconds, Completion) override { return !keeps(); }
+  bool region_end(CoreId, std::uint64_t, Time, Completion) override { return !keeps(); }
   std::string pending() const override { return "something in order"; }
   void statistics(StatisticsCollector& collector) const override {
     collector("of_ordering", std::uint64_t{1}, "things", "Counted by ordering");
@@ -179,7 +177,7 @@ class DesignOfTwo : public testing::Test {
         with_scripted_layers());
   }
   static Calls asked() { return std::exchange(script().asked, {}); }
-  void fetched(std::uint64_t, Picoseconds) { fetched_ = true; }
+  void fetched(std::uint64_t, Time) { fetched_ = true; }
 
   Platform platform_;
   std::uint8_t asked_ = 0;

@@ -26,7 +26,8 @@ TEST_F(DpoTest, OneWriteAtATimeIsUnderWay) {
   for (const std::uint64_t word : {kW0, kW1, kW2}) EXPECT_TRUE(bench.store(0, word, 7).at_once);
   EXPECT_EQ(bench.ordering->pending(), "3 entries in the persist buffer of core 0");
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 7, ns(20)}, {kL1, 7, ns(40)}, {kL2, 7, ns(60)}}));
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 7, at_ns(20)}, {kL1, 7, at_ns(40)}, {kL2, 7, at_ns(60)}}));
   EXPECT_EQ(bench.ordering->pending(), "");
 }
 
@@ -35,7 +36,8 @@ TEST_F(DpoTest, TheCoresTakeTurns) {
   bench.store(0, kW1, 2);
   bench.store(1, kW2, 3);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL2, 3, ns(40)}, {kL1, 2, ns(60)}}));
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, at_ns(20)}, {kL2, 3, at_ns(40)}, {kL1, 2, at_ns(60)}}));
 }
 
 struct DpoOldestFirst : DpoTest {
@@ -48,11 +50,11 @@ TEST_F(DpoOldestFirst, TheStoreThatCameFirstLeavesFirst) {
   bench.store(0, pm_word(3), 4);
   bench.store(1, pm_word(4), 5);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)},
-                                      {kL1, 2, ns(40)},
-                                      {kL2, 3, ns(60)},
-                                      {pm_line_of(3), 4, ns(80)},
-                                      {pm_line_of(4), 5, ns(100)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)},
+                                      {kL1, 2, at_ns(40)},
+                                      {kL2, 3, at_ns(60)},
+                                      {pm_line_of(3), 4, at_ns(80)},
+                                      {pm_line_of(4), 5, at_ns(100)}}));
 }
 TEST_F(DpoOldestFirst, OfThoseThatMayLeave) {
   bench.store(0, kW0, 1);
@@ -60,8 +62,10 @@ TEST_F(DpoOldestFirst, OfThoseThatMayLeave) {
   bench.store(1, kW1, 3);  // follows that, which is acknowledged at 53
   bench.store(0, kW2, 4);
   bench.run();
-  EXPECT_EQ(bench.arrivals,
-            (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL2, 4, ns(60)}, {kL1, 3, ns(80)}}));
+  EXPECT_EQ(
+      bench.arrivals,
+      (Arrivals{
+          {kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL2, 4, at_ns(60)}, {kL1, 3, at_ns(80)}}));
 }
 
 struct DpoWhoseTokenComesBack : DpoTest {
@@ -71,7 +75,7 @@ TEST_F(DpoWhoseTokenComesBack, TheNextLeavesWhenTheCoreHasHeardOfTheOneBefore) {
   bench.store(0, kW0, 1);
   bench.store(1, kW1, 2);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(53)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(53)}}));
 }
 
 // The token is held until the controller, whose queue is full, has accepted the write. Lines 0, 4
@@ -84,11 +88,11 @@ TEST_F(DpoWithAFullQueue, TheNextLeavesWhenTheControllerHasAcceptedTheOneBefore)
   bench.store(1, kW1, 1);
   bench.run();
   EXPECT_EQ(bench.arrivals,
-            (Arrivals{{kL0, 0, ns(20)},                  // its bank writes it until 114
-                      {kL1, 1, ns(40)},                  // the other core's, of another bank
-                      {pm_line_of(4), 4, ns(60)},        // keeps the queue's one entry until 114
-                      {pm_line_of(8), 8, ns(114)},       // has arrived at 80
-                      {pm_line_of(12), 12, ns(208)}}));  // has arrived at 134
+            (Arrivals{{kL0, 0, at_ns(20)},                  // its bank writes it until 114
+                      {kL1, 1, at_ns(40)},                  // the other core's, of another bank
+                      {pm_line_of(4), 4, at_ns(60)},        // keeps the queue's one entry until 114
+                      {pm_line_of(8), 8, at_ns(114)},       // has arrived at 80
+                      {pm_line_of(12), 12, at_ns(208)}}));  // has arrived at 134
 }
 
 // Rule 1: what joins, and what doesn't.
@@ -98,7 +102,7 @@ TEST_F(DpoTest, AStoreJoinsTheYoungestEntryOfItsLine) {
   bench.store(0, pm_word(1, 1), 3);  // joins it
   bench.run();
   ASSERT_EQ(bench.arrivals.size(), 2);
-  EXPECT_EQ(bench.arrivals[1], (Arrival{kL1, 2, ns(40), bytes_from(0, 16)}));
+  EXPECT_EQ(bench.arrivals[1], (Arrival{kL1, 2, at_ns(40), bytes_from(0, 16)}));
   EXPECT_EQ(bench.in_pm(pm_word(1, 1)), 3);
   EXPECT_EQ(count("coalesced"), 1);
   EXPECT_EQ(count("stores"), 3);
@@ -109,7 +113,7 @@ TEST_F(DpoTest, AStoreDoesNotJoinWhatHasLeft) {
   bench.store(0, kW0, 1);
   bench.store(0, kW0, 2);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL0, 2, ns(40)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL0, 2, at_ns(40)}}));
 }
 
 TEST_F(DpoTest, AStoreDoesNotJoinAnOlderEntry) {
@@ -118,8 +122,10 @@ TEST_F(DpoTest, AStoreDoesNotJoinAnOlderEntry) {
   bench.store(0, kW2, 3);
   bench.store(0, kW1, 4);
   bench.run();
-  EXPECT_EQ(bench.arrivals,
-            (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL2, 3, ns(60)}, {kL1, 4, ns(80)}}));
+  EXPECT_EQ(
+      bench.arrivals,
+      (Arrivals{
+          {kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL2, 3, at_ns(60)}, {kL1, 4, at_ns(80)}}));
 }
 
 TEST_F(DpoTest, AStoreDoesNotJoinOverABarrier) {
@@ -128,7 +134,8 @@ TEST_F(DpoTest, AStoreDoesNotJoinOverABarrier) {
   bench.ofence(0);
   bench.store(0, kW1, 3);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL1, 3, ns(60)}}));
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL1, 3, at_ns(60)}}));
   EXPECT_EQ(count("barriers"), 1);
 }
 
@@ -138,7 +145,8 @@ TEST_F(DpoTest, AStoreDoesNotJoinWhatAnotherCoreDependsOn) {
   bench.load(1, kW1);
   bench.store(0, kW1, 3);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL1, 3, ns(60)}}));
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL1, 3, at_ns(60)}}));
 }
 
 // Rule 2: what is a barrier. Two stores to a line that could join don't, with one between.
@@ -169,7 +177,7 @@ TEST_F(DpoTest, ABarrierOfAnEmptyBufferTakesNoEntry) {
   bench.store(0, kW0, 1);
   bench.run();
   EXPECT_EQ(count("barriers"), 0);
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}}));
 }
 
 // Rules 1 and 2 with eight entries: a store waits until its entry is there, and one behind a
@@ -183,8 +191,9 @@ TEST_F(DpoOfTwoEntries, AStoreWaitsForAnEntry) {
   const Answer& third = bench.store(0, kW2, 3);
   EXPECT_FALSE(third.at_once);
   bench.run();
-  EXPECT_EQ(third.when, ns(33)) << "the first one is acknowledged";
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL2, 3, ns(60)}}));
+  EXPECT_EQ(third.when, at_ns(33)) << "the first one is acknowledged";
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL2, 3, at_ns(60)}}));
   EXPECT_EQ(count("full"), 1);
 }
 TEST_F(DpoOfTwoEntries, AStoreBehindABarrierWaitsForTwo) {
@@ -193,8 +202,8 @@ TEST_F(DpoOfTwoEntries, AStoreBehindABarrierWaitsForTwo) {
   const Answer& second = bench.store(0, kW1, 2);
   EXPECT_FALSE(second.at_once);
   bench.run();
-  EXPECT_EQ(second.when, ns(33));
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(53)}}));
+  EXPECT_EQ(second.when, at_ns(33));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(53)}}));
   EXPECT_EQ(count("barriers"), 0) << "nothing is left for it to order";
 }
 
@@ -207,9 +216,9 @@ TEST_F(DpoOfThreeEntries, ABarrierLeavesWithTheEntryBeforeIt) {
   EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
   const Answer& third = bench.store(0, kW2, 3);
   const Answer* fourth = nullptr;
-  bench.at(Picoseconds{33'001}, [&] { fourth = &bench.store(0, pm_word(3), 4); });
+  bench.at(Time{33'001}, [&] { fourth = &bench.store(0, pm_word(3), 4); });
   bench.run();
-  EXPECT_EQ(third.when, ns(33));
+  EXPECT_EQ(third.when, at_ns(33));
   ASSERT_NE(fourth, nullptr);
   EXPECT_TRUE(fourth->at_once) << "two entries have become free";
 }
@@ -222,8 +231,10 @@ TEST_F(DpoTest, AStoreToAnothersLineFollowsItsEntry) {
   bench.store(1, kW2, 4);
   bench.run();
   // That of 20 is acknowledged at 53; only then may the other core's leave.
-  EXPECT_EQ(bench.arrivals,
-            (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL1, 3, ns(73)}, {kL2, 4, ns(93)}}));
+  EXPECT_EQ(
+      bench.arrivals,
+      (Arrivals{
+          {kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL1, 3, at_ns(73)}, {kL2, 4, at_ns(93)}}));
   EXPECT_EQ(count("dependences"), 1);
 }
 
@@ -234,7 +245,8 @@ TEST_F(DpoTest, AStoreBehindALoadOfAnothersLineFollowsItsEntry) {
   bench.load(1, kW1);
   bench.store(1, kW2, 3);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}, {kL2, 3, ns(73)}}));
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL2, 3, at_ns(73)}}));
   EXPECT_EQ(count("dependences"), 1) << "the same once";
 }
 
@@ -245,17 +257,19 @@ TEST_F(DpoTest, AStoreWithADependenceDoesNotJoin) {
   bench.load(1, kW0);
   bench.store(1, kW1, 4);
   bench.run();
-  EXPECT_EQ(bench.arrivals,
-            (Arrivals{{kL2, 1, ns(20)}, {kL0, 2, ns(40)}, {kL1, 3, ns(60)}, {kL1, 4, ns(80)}}));
+  EXPECT_EQ(
+      bench.arrivals,
+      (Arrivals{
+          {kL2, 1, at_ns(20)}, {kL0, 2, at_ns(40)}, {kL1, 3, at_ns(60)}, {kL1, 4, at_ns(80)}}));
   EXPECT_EQ(count("coalesced"), 0);
 }
 
 // What has been acknowledged is persistent: nobody depends on it.
 TEST_F(DpoTest, NobodyFollowsWhatIsAcknowledged) {
   bench.store(0, kW0, 1);
-  bench.at(ns(34), [&] { bench.store(1, kW0, 2); });
+  bench.at(at_ns(34), [&] { bench.store(1, kW0, 2); });
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL0, 2, ns(54)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL0, 2, at_ns(54)}}));
   EXPECT_EQ(count("dependences"), 0);
 }
 
@@ -265,8 +279,10 @@ TEST_F(DpoTest, ChainsOfStoresToALineKeepTheirOrder) {
   bench.store(0, kW0, 3);
   bench.store(1, kW0, 4);
   bench.run();
-  EXPECT_EQ(bench.arrivals,
-            (Arrivals{{kL0, 1, ns(20)}, {kL0, 2, ns(53)}, {kL0, 3, ns(86)}, {kL0, 4, ns(119)}}));
+  EXPECT_EQ(
+      bench.arrivals,
+      (Arrivals{
+          {kL0, 1, at_ns(20)}, {kL0, 2, at_ns(53)}, {kL0, 3, at_ns(86)}, {kL0, 4, at_ns(119)}}));
 }
 
 // Rule 5: figure 3, which can't happen to DPO. The first word is in the buffer until 33, the others
@@ -279,15 +295,15 @@ TEST_F(DpoTest, AReadIsAnsweredByTheBuffersThatHoldItsLine) {
   const Answer& early = bench.fetch(1, kL0);
   const Answer& other = bench.fetch(1, kL1);
   const Answer* late = nullptr;
-  bench.at(ns(34), [&] { late = &bench.fetch(1, kL0); });
+  bench.at(at_ns(34), [&] { late = &bench.fetch(1, kL0); });
   bench.run();
-  EXPECT_EQ(early.when, ns(0));
-  EXPECT_EQ(other.when, kPmRead);
+  EXPECT_EQ(early.when, at_ns(0));
+  EXPECT_EQ(other.when, Time{} + kPmRead);
   ASSERT_NE(late, nullptr);
-  EXPECT_EQ(late->when, ns(34) + kPmRead);
+  EXPECT_EQ(late->when, at_ns(34) + kPmRead);
   EXPECT_EQ(count("buffer_reads"), 2);
   EXPECT_EQ(count("stale_reads"), 0);
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL0, 0, ns(40), kWholeLine << 8}}))
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL0, 0, at_ns(40), kWholeLine << 8}}))
       << "rule 6: the eviction writes nothing";
 }
 
@@ -310,15 +326,15 @@ TEST_F(DpoTest, AFenceThatMakesDurableWaitsForTheBuffer) {
   EXPECT_TRUE(ordering.at_once);
   EXPECT_FALSE(durable.at_once);
   bench.run();
-  EXPECT_EQ(durable.when, ns(53));
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(53)}, {0, 2, ns(53)}}));
+  EXPECT_EQ(durable.when, at_ns(53));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(53)}, {0, 2, at_ns(53)}}));
 }
 
 TEST_F(DpoTest, AFenceOfUnknownMeaningWaitsToo) {
   bench.store(0, kW0, 1);
   const Answer& bare = bench.fence(0, trace::FenceMeaning::kBare);
   bench.run();
-  EXPECT_EQ(bare.when, ns(33));
+  EXPECT_EQ(bare.when, at_ns(33));
 }
 
 struct DpoWhoseFencesAllDrain : DpoTest {
@@ -330,8 +346,8 @@ TEST_F(DpoWhoseFencesAllDrain, AnOrderingFenceWaitsToo) {
   const Answer& fence = bench.ofence(0);
   EXPECT_FALSE(fence.at_once);
   bench.run();
-  EXPECT_EQ(fence.when, ns(33));
-  EXPECT_EQ(bench.fulfilled.back(), (Notice{0, 2, ns(33)}));
+  EXPECT_EQ(fence.when, at_ns(33));
+  EXPECT_EQ(bench.fulfilled.back(), (Notice{0, 2, at_ns(33)}));
 }
 
 TEST_F(DpoTest, AFenceWaitsForNoOtherCore) {
@@ -344,7 +360,7 @@ TEST_F(DpoTest, AnOrderingFenceIsFulfilledByWhatWasBeforeIt) {
   bench.ofence(0);
   bench.store(0, kW1, 2);
   bench.run();
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(33)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(33)}}));
 }
 
 // ---- What is protected, taken away.
@@ -382,7 +398,7 @@ TEST_F(DpoWithoutSnoops, ReadsAreStale) {
   const Answer& read = bench.fetch(0, kL0);
   bench.load(0, kW0);
   bench.run();
-  EXPECT_EQ(read.when, kPmRead);
+  EXPECT_EQ(read.when, Time{} + kPmRead);
   EXPECT_EQ(count("stale_reads"), 1);
   EXPECT_EQ(bench.stale_loads.size(), 1);
 }
@@ -393,7 +409,7 @@ struct DpoWithoutFences : DpoTest {
 TEST_F(DpoWithoutFences, FencesAreFulfilledTooEarly) {
   bench.store(0, kW0, 1);
   EXPECT_TRUE(bench.dfence(0).at_once);
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 namespace pmemsim {
@@ -22,14 +23,14 @@ class Program {
     while (queue_.step()) {
     }
   }
-  void execute(std::uint64_t number, Picoseconds now) {
+  void execute(std::uint64_t number, Time now) {
     EXPECT_EQ(queue_.now(), now);
     executed_.push_back({now, expected_[number].phase, number});
     if (left_ > 0) schedule();
   }
 
   struct Event {
-    Picoseconds when;
+    Time when;
     Phase phase;
     std::uint64_t number;
     auto operator<=>(const Event&) const = default;
@@ -47,7 +48,7 @@ class Program {
   void schedule() {
     --left_;
     const std::int64_t distance = random_() % 4 == 0 ? 1000 : 5;
-    const Picoseconds when =
+    const Time when =
         queue_.now() +
         Picoseconds{static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(distance))};
     // What is scheduled for the present comes behind what has been executed.
@@ -72,6 +73,22 @@ TEST_P(EventQueueTest, ExecutesByTimePhaseAndSequence) {
   EXPECT_EQ(program.executed(), program.expected());
   EXPECT_TRUE(program.empty());
 }
+
+TEST(EventQueueDeathTest, SchedulingBeforeNowIsRefused) {
+  EventQueue queue;
+  const Completion nothing{[](void*, std::uint64_t, Time) {}};
+  queue.schedule(Time{10}, Phase::kCore, nothing);
+  queue.step();
+  queue.schedule(Time{10}, Phase::kCore, nothing);
+  queue.schedule(queue.now_or_later(Time{9}), Phase::kCore, nothing);
+  EXPECT_DEATH(queue.schedule(Time{9}, Phase::kCore, nothing), "when >= now_");
+}
+
+// A duration can't stand for a point in time, nor the other way round.
+static_assert(!std::is_convertible_v<Picoseconds, Time>);
+static_assert(!std::is_convertible_v<Time, Picoseconds>);
+static_assert(std::is_same_v<decltype(Time{} - Time{}), Picoseconds>);
+static_assert(std::is_same_v<decltype(Time{} - Picoseconds{}), Time>);
 
 INSTANTIATE_TEST_SUITE_P(PendingEvents, EventQueueTest, testing::Values(1, 10, 32, 33, 50, 1000));
 

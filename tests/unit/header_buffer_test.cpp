@@ -75,7 +75,7 @@ struct AdrBench : MemoryBench {
       : MemoryBench(two_channels()),
         backend(queue, memory, {}, ns(0)),
         buffer(backend, 2, header_lines, from_controllers, completion<&AdrBench::room>(*this)) {}
-  void room(std::uint64_t, Picoseconds when) { room_at.push_back(when); }
+  void room(std::uint64_t, Time when) { room_at.push_back(when); }
   // Entries that can still be reserved.
   std::uint32_t left(std::uint32_t channel) const {
     std::uint32_t entries = 0;
@@ -85,7 +85,7 @@ struct AdrBench : MemoryBench {
 
   Backend backend;
   AdrBuffer buffer;
-  std::vector<Picoseconds> room_at;
+  std::vector<Time> room_at;
 };
 
 TEST(AdrBuffer, AHeaderTakesAsManyEntriesAsItHasLines) {  // rule 1
@@ -158,18 +158,18 @@ TEST(AdrBuffer, TellsOnceOfRoomThatSomebodyWaitsFor) {  // rule 3
   for (int entry = 0; entry < 4; ++entry) ASSERT_TRUE(bench.backend.reserve(0));
   bench.buffer.await_room(0);
   bench.buffer.await_room(0);
-  bench.run_until(ns(10));
+  bench.run_until(at_ns(10));
   EXPECT_EQ(bench.room_at.size(), 0u);
   bench.backend.release(0);
   bench.backend.release(0);
-  bench.run_until(ns(20));
-  EXPECT_EQ(bench.room_at, std::vector{ns(10)});
+  bench.run_until(at_ns(20));
+  EXPECT_EQ(bench.room_at, std::vector{at_ns(10)});
   ASSERT_TRUE(bench.backend.reserve(0));
   ASSERT_TRUE(bench.backend.reserve(0));
   bench.buffer.await_room(0);
   bench.backend.release(0);
   bench.run();
-  EXPECT_EQ(bench.room_at, (std::vector{ns(10), ns(20)})) << "who waits again is told again";
+  EXPECT_EQ(bench.room_at, (std::vector{at_ns(10), at_ns(20)})) << "who waits again is told again";
 }
 
 // What the paper leaves open.

@@ -8,7 +8,7 @@
 namespace pmemsim {
 namespace {
 
-constexpr Picoseconds ps(std::int64_t count) { return {count}; }
+constexpr Time at_ps(std::int64_t count) { return {count}; }
 
 class HopsTest : public testing::Test {
  protected:
@@ -26,25 +26,25 @@ class HopsTest : public testing::Test {
 
 // 2000 cycles of 0.5 ns after the first store.
 TEST_F(HopsTest, FlushesAfterAnInterval) {
-  bench.at(ns(5), [&] { bench.store(0, kW0, 1); });
-  bench.at(ns(500), [&] { bench.store(0, kW1, 2); });
+  bench.at(at_ns(5), [&] { bench.store(0, kW0, 1); });
+  bench.at(at_ns(500), [&] { bench.store(0, kW1, 2); });
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(1025)}, {kL1, 2, ps(1'025'500)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(1025)}, {kL1, 2, at_ps(1'025'500)}}));
 }
 
 // The interval begins with a store that finds the buffer empty, not with the one before.
 TEST_F(HopsTest, TheIntervalBeginsAnewWhenTheBufferWasEmpty) {
   bench.store(0, kW0, 1);
-  bench.at(ns(100), [&] { bench.ofence(0); });
-  bench.at(ns(200), [&] { bench.store(0, kW1, 2); });
+  bench.at(at_ns(100), [&] { bench.ofence(0); });
+  bench.at(at_ns(200), [&] { bench.store(0, kW1, 2); });
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(120)}, {kL1, 2, ns(1220)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(120)}, {kL1, 2, at_ns(1220)}}));
 }
 
 TEST_F(HopsTest, FlushesWithSixteenEntries) {
   for (std::uint64_t i = 0; i < 15; ++i) bench.store(0, pm_word(i), i);
   bench.store(0, pm_word(3), 3);  // joins
-  bench.run_until(ns(100));
+  bench.run_until(at_ns(100));
   EXPECT_TRUE(bench.arrivals.empty());
   bench.store(0, pm_word(15), 15);
   bench.run();
@@ -52,7 +52,7 @@ TEST_F(HopsTest, FlushesWithSixteenEntries) {
   for (std::int64_t i = 0; i < 16; ++i) {  // one leaves a cycle
     const Arrival& arrival = bench.arrivals[static_cast<std::size_t>(i)];
     EXPECT_EQ(arrival.line, pm_line_of(static_cast<std::uint64_t>(i)));
-    EXPECT_EQ(arrival.when, ns(120) + kBenchCycle * i);
+    EXPECT_EQ(arrival.when, at_ns(120) + kBenchCycle * i);
   }
 }
 
@@ -60,9 +60,9 @@ TEST_F(HopsTest, FlushesWithSixteenEntries) {
 TEST_F(HopsTest, OnceItFlushesItFlushesUntilItIsEmpty) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
-  bench.at(ns(40), [&] { bench.store(0, kW1, 2); });  // the buffer is empty since 33
+  bench.at(at_ns(40), [&] { bench.store(0, kW1, 2); });  // the buffer is empty since 33
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(1060)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(1060)}}));
 }
 
 // ---- Rules 1 and 2: epochs
@@ -75,20 +75,20 @@ TEST_F(HopsTest, AnOfenceBeginsToFlushAndGoesOn) {
   bench.run();
   // The second epoch leaves when the whole of the first one is acknowledged: at 33.5.
   EXPECT_EQ(bench.arrivals,
-            (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ps(20'500)}, {kL2, 3, ps(53'500)}}));
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ps(33'500)}}));
+            (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ps(20'500)}, {kL2, 3, at_ps(53'500)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ps(33'500)}}));
   EXPECT_EQ(count("epochs"), 1);
 }
 
 TEST_F(HopsTest, AnOfenceOfAnEmptyEpochEndsNone) {
   bench.ofence(0);
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}}));
   bench.store(0, kW0, 1);
   bench.ofence(0);
   bench.ofence(0);
   bench.run();
   EXPECT_EQ(count("epochs"), 1);
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}, {0, 2, ns(33)}, {0, 3, ns(33)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}, {0, 2, at_ns(33)}, {0, 3, at_ns(33)}}));
 }
 
 TEST_F(HopsTest, AStoreJoinsAnEntryOfItsEpoch) {
@@ -99,8 +99,8 @@ TEST_F(HopsTest, AStoreJoinsAnEntryOfItsEpoch) {
   bench.store(0, kW0, 4);  // another epoch
   bench.run();
   ASSERT_EQ(bench.arrivals.size(), 3);
-  EXPECT_EQ(bench.arrivals[0], (Arrival{kL0, 1, ns(20), bytes_from(0, 16)}));
-  EXPECT_EQ(bench.arrivals[2], (Arrival{kL0, 4, ps(53'500)}));
+  EXPECT_EQ(bench.arrivals[0], (Arrival{kL0, 1, at_ns(20), bytes_from(0, 16)}));
+  EXPECT_EQ(bench.arrivals[2], (Arrival{kL0, 4, at_ps(53'500)}));
   EXPECT_EQ(count("coalesced"), 1);
 }
 
@@ -109,10 +109,10 @@ TEST_F(HopsTest, AStoreDoesNotJoinWhatHasLeft) {
   bench.store(0, kW1, 2);
   bench.ofence(0);
   bench.store(0, kW2, 3);  // leaves at 33.5
-  bench.at(ns(34), [&] { bench.store(0, kW2, 4); });
+  bench.at(at_ns(34), [&] { bench.store(0, kW2, 4); });
   bench.run();
-  EXPECT_EQ(bench.arrivals[2], (Arrival{kL2, 3, ps(53'500)}));
-  EXPECT_EQ(bench.arrivals[3], (Arrival{kL2, 4, ns(54)}));
+  EXPECT_EQ(bench.arrivals[2], (Arrival{kL2, 3, at_ps(53'500)}));
+  EXPECT_EQ(bench.arrivals[3], (Arrival{kL2, 4, at_ns(54)}));
 }
 
 TEST_F(HopsTest, ADfenceStopsTheNextStoreAndWhatIsHandedOver) {
@@ -124,8 +124,8 @@ TEST_F(HopsTest, ADfenceStopsTheNextStoreAndWhatIsHandedOver) {
   EXPECT_FALSE(store.at_once);
   EXPECT_TRUE(of_another.at_once);
   bench.run();
-  EXPECT_EQ(store.when, ps(33'500));
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ps(33'500)}}));
+  EXPECT_EQ(store.when, at_ps(33'500));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ps(33'500)}}));
   EXPECT_EQ(count("dfences"), 1);
   EXPECT_EQ(count("full"), 0);
 }
@@ -136,13 +136,13 @@ TEST_F(HopsTest, AReleaseWaitsForADfence) {
   bench.fence(0, trace::FenceMeaning::kBare);  // as a dfence
   const Answer& release = bench.release(0);
   bench.run();
-  EXPECT_EQ(release.when, ns(33));
+  EXPECT_EQ(release.when, at_ns(33));
   EXPECT_TRUE(bench.release(0).at_once);
 }
 
 TEST_F(HopsTest, ADfenceOfAnEmptyBufferIsOverAtOnce) {
   bench.dfence(0);
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}}));
   EXPECT_TRUE(bench.store(0, kW0, 1).at_once);
   EXPECT_EQ(count("dfences"), 0);
 }
@@ -155,16 +155,16 @@ TEST_F(HopsWhoseOfencesOnlyEndEpochs, TheBufferWaitsForItsInterval) {
   EXPECT_TRUE(bench.ofence(0).at_once);
   bench.store(0, kW1, 2);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(1020)}, {kL1, 2, ns(1053)}}));
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(1033)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(1020)}, {kL1, 2, at_ns(1053)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(1033)}}));
   EXPECT_EQ(count("epochs"), 1);
 }
 TEST_F(HopsWhoseOfencesOnlyEndEpochs, ADfenceFlushesAllTheSame) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
-  bench.at(ns(10), [&] { bench.dfence(0); });
+  bench.at(at_ns(10), [&] { bench.dfence(0); });
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(30)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(30)}}));
 }
 
 struct HopsWhoseDfencesStopAll : HopsTest {
@@ -178,8 +178,8 @@ TEST_F(HopsWhoseDfencesStopAll, TheStoreQueueWaits) {
   const Answer& dfence = bench.dfence(0);
   EXPECT_FALSE(dfence.at_once);
   bench.run();
-  EXPECT_EQ(dfence.when, ns(33));
-  EXPECT_EQ(bench.fulfilled.back(), (Notice{0, 3, ns(33)}));
+  EXPECT_EQ(dfence.when, at_ns(33));
+  EXPECT_EQ(bench.fulfilled.back(), (Notice{0, 3, at_ns(33)}));
   EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
 }
 
@@ -191,7 +191,7 @@ TEST_F(HopsTest, ARegionIsDurableWhenTheDfenceBeforeItsEndIsOver) {
   EXPECT_TRUE(bench.end(0).at_once);
   EXPECT_TRUE(bench.durable.empty());
   bench.run();
-  EXPECT_EQ(bench.durable, (Notices{{0, 1, ns(33)}}));
+  EXPECT_EQ(bench.durable, (Notices{{0, 1, at_ns(33)}}));
   bench.begin(0, 2);
   bench.end(0);
   EXPECT_EQ(bench.durable.back(), (Notice{0, 2, bench.now()}));
@@ -208,8 +208,9 @@ TEST_F(HopsOfTwoEntries, AStoreWaitsUntilAnEntryIsFree) {
   const Answer& third = bench.store(0, kW2, 3);  // begins to flush
   EXPECT_FALSE(third.at_once);
   bench.run();
-  EXPECT_EQ(third.when, ns(33));
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ps(20'500)}, {kL2, 3, ns(53)}}));
+  EXPECT_EQ(third.when, at_ns(33));
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ps(20'500)}, {kL2, 3, at_ns(53)}}));
   EXPECT_EQ(count("full"), 1);
 }
 
@@ -222,26 +223,26 @@ TEST_F(HopsWithAFullQueue, AnEpochWaitsForTheLastOfTheOneBefore) {
   bench.ofence(0);
   bench.store(0, pm_word(1), 1);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 0, ns(20)},
-                                      {pm_line_of(4), 4, ps(20'500)},
-                                      {pm_line_of(8), 8, ns(114)},
-                                      {kL1, 1, ns(208)}}))
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 0, at_ns(20)},
+                                      {pm_line_of(4), 4, at_ps(20'500)},
+                                      {pm_line_of(8), 8, at_ns(114)},
+                                      {kL1, 1, at_ns(208)}}))
       << "leaves at 127, arrives at 147, and waits for the entry that line 8 has until 208";
 }
 
 // ---- Rule 4: dependences. Cores look every 500 ns.
 
 TEST_F(HopsTest, AStoreToAnothersLineFollowsItsEpoch) {
-  bench.at(ns(10), [&] {
+  bench.at(at_ns(10), [&] {
     bench.store(0, kW0, 1);
     bench.store(1, kW0, 2);
     bench.ofence(1);
   });
   bench.run();
   // The first core's epoch has persisted at 43, which the second one learns of at 500.
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(30)}, {kL0, 2, ns(520)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(30)}, {kL0, 2, at_ns(520)}}));
   EXPECT_EQ(count("dependences"), 1);
-  EXPECT_EQ(bench.fulfilled, (Notices{{1, 1, ns(533)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{1, 1, at_ns(533)}}));
 }
 
 TEST_F(HopsTest, AStoreBehindALoadOfAnothersLineFollowsItsEpoch) {
@@ -252,32 +253,33 @@ TEST_F(HopsTest, AStoreBehindALoadOfAnothersLineFollowsItsEpoch) {
   bench.store(1, kW2, 3);
   bench.ofence(1);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(20)}, {kL2, 3, ns(520)}}));
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(20)}, {kL2, 3, at_ns(520)}}));
   EXPECT_EQ(count("dependences"), 1);
 }
 
 // What is published in the very moment of a poll is seen by it.
 TEST_F(HopsTest, APollSeesWhatHasPersistedByThen) {
-  bench.at(ns(467), [&] {  // acknowledged at 500
+  bench.at(at_ns(467), [&] {  // acknowledged at 500
     bench.store(0, kW0, 1);
     bench.load(1, kW0);
     bench.store(1, kW1, 2);
     bench.ofence(1);
   });
   bench.run();
-  EXPECT_EQ(bench.arrivals[1].when, ns(1020)) << "the poll at 500 comes before the answer";
+  EXPECT_EQ(bench.arrivals[1].when, at_ns(1020)) << "the poll at 500 comes before the answer";
 }
 
 TEST_F(HopsTest, WhatIsKnownToHavePersistedHoldsNobodyUp) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
-  bench.at(ns(40), [&] {
+  bench.at(at_ns(40), [&] {
     bench.load(1, kW0);
     bench.store(1, kW1, 2);
     bench.ofence(1);
   });
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(60)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(60)}}));
   EXPECT_EQ(count("dependences"), 0);
 }
 
@@ -288,8 +290,8 @@ TEST_F(HopsTest, ADfenceWaitsForWhatItsCoreHasRead) {
   bench.dfence(1);
   const Answer& release = bench.release(1);
   bench.run();
-  EXPECT_EQ(release.when, ns(500));
-  EXPECT_EQ(bench.fulfilled, (Notices{{1, 1, ns(500)}}));
+  EXPECT_EQ(release.when, at_ns(500));
+  EXPECT_EQ(bench.fulfilled, (Notices{{1, 1, at_ns(500)}}));
 }
 
 // What a core is asked to end leaves its present stores behind, not the later ones.
@@ -302,8 +304,10 @@ TEST_F(HopsTest, OthersFollowNoStoresThatCameLater) {
   bench.ofence(1);
   bench.ofence(0);
   bench.run();
-  EXPECT_EQ(bench.arrivals,
-            (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(53)}, {kL2, 3, ns(520)}, {kL2, 4, ns(1020)}}));
+  EXPECT_EQ(
+      bench.arrivals,
+      (Arrivals{
+          {kL0, 1, at_ns(20)}, {kL1, 2, at_ns(53)}, {kL2, 3, at_ns(520)}, {kL2, 4, at_ns(1020)}}));
 }
 
 // It has nothing that could be acknowledged.
@@ -312,14 +316,14 @@ TEST_F(HopsTest, AnEpochWithoutStoresIsOverWhenThoseThatItFollowsAre) {
   bench.load(1, kW0);
   bench.store(0, kW1, 2);
   bench.load(1, kW1);  // ends the second core's epoch, which has only read
-  bench.at(ns(600), [&] {
+  bench.at(at_ns(600), [&] {
     for (std::uint64_t i = 2; i < 18; ++i) bench.store(1, pm_word(i), i);
   });
   bench.run();
   ASSERT_EQ(bench.arrivals.size(), 18);
   for (std::uint64_t i = 2; i < 18; ++i) {
     const Picoseconds after = kBenchCycle * static_cast<std::int64_t>(i - 2);
-    EXPECT_EQ(bench.arrivals[i], (Arrival{pm_line_of(i), i, ns(620) + after}));
+    EXPECT_EQ(bench.arrivals[i], (Arrival{pm_line_of(i), i, at_ns(620) + after}));
   }
 }
 
@@ -328,9 +332,9 @@ TEST_F(HopsTest, APollDoesNotBeginToFlush) {
   bench.store(0, kW0, 1);
   bench.load(1, kW0);
   bench.ofence(1);
-  bench.at(ns(100), [&] { bench.store(1, kW1, 2); });
+  bench.at(at_ns(100), [&] { bench.store(1, kW1, 2); });
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(1120)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(1120)}}));
 }
 
 // ---- Rules 5 and 6: reads
@@ -341,8 +345,8 @@ TEST_F(HopsTest, AReadWaitsForTheStoreToItsLine) {
   bench.evict(kL0);
   const Answer& read = bench.fetch(1, kL0);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(21)}})) << "it has begun to flush";
-  EXPECT_EQ(read.when, ns(34) + kPmRead);
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(21)}})) << "it has begun to flush";
+  EXPECT_EQ(read.when, at_ns(34) + kPmRead);
   EXPECT_EQ(count("filtered_reads"), 1);
   EXPECT_EQ(count("falsely_filtered_reads"), 0);
   EXPECT_EQ(count("stale_reads"), 0);
@@ -352,16 +356,16 @@ TEST_F(HopsTest, AReadWaitsForTheStoreToItsLine) {
 TEST_F(HopsTest, WhatIsStoredWhileAReadWaitsLeavesAtOnce) {
   bench.store(0, kW0, 1);
   bench.fetch(1, kL0);
-  bench.at(ns(10), [&] { bench.store(1, kW1, 2); });
+  bench.at(at_ns(10), [&] { bench.store(1, kW1, 2); });
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(21)}, {kL1, 2, ns(30)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(21)}, {kL1, 2, at_ns(30)}}));
 }
 
 // Two cycles, a miss of the filter or not.
 TEST_F(HopsTest, EveryReadLooksIntoTheFilter) {
   const Answer& read = bench.fetch(0, kL0);
   bench.run();
-  EXPECT_EQ(read.when, kBenchCycle * 2 + kPmRead);
+  EXPECT_EQ(read.when, Time{} + kBenchCycle * 2 + kPmRead);
   EXPECT_EQ(count("filtered_reads"), 0);
 }
 
@@ -377,7 +381,7 @@ TEST_F(HopsWithATinyFilter, AReadWaitsForWhatLooksLikeItsLine) {
   bench.store(0, kW0, 1);
   const Answer& read = bench.fetch(1, pm_line_of(other));
   bench.run();
-  EXPECT_EQ(read.when, ns(34) + kPmRead);
+  EXPECT_EQ(read.when, at_ns(34) + kPmRead);
   EXPECT_EQ(count("filtered_reads"), 1);
   EXPECT_EQ(count("falsely_filtered_reads"), 1);
 }
@@ -389,10 +393,10 @@ TEST_F(HopsWithATinyFilter, AReadWaitsForWhatHasComeWhileItWasLookedUp) {
   filter.insert(kL0);
   while (!filter.contains(pm_line_of(other))) ++other;
   const Answer& read = bench.fetch(1, pm_line_of(other));
-  bench.at(ps(500), [&] { bench.store(0, kW0, 1); });
+  bench.at(at_ps(500), [&] { bench.store(0, kW0, 1); });
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(21)}})) << "a read that waits makes it flush";
-  EXPECT_EQ(read.when, ns(34) + kPmRead);
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(21)}})) << "a read that waits makes it flush";
+  EXPECT_EQ(read.when, at_ns(34) + kPmRead);
   EXPECT_EQ(count("filtered_reads"), 1);
 }
 
@@ -400,10 +404,10 @@ TEST_F(HopsTest, AReadDoesNotWaitForWhatHasPersistedWhileItWasLookedUp) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
   const Answer* read = nullptr;
-  bench.at(ps(32'500), [&] { read = &bench.fetch(1, kL0); });
+  bench.at(at_ps(32'500), [&] { read = &bench.fetch(1, kL0); });
   bench.run();
   ASSERT_NE(read, nullptr);
-  EXPECT_EQ(read->when, ps(33'500) + kPmRead);
+  EXPECT_EQ(read->when, at_ps(33'500) + kPmRead);
   EXPECT_EQ(count("filtered_reads"), 0);
 }
 
@@ -434,7 +438,7 @@ TEST_F(HopsWithoutDependences, AStoreDoesNotFollowWhatItsCoreHasRead) {
   bench.store(1, kW1, 2);
   bench.ofence(1);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL1, 2, ns(20)}, {kL0, 1, ns(1020)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL1, 2, at_ns(20)}, {kL0, 1, at_ns(1020)}}));
 }
 
 struct HopsWithoutFilter : HopsTest {
@@ -444,7 +448,7 @@ TEST_F(HopsWithoutFilter, ReadsAreStale) {
   bench.store(0, kW0, 1);
   bench.evict(kL0);
   bench.fetch(0, kL0);
-  bench.at(ns(2), [&] { bench.load(0, kW0); });
+  bench.at(at_ns(2), [&] { bench.load(0, kW0); });
   bench.run();
   EXPECT_EQ(count("stale_reads"), 1);
   EXPECT_EQ(bench.stale_loads.size(), 1);
@@ -456,7 +460,7 @@ struct HopsWithoutDfences : HopsTest {
 TEST_F(HopsWithoutDfences, FencesAreFulfilledTooEarly) {
   bench.store(0, kW0, 1);
   bench.dfence(0);
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}}));
   EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
 }
 

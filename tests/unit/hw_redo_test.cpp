@@ -186,8 +186,8 @@ TEST(HwRedo, ALineThatIsNotInPlaceIsReadFromTheDramCache) {
   Platform& platform = bench.platform;
   const Line line = kBank1, other{kBank1.number + 1};
   int answers = 0;
-  const Completion answered{
-      [](void* count, std::uint64_t, Picoseconds) { ++*static_cast<int*>(count); }, &answers, 0};
+  const Completion answered{[](void* count, std::uint64_t, Time) { ++*static_cast<int*>(count); },
+                            &answers, 0};
   const auto fetch = [&] {
     const bool taken = bench.redo.fetch(0, line, platform.now(), answered);
     platform.run();
@@ -224,7 +224,7 @@ TEST(HwRedo, CanCommitWhenItsLinesAreInTheDramCache) {
     bench.begin(1, lines);
     bench.end(1);
     const Picoseconds way = bench.platform.way_down() + bench.platform.caches.way_back();
-    const Picoseconds when = bench.commit();
+    const Time when = bench.commit();
     EXPECT_EQ(bench.left().committed[0], 1u);
     bench.platform.run();
     EXPECT_EQ(bench.platform.dram.statistics().all_writes(), 2u) << "either way";
@@ -261,8 +261,7 @@ TEST(HwRedo, AFlushWaitsForTheLastRegionThatHasLoggedTheLine) {
   const auto flush = [&](Line of) {
     return bench.redo.flush(
         0, of, bench.platform.now(),
-        {[](void* count, std::uint64_t, Picoseconds) { ++*static_cast<int*>(count); }, &resumed,
-         0});
+        {[](void* count, std::uint64_t, Time) { ++*static_cast<int*>(count); }, &resumed, 0});
   };
   for (const Lines& lines : {Lines{before, line}, Lines{line}}) {
     const std::uint64_t region = bench.left().committed[0] + 1;
@@ -286,8 +285,7 @@ TEST(HwRedo, AFlushWaitsForAnotherCoresRegionThatHasEnded) {
     bool resumed = false;
     const bool goes = bench.redo.flush(
         1, kBank1, bench.platform.now(),
-        {[](void* flag, std::uint64_t, Picoseconds) { *static_cast<bool*>(flag) = true; }, &resumed,
-         0});
+        {[](void* flag, std::uint64_t, Time) { *static_cast<bool*>(flag) = true; }, &resumed, 0});
     if (!goes) bench.platform.until([&] { return resumed; });
     return goes;
   };

@@ -49,7 +49,7 @@ class UndoBench {
   bool gone_on[2] = {false, false};
 
  private:
-  void go_on(std::uint64_t core, Picoseconds) { gone_on[core] = true; }
+  void go_on(std::uint64_t core, Time) { gone_on[core] = true; }
 };
 
 // A line of each core for each entry of a record, and one more.

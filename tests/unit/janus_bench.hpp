@@ -68,13 +68,13 @@ struct JanusBench : Platform {
 
   Picoseconds write(Line line, std::uint64_t value) { return write(line, data_of(value)); }
   Picoseconds write(Line line, const LineData& data) {
-    const Picoseconds sent = queue.now();
-    persisted = Picoseconds{-1};
+    const Time sent = queue.now();
+    persisted = Time{-1};
     design.backend().write({.line = line,
                             .data = data,
                             .persisted = completion<&JanusBench::note>(*this),
                             .written = {}});
-    until([&] { return persisted != Picoseconds{-1}; });
+    until([&] { return persisted != Time{-1}; });
     return persisted - sent;
   }
   // Until all is on the device: only there are duplicates found.
@@ -89,9 +89,9 @@ struct JanusBench : Platform {
     EXPECT_TRUE(found.contains("janus." + name)) << name;
     return found.at("janus." + name) - before.at("janus." + name);
   }
-  void note(std::uint64_t, Picoseconds when) { persisted = when; }
+  void note(std::uint64_t, Time when) { persisted = when; }
 
-  Picoseconds persisted{};
+  Time persisted{};
   std::map<std::string, double> before;
 };
 

@@ -47,10 +47,9 @@ class LadBench {
   // Until the line is logged.
   void flush(CoreId core, Line line) {
     bool logged = false;
-    EXPECT_FALSE(
-        lad.flush(core, line, platform.now(),
-                  {[](void* flag, std::uint64_t, Picoseconds) { *static_cast<bool*>(flag) = true; },
-                   &logged, 0}));
+    EXPECT_FALSE(lad.flush(
+        core, line, platform.now(),
+        {[](void* flag, std::uint64_t, Time) { *static_cast<bool*>(flag) = true; }, &logged, 0}));
     platform.until([&] { return logged; });
     write(line);
   }
@@ -72,7 +71,7 @@ class LadBench {
   Lad& lad;
 
  private:
-  void ended(std::uint64_t, Picoseconds) {}
+  void ended(std::uint64_t, Time) {}
 };
 
 // Moments of a region's protocol: after so many events.

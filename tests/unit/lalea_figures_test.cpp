@@ -56,7 +56,7 @@ class Figure2 {
     log.append(id, home, data_of(value), {},
                completion<&Figure2::entry_persisted>(*this, persisted.size()));
     persisted.emplace_back();
-    const Picoseconds arrival = platform.now() + platform.way_down();
+    const Time arrival = platform.now() + platform.way_down();
     platform.queue.schedule(arrival, Phase::kCore, completion<&Figure2::reached>(*this));
     arrived_ = false;
     platform.until([this] { return arrived_; });
@@ -65,9 +65,9 @@ class Figure2 {
   Lines free_headers(std::uint32_t bank) const { return headers_of(banks(), bank); }
   std::optional<Line> lr() const { return log.survivors().newest[0]; }
   // Banks begin to write when the first log request is there.
-  std::vector<Picoseconds> after(const std::vector<int>& writes) const {
-    std::vector<Picoseconds> times;
-    for (const int count : writes) times.push_back(platform.way_down() + ns(count * 300));
+  std::vector<Time> after(const std::vector<int>& writes) const {
+    std::vector<Time> times;
+    for (const int count : writes) times.push_back(at_ns(count * 300) + platform.way_down());
     return times;
   }
 
@@ -88,11 +88,11 @@ class Figure2 {
             left.growths, blocks_in_use(read_log(left, {needed}, image))};
   }
 
-  std::vector<Picoseconds> persisted;
+  std::vector<Time> persisted;
 
  private:
-  void entry_persisted(std::uint64_t number, Picoseconds now) { persisted[number] = now; }
-  void reached(std::uint64_t, Picoseconds) { arrived_ = true; }
+  void entry_persisted(std::uint64_t number, Time now) { persisted[number] = now; }
+  void reached(std::uint64_t, Time) { arrived_ = true; }
   const LoadAwareLog& banks() const {
     return dynamic_cast<const LoadAwareSpace&>(log.space()).banks();
   }
@@ -311,7 +311,7 @@ TEST(LaleaWithBlom, AChainNeverLeadsPastAHeaderThatIsNotPersistent) {
 const Line kA = kBank1, kB{kBank1.number + 1};  // not in the bank of the log
 
 // What both have up to t2: entries of A and B, one behind the other in the log's bank.
-void expect_entries(RedoBench& figure, Picoseconds t1) {
+void expect_entries(RedoBench& figure, Time t1) {
   Platform& platform = figure.platform;
   figure.begin(1, {kA, kB});
   EXPECT_EQ(counters(platform), (Counters{0, 0})) << "they stand in the log buffer";
@@ -331,7 +331,7 @@ TEST(BlomFigure3, ConventionalLoggingWritesTheHeaderAfterItsEntries) {
   expect_entries(figure, {});
 
   // t2: the entries are persistent. Only now the header starts, and the core waits on.
-  const Picoseconds t2 = platform.way_down() + ns(2 * 300);
+  const Time t2 = at_ns(2 * 300) + platform.way_down();
   platform.until([&] { return platform.now() >= t2 && counters(platform) == Counters{1, 0}; });
   EXPECT_EQ(platform.now(), t2);
   EXPECT_EQ(in_pm(platform, {kLog.number + 2}), data_of(1));
@@ -342,7 +342,7 @@ TEST(BlomFigure3, ConventionalLoggingWritesTheHeaderAfterItsEntries) {
   EXPECT_EQ(figure.recovered(kA), 0u);
 
   // t3: the header stands in PM; TX2 may begin when the core hears of it.
-  const Picoseconds t3 = figure.commit() - platform.caches.way_back();
+  const Time t3 = figure.commit() - platform.caches.way_back();
   EXPECT_EQ(t3, t2 + ns(300));
   const LineData header = in_pm(platform, kLog);
   EXPECT_EQ(log_bytes::get(header, 0, 8), 0b11 | std::uint64_t{1} << 24);
@@ -369,11 +369,11 @@ TEST(BlomFigure3, BlomKeepsTheHeaderUntilTheInPlaceUpdatesAreDone) {
   const auto header = [&] { return LogHeader::of(figure.left().log.headers.at(0).header); };
   EXPECT_EQ(figure.left().log.headers.at(0).place, kLog);
   platform.until([&] { return header().valid == 0b01; });
-  EXPECT_EQ(platform.now(), platform.way_down() + ns(300));
+  EXPECT_EQ(platform.now(), at_ns(300) + platform.way_down());
 
   // t2: the entries are persistent, nothing else has to be: TX1 commits, TX2 may begin.
-  const Picoseconds t2 = figure.commit() - platform.caches.way_back();
-  EXPECT_EQ(t2, platform.way_down() + ns(2 * 300));
+  const Time t2 = figure.commit() - platform.caches.way_back();
+  EXPECT_EQ(t2, at_ns(2 * 300) + platform.way_down());
   EXPECT_EQ(counters(platform), (Counters{0, 0})) << "no header on its way";
   EXPECT_EQ(in_pm(platform, kLog), LineData{});
   ASSERT_EQ(figure.left().log.headers.size(), 1u);

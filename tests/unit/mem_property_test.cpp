@@ -45,16 +45,14 @@ class RandomTraffic : public PersistenceObserver {
     check_all_entries_are_back();
   }
 
-  void persisted(const Write& write, PersistencePoint, Picoseconds when) override {
+  void persisted(const Write& write, PersistencePoint, Time when) override {
     note(1, value_of(write.data), when);
     ++observed_;
     std::uint64_t& newest = surviving_[write.line.number];
     newest = std::max(newest, value_of(write.data));
   }
   void persisted_with_next(const Write&) override {}
-  void dropped(const Write& write, Picoseconds when) override {
-    note(2, value_of(write.data), when);
-  }
+  void dropped(const Write& write, Time when) override { note(2, value_of(write.data), when); }
   const std::vector<std::uint64_t>& history() const { return history_; }
 
  private:
@@ -198,7 +196,7 @@ class RandomTraffic : public PersistenceObserver {
     }
   }
 
-  void note(std::uint64_t what, std::uint64_t number, Picoseconds when) {
+  void note(std::uint64_t what, std::uint64_t number, Time when) {
     history_.insert(history_.end(), {what, number, static_cast<std::uint64_t>(when.count)});
   }
 

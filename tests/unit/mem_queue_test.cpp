@@ -13,16 +13,16 @@
 namespace pmemsim {
 namespace {
 
-using Times = std::vector<Picoseconds>;
+using Times = std::vector<Time>;
 
 // Keeps what it is told, in order: +n persisted, -n dropped, n the first word of the data.
 class Diary : public PersistenceObserver {
  public:
-  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
+  void persisted(const Write& write, PersistencePoint, Time) override {
     entries.push_back(static_cast<std::int64_t>(value_of(write.data)));
   }
   void persisted_with_next(const Write&) override {}
-  void dropped(const Write& write, Picoseconds) override {
+  void dropped(const Write& write, Time) override {
     entries.push_back(-static_cast<std::int64_t>(value_of(write.data)));
   }
   std::vector<std::int64_t> entries;
@@ -53,7 +53,7 @@ TEST(MemoryQueue, AcceptedWriteIsPersistentAndStaysInTheQueue) {
   EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{7}));
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{7}));
   bench.run();
-  EXPECT_EQ(bench.persisted_at[7], Times{ns(10)});
+  EXPECT_EQ(bench.persisted_at[7], Times{at_ns(10)});
   EXPECT_FALSE(bench.written_at.count(7));
   EXPECT_EQ(on_device(bench, line_in(0, 0)), 0u);
   EXPECT_FALSE(bench.memory.idle());
@@ -77,11 +77,11 @@ TEST(MemoryQueue, WithPersistenceAtTheBankWritesDontWaitForOthers) {
   bench.write(1, line_in(0, 0));
   EXPECT_TRUE(diary.entries.empty());
   EXPECT_TRUE(accepted(bench.memory).empty());
-  bench.run_until(ns(129));
+  bench.run_until(at_ns(129));
   EXPECT_TRUE(bench.persisted_at.empty());
-  bench.run_until(ns(130));
-  EXPECT_EQ(bench.persisted_at[1], Times{ns(130)});
-  EXPECT_EQ(bench.written_at[1], Times{ns(130)});
+  bench.run_until(at_ns(130));
+  EXPECT_EQ(bench.persisted_at[1], Times{at_ns(130)});
+  EXPECT_EQ(bench.written_at[1], Times{at_ns(130)});
   EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{1}));
 }
 
@@ -99,10 +99,10 @@ TEST(MemoryQueue, LogQueueWritesAtOnceAndPersistsWhenWritten) {
             "channel 0: 0 reads (0 wait for a bank), 3 writes (1 in the WPQ of 8 entries; 2 in the "
             "log queue of 2)");
   bench.run();
-  EXPECT_EQ(bench.persisted_at[1], Times{ns(130)});
-  EXPECT_EQ(bench.written_at[1], Times{ns(130)});
+  EXPECT_EQ(bench.persisted_at[1], Times{at_ns(130)});
+  EXPECT_EQ(bench.written_at[1], Times{at_ns(130)});
   EXPECT_EQ(bench.persisted_at[2], bench.written_at[2]);
-  EXPECT_EQ(bench.persisted_at[3], Times{ns(0)});
+  EXPECT_EQ(bench.persisted_at[3], Times{at_ns(0)});
   // Nobody waits for the WPQ's one to be written, and there is room for others.
   EXPECT_FALSE(bench.written_at.count(3));
   EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{3, 1, 2}));
@@ -118,9 +118,9 @@ TEST(MemoryQueue, FullLogQueueHoldsUpLogWritesAlone) {
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{4}));
   bench.run();
   // One after the other: each needs its bank precharged for another row.
-  EXPECT_EQ(bench.persisted_at[1], Times{ns(130)});
-  EXPECT_EQ(bench.persisted_at[2], Times{ns(130 + 30 + 130)});
-  EXPECT_EQ(bench.persisted_at[3], Times{ns(2 * (130 + 30) + 130)});
+  EXPECT_EQ(bench.persisted_at[1], Times{at_ns(130)});
+  EXPECT_EQ(bench.persisted_at[2], Times{at_ns(130 + 30 + 130)});
+  EXPECT_EQ(bench.persisted_at[3], Times{at_ns(2 * (130 + 30) + 130)});
   EXPECT_EQ(bench.memory.statistics().log_queue_full_time, ns(2 * (130 + 30)));
   EXPECT_EQ(bench.memory.statistics().wpq_full_time, ns(0));
 }
@@ -147,8 +147,8 @@ TEST(MemoryQueue, FullWpqHoldsUpNoLogWrite) {
   bench.write(4, line_in(1, 0), WriteKind::kLog);
   bench.run();
   // One tRRD after the first write: the two that wait for the WPQ don't count.
-  EXPECT_EQ(bench.persisted_at[4], Times{ns(2 + 130 + 3)});
-  EXPECT_EQ(bench.persisted_at[3], Times{ns(130 + 30)});
+  EXPECT_EQ(bench.persisted_at[4], Times{at_ns(2 + 130 + 3)});
+  EXPECT_EQ(bench.persisted_at[3], Times{at_ns(130 + 30)});
 }
 
 TEST(MemoryQueue, ReservationsTakeEntriesUpToTheLastButOne) {
@@ -172,7 +172,7 @@ TEST(MemoryQueue, ReservationsTakeEntriesUpToTheLastButOne) {
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{1, 2, 3}));
   bench.drain();
   EXPECT_EQ(on_device(bench, line_in(1, 0)), 3u);
-  EXPECT_EQ(bench.persisted_at[3], Times{ns(0)});
+  EXPECT_EQ(bench.persisted_at[3], Times{at_ns(0)});
   EXPECT_EQ(bench.written_at[3].size(), 1u);
   EXPECT_TRUE(bench.memory.reserve(0));
   EXPECT_TRUE(bench.memory.reserve(0));
@@ -231,7 +231,7 @@ TEST(MemoryQueue, ReservedWriteOvertakesAndTakesInItsLinesOlderOnes) {
   bench.drain();
   EXPECT_EQ(on_device(bench, line_in(0, 1)), 4u);
   EXPECT_EQ(on_device(bench, line_in(1, 0)), 3u);
-  EXPECT_EQ(bench.persisted_at[2], Times{ns(0)});
+  EXPECT_EQ(bench.persisted_at[2], Times{at_ns(0)});
   EXPECT_EQ(bench.written_at[2], bench.written_at[4]);
   EXPECT_EQ(bench.memory.statistics().writes_merged, 1u);
 }
@@ -266,11 +266,11 @@ TEST(MemoryQueue, FullQueueHoldsWritesBackInOrder) {
   MemoryBench bench(p);
   for (std::uint64_t i = 0; i < 4; ++i) bench.write(i, line_in(0, i));
   bench.drain();
-  EXPECT_EQ(bench.persisted_at[0], Times{ns(0)});
-  EXPECT_EQ(bench.persisted_at[1], Times{ns(0)});
+  EXPECT_EQ(bench.persisted_at[0], Times{at_ns(0)});
+  EXPECT_EQ(bench.persisted_at[1], Times{at_ns(0)});
   // The first leaves the queue at once; the second when its bank has been precharged.
-  EXPECT_EQ(bench.persisted_at[2], Times{ns(0)});
-  EXPECT_EQ(bench.persisted_at[3], Times{ns(130 + 30)});
+  EXPECT_EQ(bench.persisted_at[2], Times{at_ns(0)});
+  EXPECT_EQ(bench.persisted_at[3], Times{at_ns(130 + 30)});
   const MemoryStatistics statistics = bench.memory.statistics();
   EXPECT_EQ(statistics.acceptance_time, ns(160));
   EXPECT_EQ(statistics.wpq_full_time, ns(160 + 160));  // until the third has gone to the bank
@@ -286,9 +286,9 @@ TEST(MemoryQueue, WritesOfOneLineKindAndOwnerMerge) {
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{2}));
   EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{1, 2}));
   bench.drain();
-  EXPECT_EQ(bench.persisted_at[2], Times{ns(0)});
-  EXPECT_EQ(bench.written_at[1], Times{ns(130)});
-  EXPECT_EQ(bench.written_at[2], Times{ns(130)});
+  EXPECT_EQ(bench.persisted_at[2], Times{at_ns(0)});
+  EXPECT_EQ(bench.written_at[1], Times{at_ns(130)});
+  EXPECT_EQ(bench.written_at[2], Times{at_ns(130)});
   EXPECT_EQ(on_device(bench, line_in(0, 0)), 2u);
   EXPECT_EQ(bench.memory.statistics().writes_merged, 1u);
   EXPECT_EQ(bench.memory.statistics().all_lines_written(), 1u);
@@ -326,7 +326,7 @@ TEST(MemoryQueue, WriteThatABankHasTakenDoesntMerge) {
   p.persistence = PersistencePoint::kWritten;
   MemoryBench bench(p);
   bench.write(1, line_in(0, 0));
-  bench.run_until(ns(1));
+  bench.run_until(at_ns(1));
   bench.write(2, line_in(0, 0));
   bench.run();
   EXPECT_EQ(bench.memory.statistics().writes_merged, 0u);
@@ -341,8 +341,8 @@ TEST(MemoryQueue, MergedWritesPersistWithTheirBank) {
   bench.write(1, line_in(0, 0));
   bench.write(2, line_in(0, 0));
   bench.run();
-  EXPECT_EQ(bench.persisted_at[1], Times{ns(130)});
-  EXPECT_EQ(bench.persisted_at[2], Times{ns(130)});
+  EXPECT_EQ(bench.persisted_at[1], Times{at_ns(130)});
+  EXPECT_EQ(bench.persisted_at[2], Times{at_ns(130)});
 }
 
 TEST(MemoryQueue, WaitingWriteMergesWhenItsTurnComes) {
@@ -355,7 +355,7 @@ TEST(MemoryQueue, WaitingWriteMergesWhenItsTurnComes) {
   const WriteId waiting = bench.write(3, line_in(0, 0));  // and so does this, behind it
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{0, 1}));
   EXPECT_NE(bench.memory.pending(waiting), nullptr);
-  bench.run_until(ns(0));
+  bench.run_until(at_ns(0));
   // The write to bank 1 has gone, the second took its place, the third merged into bank 0's.
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{0, 3, 2}));
   EXPECT_EQ(bench.memory.pending(waiting), nullptr);
@@ -375,8 +375,8 @@ TEST(MemoryQueue, ReadIsForwardedFromTheQueue) {
   bench.read(2, line_in(0, 0));
   bench.read(3, line_in(0, 0, 1));
   bench.run();
-  EXPECT_EQ(bench.read_at[2], Times{ns(4)});
-  EXPECT_EQ(bench.read_at[3], Times{ns(35 + 12)});
+  EXPECT_EQ(bench.read_at[2], Times{at_ns(4)});
+  EXPECT_EQ(bench.read_at[3], Times{at_ns(35 + 12)});
   EXPECT_EQ(bench.memory.statistics().reads_forwarded, 1u);
   EXPECT_EQ(bench.memory.statistics().lines_read, 1u);
 }
@@ -416,14 +416,14 @@ TEST(MemoryQueue, DropMakesRoomAndSparesTheAcknowledgementOfWhatWaited) {
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{2, 4}));
   bench.drain();
   EXPECT_FALSE(bench.persisted_at.count(3));
-  EXPECT_EQ(bench.persisted_at[4], Times{ns(0)});
+  EXPECT_EQ(bench.persisted_at[4], Times{at_ns(0)});
 }
 
 TEST(MemoryQueue, WriteThatABankHasTakenCantBeDropped) {
   MemoryBench bench(simple_memory());
   const WriteId id = bench.write(1, line_in(0, 0));
   bench.memory.drain();
-  bench.run_until(ns(1));
+  bench.run_until(at_ns(1));
   EXPECT_EQ(bench.memory.pending(id), nullptr);
   EXPECT_FALSE(bench.memory.drop(id));
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{1}));  // survives all the same
@@ -499,7 +499,7 @@ TEST_P(MemoryWatermark, AboveItWritesGoBetweenReads) {
   // One read, then at least two writes before the channel turns back to the three other reads.
   EXPECT_EQ(bench.read_at.size(), 4u);
   EXPECT_EQ(bench.memory.statistics().bus_turnarounds % 2, 0u);
-  Picoseconds last_read{};
+  Time last_read{};
   for (const auto& [number, times] : bench.read_at) last_read = max(last_read, times[0]);
   int before = 0;
   for (const auto& [number, times] : bench.written_at) before += times[0] < last_read;
@@ -520,7 +520,7 @@ TEST(MemoryQueue, CompletionsMayCallBack) {
   struct Chain {
     MemoryBench& bench;
     int left = 100;
-    void next(std::uint64_t, Picoseconds) {
+    void next(std::uint64_t, Time) {
       if (--left == 0) return;
       const Line line =
           line_in(static_cast<std::uint64_t>(left) % 4, static_cast<std::uint64_t>(left));
@@ -529,7 +529,7 @@ TEST(MemoryQueue, CompletionsMayCallBack) {
       bench.memory.drain();
     }
   } chain{bench};
-  chain.next(0, ns(0));
+  chain.next(0, at_ns(0));
   bench.run();
   EXPECT_EQ(chain.left, 0);
   EXPECT_TRUE(bench.memory.idle());
@@ -544,7 +544,7 @@ TEST(MemoryQueue, BanksCountWhatWaitsForThem) {
   bench.write(4, line_in(3, 2));  // merges
   EXPECT_EQ(bench.memory.pending_operations()[3], 3u);
   EXPECT_EQ(bench.memory.pending_operations()[0], 0u);
-  bench.run_until(ns(35));
+  bench.run_until(at_ns(35));
   EXPECT_EQ(bench.memory.pending_operations()[3], 2u);
   bench.drain();
   EXPECT_EQ(bench.memory.pending_operations()[3], 0u);
@@ -565,7 +565,7 @@ TEST(MemoryLink, ReadCrossesTwice) {
     MemoryBench bench(behind_a_link(place));
     bench.read(1, line_in(0, 0));
     bench.run();
-    EXPECT_EQ(bench.read_at[1], Times{ns(100 + 35 + 8 + 100 + 1)});
+    EXPECT_EQ(bench.read_at[1], Times{at_ns(100 + 35 + 8 + 100 + 1)});
   }
 }
 
@@ -573,8 +573,8 @@ TEST(MemoryLink, QueueAtTheHostAcknowledgesAtOnce) {
   MemoryBench bench(behind_a_link(QueuePlace::kHost));
   bench.write(1, line_in(0, 0));
   bench.drain();
-  EXPECT_EQ(bench.persisted_at[1], Times{ns(1)});
-  EXPECT_EQ(bench.written_at[1], Times{ns(8 + 100 + 130)});
+  EXPECT_EQ(bench.persisted_at[1], Times{at_ns(1)});
+  EXPECT_EQ(bench.written_at[1], Times{at_ns(8 + 100 + 130)});
 }
 
 TEST(MemoryLink, QueueInTheDeviceAcknowledgesAcrossTheLink) {
@@ -583,13 +583,13 @@ TEST(MemoryLink, QueueInTheDeviceAcknowledgesAcrossTheLink) {
   bench.memory.observe(&diary);
   bench.write(1, line_in(0, 0));
   bench.write(2, line_in(1, 0));
-  bench.run_until(ns(107));
+  bench.run_until(at_ns(107));
   EXPECT_TRUE(diary.entries.empty());
-  bench.run_until(ns(108));
+  bench.run_until(at_ns(108));
   EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{1}));
   bench.run();
-  EXPECT_EQ(bench.persisted_at[1], Times{ns(8 + 100 + 100 + 1)});
-  EXPECT_EQ(bench.persisted_at[2], Times{ns(16 + 100 + 100 + 1)});
+  EXPECT_EQ(bench.persisted_at[1], Times{at_ns(8 + 100 + 100 + 1)});
+  EXPECT_EQ(bench.persisted_at[2], Times{at_ns(16 + 100 + 100 + 1)});
 }
 
 TEST(MemoryLink, ReservedWriteUsesItsEntryWhenItArrives) {
@@ -603,7 +603,7 @@ TEST(MemoryLink, ReservedWriteUsesItsEntryWhenItArrives) {
   EXPECT_TRUE(bench.memory.reserve(0));
   bench.write_reserved(2, line_in(0, 0));
   bench.drain();
-  EXPECT_EQ(bench.persisted_at[2], Times{ns(16 + 100 + 100 + 1)});
+  EXPECT_EQ(bench.persisted_at[2], Times{at_ns(16 + 100 + 100 + 1)});
   EXPECT_EQ(on_device(bench, line_in(0, 0)), 2u);
   EXPECT_TRUE(bench.persisted_at[1].empty());
   EXPECT_TRUE(bench.memory.reserve(0));

@@ -6,7 +6,7 @@
 namespace pmemsim {
 namespace {
 
-using Times = std::vector<Picoseconds>;
+using Times = std::vector<Time>;
 
 // Not at t - 1 ps, yes at t.
 #define EXPECT_AT(bench, times, number, when)                                         \
@@ -20,7 +20,7 @@ using Times = std::vector<Picoseconds>;
 TEST(MemorySchedule, RowMissTakesActivateColumnAndBurst) {
   MemoryBench bench(simple_memory());
   bench.read(1, line_in(0, 0));
-  EXPECT_AT(bench, read_at, 1, ns(10 + 20 + 5));
+  EXPECT_AT(bench, read_at, 1, at_ns(10 + 20 + 5));
   EXPECT_EQ(bench.memory.statistics().row_misses, 1u);
 }
 
@@ -30,32 +30,32 @@ TEST(MemorySchedule, ControllerLatenciesArePartOfARead) {
   p.back_latency = ns(13);
   MemoryBench bench(p);
   bench.read(1, line_in(0, 0));
-  EXPECT_AT(bench, read_at, 1, ns(35 + 11 + 13));
+  EXPECT_AT(bench, read_at, 1, at_ns(35 + 11 + 13));
 }
 
 TEST(MemorySchedule, RowHitsFollowAtBurstDistance) {
   MemoryBench bench(simple_memory());
   bench.read(1, line_in(0, 0, 0));
   bench.read(2, line_in(0, 0, 1));
-  EXPECT_AT(bench, read_at, 1, ns(35));
-  EXPECT_AT(bench, read_at, 2, ns(40));
+  EXPECT_AT(bench, read_at, 1, at_ns(35));
+  EXPECT_AT(bench, read_at, 2, at_ns(40));
   EXPECT_EQ(bench.memory.statistics().row_hits, 1u);
 }
 
 TEST(MemorySchedule, RowHitOnAnOpenRowNeedsNoActivate) {
   MemoryBench bench(simple_memory());
   bench.read(1, line_in(0, 0, 0));
-  bench.run_until(ns(200));
+  bench.run_until(at_ns(200));
   bench.read(2, line_in(0, 0, 1));
-  EXPECT_AT(bench, read_at, 2, ns(200 + 20 + 5));
+  EXPECT_AT(bench, read_at, 2, at_ns(200 + 20 + 5));
 }
 
 TEST(MemorySchedule, RowConflictPrechargesFirst) {
   MemoryBench bench(simple_memory());
   bench.read(1, line_in(0, 0));
-  bench.run_until(ns(200));
+  bench.run_until(at_ns(200));
   bench.read(2, line_in(0, 1));
-  EXPECT_AT(bench, read_at, 2, ns(200 + 30 + 10 + 20 + 5));
+  EXPECT_AT(bench, read_at, 2, at_ns(200 + 30 + 10 + 20 + 5));
   EXPECT_EQ(bench.memory.statistics().row_conflicts, 1u);
 }
 
@@ -64,7 +64,7 @@ TEST(MemorySchedule, RowStaysOpenForTras) {
   bench.read(1, line_in(0, 0));
   bench.read(2, line_in(0, 1));
   // tRTP would allow the precharge at 10 + 6, tRAS only at 50.
-  EXPECT_AT(bench, read_at, 2, ns(50 + 30 + 10 + 20 + 5));
+  EXPECT_AT(bench, read_at, 2, at_ns(50 + 30 + 10 + 20 + 5));
 }
 
 TEST(MemorySchedule, ReadHoldsItsRowForTrtp) {
@@ -74,7 +74,7 @@ TEST(MemorySchedule, ReadHoldsItsRowForTrtp) {
   MemoryBench bench(p);
   bench.read(1, line_in(0, 0));
   bench.read(2, line_in(0, 1));
-  EXPECT_AT(bench, read_at, 2, ns(10 + 60 + 30 + 10 + 20 + 5));
+  EXPECT_AT(bench, read_at, 2, at_ns(10 + 60 + 30 + 10 + 20 + 5));
 }
 
 TEST(MemorySchedule, BanksWorkInParallelButForTrrd) {
@@ -84,26 +84,26 @@ TEST(MemorySchedule, BanksWorkInParallelButForTrrd) {
   MemoryBench bench(p);
   bench.read(1, line_in(0, 0));
   bench.read(2, line_in(1, 0));
-  EXPECT_AT(bench, read_at, 1, ns(35));
-  EXPECT_AT(bench, read_at, 2, ns(9 + 35));
+  EXPECT_AT(bench, read_at, 1, at_ns(35));
+  EXPECT_AT(bench, read_at, 2, at_ns(9 + 35));
 }
 
 TEST(MemorySchedule, BusTakesOneBurstAtATime) {
   MemoryBench bench(simple_memory());
   bench.read(1, line_in(0, 0));
   bench.read(2, line_in(1, 0));  // its activate could go at 2, but the bus is free at 35 only
-  EXPECT_AT(bench, read_at, 2, ns(40));
+  EXPECT_AT(bench, read_at, 2, at_ns(40));
 }
 
 TEST(MemorySchedule, RowHitGoesBeforeAReservedBurst) {
   MemoryBench bench(simple_memory());
   bench.read(1, line_in(0, 0, 0));
-  bench.run_until(ns(200));
+  bench.run_until(at_ns(200));
   bench.read(2, line_in(1, 0));  // on the bus from 230 to 235
-  bench.run_until(ns(201));
+  bench.run_until(at_ns(201));
   bench.read(3, line_in(0, 0, 1));  // its row is open: on the bus from 221 to 226
-  EXPECT_AT(bench, read_at, 3, ns(226));
-  EXPECT_AT(bench, read_at, 2, ns(235));
+  EXPECT_AT(bench, read_at, 3, at_ns(226));
+  EXPECT_AT(bench, read_at, 2, at_ns(235));
 }
 
 TEST(MemorySchedule, FifthActivateWaitsForTfaw) {
@@ -112,8 +112,8 @@ TEST(MemorySchedule, FifthActivateWaitsForTfaw) {
   MemoryBench bench(p);
   for (std::uint64_t bank = 0; bank < 5; ++bank) bench.read(bank, Line{bank * 2});
   // Activates at 0, 5, 10, 15 (the bus spaces them), the fifth at 40 instead of 20.
-  EXPECT_AT(bench, read_at, 3, ns(15 + 35));
-  EXPECT_AT(bench, read_at, 4, ns(40 + 35));
+  EXPECT_AT(bench, read_at, 3, at_ns(15 + 35));
+  EXPECT_AT(bench, read_at, 4, at_ns(40 + 35));
 }
 
 TEST(MemorySchedule, FirstReadyFirstComeFirstServed) {
@@ -121,8 +121,8 @@ TEST(MemorySchedule, FirstReadyFirstComeFirstServed) {
   bench.read(1, line_in(0, 0, 0));
   bench.read(2, line_in(0, 1, 0));  // older, but the third hits the open row
   bench.read(3, line_in(0, 0, 1));
-  EXPECT_AT(bench, read_at, 3, ns(40));
-  EXPECT_AT(bench, read_at, 2, ns(50 + 30 + 35));
+  EXPECT_AT(bench, read_at, 3, at_ns(40));
+  EXPECT_AT(bench, read_at, 2, at_ns(50 + 30 + 35));
 }
 
 TEST(MemorySchedule, RowHitTooLateForAClosingRow) {
@@ -130,13 +130,13 @@ TEST(MemorySchedule, RowHitTooLateForAClosingRow) {
   p.tras = ns(0);
   MemoryBench bench(p);
   bench.read(1, line_in(0, 0, 0));
-  bench.run_until(ns(100));
+  bench.run_until(at_ns(100));
   bench.read(2, line_in(0, 1));  // precharge at 100
-  bench.run_until(ns(101));
+  bench.run_until(at_ns(101));
   bench.read(3, line_in(0, 0, 1));  // its row is gone
-  EXPECT_AT(bench, read_at, 2, ns(165));
+  EXPECT_AT(bench, read_at, 2, at_ns(165));
   // The second's row opens at 130, its column goes at 140, precharge at 146.
-  EXPECT_AT(bench, read_at, 3, ns(146 + 30 + 35));
+  EXPECT_AT(bench, read_at, 3, at_ns(146 + 30 + 35));
 }
 
 TEST(MemorySchedule, ClosedPagePolicyHidesThePrecharge) {
@@ -144,9 +144,9 @@ TEST(MemorySchedule, ClosedPagePolicyHidesThePrecharge) {
   p.page_policy = PagePolicy::kClosed;
   MemoryBench bench(p);
   bench.read(1, line_in(0, 0, 0));
-  bench.run_until(ns(200));
+  bench.run_until(at_ns(200));
   bench.read(2, line_in(0, 1));
-  EXPECT_AT(bench, read_at, 2, ns(200 + 35));
+  EXPECT_AT(bench, read_at, 2, at_ns(200 + 35));
 }
 
 TEST(MemorySchedule, RowGivesWayAfterItsMostAccesses) {
@@ -158,9 +158,9 @@ TEST(MemorySchedule, RowGivesWayAfterItsMostAccesses) {
   bench.read(1, Line{1});
   bench.read(2, Line{16});  // the next row of the same bank
   bench.read(3, Line{2});   // a hit, but the third, and younger
-  EXPECT_AT(bench, read_at, 1, ns(40));
-  EXPECT_AT(bench, read_at, 2, ns(50 + 30 + 35));
-  EXPECT_AT(bench, read_at, 3, ns(50 + 30 + 50 + 30 + 35));
+  EXPECT_AT(bench, read_at, 1, at_ns(40));
+  EXPECT_AT(bench, read_at, 2, at_ns(50 + 30 + 35));
+  EXPECT_AT(bench, read_at, 3, at_ns(50 + 30 + 50 + 30 + 35));
 }
 
 TEST(MemorySchedule, RowStaysOpenWhenNobodyElseWantsItsBank) {
@@ -169,7 +169,7 @@ TEST(MemorySchedule, RowStaysOpenWhenNobodyElseWantsItsBank) {
   p.row_size = p.page_size = {256};
   MemoryBench bench(p);
   for (std::uint64_t column = 0; column < 4; ++column) bench.read(column, Line{column});
-  EXPECT_AT(bench, read_at, 3, ns(50));
+  EXPECT_AT(bench, read_at, 3, at_ns(50));
 }
 
 TEST(MemorySchedule, ReadAfterWriteWaitsForTwtr) {
@@ -177,11 +177,11 @@ TEST(MemorySchedule, ReadAfterWriteWaitsForTwtr) {
   p.persistence = PersistencePoint::kWritten;
   MemoryBench bench(p);
   bench.write(1, line_in(0, 0, 0));
-  bench.run_until(ns(1));
+  bench.run_until(at_ns(1));
   bench.read(2, line_in(1, 0));
   // Write data from 10 + 15 to 30; read command at 30 + 7.
-  EXPECT_AT(bench, read_at, 2, ns(30 + 7 + 20 + 5));
-  EXPECT_AT(bench, written_at, 1, ns(30 + 100));
+  EXPECT_AT(bench, read_at, 2, at_ns(30 + 7 + 20 + 5));
+  EXPECT_AT(bench, written_at, 1, at_ns(30 + 100));
 }
 
 TEST(MemorySchedule, WriteAfterReadWaitsForTheBusToTurn) {
@@ -189,10 +189,10 @@ TEST(MemorySchedule, WriteAfterReadWaitsForTheBusToTurn) {
   p.persistence = PersistencePoint::kWritten;
   MemoryBench bench(p);
   bench.read(1, line_in(0, 0));
-  bench.run_until(ns(1));
+  bench.run_until(at_ns(1));
   bench.write(2, line_in(1, 0));
   // Read data until 35; without the turn-around the write's data would come at 1 + 10 + 15.
-  EXPECT_AT(bench, written_at, 2, ns(35 + 3 + 5 + 100));
+  EXPECT_AT(bench, written_at, 2, at_ns(35 + 3 + 5 + 100));
 }
 
 TEST(MemorySchedule, WriteHoldsItsBankForTwr) {
@@ -201,8 +201,8 @@ TEST(MemorySchedule, WriteHoldsItsBankForTwr) {
   MemoryBench bench(p);
   bench.write(1, line_in(0, 0));
   bench.write(2, line_in(0, 1));
-  EXPECT_AT(bench, written_at, 1, ns(10 + 15 + 5 + 100));
-  EXPECT_AT(bench, written_at, 2, ns(130 + 30 + 130));
+  EXPECT_AT(bench, written_at, 1, at_ns(10 + 15 + 5 + 100));
+  EXPECT_AT(bench, written_at, 2, at_ns(130 + 30 + 130));
 }
 
 TEST(MemorySchedule, LatencyFactorScalesTheArrayNotTheBus) {
@@ -210,7 +210,7 @@ TEST(MemorySchedule, LatencyFactorScalesTheArrayNotTheBus) {
   p.latency_factor = {4};
   MemoryBench bench(p);
   bench.read(1, line_in(0, 0));
-  EXPECT_AT(bench, read_at, 1, ns(4 * 10 + 4 * 20 + 5));
+  EXPECT_AT(bench, read_at, 1, at_ns(4 * 10 + 4 * 20 + 5));
 }
 
 TEST(MemorySchedule, RefreshHoldsUpAllBanks) {
@@ -218,13 +218,13 @@ TEST(MemorySchedule, RefreshHoldsUpAllBanks) {
   p.trefi = ns(1000);
   p.trfc = ns(300);
   MemoryBench bench(p);
-  bench.run_until(ns(1100));
+  bench.run_until(at_ns(1100));
   bench.read(1, line_in(0, 0));
-  EXPECT_AT(bench, read_at, 1, ns(1300 + 35));
+  EXPECT_AT(bench, read_at, 1, at_ns(1300 + 35));
   // Refreshes at 2000 and 3000 pass unseen; the one at 4000 is over at 4300.
-  bench.run_until(ns(4400));
+  bench.run_until(at_ns(4400));
   bench.read(2, line_in(0, 0, 1));
-  EXPECT_AT(bench, read_at, 2, ns(4400 + 35));  // the refresh has closed the row
+  EXPECT_AT(bench, read_at, 2, at_ns(4400 + 35));  // the refresh has closed the row
   EXPECT_EQ(bench.memory.statistics().refreshes, 4u);
 }
 
@@ -240,11 +240,11 @@ TEST(MemorySchedule, FixedDeviceTakesItsBankForItsLatency) {
   bench.read(3, line_in(1, 0));
   bench.write(4, line_in(2, 0));
   bench.write(5, line_in(2, 1));
-  EXPECT_AT(bench, read_at, 1, ns(48 + 5));
-  EXPECT_AT(bench, read_at, 3, ns(48 + 5 + 5));
-  EXPECT_AT(bench, read_at, 2, ns(53 + 53));
-  EXPECT_AT(bench, written_at, 4, ns(5 + 300));
-  EXPECT_AT(bench, written_at, 5, ns(305 + 305));
+  EXPECT_AT(bench, read_at, 1, at_ns(48 + 5));
+  EXPECT_AT(bench, read_at, 3, at_ns(48 + 5 + 5));
+  EXPECT_AT(bench, read_at, 2, at_ns(53 + 53));
+  EXPECT_AT(bench, written_at, 4, at_ns(5 + 300));
+  EXPECT_AT(bench, written_at, 5, at_ns(305 + 305));
 }
 
 TEST(MemorySchedule, ReadQueueHoldsReadsUntilTheyAreAnswered) {
@@ -253,8 +253,8 @@ TEST(MemorySchedule, ReadQueueHoldsReadsUntilTheyAreAnswered) {
   MemoryBench bench(p);
   bench.read(1, line_in(0, 0));
   bench.read(2, line_in(1, 0));
-  EXPECT_AT(bench, read_at, 1, ns(35));
-  EXPECT_AT(bench, read_at, 2, ns(35 + 35));
+  EXPECT_AT(bench, read_at, 1, at_ns(35));
+  EXPECT_AT(bench, read_at, 2, at_ns(35 + 35));
 }
 
 }  // namespace

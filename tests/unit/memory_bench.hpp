@@ -16,8 +16,11 @@ namespace pmemsim {
 
 // GoogleTest prints times with it.
 inline void PrintTo(const Picoseconds& time, std::ostream* out) { *out << time.count << "ps"; }
+inline void PrintTo(const Time& time, std::ostream* out) { *out << "at " << time.count << "ps"; }
 
 constexpr Picoseconds ns(std::int64_t count) { return {count * 1000}; }
+// So long after the start of the run.
+constexpr Time at_ns(std::int64_t count) { return Time{} + ns(count); }
 
 // One channel, one rank, four banks of two-line rows; every timing another round number.
 inline MemoryParameters simple_memory() {
@@ -79,12 +82,11 @@ class MemoryBench {
     return memory.write_reserved(make_write(number, line, kind, 0));
   }
   // Runs everything that happens up to and including `until`, and leaves the time there.
-  void run_until(Picoseconds until) {
+  void run_until(Time until) {
     bool reached = false;
     queue.schedule(
         until, Phase::kCore,
-        {[](void* flag, std::uint64_t, Picoseconds) { *static_cast<bool*>(flag) = true; }, &reached,
-         0});
+        {[](void* flag, std::uint64_t, Time) { *static_cast<bool*>(flag) = true; }, &reached, 0});
     while (!reached) queue.step();
   }
   void run() {
@@ -98,7 +100,7 @@ class MemoryBench {
 
   EventQueue queue;
   Memory memory;
-  std::map<std::uint64_t, std::vector<Picoseconds>> read_at, persisted_at, written_at;
+  std::map<std::uint64_t, std::vector<Time>> read_at, persisted_at, written_at;
 
  private:
   Write make_write(std::uint64_t number, Line line, WriteKind kind, std::uint64_t owner) {
@@ -109,11 +111,9 @@ class MemoryBench {
             completion<&MemoryBench::note_persisted>(*this, number),
             completion<&MemoryBench::note_written>(*this, number)};
   }
-  void note_read(std::uint64_t number, Picoseconds when) { read_at[number].push_back(when); }
-  void note_persisted(std::uint64_t number, Picoseconds when) {
-    persisted_at[number].push_back(when);
-  }
-  void note_written(std::uint64_t number, Picoseconds when) { written_at[number].push_back(when); }
+  void note_read(std::uint64_t number, Time when) { read_at[number].push_back(when); }
+  void note_persisted(std::uint64_t number, Time when) { persisted_at[number].push_back(when); }
+  void note_written(std::uint64_t number, Time when) { written_at[number].push_back(when); }
 };
 
 }  // namespace pmemsim

@@ -91,13 +91,13 @@ class Janus : public MemoryBench, public PredictionObserver {
   }
   // Writes, waits for it, and says how long it has taken.
   Picoseconds write(std::uint64_t value, Line line = kLine) {
-    const Picoseconds sent = queue.now();
+    const Time sent = queue.now();
     send(value, line);
     return took(writes, sent);
   }
   // The same for a read.
   Picoseconds read(Line line) {
-    const Picoseconds sent = queue.now();
+    const Time sent = queue.now();
     backend->read(line, noting(++writes));
     return took(writes, sent);
   }
@@ -108,7 +108,7 @@ class Janus : public MemoryBench, public PredictionObserver {
                            .written = {}});
   }
   Completion noting(std::uint64_t number) { return completion<&Janus::note>(*this, number); }
-  Picoseconds took(std::uint64_t number, Picoseconds sent) {
+  Picoseconds took(std::uint64_t number, Time sent) {
     while (persisted_at[number].empty()) {
       if (queue.step()) continue;
       ADD_FAILURE() << "nothing happens any more";
@@ -133,7 +133,7 @@ class Janus : public MemoryBench, public PredictionObserver {
   double reads_before = 0;  // of metadata
 
  private:
-  void note(std::uint64_t number, Picoseconds when) { persisted_at[number].push_back(when); }
+  void note(std::uint64_t number, Time when) { persisted_at[number].push_back(when); }
 };
 
 Chosen serialized() {
@@ -535,7 +535,7 @@ Chosen with_units(std::uint32_t units) {
 
 TEST(OperationSchedule, AUnitDoesOneLineAtATime) {
   Janus bench(with_units(1));
-  const Picoseconds sent = bench.queue.now();
+  const Time sent = bench.queue.now();
   bench.send(1, kLine);
   bench.send(2, kOther);
   EXPECT_EQ(bench.took(bench.writes, sent), kParallel * 2);
@@ -592,7 +592,7 @@ TEST(OperationSchedule, AsManyUnitsAsCoresHave) {
   Chosen chosen = with_units(1);
   chosen.cores = 2;
   Janus two(chosen);
-  Picoseconds sent = two.queue.now();
+  Time sent = two.queue.now();
   two.send(1, kLine);
   two.send(2, kOther);
   EXPECT_EQ(two.took(two.writes, sent), kParallel);
@@ -608,7 +608,7 @@ TEST(OperationSchedule, WritesThatHaveComeGoBeforeThoseThatAreExpected) {
   bench.prepare(Line{8}, 8);
   bench.prepare(Line{9}, 9);  // waits
   bench.wait(ns(1));
-  const Picoseconds sent = bench.queue.now();
+  const Time sent = bench.queue.now();
   bench.send(1, kLine);
   EXPECT_EQ(bench.took(bench.writes, sent), kParallel - ns(1) + kParallel)
       << "behind the first, since nobody gives a unit up, and not behind the second";
@@ -661,7 +661,7 @@ TEST(OperationSchedule, Crc32IsShorterAndComparesWhatItFinds) {
 // The fingerprint that is being made is of no use any more, and its unit makes it to its end.
 TEST(Coalescing, DataBeginAnew) {
   Janus bench;
-  const Picoseconds sent = bench.queue.now();
+  const Time sent = bench.queue.now();
   const WriteId first = bench.send(1);
   bench.wait(ns(100));
   EXPECT_EQ(bench.send(2), first);
@@ -673,7 +673,7 @@ TEST(Coalescing, DataBeginAnew) {
 
 TEST(Coalescing, TheSameDataGoOn) {
   Janus bench;
-  const Picoseconds sent = bench.queue.now();
+  const Time sent = bench.queue.now();
   bench.send(1);
   bench.wait(ns(100));
   bench.send(1);
@@ -684,7 +684,7 @@ TEST(Coalescing, TheNewerDataMayBeElsewhereAlready) {
   Janus bench(serialized());
   bench.write(7, kOther);
   bench.settle();
-  const Picoseconds sent = bench.queue.now();
+  const Time sent = bench.queue.now();
   bench.send(1);
   bench.wait(ns(100));
   bench.send(7);

@@ -67,7 +67,7 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
   }
   // Writes, waits for it, and says how long it has taken.
   Picoseconds write(Line line, const LineData& data) {
-    const Picoseconds before = queue.now();
+    const Time before = queue.now();
     const std::size_t number = sent_.size();
     send(line, data);
     while (done_at_.count(number) == 0) {
@@ -76,11 +76,10 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
     return done_at_[number] - before;
   }
   Picoseconds read(Line line) {
-    const Picoseconds before = queue.now();
+    const Time before = queue.now();
     bool read = false;
-    backend->read(line,
-                  {[](void* flag, std::uint64_t, Picoseconds) { *static_cast<bool*>(flag) = true; },
-                   &read, 0});
+    backend->read(line, {[](void* flag, std::uint64_t, Time) { *static_cast<bool*>(flag) = true; },
+                         &read, 0});
     while (!read) {
       if (!queue.step()) ADD_FAILURE() << "nothing happens any more";
     }
@@ -105,7 +104,7 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
     check();
   }
   void settle() {
-    Picoseconds before{};
+    Time before{};
     do {
       before = queue.now();
       drain();
@@ -140,15 +139,15 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
 
   // ---- What survives
 
-  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
+  void persisted(const Write& write, PersistencePoint, Time) override {
     follow(write.line, write.data);
     check();
   }
   void persisted_with_next(const Write& write) override { follow(write.line, write.data); }
-  void dropped(const Write& write, Picoseconds) override {
+  void dropped(const Write& write, Time) override {
     follow(write.line, memory.surviving(write.line));
   }
-  void survivors_changed(Picoseconds) override {
+  void survivors_changed(Time) override {
     registers_changed();
     check();
   }
@@ -168,8 +167,8 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
     WriteId id;
   };
 
-  void done(std::uint64_t number, Picoseconds now) { done_at_[number] = now; }
-  void accept(std::uint64_t number, Picoseconds) {
+  void done(std::uint64_t number, Time now) { done_at_[number] = now; }
+  void accept(std::uint64_t number, Time) {
     accepting_.emplace_back(number);  // send() may not be through yet
   }
   void registers_changed() {
@@ -204,7 +203,7 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
 
   std::unique_ptr<ImageDecoder> decoder_;
   std::vector<Sent> sent_;
-  std::map<std::uint64_t, Picoseconds> done_at_;
+  std::map<std::uint64_t, Time> done_at_;
   std::vector<std::uint64_t> accepting_;
   std::map<Line, std::vector<std::uint64_t>> accepted_;  // writes that haven't been dropped
   std::map<Line, LineData> image_;

@@ -28,7 +28,7 @@ auto oram(std::uint32_t levels, std::uint32_t bucket_lines, Picoseconds latency 
 // Lines of metadata written, and how often.
 struct Traffic : OperationsBench {
   using OperationsBench::OperationsBench;
-  void persisted(const Write& write, PersistencePoint point, Picoseconds when) override {
+  void persisted(const Write& write, PersistencePoint point, Time when) override {
     if (write.kind == WriteKind::kMetadata) ++path_writes[write.line];
     OperationsBench::persisted(write, point, when);
   }

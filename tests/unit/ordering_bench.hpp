@@ -61,7 +61,7 @@ constexpr std::uint64_t pm_word(std::uint64_t line, std::uint64_t word = 0) {
 struct Arrival {
   Line line;
   std::uint64_t value;
-  Picoseconds when;
+  Time when;
   ByteMask bytes = bytes_from(0, 8);
   bool operator==(const Arrival&) const = default;
 };
@@ -75,7 +75,7 @@ inline void PrintTo(const Arrival& arrival, std::ostream* out) {
 struct Notice {
   CoreId core;
   std::uint64_t number;
-  Picoseconds when;
+  Time when;
   bool operator==(const Notice&) const = default;
 };
 using Notices = std::vector<Notice>;
@@ -83,13 +83,13 @@ inline void PrintTo(const Notice& told, std::ostream* out) {
   *out << "core " << told.core << ", number " << told.number << " at " << told.when.count << "ps";
 }
 
-inline void PrintTo(const std::optional<Picoseconds>& when, std::ostream* out) {
+inline void PrintTo(const std::optional<Time>& when, std::ostream* out) {
   *out << (when ? std::to_string(when->count) + "ps" : "never");
 }
 
 // The answer to what a core has asked: when it went on.
 struct Answer {
-  std::optional<Picoseconds> when;
+  std::optional<Time> when;
   bool at_once = false;
 };
 
@@ -113,7 +113,7 @@ class OrderingBench : public PersistenceObserver,
 
   // ---- What a test plans
 
-  void at(Picoseconds when, std::function<void()> action) {
+  void at(Time when, std::function<void()> action) {
     actions_.push_back(std::move(action));
     queue.schedule(when, Phase::kCore, completion<&OrderingBench::act>(*this, actions_.size() - 1));
   }
@@ -122,7 +122,7 @@ class OrderingBench : public PersistenceObserver,
     }
   }
   // All that happens up to that time.
-  void run_until(Picoseconds until) {
+  void run_until(Time until) {
     bool reached = false;
     at(until, [&reached] { reached = true; });
     while (!reached) queue.step();
@@ -192,7 +192,7 @@ class OrderingBench : public PersistenceObserver,
 
   // ---- What came of it
 
-  Picoseconds now() const { return queue.now(); }
+  Time now() const { return queue.now(); }
   double statistic(const std::string& name) const {
     StatisticsCollector collector;
     ordering->statistics(collector);
@@ -212,7 +212,7 @@ class OrderingBench : public PersistenceObserver,
   Arrivals arrivals;
   Notices fulfilled, durable;                                 // fences and regions
   std::vector<std::pair<CoreId, std::uint64_t>> stale_loads;  // with their regions
-  std::vector<std::pair<Line, Picoseconds>> reported, dropped_lines;
+  std::vector<std::pair<Line, Time>> reported, dropped_lines;
   Notices paused, resumed, rewound;  // those taken back with their regions
   bool drops = true;  // lines that it is asked to; otherwise they are on their way from memory
 
@@ -226,12 +226,12 @@ class OrderingBench : public PersistenceObserver,
 
   // ---- PersistenceObserver
 
-  void persisted(const Write& write, PersistencePoint, Picoseconds when) override {
+  void persisted(const Write& write, PersistencePoint, Time when) override {
     const auto first = static_cast<std::uint64_t>(std::countr_zero(write.bytes));
     arrivals.push_back({write.line, word(write.data, first), when, write.bytes});
   }
   void persisted_with_next(const Write&) override {}
-  void dropped(const Write&, Picoseconds) override {}
+  void dropped(const Write&, Time) override {}
 
   // ---- ProgramObserver
 
@@ -249,8 +249,8 @@ class OrderingBench : public PersistenceObserver,
 
   // ---- CachePort
 
-  void flush(CoreId, Line, bool, bool, Picoseconds, Completion) override { ADD_FAILURE(); }
-  bool combine(CoreId, Line, ByteMask, Picoseconds, Completion) override { return false; }
+  void flush(CoreId, Line, bool, bool, Time, Completion) override { ADD_FAILURE(); }
+  bool combine(CoreId, Line, ByteMask, Time, Completion) override { return false; }
   void mark_clean(Line) override { ADD_FAILURE(); }
   bool drop(Line line) override {
     if (drops) dropped_lines.emplace_back(line, now());
@@ -308,7 +308,7 @@ class OrderingBench : public PersistenceObserver,
     }
     return asked.answer;
   }
-  void goes_on(std::uint64_t number, Picoseconds when) {
+  void goes_on(std::uint64_t number, Time when) {
     Asked& asked = asked_[number];
     EXPECT_FALSE(asked.answer.when) << "told twice";
     asked.answer.when = when;
@@ -321,7 +321,7 @@ class OrderingBench : public PersistenceObserver,
     pm_space.newest().write(address, value.data(), value.size());
     ordering->visible(core, Line::of(address));
   }
-  void act(std::uint64_t number, Picoseconds) { actions_[number](); }
+  void act(std::uint64_t number, Time) { actions_[number](); }
   static std::uint64_t word(const LineData& line, std::uint64_t at) {
     std::uint64_t value = 0;
     std::memcpy(&value, line.data() + at, std::min<std::size_t>(sizeof value, line.size() - at));

@@ -66,7 +66,7 @@ class OvertakenFlush : public testing::Test {
                                       sizeof kStored);
   }
   Completion acknowledgement() { return completion<&OvertakenFlush::acknowledge>(*this); }
-  void acknowledge(std::uint64_t, Picoseconds) { acknowledged_ = true; }
+  void acknowledge(std::uint64_t, Time) { acknowledged_ = true; }
 
   const Configuration configuration_ =
       configure(settings({{"atomicity", "hw-undo"}, {"core.count", "2"}}));

@@ -23,7 +23,7 @@ TEST(PersistPort, WhatItBringsIsAsOldAsWhenItLeft) {
   };
   struct Core {
     bool heard = false;
-    void acknowledged(std::uint64_t, Picoseconds) { heard = true; }
+    void acknowledged(std::uint64_t, Time) { heard = true; }
   } core;
   port.send(0, write(1), completion<&Core::acknowledged>(core));
   platform.design.backend().write(write(2));  // an eviction, say: it is there at once

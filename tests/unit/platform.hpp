@@ -49,8 +49,7 @@ struct Platform {
     bool reached = false;
     queue.schedule(
         queue.now() + time, Phase::kCore,
-        {[](void* flag, std::uint64_t, Picoseconds) { *static_cast<bool*>(flag) = true; }, &reached,
-         0});
+        {[](void* flag, std::uint64_t, Time) { *static_cast<bool*>(flag) = true; }, &reached, 0});
     until([&] { return reached; });
   }
   // Of the design, by name.
@@ -61,7 +60,7 @@ struct Platform {
     for (const Statistic& each : collector.found) found[each.name] = each.value;
     return found;
   }
-  Picoseconds now() const { return queue.now(); }
+  Time now() const { return queue.now(); }
   Picoseconds way_down() const { return caches.way_down(0); }
 
   EventQueue queue;

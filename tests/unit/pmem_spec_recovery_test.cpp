@@ -8,7 +8,7 @@
 namespace pmemsim {
 namespace {
 
-constexpr Picoseconds kHandled = ns(2020);
+constexpr Time kHandled = at_ns(2020);
 
 PmemSpecParameters spec_with(void (*change)(PmemSpecParameters&)) {
   PmemSpecParameters parameters;
@@ -23,10 +23,10 @@ using PmemSpecHandler = PmemSpecBench;
 TEST_F(PmemSpecHandler, DropsTheLineAndSaysSo) {
   misspeculate(0, 1);
   EXPECT_EQ(bench.ordering->pending(), "1 stores on the persist path of core 0");
-  bench.run_until(ns(100));
+  bench.run_until(at_ns(100));
   EXPECT_EQ(bench.ordering->pending(), "1 misspeculated lines that the handler hasn't dropped");
   bench.run();
-  EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Picoseconds>>{{kL0, kHandled}}));
+  EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Time>>{{kL0, kHandled}}));
   EXPECT_EQ(bench.reported, bench.dropped_lines);
   EXPECT_EQ(count("interrupts"), 1);
   EXPECT_EQ(bench.ordering->pending(), "");
@@ -34,16 +34,16 @@ TEST_F(PmemSpecHandler, DropsTheLineAndSaysSo) {
 
 TEST_F(PmemSpecHandler, LinesFoundMeanwhileQueue) {
   misspeculate(0, 1);
-  bench.at(ns(1000), [this] {
+  bench.at(at_ns(1000), [this] {
     bench.store(1, kW1, 2);
     bench.evict(kL1);
   });
-  bench.at(ns(1010), [this] { bench.fetch(1, kL1); });
+  bench.at(at_ns(1010), [this] { bench.fetch(1, kL1); });
   bench.run();
   EXPECT_EQ(count("load_alarms"), 2);
   EXPECT_EQ(count("interrupts"), 1);
   EXPECT_EQ(bench.dropped_lines,
-            (std::vector<std::pair<Line, Picoseconds>>{{kL0, kHandled}, {kL1, kHandled}}));
+            (std::vector<std::pair<Line, Time>>{{kL0, kHandled}, {kL1, kHandled}}));
 }
 
 // One address (6.1.1): of line 0 nobody knows any more when the handler runs.
@@ -53,21 +53,21 @@ struct PmemSpecThatKeepsOneAlarm : PmemSpecBench {
 };
 TEST_F(PmemSpecThatKeepsOneAlarm, ALineFoundMeanwhileTakesItsPlace) {
   misspeculate(0, 1);
-  bench.at(ns(1000), [this] {
+  bench.at(at_ns(1000), [this] {
     bench.store(1, kW1, 2);
     bench.evict(kL1);
   });
-  bench.at(ns(1010), [this] { bench.fetch(1, kL1); });
+  bench.at(at_ns(1010), [this] { bench.fetch(1, kL1); });
   bench.run();
   EXPECT_EQ(count("load_alarms"), 2);
   EXPECT_EQ(count("lost_alarms"), 1);
-  EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Picoseconds>>{{kL1, kHandled}}));
+  EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Time>>{{kL1, kHandled}}));
   bench.load(0, kW0);
   EXPECT_EQ(bench.stale_loads.size(), 2) << "the line is still in the caches";
 }
 TEST_F(PmemSpecThatKeepsOneAlarm, TheSameLineNeedsNoOther) {
   misspeculate(0, 1);
-  bench.at(ns(1000), [this] { misspeculate(0, 2); });
+  bench.at(at_ns(1000), [this] { misspeculate(0, 2); });
   bench.run();
   EXPECT_EQ(count("load_alarms"), 2);
   EXPECT_EQ(count("lost_alarms"), 0);
@@ -82,15 +82,15 @@ struct PmemSpecWithAnEarlyHandler : PmemSpecBench {
 TEST_F(PmemSpecWithAnEarlyHandler, WaitsForWhatWasUnderWay) {
   misspeculate(0, 1);
   bench.run();
-  EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Picoseconds>>{{kL0, ns(60)}}));
+  EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Time>>{{kL0, at_ns(60)}}));
   EXPECT_EQ(count("interrupts"), 1);
 }
 TEST_F(PmemSpecWithAnEarlyHandler, LooksAgainWhileTheLineIsOnItsWay) {
   misspeculate(0, 1);
   bench.drops = false;
-  bench.at(ns(95), [this] { bench.drops = true; });
+  bench.at(at_ns(95), [this] { bench.drops = true; });
   bench.run();  // at 25, 60, 80, 100
-  EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Picoseconds>>{{kL0, ns(100)}}));
+  EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Time>>{{kL0, at_ns(100)}}));
   EXPECT_EQ(count("interrupts"), 1);
 }
 
@@ -102,7 +102,7 @@ struct PublishedAlarmedLines : PmemSpecBench {
 TEST_F(PublishedAlarmedLines, StayWhereTheyAreFoundAgain) {
   bench.begin(0, 1);
   misspeculate(0, 1);
-  bench.at(ns(100), [this] { bench.end(0); });
+  bench.at(at_ns(100), [this] { bench.end(0); });
   bench.run();
   EXPECT_TRUE(bench.dropped_lines.empty());
   bench.begin(0, 1);
@@ -127,14 +127,14 @@ TEST_F(PmemSpecLazily, ARegionGoesBackAtItsEnd) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   const Answer* end = nullptr;
-  bench.at(ns(100), [&] { end = &bench.end(0); });
+  bench.at(at_ns(100), [&] { end = &bench.end(0); });
   bench.run_until(kHandled);
   EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}})) << "when the alarm has been handled";
   EXPECT_EQ(bench.paused, (Notices{{0, 0, kHandled}}));
   EXPECT_EQ(bench.newest(kW0), 0);
   EXPECT_EQ(bench.in_pm(kW0), 1) << "what was before is on its way";
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL0, 0, kHandled + ns(20)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL0, 0, kHandled + ns(20)}}));
   EXPECT_EQ(bench.resumed, (Notices{{0, 0, kHandled + ns(33)}}));
   EXPECT_FALSE(end->when) << "the thread isn't there any more";
   EXPECT_TRUE(bench.durable.empty());
@@ -145,13 +145,13 @@ TEST_F(PmemSpecLazily, ARegionGoesBackAtItsEnd) {
 TEST_F(PmemSpecLazily, ItsNextExecutionCommits) {
   bench.begin(0, 1);
   misspeculate(0, 1);
-  bench.at(ns(100), [this] { bench.end(0); });
+  bench.at(at_ns(100), [this] { bench.end(0); });
   bench.run();
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kW0, 2).at_once);
   bench.dfence(0);
   const Answer& end = bench.end(0);
-  const Picoseconds begun = bench.now();
+  const Time begun = bench.now();
   bench.run();
   EXPECT_EQ(end.when, begun + ns(33));
   EXPECT_EQ(bench.durable, (Notices{{0, 1, begun + ns(33)}}));
@@ -161,22 +161,23 @@ TEST_F(PmemSpecLazily, ItsNextExecutionCommits) {
 TEST_F(PmemSpecLazily, ThreadsOutsideRegionsDoNotGoBack) {
   bench.begin(0, 1);
   misspeculate(1, 1);
-  bench.at(ns(2030), [this] { bench.begin(1, 1); });
-  bench.at(ns(2040), [this] { bench.end(1); });
-  bench.at(ns(2050), [this] { bench.end(0); });
+  bench.at(at_ns(2030), [this] { bench.begin(1, 1); });
+  bench.at(at_ns(2040), [this] { bench.end(1); });
+  bench.at(at_ns(2050), [this] { bench.end(0); });
   bench.run();
-  EXPECT_EQ(bench.rewound, (Notices{{0, 1, ns(2050)}})) << "all in regions, not only whose it was";
-  EXPECT_EQ(bench.durable, (Notices{{1, 1, ns(2040)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, at_ns(2050)}}))
+      << "all in regions, not only whose it was";
+  EXPECT_EQ(bench.durable, (Notices{{1, 1, at_ns(2040)}}));
 }
 
 // Loads retire before the region's begin has left the store queue.
 TEST_F(PmemSpecLazily, ARegionThatHasLoadedIsMarkedBeforeItsBegin) {
   misspeculate(1, 1);
-  bench.at(ns(2000), [this] { bench.ordering->load({0, kW1, 8, 1, false}, bench.now()); });
-  bench.at(ns(2030), [this] { bench.begin(0, 1); });
-  bench.at(ns(2040), [this] { bench.end(0); });
+  bench.at(at_ns(2000), [this] { bench.ordering->load({0, kW1, 8, 1, false}, bench.now()); });
+  bench.at(at_ns(2030), [this] { bench.begin(0, 1); });
+  bench.at(at_ns(2040), [this] { bench.end(0); });
   bench.run();
-  EXPECT_EQ(bench.rewound, (Notices{{0, 1, ns(2040)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, at_ns(2040)}}));
 }
 
 TEST_F(PmemSpecLazily, ARegionThatIsOverIsNotMarked) {
@@ -185,8 +186,8 @@ TEST_F(PmemSpecLazily, ARegionThatIsOverIsNotMarked) {
   bench.end(0);
   EXPECT_EQ(bench.durable.size(), 1);
   misspeculate(1, 1);
-  bench.at(ns(2030), [this] { bench.begin(0, 2); });
-  bench.at(ns(2040), [this] { bench.end(0); });
+  bench.at(at_ns(2030), [this] { bench.begin(0, 2); });
+  bench.at(at_ns(2040), [this] { bench.end(0); });
   bench.run();
   EXPECT_TRUE(bench.rewound.empty());
 }
@@ -196,7 +197,7 @@ TEST_F(PmemSpecLazily, ARegionLooksAtItsMarkBeforeItsCommit) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   const Answer* fence = nullptr;
-  bench.at(ns(100), [&] { fence = &bench.ofence(0); });
+  bench.at(at_ns(100), [&] { fence = &bench.ofence(0); });
   bench.run();
   EXPECT_FALSE(fence->when);
   EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}}));
@@ -207,15 +208,15 @@ TEST_F(PmemSpecLazily, WithoutAnAlarmACommitWaitsForTheStores) {
   bench.store(0, kW0, 1);
   const Answer& fence = bench.ofence(0);
   bench.run();
-  EXPECT_EQ(fence.when, ns(33));
+  EXPECT_EQ(fence.when, at_ns(33));
   EXPECT_TRUE(bench.ofence(0).at_once);
 }
 
 TEST_F(PmemSpecLazily, ACommitWaitsForAlarmsThatDoNotConcernItsThread) {
   misspeculate(1, 1);
   const Answer* fence = nullptr;
-  bench.at(ns(2010), [&] { bench.begin(0, 1); });
-  bench.at(ns(2015), [&] { fence = &bench.ofence(0); });
+  bench.at(at_ns(2010), [&] { bench.begin(0, 1); });
+  bench.at(at_ns(2015), [&] { fence = &bench.ofence(0); });
   bench.run();
   EXPECT_FALSE(fence->when) << "it was in a region when the handler came";
   EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}}));
@@ -224,11 +225,11 @@ TEST_F(PmemSpecLazily, ACommitWaitsForAlarmsThatDoNotConcernItsThread) {
 TEST_F(PmemSpecLazily, WhatIsRestoredGoesTheLatestFirst) {
   bench.begin(0, 1);
   misspeculate(0, 1);
-  bench.at(ns(50), [this] {
+  bench.at(at_ns(50), [this] {
     bench.store(0, kW1, 2);
     bench.store(0, kW0, 3);
   });
-  bench.at(ns(100), [this] { bench.end(0); });
+  bench.at(at_ns(100), [this] { bench.end(0); });
   bench.run();
   const Arrivals restored(bench.arrivals.begin() + 3, bench.arrivals.end());
   EXPECT_EQ(restored, (Arrivals{{kL0, 1, kHandled + ns(20)},
@@ -246,15 +247,15 @@ TEST_F(PmemSpecLazily, WhatIsOnThePathArrivesFirst) {
     bench.end(0);
   });
   bench.run();
-  EXPECT_EQ(bench.rewound, (Notices{{0, 1, ns(2048)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, at_ns(2048)}}));
   EXPECT_EQ(bench.in_pm(kW1), 0);
 }
 
 TEST_F(PmemSpecLazily, AReadOfALineThatIsBeingRestoredWaits) {
   bench.begin(0, 1);
   misspeculate(0, 1);
-  bench.at(ns(50), [this] { bench.store(0, kW0, 2); });
-  bench.at(ns(100), [this] { bench.end(0); });
+  bench.at(at_ns(50), [this] { bench.store(0, kW0, 2); });
+  bench.at(at_ns(100), [this] { bench.end(0); });
   bench.run_until(kHandled);
   const Answer& read = bench.fetch(1, kL0);
   const Answer& other = bench.fetch(1, kL1);
@@ -268,7 +269,7 @@ TEST_F(PmemSpecLazily, AReadOfALineThatIsBeingRestoredWaits) {
 TEST_F(PmemSpecLazily, AReadThatHasWaitedCanBeStale) {
   bench.begin(0, 1);
   misspeculate(0, 1);
-  bench.at(ns(100), [this] { bench.end(0); });
+  bench.at(at_ns(100), [this] { bench.end(0); });
   bench.at(kHandled + ns(5), [this] {
     bench.store(1, pm_word(0, 1), 2);  // arrives at 2045, what is restored at 2040
     bench.evict(kL0);                  // known at 2032
@@ -286,7 +287,7 @@ struct PmemSpecWithoutRollback : PmemSpecBench {
 TEST_F(PmemSpecWithoutRollback, WhatARegionHasStoredStays) {
   bench.begin(0, 1);
   misspeculate(0, 1);
-  bench.at(ns(100), [this] { bench.end(0); });
+  bench.at(at_ns(100), [this] { bench.end(0); });
   bench.run();
   EXPECT_EQ(bench.rewound.size(), 1);
   EXPECT_EQ(bench.in_pm(kW0), 1);
@@ -301,7 +302,7 @@ TEST_F(PublishedCommitCheck, MayComeTooEarly) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   const Answer *fence = nullptr, *end = nullptr;
-  bench.at(ns(100), [&] {
+  bench.at(at_ns(100), [&] {
     fence = &bench.ofence(0);
     end = &bench.end(0);
   });
@@ -313,9 +314,9 @@ TEST_F(PublishedCommitCheck, MayComeTooEarly) {
 TEST_F(PublishedCommitCheck, FindsAMarkThatIsThere) {
   bench.begin(0, 1);
   misspeculate(0, 1);
-  bench.at(ns(3000), [this] { EXPECT_FALSE(bench.end(0).at_once); });
+  bench.at(at_ns(3000), [this] { EXPECT_FALSE(bench.end(0).at_once); });
   bench.run();
-  EXPECT_EQ(bench.rewound, (Notices{{0, 1, ns(3000)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, at_ns(3000)}}));
 }
 
 // ---- Rule 11: eager recovery
@@ -335,15 +336,15 @@ TEST_F(PmemSpecEagerly, ARegionGoesBackAtOnce) {
 TEST_F(PmemSpecEagerly, WhoGoesBackIsAskedNothingMore) {
   bench.begin(0, 1);
   misspeculate(0, 1);
-  bench.at(ns(2010), [this] { bench.store(0, kW1, 2); });  // known at 2043
-  bench.run_until(ns(2030));
+  bench.at(at_ns(2010), [this] { bench.store(0, kW1, 2); });  // known at 2043
+  bench.run_until(at_ns(2030));
   EXPECT_TRUE(bench.rewound.empty());
   for (const Answer* const answer :
        {&bench.store(0, kW2, 3), &bench.dfence(0), &bench.release(0), &bench.end(0)}) {
     EXPECT_FALSE(answer->at_once);
   }
   bench.run();
-  EXPECT_EQ(bench.rewound, (Notices{{0, 1, ns(2043)}}));
+  EXPECT_EQ(bench.rewound, (Notices{{0, 1, at_ns(2043)}}));
   EXPECT_EQ(bench.newest(kW2), 0);
 }
 
@@ -366,7 +367,7 @@ TEST_F(PmemSpecThatTriesTwice, TheNextTimeItDoesNotSpeculate) {
   execute();
   EXPECT_EQ(count("aborts"), 2);
   EXPECT_EQ(count("without_speculation"), 0);
-  const Picoseconds begun = bench.now();
+  const Time begun = bench.now();
   bench.begin(0, 1);
   const Answer& store = bench.store(0, kW0, 5);
   bench.run_until(begun + ns(20));
@@ -395,7 +396,7 @@ TEST_F(PmemSpecThatTriesTwice, NorDoesAnybodyElse) {
   execute();
   execute();
   bench.begin(0, 1);
-  const Picoseconds begun = bench.now();
+  const Time begun = bench.now();
   const Answer& others = bench.store(1, kW1, 6);
   bench.evict(kL1);
   bench.at(begun + ns(10), [this] { bench.fetch(1, kL1); });
@@ -411,9 +412,9 @@ TEST_F(PmemSpecThatTriesTwice, ItBeginsWhenNothingIsLeftThatCouldBeStale) {
   execute();
   bench.begin(0, 1);
   misspeculate(0, 1);
-  const Picoseconds begun = bench.now();
+  const Time begun = bench.now();
   bench.at(begun + ns(100), [this] { bench.end(0); });
-  const Picoseconds back = begun + kHandled;
+  const Time back = begun + kHandled.since_start();
   bench.at(back - ns(5), [this] {  // arrives at 15 from there, an alarm until 2015
     bench.store(1, kW1, 6);
     bench.evict(kL1);
@@ -440,7 +441,7 @@ TEST_F(PmemSpecEagerly, StoresThatAreMadeAgainCarryNoOlderId) {
   bench.lock(0);  // 1: from before the region
   bench.begin(0, 1);
   misspeculate(0, 1);
-  bench.at(ns(50), [this] {
+  bench.at(at_ns(50), [this] {
     bench.lock(0);  // 2
     bench.store(0, kW1, 2);
   });
@@ -467,7 +468,7 @@ TEST_F(PmemSpecOfBothKinds, NoStaleReadOfItCountsAsMissed) {
   bench.lock(1);
   bench.store(1, kW0, 2);  // at 20
   bench.evict(kL0);
-  bench.at(ns(22), [this] { bench.fetch(0, kL0); });
+  bench.at(at_ns(22), [this] { bench.fetch(0, kL0); });
   bench.run();
   EXPECT_EQ(count("stale_reads"), 1);
   EXPECT_EQ(count("store_alarms"), 1);
@@ -483,8 +484,8 @@ struct PmemSpecWithoutRegions : PmemSpecBench {
 TEST_F(PmemSpecWithoutRegions, MisspeculationIsCountedAndReported) {
   bench.begin(0, 1);
   misspeculate(0, 1);
-  bench.at(ns(100), [this] { EXPECT_TRUE(bench.ofence(0).at_once); });
-  bench.at(ns(100), [this] { EXPECT_TRUE(bench.end(0).at_once); });
+  bench.at(at_ns(100), [this] { EXPECT_TRUE(bench.ofence(0).at_once); });
+  bench.at(at_ns(100), [this] { EXPECT_TRUE(bench.end(0).at_once); });
   bench.run();
   EXPECT_TRUE(bench.rewound.empty());
   EXPECT_EQ(bench.reported.size(), 1);

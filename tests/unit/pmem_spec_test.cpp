@@ -20,10 +20,10 @@ TEST_F(PmemSpecPaths, OneStoreACycleEnters) {
   EXPECT_EQ(bench.ordering->pending(),
             "3 stores on the persist path of core 0; 1 stores on the persist path of core 1");
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 7, ns(20)},
-                                      {pm_line_of(3), 8, ns(20)},
-                                      {kL1, 7, ns(20) + kBenchCycle},
-                                      {kL2, 7, ns(21)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 7, at_ns(20)},
+                                      {pm_line_of(3), 8, at_ns(20)},
+                                      {kL1, 7, at_ns(20) + kBenchCycle},
+                                      {kL2, 7, at_ns(21)}}));
   EXPECT_EQ(bench.ordering->pending(), "");
   EXPECT_EQ(count("stores"), 4);
 }
@@ -33,7 +33,7 @@ TEST_F(PmemSpecPaths, BytesTravelNotLines) {
   bench.store(0, pm_word(0, 0), 1);
   bench.store(1, pm_word(0, 1), 2);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL0, 2, ns(20), bytes_from(8, 8)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL0, 2, at_ns(20), bytes_from(8, 8)}}));
   EXPECT_EQ(bench.in_pm(pm_word(0, 0)), 1);
   EXPECT_EQ(bench.in_pm(pm_word(0, 1)), 2);
 }
@@ -44,8 +44,8 @@ TEST_F(PmemSpecPaths, AFullPathStopsTheStoreQueue) {
   const Answer& next = bench.store(0, kW0, 40);
   EXPECT_FALSE(next.at_once);
   bench.run();
-  EXPECT_EQ(next.when, ns(20)) << "the first has left the path";
-  EXPECT_EQ(bench.arrivals.back(), (Arrival{kL0, 40, ns(40)}));
+  EXPECT_EQ(next.when, at_ns(20)) << "the first has left the path";
+  EXPECT_EQ(bench.arrivals.back(), (Arrival{kL0, 40, at_ns(40)}));
 }
 
 // One in 2 ns: room for ten.
@@ -62,19 +62,19 @@ TEST_F(PmemSpecWithASlowEntrance, StoresFollowAtThatInterval) {
   const Answer& next = bench.store(0, pm_word(10), 10);
   EXPECT_FALSE(next.at_once);
   bench.run();
-  EXPECT_EQ(next.when, ns(20));
-  EXPECT_EQ(bench.arrivals[1], (Arrival{kL1, 1, ns(22)}));
-  EXPECT_EQ(bench.arrivals.back(), (Arrival{pm_line_of(10), 10, ns(40)}));
+  EXPECT_EQ(next.when, at_ns(20));
+  EXPECT_EQ(bench.arrivals[1], (Arrival{kL1, 1, at_ns(22)}));
+  EXPECT_EQ(bench.arrivals.back(), (Arrival{pm_line_of(10), 10, at_ns(40)}));
 }
 
 // A store may wait until ten others have entered: windows are 2 * (20 + 10 * 2) ns long.
 TEST_F(PmemSpecWithASlowEntrance, WindowsCoverWhatAStoreWaitsBeforeItEnters) {
-  for (const Picoseconds arrival : {ns(87) - kNextPs, ns(87 + 100)}) {
-    const Picoseconds begin = bench.now();
+  for (const Time arrival : {at_ns(87) - kNextPs, at_ns(87 + 100)}) {
+    const Time begin = bench.now();
     bench.evict(kL0);  // at 7, and the second time at 107
     bench.at(begin + ns(10), [this] { bench.fetch(1, kL0); });
     bench.at(arrival - ns(20), [this] { bench.store(0, kW0, 1); });
-    bench.run_until(ns(100));
+    bench.run_until(at_ns(100));
   }
   bench.run();
   EXPECT_EQ(count("load_alarms"), 1);
@@ -92,8 +92,8 @@ TEST_F(PmemSpecPathOfTwoStores, TheThirdWaitsForTheFirst) {
   for (const std::uint64_t word : {kW0, kW1}) EXPECT_TRUE(bench.store(0, word, 1).at_once);
   const Answer& third = bench.store(0, kW2, 2);
   bench.run();
-  EXPECT_EQ(third.when, ns(20));
-  EXPECT_EQ(bench.arrivals.back(), (Arrival{kL2, 2, ns(40)}));
+  EXPECT_EQ(third.when, at_ns(20));
+  EXPECT_EQ(bench.arrivals.back(), (Arrival{kL2, 2, at_ns(40)}));
 }
 // More than enter it in its latency: they wait before the controller.
 struct PmemSpecPathWithABuffer : PmemSpecBench {
@@ -111,10 +111,10 @@ struct PmemSpecWithAFullQueue : PmemSpecBench {
 TEST_F(PmemSpecWithAFullQueue, ThePathIsBackedUp) {
   for (const std::uint64_t line : {0, 4, 8, 1}) bench.store(0, pm_word(line), line);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 0, ns(20)},
-                                      {pm_line_of(4), 4, ns(20) + kBenchCycle},
-                                      {pm_line_of(8), 8, ns(114)},  // has come at 21
-                                      {kL1, 1, ns(208)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 0, at_ns(20)},
+                                      {pm_line_of(4), 4, at_ns(20) + kBenchCycle},
+                                      {pm_line_of(8), 8, at_ns(114)},  // has come at 21
+                                      {kL1, 1, at_ns(208)}}));
   EXPECT_EQ(count("backed_up_time_ns"), 208 - 21);
   EXPECT_EQ(count("late_persists"), 1) << "line 1, given at 114, after a window of 40 ns";
 }
@@ -132,17 +132,18 @@ TEST_F(PmemSpecWithAShortPath, AStoreEntersWhenTheOneBeforeTheControllerMovesUp)
   const Answer* last = nullptr;
   bench.store(0, pm_word(0), 0);
   bench.store(0, pm_word(4), 4);
-  bench.at(ns(1), [&] { bench.store(0, pm_word(8), 8); });  // stands there from 2 to 95
-  bench.at(ns(3), [&] {
+  bench.at(at_ns(1), [&] { bench.store(0, pm_word(8), 8); });  // stands there from 2 to 95
+  bench.at(at_ns(3), [&] {
     bench.store(0, pm_word(12), 12);
     bench.store(0, pm_word(1), 1);
     last = &bench.store(0, pm_word(2), 2);
   });
   bench.run();
   ASSERT_NE(last, nullptr);
-  EXPECT_EQ(last->when, ns(95)) << "line 12 is given to the controller, which doesn't take it yet";
-  EXPECT_EQ(bench.arrivals[2], (Arrival{pm_line_of(8), 8, ns(95)}));
-  EXPECT_EQ(bench.arrivals[3], (Arrival{pm_line_of(12), 12, ns(189)}));
+  EXPECT_EQ(last->when, at_ns(95))
+      << "line 12 is given to the controller, which doesn't take it yet";
+  EXPECT_EQ(bench.arrivals[2], (Arrival{pm_line_of(8), 8, at_ns(95)}));
+  EXPECT_EQ(bench.arrivals[3], (Arrival{pm_line_of(12), 12, at_ns(189)}));
 }
 
 // ---- Rule 3: several controllers
@@ -160,21 +161,21 @@ TEST_F(PmemSpecWithTwoControllers, AStoreToAnotherIsGivenLater) {
   bench.store(0, pm_word(4), 5);
   bench.store(1, pm_word(5), 6);  // another core's hasn't to wait
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)},
-                                      {pm_line_of(5), 6, ns(20)},
-                                      {kL2, 2, ns(20) + kBenchCycle},
-                                      {kL1, 3, ns(40) + kBenchCycle},
-                                      {pm_line_of(3), 4, ns(40) + kBenchCycle},
-                                      {pm_line_of(4), 5, ns(60) + kBenchCycle}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)},
+                                      {pm_line_of(5), 6, at_ns(20)},
+                                      {kL2, 2, at_ns(20) + kBenchCycle},
+                                      {kL1, 3, at_ns(40) + kBenchCycle},
+                                      {pm_line_of(3), 4, at_ns(40) + kBenchCycle},
+                                      {pm_line_of(4), 5, at_ns(60) + kBenchCycle}}));
   EXPECT_EQ(count("controller_changes"), 2);
   EXPECT_EQ(count("backed_up_time_ns"), 60.5 - 21) << "windows stand still meanwhile";
 }
 
 TEST_F(PmemSpecWithTwoControllers, OneThatComesLaterHasNotToWait) {
   bench.store(0, pm_word(0), 1);
-  bench.at(ns(20), [&] { bench.store(0, pm_word(1), 2); });
+  bench.at(at_ns(20), [&] { bench.store(0, pm_word(1), 2); });
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}, {kL1, 2, ns(40)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}}));
   EXPECT_EQ(count("controller_changes"), 0);
 }
 
@@ -184,8 +185,8 @@ struct PmemSpecWithTwoFullControllers : PmemSpecWithTwoControllers {
 TEST_F(PmemSpecWithTwoFullControllers, TheHopBeginsWhenTheOneBeforeIsAccepted) {
   for (const std::uint64_t line : {0, 8, 16, 1}) bench.store(0, pm_word(line), line);
   bench.run();
-  EXPECT_EQ(bench.arrivals[2], (Arrival{pm_line_of(16), 16, ns(114)}));
-  EXPECT_EQ(bench.arrivals[3], (Arrival{kL1, 1, ns(134)}));
+  EXPECT_EQ(bench.arrivals[2], (Arrival{pm_line_of(16), 16, at_ns(114)}));
+  EXPECT_EQ(bench.arrivals[3], (Arrival{kL1, 1, at_ns(134)}));
   EXPECT_EQ(count("controller_changes"), 1);
 }
 
@@ -195,8 +196,8 @@ struct PmemSpecWithoutOrder : PmemSpecWithTwoControllers {
 TEST_F(PmemSpecWithoutOrder, ALaterStoreOvertakes) {
   for (const std::uint64_t line : {0, 8, 16, 1}) bench.store(0, pm_word(line), line);
   bench.run();
-  EXPECT_EQ(bench.arrivals[2], (Arrival{kL1, 1, ns(20) + kBenchCycle * 3}));
-  EXPECT_EQ(bench.arrivals[3], (Arrival{pm_line_of(16), 16, ns(114)}));
+  EXPECT_EQ(bench.arrivals[2], (Arrival{kL1, 1, at_ns(20) + kBenchCycle * 3}));
+  EXPECT_EQ(bench.arrivals[3], (Arrival{pm_line_of(16), 16, at_ns(114)}));
 }
 
 // ---- Rule 4: spec-barriers
@@ -211,19 +212,19 @@ TEST_F(PmemSpecBarriers, StopTheNextStoreAndWhatIsHandedOver) {
   EXPECT_FALSE(store.at_once);
   EXPECT_TRUE(bench.store(1, pm_word(3), 4).at_once);
   bench.run();
-  EXPECT_EQ(store.when, ns(33) + kBenchCycle);
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(33) + kBenchCycle}}));
+  EXPECT_EQ(store.when, at_ns(33) + kBenchCycle);
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(33) + kBenchCycle}}));
 }
 
 TEST_F(PmemSpecBarriers, AreOverAtOnceIfTheCoreKnowsOfAllItsStores) {
   bench.dfence(0);
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}}));
   bench.store(0, kW0, 1);
-  bench.at(ns(33) - kNextPs, [&] { bench.dfence(0); });
-  bench.at(ns(33), [&] { bench.dfence(0); });
+  bench.at(at_ns(33) - kNextPs, [&] { bench.dfence(0); });
+  bench.at(at_ns(33), [&] { bench.dfence(0); });
   bench.run();
-  EXPECT_EQ(bench.fulfilled[1], (Notice{0, 3, ns(33)})) << "known in the same moment";
-  EXPECT_EQ(bench.fulfilled[2], (Notice{0, 2, ns(33)})) << "accepted since 20, but not heard of";
+  EXPECT_EQ(bench.fulfilled[1], (Notice{0, 3, at_ns(33)})) << "known in the same moment";
+  EXPECT_EQ(bench.fulfilled[2], (Notice{0, 2, at_ns(33)})) << "accepted since 20, but not heard of";
 }
 
 TEST_F(PmemSpecBarriers, OfUnknownMeaningWaitToo) {
@@ -237,7 +238,7 @@ TEST_F(PmemSpecBarriers, OrderingFencesStopNothingOutsideRegions) {
   EXPECT_TRUE(bench.ofence(0).at_once);
   EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
   bench.run();
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(33)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(33)}}));
 }
 
 struct PmemSpecWhoseBarriersStopAll : PmemSpecBench {
@@ -254,8 +255,8 @@ TEST_F(PmemSpecWhoseBarriersStopAll, TheStoreQueueWaits) {
   const Answer& barrier = bench.dfence(0);
   EXPECT_FALSE(barrier.at_once);
   bench.run();
-  EXPECT_EQ(barrier.when, ns(33));
-  EXPECT_EQ(bench.fulfilled.back(), (Notice{0, 2, ns(33)}));
+  EXPECT_EQ(barrier.when, at_ns(33));
+  EXPECT_EQ(bench.fulfilled.back(), (Notice{0, 2, at_ns(33)}));
   EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
   EXPECT_TRUE(bench.ofence(0).at_once) << "which stops nothing";
 }
@@ -266,7 +267,7 @@ struct PmemSpecWithoutBarriers : PmemSpecBench {
 TEST_F(PmemSpecWithoutBarriers, FencesAreFulfilledTooEarly) {
   bench.store(0, kW0, 1);
   bench.dfence(0);
-  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, ns(0)}}));
+  EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}}));
   EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
 }
 
@@ -278,7 +279,7 @@ TEST_F(PmemSpecWithoutMasks, LinesTravelAndUndoOthersWords) {
   bench.store(0, pm_word(0, 0), 1);  // arrives at 25
   bench.store(1, pm_word(0, 1), 2);  // at 20
   bench.run();
-  EXPECT_EQ(bench.arrivals.back(), (Arrival{kL0, 1, ns(25), kWholeLine}));
+  EXPECT_EQ(bench.arrivals.back(), (Arrival{kL0, 1, at_ns(25), kWholeLine}));
   EXPECT_EQ(bench.in_pm(pm_word(0, 1)), 0);
 }
 
@@ -291,15 +292,15 @@ TEST_F(PmemSpecReleases, WaitUntilTheStoresHaveArrived) {
   bench.store(0, kW0, 1);
   const Answer& release = bench.release(0);
   bench.run();
-  EXPECT_EQ(release.when, ns(33));
+  EXPECT_EQ(release.when, at_ns(33));
 }
 
 // It goes down the path at once, and once; others see it when it has arrived.
 // What PM has of it by then isn't too old, but too new.
 TEST_F(PmemSpecReleases, AnAtomicStoreThatHasArrivedMakesNoReadStale) {
   bench.store(0, kW0, 1, true);
-  bench.at(ns(25), [this] { bench.fetch(1, kL0); });
-  bench.at(ns(26), [this] { bench.load(1, kW0); });
+  bench.at(at_ns(25), [this] { bench.fetch(1, kL0); });
+  bench.at(at_ns(26), [this] { bench.load(1, kW0); });
   bench.run();
   EXPECT_EQ(count("stale_reads"), 0);
   EXPECT_TRUE(bench.stale_loads.empty());
@@ -307,13 +308,13 @@ TEST_F(PmemSpecReleases, AnAtomicStoreThatHasArrivedMakesNoReadStale) {
 TEST_F(PmemSpecReleases, AnAtomicStoreToPmIsVisibleWhenItHasArrived) {
   const Answer& store = bench.store(0, kW0, 1, true);
   EXPECT_FALSE(store.at_once);
-  bench.run_until(ns(33) - kNextPs);
+  bench.run_until(at_ns(33) - kNextPs);
   EXPECT_EQ(bench.in_pm(kW0), 1);
   EXPECT_EQ(bench.newest(kW0), 0);
   bench.run();
-  EXPECT_EQ(store.when, ns(33));
+  EXPECT_EQ(store.when, at_ns(33));
   EXPECT_EQ(bench.newest(kW0), 1);
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}}));
 }
 
 TEST_F(PmemSpecReleases, AnAtomicStoreWaitsForABarrierFirst) {
@@ -321,8 +322,8 @@ TEST_F(PmemSpecReleases, AnAtomicStoreWaitsForABarrierFirst) {
   bench.dfence(0);
   const Answer& store = bench.store(0, kW0, 2, true);
   bench.run();
-  EXPECT_EQ(store.when, ns(66));
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL1, 1, ns(20)}, {kL0, 2, ns(53)}}));
+  EXPECT_EQ(store.when, at_ns(66));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL1, 1, at_ns(20)}, {kL0, 2, at_ns(53)}}));
 }
 
 struct PublishedPmemSpecReleases : PmemSpecBench {
@@ -339,7 +340,7 @@ TEST_F(PublishedPmemSpecReleases, WaitForBarriersAlone) {
   bench.dfence(0);
   const Answer& release = bench.release(0);
   bench.run();
-  EXPECT_EQ(release.when, ns(33));
+  EXPECT_EQ(release.when, at_ns(33));
 }
 
 // ---- Rule 6: figures 3, 4 and 6
@@ -351,29 +352,29 @@ using PmemSpecLoads = PmemSpecBench;
 // arrives, is found to be too late.
 TEST_F(PmemSpecLoads, Figure3TheStaleReadIsFound) {
   bench.store(0, kW0, 1);
-  bench.at(ns(1), [&] { bench.evict(kL0); });  // known at 8
-  bench.run_until(ns(8));
+  bench.at(at_ns(1), [&] { bench.evict(kL0); });  // known at 8
+  bench.run_until(at_ns(8));
   EXPECT_EQ(count("write_backs"), 1);
   bench.fetch(0, kL0);
   EXPECT_EQ(count("stale_reads"), 1);
   bench.load(0, kW0);
   EXPECT_EQ(bench.stale_loads, (std::vector<std::pair<CoreId, std::uint64_t>>{{0, 0}}));
-  bench.run_until(ns(20) - kNextPs);
+  bench.run_until(at_ns(20) - kNextPs);
   EXPECT_EQ(count("load_alarms"), 0);
-  bench.run_until(ns(20));
+  bench.run_until(at_ns(20));
   EXPECT_EQ(count("load_alarms"), 1);
   EXPECT_EQ(count("false_load_alarms"), 0);
   EXPECT_EQ(count("missed_stale_reads"), 0);
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, ns(20)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}}));
 }
 
 // Reads that come before the write-back has are of a line that nobody watches; the caches ask in
 // this order.
 TEST_F(PmemSpecLoads, TheWindowBeginsWhenTheWriteBackArrives) {
   bench.store(0, kW0, 1);
-  bench.at(ns(27), [&] { bench.evict(kL0); });  // at 34
-  bench.at(ns(40), [&] { bench.fetch(0, kL0); });
-  bench.at(ns(54) - kNextPs, [&] { bench.store(0, kW0, 2); });  // at 74, less a picosecond
+  bench.at(at_ns(27), [&] { bench.evict(kL0); });  // at 34
+  bench.at(at_ns(40), [&] { bench.fetch(0, kL0); });
+  bench.at(at_ns(54) - kNextPs, [&] { bench.store(0, kW0, 2); });  // at 74, less a picosecond
   bench.run();
   EXPECT_EQ(count("load_alarms"), 1);
   EXPECT_EQ(count("false_load_alarms"), 1) << "the read was right: the first store had arrived";
@@ -381,9 +382,9 @@ TEST_F(PmemSpecLoads, TheWindowBeginsWhenTheWriteBackArrives) {
 
 TEST_F(PmemSpecLoads, Figure6aItExpires) {
   bench.store(0, kW0, 1);
-  bench.at(ns(27), [&] { bench.evict(kL0); });
-  bench.at(ns(40), [&] { bench.fetch(0, kL0); });
-  bench.at(ns(54), [&] { bench.store(0, kW0, 2); });  // at 74: 40 ns after the write-back
+  bench.at(at_ns(27), [&] { bench.evict(kL0); });
+  bench.at(at_ns(40), [&] { bench.fetch(0, kL0); });
+  bench.at(at_ns(54), [&] { bench.store(0, kW0, 2); });  // at 74: 40 ns after the write-back
   bench.run();
   EXPECT_EQ(count("load_alarms"), 0);
 }
@@ -391,7 +392,7 @@ TEST_F(PmemSpecLoads, Figure6aItExpires) {
 // Figures 4 and 6b: the store misses, its line is fetched, and the store arrives.
 TEST_F(PmemSpecLoads, Figure6bAWriteAllocateFetchIsNoMisspeculation) {
   bench.fetch(0, kL0);
-  bench.at(ns(5), [&] { bench.store(0, kW0, 1); });
+  bench.at(at_ns(5), [&] { bench.store(0, kW0, 1); });
   bench.run();
   EXPECT_EQ(count("load_alarms"), 0);
 }
@@ -406,7 +407,7 @@ struct NaivePmemSpec : PmemSpecBench {
 };
 TEST_F(NaivePmemSpec, Figure4AWriteAllocateFetchLooksLikeMisspeculation) {
   bench.fetch(0, kL0);
-  bench.at(ns(5), [&] { bench.store(0, kW0, 1); });
+  bench.at(at_ns(5), [&] { bench.store(0, kW0, 1); });
   bench.run();
   EXPECT_EQ(count("load_alarms"), 1);
   EXPECT_EQ(count("false_load_alarms"), 1);
@@ -443,17 +444,17 @@ TEST_F(PmemSpecWithoutDetection, NobodyIsTold) {
 using PmemSpecWithABackedUpPath = PmemSpecWithAFullQueue;
 TEST_F(PmemSpecWithABackedUpPath, WindowsStandStill) {
   for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
-  bench.at(ns(5), [this] { bench.evict(kL1); });
-  bench.at(ns(15), [this] { bench.fetch(0, kL1); });
-  bench.at(ns(125) - kNextPs, [this] { bench.store(0, kW1, 1); });
+  bench.at(at_ns(5), [this] { bench.evict(kL1); });
+  bench.at(at_ns(15), [this] { bench.fetch(0, kL1); });
+  bench.at(at_ns(125) - kNextPs, [this] { bench.store(0, kW1, 1); });
   bench.run();
   EXPECT_EQ(count("load_alarms"), 1);
 }
 TEST_F(PmemSpecWithABackedUpPath, WindowsGoOnWhereTheyStood) {
   for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
-  bench.at(ns(5), [this] { bench.evict(kL1); });
-  bench.at(ns(15), [this] { bench.fetch(0, kL1); });
-  bench.at(ns(125), [this] { bench.store(0, kW1, 1); });
+  bench.at(at_ns(5), [this] { bench.evict(kL1); });
+  bench.at(at_ns(15), [this] { bench.fetch(0, kL1); });
+  bench.at(at_ns(125), [this] { bench.store(0, kW1, 1); });
   bench.run();
   EXPECT_EQ(count("load_alarms"), 0);
 }
@@ -469,10 +470,10 @@ struct PmemSpecThatChecks : PmemSpecBench {
   }
   void read_what_waits() {
     for (const std::uint64_t line : {0, 4, 8}) bench.store(0, pm_word(line), line);
-    bench.at(ns(20), [this] { bench.evict(pm_line_of(8)); });
-    bench.at(ns(30), [this] { bench.fetch(1, pm_line_of(8)); });
+    bench.at(at_ns(20), [this] { bench.evict(pm_line_of(8)); });
+    bench.at(at_ns(30), [this] { bench.fetch(1, pm_line_of(8)); });
     bench.run();
-    EXPECT_EQ(bench.arrivals.back(), (Arrival{pm_line_of(8), 8, ns(114)}));
+    EXPECT_EQ(bench.arrivals.back(), (Arrival{pm_line_of(8), 8, at_ns(114)}));
     EXPECT_EQ(count("stale_reads"), 0) << "the read finds what waits";
   }
 };
@@ -505,22 +506,22 @@ struct PmemSpecWhoseWindowsGoOn : PmemSpecBench {
     parameters.backed_up_windows = BackedUpWindows::kGoOn;
     return parameters;
   }
-  // Line 1 is watched from 12 on. Its store arrives after so long.
-  void store_after(Picoseconds arrival) {
+  // Line 1 is watched from 12 on. Its store arrives then.
+  void store_at(Time arrival) {
     for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
-    bench.at(ns(5), [this] { bench.evict(kL1); });
-    bench.at(ns(15), [this] { bench.fetch(0, kL1); });
+    bench.at(at_ns(5), [this] { bench.evict(kL1); });
+    bench.at(at_ns(15), [this] { bench.fetch(0, kL1); });
     bench.at(arrival - ns(20), [this] { bench.store(0, kW1, 1); });
     bench.run();
   }
 };
 TEST_F(PmemSpecWhoseWindowsGoOn, TheyAreOverWhileAPathIsBackedUp) {
-  store_after(ns(52));
+  store_at(at_ns(52));
   EXPECT_EQ(count("load_alarms"), 0);
   EXPECT_EQ(count("backed_up_time_ns"), 208 - 21) << "line 1 waits behind line 8";
 }
 TEST_F(PmemSpecWhoseWindowsGoOn, UntilThenTheyFindOut) {
-  store_after(ns(52) - kNextPs);
+  store_at(at_ns(52) - kNextPs);
   EXPECT_EQ(count("load_alarms"), 1);
 }
 
@@ -589,7 +590,7 @@ TEST_F(PmemSpecFigure7, StoresUnderAnInnerLockCarryANewerId) {
   bench.lock(1);  // 2
   bench.store(1, kW0, 2);
   bench.unlock(1);
-  bench.at(ns(5), [this] {
+  bench.at(at_ns(5), [this] {
     bench.lock(0);  // 3
     bench.store(0, kW0, 3);
   });
@@ -610,7 +611,7 @@ TEST_F(PmemSpecThatKeepsTheOuterId, AnInnerLockMakesAnAlarmOfTheRightOrder) {
   bench.lock(1);  // 2
   bench.store(1, kW0, 2);
   bench.unlock(1);
-  bench.at(ns(5), [this] {
+  bench.at(at_ns(5), [this] {
     bench.lock(0);
     bench.store(0, kW0, 3);  // with 1
   });
@@ -700,12 +701,12 @@ struct PmemSpecOfOneEntry : PmemSpecBench {
   }
 };
 TEST_F(PmemSpecOfOneEntry, AllCoresPauseUntilAWindowIsOver) {
-  bench.evict(kL0);                            // at 7
-  bench.at(ns(3), [&] { bench.evict(kL1); });  // at 10
-  bench.at(ns(5), [&] { bench.evict(kL2); });  // at 12
+  bench.evict(kL0);                               // at 7
+  bench.at(at_ns(3), [&] { bench.evict(kL1); });  // at 10
+  bench.at(at_ns(5), [&] { bench.evict(kL2); });  // at 12
   bench.run();
-  EXPECT_EQ(bench.paused, (Notices{{0, 0, ns(10)}, {1, 0, ns(10)}}));
-  EXPECT_EQ(bench.resumed, (Notices{{0, 0, ns(50)}, {1, 0, ns(50)}})) << "two must be over";
+  EXPECT_EQ(bench.paused, (Notices{{0, 0, at_ns(10)}, {1, 0, at_ns(10)}}));
+  EXPECT_EQ(bench.resumed, (Notices{{0, 0, at_ns(50)}, {1, 0, at_ns(50)}})) << "two must be over";
   EXPECT_EQ(count("overflows"), 1);
   EXPECT_EQ(count("overflow_time_ns"), 40);
 }
@@ -714,15 +715,16 @@ TEST_F(PmemSpecOfOneEntry, StoresOfCriticalSectionsNeedEntriesToo) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   bench.run();
-  EXPECT_EQ(bench.paused, (Notices{{0, 0, ns(20) + kBenchCycle}, {1, 0, ns(20) + kBenchCycle}}));
-  EXPECT_EQ(bench.resumed, (Notices{{0, 0, ns(60)}, {1, 0, ns(60)}}));
+  EXPECT_EQ(bench.paused,
+            (Notices{{0, 0, at_ns(20) + kBenchCycle}, {1, 0, at_ns(20) + kBenchCycle}}));
+  EXPECT_EQ(bench.resumed, (Notices{{0, 0, at_ns(60)}, {1, 0, at_ns(60)}}));
 }
 
 // From 10 to 47, two lines are watched.
 TEST_F(PmemSpecOfOneEntry, StoresLeaveTheirQueuesMeanwhile) {
   bench.evict(kL0);
-  bench.at(ns(3), [&] { bench.evict(kL1); });
-  bench.at(ns(20), [&] { EXPECT_TRUE(bench.store(0, kW2, 1).at_once); });
+  bench.at(at_ns(3), [&] { bench.evict(kL1); });
+  bench.at(at_ns(20), [&] { EXPECT_TRUE(bench.store(0, kW2, 1).at_once); });
   bench.run();
 }
 struct PmemSpecThatStopsStoresToo : PmemSpecBench {
@@ -737,14 +739,14 @@ struct PmemSpecThatStopsStoresToo : PmemSpecBench {
 TEST_F(PmemSpecThatStopsStoresToo, TheyLeaveWhenTheBufferHasRoom) {
   const Answer* store = nullptr;
   bench.evict(kL0);
-  bench.at(ns(3), [&] { bench.evict(kL1); });
-  bench.at(ns(9), [&] { EXPECT_TRUE(bench.store(0, kW2, 1).at_once); });
-  bench.at(ns(20), [&] { store = &bench.store(0, kW2, 2); });
+  bench.at(at_ns(3), [&] { bench.evict(kL1); });
+  bench.at(at_ns(9), [&] { EXPECT_TRUE(bench.store(0, kW2, 1).at_once); });
+  bench.at(at_ns(20), [&] { store = &bench.store(0, kW2, 2); });
   bench.run();
   ASSERT_NE(store, nullptr);
-  EXPECT_EQ(store->when, ns(47));
-  EXPECT_EQ(bench.resumed, (Notices{{0, 0, ns(47)}, {1, 0, ns(47)}}));
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL2, 1, ns(29)}, {kL2, 2, ns(67)}}));
+  EXPECT_EQ(store->when, at_ns(47));
+  EXPECT_EQ(bench.resumed, (Notices{{0, 0, at_ns(47)}, {1, 0, at_ns(47)}}));
+  EXPECT_EQ(bench.arrivals, (Arrivals{{kL2, 1, at_ns(29)}, {kL2, 2, at_ns(67)}}));
 }
 
 struct PmemSpecOfOneEntryAndAFullQueue : PmemSpecOfOneEntry {
@@ -753,11 +755,11 @@ struct PmemSpecOfOneEntryAndAFullQueue : PmemSpecOfOneEntry {
 // The path is backed up from 21 to 114, in which nothing expires.
 TEST_F(PmemSpecOfOneEntryAndAFullQueue, APauseLastsAsLongAsWindowsStandStill) {
   for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
-  bench.at(ns(4), [&] { bench.evict(kL1); });  // at 11, until 51
-  bench.at(ns(5), [&] { bench.evict(kL2); });
+  bench.at(at_ns(4), [&] { bench.evict(kL1); });  // at 11, until 51
+  bench.at(at_ns(5), [&] { bench.evict(kL2); });
   bench.run();
-  EXPECT_EQ(bench.paused.front().when, ns(12));
-  EXPECT_EQ(bench.resumed.front().when, ns(51 + 93));
+  EXPECT_EQ(bench.paused.front().when, at_ns(12));
+  EXPECT_EQ(bench.resumed.front().when, at_ns(51 + 93));
 }
 
 }  // namespace

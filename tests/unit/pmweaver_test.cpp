@@ -72,23 +72,23 @@ struct WeaverBench : Platform {
   }
 
   Picoseconds write(Line line, const LineData& data) {
-    const Picoseconds sent = queue.now();
-    persisted = Picoseconds{-1};
+    const Time sent = queue.now();
+    persisted = Time{-1};
     design.backend().write({.line = line,
                             .data = data,
                             .persisted = completion<&WeaverBench::note>(*this),
                             .written = {}});
-    until([&] { return persisted != Picoseconds{-1}; });
+    until([&] { return persisted != Time{-1}; });
     return persisted - sent;
   }
-  void note(std::uint64_t, Picoseconds when) { persisted = when; }
+  void note(std::uint64_t, Time when) { persisted = when; }
   double count(const std::string& name) const {
     const auto found = statistics();
     EXPECT_TRUE(found.contains("pmweaver." + name)) << name;
     return found.at("pmweaver." + name) - before.at("pmweaver." + name);
   }
 
-  Picoseconds persisted{};
+  Time persisted{};
   std::map<std::string, double> before;
 };
 

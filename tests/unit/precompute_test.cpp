@@ -34,19 +34,19 @@ class Recorder final : public Precompute {
     std::uint64_t address, value;
     std::size_t bytes;
     std::uint64_t site;
-    Picoseconds when;
+    Time when;
   };
 
   std::uint32_t interests() const override { return kHints | kAllStores | kWriteBacks; }
   std::uint32_t hint_instructions() const override { return kHintInstructions; }
-  void hint(CoreId core, const Hint& hint, Picoseconds when) override {
+  void hint(CoreId core, const Hint& hint, Time when) override {
     note("hint", core, hint.address, hint.data, 0, when);
   }
-  void stored(const RetiredStore& store, Picoseconds when) override {
+  void stored(const RetiredStore& store, Time when) override {
     note("store", store.core, store.address, store.value, store.site, when);
   }
   void written_back(CoreId core, Line line, const LineData& data, WriteBack how,
-                    Picoseconds when) override {
+                    Time when) override {
     constexpr std::string_view kHow[] = {"flush", "eviction", "sent"};
     note(std::string(kHow[static_cast<int>(how)]), core, line.address(), std::span(data).first(8),
          0, when);
@@ -55,7 +55,7 @@ class Recorder final : public Precompute {
 
  private:
   void note(std::string what, CoreId core, std::uint64_t address, std::span<const std::byte> value,
-            std::uint64_t site, Picoseconds when) {
+            std::uint64_t site, Time when) {
     std::uint64_t first = 0;
     for (std::size_t i = std::min(value.size(), sizeof first); i > 0; --i) {
       first = first << 8 | std::to_integer<std::uint64_t>(value[i - 1]);
@@ -127,7 +127,7 @@ TEST(Precompute, LearnsOfHintsAsTheyRetireAndTheProgramPaysForThem) {
   EXPECT_EQ(hints[0].value, 7u);
   EXPECT_EQ(hints[0].bytes, 16u);
   EXPECT_EQ(hints[1].bytes, 0u) << "no data of its own";
-  EXPECT_GT(hints[0].when, Picoseconds{50'000}) << "the load's line comes from PM";
+  EXPECT_GT(hints[0].when, Time{50'000}) << "the load's line comes from PM";
   EXPECT_GT(hints[1].when, hints[0].when);
   EXPECT_GT(result.all("store").at(0).when, hints[1].when);
   EXPECT_EQ(result.instructions, 2 + 2 * kHintInstructions);

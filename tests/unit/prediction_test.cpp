@@ -52,7 +52,7 @@ class Predictions : public MemoryBench, public PredictionObserver {
   }
   // Writes, waits for it, and says how long it has taken.
   Picoseconds write(std::uint64_t value, Line line = kLine, ByteMask bytes = kWholeLine) {
-    const Picoseconds sent = queue.now();
+    const Time sent = queue.now();
     send(value, line, bytes);
     while (persisted_at[writes].empty()) {
       EXPECT_TRUE(queue.step());
@@ -68,7 +68,7 @@ class Predictions : public MemoryBench, public PredictionObserver {
                            .bytes = bytes});
   }
   void outcome(const Outcome& outcome) override { outcomes.push_back(outcome); }
-  void note(std::uint64_t write, Picoseconds when) { persisted_at[write].push_back(when); }
+  void note(std::uint64_t write, Time when) { persisted_at[write].push_back(when); }
 
   // The only one so far.
   const Outcome& told() const {
@@ -93,13 +93,13 @@ TEST(Prediction, WithoutOneAWriteTakesTheWholeTime) {
 TEST(Prediction, OfLineAndDataTakesNoTimeWhenItIsDone) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1, kWholeLine, 3);
-  bench.run_until(kAll);
+  bench.run_until(Time{} + kAll);
   EXPECT_EQ(bench.write(1), ns(0));
   EXPECT_EQ(bench.told().id, id);
   EXPECT_EQ(bench.told().core, 3u);
   EXPECT_EQ(bench.told().number, 1u);
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
-  EXPECT_EQ(bench.told().when, kAll);
+  EXPECT_EQ(bench.told().when, Time{} + kAll);
   EXPECT_EQ(bench.told().differing, 0u);
   EXPECT_FALSE(bench.told().late);
   EXPECT_EQ(bench.graph->results(), 0u);
@@ -109,7 +109,7 @@ TEST(Prediction, OfLineAndDataTakesNoTimeWhenItIsDone) {
 TEST(Prediction, ThatIsStillWorkedOnSavesWhatIsDone) {
   Predictions bench;
   bench.prepare(kLine, 1);
-  bench.run_until(kAll - ns(1));
+  bench.run_until(Time{} + kAll - ns(1));
   EXPECT_EQ(bench.write(1), ns(1));
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
   EXPECT_TRUE(bench.told().late);
@@ -118,24 +118,24 @@ TEST(Prediction, ThatIsStillWorkedOnSavesWhatIsDone) {
 TEST(Prediction, OfTheLineSavesWhatFollowsFromIt) {
   Predictions bench;
   bench.prepare(kLine, {});
-  bench.run_until(ns(50));
+  bench.run_until(at_ns(50));
   // The line's part is done at 200, the data's at 150.
   EXPECT_EQ(bench.write(1), ns(200 + 50 - 50));
   EXPECT_EQ(bench.told().fate, Fate::kUsedInPart);
   EXPECT_EQ(bench.told().differing, 0u);
   bench.prepare(kLine, {});
-  bench.run_until(ns(1000));
+  bench.run_until(at_ns(1000));
   EXPECT_EQ(bench.write(1), kDataTime + kBothTime);
 }
 
 TEST(Prediction, OfDataAloneIsUsedOnceItsLineIsKnown) {
   Predictions bench;
   const PreparedId id = bench.prepare({}, 1);
-  bench.run_until(ns(150));
+  bench.run_until(at_ns(150));
   EXPECT_EQ(bench.write(1), kAll) << "nobody knows yet that it is for this line";
   EXPECT_TRUE(bench.outcomes.empty());
   EXPECT_TRUE(bench.backend->complete(id, kLine));  // at 400: both parts are done at 600
-  bench.run_until(ns(500));
+  bench.run_until(at_ns(500));
   EXPECT_EQ(bench.write(1), ns(150));
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
   EXPECT_FALSE(bench.backend->complete(id, data_of(2), kWholeLine));
@@ -144,9 +144,9 @@ TEST(Prediction, OfDataAloneIsUsedOnceItsLineIsKnown) {
 TEST(Prediction, OfALineIsUsedWhollyOnceItsDataAreKnown) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1, bytes_from(0, 8));
-  bench.run_until(ns(180));
+  bench.run_until(at_ns(180));
   EXPECT_TRUE(bench.backend->complete(id, data_of(1), ~bytes_from(0, 8)));
-  bench.run_until(ns(300));
+  bench.run_until(at_ns(300));
   EXPECT_EQ(bench.write(1), ns(30)) << "180 + 100 for the data, 50 for both";
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
 }
@@ -154,7 +154,7 @@ TEST(Prediction, OfALineIsUsedWhollyOnceItsDataAreKnown) {
 TEST(Prediction, OfOtherDataSavesWhatFollowsFromTheLine) {
   Predictions bench;
   bench.prepare(kLine, 0x0201);
-  bench.run_until(kAll);
+  bench.run_until(Time{} + kAll);
   EXPECT_EQ(bench.write(0x0301), kDataTime + kBothTime);
   EXPECT_EQ(bench.told().fate, Fate::kUsedInPart);
   EXPECT_EQ(bench.told().differing, 1u << 1);
@@ -164,20 +164,20 @@ TEST(Prediction, OfOtherDataSavesWhatFollowsFromTheLine) {
 TEST(Prediction, OfWhichBytesHaveBeenReplacedIsThatOfTheNewOnes) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1);
-  bench.run_until(ns(300));
+  bench.run_until(at_ns(300));
   bench.backend->complete(id, data_of(2), bytes_from(0, 1));
-  bench.run_until(ns(440));
+  bench.run_until(at_ns(440));
   EXPECT_EQ(bench.write(2), ns(10)) << "300 + 100 for the data, 50 for both";
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
   bench.backend->complete(bench.prepare(kLine, 1), data_of(2), bytes_from(0, 1));
-  bench.run_until(ns(1000));
+  bench.run_until(at_ns(1000));
   EXPECT_EQ(bench.write(1), kDataTime + kBothTime) << "not that of the old ones";
 }
 
 TEST(Prediction, OfAnotherLineIsNotUsed) {
   Predictions bench;
   bench.prepare(kOther, 1);
-  bench.run_until(kAll);
+  bench.run_until(Time{} + kAll);
   EXPECT_EQ(bench.write(1), kAll);
   EXPECT_TRUE(bench.outcomes.empty());
 }
@@ -198,7 +198,7 @@ TEST(Prediction, OfALineIsComparedWithTheWholeLineThatAPartialWriteMakes) {
   Predictions bench;
   bench.write(0x0101);
   bench.prepare(kLine, 0x0102);
-  bench.run_until(ns(1000));
+  bench.run_until(at_ns(1000));
   EXPECT_EQ(bench.write(0xee02, kLine, bytes_from(0, 1)), ns(0));
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
 }
@@ -284,11 +284,11 @@ INSTANTIATE_TEST_SUITE_P(Fates, Discarded,
 TEST_P(Discarded, IsOfNoUseAnyMore) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1, kWholeLine, 5);
-  bench.run_until(ns(400));
+  bench.run_until(at_ns(400));
   discard(bench, id);
   EXPECT_EQ(bench.told().id, id);
   EXPECT_EQ(bench.told().fate, GetParam());
-  EXPECT_EQ(bench.told().when, ns(400));
+  EXPECT_EQ(bench.told().when, at_ns(400));
   EXPECT_EQ(bench.graph->results(), 0u);
   EXPECT_FALSE(bench.backend->complete(id, data_of(1), kWholeLine));
   EXPECT_EQ(bench.write(1), kAll);
@@ -307,24 +307,24 @@ TEST(Prediction, OfDataAloneHasNoAddressToBeDiscardedBy) {
 TEST(Prediction, IsGoneWhenItIsTooOld) {
   for (const bool one_earlier : {true, false}) {
     Predictions bench({.entries = 1, .most_age = ns(500)});
-    bench.run_until(ns(100));
+    bench.run_until(at_ns(100));
     const PreparedId id = bench.prepare(kLine, 1, bytes_from(0, 8));
-    bench.run_until(ns(400));
+    bench.run_until(at_ns(400));
     bench.backend->complete(id, data_of(1), kWholeLine);  // doesn't make it younger
-    bench.run_until(one_earlier ? Picoseconds{ns(600).count - 1} : ns(600));
+    bench.run_until(one_earlier ? Time{599'999} : at_ns(600));
     EXPECT_EQ(bench.write(1), one_earlier ? ns(0) : kAll);
     EXPECT_EQ(bench.told().fate, one_earlier ? Fate::kUsed : Fate::kTooOld);
-    EXPECT_EQ(bench.told().when, one_earlier ? Picoseconds{ns(600).count - 1} : ns(600));
+    EXPECT_EQ(bench.told().when, one_earlier ? Time{599'999} : at_ns(600));
   }
 }
 
 TEST(Prediction, TooOldIsToldWithTheTimeAndMakesRoom) {
   Predictions bench({.entries = 1, .most_age = ns(500)});
   bench.prepare(kLine, 1);
-  bench.run_until(ns(800));
+  bench.run_until(at_ns(800));
   EXPECT_TRUE(bench.outcomes.empty());
   EXPECT_TRUE(bench.prepare(kLine, 1));
-  EXPECT_EQ(bench.told().when, ns(500));
+  EXPECT_EQ(bench.told().when, at_ns(500));
 }
 
 // ---- What a write has claimed
@@ -348,7 +348,7 @@ TEST(Prediction, OfALineDoesNotOutliveItsNextWrite) {
   bench.prepare(kLine, 1);
   bench.prepare(kLine, 2);
   bench.prepare(kOther, 2);
-  bench.run_until(kAll);
+  bench.run_until(Time{} + kAll);
   EXPECT_EQ(bench.write(1), ns(0));
   ASSERT_EQ(bench.outcomes.size(), 2u);
   EXPECT_EQ(bench.outcomes[1].fate, Fate::kMetadataChanged);
@@ -359,11 +359,11 @@ TEST(Prediction, OfALineDoesNotOutliveItsNextWrite) {
 TEST(Prediction, ThatAHeldWriteHasClaimedDoesNotEither) {
   Predictions bench;
   bench.send(1);
-  bench.run_until(ns(100));
+  bench.run_until(at_ns(100));
   bench.prepare(kLine, 2);
   bench.send(2);
   EXPECT_EQ(bench.graph->results(), 1u);
-  bench.run_until(kAll);  // the first is accepted, the second still worked on
+  bench.run_until(Time{} + kAll);  // the first is accepted, the second still worked on
   EXPECT_EQ(bench.graph->results(), 0u);
 }
 
@@ -442,7 +442,7 @@ class Hopeful final : public Precompute {
   void connect(const LayerContext& context) override { pm_ = &context.pm; }
   ResultBufferSize result_buffer() const override { return {.entries = 4}; }
   std::uint32_t interests() const override { return kHints; }
-  void hint(CoreId core, const Hint&, Picoseconds) override {
+  void hint(CoreId core, const Hint&, Time) override {
     pm_->prepare({.core = core, .number = 1, .line = kLine, .data = {}, .bytes = 0});
   }
   void outcome(const Outcome& outcome) override { outcomes.push_back(outcome); }

@@ -43,7 +43,7 @@ class Bench : public Sealed {
   bool publish() { return backend->publish(completion<&Bench::published>(*this)); }
 
  private:
-  void published(std::uint64_t, Picoseconds) {}
+  void published(std::uint64_t, Time) {}
 };
 
 TEST(RebuiltPlaces, AreThoseOfTheEntries) {
@@ -172,12 +172,12 @@ class Watch final : public PersistenceObserver {
   explicit Watch(Bench& bench) : bench_(bench), decoder_(bench.backend->decoder()) {
     bench.memory.observe(this);
   }
-  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
+  void persisted(const Write& write, PersistencePoint, Time) override {
     change(write.line, write.data);
     look();
   }
   void persisted_with_next(const Write& write) override { change(write.line, write.data); }
-  void dropped(const Write& write, Picoseconds) override {
+  void dropped(const Write& write, Time) override {
     change(write.line, bench_.memory.surviving(write.line));
     look();
   }

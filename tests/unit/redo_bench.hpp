@@ -82,7 +82,7 @@ class RedoBench {
     EXPECT_FALSE(redo.region_end(0, region, platform.now(), completion<&RedoBench::resume>(*this)));
   }
   // ... until the transaction has committed.
-  Picoseconds commit() {
+  Time commit() {
     platform.until([this] { return resumed; });
     return platform.now();
   }
@@ -107,7 +107,7 @@ class RedoBench {
   bool resumed = false;
 
  private:
-  void resume(std::uint64_t, Picoseconds) { resumed = true; }
+  void resume(std::uint64_t, Time) { resumed = true; }
 
   const Configuration configuration_;
 

@@ -32,18 +32,18 @@ class Comparison final : public PersistenceObserver {
         recovery_(design_),
         image_(pm_, pm_.device(), recovery_, nullptr) {}
 
-  void persisted(const Write& write, PersistencePoint, Picoseconds) override {
+  void persisted(const Write& write, PersistencePoint, Time) override {
     survived_.write(write.line, write.data);
     image_.update(write.line, write.data);
     compare();
   }
   void persisted_with_next(const Write&) override {}
-  void dropped(const Write& write, Picoseconds) override {
+  void dropped(const Write& write, Time) override {
     survived_.write(write.line, pm_.surviving(write.line));
     image_.update(write.line, pm_.surviving(write.line));
     compare();
   }
-  void survivors_changed(Picoseconds) override { compare(); }
+  void survivors_changed(Time) override { compare(); }
 
   std::uint64_t crashes = 0, stayed = 0, wrong = 0;
 

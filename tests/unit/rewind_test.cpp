@@ -53,16 +53,16 @@ class Planned final : public NoOrdering {
     NoOrdering::connect(context);
     context_.emplace(context);
     for (std::size_t i = 0; i < plan->steps.size(); ++i) {
-      context.queue.schedule(Picoseconds{plan->steps[i].nanoseconds * 1000}, Phase::kController,
+      context.queue.schedule(Time{plan->steps[i].nanoseconds * 1000}, Phase::kController,
                              completion<&Planned::step>(*this, i));
     }
   }
   std::uint32_t interests() const override { return kStores | kVisibleStores | kRewind; }
-  bool fence(const Fence& fence, Picoseconds, Completion) override {
+  bool fence(const Fence& fence, Time, Completion) override {
     plan->told.push_back("fence " + std::to_string(fence.number));
     return true;
   }
-  bool store(const Store& store, Picoseconds, Completion) override {
+  bool store(const Store& store, Time, Completion) override {
     address_ = store.address;
     return true;
   }
@@ -77,7 +77,7 @@ class Planned final : public NoOrdering {
     plan->told.push_back(what + " " + std::to_string(core) + " " + (address < kB ? "A" : "B") +
                          "=" + std::to_string(std::to_integer<int>(line[address % kLineBytes])));
   }
-  void step(std::uint64_t number, Picoseconds) {
+  void step(std::uint64_t number, Time) {
     const Plan::Step& step = plan->steps[number];
     switch (step.what) {
       case Plan::kPause:
@@ -104,7 +104,7 @@ class Hinted final : public Precompute {
   void connect(const LayerContext& context) override { pm_ = &context.pm; }
   ResultBufferSize result_buffer() const override { return {.entries = 8}; }
   std::uint32_t interests() const override { return kHints; }
-  void hint(CoreId core, const Hint& hint, Picoseconds) override {
+  void hint(CoreId core, const Hint& hint, Time) override {
     plan->told.push_back("hint " + std::to_string(hint.bytes));
     pm_->prepare({.core = core, .number = hint.bytes, .line = Line::of(hint.address)});
   }
@@ -122,7 +122,7 @@ class Uninterested final : public Atomicity {
   Lowering lowering() const override {
     return Lowering::without({trace::Purpose::kLog, trace::Purpose::kCommit});
   }
-  bool region_begin(CoreId, std::uint64_t, Picoseconds, Completion) override {
+  bool region_begin(CoreId, std::uint64_t, Time, Completion) override {
     plan->told.push_back("region begins");
     return true;
   }

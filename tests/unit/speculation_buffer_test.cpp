@@ -26,17 +26,17 @@ class SpeculationBufferTest : public testing::Test {
  protected:
   static constexpr Picoseconds kWindow = ns(160);
 
-  Verdict persist(Line line, std::optional<std::uint32_t> id, Picoseconds when,
+  Verdict persist(Line line, std::optional<std::uint32_t> id, Time when,
                   ByteMask bytes = kFirstWord) {
     const auto found = buffer.persist({line, bytes, id}, when);
     if (!found) return Verdict::kRight;
     if (found->of_store) return found->false_alarm ? Verdict::kFalseStore : Verdict::kStore;
     return found->false_alarm ? Verdict::kFalseLoad : Verdict::kLoad;
   }
-  Verdict persist(Picoseconds when) { return persist(kWatched, {}, when); }
+  Verdict persist(Time when) { return persist(kWatched, {}, when); }
   // The three states, at `when`: by write-back, and by a read after that.
-  void evict(Picoseconds when) { buffer.write_back(kWatched, when); }
-  void speculate(Picoseconds when, bool stale = true) {
+  void evict(Time when) { buffer.write_back(kWatched, when); }
+  void speculate(Time when, bool stale = true) {
     evict(when);
     buffer.read(kWatched, stale, when);
   }
@@ -49,130 +49,130 @@ class SpeculationBufferTest : public testing::Test {
 
 TEST_F(SpeculationBufferTest, InitialAWriteBackMakesAnEntry) {
   EXPECT_EQ(buffer.entries(), 0);
-  evict(ns(0));
+  evict(at_ns(0));
   EXPECT_EQ(buffer.entries(), 1);
-  EXPECT_EQ(persist(ns(1)), Verdict::kRight) << "nobody has read it: state Evict";
+  EXPECT_EQ(persist(at_ns(1)), Verdict::kRight) << "nobody has read it: state Evict";
 }
 
 TEST_F(SpeculationBufferTest, InitialAReadIsNothing) {
-  buffer.read(kWatched, true, ns(0));
+  buffer.read(kWatched, true, at_ns(0));
   EXPECT_EQ(buffer.entries(), 0);
-  EXPECT_EQ(persist(ns(1)), Verdict::kRight);
+  EXPECT_EQ(persist(at_ns(1)), Verdict::kRight);
 }
 
 TEST_F(SpeculationBufferTest, InitialAStoreIsNothing) {
-  EXPECT_EQ(persist(ns(0)), Verdict::kRight);
+  EXPECT_EQ(persist(at_ns(0)), Verdict::kRight);
   EXPECT_EQ(buffer.entries(), 0);
 }
 
 // An entry that a tagged store has made is in state Initial as well.
 TEST_F(SpeculationBufferTest, InitialWithAnEntryAReadIsNothing) {
-  persist(kWatched, 1, ns(0));
+  persist(kWatched, 1, at_ns(0));
   ASSERT_EQ(buffer.entries(), 1);
-  buffer.read(kWatched, true, ns(1));
-  EXPECT_EQ(persist(ns(2)), Verdict::kRight);
-  evict(ns(3));
+  buffer.read(kWatched, true, at_ns(1));
+  EXPECT_EQ(persist(at_ns(2)), Verdict::kRight);
+  evict(at_ns(3));
   EXPECT_EQ(buffer.entries(), 1) << "the same entry";
-  buffer.read(kWatched, true, ns(4));
-  EXPECT_EQ(persist(ns(5)), Verdict::kLoad) << "that has gone over to Evict";
+  buffer.read(kWatched, true, at_ns(4));
+  EXPECT_EQ(persist(at_ns(5)), Verdict::kLoad) << "that has gone over to Evict";
 }
 
 // ---- State Evict
 
 TEST_F(SpeculationBufferTest, EvictAWriteBackBeginsANewWindow) {
-  evict(ns(0));
-  evict(ns(100));
-  buffer.read(kWatched, true, ns(259));
-  EXPECT_EQ(persist(Picoseconds{259'999}), Verdict::kLoad);
+  evict(at_ns(0));
+  evict(at_ns(100));
+  buffer.read(kWatched, true, at_ns(259));
+  EXPECT_EQ(persist(Time{259'999}), Verdict::kLoad);
 }
 
 TEST_F(SpeculationBufferTest, EvictAReadIsSpeculated) {
-  evict(ns(0));
-  buffer.read(kWatched, true, ns(10));
-  EXPECT_EQ(persist(ns(20)), Verdict::kLoad);
+  evict(at_ns(0));
+  buffer.read(kWatched, true, at_ns(10));
+  EXPECT_EQ(persist(at_ns(20)), Verdict::kLoad);
 }
 
 // Which doesn't lengthen the window: that begins with the write-back.
 TEST_F(SpeculationBufferTest, EvictAReadBeginsNoWindow) {
-  evict(ns(0));
-  buffer.read(kWatched, true, ns(159));
-  EXPECT_EQ(persist(ns(160)), Verdict::kRight);
+  evict(at_ns(0));
+  buffer.read(kWatched, true, at_ns(159));
+  EXPECT_EQ(persist(at_ns(160)), Verdict::kRight);
 }
 
 TEST_F(SpeculationBufferTest, EvictAStoreLeavesItThere) {
-  evict(ns(0));
-  EXPECT_EQ(persist(ns(10)), Verdict::kRight);
-  buffer.read(kWatched, true, ns(20));
-  EXPECT_EQ(persist(ns(30)), Verdict::kLoad) << "later stores may still be under way";
+  evict(at_ns(0));
+  EXPECT_EQ(persist(at_ns(10)), Verdict::kRight);
+  buffer.read(kWatched, true, at_ns(20));
+  EXPECT_EQ(persist(at_ns(30)), Verdict::kLoad) << "later stores may still be under way";
 }
 
 TEST_F(SpeculationBufferTest, EvictAStoreBeginsNoWindow) {
-  evict(ns(0));
-  EXPECT_EQ(persist(ns(100)), Verdict::kRight);
-  buffer.read(kWatched, true, Picoseconds{159'999});
-  EXPECT_EQ(persist(ns(160)), Verdict::kRight);
+  evict(at_ns(0));
+  EXPECT_EQ(persist(at_ns(100)), Verdict::kRight);
+  buffer.read(kWatched, true, Time{159'999});
+  EXPECT_EQ(persist(at_ns(160)), Verdict::kRight);
 }
 
 TEST_F(SpeculationBufferTest, EvictExpiresWithTheWindowsLastPicosecond) {
-  evict(ns(5));
-  buffer.read(kWatched, true, Picoseconds{164'999});  // still there
-  EXPECT_EQ(persist(Picoseconds{164'999}), Verdict::kLoad);
-  evict(ns(1000));
-  buffer.read(kWatched, true, ns(1160));  // gone
+  evict(at_ns(5));
+  buffer.read(kWatched, true, Time{164'999});  // still there
+  EXPECT_EQ(persist(Time{164'999}), Verdict::kLoad);
+  evict(at_ns(1000));
+  buffer.read(kWatched, true, at_ns(1160));  // gone
   EXPECT_EQ(buffer.entries(), 0);
-  EXPECT_EQ(persist(ns(1160)), Verdict::kRight);
+  EXPECT_EQ(persist(at_ns(1160)), Verdict::kRight);
 }
 
 // ---- State Speculated
 
 TEST_F(SpeculationBufferTest, SpeculatedAWriteBackBeginsANewWindowAndLeavesItThere) {
-  speculate(ns(0));
-  evict(ns(100));
-  EXPECT_EQ(persist(Picoseconds{259'999}), Verdict::kLoad)
+  speculate(at_ns(0));
+  evict(at_ns(100));
+  EXPECT_EQ(persist(Time{259'999}), Verdict::kLoad)
       << "write-back, read, write-back, store is misspeculation all the same";
 }
 
 TEST_F(SpeculationBufferTest, SpeculatedAReadLeavesItThere) {
-  speculate(ns(0));
-  buffer.read(kWatched, false, ns(10));
-  EXPECT_EQ(persist(ns(20)), Verdict::kLoad) << "one of the two reads was stale";
+  speculate(at_ns(0));
+  buffer.read(kWatched, false, at_ns(10));
+  EXPECT_EQ(persist(at_ns(20)), Verdict::kLoad) << "one of the two reads was stale";
 }
 
 TEST_F(SpeculationBufferTest, SpeculatedAStoreIsMisspeculationOnce) {
-  speculate(ns(0));
-  EXPECT_EQ(persist(ns(10)), Verdict::kLoad);
-  EXPECT_EQ(persist(ns(11)), Verdict::kRight) << "back to Evict";
-  buffer.read(kWatched, true, ns(12));
-  EXPECT_EQ(persist(ns(13)), Verdict::kLoad) << "and from there again";
+  speculate(at_ns(0));
+  EXPECT_EQ(persist(at_ns(10)), Verdict::kLoad);
+  EXPECT_EQ(persist(at_ns(11)), Verdict::kRight) << "back to Evict";
+  buffer.read(kWatched, true, at_ns(12));
+  EXPECT_EQ(persist(at_ns(13)), Verdict::kLoad) << "and from there again";
 }
 
 // The pattern matches although the read was right: all stores before the write-back had arrived.
 TEST_F(SpeculationBufferTest, SpeculatedAReadThatWasRightMakesAFalseAlarm) {
-  speculate(ns(0), false);
-  EXPECT_EQ(persist(ns(10)), Verdict::kFalseLoad);
-  buffer.read(kWatched, false, ns(12));
-  EXPECT_EQ(persist(ns(13)), Verdict::kFalseLoad);
+  speculate(at_ns(0), false);
+  EXPECT_EQ(persist(at_ns(10)), Verdict::kFalseLoad);
+  buffer.read(kWatched, false, at_ns(12));
+  EXPECT_EQ(persist(at_ns(13)), Verdict::kFalseLoad);
 }
 
 // What was stale before the alarm says nothing of the next one.
 TEST_F(SpeculationBufferTest, SpeculatedAnAlarmForgetsThatAReadWasStale) {
-  speculate(ns(0), true);
-  EXPECT_EQ(persist(ns(10)), Verdict::kLoad);
-  buffer.read(kWatched, false, ns(12));
-  EXPECT_EQ(persist(ns(13)), Verdict::kFalseLoad);
+  speculate(at_ns(0), true);
+  EXPECT_EQ(persist(at_ns(10)), Verdict::kLoad);
+  buffer.read(kWatched, false, at_ns(12));
+  EXPECT_EQ(persist(at_ns(13)), Verdict::kFalseLoad);
 }
 
 TEST_F(SpeculationBufferTest, SpeculatedExpires) {
-  speculate(ns(0));
-  EXPECT_EQ(persist(ns(160)), Verdict::kRight);
+  speculate(at_ns(0));
+  EXPECT_EQ(persist(at_ns(160)), Verdict::kRight);
   EXPECT_EQ(buffer.entries(), 0);
 }
 
 TEST_F(SpeculationBufferTest, EachLineHasItsOwnState) {
-  speculate(ns(0));
-  buffer.write_back(kUnwatched, ns(50));
-  EXPECT_EQ(persist(kUnwatched, {}, ns(60)), Verdict::kRight);
-  EXPECT_EQ(persist(ns(61)), Verdict::kLoad);
+  speculate(at_ns(0));
+  buffer.write_back(kUnwatched, at_ns(50));
+  EXPECT_EQ(persist(kUnwatched, {}, at_ns(60)), Verdict::kRight);
+  EXPECT_EQ(persist(at_ns(61)), Verdict::kLoad);
   EXPECT_EQ(buffer.entries(), 2);
 }
 
@@ -180,47 +180,47 @@ TEST_F(SpeculationBufferTest, EachLineHasItsOwnState) {
 
 // Figure 7: two threads store to a line under a lock, and the second one's store arrives first.
 TEST_F(SpeculationBufferTest, AStoreWithASmallerIdIsMisspeculation) {
-  EXPECT_EQ(persist(kWatched, 2, ns(0)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 1, ns(10)), Verdict::kStore);
+  EXPECT_EQ(persist(kWatched, 2, at_ns(0)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 1, at_ns(10)), Verdict::kStore);
 }
 
 TEST_F(SpeculationBufferTest, StoresWithGrowingOrEqualIdsAreRight) {
-  EXPECT_EQ(persist(kWatched, 1, ns(0)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 1, ns(10)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 2, ns(20)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 7, ns(30)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 6, ns(40)), Verdict::kStore) << "the largest stays";
-  EXPECT_EQ(persist(kWatched, 7, ns(50)), Verdict::kRight) << "... that of the entry";
+  EXPECT_EQ(persist(kWatched, 1, at_ns(0)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 1, at_ns(10)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 2, at_ns(20)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 7, at_ns(30)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 6, at_ns(40)), Verdict::kStore) << "the largest stays";
+  EXPECT_EQ(persist(kWatched, 7, at_ns(50)), Verdict::kRight) << "... that of the entry";
 }
 
 TEST_F(SpeculationBufferTest, StoresWithoutAnIdAreNotChecked) {
-  persist(kWatched, 5, ns(0));
-  EXPECT_EQ(persist(kWatched, {}, ns(10)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 4, ns(20)), Verdict::kStore)
+  persist(kWatched, 5, at_ns(0));
+  EXPECT_EQ(persist(kWatched, {}, at_ns(10)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 4, at_ns(20)), Verdict::kStore)
       << "nor do they take the entry's ID away";
 }
 
 TEST_F(SpeculationBufferTest, ATaggedStoreBeginsANewWindow) {
-  persist(kWatched, 2, ns(0));
-  persist(kWatched, 2, ns(100));
-  EXPECT_EQ(persist(kWatched, 1, Picoseconds{259'999}), Verdict::kStore);
-  EXPECT_EQ(persist(kWatched, 1, ns(260)), Verdict::kRight) << "the alarm has begun none";
+  persist(kWatched, 2, at_ns(0));
+  persist(kWatched, 2, at_ns(100));
+  EXPECT_EQ(persist(kWatched, 1, Time{259'999}), Verdict::kStore);
+  EXPECT_EQ(persist(kWatched, 1, at_ns(260)), Verdict::kRight) << "the alarm has begun none";
 }
 
 TEST_F(SpeculationBufferTest, AnUntaggedStoreBeginsNoWindow) {
-  persist(kWatched, 2, ns(0));
-  persist(kWatched, {}, ns(100));
-  EXPECT_EQ(persist(kWatched, 1, ns(160)), Verdict::kRight);
+  persist(kWatched, 2, at_ns(0));
+  persist(kWatched, {}, at_ns(100));
+  EXPECT_EQ(persist(kWatched, 1, at_ns(160)), Verdict::kRight);
 }
 
 TEST_F(SpeculationBufferTest, IdsAreComparedModulo2To32) {
   constexpr std::uint32_t kLast = UINT32_MAX;
-  EXPECT_EQ(persist(kWatched, kLast, ns(0)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 0, ns(10)), Verdict::kRight) << "0 comes after the last one";
-  EXPECT_EQ(persist(kWatched, kLast, ns(20)), Verdict::kStore);
-  EXPECT_EQ(persist(kWatched, 0x7fff'ffff, ns(30)), Verdict::kRight) << "half the circle away";
-  EXPECT_EQ(persist(kWatched, 0xffff'fffe, ns(40)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 0x7fff'ffff, ns(50)), Verdict::kStore);
+  EXPECT_EQ(persist(kWatched, kLast, at_ns(0)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 0, at_ns(10)), Verdict::kRight) << "0 comes after the last one";
+  EXPECT_EQ(persist(kWatched, kLast, at_ns(20)), Verdict::kStore);
+  EXPECT_EQ(persist(kWatched, 0x7fff'ffff, at_ns(30)), Verdict::kRight) << "half the circle away";
+  EXPECT_EQ(persist(kWatched, 0xffff'fffe, at_ns(40)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 0x7fff'ffff, at_ns(50)), Verdict::kStore);
 }
 
 struct ShortIds : SpeculationBufferTest {
@@ -230,60 +230,60 @@ struct ShortIds : SpeculationBufferTest {
   }
 };
 TEST_F(ShortIds, AreComparedModuloTheirWidth) {
-  EXPECT_EQ(persist(kWatched, 7, ns(0)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 0, ns(10)), Verdict::kRight) << "0 comes after the last one";
-  EXPECT_EQ(persist(kWatched, 7, ns(20)), Verdict::kStore);
-  EXPECT_EQ(persist(kWatched, 4, ns(30)), Verdict::kStore) << "half the circle away";
-  EXPECT_EQ(persist(kWatched, 3, ns(40)), Verdict::kRight) << "less than that, the other way";
+  EXPECT_EQ(persist(kWatched, 7, at_ns(0)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 0, at_ns(10)), Verdict::kRight) << "0 comes after the last one";
+  EXPECT_EQ(persist(kWatched, 7, at_ns(20)), Verdict::kStore);
+  EXPECT_EQ(persist(kWatched, 4, at_ns(30)), Verdict::kStore) << "half the circle away";
+  EXPECT_EQ(persist(kWatched, 3, at_ns(40)), Verdict::kRight) << "less than that, the other way";
 }
 
 // Two locks that guard two words of a line.
 TEST_F(SpeculationBufferTest, AnAlarmBetweenDifferentBytesIsFalse) {
-  persist(kWatched, 2, ns(0), kSecondWord);
-  EXPECT_EQ(persist(kWatched, 1, ns(10), kFirstWord), Verdict::kFalseStore);
-  persist(kWatched, 2, ns(20), kFirstWord);  // the same ID: both words
-  EXPECT_EQ(persist(kWatched, 1, ns(30), kFirstWord), Verdict::kStore);
-  EXPECT_EQ(persist(kWatched, 1, ns(31), kSecondWord), Verdict::kStore);
-  persist(kWatched, 3, ns(40), kFirstWord);  // a larger one: this word alone
-  EXPECT_EQ(persist(kWatched, 2, ns(50), kSecondWord), Verdict::kFalseStore);
+  persist(kWatched, 2, at_ns(0), kSecondWord);
+  EXPECT_EQ(persist(kWatched, 1, at_ns(10), kFirstWord), Verdict::kFalseStore);
+  persist(kWatched, 2, at_ns(20), kFirstWord);  // the same ID: both words
+  EXPECT_EQ(persist(kWatched, 1, at_ns(30), kFirstWord), Verdict::kStore);
+  EXPECT_EQ(persist(kWatched, 1, at_ns(31), kSecondWord), Verdict::kStore);
+  persist(kWatched, 3, at_ns(40), kFirstWord);  // a larger one: this word alone
+  EXPECT_EQ(persist(kWatched, 2, at_ns(50), kSecondWord), Verdict::kFalseStore);
 }
 
 // What follows from the other state isn't lost: the line stays Evict, and no alarm comes twice.
 TEST_F(SpeculationBufferTest, OfAStoreThatIsBothTheOrderIsToldOf) {
-  persist(kWatched, 2, ns(0));
-  speculate(ns(1));
-  EXPECT_EQ(persist(kWatched, 1, ns(2)), Verdict::kStore);
-  EXPECT_EQ(persist(ns(3)), Verdict::kRight);
+  persist(kWatched, 2, at_ns(0));
+  speculate(at_ns(1));
+  EXPECT_EQ(persist(kWatched, 1, at_ns(2)), Verdict::kStore);
+  EXPECT_EQ(persist(at_ns(3)), Verdict::kRight);
 }
 
 // ---- More lines than entries (5.3)
 
 TEST_F(SpeculationBufferTest, OverflowsUntilAWindowIsOver) {
   for (std::uint64_t i = 0; i < 4; ++i) {
-    buffer.write_back({i}, ns(static_cast<std::int64_t>(i)));
+    buffer.write_back({i}, at_ns(static_cast<std::int64_t>(i)));
   }
-  EXPECT_FALSE(buffer.overflows(ns(4)));
-  buffer.write_back({4}, ns(4));
-  EXPECT_TRUE(buffer.overflows(ns(4)));
-  EXPECT_EQ(buffer.next_expiry(), ns(160));
-  EXPECT_TRUE(buffer.overflows(Picoseconds{159'999}));
-  EXPECT_FALSE(buffer.overflows(ns(160)));
-  EXPECT_EQ(buffer.next_expiry(), ns(161));
+  EXPECT_FALSE(buffer.overflows(at_ns(4)));
+  buffer.write_back({4}, at_ns(4));
+  EXPECT_TRUE(buffer.overflows(at_ns(4)));
+  EXPECT_EQ(buffer.next_expiry(), at_ns(160));
+  EXPECT_TRUE(buffer.overflows(Time{159'999}));
+  EXPECT_FALSE(buffer.overflows(at_ns(160)));
+  EXPECT_EQ(buffer.next_expiry(), at_ns(161));
 }
 
 // What has no entry waits in the controller's input, where it is searched all the same.
 TEST_F(SpeculationBufferTest, WatchesWhatHasNoEntryYet) {
-  for (std::uint64_t i = 0; i < 4; ++i) buffer.write_back({i}, ns(0));
-  speculate(ns(1));
-  ASSERT_TRUE(buffer.overflows(ns(1)));
-  EXPECT_EQ(persist(ns(2)), Verdict::kLoad);
+  for (std::uint64_t i = 0; i < 4; ++i) buffer.write_back({i}, at_ns(0));
+  speculate(at_ns(1));
+  ASSERT_TRUE(buffer.overflows(at_ns(1)));
+  EXPECT_EQ(persist(at_ns(2)), Verdict::kLoad);
 }
 
 TEST_F(SpeculationBufferTest, FreesWhatIsOverWhenItHasToFindRoom) {
-  for (std::uint64_t i = 0; i < 4; ++i) buffer.write_back({i}, ns(0));
-  buffer.write_back({4}, ns(160));
+  for (std::uint64_t i = 0; i < 4; ++i) buffer.write_back({i}, at_ns(0));
+  buffer.write_back({4}, at_ns(160));
   EXPECT_EQ(buffer.entries(), 1);
-  EXPECT_FALSE(buffer.overflows(ns(160)));
+  EXPECT_FALSE(buffer.overflows(at_ns(160)));
 }
 
 // ---- What makes entries
@@ -296,15 +296,15 @@ struct WriteBacksAlone : SpeculationBufferTest {
 };
 
 TEST_F(WriteBacksAlone, LeaveMisspeculatedStoresUnnoticed) {
-  EXPECT_EQ(persist(kWatched, 2, ns(0)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 2, at_ns(0)), Verdict::kRight);
   EXPECT_EQ(buffer.entries(), 0);
-  EXPECT_EQ(persist(kWatched, 1, ns(10)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 1, at_ns(10)), Verdict::kRight);
 }
 
 TEST_F(WriteBacksAlone, FindThoseOfALineThatWasWrittenBack) {
-  evict(ns(0));
-  EXPECT_EQ(persist(kWatched, 2, ns(1)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 1, ns(2)), Verdict::kStore);
+  evict(at_ns(0));
+  EXPECT_EQ(persist(kWatched, 2, at_ns(1)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 1, at_ns(2)), Verdict::kStore);
 }
 
 // ---- The naive scheme (5.1.2, 5.1.3)
@@ -318,27 +318,27 @@ struct NaiveSpeculationBuffer : SpeculationBufferTest {
 
 // Figure 4: a store that misses fetches its line, and arrives.
 TEST_F(NaiveSpeculationBuffer, AStoreToALineThatWasReadLooksWrong) {
-  buffer.read(kWatched, false, ns(0));
-  EXPECT_EQ(persist(Picoseconds{159'999}), Verdict::kFalseLoad);
-  EXPECT_EQ(persist(Picoseconds{159'999}), Verdict::kRight) << "once";
+  buffer.read(kWatched, false, at_ns(0));
+  EXPECT_EQ(persist(Time{159'999}), Verdict::kFalseLoad);
+  EXPECT_EQ(persist(Time{159'999}), Verdict::kRight) << "once";
 }
 
 TEST_F(NaiveSpeculationBuffer, ItsWindowBeginsWithEachRead) {
-  buffer.read(kWatched, true, ns(0));
-  buffer.read(kWatched, false, ns(100));
-  EXPECT_EQ(persist(Picoseconds{259'999}), Verdict::kLoad);
-  buffer.read(kWatched, true, ns(300));
-  EXPECT_EQ(persist(ns(460)), Verdict::kRight);
+  buffer.read(kWatched, true, at_ns(0));
+  buffer.read(kWatched, false, at_ns(100));
+  EXPECT_EQ(persist(Time{259'999}), Verdict::kLoad);
+  buffer.read(kWatched, true, at_ns(300));
+  EXPECT_EQ(persist(at_ns(460)), Verdict::kRight);
 }
 
 TEST_F(NaiveSpeculationBuffer, WriteBacksAreNothingToIt) {
-  evict(ns(0));
+  evict(at_ns(0));
   EXPECT_EQ(buffer.entries(), 0);
 }
 
 TEST_F(NaiveSpeculationBuffer, FindsStoresInTheWrongOrderLikeTheOther) {
-  EXPECT_EQ(persist(kWatched, 2, ns(0)), Verdict::kRight);
-  EXPECT_EQ(persist(kWatched, 1, ns(10)), Verdict::kStore);
+  EXPECT_EQ(persist(kWatched, 2, at_ns(0)), Verdict::kRight);
+  EXPECT_EQ(persist(kWatched, 1, at_ns(10)), Verdict::kStore);
 }
 
 // ---- What its states protect from, taken away
@@ -350,11 +350,11 @@ struct ForgetfulSpeculationBuffer : SpeculationBufferTest {
   }
 };
 TEST_F(ForgetfulSpeculationBuffer, ASecondWriteBackHidesTheRead) {
-  speculate(ns(0));
-  evict(ns(100));
-  EXPECT_EQ(persist(ns(110)), Verdict::kRight);
-  speculate(ns(120));
-  EXPECT_EQ(persist(ns(130)), Verdict::kLoad) << "with nothing between it is found";
+  speculate(at_ns(0));
+  evict(at_ns(100));
+  EXPECT_EQ(persist(at_ns(110)), Verdict::kRight);
+  speculate(at_ns(120));
+  EXPECT_EQ(persist(at_ns(130)), Verdict::kLoad) << "with nothing between it is found";
 }
 
 struct SatisfiedSpeculationBuffer : SpeculationBufferTest {
@@ -364,12 +364,12 @@ struct SatisfiedSpeculationBuffer : SpeculationBufferTest {
   }
 };
 TEST_F(SatisfiedSpeculationBuffer, AStoreHidesTheReadBehindIt) {
-  evict(ns(0));
-  EXPECT_EQ(persist(ns(10)), Verdict::kRight);
-  buffer.read(kWatched, true, ns(20));
-  EXPECT_EQ(persist(ns(30)), Verdict::kRight);
-  speculate(ns(40));
-  EXPECT_EQ(persist(ns(50)), Verdict::kLoad) << "with nothing between it is found";
+  evict(at_ns(0));
+  EXPECT_EQ(persist(at_ns(10)), Verdict::kRight);
+  buffer.read(kWatched, true, at_ns(20));
+  EXPECT_EQ(persist(at_ns(30)), Verdict::kRight);
+  speculate(at_ns(40));
+  EXPECT_EQ(persist(at_ns(50)), Verdict::kLoad) << "with nothing between it is found";
 }
 
 // ---- Without a window (injected fault pmem_spec.window)
@@ -379,10 +379,10 @@ struct NoSpeculationWindow : SpeculationBufferTest {
 };
 
 TEST_F(NoSpeculationWindow, NothingIsEverFound) {
-  speculate(ns(0));
-  EXPECT_EQ(persist(ns(0)), Verdict::kRight);
-  persist(kWatched, 2, ns(1));
-  EXPECT_EQ(persist(kWatched, 1, ns(1)), Verdict::kRight);
+  speculate(at_ns(0));
+  EXPECT_EQ(persist(at_ns(0)), Verdict::kRight);
+  persist(kWatched, 2, at_ns(1));
+  EXPECT_EQ(persist(kWatched, 1, at_ns(1)), Verdict::kRight);
 }
 
 }  // namespace

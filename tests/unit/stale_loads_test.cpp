@@ -31,7 +31,7 @@ class Misreading final : public NoOrdering {
   void restored(CoreId, std::uint64_t address, std::uint32_t) override {
     persist(Line::of(address));
   }
-  void load(const Load& load, Picoseconds) override {
+  void load(const Load& load, Time) override {
     if (load.address != kMisread || told_) return;
     told_ = true;  // once: executed again, the region reads it right
     context_->program_events.stale_load(load.core, load.region, load.line());
@@ -44,7 +44,7 @@ class Misreading final : public NoOrdering {
   void persist(Line line) {
     context_->pm.persisted_in_caches(line, context_->pm_space.newest().read(line));
   }
-  void answer(std::uint64_t core, Picoseconds) {
+  void answer(std::uint64_t core, Time) {
     if (answers == Answers::kReports) {
       context_->program_events.stale_line_reported(Line::of(kMisread));
     } else {

@@ -18,8 +18,8 @@ class SyncTest : public testing::TestWithParam<LockOrder> {
   void release(SyncKind kind, std::uint32_t object, std::uint32_t version) {
     sync.release(kind, object, version, {7});
   }
-  void granted(std::uint64_t caller, Picoseconds when) {
-    EXPECT_EQ(when, Picoseconds{7});
+  void granted(std::uint64_t caller, Time when) {
+    EXPECT_EQ(when, Time{7});
     grants.push_back(caller);
   }
 

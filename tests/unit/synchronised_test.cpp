@@ -23,7 +23,7 @@ using Kinds = std::vector<SyncKind>;
 struct Told {
   CoreId core;
   SyncKind kind;
-  Picoseconds when;
+  Time when;
 };
 
 template <std::uint32_t kInterests>
@@ -31,11 +31,9 @@ class Listener final : public Ordering {
  public:
   Lowering lowering() const override { return {}; }
   std::uint32_t interests() const override { return kInterests; }
-  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
-    return true;
-  }
-  bool fence(const Fence&, Picoseconds, Completion) override { return true; }
-  void synchronised(CoreId core, SyncKind kind, Picoseconds when) override {
+  bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
+  bool fence(const Fence&, Time, Completion) override { return true; }
+  void synchronised(CoreId core, SyncKind kind, Time when) override {
     told.push_back({core, kind, when});
   }
   std::vector<Told> told;

@@ -27,16 +27,14 @@ constexpr std::uint64_t kInside = kPmBase, kAcross = kPmBase + 2 * kLineBytes - 
 class NotingOrdering : public NoOrdering {
  public:
   std::uint32_t interests() const override { return kStores | kLoads; }
-  bool store(const Store& store, Picoseconds, Completion) override {
+  bool store(const Store& store, Time, Completion) override {
     note(store.atomic ? "atomic store" : "store", store.address, store.size, store.region);
     return true;
   }
-  void load(const Load& load, Picoseconds) override {
+  void load(const Load& load, Time) override {
     note(load.forwarded ? "forwarded load" : "load", load.address, load.size, load.region);
   }
-  void non_temporal(CoreId, Line, ByteMask, Picoseconds) override {
-    told.emplace_back("past the caches");
-  }
+  void non_temporal(CoreId, Line, ByteMask, Time) override { told.emplace_back("past the caches"); }
   std::vector<std::string> told;
 
  private:

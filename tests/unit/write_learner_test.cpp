@@ -345,10 +345,10 @@ TEST(PendingPredictions, DeltasAreFilledFromTheLastWrite) {
 
 // ---- The timeout
 
-constexpr Picoseconds at(std::int64_t nanoseconds) { return Picoseconds{nanoseconds * 1000}; }
+constexpr Time at(std::int64_t nanoseconds) { return Time{nanoseconds * 1000}; }
 
 TEST(TimeoutPredictor, FiresOnceWhenNobodyHasStoredForSoLong) {
-  TimeoutPredictor timeout(4, at(150));
+  TimeoutPredictor timeout(4, Picoseconds{150'000});
   EXPECT_EQ(timeout.stored(kWritten, at(0), at(0)), at(150));
   EXPECT_EQ(timeout.stored(kWritten, at(100), at(100)), std::nullopt)
       << "somebody looks at it already";
@@ -362,14 +362,14 @@ TEST(TimeoutPredictor, FiresOnceWhenNobodyHasStoredForSoLong) {
 }
 
 TEST(TimeoutPredictor, LooksNeverBeforeItIsTold) {
-  TimeoutPredictor timeout(4, at(150));
+  TimeoutPredictor timeout(4, Picoseconds{150'000});
   EXPECT_EQ(timeout.stored(kWritten, at(0), at(100)), at(150));
   EXPECT_EQ(timeout.stored({1}, at(0), at(200)), at(200)) << "its store retired long ago";
   EXPECT_TRUE(timeout.look({1}, at(200)).fires);
 }
 
 TEST(TimeoutPredictor, ALineThatIsWrittenBackLeaves) {
-  TimeoutPredictor timeout(4, at(150));
+  TimeoutPredictor timeout(4, Picoseconds{150'000});
   timeout.stored(kWritten, at(0), at(0));
   timeout.written_back(kWritten);
   EXPECT_EQ(timeout.stored(kWritten, at(100), at(100)), at(250));
@@ -380,7 +380,7 @@ TEST(TimeoutPredictor, ALineThatIsWrittenBackLeaves) {
 }
 
 TEST(TimeoutPredictor, TheLineStoredToLongestAgoMakesRoom) {
-  TimeoutPredictor timeout(2, at(150));
+  TimeoutPredictor timeout(2, Picoseconds{150'000});
   timeout.stored({1}, at(0), at(0));
   timeout.stored({2}, at(1), at(1));
   timeout.stored({1}, at(2), at(2));
@@ -400,7 +400,7 @@ struct Sent {
 };
 
 TEST(LineAccumulator, SendsLinesAtALaterStoreOnceOrAsTheyLeave) {
-  LineAccumulator accumulator(2, at(500));
+  LineAccumulator accumulator(2, Picoseconds{500'000});
   Sent sent;
   accumulator.stored({1}, at(0), std::ref(sent));
   accumulator.stored({2}, at(499), std::ref(sent));

@@ -61,7 +61,7 @@ class Load {
   static constexpr std::uint64_t kMeasured = 20'000;
 
   Completion answer() { return completion<&Load::answered>(*this); }
-  void answered(std::uint64_t, Picoseconds) {
+  void answered(std::uint64_t, Time) {
     ++answers_;
     issue_();
   }
@@ -70,7 +70,7 @@ class Load {
     for (int i = 0; i < outstanding; ++i) issue_();
     while (answers_ < kWarmUp && queue_.step()) {
     }
-    const Picoseconds begin = queue_.now();
+    const Time begin = queue_.now();
     while (answers_ < kWarmUp + kMeasured && queue_.step()) {
     }
     return static_cast<double>(kMeasured) / in_ns(queue_.now() - begin);

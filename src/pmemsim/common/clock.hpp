@@ -28,13 +28,13 @@ class Clock {
   Slot cycle() const { return width_; }
   Slot cycles(std::int64_t count) const { return count * width_; }
   // The time at which a slot begins, and the first slot that begins at or after a time.
-  Picoseconds time(Slot slot) const { return {slot * numerator_ / denominator_}; }
-  Slot slot(Picoseconds time) const {
-    return (time.count * denominator_ + numerator_ - 1) / numerator_;
-  }
+  Time time(Slot slot) const { return {slot * numerator_ / denominator_}; }
+  Slot slot(Time time) const { return (time.count * denominator_ + numerator_ - 1) / numerator_; }
   Slot slots(Delay delay) const { return delay.cycles ? cycles(delay.count) : slot({delay.count}); }
+  // How long slots take, and a delay.
+  Picoseconds duration(Slot slots) const { return time(slots).since_start(); }
   Picoseconds duration(Delay delay) const {
-    return delay.cycles ? time(cycles(delay.count)) : Picoseconds{delay.count};
+    return delay.cycles ? duration(cycles(delay.count)) : Picoseconds{delay.count};
   }
 
  private:

@@ -5,7 +5,7 @@
 
 namespace pmemsim {
 
-void EventQueue::schedule(Picoseconds when, Phase phase, Completion action) {
+void EventQueue::schedule(Time when, Phase phase, Completion action) {
   assert(when >= now_);
   const Event event{when, (std::uint64_t(phase) << 56) | sequence_++, action};
   const bool full = soon_count_ == kSoon;

@@ -22,19 +22,19 @@ enum class Phase : std::uint8_t {
 
 // Someone to tell that something has happened: at what time, with the number given along.
 struct Completion {
-  void (*call)(void* object, std::uint64_t argument, Picoseconds when) = nullptr;
+  void (*call)(void* object, std::uint64_t argument, Time when) = nullptr;
   void* object = nullptr;
   std::uint64_t argument = 0;
 
   explicit operator bool() const { return call != nullptr; }
-  void operator()(Picoseconds when) const { call(object, argument, when); }
+  void operator()(Time when) const { call(object, argument, when); }
   bool operator==(const Completion&) const = default;
 };
 
 // Wraps a member function: completion<&Bank::finished>(bank, 3).
 template <auto Member, class Object>
 Completion completion(Object& object, std::uint64_t argument = 0) {
-  return {[](void* self, std::uint64_t value, Picoseconds when) {
+  return {[](void* self, std::uint64_t value, Time when) {
             (static_cast<Object*>(self)->*Member)(value, when);
           },
           &object, argument};
@@ -42,19 +42,22 @@ Completion completion(Object& object, std::uint64_t argument = 0) {
 
 class EventQueue {
  public:
-  Picoseconds now() const { return now_; }
+  Time now() const { return now_; }
+  // The earliest point in time from `when` on at which an event can be scheduled. Cores compute
+  // ahead of the queue or behind it, so that their times may be past.
+  Time now_or_later(Time when) const { return max(when, now_); }
   bool empty() const { return soon_count_ == 0 && heap_.empty(); }
   std::uint64_t executed() const { return executed_; }
 
-  // `when` must not lie in the past: a component that asks for it has a defect (asserted).
-  void schedule(Picoseconds when, Phase phase, Completion action);
+  // Asserts that `when` isn't past.
+  void schedule(Time when, Phase phase, Completion action);
 
   // Executes the next event; false if there is none.
   bool step();
 
  private:
   struct Event {
-    Picoseconds when;
+    Time when;
     std::uint64_t order;  // phase, then sequence
     Completion action;
     bool before(const Event& other) const {
@@ -76,7 +79,7 @@ class EventQueue {
   std::vector<Event> heap_;  // 4-ary: fewer cache misses than a binary heap
   std::uint64_t sequence_ = 0;
   std::uint64_t executed_ = 0;
-  Picoseconds now_{0};
+  Time now_{};
 };
 
 }  // namespace pmemsim

@@ -1,5 +1,5 @@
 // Time, frequency, energy and addresses as types of their own, so that a cycle can't be taken for a
-// picosecond nor a byte address for a line.
+// picosecond, a duration for a point in time, nor a byte address for a line.
 #pragma once
 
 #include <compare>
@@ -7,7 +7,7 @@
 
 namespace pmemsim {
 
-// A duration or a point in time (from the start of the run), in picoseconds.
+// A duration.
 struct Picoseconds {
   std::int64_t count = 0;
 
@@ -28,10 +28,31 @@ struct Picoseconds {
   }
   friend constexpr Picoseconds operator*(Picoseconds a, std::int64_t n) { return {a.count * n}; }
 };
-inline constexpr Picoseconds kNever{INT64_MAX};
+
+// A point in simulated time, as picoseconds since the start of the run, which is Time{}.
+struct Time {
+  std::int64_t count = 0;
+
+  constexpr auto operator<=>(const Time&) const = default;
+  constexpr Picoseconds since_start() const { return {count}; }
+  constexpr Time& operator+=(Picoseconds duration) {
+    count += duration.count;
+    return *this;
+  }
+  friend constexpr Time operator+(Time time, Picoseconds duration) {
+    return {time.count + duration.count};
+  }
+  friend constexpr Time operator-(Time time, Picoseconds duration) {
+    return {time.count - duration.count};
+  }
+  friend constexpr Picoseconds operator-(Time a, Time b) { return {a.count - b.count}; }
+};
+inline constexpr Time kNever{INT64_MAX};
 
 constexpr Picoseconds max(Picoseconds a, Picoseconds b) { return a < b ? b : a; }
 constexpr Picoseconds min(Picoseconds a, Picoseconds b) { return a < b ? a : b; }
+constexpr Time max(Time a, Time b) { return a < b ? b : a; }
+constexpr Time min(Time a, Time b) { return a < b ? a : b; }
 
 struct Hertz {
   std::uint64_t count = 0;

@@ -47,32 +47,32 @@ std::function<bool(double)> part(const std::function<bool(double)>& progress, do
 // Only counts, up to a time.
 class PointCounter final : public PersistenceObserver {
  public:
-  explicit PointCounter(Picoseconds until, bool persistent_caches)
+  explicit PointCounter(Time until, bool persistent_caches)
       : until_(until), persistent_caches_(persistent_caches) {}
-  void persisted(const Write&, PersistencePoint, Picoseconds when) override {
+  void persisted(const Write&, PersistencePoint, Time when) override {
     if (!persistent_caches_) count(when);
   }
   void persisted_with_next(const Write&) override {}
-  void dropped(const Write&, Picoseconds when) override {
+  void dropped(const Write&, Time when) override {
     if (!persistent_caches_) count(when);
   }
-  void survivors_changed(Picoseconds when) override { count(when); }
-  void persisted_in_caches(Line, const LineData&, Picoseconds when) override { count(when); }
+  void survivors_changed(Time when) override { count(when); }
+  void persisted_in_caches(Line, const LineData&, Time when) override { count(when); }
   std::uint64_t points() const { return points_; }
   // Those of the latest time.
   std::uint64_t latest() const { return latest_; }
 
  private:
-  void count(Picoseconds when) {
+  void count(Time when) {
     if (when > until_) return;
     ++points_;
     latest_ = when == last_ ? latest_ + 1 : 1;
     last_ = when;
   }
-  const Picoseconds until_;
+  const Time until_;
   const bool persistent_caches_;
   std::uint64_t points_ = 0, latest_ = 0;
-  Picoseconds last_{};
+  Time last_{};
 };
 
 // Which points to visit. Point 0 is the beginning: nothing has changed, but something may have been
@@ -180,7 +180,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
         last_point_(last_point),
         visiting_(visited_.take(0)) {}
 
-  void persisted(const Write& write, PersistencePoint reached, Picoseconds when) override {
+  void persisted(const Write& write, PersistencePoint reached, Time when) override {
     if (persistent_caches_) return;
     const LineData before = image_.on_device(write.line);
     const LineData after = update(write);
@@ -194,7 +194,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   void persisted_with_next(const Write& write) override {
     if (!persistent_caches_) update(write);
   }
-  void dropped(const Write& write, Picoseconds when) override {
+  void dropped(const Write& write, Time when) override {
     if (persistent_caches_) return;
     follow(write.line, pm_.surviving(write.line));
     point(when);
@@ -202,14 +202,14 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   void written(Line line) override {
     if (!persistent_caches_) contents_.touched(line);
   }
-  void survivors_changed(Picoseconds when) override {
+  void survivors_changed(Time when) override {
     image_.registers_changed();
     point(when);
   }
   void stored(Line line, std::uint32_t) override {
     if (options_.subsets > 0 && !persistent_caches_) dirty_.add(line);
   }
-  void persisted_in_caches(Line line, const LineData& data, Picoseconds when) override {
+  void persisted_in_caches(Line line, const LineData& data, Time when) override {
     image_.update_line(line, data);
     point(when);
   }
@@ -301,7 +301,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     return data;
   }
 
-  void point(Picoseconds when) {
+  void point(Time when) {
     const std::uint64_t number = ++result.all_points;
     const bool inspect = inspected_.take(number);
     visiting_ = visited_.take(number) || inspect;
@@ -349,7 +349,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     return {};
   }
 
-  void report(std::optional<Violation> violation, Picoseconds when) {
+  void report(std::optional<Violation> violation, Time when) {
     if (!violation) return;
     if (wrong_.empty() || wrong_.back() != result.all_points) wrong_.push_back(result.all_points);
     if (first) return;
@@ -632,7 +632,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
       options.judge == nullptr || inspects_all ? 0 : options.inspections;
   if (options.sample > 0 || options.at || inspections > 0) {
     Machine counted(configuration, trace);
-    PointCounter counter(options.at.value_or(Picoseconds{INT64_MAX}), persistent_caches);
+    PointCounter counter(options.at.value_or(kNever), persistent_caches);
     run(counted, counter, nullptr, part(progress, 0, kCounting));
     all_points = counter.points();
     latest = counter.latest();

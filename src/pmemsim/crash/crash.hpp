@@ -58,7 +58,7 @@ class ImageJudge {
 struct CrashOptions {
   std::uint64_t sample = 0;  // so many points, chosen at random; 0: all
   std::uint64_t seed = 1;
-  std::optional<Picoseconds> at{};  // the last points at or before this time instead
+  std::optional<Time> at{};  // the last points at or before this time instead
   // At each point also so many other images that the design leaves open at that instant: dirty
   // lines in the caches, some of which an eviction might have written a moment earlier.
   std::uint64_t subsets = 0;

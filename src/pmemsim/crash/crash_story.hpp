@@ -12,7 +12,7 @@ namespace pmemsim {
 // What went wrong first, in full.
 struct CrashStory {
   std::uint64_t point = 0;  // counted from 1
-  Picoseconds when{};
+  Time when{};
   std::vector<std::string> lines;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 using UnitId = ProgramHistory::UnitId;
 
-std::string time_of(Picoseconds when) {
+std::string time_of(Time when) {
   return fmt::format("{:.3f} ns", static_cast<double>(when.count) / 1000.0);
 }
 
@@ -48,7 +48,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
         history_(history),
         decoder_(machine.design().decoder()) {}
 
-  void persisted(const Write& write, PersistencePoint, Picoseconds when) override {
+  void persisted(const Write& write, PersistencePoint, Time when) override {
     if (persistent_caches_) return;
     follow(write);
     point("becomes persistent", when);
@@ -56,15 +56,15 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
   void persisted_with_next(const Write& write) override {
     if (!persistent_caches_) follow(write);
   }
-  void dropped(const Write& write, Picoseconds when) override {
+  void dropped(const Write& write, Time when) override {
     if (persistent_caches_) return;
     Write before = write;
     if (decoder_ != nullptr) before.data = machine_.pm().surviving(write.line);
     follow(before);
     point("is taken out of its queue again", when);
   }
-  void survivors_changed(Picoseconds) override { ++points_; }
-  void persisted_in_caches(Line line, const LineData& data, Picoseconds when) override {
+  void survivors_changed(Time) override { ++points_; }
+  void persisted_in_caches(Line line, const LineData& data, Time when) override {
     witness(line, "what the caches hold of the line", data, "becomes persistent", when);
     ++points_;
   }
@@ -111,7 +111,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
       seen_->data = data;
     }
   }
-  void point(std::string_view happens, Picoseconds when) {
+  void point(std::string_view happens, Time when) {
     if (seen_) witness(line_, what(seen_->write), seen_->data, happens, when);
     seen_.reset();
     ++points_;
@@ -122,7 +122,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
                        region_name(region_number(write.owner), core_of(write.owner)));
   }
   void witness(Line line, std::string_view what, const LineData& data, std::string_view happens,
-               Picoseconds when) {
+               Time when) {
     if (line == line_ && !reached()) {
       std::uint64_t value = 0;
       std::memcpy(&value, data.data() + address_ % kLineBytes, sizeof value);

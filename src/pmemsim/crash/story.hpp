@@ -15,7 +15,7 @@ namespace pmemsim {
 // What is wrong with a point: what the oracle found, another problem, or both.
 struct Violation {
   std::uint64_t point = 0;
-  Picoseconds when{};
+  Time when{};
   std::optional<Oracle::Finding> finding{};
   std::uint64_t before_recovery = 0;  // what the finding's word held
   std::string problem{};

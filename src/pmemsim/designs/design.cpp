@@ -118,7 +118,7 @@ EntryNeed entry_need(const Store& store) {
 }  // namespace
 
 // Rule 1. A layer that has let the store wait isn't asked again.
-bool Design::store(std::uint8_t& asked, const Store& store, Picoseconds when, Completion resume) {
+bool Design::store(std::uint8_t& asked, const Store& store, Time when, Completion resume) {
   if (asked == kNobody) {
     asked = kAtomicity;
     if (defers_entries_) backend_->stored(store.line(), entry_need(store));
@@ -131,7 +131,7 @@ bool Design::store(std::uint8_t& asked, const Store& store, Picoseconds when, Co
   return true;
 }
 
-bool Design::region_end(std::uint8_t& asked, CoreId core, std::uint64_t region, Picoseconds when,
+bool Design::region_end(std::uint8_t& asked, CoreId core, std::uint64_t region, Time when,
                         Completion resume) {
   if (asked == kNobody) {
     asked = kAtomicity;
@@ -148,19 +148,19 @@ bool Design::region_end(std::uint8_t& asked, CoreId core, std::uint64_t region, 
   return true;
 }
 
-void Design::load(const Load& load, Picoseconds when) {
+void Design::load(const Load& load, Time when) {
   if (atomicity_wants(kLoads)) atomicity_->load(load, when);
   if (ordering_wants(kLoads)) ordering_->load(load, when);
 }
 
-Eviction Design::evicted(Line line, const LineData& data, Picoseconds when) {
+Eviction Design::evicted(Line line, const LineData& data, Time when) {
   if (atomicity_wants(kEvictions) && atomicity_->evicted(line, data, when) == Eviction::kTaken) {
     return Eviction::kTaken;
   }
   return ordering_wants(kEvictions) ? ordering_->evicted(line, data, when) : Eviction::kWrite;
 }
 
-void Design::fetch(CoreId core, Line line, Picoseconds when, Completion done) {
+void Design::fetch(CoreId core, Line line, Time when, Completion done) {
   if (atomicity_wants(kFetches) && atomicity_->fetch(core, line, when, done)) return;
   if (ordering_wants(kFetches) && ordering_->fetch(core, line, when, done)) return;
   backend_->read(line, done);
@@ -198,44 +198,44 @@ void Design::visible(CoreId core, Line line) {
   if (ordering_wants(kVisibleStores)) ordering_->visible(core, line);
 }
 
-bool Design::may_flush(CoreId core, Line line, Picoseconds when, Completion resume) {
+bool Design::may_flush(CoreId core, Line line, Time when, Completion resume) {
   return !atomicity_wants(kFlushes) || atomicity_->flush(core, line, when, resume);
 }
 
-bool Design::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+bool Design::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Time when,
                    Completion resume) {
   if (atomicity_wants(kFlushes) && atomicity_->flushed(line) == Eviction::kTaken) return true;
   return ordering_->flush(core, line, kind, dirty, when, resume);
 }
 
-void Design::non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) {
+void Design::non_temporal(CoreId core, Line line, ByteMask bytes, Time when) {
   if (atomicity_wants(kFlushes) && atomicity_->flushed(line) == Eviction::kTaken) return;
   ordering_->non_temporal(core, line, bytes, when);
 }
 
-bool Design::fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when, Completion resume) {
+bool Design::fence(CoreId core, trace::FenceMeaning meaning, Time when, Completion resume) {
   return ordering_->fence({core, ++fences_[core], meaning}, when, resume);
 }
 
-bool Design::region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) {
+bool Design::region_begin(CoreId core, std::uint64_t region, Time when, Completion resume) {
   fences_before_region_[core] = fences_[core];
   if (ordering_wants(kRegions)) ordering_->region_begin(core, region);
   return !atomicity_wants(kRegions) || atomicity_->region_begin(core, region, when, resume);
 }
 
-bool Design::fence_regions(CoreId core, Picoseconds when, Completion resume) {
+bool Design::fence_regions(CoreId core, Time when, Completion resume) {
   return !atomicity_wants(kRegions) || atomicity_->fence_regions(core, when, resume);
 }
 
-bool Design::context_switch(CoreId core, Picoseconds when, Completion resume) {
+bool Design::context_switch(CoreId core, Time when, Completion resume) {
   return atomicity_->context_switch(core, when, resume);
 }
 
-bool Design::release(CoreId core, Picoseconds when, Completion resume) {
+bool Design::release(CoreId core, Time when, Completion resume) {
   return ordering_->release(core, when, resume);
 }
 
-void Design::synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) {
+void Design::synchronised(CoreId core, trace::SyncKind kind, Time when) {
   if (ordering_wants(kSynchronisation)) ordering_->synchronised(core, kind, when);
 }
 
@@ -253,22 +253,17 @@ void Design::thread_ended(CoreId core) {
   backend_->discard_thread(core);
 }
 
-void Design::stored(const RetiredStore& store, Picoseconds when) {
-  precompute_->stored(store, when);
-}
+void Design::stored(const RetiredStore& store, Time when) { precompute_->stored(store, when); }
 
 std::uint32_t Design::hint_instructions() const { return precompute_->hint_instructions(); }
 
-void Design::hint(CoreId core, const Hint& hint, Picoseconds when) {
-  precompute_->hint(core, hint, when);
-}
+void Design::hint(CoreId core, const Hint& hint, Time when) { precompute_->hint(core, hint, when); }
 
-void Design::evicted_clean(Line line, Picoseconds when) {
+void Design::evicted_clean(Line line, Time when) {
   if (atomicity_wants(kCleanEvictions)) atomicity_->evicted_clean(line, when);
 }
 
-void Design::written_back(CoreId core, Line line, const LineData& data, WriteBack how,
-                          Picoseconds when) {
+void Design::written_back(CoreId core, Line line, const LineData& data, WriteBack how, Time when) {
   if (wants(kWriteBacks)) precompute_->written_back(core, line, data, how, when);
 }
 

@@ -78,22 +78,22 @@ class Design {
 
   // To be called again after each `resume`, with the same `asked`: the number of layers that have
   // been, 0 at first.
-  bool store(std::uint8_t& asked, const Store& store, Picoseconds when, Completion resume);
+  bool store(std::uint8_t& asked, const Store& store, Time when, Completion resume);
   void visible(CoreId core, Line line);
   // May a flush go on? Before its core's own caches are asked.
-  bool may_flush(CoreId core, Line line, Picoseconds when, Completion resume);
-  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+  bool may_flush(CoreId core, Line line, Time when, Completion resume);
+  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Time when,
              Completion resume);
-  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when);
-  bool fence(CoreId core, trace::FenceMeaning meaning, Picoseconds when, Completion resume);
-  bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion resume);
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Time when);
+  bool fence(CoreId core, trace::FenceMeaning meaning, Time when, Completion resume);
+  bool region_begin(CoreId core, std::uint64_t region, Time when, Completion resume);
   // To be called again after each `resume`, with the same `asked`, 0 at first.
-  bool region_end(std::uint8_t& asked, CoreId core, std::uint64_t region, Picoseconds when,
+  bool region_end(std::uint8_t& asked, CoreId core, std::uint64_t region, Time when,
                   Completion resume);
-  bool fence_regions(CoreId core, Picoseconds when, Completion resume);
-  bool context_switch(CoreId core, Picoseconds when, Completion resume);
-  bool release(CoreId core, Picoseconds when, Completion resume);
-  void synchronised(CoreId core, trace::SyncKind kind, Picoseconds when);
+  bool fence_regions(CoreId core, Time when, Completion resume);
+  bool context_switch(CoreId core, Time when, Completion resume);
+  bool release(CoreId core, Time when, Completion resume);
+  void synchronised(CoreId core, trace::SyncKind kind, Time when);
 
   // The core's thread is taken back to where its region began: first for each store, then once.
   void restored(CoreId core, std::uint64_t address, std::uint32_t bytes);
@@ -103,19 +103,19 @@ class Design {
 
   // ---- From the cores, when an instruction retires.
 
-  void load(const Load& load, Picoseconds when);
-  void stored(const RetiredStore& store, Picoseconds when);
+  void load(const Load& load, Time when);
+  void stored(const RetiredStore& store, Time when);
   std::uint32_t hint_instructions() const;
-  void hint(CoreId core, const Hint& hint, Picoseconds when);
+  void hint(CoreId core, const Hint& hint, Time when);
 
   // ---- From the shared cache, for lines of PM.
 
-  Eviction evicted(Line line, const LineData& data, Picoseconds when);
-  void evicted_clean(Line line, Picoseconds when);
+  Eviction evicted(Line line, const LineData& data, Time when);
+  void evicted_clean(Line line, Time when);
   // A modified line goes to the controller: by a flush of the core's, or evicted after its stores,
   // or because some layer has sent it.
-  void written_back(CoreId core, Line line, const LineData& data, WriteBack how, Picoseconds when);
-  void fetch(CoreId core, Line line, Picoseconds when, Completion done);
+  void written_back(CoreId core, Line line, const LineData& data, WriteBack how, Time when);
+  void fetch(CoreId core, Line line, Time when, Completion done);
   // Data leave the caches: the number for Write::left.
   std::uint64_t leaving();
   void write(const Write& write);

@@ -112,7 +112,7 @@ void HintLint::flushed(CoreId core, Line line) {
 }
 
 void HintLint::came(std::uint64_t number, const Write& write, const Prepared& prepared,
-                    const TakenOver& taken, Picoseconds when) {
+                    const TakenOver& taken, Time when) {
   if (write.kind != WriteKind::kData) return;
   ++totals_.writes;
   Blame blame;

@@ -53,7 +53,7 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
   void outcome(const Outcome& outcome) override;
 
   void came(std::uint64_t number, const Write& write, const Prepared& prepared,
-            const TakenOver& taken, Picoseconds when) override;
+            const TakenOver& taken, Time when) override;
   void done(std::uint64_t number, Picoseconds waited) override;
 
   void stored(Line line, std::uint32_t site) override { writers_[line].store = site; }
@@ -74,8 +74,8 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
     SiteKey key{};
     bool used = false;    // the write uses what the hint has prepared: only waiting counts
     Picoseconds share{};  // of the hint's call
-    Picoseconds since{};  // the hint's call
-    Picoseconds came{};   // the write; kNever: none
+    Time since{};         // the hint's call
+    Time came{};          // the write; kNever: none
   };
   // What a line's write comes from.
   struct Writers {

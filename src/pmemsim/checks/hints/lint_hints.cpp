@@ -45,13 +45,13 @@ HintReport lint_hints(const trace::TraceFile& trace, std::span<const Setting> se
     threads.push_back(recorded_calls(trace, thread, machine.design().lowering()));
   }
   const Clock clock(configuration.core.frequency, configuration.core.width);
-  HintLint lint(threads, clock.time(machine.design().hint_instructions()));
+  HintLint lint(threads, clock.duration(machine.design().hint_instructions()));
   machine.observe(&lint, &lint);
   machine.observe(static_cast<ProgramObserver*>(&lint));
   if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
   lint.finish();
   HintReport report;
-  report.time = machine.end();
+  report.time = machine.end().since_start();
   report.totals = lint.totals();
   for (const RecordedCalls& calls : threads) report.hints += calls.hints.size();
   report.findings = by_line(lint.findings(), trace.sites());

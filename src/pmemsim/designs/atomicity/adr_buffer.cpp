@@ -40,7 +40,7 @@ void AdrBuffer::await_room(std::uint32_t channel) {
   pm_.await_entry(channel, completion<&AdrBuffer::entry_free>(*this, channel));
 }
 
-void AdrBuffer::entry_free(std::uint64_t channel, Picoseconds now) {
+void AdrBuffer::entry_free(std::uint64_t channel, Time now) {
   awaited_[channel] = false;
   room_(now);
 }

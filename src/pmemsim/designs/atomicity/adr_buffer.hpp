@@ -41,7 +41,7 @@ class AdrBuffer final : public HeaderBuffer {
  private:
   void take_room(std::uint32_t channel) override;
   void give_room(HeaderId header, std::uint32_t channel) override;
-  void entry_free(std::uint64_t channel, Picoseconds now);
+  void entry_free(std::uint64_t channel, Time now);
 
   Backend& pm_;
   const std::uint32_t header_lines_;

@@ -84,12 +84,12 @@ Asap::Operation Asap::take(std::uint64_t operation) {
 
 // ---- What the cores ask: each is tried again, after something has become free, until it works
 
-bool Asap::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion resume) {
+bool Asap::region_begin(CoreId core, std::uint64_t region, Time, Completion resume) {
   cores_[core].number = region;
   return try_begin(core) || block(core, Blocked::kBegin, resume);
 }
 
-bool Asap::store(const Store& store, Picoseconds, Completion resume) {
+bool Asap::store(const Store& store, Time, Completion resume) {
   if (store.region == 0) return true;
   settle(store.core);
   PerCore& core = cores_[store.core];
@@ -100,7 +100,7 @@ bool Asap::store(const Store& store, Picoseconds, Completion resume) {
   return try_store(store.core) || block(store.core, Blocked::kStore, resume);
 }
 
-bool Asap::region_end(CoreId core, std::uint64_t, Picoseconds when, Completion resume) {
+bool Asap::region_end(CoreId core, std::uint64_t, Time when, Completion resume) {
   settle(core);
   if (!try_end(core, when)) return block(core, Blocked::kEnd, resume);
   return !parameters_.fence_every_region || fence_regions(core, when, resume);
@@ -117,7 +117,7 @@ void Asap::settle(CoreId core) {
 }
 
 // Regions commit in the order of the core's program, so the last that has ended is the last to.
-bool Asap::fence_regions(CoreId number, Picoseconds, Completion resume) {
+bool Asap::fence_regions(CoreId number, Time, Completion resume) {
   PerCore& core = cores_[number];
   const auto ended = std::find_if(core.regions.rbegin(), core.regions.rend(),
                                   [](const Region& region) { return region.ended; });
@@ -127,7 +127,7 @@ bool Asap::fence_regions(CoreId number, Picoseconds, Completion resume) {
   return false;
 }
 
-bool Asap::flush(CoreId core, Line line, Picoseconds, Completion resume) {
+bool Asap::flush(CoreId core, Line line, Time, Completion resume) {
   settle(core);
   cores_[core].flushed = line;
   if (parameters_.faults.flush || may_flush(core)) return true;
@@ -153,7 +153,7 @@ bool Asap::may_flush(CoreId number) const {
 }
 
 // 5.7; data persist operations of regions that have ended are under way already.
-bool Asap::context_switch(CoreId core, Picoseconds, Completion resume) {
+bool Asap::context_switch(CoreId core, Time, Completion resume) {
   settle(core);
   if (Region* region = active(cores_[core].latest)) {
     for (Slot& slot : region->slots) start_dpo(*region, slot);
@@ -174,7 +174,7 @@ bool Asap::block(CoreId core, Blocked why, Completion resume) {
   return false;
 }
 
-void Asap::retry(Picoseconds now) {
+void Asap::retry(Time now) {
   for (CoreId number = 0; blocked_ > 0 && number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
     bool works = false;
@@ -285,7 +285,7 @@ void Asap::depend(Region& region, Rid on, std::uint64_t& counter) {
 
 // ---- Accesses (4.6)
 
-void Asap::load(const Load& load, Picoseconds) {
+void Asap::load(const Load& load, Time) {
   if (load.region == 0 || parameters_.faults.loads) return;
   const auto found = tags_.find(load.line().number);
   if (found == tags_.end()) return;
@@ -377,7 +377,7 @@ LineData Asap::old_value(const PerCore& writer) const {
 
 // At the controller: the data that an earlier region has written to the line needn't be written any
 // more (5.1).
-void Asap::lpo_persisted(std::uint64_t number, Picoseconds) {
+void Asap::lpo_persisted(std::uint64_t number, Time) {
   const Operation about = take(number);
   if (parameters_.dpo_dropping) drop_data(about);
 }
@@ -397,7 +397,7 @@ void Asap::drop_data(const Operation& logged) {
   if (!in_flight && context_->pm.drop(id)) ++statistics_.dpos_dropped;
 }
 
-void Asap::lpo_acknowledged(std::uint64_t number, Picoseconds now) {
+void Asap::lpo_acknowledged(std::uint64_t number, Time now) {
   const Operation about = operations_[static_cast<std::uint32_t>(number)];
   if (!parameters_.faults.lock_bit) unlock(*active(about.rid), about.line);
   outstanding_acknowledged(number, now);
@@ -454,7 +454,7 @@ void Asap::start_dpo(Region& region, Slot& slot) {
              completion<&Asap::dpo_acknowledged>(*this, operation({self, slot.line})));
 }
 
-void Asap::dpo_acknowledged(std::uint64_t number, Picoseconds now) {
+void Asap::dpo_acknowledged(std::uint64_t number, Time now) {
   const Operation about = take(number);
   Region& region = *active(about.rid);
   const auto slot = std::find_if(region.slots.begin(), region.slots.end(),
@@ -467,7 +467,7 @@ void Asap::dpo_acknowledged(std::uint64_t number, Picoseconds now) {
 
 // ---- Lines that leave the shared cache, and come back (5.3)
 
-Eviction Asap::evicted(Line line, const LineData&, Picoseconds) {
+Eviction Asap::evicted(Line line, const LineData&, Time) {
   save_owner(line);
   const auto found = tags_.find(line.number);
   if (found == tags_.end() || found->second.locks == 0) return Eviction::kWrite;
@@ -476,7 +476,7 @@ Eviction Asap::evicted(Line line, const LineData&, Picoseconds) {
   return Eviction::kTaken;
 }
 
-void Asap::evicted_clean(Line line, Picoseconds) { save_owner(line); }
+void Asap::evicted_clean(Line line, Time) { save_owner(line); }
 
 void Asap::save_owner(Line line) {
   const auto found = tags_.find(line.number);
@@ -487,7 +487,7 @@ void Asap::save_owner(Line line) {
 }
 
 // The buffer is read beside PM; the line comes with its owner when both have answered.
-bool Asap::fetch(CoreId, Line line, Picoseconds, Completion done) {
+bool Asap::fetch(CoreId, Line line, Time, Completion done) {
   if (!filters_[context_->pm.channel_of(line)].contains(line)) return false;
   ++statistics_.buffer_reads;
   const auto found = tags_.find(line.number);
@@ -500,7 +500,7 @@ bool Asap::fetch(CoreId, Line line, Picoseconds, Completion done) {
   return true;
 }
 
-void Asap::fetched(std::uint64_t number, Picoseconds now) {
+void Asap::fetched(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   if (--fetches_[slot].unanswered > 0) return;
   fetches_.give_back(slot);
@@ -509,7 +509,7 @@ void Asap::fetched(std::uint64_t number, Picoseconds now) {
 
 // ---- Ending and committing (4.7, 4.8)
 
-bool Asap::try_end(CoreId core, Picoseconds now) {
+bool Asap::try_end(CoreId core, Time now) {
   Region& region = *active(cores_[core].latest);
   if (must_wait(region, 0)) {
     statistics_.dependence_stalls += cores_[core].blocked == Blocked::kNo;
@@ -522,14 +522,14 @@ bool Asap::try_end(CoreId core, Picoseconds now) {
   return true;
 }
 
-void Asap::outstanding_acknowledged(std::uint64_t number, Picoseconds now) {
+void Asap::outstanding_acknowledged(std::uint64_t number, Time now) {
   Region& region = *active(take(number).rid);
   --region.outstanding;
   finish_lines(region, now);
 }
 
 // All lines have persisted: the CL List entry is free, and the Dependence List hears of it.
-void Asap::finish_lines(Region& region, Picoseconds now) {
+void Asap::finish_lines(Region& region, Time now) {
   if (!region.ended || region.finished || region.outstanding > 0 || !region.slots.empty()) return;
   region.finished = true;
   --cores_[region.core].cl_entries;
@@ -537,7 +537,7 @@ void Asap::finish_lines(Region& region, Picoseconds now) {
                            completion<&Asap::lines_persisted>(*this, region.rid()));
 }
 
-void Asap::lines_persisted(std::uint64_t self, Picoseconds now) {
+void Asap::lines_persisted(std::uint64_t self, Time now) {
   Region& region = *active(self);
   region.persisted = true;
   if (parameters_.faults.lpo_dropping && region.log) log_.drop_entries(*region.log);
@@ -552,7 +552,7 @@ void Asap::lines_persisted(std::uint64_t self, Picoseconds now) {
 }
 
 // `ready` gets the regions that have waited for this one alone.
-void Asap::commit(Rid self, Picoseconds now, std::vector<Rid>& ready) {
+void Asap::commit(Rid self, Time now, std::vector<Rid>& ready) {
   Region& own = *active(self);
   PerCore& core = cores_[own.core];
   own.committed = true;

@@ -142,21 +142,20 @@ class Asap final : public Atomicity {
 
   bool commits_synchronously() const override { return parameters_.fence_every_region; }
 
-  bool region_begin(CoreId core, std::uint64_t region, Picoseconds when,
-                    Completion resume) override;
-  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
-  bool fence_regions(CoreId core, Picoseconds when, Completion resume) override;
-  bool context_switch(CoreId core, Picoseconds when, Completion resume) override;
-  bool store(const Store& store, Picoseconds when, Completion resume) override;
-  bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
-  void load(const Load& load, Picoseconds when) override;
-  Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  bool region_begin(CoreId core, std::uint64_t region, Time when, Completion resume) override;
+  bool region_end(CoreId core, std::uint64_t region, Time when, Completion resume) override;
+  bool fence_regions(CoreId core, Time when, Completion resume) override;
+  bool context_switch(CoreId core, Time when, Completion resume) override;
+  bool store(const Store& store, Time when, Completion resume) override;
+  bool flush(CoreId core, Line line, Time when, Completion resume) override;
+  void load(const Load& load, Time when) override;
+  Eviction evicted(Line line, const LineData& data, Time when) override;
   bool may_leave(Line line) const override {
     const auto found = tags_.find(line.number);
     return found == tags_.end() || found->second.locks == 0;
   }
-  void evicted_clean(Line line, Picoseconds when) override;
-  bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
+  void evicted_clean(Line line, Time when) override;
+  bool fetch(CoreId core, Line line, Time when, Completion done) override;
 
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
@@ -220,7 +219,7 @@ class Asap final : public Atomicity {
     std::vector<Rid> dependences;
     std::optional<HardwareLog::Id> log;
     std::vector<Line> lines;  // that it owns, or has owned
-    Picoseconds ended_at{};
+    Time ended_at{};
 
     Rid rid() const { return Asap::rid(core, number); }
   };
@@ -261,32 +260,32 @@ class Asap final : public Atomicity {
   void settle(CoreId core);
   bool try_begin(CoreId core);
   bool try_store(CoreId core);
-  bool try_end(CoreId core, Picoseconds now);
+  bool try_end(CoreId core, Time now);
   bool may_flush(CoreId core) const;
   bool may_switch(CoreId core) const;
-  void retry(Picoseconds now);
+  void retry(Time now);
   template <class Predicate>
   bool any_before(Rid rid, Predicate predicate) const;
   bool will_commit(Rid rid) const;
   bool must_wait(const Region& region, std::size_t more) const;
   void depend(Region& region, Rid on, std::uint64_t& counter);
-  void room(std::uint64_t, Picoseconds now) { retry(now); }
+  void room(std::uint64_t, Time now) { retry(now); }
   void log(const PerCore& core, Region& region, Tag& tag);
   void written(Region& region, Slot& slot, Line line);
   LineData old_value(const PerCore& writer) const;
   void unlock(Region& logger, Line line);
   void start_dpo(Region& region, Slot& slot);
-  void finish_lines(Region& region, Picoseconds now);
-  void commit(Rid self, Picoseconds now, std::vector<Rid>& ready);
+  void finish_lines(Region& region, Time now);
+  void commit(Rid self, Time now, std::vector<Rid>& ready);
   void save_owner(Line line);
 
   // Events.
-  void lpo_persisted(std::uint64_t operation, Picoseconds now);
-  void lpo_acknowledged(std::uint64_t operation, Picoseconds now);
-  void dpo_acknowledged(std::uint64_t operation, Picoseconds now);
-  void outstanding_acknowledged(std::uint64_t operation, Picoseconds now);
-  void lines_persisted(std::uint64_t rid, Picoseconds now);
-  void fetched(std::uint64_t fetch, Picoseconds now);
+  void lpo_persisted(std::uint64_t operation, Time now);
+  void lpo_acknowledged(std::uint64_t operation, Time now);
+  void dpo_acknowledged(std::uint64_t operation, Time now);
+  void outstanding_acknowledged(std::uint64_t operation, Time now);
+  void lines_persisted(std::uint64_t rid, Time now);
+  void fetched(std::uint64_t fetch, Time now);
 
   // What an event is about, while it is under way.
   struct Operation {

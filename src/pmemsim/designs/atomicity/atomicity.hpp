@@ -47,36 +47,32 @@ class Atomicity {
   virtual std::uint32_t interests() const { return 0; }
 
   // Outermost regions only; numbers count from 1 per core.
-  virtual bool region_begin(CoreId, std::uint64_t /*region*/, Picoseconds, Completion) {
-    return true;
-  }
-  virtual bool region_end(CoreId, std::uint64_t /*region*/, Picoseconds, Completion) {
-    return true;
-  }
+  virtual bool region_begin(CoreId, std::uint64_t /*region*/, Time, Completion) { return true; }
+  virtual bool region_end(CoreId, std::uint64_t /*region*/, Time, Completion) { return true; }
   // True if instructions after a region's end may not execute before region_end() has resumed.
   virtual bool commits_synchronously() const { return false; }
-  virtual bool fence_regions(CoreId, Picoseconds, Completion) { return true; }
+  virtual bool fence_regions(CoreId, Time, Completion) { return true; }
   // The thread leaves the core, maybe in the middle of a region, and may go on on another one.
   // Does recovery give the lines that unfinished regions have written their old contents back, each
   // as a whole, so that it needn't read them? A region's commit then is a store for that purpose,
   // or waits for Backend::publish().
   virtual bool restores_lines() const { return false; }
-  virtual bool context_switch(CoreId, Picoseconds, Completion) { return true; }
+  virtual bool context_switch(CoreId, Time, Completion) { return true; }
 
-  virtual bool store(const Store&, Picoseconds, Completion) { return true; }
+  virtual bool store(const Store&, Time, Completion) { return true; }
   // The core's store queue has reached a flush of the line, which the ordering layer is told of
   // only when this returns true or has resumed.
-  virtual bool flush(CoreId, Line, Picoseconds, Completion) { return true; }
+  virtual bool flush(CoreId, Line, Time, Completion) { return true; }
   // It leaves the core's caches now. kTaken: the layer keeps the line from PM, where it will be
   // with the commit of the region that wrote it (Promises::commits_cover_flushes).
   virtual Eviction flushed(Line) { return Eviction::kWrite; }
-  virtual void load(const Load&, Picoseconds) {}
-  virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
+  virtual void load(const Load&, Time) {}
+  virtual Eviction evicted(Line, const LineData&, Time) { return Eviction::kWrite; }
   // Would evicted() let the line go to PM now?
   virtual bool may_leave(Line) const { return true; }
   // The shared cache has evicted a PM line that needn't be written back.
-  virtual void evicted_clean(Line, Picoseconds) {}
-  virtual bool fetch(CoreId, Line, Picoseconds, Completion) { return false; }
+  virtual void evicted_clean(Line, Time) {}
+  virtual bool fetch(CoreId, Line, Time, Completion) { return false; }
 
   // The run is over: writes what it still keeps back.
   virtual void drain() {}

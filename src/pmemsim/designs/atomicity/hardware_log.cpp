@@ -111,7 +111,7 @@ void HardwareLog::make_room(std::uint32_t channel) {
   buffer_->await_room(channel);
 }
 
-void HardwareLog::room_free(std::uint64_t, Picoseconds) { announce_room(); }
+void HardwareLog::room_free(std::uint64_t, Time) { announce_room(); }
 
 void HardwareLog::spill(std::uint32_t channel) {
   const std::optional<HeaderId> header = buffer_->spill(channel);
@@ -153,7 +153,7 @@ void HardwareLog::append(Id id, Line home, const LineData& data, Completion ackn
   }
   log.closed = false;
   Record& record = log.records.back();
-  const Picoseconds now = context_->queue.now();
+  const Time now = context_->queue.now();
   const std::uint32_t slot = entries_.take();
   entries_[slot] = {id,
                     static_cast<std::uint32_t>(log.records.size() - 1),
@@ -173,7 +173,7 @@ void HardwareLog::append(Id id, Line home, const LineData& data, Completion ackn
                            completion<&HardwareLog::arrive>(*this, slot));
 }
 
-void HardwareLog::arrive(std::uint64_t number, Picoseconds) {
+void HardwareLog::arrive(std::uint64_t number, Time) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Entry& entry = entries_[slot];
   const Log& log = logs_[entry.log];
@@ -191,7 +191,7 @@ void HardwareLog::arrive(std::uint64_t number, Picoseconds) {
                       .home = entry.home});
 }
 
-void HardwareLog::entry_persisted(std::uint64_t number, Picoseconds now) {
+void HardwareLog::entry_persisted(std::uint64_t number, Time now) {
   const Entry& entry = entries_[static_cast<std::uint32_t>(number)];
   Record& record = logs_[entry.log].records[entry.record];
   record.header.valid |= static_cast<std::uint8_t>(1u << entry.number);
@@ -209,7 +209,7 @@ void HardwareLog::entry_persisted(std::uint64_t number, Picoseconds now) {
                            completion<&HardwareLog::entry_acknowledged>(*this, number));
 }
 
-void HardwareLog::entry_acknowledged(std::uint64_t number, Picoseconds now) {
+void HardwareLog::entry_acknowledged(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Entry entry = entries_[slot];
   entries_.give_back(slot);
@@ -220,7 +220,7 @@ void HardwareLog::entry_acknowledged(std::uint64_t number, Picoseconds now) {
   acknowledged(entry.log, now);
 }
 
-void HardwareLog::acknowledged(std::uint64_t id, Picoseconds now) {
+void HardwareLog::acknowledged(std::uint64_t id, Time now) {
   Log& log = logs_[static_cast<Id>(id)];
   if (--log.outstanding == 0 && log.idle) log.idle(now);
 }
@@ -275,7 +275,7 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
   if (header_lines_ == 2) write(record.place->second, record.links.bytes(record.header));
 }
 
-void HardwareLog::header_persisted(std::uint64_t slot, Picoseconds now) {
+void HardwareLog::header_persisted(std::uint64_t slot, Time now) {
   const HeaderId header = headers_[static_cast<std::uint32_t>(slot)];
   headers_.give_back(static_cast<std::uint32_t>(slot));
   Log& log = logs_[header.log];
@@ -294,7 +294,7 @@ void HardwareLog::header_persisted(std::uint64_t slot, Picoseconds now) {
 
 // Rule 4: a chain breaks at a header that isn't persistent yet, so that what comes before it counts
 // first.
-void HardwareLog::tell_waiting(Log& log, Picoseconds now) {
+void HardwareLog::tell_waiting(Log& log, Time now) {
   while (!log.unlinked.empty()) {
     Record& record = log.records[log.unlinked.front()];
     if (record.state != HeaderState::kWritten) return;
@@ -320,12 +320,12 @@ void HardwareLog::close(Id id, std::uint64_t commit_order) {
   if (log.records.empty()) return;
   log.records.back().header.commit_order = commit_order;
   ++log.outstanding;
-  const Picoseconds now = context_->queue.now();
+  const Time now = context_->queue.now();
   context_->queue.schedule(now + context_->caches.way_down(log.core), Phase::kController,
                            completion<&HardwareLog::closing_arrived>(*this, id));
 }
 
-void HardwareLog::closing_arrived(std::uint64_t number, Picoseconds now) {
+void HardwareLog::closing_arrived(std::uint64_t number, Time now) {
   const auto id = static_cast<Id>(number);
   Log& log = logs_[id];
   log.closed = true;

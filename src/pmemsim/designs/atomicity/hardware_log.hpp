@@ -137,7 +137,7 @@ class HardwareLog {
     std::uint32_t record, number;
     Line home;
     LineData data;
-    Picoseconds sent;
+    Time sent;
     Completion acknowledged, persisted;
   };
 
@@ -152,19 +152,19 @@ class HardwareLog {
   void give_back(HeaderId header);
   void start_record(Id id);
   void place_header(Record& record, HeaderPlace place);
-  void arrive(std::uint64_t slot, Picoseconds now);
-  void entry_persisted(std::uint64_t slot, Picoseconds now);
-  void entry_acknowledged(std::uint64_t slot, Picoseconds now);
+  void arrive(std::uint64_t slot, Time now);
+  void entry_persisted(std::uint64_t slot, Time now);
+  void entry_acknowledged(std::uint64_t slot, Time now);
   bool complete(const Log& log, std::uint32_t record) const;
   void try_complete(Id id, std::uint32_t record);
   void write_header(Id id, std::uint32_t record);
-  void header_persisted(std::uint64_t slot, Picoseconds now);
-  void tell_waiting(Log& log, Picoseconds now);
-  void closing_arrived(std::uint64_t id, Picoseconds now);
-  void acknowledged(std::uint64_t id, Picoseconds now);
+  void header_persisted(std::uint64_t slot, Time now);
+  void tell_waiting(Log& log, Time now);
+  void closing_arrived(std::uint64_t id, Time now);
+  void acknowledged(std::uint64_t id, Time now);
   void announce_room();
   void make_room(std::uint32_t channel);
-  void room_free(std::uint64_t, Picoseconds now);
+  void room_free(std::uint64_t, Time now);
   void spill(std::uint32_t channel);
   void finish_release(Id id);
   void drop(Line line, WriteKind kind);

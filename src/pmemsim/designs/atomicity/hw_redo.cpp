@@ -26,12 +26,12 @@ Lowering HwRedo::lowering() const {
 
 // ---- Running a region (rules 1 and 2)
 
-bool HwRedo::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion) {
+bool HwRedo::region_begin(CoreId core, std::uint64_t region, Time, Completion) {
   cores_[core].region = region;
   return true;
 }
 
-bool HwRedo::store(const Store& store, Picoseconds, Completion) {
+bool HwRedo::store(const Store& store, Time, Completion) {
   if (store.region == 0) return true;
   PerCore& core = cores_[store.core];
   const Line line = store.line();
@@ -64,7 +64,7 @@ void HwRedo::log(CoreId number, const BufferedLine& line) {
   log_.append(*core.log, line.line, line.data, {});
 }
 
-Eviction HwRedo::evicted(Line line, const LineData& data, Picoseconds) {
+Eviction HwRedo::evicted(Line line, const LineData& data, Time) {
   if (faults_.order) return Eviction::kWrite;
   if (Uncommitted* const uncommitted = uncommitted_.find(line)) {  // rule 2
     uncommitted->kept = true;
@@ -79,7 +79,7 @@ Eviction HwRedo::evicted(Line line, const LineData& data, Picoseconds) {
   return Eviction::kTaken;
 }
 
-bool HwRedo::fetch(CoreId, Line line, Picoseconds, Completion done) {
+bool HwRedo::fetch(CoreId, Line line, Time, Completion done) {
   const Uncommitted* const uncommitted = uncommitted_.find(line);
   const bool kept = uncommitted != nullptr && uncommitted->kept;
   if (!kept && !cached_.contains(line)) return false;
@@ -89,7 +89,7 @@ bool HwRedo::fetch(CoreId, Line line, Picoseconds, Completion done) {
 }
 
 // Flushes by the program itself.
-bool HwRedo::flush(CoreId core, Line line, Picoseconds, Completion resume) {
+bool HwRedo::flush(CoreId core, Line line, Time, Completion resume) {
   if (may_flush(core, line)) return true;
   flushes_.push_back({core, line, resume});
   write_for(flushes_.back());
@@ -120,7 +120,7 @@ Eviction HwRedo::flushed(Line line) {
 
 // ---- Committing (rule 3)
 
-bool HwRedo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completion resume) {
+bool HwRedo::region_end(CoreId number, std::uint64_t, Time when, Completion resume) {
   PerCore& core = cores_[number];
   if (core.lines.empty()) {
     core.committed = core.region;
@@ -140,7 +140,7 @@ bool HwRedo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completi
 }
 
 // Nothing of the core's log is outstanding, which the region may have waited for.
-void HwRedo::idle(std::uint64_t number, Picoseconds now) {
+void HwRedo::idle(std::uint64_t number, Time now) {
   if (!cores_[number].waiting) return;
   if (parameters_.commit_after == CommitAfter::kLog) {
     commit(number, now);
@@ -151,7 +151,7 @@ void HwRedo::idle(std::uint64_t number, Picoseconds now) {
 }
 
 // commit_after=dram-cache: all lines of the region, and then its commit.
-void HwRedo::lines_arrive(std::uint64_t number, Picoseconds) {
+void HwRedo::lines_arrive(std::uint64_t number, Time) {
   PerCore& core = cores_[number];
   const std::vector<Line>& lines = region(core.order).lines;
   core.on_their_way = lines.size();
@@ -160,13 +160,13 @@ void HwRedo::lines_arrive(std::uint64_t number, Picoseconds) {
   }
 }
 
-void HwRedo::line_accepted(std::uint64_t number, Picoseconds now) {
+void HwRedo::line_accepted(std::uint64_t number, Time now) {
   if (--cores_[number].on_their_way > 0) return;
   context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
                            completion<&HwRedo::commit>(*this, number));
 }
 
-void HwRedo::commit(std::uint64_t number, Picoseconds now) {
+void HwRedo::commit(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   statistics_.commit_latency += now - core.waiting_since;
   ++statistics_.committed;
@@ -210,7 +210,7 @@ void HwRedo::write_to_dram_cache(Line line, Completion arrived) {
   context_->dram.write({.line = line, .data = {}, .persisted = arrived, .written = {}});
 }
 
-void HwRedo::committed_lines_arrive(std::uint64_t order, Picoseconds) {
+void HwRedo::committed_lines_arrive(std::uint64_t order, Time) {
   if (parameters_.in_place == InPlaceUpdate::kEager) {
     if (order < first_order_) return;  // later regions have taken all of its lines over
     for (const Line line : region(order).lines) write_in_place(line);
@@ -249,7 +249,7 @@ void HwRedo::write_in_place(Line line) {
                       .written = {}});
 }
 
-void HwRedo::written_in_place(std::uint64_t number, Picoseconds now) {
+void HwRedo::written_in_place(std::uint64_t number, Time now) {
   Cached& cached = *cached_.find({number});
   cached.on_its_way = false;
   --region(cached.order_on_its_way).not_in_place;
@@ -262,7 +262,7 @@ void HwRedo::written_in_place(std::uint64_t number, Picoseconds now) {
 }
 
 // Rule 5.
-void HwRedo::release(Picoseconds now) {
+void HwRedo::release(Time now) {
   std::uint64_t held = 0;  // cores of which an older region isn't in place
   for (Region& region : regions_) {
     if (region.released) continue;
@@ -285,7 +285,7 @@ void HwRedo::release(Picoseconds now) {
   resume_flushes(now);
 }
 
-void HwRedo::resume_flushes(Picoseconds now) {
+void HwRedo::resume_flushes(Time now) {
   if (flushes_.empty()) return;
   // Not while the list is gone through: a core that goes on may come with its next flush.
   std::vector<Completion> resumed;

@@ -87,16 +87,16 @@ class HwRedo final : public Atomicity {
   }
   bool commits_synchronously() const override { return true; }
 
-  bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion) override;
-  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
-  bool store(const Store& store, Picoseconds when, Completion) override;
-  bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
+  bool region_begin(CoreId core, std::uint64_t region, Time when, Completion) override;
+  bool region_end(CoreId core, std::uint64_t region, Time when, Completion resume) override;
+  bool store(const Store& store, Time when, Completion) override;
+  bool flush(CoreId core, Line line, Time when, Completion resume) override;
   Eviction flushed(Line line) override;
-  Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  Eviction evicted(Line line, const LineData& data, Time when) override;
   bool may_leave(Line line) const override {
     return faults_.order || (!uncommitted_.contains(line) && !cached_.contains(line));
   }
-  bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
+  bool fetch(CoreId core, Line line, Time when, Completion done) override;
   void drain() override;
 
   void statistics(StatisticsCollector& collector) const override;
@@ -126,7 +126,7 @@ class HwRedo final : public Atomicity {
     LineTable<bool> written;               // the region's write set
     std::vector<Line> lines;               // the same
     std::size_t on_their_way = 0;          // lines to the DRAM cache that the commit waits for
-    Picoseconds waiting_since{};
+    Time waiting_since{};
     Completion waiting;  // the region's end
   };
   // A region whose log may have to be redone, from its end until it is released.
@@ -159,22 +159,22 @@ class HwRedo final : public Atomicity {
   };
 
   void log(CoreId core, const BufferedLine& line);
-  void idle(std::uint64_t core, Picoseconds now);
-  void lines_arrive(std::uint64_t core, Picoseconds now);
-  void line_accepted(std::uint64_t core, Picoseconds now);
-  void commit(std::uint64_t core, Picoseconds now);
-  void committed_lines_arrive(std::uint64_t order, Picoseconds now);
+  void idle(std::uint64_t core, Time now);
+  void lines_arrive(std::uint64_t core, Time now);
+  void line_accepted(std::uint64_t core, Time now);
+  void commit(std::uint64_t core, Time now);
+  void committed_lines_arrive(std::uint64_t order, Time now);
   Region& region(std::uint64_t order) { return regions_[order - first_order_]; }
   void keep(Line line, const LineData& data, std::uint64_t order);
   void write_to_dram_cache(Line line, Completion arrived);
   void write_in_place(Line line);
   void write_oldest(std::uint64_t up_to);
-  void written_in_place(std::uint64_t line, Picoseconds now);
-  void release(Picoseconds now);
+  void written_in_place(std::uint64_t line, Time now);
+  void release(Time now);
   void release(Region& region);
   bool may_flush(CoreId core, Line line) const;
   void write_for(const WaitingFlush& flush);
-  void resume_flushes(Picoseconds now);
+  void resume_flushes(Time now);
 
   const HwRedoParameters parameters_;
   std::optional<LayerContext> context_;

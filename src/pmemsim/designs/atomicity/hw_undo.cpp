@@ -30,12 +30,12 @@ Lowering HwUndo::lowering() const {
   return Lowering::without({kLog, kCommit});
 }
 
-bool HwUndo::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion) {
+bool HwUndo::region_begin(CoreId core, std::uint64_t region, Time, Completion) {
   cores_[core].region = region;
   return true;
 }
 
-bool HwUndo::store(const Store& store, Picoseconds, Completion resume) {
+bool HwUndo::store(const Store& store, Time, Completion resume) {
   PerCore& core = cores_[store.core];
   const Line line = store.line();
   if (store.region == 0 || core.logged.find(line) != nullptr) return true;
@@ -61,7 +61,7 @@ bool HwUndo::log(CoreId number, Line line, const LineData& before) {
   return true;
 }
 
-void HwUndo::room(std::uint64_t, Picoseconds now) {
+void HwUndo::room(std::uint64_t, Time now) {
   for (CoreId number = 0; number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
     if (!core.blocked) continue;
@@ -72,7 +72,7 @@ void HwUndo::room(std::uint64_t, Picoseconds now) {
 }
 
 // Lets go what has waited for the line's log entry.
-void HwUndo::entry_acknowledged(std::uint64_t core_and_line, Picoseconds now) {
+void HwUndo::entry_acknowledged(std::uint64_t core_and_line, Time now) {
   const Line line{core_and_line & kLineMask};
   const auto core = static_cast<CoreId>(core_and_line >> kCoreShift);
   Locked& found = *locked_.find(line);
@@ -94,7 +94,7 @@ void HwUndo::entry_acknowledged(std::uint64_t core_and_line, Picoseconds now) {
   for (const Completion& flush : locked.flushes) flush(now);
 }
 
-void HwUndo::eviction_acknowledged(std::uint64_t core, Picoseconds now) {
+void HwUndo::eviction_acknowledged(std::uint64_t core, Time now) {
   --cores_[core].evictions;
   settle(core, now);
 }
@@ -104,7 +104,7 @@ bool HwUndo::settled(const PerCore& core) const {
 }
 
 // Something has been acknowledged: the region may commit if it has waited for that.
-void HwUndo::settle(std::uint64_t number, Picoseconds now) {
+void HwUndo::settle(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   if (core.waiting && settled(core) && publish(number)) commit_late(core, now);
 }
@@ -115,19 +115,19 @@ bool HwUndo::publish(std::uint64_t number) {
   return published;
 }
 
-void HwUndo::published(std::uint64_t number, Picoseconds now) {
+void HwUndo::published(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   core.publishing = false;
   commit_late(core, now);
 }
 
-void HwUndo::commit_late(PerCore& core, Picoseconds now) {
+void HwUndo::commit_late(PerCore& core, Time now) {
   statistics_.commit_latency += now - core.waiting_since;
   commit(core);
   std::exchange(core.waiting, {})(now);
 }
 
-bool HwUndo::flush(CoreId, Line line, Picoseconds, Completion resume) {
+bool HwUndo::flush(CoreId, Line line, Time, Completion resume) {
   Locked* const locked = locked_.find(line);
   if (locked == nullptr || faults_.order) return true;
   locked->flushes.push_back(resume);  // rule 2
@@ -135,7 +135,7 @@ bool HwUndo::flush(CoreId, Line line, Picoseconds, Completion resume) {
   return false;
 }
 
-Eviction HwUndo::evicted(Line line, const LineData&, Picoseconds) {
+Eviction HwUndo::evicted(Line line, const LineData&, Time) {
   Locked* const locked = locked_.find(line);
   if (locked == nullptr || faults_.order) return Eviction::kWrite;
   locked->evicted = true;  // rule 2
@@ -143,7 +143,7 @@ Eviction HwUndo::evicted(Line line, const LineData&, Picoseconds) {
   return Eviction::kTaken;
 }
 
-bool HwUndo::region_end(CoreId number, std::uint64_t, Picoseconds when, Completion resume) {
+bool HwUndo::region_end(CoreId number, std::uint64_t, Time when, Completion resume) {
   PerCore& core = cores_[number];
   if (settled(core) && publish(number)) {
     commit(core);

@@ -67,11 +67,11 @@ class HwUndo final : public Atomicity {
   bool commits_synchronously() const override { return true; }
   bool restores_lines() const override { return true; }
 
-  bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion) override;
-  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
-  bool store(const Store& store, Picoseconds when, Completion resume) override;
-  bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
-  Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  bool region_begin(CoreId core, std::uint64_t region, Time when, Completion) override;
+  bool region_end(CoreId core, std::uint64_t region, Time when, Completion resume) override;
+  bool store(const Store& store, Time when, Completion resume) override;
+  bool flush(CoreId core, Line line, Time when, Completion resume) override;
+  Eviction evicted(Line line, const LineData& data, Time when) override;
   bool may_leave(Line line) const override { return faults_.order || !locked_.contains(line); }
 
   void statistics(StatisticsCollector& collector) const override;
@@ -91,7 +91,7 @@ class HwUndo final : public Atomicity {
     std::optional<HardwareLog::Id> log;
     LineTable<bool> logged;       // the lines that the region has an entry of
     std::uint32_t evictions = 0;  // that were put off, without acknowledgement
-    Picoseconds waiting_since{};
+    Time waiting_since{};
     Completion waiting;       // the region's end
     bool publishing = false;  // waits for Backend::publish() alone
     // A store that waits for room for a header.
@@ -107,14 +107,14 @@ class HwUndo final : public Atomicity {
   };
 
   bool log(CoreId core, Line line, const LineData& before);
-  void room(std::uint64_t, Picoseconds now);
-  void entry_acknowledged(std::uint64_t core_and_line, Picoseconds now);
-  void eviction_acknowledged(std::uint64_t core, Picoseconds now);
-  void settle(std::uint64_t core, Picoseconds now);
+  void room(std::uint64_t, Time now);
+  void entry_acknowledged(std::uint64_t core_and_line, Time now);
+  void eviction_acknowledged(std::uint64_t core, Time now);
+  void settle(std::uint64_t core, Time now);
   bool settled(const PerCore& core) const;
   bool publish(std::uint64_t core);
-  void published(std::uint64_t core, Picoseconds now);
-  void commit_late(PerCore& core, Picoseconds now);
+  void published(std::uint64_t core, Time now);
+  void commit_late(PerCore& core, Time now);
   void commit(PerCore& core);
 
   std::optional<LayerContext> context_;

@@ -43,13 +43,13 @@ Lowering Lad::lowering() const {
   return Lowering::without({kLog, kDataFlush, kCommit});
 }
 
-bool Lad::region_begin(CoreId core, std::uint64_t region, Picoseconds, Completion) {
+bool Lad::region_begin(CoreId core, std::uint64_t region, Time, Completion) {
   cores_[core].region = region;
   return true;
 }
 
 // Rule 1.
-bool Lad::store(const Store& store, Picoseconds, Completion) {
+bool Lad::store(const Store& store, Time, Completion) {
   if (store.region == 0) return true;
   PerCore& core = cores_[store.core];
   const Line line = store.line();
@@ -65,7 +65,7 @@ bool Lad::store(const Store& store, Picoseconds, Completion) {
 
 // ---- Phase 1: speculative writes
 
-bool Lad::region_end(CoreId number, std::uint64_t, Picoseconds when, Completion resume) {
+bool Lad::region_end(CoreId number, std::uint64_t, Time when, Completion resume) {
   PerCore& core = cores_[number];
   for (const Line line : core.lines) {
     if (!std::exchange(*core.marks.find(line), false)) continue;
@@ -85,7 +85,7 @@ bool Lad::region_end(CoreId number, std::uint64_t, Picoseconds when, Completion 
   return false;
 }
 
-Eviction Lad::evicted(Line line, const LineData& data, Picoseconds) {
+Eviction Lad::evicted(Line line, const LineData& data, Time) {
   Eviction eviction = Eviction::kWrite;
   for (CoreId number = 0; number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
@@ -136,7 +136,7 @@ std::uint32_t Lad::hold(CoreId core, Line line) {
 }
 
 // All have the same way: the first to be sent is the first to come.
-void Lad::arrive(std::uint64_t, Picoseconds now) {
+void Lad::arrive(std::uint64_t, Time now) {
   const Sent sent = on_their_way_.front();
   on_their_way_.pop_front();
   Held* held = find(sent.core, sent.line);
@@ -189,16 +189,14 @@ void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
   }
 }
 
-void Lad::in_place(std::uint64_t packed, Picoseconds now) {
-  acknowledge(high(packed), low(packed), now);
-}
+void Lad::in_place(std::uint64_t packed, Time now) { acknowledge(high(packed), low(packed), now); }
 
-void Lad::acknowledge(CoreId core, std::uint32_t count, Picoseconds when) {
+void Lad::acknowledge(CoreId core, std::uint32_t count, Time when) {
   context_->queue.schedule(when + context_->caches.way_back(), Phase::kCore,
                            completion<&Lad::acknowledged>(*this, packed(core, count)));
 }
 
-void Lad::acknowledged(std::uint64_t packed, Picoseconds now) {
+void Lad::acknowledged(std::uint64_t packed, Time now) {
   PerCore& core = cores_[high(packed)];
   core.unacknowledged -= low(packed);
   if (core.unacknowledged == 0 && core.waiting) send_commit(high(packed), now);
@@ -221,7 +219,7 @@ void Lad::replace_older(Line line, std::uint64_t left, const LineData& data) {
 }
 
 // Rule 3: the line is in the write pending queue, where a read finds it.
-bool Lad::fetch(CoreId, Line line, Picoseconds when, Completion done) {
+bool Lad::fetch(CoreId, Line line, Time when, Completion done) {
   for (CoreId core = 0; core < cores_.size(); ++core) {
     const Held* held = find(core, line);
     if (held == nullptr || !held->has_entry) continue;
@@ -234,7 +232,7 @@ bool Lad::fetch(CoreId, Line line, Picoseconds when, Completion done) {
 
 // ---- Phase 2: the commit messages
 
-void Lad::send_commit(CoreId number, Picoseconds now) {
+void Lad::send_commit(CoreId number, Time now) {
   PerCore& core = cores_[number];
   core.unacknowledged = static_cast<std::uint32_t>(committed_.size());  // rule 5
   for (std::uint32_t controller = 0; controller < committed_.size(); ++controller) {
@@ -243,7 +241,7 @@ void Lad::send_commit(CoreId number, Picoseconds now) {
   }
 }
 
-void Lad::commit_arrives(std::uint64_t packed, Picoseconds now) {
+void Lad::commit_arrives(std::uint64_t packed, Time now) {
   const std::uint32_t controller = high(packed);
   const CoreId number = low(packed);
   PerCore& core = cores_[number];
@@ -274,14 +272,14 @@ void Lad::commit_arrives(std::uint64_t packed, Picoseconds now) {
                            completion<&Lad::commit_acknowledged>(*this, number));
 }
 
-void Lad::drained(std::uint64_t slot, Picoseconds now) {
+void Lad::drained(std::uint64_t slot, Time now) {
   Held& held = held_[static_cast<std::uint32_t>(slot)];
   held.state = State::kInPlace;
   context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
                            completion<&Lad::commit_acknowledged>(*this, held.core));
 }
 
-void Lad::commit_acknowledged(std::uint64_t number, Picoseconds now) {
+void Lad::commit_acknowledged(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   if (--core.unacknowledged > 0) return;
   count_latencies(core, now);
@@ -289,7 +287,7 @@ void Lad::commit_acknowledged(std::uint64_t number, Picoseconds now) {
   std::exchange(core.waiting, {})(now);
 }
 
-void Lad::count_latencies(const PerCore& core, Picoseconds now) {
+void Lad::count_latencies(const PerCore& core, Time now) {
   statistics_.commit_latency += now - core.ended;
   statistics_.log_completion += (core.log ? std::max(core.logged, core.ended) : now) - core.ended;
 }
@@ -344,7 +342,7 @@ void Lad::log(std::uint32_t slot) {
 
 // Not behind those that wait: its region's last record may have room, and they may wait for that
 // region's commit.
-void Lad::old_data_read(std::uint64_t slot, Picoseconds) {
+void Lad::old_data_read(std::uint64_t slot, Time) {
   const auto held = static_cast<std::uint32_t>(slot);
   if (!append(held)) without_room_.push_back(held);
 }
@@ -360,11 +358,11 @@ bool Lad::append(std::uint32_t slot) {
   return true;
 }
 
-void Lad::room(std::uint64_t, Picoseconds) {
+void Lad::room(std::uint64_t, Time) {
   std::erase_if(without_room_, [this](std::uint32_t slot) { return append(slot); });
 }
 
-void Lad::logged(std::uint64_t slot, Picoseconds now) {
+void Lad::logged(std::uint64_t slot, Time now) {
   Held& held = held_[static_cast<std::uint32_t>(slot)];
   held.state = State::kInPlace;
   cores_[held.core].logged = now + context_->caches.way_back();
@@ -374,7 +372,7 @@ void Lad::logged(std::uint64_t slot, Picoseconds now) {
 }
 
 // Rule 7.
-bool Lad::flush(CoreId number, Line line, Picoseconds, Completion resume) {
+bool Lad::flush(CoreId number, Line line, Time, Completion resume) {
   PerCore& core = cores_[number];
   const Held* const held = find(number, line);
   const bool* const mark = core.marks.find(line);
@@ -391,7 +389,7 @@ bool Lad::flush(CoreId number, Line line, Picoseconds, Completion resume) {
   return false;
 }
 
-void Lad::flush_arrives(std::uint64_t number, Picoseconds now) {
+void Lad::flush_arrives(std::uint64_t number, Time now) {
   const auto owner = static_cast<CoreId>(number);
   PerCore& core = cores_[owner];
   const bool fresh = find(owner, core.flushed) == nullptr;
@@ -410,7 +408,7 @@ void Lad::flush_arrives(std::uint64_t number, Picoseconds now) {
   }
 }
 
-void Lad::go_on(Completion flush, Picoseconds now) {
+void Lad::go_on(Completion flush, Time now) {
   context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore, flush);
 }
 

@@ -93,13 +93,13 @@ class Lad final : public Atomicity {
   }
   bool commits_synchronously() const override { return true; }
 
-  bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion) override;
-  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
-  bool store(const Store& store, Picoseconds when, Completion) override;
-  bool flush(CoreId core, Line line, Picoseconds when, Completion resume) override;
-  Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  bool region_begin(CoreId core, std::uint64_t region, Time when, Completion) override;
+  bool region_end(CoreId core, std::uint64_t region, Time when, Completion resume) override;
+  bool store(const Store& store, Time when, Completion) override;
+  bool flush(CoreId core, Line line, Time when, Completion resume) override;
+  Eviction evicted(Line line, const LineData& data, Time when) override;
   bool may_leave(Line line) const override;
-  bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
+  bool fetch(CoreId core, Line line, Time when, Completion done) override;
 
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
@@ -148,9 +148,9 @@ class Lad final : public Atomicity {
     std::optional<HardwareLog::Id> log;
     std::uint32_t about_to_log = 0;    // lines whose old data are being read, or that wait for room
     std::uint32_t unacknowledged = 0;  // speculative writes, then commit messages and drained lines
-    Picoseconds ended{};
-    Picoseconds logged{};  // when its latest log entry counted
-    Completion waiting;    // the region's end
+    Time ended{};
+    Time logged{};       // when its latest log entry counted
+    Completion waiting;  // the region's end
     // A flush on its way to the controller, for which the core waits.
     Completion flush;
     Line flushed;
@@ -164,32 +164,32 @@ class Lad final : public Atomicity {
 
   // Phase 1.
   void send(CoreId core, Line line, const LineData& data);
-  void arrive(std::uint64_t sent, Picoseconds now);
+  void arrive(std::uint64_t sent, Time now);
   std::uint32_t hold(CoreId core, Line line);
   void keep_or_log(std::uint32_t held);
   Held* find(CoreId core, Line line);
   void write_in_place(Held& held, std::uint32_t acknowledgements);
-  void in_place(std::uint64_t packed, Picoseconds now);
-  void acknowledged(std::uint64_t packed, Picoseconds now);
-  void acknowledge(CoreId core, std::uint32_t count, Picoseconds when);
+  void in_place(std::uint64_t packed, Time now);
+  void acknowledged(std::uint64_t packed, Time now);
+  void acknowledge(CoreId core, std::uint32_t count, Time when);
   void replace_older(Line line, std::uint64_t left, const LineData& data);
   // Phase 2.
-  void send_commit(CoreId core, Picoseconds now);
-  void commit_arrives(std::uint64_t packed, Picoseconds now);
-  void drained(std::uint64_t held, Picoseconds now);
-  void commit_acknowledged(std::uint64_t core, Picoseconds now);
-  void count_latencies(const PerCore& core, Picoseconds now);
+  void send_commit(CoreId core, Time now);
+  void commit_arrives(std::uint64_t packed, Time now);
+  void drained(std::uint64_t held, Time now);
+  void commit_acknowledged(std::uint64_t core, Time now);
+  void count_latencies(const PerCore& core, Time now);
   void finish(PerCore& core);
   // The log.
   void overflow(CoreId core, std::uint32_t controller);
   void log_kept(std::uint32_t held);
   void log(std::uint32_t held);
-  void old_data_read(std::uint64_t held, Picoseconds now);
+  void old_data_read(std::uint64_t held, Time now);
   bool append(std::uint32_t held);
-  void room(std::uint64_t, Picoseconds now);
-  void logged(std::uint64_t held, Picoseconds now);
-  void flush_arrives(std::uint64_t core, Picoseconds now);
-  void go_on(Completion flush, Picoseconds now);
+  void room(std::uint64_t, Time now);
+  void logged(std::uint64_t held, Time now);
+  void flush_arrives(std::uint64_t core, Time now);
+  void go_on(Completion flush, Time now);
 
   std::optional<LayerContext> context_;
   const Picoseconds controller_latency_;

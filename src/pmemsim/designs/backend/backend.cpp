@@ -145,7 +145,7 @@ void Backend::forget_acknowledgements(const Passing& passing) {
   if (passing.acknowledgements != kNoSlot) acknowledgements_.give_back(passing.acknowledgements);
 }
 
-void Backend::acknowledge(std::uint64_t number, Picoseconds now) {
+void Backend::acknowledge(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const std::vector<Completion> all = std::exchange(acknowledgements_[slot], {});
   acknowledgements_.give_back(slot);
@@ -182,7 +182,7 @@ WriteId Backend::take(const Write& write, bool reserved) {
   return id;
 }
 
-void Backend::gate_done(std::uint64_t slot_and_gate, Picoseconds) {
+void Backend::gate_done(std::uint64_t slot_and_gate, Time) {
   Passing& passing = writes_[static_cast<std::uint32_t>(slot_and_gate)];
   passing.unfinished &= ~bit(slot_and_gate >> kGateShift);
   if (passing.unfinished > 0) return;
@@ -207,7 +207,7 @@ void Backend::send_next(Line line) {
   }
 }
 
-void Backend::send_next_later(std::uint64_t line, Picoseconds) { send_next({line}); }
+void Backend::send_next_later(std::uint64_t line, Time) { send_next({line}); }
 
 // Rules 3 and 6.
 void Backend::send(std::uint32_t slot) {
@@ -302,7 +302,7 @@ void Backend::write_metadata(Line line, const LineData& data, Completion persist
   queue_.schedule(queue_.now(), Phase::kController, completion<&Backend::write_behind_step>(*this));
 }
 
-void Backend::write_behind_step(std::uint64_t, Picoseconds) {
+void Backend::write_behind_step(std::uint64_t, Time) {
   for (const Write& write : std::exchange(behind_step_, {})) pm_.write(write);
 }
 
@@ -359,7 +359,7 @@ Write Backend::as_sent(std::uint32_t slot) {
 
 // Sending gives entries back, so that this may be called from within: what is being sent is no
 // longer in the list.
-void Backend::send_with_metadata(std::uint64_t, Picoseconds) {
+void Backend::send_with_metadata(std::uint64_t, Time) {
   while (!without_room_.empty()) {
     const Waiting waiting = without_room_.front();
     without_room_.pop_front();
@@ -421,7 +421,7 @@ bool Backend::send_together(std::uint32_t slot) {
 }
 
 // From within the queue: what comes next has to wait until it is through.
-void Backend::accepted(std::uint64_t number, Picoseconds now) {
+void Backend::accepted(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Passing& passing = writes_[slot];
   if (passing.here()) leaves(passing, Encoded(passing.encoded));
@@ -446,7 +446,7 @@ void Backend::schedule_accepted(const Passing& passing) {
   if (parts_.schedule != nullptr) parts_.schedule->accepted(passing.write, passing.encoded);
 }
 
-void Backend::written(std::uint64_t number, Picoseconds now) {
+void Backend::written(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Passing& passing = writes_[slot];
   within_step_ = true;
@@ -660,7 +660,7 @@ void Backend::read(Line line, Completion done) {
   read_located(slot, queue_.now());
 }
 
-void Backend::read_located(std::uint64_t number, Picoseconds) {
+void Backend::read_located(std::uint64_t number, Time) {
   const auto slot = static_cast<std::uint32_t>(number);
   Reading& reading = reads_[slot];
   if (--reading.unanswered > 0) return;
@@ -672,7 +672,7 @@ void Backend::read_located(std::uint64_t number, Picoseconds) {
   pm_.read(place(reading.line), completion<&Backend::read_came>(*this, slot));
 }
 
-void Backend::read_came(std::uint64_t slot, Picoseconds now) {
+void Backend::read_came(std::uint64_t slot, Time now) {
   if (after_read_ == Picoseconds{}) return read_answered(slot, now);
   queue_.schedule(now + after_read_, Phase::kController,
                   completion<&Backend::read_answered>(*this, slot));
@@ -689,7 +689,7 @@ bool Backend::holds_whole(Line line) const {
   return held == kWholeLine;
 }
 
-void Backend::read_answered(std::uint64_t number, Picoseconds now) {
+void Backend::read_answered(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   if (--reads_[slot].unanswered > 0) return;
   const Completion done = reads_[slot].done;

@@ -41,7 +41,7 @@ void DeferredEntries::write_back(Line entries) {
   backend_->write_back_entries(entries, persistent);
 }
 
-void DeferredEntries::written_back(Picoseconds now) {
+void DeferredEntries::written_back(Time now) {
   ++written_;
   for (; !waiting_.empty() && waiting_.front().until <= written_; waiting_.pop_front()) {
     queue_->schedule(now, Phase::kController, waiting_.front().done);

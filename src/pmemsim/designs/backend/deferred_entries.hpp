@@ -66,7 +66,7 @@ class DeferredEntries {
   // Writes a line of entries that the cache has evicted.
   void write_back(Line entries);
   // One that has been asked for has become persistent.
-  void written_back(Picoseconds now);
+  void written_back(Time now);
   // Writes them all. True if they were; otherwise `done` is called once when they are.
   bool publish(Completion done);
   bool published() const { return changed_.empty() && written_ == started_; }

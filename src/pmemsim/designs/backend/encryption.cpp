@@ -49,13 +49,13 @@ bool Encryption::read(Line line, Completion done) {
   return false;
 }
 
-void Encryption::make_pad(std::uint64_t slot, Picoseconds now) {
+void Encryption::make_pad(std::uint64_t slot, Time now) {
   ++statistics_.read_pads;
   queue_->schedule(now + parameters_.aes_latency, Phase::kController,
                    completion<&Encryption::pad_made>(*this, slot));
 }
 
-void Encryption::pad_made(std::uint64_t number, Picoseconds now) {
+void Encryption::pad_made(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Completion done = reads_[slot];
   reads_.give_back(slot);

@@ -66,8 +66,8 @@ class Encryption final : public BackendOperation {
   void statistics(StatisticsCollector& collector) const override;
 
  private:
-  void make_pad(std::uint64_t slot, Picoseconds now);
-  void pad_made(std::uint64_t slot, Picoseconds now);
+  void make_pad(std::uint64_t slot, Time now);
+  void pad_made(std::uint64_t slot, Time now);
 
   const EncryptionParameters parameters_;
   const LineCipher cipher_;

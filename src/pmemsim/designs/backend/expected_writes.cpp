@@ -14,7 +14,7 @@ void for_each_node(NodeSet nodes, Visit visit) {
   for (; nodes != 0; nodes &= nodes - 1) visit(static_cast<std::size_t>(std::countr_zero(nodes)));
 }
 
-constexpr Picoseconds plus(Picoseconds since, Picoseconds latency) {
+constexpr Time plus(Time since, Picoseconds latency) {
   return since == kNever ? kNever : since + latency;
 }
 
@@ -101,7 +101,7 @@ void ExpectedWrites::fetch(NodeSet nodes, const Prediction& subject, Fetches& fe
   });
 }
 
-void ExpectedWrites::address_fetched(std::uint64_t slot_and_node, Picoseconds now) {
+void ExpectedWrites::address_fetched(std::uint64_t slot_and_node, Time now) {
   const auto slot = static_cast<std::uint32_t>(slot_and_node >> kNodeBits);
   Fetches& fetches = address_slots_[slot].fetches;
   fetches.there_at[slot_and_node & kNodeMask] = now;
@@ -109,7 +109,7 @@ void ExpectedWrites::address_fetched(std::uint64_t slot_and_node, Picoseconds no
   give_back_if_idle(slot);
 }
 
-void ExpectedWrites::data_fetched(std::uint64_t slot_and_node, Picoseconds now) {
+void ExpectedWrites::data_fetched(std::uint64_t slot_and_node, Time now) {
   const auto slot = static_cast<std::uint32_t>(slot_and_node >> kNodeBits);
   Fetches& fetches = slots_[slot].fetches;
   fetches.there_at[slot_and_node & kNodeMask] = now;
@@ -126,7 +126,7 @@ ExpectedWrites::When ExpectedWrites::when(const Address* address, const Expected
     const OperationGraph::Node& what = graph_.nodes()[node];
     const Fetches& fetches =
         what.inputs.data || address == nullptr ? expected.fetches : address->fetches;
-    Picoseconds began = fetches.there_at[node];
+    Time began = fetches.there_at[node];
     if (what.sub.external.address) {
       began = std::max(began, address == nullptr ? kNever : address->since);
     }
@@ -147,7 +147,7 @@ ExpectedWrites::When ExpectedWrites::when(const Address* address, const Expected
 
 // What has been executed, or to its end will be; what is under way only if nobody else counts that.
 void ExpectedWrites::count(const When& when, NodeSet nodes, bool running_too) {
-  const Picoseconds now = queue_->now();
+  const Time now = queue_->now();
   for_each_node(nodes, [&](std::size_t node) {
     const bool done = when.done[node] <= now;
     const bool running = !done && when.began[node] < now;
@@ -162,7 +162,7 @@ ExpectedWrites::Progress ExpectedWrites::take(PreparedId id, bool with_data) {
   Address* const address =
       expected.address == kNoSlot ? nullptr : &address_slots_[expected.address];
   const When found = when(address, expected, with_data);
-  const Picoseconds now = queue_->now();
+  const Time now = queue_->now();
   Progress progress{.done_at = found.done};
   for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
     if (found.done[node] <= now) {

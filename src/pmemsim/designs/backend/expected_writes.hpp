@@ -46,7 +46,7 @@ struct ExpectedStatistics {
 
 class ExpectedWrites {
  public:
-  using Times = std::array<Picoseconds, OperationGraph::kMostNodes>;
+  using Times = std::array<Time, OperationGraph::kMostNodes>;
   // What a write finds: what is done, or under way, and when it was or will be done.
   struct Progress {
     NodeSet done = 0, running = 0;
@@ -76,7 +76,7 @@ class ExpectedWrites {
   // Of a line: rule 1.
   struct Address {
     Line line;
-    Picoseconds since{};
+    Time since{};
     Fetches fetches;
     std::uint32_t predictions = 0;
     std::uint32_t place = 0;  // in addresses_
@@ -84,7 +84,7 @@ class ExpectedWrites {
   struct Expected {
     Prediction subject;
     std::uint32_t address = kNoSlot;
-    Picoseconds data_since = kNever;
+    Time data_since = kNever;
     Fetches fetches;
     bool wanted = true;
   };
@@ -98,8 +98,8 @@ class ExpectedWrites {
   void give_back_expected_if_idle(std::uint32_t slot);
   void fetch(NodeSet nodes, const Prediction& subject, Fetches& fetches, Completion done,
              std::uint64_t slot);
-  void address_fetched(std::uint64_t slot_and_node, Picoseconds now);
-  void data_fetched(std::uint64_t slot_and_node, Picoseconds now);
+  void address_fetched(std::uint64_t slot_and_node, Time now);
+  void data_fetched(std::uint64_t slot_and_node, Time now);
   When when(const Address* address, const Expected& expected, bool with_data) const;
   void count(const When& when, NodeSet nodes, bool running_too);
   void begin_anew(Address& address);
@@ -112,8 +112,9 @@ class ExpectedWrites {
   EventQueue* queue_ = nullptr;
   MetadataPort* backend_ = nullptr;
   std::vector<std::uint32_t> first_nodes_;  // of each operation
-  Times earliest_{};                        // from the address on, with all metadata cached
-  LineTable<std::uint32_t> expected_;       // by PreparedId::number
+  // From the address on, with all metadata cached.
+  std::array<Picoseconds, OperationGraph::kMostNodes> earliest_{};
+  LineTable<std::uint32_t> expected_;  // by PreparedId::number
   Slab<Expected> slots_;
   LineTable<std::uint32_t> by_line_;
   Slab<Address> address_slots_;

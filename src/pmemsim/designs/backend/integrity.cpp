@@ -79,10 +79,10 @@ std::optional<Line> Integrity::look_up(std::uint32_t number, const Prediction& s
   return node;
 }
 
-Picoseconds Integrity::changed_at(std::uint32_t number, const Prediction& subject) const {
+Time Integrity::changed_at(std::uint32_t number, const Prediction& subject) const {
   if (number == kMac || ignores_changes()) return kAlways;
   if (parameters_.staleness == Staleness::kAllHashes) return last_unpredicted_;
-  const Picoseconds* const changed = changed_.find(node_hashed(number, *subject.line));
+  const Time* const changed = changed_.find(node_hashed(number, *subject.line));
   return changed == nullptr ? kAlways : *changed;
 }
 
@@ -164,16 +164,16 @@ void Integrity::accepted(const Write& write, const Encoded& encoded) {
   }
 }
 
-bool Integrity::changed_since(Picoseconds since, Line line) const {
+bool Integrity::changed_since(Time since, Line line) const {
   for (std::uint32_t number = kLeaf; number < kLeaf + parameters_.levels; ++number) {
-    const Picoseconds* const changed = changed_.find(node_hashed(number, line));
+    const Time* const changed = changed_.find(node_hashed(number, line));
     if (changed != nullptr && *changed >= since) return true;
   }
   return false;
 }
 
 void Integrity::note_change(Line node) {
-  Picoseconds* changed = changed_.find(node);
+  Time* changed = changed_.find(node);
   if (changed == nullptr) changed = &changed_.insert(node);
   *changed = queue_->now();
 }

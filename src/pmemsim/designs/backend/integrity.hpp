@@ -167,7 +167,7 @@ class Integrity final : public BackendOperation, private EntryVerifier {
 
   std::vector<SubOperation> sub_operations() const override;
   std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
-  Picoseconds changed_at(std::uint32_t number, const Prediction& subject) const override;
+  Time changed_at(std::uint32_t number, const Prediction& subject) const override;
   std::optional<std::uint32_t> outdates(const Write& write, const Encoded& encoded,
                                         Line other) const override;
   void encode(const Write&, const Prepared&, Encoded& encoded) const override;
@@ -188,7 +188,7 @@ class Integrity final : public BackendOperation, private EntryVerifier {
   Line node_hashed(std::uint32_t number, Line line) const;
   bool cached(Line node, bool changes);
   void note_change(Line node);
-  bool changed_since(Picoseconds since, Line line) const;
+  bool changed_since(Time since, Line line) const;
   bool ignores_changes() const {
     return parameters_.staleness == Staleness::kIgnored || parameters_.faults.stale_nodes;
   }
@@ -197,8 +197,8 @@ class Integrity final : public BackendOperation, private EntryVerifier {
   const LineHash authenticator_;
   MerkleTree tree_;
   MetadataCache cache_;
-  Picoseconds last_unpredicted_ = kAlways;
-  LineTable<Picoseconds> changed_;  // nodes, and lines of entries: when a write has been accepted
+  Time last_unpredicted_ = kAlways;
+  LineTable<Time> changed_;  // nodes, and lines of entries: when a write has been accepted
   EventQueue* queue_ = nullptr;
   MetadataPort* backend_ = nullptr;
   LineEntries* entries_ = nullptr;

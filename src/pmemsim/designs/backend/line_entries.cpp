@@ -178,7 +178,7 @@ void LineEntries::keep(Line line, const Seal& entry, bool elsewhere) {
   *before = std::exchange(*newest, entry);
 }
 
-void LineEntries::written_back(std::uint64_t entries, Picoseconds now) {
+void LineEntries::written_back(std::uint64_t entries, Time now) {
   ++statistics_.written;
   persistent({entries}, contents({entries}));
   if (seals_.verifier != nullptr) seals_.verifier->entries_written_back({entries});

@@ -141,7 +141,7 @@ class LineEntries final : public WriteGate {
   // it, behind it.
   std::vector<Encoded::Metadata> metadata(Line entries) const;
   // From within the queue: the line of entries that DeferredEntries has sent is persistent.
-  void written_back(std::uint64_t entries, Picoseconds now);
+  void written_back(std::uint64_t entries, Time now);
   // Backend::evicted()
   std::optional<LineData> evicted(Line line, const LineData& data) const;
 

@@ -83,10 +83,8 @@ class BackendOperation {
   virtual std::optional<Line> duplicate(const Prediction&) { return {}; }
   // Since when the sub-operation would come out as it would now, but for duplicates that it finds;
   // kAlways: it always would have.
-  static constexpr Picoseconds kAlways{-1};
-  virtual Picoseconds changed_at(std::uint32_t /*number*/, const Prediction&) const {
-    return kAlways;
-  }
+  static constexpr Time kAlways{-1};
+  virtual Time changed_at(std::uint32_t /*number*/, const Prediction&) const { return kAlways; }
   // From which of its sub-operations on what was worked out for another line comes out differently
   // now that the write is accepted.
   virtual std::optional<std::uint32_t> outdates(const Write&, const Encoded&,

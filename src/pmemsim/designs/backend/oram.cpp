@@ -42,7 +42,7 @@ void Oram::access(Completion done) {
                    completion<&Oram::write_back>(*this, slot));
 }
 
-void Oram::write_back(std::uint64_t number, Picoseconds now) {
+void Oram::write_back(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Access access = accesses_[slot];
   accesses_.give_back(slot);

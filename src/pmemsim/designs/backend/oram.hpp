@@ -74,7 +74,7 @@ class Oram final : public BackendOperation {
   };
 
   void access(Completion done);
-  void write_back(std::uint64_t slot, Picoseconds now);
+  void write_back(std::uint64_t slot, Time now);
   Line path_line(std::uint64_t leaf, std::uint32_t number) const;
   std::uint32_t path_lines() const { return (parameters_.levels + 1) * parameters_.bucket_lines; }
 

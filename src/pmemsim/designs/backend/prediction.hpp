@@ -34,7 +34,7 @@ struct Prepared {
   PreparedId id{};
   // All of it, which was worked out with these data; otherwise what follows from the line alone.
   std::optional<LineData> data{};
-  Picoseconds since{};    // when it was prepared
+  Time since{};           // when it was prepared
   bool outlived = false;  // the line's counter has changed since: an injected fault
 };
 
@@ -54,7 +54,7 @@ struct Outcome {
   CoreId core;
   std::uint64_t number;  // of the prediction
   Fate fate;
-  Picoseconds when;
+  Time when;
   ByteMask differing = 0;  // known bytes that the write had otherwise
   LineData written{};      // by the write
   bool late = false;       // used, but some operation still had something to do for the write

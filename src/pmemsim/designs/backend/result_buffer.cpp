@@ -187,13 +187,13 @@ void ResultBuffer::discard_each(Fate fate, const Which& which) {
 void ResultBuffer::discard_old() {
   while (!by_age_.empty()) {
     const std::uint32_t oldest = by_age_.first();
-    const Picoseconds since = entries_[oldest].prepared;
+    const Time since = entries_[oldest].prepared;
     if (queue_.now() - since < size_.most_age) return;
     discard(oldest, Fate::kTooOld, since + size_.most_age);
   }
 }
 
-void ResultBuffer::discard(std::uint32_t slot, Fate fate, Picoseconds when) {
+void ResultBuffer::discard(std::uint32_t slot, Fate fate, Time when) {
   const PreparedId id = entries_[slot].outcome.id;
   entries_[slot].outcome.fate = fate;
   entries_[slot].outcome.when = when;

@@ -37,7 +37,7 @@ namespace pmemsim {
 
 struct ResultBufferSize {
   std::uint32_t entries = 0;
-  Picoseconds most_age = kNever;
+  Picoseconds most_age{INT64_MAX};  // no limit
 };
 
 class ResultBuffer {
@@ -72,8 +72,8 @@ class ResultBuffer {
  private:
   struct Entry {
     Prediction prediction;
-    Outcome outcome{};       // as far as it is known; without identity: no entry
-    Picoseconds prepared{};  // since when
+    Outcome outcome{};  // as far as it is known; without identity: no entry
+    Time prepared{};    // since when
     bool outlived = false;
     std::uint32_t older = kNoSlot;  // the entry of the line that knew it before this one
     std::uint32_t previous = kNoSlot, next = kNoSlot;  // by age
@@ -84,7 +84,7 @@ class ResultBuffer {
   void add_to_line(std::uint32_t slot);
   void leave(std::uint32_t slot);
   void tell(std::uint32_t slot);
-  void discard(std::uint32_t slot, Fate fate, Picoseconds when);
+  void discard(std::uint32_t slot, Fate fate, Time when);
   template <class Which>
   void discard_each(Fate fate, const Which& which);
   void discard_old();

@@ -299,9 +299,7 @@ void OperationSchedule::start(std::uint32_t slot, std::uint32_t node) {
 }
 
 // Rule 3.
-void OperationSchedule::fetched(std::uint64_t both, Picoseconds) {
-  begin(slot_in(both), node_in(both));
-}
+void OperationSchedule::fetched(std::uint64_t both, Time) { begin(slot_in(both), node_in(both)); }
 
 void OperationSchedule::begin(std::uint32_t slot, std::uint32_t node) {
   const Picoseconds latency = graph_.nodes()[node].sub.latency;
@@ -310,7 +308,7 @@ void OperationSchedule::begin(std::uint32_t slot, std::uint32_t node) {
                    completion<&OperationSchedule::node_done>(*this, slot_and_node(slot, node)));
 }
 
-void OperationSchedule::node_done(std::uint64_t both, Picoseconds now) {
+void OperationSchedule::node_done(std::uint64_t both, Time now) {
   const std::uint32_t slot = slot_in(both);
   finish_node(slot, node_in(both));
   Work& work = works_[slot];
@@ -345,7 +343,7 @@ void OperationSchedule::look_for_duplicate(Work& work, std::size_t node) {
 
 // ---- The end
 
-void OperationSchedule::end(std::uint64_t number, Picoseconds now) {
+void OperationSchedule::end(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Work& work = works_[slot];
   const bool forgotten = !work.finished && !acknowledges_on_arrival();

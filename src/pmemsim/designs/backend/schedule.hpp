@@ -107,10 +107,10 @@ class OperationSchedule final : public WriteGate {
     NodeSet useless = 0;      // of what is running
     NodeSet fallen_away = 0;  // of what counts as done
     std::optional<Line> duplicate_at{};
-    std::array<Picoseconds, OperationGraph::kMostNodes> done_at{};
+    std::array<Time, OperationGraph::kMostNodes> done_at{};
     Completion finished{};  // of a write that waits to be answered
-    Picoseconds came{};     // of a write
-    Picoseconds waits_since{};
+    Time came{};            // of a write
+    Time waits_since{};
     Picoseconds unit_wait{};
     bool expected = true;  // and hasn't come
     bool has_unit = false;
@@ -135,12 +135,12 @@ class OperationSchedule final : public WriteGate {
   void give_unit_back(Work& work);
   void start(std::uint32_t slot, std::uint32_t node);
   void begin(std::uint32_t slot, std::uint32_t node);
-  void fetched(std::uint64_t slot_and_node, Picoseconds now);
-  void node_done(std::uint64_t slot_and_node, Picoseconds now);
+  void fetched(std::uint64_t slot_and_node, Time now);
+  void node_done(std::uint64_t slot_and_node, Time now);
   void finish_node(std::uint32_t slot, std::uint32_t node);
   bool acknowledges_on_arrival() const { return parameters_.acknowledge == Acknowledge::kArrival; }
   bool complete(const Work& work) const { return work.done == graph_.all(); }
-  void end(std::uint64_t slot, Picoseconds now);
+  void end(std::uint64_t slot, Time now);
   bool answer_at_once(std::uint32_t slot, const Completion& done);
   void tell_done(const Completion& done, Picoseconds waited) const {
     if (observer_ != nullptr) observer_->done(done.argument, waited);

@@ -95,13 +95,13 @@ void WearLeveling::move_if_due(std::uint64_t number) {
                    completion<&WearLeveling::begin_move>(*this, number));
 }
 
-void WearLeveling::begin_move(std::uint64_t number, Picoseconds now) {
+void WearLeveling::begin_move(std::uint64_t number, Time now) {
   ++statistics_.begun;
   if (parameters_.faults.copy) return copied(number, now);
   backend_->read_metadata(before_gap(number), completion<&WearLeveling::copy>(*this, number));
 }
 
-void WearLeveling::copy(std::uint64_t number, Picoseconds now) {
+void WearLeveling::copy(std::uint64_t number, Time now) {
   const Line from = before_gap(number), to = gap(number);
   Completion persistent = completion<&WearLeveling::copied>(*this, number);
   if (parameters_.faults.order) std::exchange(persistent, {})(now);
@@ -110,7 +110,7 @@ void WearLeveling::copy(std::uint64_t number, Picoseconds now) {
   backend_->write_metadata(to, pm_->newest(from), persistent);
 }
 
-void WearLeveling::copied(std::uint64_t number, Picoseconds) {
+void WearLeveling::copied(std::uint64_t number, Time) {
   Region& region = regions_[number];
   region.moving = false;
   --moving_;

@@ -111,9 +111,9 @@ class WearLeveling final : public BackendOperation {
   void count_write(Line place);
   void no_longer_sent(const Encoded& encoded);
   void move_if_due(std::uint64_t number);
-  void begin_move(std::uint64_t number, Picoseconds now);
-  void copy(std::uint64_t number, Picoseconds now);
-  void copied(std::uint64_t number, Picoseconds now);
+  void begin_move(std::uint64_t number, Time now);
+  void copy(std::uint64_t number, Time now);
+  void copied(std::uint64_t number, Time now);
 
   const WearLevelingParameters parameters_;
   EventQueue* queue_ = nullptr;

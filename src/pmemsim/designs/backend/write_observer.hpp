@@ -21,7 +21,7 @@ class WriteObserver {
   virtual ~WriteObserver() = default;
   // `number` names the write until it is done, or dropped.
   virtual void came(std::uint64_t number, const Write& write, const Prepared& prepared,
-                    const TakenOver& taken, Picoseconds when) = 0;
+                    const TakenOver& taken, Time when) = 0;
   virtual void done(std::uint64_t number, Picoseconds waited) = 0;
 };
 

@@ -13,13 +13,13 @@ class CachePort {
   // is the line's newest value when the flush arrives: what others have stored to it meanwhile must
   // not be undone. `acknowledge` is called at the core once all that was stored to the line before
   // is persistent: if it is clean everywhere, after the writes of it that are under way.
-  virtual void flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
+  virtual void flush(CoreId core, Line line, bool invalidate, bool dirty, Time when,
                      Completion acknowledge) = 0;
 
   // A non-temporal store of these bytes has left the store queue at `when`, to a write-combining
   // buffer. False if it has joined one whose `acknowledge` is still to come, and stands for this
   // store, too.
-  virtual bool combine(CoreId core, Line line, ByteMask bytes, Picoseconds when,
+  virtual bool combine(CoreId core, Line line, ByteMask bytes, Time when,
                        Completion acknowledge) = 0;
 
   // A design has sent the line's newest value to memory by itself: all copies are clean.

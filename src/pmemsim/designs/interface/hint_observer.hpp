@@ -24,7 +24,7 @@ struct Announcement {
   bool data;                 // does it say what will be?
   bool buffered;             // does it wait for another call?
   std::uint32_t lines;       // of the call
-  Picoseconds when;
+  Time when;
 };
 
 // Where there was no room for what was announced.

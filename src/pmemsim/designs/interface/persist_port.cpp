@@ -10,20 +10,20 @@ void PersistPort::send(CoreId core, const Write& write, Completion acknowledged)
                            Phase::kController, completion<&PersistPort::arrive>(*this, slot));
 }
 
-void PersistPort::arrive(std::uint64_t slot, Picoseconds) {
+void PersistPort::arrive(std::uint64_t slot, Time) {
   Write write = sent_[static_cast<std::uint32_t>(slot)].write;
   write.persisted = completion<&PersistPort::persisted>(*this, slot);
   context_->pm.write(write);
 }
 
-void PersistPort::persisted(std::uint64_t slot, Picoseconds now) {
+void PersistPort::persisted(std::uint64_t slot, Time now) {
   const Completion& told = sent_[static_cast<std::uint32_t>(slot)].write.persisted;
   if (told) told(now);
   context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
                            completion<&PersistPort::acknowledge>(*this, slot));
 }
 
-void PersistPort::acknowledge(std::uint64_t slot, Picoseconds now) {
+void PersistPort::acknowledge(std::uint64_t slot, Time now) {
   const Completion acknowledged = sent_[static_cast<std::uint32_t>(slot)].acknowledged;
   sent_.give_back(static_cast<std::uint32_t>(slot));
   acknowledged(now);

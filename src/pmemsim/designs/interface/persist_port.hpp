@@ -23,9 +23,9 @@ class PersistPort {
     Write write;
     Completion acknowledged;
   };
-  void arrive(std::uint64_t slot, Picoseconds now);
-  void persisted(std::uint64_t slot, Picoseconds now);
-  void acknowledge(std::uint64_t slot, Picoseconds now);
+  void arrive(std::uint64_t slot, Time now);
+  void persisted(std::uint64_t slot, Time now);
+  void acknowledge(std::uint64_t slot, Time now);
 
   std::optional<LayerContext> context_;
   Slab<Sent> sent_;

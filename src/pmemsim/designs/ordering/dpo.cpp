@@ -49,7 +49,7 @@ Delay DpoOrdering::transfer_latency() const {
   return latency;
 }
 
-bool DpoOrdering::store(const Store& store, Picoseconds, Completion resume) {
+bool DpoOrdering::store(const Store& store, Time, Completion resume) {
   Buffer& buffer = buffers_[store.core];
   buffer.leaving = LeavingStore(store);
   if (has_room(buffer)) return true;
@@ -113,7 +113,7 @@ void DpoOrdering::depend_on_others(CoreId core, Line line) {
   buffers_[core].after.push_back(*found);
 }
 
-void DpoOrdering::load(const Load& load, Picoseconds) {
+void DpoOrdering::load(const Load& load, Time) {
   depend_on_others(load.core, load.line());
   stale_.loaded(load, load.region);
 }
@@ -124,15 +124,15 @@ void DpoOrdering::close(CoreId core) {
   if (!buffer.entries.empty()) buffer.barrier = true;
 }
 
-void DpoOrdering::synchronised(CoreId core, trace::SyncKind, Picoseconds) { close(core); }
+void DpoOrdering::synchronised(CoreId core, trace::SyncKind, Time) { close(core); }
 
-bool DpoOrdering::release(CoreId core, Picoseconds, Completion) {
+bool DpoOrdering::release(CoreId core, Time, Completion) {
   close(core);
   return true;
 }
 
 // Rule 8.
-bool DpoOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
+bool DpoOrdering::fence(const Fence& fence, Time, Completion resume) {
   close(fence.core);
   Buffer& buffer = buffers_[fence.core];
   if (buffer.entries.empty() || parameters_.faults.fence) {
@@ -195,22 +195,22 @@ bool DpoOrdering::can_leave(Buffer& buffer) const {
   return true;
 }
 
-void DpoOrdering::accepted(std::uint64_t, Picoseconds) {
+void DpoOrdering::accepted(std::uint64_t, Time) {
   if (parameters_.token_until == DpoToken::kAcknowledged) return;
   under_way_ = false;
   context_->queue.schedule(
       context_->queue.now(), Phase::kController,
-      {[](void* self, std::uint64_t, Picoseconds) { static_cast<DpoOrdering*>(self)->send_next(); },
-       this, 0});
+      {[](void* self, std::uint64_t, Time) { static_cast<DpoOrdering*>(self)->send_next(); }, this,
+       0});
 }
 
-void DpoOrdering::acknowledged(std::uint64_t core, Picoseconds now) {
+void DpoOrdering::acknowledged(std::uint64_t core, Time now) {
   if (parameters_.token_until == DpoToken::kAcknowledged) under_way_ = false;
   free_entries(static_cast<CoreId>(core), now);
   send_next();
 }
 
-void DpoOrdering::free_entries(CoreId core, Picoseconds now) {
+void DpoOrdering::free_entries(CoreId core, Time now) {
   Buffer& buffer = buffers_[core];
   const auto leave = [&] {
     const Entry& entry = buffer.entries.front();
@@ -236,7 +236,7 @@ void DpoOrdering::free_entries(CoreId core, Picoseconds now) {
 }
 
 // Rule 5.
-bool DpoOrdering::fetch(CoreId, Line line, Picoseconds when, Completion done) {
+bool DpoOrdering::fetch(CoreId, Line line, Time when, Completion done) {
   if (youngest_.find(line) != nullptr && !parameters_.faults.snoop) {
     ++statistics_.buffer_reads;
     stale_.given_up(line);

@@ -60,18 +60,16 @@ class DpoOrdering final : public Ordering {
   }
   Delay transfer_latency() const override;
 
-  bool store(const Store& store, Picoseconds when, Completion resume) override;
+  bool store(const Store& store, Time when, Completion resume) override;
   void visible(CoreId core, Line line) override;
-  void load(const Load& load, Picoseconds when) override;
-  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
-    return true;
-  }
-  bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
-  void synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) override;
-  bool release(CoreId core, Picoseconds when, Completion resume) override;
-  Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  void load(const Load& load, Time when) override;
+  bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
+  bool fence(const Fence& fence, Time when, Completion resume) override;
+  void synchronised(CoreId core, trace::SyncKind kind, Time when) override;
+  bool release(CoreId core, Time when, Completion resume) override;
+  Eviction evicted(Line, const LineData&, Time) override { return Eviction::kTaken; }
   bool may_leave(Line) const override { return false; }
-  bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
+  bool fetch(CoreId core, Line line, Time when, Completion done) override;
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
 
@@ -125,9 +123,9 @@ class DpoOrdering final : public Ordering {
   std::optional<CoreId> next_core();
   bool holds_whole(Line line) const;
   bool can_leave(Buffer& buffer) const;
-  void accepted(std::uint64_t core, Picoseconds now);
-  void acknowledged(std::uint64_t core, Picoseconds now);
-  void free_entries(CoreId core, Picoseconds now);
+  void accepted(std::uint64_t core, Time now);
+  void acknowledged(std::uint64_t core, Time now);
+  void free_entries(CoreId core, Time now);
 
   const DpoParameters parameters_;
   const bool lines_whole_;  // writes persist so

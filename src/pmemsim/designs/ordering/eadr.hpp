@@ -27,12 +27,12 @@ class EadrOrdering final : public NoOrdering {
     return kStores | kVisibleStores | (faults_.evictions ? kEvictions : 0u);
   }
   // Only with an injected fault it is news that the line survives.
-  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override {
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Time when) override {
     if (faults_.caches) persist(line);
     NoOrdering::non_temporal(core, line, bytes, when);
   }
   // Stores before it have left the store queue.
-  bool fence(const Fence& fence, Picoseconds, Completion) override {
+  bool fence(const Fence& fence, Time, Completion) override {
     program_events_->fence_fulfilled(fence.core, fence.number);
     return true;
   }
@@ -46,7 +46,7 @@ class EadrOrdering final : public NoOrdering {
   }
   // Only with an injected fault: what leaves the caches is all that survives, or it is lost on its
   // way.
-  Eviction evicted(Line line, const LineData& data, Picoseconds) override {
+  Eviction evicted(Line line, const LineData& data, Time) override {
     if (faults_.caches) {
       pm_->persisted_in_caches(line, data);
       return Eviction::kWrite;

@@ -11,12 +11,12 @@ namespace pmemsim {
 class FreeOrdering final : public NoOrdering {
  public:
   Lowering lowering() const override { return {}; }
-  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Time when,
              Completion) override {
     caches_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when, nobody());
     return true;
   }
-  bool fence(const Fence& fence, Picoseconds, Completion) override {
+  bool fence(const Fence& fence, Time, Completion) override {
     program_events_->fence_fulfilled(fence.core, fence.number);
     return true;
   }

@@ -53,7 +53,7 @@ Lowering HopsOrdering::lowering() const {
   return lowering;
 }
 
-bool HopsOrdering::store(const Store& store, Picoseconds, Completion resume) {
+bool HopsOrdering::store(const Store& store, Time, Completion resume) {
   PerCore& core = cores_[store.core];
   core.leaving = LeavingStore(store);
   if (may_store(core)) return true;
@@ -117,7 +117,7 @@ void HopsOrdering::follow_last_writer(CoreId core, Line line) {
   cores_[core].epochs.back().after.push_back(place);
 }
 
-void HopsOrdering::load(const Load& load, Picoseconds) {
+void HopsOrdering::load(const Load& load, Time) {
   follow_last_writer(load.core, load.line());
   stale_.loaded(load, load.region);
 }
@@ -130,7 +130,7 @@ void HopsOrdering::end_epoch(CoreId number) {
 }
 
 // Rule 2.
-bool HopsOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
+bool HopsOrdering::fence(const Fence& fence, Time, Completion resume) {
   PerCore& core = cores_[fence.core];
   const bool dfence = fence.meaning != trace::FenceMeaning::kOrder;
   const bool flushes = dfence || parameters_.ofence == Ofence::kFlushes;
@@ -151,7 +151,7 @@ bool HopsOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
 }
 
 // Rule 8.
-bool HopsOrdering::region_end(CoreId number, std::uint64_t region, Picoseconds, Completion) {
+bool HopsOrdering::region_end(CoreId number, std::uint64_t region, Time, Completion) {
   PerCore& core = cores_[number];
   if (core.durable) {
     core.ended.push_back(region);
@@ -161,7 +161,7 @@ bool HopsOrdering::region_end(CoreId number, std::uint64_t region, Picoseconds, 
   return true;
 }
 
-bool HopsOrdering::release(CoreId core, Picoseconds, Completion resume) {
+bool HopsOrdering::release(CoreId core, Time, Completion resume) {
   if (!cores_[core].durable) return true;
   cores_[core].waiting = resume;
   return false;
@@ -179,7 +179,7 @@ void HopsOrdering::begin_interval(CoreId core) {
                            completion<&HopsOrdering::interval_over>(*this, core));
 }
 
-void HopsOrdering::interval_over(std::uint64_t core, Picoseconds now) {
+void HopsOrdering::interval_over(std::uint64_t core, Time now) {
   if (cores_[core].flushes_at == now && cores_[core].in_use > 0) {
     begin_flushing(static_cast<CoreId>(core));
   }
@@ -212,7 +212,7 @@ void HopsOrdering::send(CoreId number, std::size_t index) {
   Entry& entry = core.entries[index];
   if (std::exchange(entry.sent, true)) return;
   ++statistics_.flushes;
-  core.departs = max(core.departs, context_->queue.now());
+  core.departs = context_->queue.now_or_later(core.departs);
   path_.send({.line = entry.line,
               .data = entry.data,
               .persisted = {},
@@ -227,7 +227,7 @@ void HopsOrdering::send(CoreId number, std::size_t index) {
 // Rule 4: have the epochs that it waits for persisted, as far as the core knows?
 bool HopsOrdering::may_leave_now(CoreId number, Epoch& epoch) {
   const Picoseconds interval = parameters_.poll_interval;
-  const Picoseconds polled{context_->queue.now().count / interval.count * interval.count};
+  const Time polled{context_->queue.now().count / interval.count * interval.count};
   std::erase_if(epoch.after, [&](const Place& place) {
     const std::deque<Published>& published = cores_[place.core].published;
     return std::ranges::any_of(published, [&](const Published& known) {
@@ -241,7 +241,7 @@ bool HopsOrdering::may_leave_now(CoreId number, Epoch& epoch) {
   return epoch.after.empty();
 }
 
-void HopsOrdering::poll(std::uint64_t number, Picoseconds) {
+void HopsOrdering::poll(std::uint64_t number, Time) {
   const auto core = static_cast<CoreId>(number);
   cores_[core].polls = false;
   epochs_persist(core);
@@ -249,7 +249,7 @@ void HopsOrdering::poll(std::uint64_t number, Picoseconds) {
   wake(core);
 }
 
-void HopsOrdering::acknowledged(std::uint64_t core_and_entry, Picoseconds) {
+void HopsOrdering::acknowledged(std::uint64_t core_and_entry, Time) {
   const auto number = static_cast<CoreId>(core_and_entry >> kCoreShift);
   PerCore& core = cores_[number];
   const std::uint64_t index = (core_and_entry & ((1ull << kCoreShift) - 1)) - core.left;
@@ -291,7 +291,7 @@ bool HopsOrdering::epochs_persist(CoreId number) {
     ++core.persisted;
   }
   if (core.persisted == before) return false;
-  const Picoseconds now = context_->queue.now();
+  const Time now = context_->queue.now();
   // All have learnt of those before the last poll; the latest of these stands for them.
   while (core.published.size() > 1 && core.published[1].when + parameters_.poll_interval <= now) {
     core.published.pop_front();
@@ -321,7 +321,7 @@ void HopsOrdering::wake(CoreId number) {
 }
 
 // Rule 6.
-bool HopsOrdering::fetch(CoreId, Line line, Picoseconds when, Completion done) {
+bool HopsOrdering::fetch(CoreId, Line line, Time when, Completion done) {
   const std::uint32_t slot = reads_.take();
   reads_[slot] = {line, done};
   context_->queue.schedule(when + filter_latency_, Phase::kController,
@@ -329,7 +329,7 @@ bool HopsOrdering::fetch(CoreId, Line line, Picoseconds when, Completion done) {
   return true;
 }
 
-void HopsOrdering::look_up(std::uint64_t number, Picoseconds) {
+void HopsOrdering::look_up(std::uint64_t number, Time) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Line line = reads_[slot].line;
   read_if_not_filtered(slot);

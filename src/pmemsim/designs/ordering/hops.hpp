@@ -56,18 +56,16 @@ class HopsOrdering final : public Ordering {
   }
   Delay transfer_latency() const override { return parameters_.sticky_latency; }
 
-  bool store(const Store& store, Picoseconds when, Completion resume) override;
+  bool store(const Store& store, Time when, Completion resume) override;
   void visible(CoreId core, Line line) override;
-  void load(const Load& load, Picoseconds when) override;
-  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
-    return true;
-  }
-  bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
-  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
-  bool release(CoreId core, Picoseconds when, Completion resume) override;
-  Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  void load(const Load& load, Time when) override;
+  bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
+  bool fence(const Fence& fence, Time when, Completion resume) override;
+  bool region_end(CoreId core, std::uint64_t region, Time when, Completion resume) override;
+  bool release(CoreId core, Time when, Completion resume) override;
+  Eviction evicted(Line, const LineData&, Time) override { return Eviction::kTaken; }
   bool may_leave(Line) const override { return false; }
-  bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
+  bool fetch(CoreId core, Line line, Time when, Completion done) override;
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
 
@@ -99,7 +97,7 @@ class HopsOrdering final : public Ordering {
   };
   struct Published {
     EpochNumber epoch;
-    Picoseconds when;
+    Time when;
   };
   struct PerCore {
     std::deque<Entry> entries;                        // they leave from the front, acknowledged
@@ -110,9 +108,9 @@ class HopsOrdering final : public Ordering {
     std::deque<Published> published{};                // ... as others learn of it, the latest last
     std::uint32_t in_use = 0;                         // entries that aren't acknowledged
     bool flushing = false;
-    bool durable = false;        // a dfence waits for the buffer to be empty
-    Picoseconds departs{};       // the next entry, at the soonest
-    Picoseconds flushes_at{-1};  // when the interval is over; -1: none runs
+    bool durable = false;  // a dfence waits for the buffer to be empty
+    Time departs{};        // the next entry, at the soonest
+    Time flushes_at{-1};   // when the interval is over; -1: none runs
     bool polls = false;
     std::deque<PendingFence> fences;
     std::vector<std::uint64_t> ended;  // regions, while a dfence waits
@@ -140,17 +138,17 @@ class HopsOrdering final : public Ordering {
   void end_epoch(CoreId core);
   void begin_flushing(CoreId core);
   void begin_interval(CoreId core);
-  void interval_over(std::uint64_t core, Picoseconds now);
+  void interval_over(std::uint64_t core, Time now);
   void flush_oldest_epoch(CoreId core);
   void send(CoreId core, std::size_t index);
   bool may_leave_now(CoreId core, Epoch& epoch);
-  void poll(std::uint64_t core, Picoseconds now);
-  void acknowledged(std::uint64_t core_and_entry, Picoseconds now);
+  void poll(std::uint64_t core, Time now);
+  void acknowledged(std::uint64_t core_and_entry, Time now);
   static bool in_buffer(const PerCore& core, Line line);
   bool epochs_persist(CoreId core);
   void dfence_over(CoreId core);
   void wake(CoreId core);
-  void look_up(std::uint64_t slot, Picoseconds now);
+  void look_up(std::uint64_t slot, Time now);
   void read_if_not_filtered(std::uint32_t slot);
 
   const HopsParameters parameters_;

@@ -20,18 +20,16 @@ class NoOrdering : public Ordering {
     lowering.keeps_fences.fill(false);
     return lowering;
   }
-  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
-    return true;
-  }
+  bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
   // Their lines go to memory, and nobody waits.
-  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override {
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Time when) override {
     caches_->combine(core, line, bytes, when, nobody());
   }
-  bool fence(const Fence&, Picoseconds, Completion) override { return true; }
+  bool fence(const Fence&, Time, Completion) override { return true; }
 
  protected:
   static Completion nobody() {
-    return {[](void*, std::uint64_t, Picoseconds) {}, nullptr, 0};
+    return {[](void*, std::uint64_t, Time) {}, nullptr, 0};
   }
 
   CachePort* caches_ = nullptr;

@@ -57,16 +57,16 @@ class Ordering {
 
   // The core's store queue has reached a flush. `dirty`: the core's own caches held the line
   // modified (they no longer do). True: the store queue goes on while the line is on its way.
-  virtual bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+  virtual bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Time when,
                      Completion resume) = 0;
   // ... a non-temporal store of these bytes, which is visible now and goes past the caches (the
   // core's own have no copy any more).
-  virtual void non_temporal(CoreId, Line, ByteMask, Picoseconds /*when*/) {}
+  virtual void non_temporal(CoreId, Line, ByteMask, Time /*when*/) {}
   // ... a fence. True: the store queue goes on. When what the fence promises is fulfilled, be it
   // now or later, the layer tells the program events (fence_fulfilled).
-  virtual bool fence(const Fence& fence, Picoseconds when, Completion resume) = 0;
+  virtual bool fence(const Fence& fence, Time when, Completion resume) = 0;
 
-  virtual bool store(const Store&, Picoseconds, Completion) { return true; }
+  virtual bool store(const Store&, Time, Completion) { return true; }
   // A store to PM has become visible: PmSpace::newest() has it.
   virtual void visible(CoreId, Line) {}
   // The thread is taken back (designs/interface/thread_control.hpp): of one of its stores, the
@@ -74,27 +74,25 @@ class Ordering {
   // told of and that hasn't become visible is among them.
   virtual void restored(CoreId, std::uint64_t /*address*/, std::uint32_t /*bytes*/) {}
   // A load from PM has retired.
-  virtual void load(const Load&, Picoseconds) {}
+  virtual void load(const Load&, Time) {}
   // An outermost region's begin, or its end, has reached the head of the store queue. (Atomicity is
   // asked for the end first.)
   virtual void region_begin(CoreId, std::uint64_t /*region*/) {}
-  virtual bool region_end(CoreId, std::uint64_t /*region*/, Picoseconds, Completion) {
-    return true;
-  }
+  virtual bool region_end(CoreId, std::uint64_t /*region*/, Time, Completion) { return true; }
   // The core is about to hand something over to other threads: to release a lock or whatever else
   // synchronised() is told of, or to write an atomic variable.
-  virtual bool release(CoreId, Picoseconds, Completion) { return true; }
-  virtual Eviction evicted(Line, const LineData&, Picoseconds) { return Eviction::kWrite; }
+  virtual bool release(CoreId, Time, Completion) { return true; }
+  virtual Eviction evicted(Line, const LineData&, Time) { return Eviction::kWrite; }
   // Would evicted() let the line go to PM now?
   virtual bool may_leave(Line) const { return true; }
   // True: this layer will answer the read (or has passed it on) and call `done`.
-  virtual bool fetch(CoreId, Line, Picoseconds, Completion) { return false; }
+  virtual bool fetch(CoreId, Line, Time, Completion) { return false; }
   // The core has acquired something (trace::is_acquire()), or is about to release it: whoever
   // waits for that goes on after this call. Once for each operation of the program; for a write
   // lock, when the readers have left, too. trace::is_lock() and is_unlock() tell the bounds of
   // critical sections from other synchronisation. Locks that the program has annotated are among
   // them; other accesses to atomic variables are loads and stores to a layer.
-  virtual void synchronised(CoreId, trace::SyncKind, Picoseconds) {}
+  virtual void synchronised(CoreId, trace::SyncKind, Time) {}
 
   // How much longer a line takes from the shared cache to a core, and taking a lock.
   virtual Delay transfer_latency() const { return {}; }

@@ -6,6 +6,7 @@
 // answer takes.
 #pragma once
 
+#include <cassert>
 #include <optional>
 
 #include "pmemsim/common/slab.hpp"
@@ -20,7 +21,8 @@ class PersistPath {
 
   // The write leaves its core at `departs`. `write.persisting` is called when it is persistent,
   // `acknowledged` when the core hears of that.
-  void send(const Write& write, Picoseconds departs, Completion acknowledged) {
+  void send(const Write& write, Time departs, Completion acknowledged) {
+    assert(departs >= context_->queue.now());
     const std::uint32_t slot = sent_.take();
     sent_[slot] = {write, acknowledged};
     sent_[slot].write.persisted = completion<&PersistPath::persisted>(*this, slot);
@@ -38,14 +40,14 @@ class PersistPath {
     Completion acknowledged;
   };
 
-  void arrive(std::uint64_t slot, Picoseconds) {
+  void arrive(std::uint64_t slot, Time) {
     context_->pm.write(sent_[static_cast<std::uint32_t>(slot)].write);
   }
-  void persisted(std::uint64_t slot, Picoseconds now) {
+  void persisted(std::uint64_t slot, Time now) {
     context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
                              completion<&PersistPath::acknowledge>(*this, slot));
   }
-  void acknowledge(std::uint64_t slot, Picoseconds now) {
+  void acknowledge(std::uint64_t slot, Time now) {
     const Completion acknowledged = sent_[static_cast<std::uint32_t>(slot)].acknowledged;
     sent_.give_back(static_cast<std::uint32_t>(slot));
     --under_way_;

@@ -97,7 +97,7 @@ Lowering PmemSpecOrdering::lowering() const {
 
 // --- The paths -----------------------------------------------------------------------------------
 
-bool PmemSpecOrdering::store(const Store& store, Picoseconds, Completion resume) {
+bool PmemSpecOrdering::store(const Store& store, Time, Completion resume) {
   PerCore& core = cores_[store.core];
   if (core.waits_for == WaitsFor::kGoesBack) return false;
   core.leaving = LeavingStore(store);
@@ -160,7 +160,7 @@ void PmemSpecOrdering::enter(CoreId number, Travelling store) {
   PerCore& core = cores_[number];
   store.id = core.id;
   store.left = context_->queue.now();
-  const Picoseconds departs = max(core.departs, store.left);
+  const Time departs = max(core.departs, store.left);
   core.departs = departs + store_interval_;
   core.path.push_back(store);
   ++core.left;
@@ -169,13 +169,13 @@ void PmemSpecOrdering::enter(CoreId number, Travelling store) {
                            completion<&PmemSpecOrdering::arrive>(*this, number));
 }
 
-void PmemSpecOrdering::arrive(std::uint64_t number, Picoseconds now) {
+void PmemSpecOrdering::arrive(std::uint64_t number, Time now) {
   ++cores_[number].arrived;
   if (!cores_[number].backed_up) give(number, now);
 }
 
 // To their controllers, as many as these take.
-void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
+void PmemSpecOrdering::give(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   const bool ordered = !parameters_.faults.order;
   if (ordered && core.accepted < core.given) return;
@@ -215,7 +215,7 @@ void PmemSpecOrdering::give(std::uint64_t number, Picoseconds now) {
 }
 
 // Rule 3.
-bool PmemSpecOrdering::changes_controller(PerCore& core, Line line, Picoseconds now) {
+bool PmemSpecOrdering::changes_controller(PerCore& core, Line line, Time now) {
   const std::uint32_t controller = context_->pm.channel_of(line);
   const bool too_early = core.given > 0 && controller != core.controller &&
                          now < core.accepted_at + parameters_.controller_latency;
@@ -228,7 +228,7 @@ bool PmemSpecOrdering::changes_controller(PerCore& core, Line line, Picoseconds 
   return too_early;
 }
 
-void PmemSpecOrdering::accepted(std::uint64_t number, Picoseconds now) {
+void PmemSpecOrdering::accepted(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   ++core.accepted;
   core.accepted_at = now;
@@ -249,7 +249,7 @@ void PmemSpecOrdering::accepted(std::uint64_t number, Picoseconds now) {
 void PmemSpecOrdering::set_backed_up(PerCore& core, bool backed_up) {
   if (core.backed_up == backed_up) return;
   core.backed_up = backed_up;
-  const Picoseconds now = context_->queue.now();
+  const Time now = context_->queue.now();
   if (backed_up) {
     if (backed_up_++ == 0) backed_up_since_ = now;
   } else if (--backed_up_ == 0) {
@@ -258,9 +258,9 @@ void PmemSpecOrdering::set_backed_up(PerCore& core, bool backed_up) {
 }
 
 // Rule 6.
-Picoseconds PmemSpecOrdering::window_time() const {
+Time PmemSpecOrdering::window_time() const {
   if (parameters_.backed_up_windows == BackedUpWindows::kGoOn) return context_->queue.now();
-  const Picoseconds now = backed_up_ > 0 ? backed_up_since_ : context_->queue.now();
+  const Time now = backed_up_ > 0 ? backed_up_since_ : context_->queue.now();
   return now - statistics_.backed_up_time;
 }
 
@@ -275,13 +275,13 @@ bool PmemSpecOrdering::knows(PerCore& core, std::uint64_t stores) {
 
 void PmemSpecOrdering::hear_later(CoreId number) {
   const PerCore& core = cores_[number];
-  context_->queue.schedule(max(core.accepted_at + acknowledgement_, context_->queue.now()),
+  context_->queue.schedule(context_->queue.now_or_later(core.accepted_at + acknowledgement_),
                            Phase::kCore,
                            completion<&PmemSpecOrdering::heard>(
                                *this, std::uint64_t{number} << kCoreShift | core.accepted));
 }
 
-void PmemSpecOrdering::heard(std::uint64_t core_and_stores, Picoseconds now) {
+void PmemSpecOrdering::heard(std::uint64_t core_and_stores, Time now) {
   const auto number = static_cast<CoreId>(core_and_stores >> kCoreShift);
   PerCore& core = cores_[number];
   core.heard = std::max(core.heard, core_and_stores & ((std::uint64_t{1} << kCoreShift) - 1));
@@ -329,7 +329,7 @@ bool PmemSpecOrdering::may_go_on(PerCore& core) {
   return false;
 }
 
-void PmemSpecOrdering::go_on(std::uint64_t number64, Picoseconds now) {
+void PmemSpecOrdering::go_on(std::uint64_t number64, Time now) {
   const auto number = static_cast<CoreId>(number64);
   PerCore& core = cores_[number];
   if (!may_go_on(core)) return;
@@ -356,7 +356,7 @@ void PmemSpecOrdering::go_on(std::uint64_t number64, Picoseconds now) {
 }
 
 // Rule 4.
-bool PmemSpecOrdering::fence(const Fence& fence, Picoseconds, Completion resume) {
+bool PmemSpecOrdering::fence(const Fence& fence, Time, Completion resume) {
   PerCore& core = cores_[fence.core];
   if (core.waits_for == WaitsFor::kGoesBack) return false;
   const bool barrier = fence.meaning != trace::FenceMeaning::kOrder;
@@ -377,7 +377,7 @@ bool PmemSpecOrdering::fence(const Fence& fence, Picoseconds, Completion resume)
 }
 
 // Rules 4 and 5.
-bool PmemSpecOrdering::release(CoreId number, Picoseconds, Completion resume) {
+bool PmemSpecOrdering::release(CoreId number, Time, Completion resume) {
   PerCore& core = cores_[number];
   if (core.waits_for == WaitsFor::kGoesBack) return false;
   if (parameters_.releases == Releases::kWait) {
@@ -389,7 +389,7 @@ bool PmemSpecOrdering::release(CoreId number, Picoseconds, Completion resume) {
 // --- Misspeculation ------------------------------------------------------------------------------
 
 // Rule 7. The recording begins with locks that are held already.
-void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Picoseconds) {
+void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Time) {
   PerCore& core = cores_[number];
   if (trace::is_lock(kind)) {
     const bool inner = core.locks++ > 0;
@@ -406,7 +406,7 @@ void PmemSpecOrdering::assign(PerCore& core) {
   if (!parameters_.faults.tags) core.id = next_id_ & (UINT32_MAX >> (32 - parameters_.id_bits));
 }
 
-void PmemSpecOrdering::load(const Load& load, Picoseconds) {
+void PmemSpecOrdering::load(const Load& load, Time) {
   const std::uint64_t region = surroundings_.regions ? load.region : 0;
   PerCore& core = cores_[load.core];
   core.loaded_region = std::max(core.loaded_region, region);
@@ -414,19 +414,19 @@ void PmemSpecOrdering::load(const Load& load, Picoseconds) {
 }
 
 // Rule 2.
-Eviction PmemSpecOrdering::evicted(Line line, const LineData&, Picoseconds when) {
+Eviction PmemSpecOrdering::evicted(Line line, const LineData&, Time when) {
   context_->queue.schedule(when + context_->caches.way_out(), Phase::kController,
                            completion<&PmemSpecOrdering::write_back>(*this, line.number));
   return Eviction::kTaken;
 }
 
-void PmemSpecOrdering::write_back(std::uint64_t line, Picoseconds) {
+void PmemSpecOrdering::write_back(std::uint64_t line, Time) {
   ++statistics_.write_backs;
   buffer_of({line}).write_back({line}, window_time());
   pause_if_full();
 }
 
-bool PmemSpecOrdering::fetch(CoreId, Line line, Picoseconds, Completion done) {
+bool PmemSpecOrdering::fetch(CoreId, Line line, Time, Completion done) {
   if (restoring_.find(line) != nullptr) {  // rule 11
     waiting_reads_.push_back({line, done});
     return true;
@@ -468,7 +468,7 @@ void PmemSpecOrdering::read_waiting(Line line) {
   }
 }
 
-void PmemSpecOrdering::check(const Travelling& store, Picoseconds now) {
+void PmemSpecOrdering::check(const Travelling& store, Time now) {
   statistics_.late_persists += now - store.left > window_;
   const auto found =
       buffer_of(store.line).persist({store.line, store.bytes, store.id}, window_time());
@@ -487,7 +487,7 @@ void PmemSpecOrdering::check(const Travelling& store, Picoseconds now) {
 
 // Rule 9.
 void PmemSpecOrdering::alarm(Line line) {
-  const Picoseconds until = window_time() + window_;
+  const Time until = window_time() + window_;
   const auto known =
       std::ranges::find_if(alarms_, [line](const Alarm& other) { return other.line == line; });
   if (known != alarms_.end()) {
@@ -504,13 +504,13 @@ void PmemSpecOrdering::alarm(Line line) {
                            Phase::kController, completion<&PmemSpecOrdering::interrupt>(*this));
 }
 
-void PmemSpecOrdering::interrupt(std::uint64_t, Picoseconds now) {
+void PmemSpecOrdering::interrupt(std::uint64_t, Time now) {
   ++statistics_.interrupts;
   handle_alarms(0, now);
 }
 
 // The handler goes on until none is left; while the windows' clock stands still, nobody knows when.
-void PmemSpecOrdering::handle_alarms(std::uint64_t, Picoseconds now) {
+void PmemSpecOrdering::handle_alarms(std::uint64_t, Time now) {
   mark_threads();
   std::erase_if(alarms_, [this](const Alarm& alarm) {
     if (!is_settled(alarm)) return false;
@@ -554,7 +554,7 @@ void PmemSpecOrdering::mark_threads() {
 
 // Rule 8.
 void PmemSpecOrdering::pause_if_full() {
-  const Picoseconds now = window_time();
+  const Time now = window_time();
   for (SpeculationBuffer& buffer : buffers_) {
     if (!buffer.overflows(now)) continue;
     if (!std::exchange(paused_, true)) {
@@ -575,7 +575,7 @@ void PmemSpecOrdering::look_again_when_free(const SpeculationBuffer& buffer) {
                            completion<&PmemSpecOrdering::resume_when_free>(*this));
 }
 
-void PmemSpecOrdering::resume_when_free(std::uint64_t, Picoseconds now) {
+void PmemSpecOrdering::resume_when_free(std::uint64_t, Time now) {
   for (SpeculationBuffer& buffer : buffers_) {
     if (buffer.overflows(window_time())) return look_again_when_free(buffer);
   }
@@ -608,8 +608,7 @@ void PmemSpecOrdering::region_begin(CoreId number, std::uint64_t region) {
   statistics_.without_speculation += core.gives_up_speculation;
 }
 
-bool PmemSpecOrdering::region_end(CoreId number, std::uint64_t region, Picoseconds,
-                                  Completion resume) {
+bool PmemSpecOrdering::region_end(CoreId number, std::uint64_t region, Time, Completion resume) {
   PerCore& core = cores_[number];
   if (!surroundings_.regions) return true;
   if (core.waits_for == WaitsFor::kGoesBack) return false;
@@ -651,7 +650,7 @@ void PmemSpecOrdering::region_over(CoreId number) {
 }
 
 // Rule 11.
-void PmemSpecOrdering::go_back(std::uint64_t number64, Picoseconds now) {
+void PmemSpecOrdering::go_back(std::uint64_t number64, Time now) {
   const auto number = static_cast<CoreId>(number64);
   PerCore& core = cores_[number];
   core.goes_back_since = now;
@@ -680,7 +679,7 @@ void PmemSpecOrdering::rewind(CoreId number) {
   if (may_go_on(core)) go_on(number, context_->queue.now());
 }
 
-void PmemSpecOrdering::begin_again(std::uint64_t number64, Picoseconds now) {
+void PmemSpecOrdering::begin_again(std::uint64_t number64, Time now) {
   const auto number = static_cast<CoreId>(number64);
   if (cores_[number].gives_up_speculation && !nothing_is_stale()) {
     context_->queue.schedule(now + look_again_, Phase::kCore,

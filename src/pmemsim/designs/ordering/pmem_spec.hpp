@@ -102,22 +102,20 @@ class PmemSpecOrdering final : public Ordering {
            kReleases | kRegions | kRewind;
   }
 
-  bool store(const Store& store, Picoseconds when, Completion resume) override;
+  bool store(const Store& store, Time when, Completion resume) override;
   void visible(CoreId core, Line line) override;
   void restored(CoreId core, std::uint64_t address, std::uint32_t bytes) override;
-  void load(const Load& load, Picoseconds when) override;
-  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
-    return true;
-  }
-  bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
+  void load(const Load& load, Time when) override;
+  bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
+  bool fence(const Fence& fence, Time when, Completion resume) override;
   void region_begin(CoreId core, std::uint64_t region) override;
-  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
-  bool release(CoreId core, Picoseconds when, Completion resume) override;
-  void synchronised(CoreId core, trace::SyncKind kind, Picoseconds when) override;
+  bool region_end(CoreId core, std::uint64_t region, Time when, Completion resume) override;
+  bool release(CoreId core, Time when, Completion resume) override;
+  void synchronised(CoreId core, trace::SyncKind kind, Time when) override;
   Delay lock_latency() const override { return picoseconds(parameters_.assign_latency.count); }
-  Eviction evicted(Line line, const LineData& data, Picoseconds when) override;
+  Eviction evicted(Line line, const LineData& data, Time when) override;
   bool may_leave(Line) const override { return false; }
-  bool fetch(CoreId core, Line line, Picoseconds when, Completion done) override;
+  bool fetch(CoreId core, Line line, Time when, Completion done) override;
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
 
@@ -131,7 +129,7 @@ class PmemSpecOrdering final : public Ordering {
     ByteMask bytes;
     LineData data{};
     std::optional<std::uint32_t> id{};
-    Picoseconds left{};  // the store queue
+    Time left{};  // the store queue
     bool restores = false;
   };
   // A fence that isn't fulfilled.
@@ -152,8 +150,8 @@ class PmemSpecOrdering final : public Ordering {
   struct PerCore {
     std::deque<Travelling> path;
     std::uint64_t left = 0, arrived = 0, given = 0, accepted = 0;  // stores
-    Picoseconds departs{};                                         // the next, at the soonest
-    Picoseconds accepted_at{};                                     // the last that was
+    Time departs{};                                                // the next, at the soonest
+    Time accepted_at{};                                            // the last that was
     std::uint32_t controller = 0;                                  // its
     std::deque<Travelling> unchecked;  // given, and looked at when accepted, in this order
     bool giving = false;               // a store to its controller, just now
@@ -180,7 +178,7 @@ class PmemSpecOrdering final : public Ordering {
     bool gives_up_speculation = false;  // from when it has gone back too often until it is over
     bool speculates = false;            // a store will be visible before it arrives
     std::uint64_t speculated = 0;       // of so many stores, the last that was
-    Picoseconds goes_back_since{};
+    Time goes_back_since{};
     std::uint32_t pauses = 0;
 
     std::optional<std::uint32_t> id;  // the speculation ID register
@@ -190,7 +188,7 @@ class PmemSpecOrdering final : public Ordering {
   };
   struct Alarm {
     Line line;
-    Picoseconds until;  // by the windows' clock: what was under way has arrived then
+    Time until;  // by the windows' clock: what was under way has arrived then
   };
   struct WaitingRead {
     Line line;
@@ -211,44 +209,44 @@ class PmemSpecOrdering final : public Ordering {
   // The paths.
   bool may_store(const PerCore& core) const;
   void enter(CoreId number, Travelling store);
-  void arrive(std::uint64_t core, Picoseconds now);
-  void give(std::uint64_t core, Picoseconds now);
-  bool changes_controller(PerCore& core, Line line, Picoseconds now);
-  void accepted(std::uint64_t core, Picoseconds now);
+  void arrive(std::uint64_t core, Time now);
+  void give(std::uint64_t core, Time now);
+  bool changes_controller(PerCore& core, Line line, Time now);
+  void accepted(std::uint64_t core, Time now);
   void set_backed_up(PerCore& core, bool backed_up);
   Picoseconds window() const;
-  Picoseconds window_time() const;
+  Time window_time() const;
   // Waiting.
   bool knows(PerCore& core, std::uint64_t stores);
   void hear_later(CoreId number);
-  void heard(std::uint64_t core_and_stores, Picoseconds now);
+  void heard(std::uint64_t core_and_stores, Time now);
   void fulfil_fences(CoreId number);
   bool wait(CoreId number, WaitsFor what, Completion resume);
   bool may_go_on(PerCore& core);
-  void go_on(std::uint64_t core, Picoseconds now);
+  void go_on(std::uint64_t core, Time now);
   void leave_early(CoreId number);
   // Misspeculation.
   SpeculationBuffer& buffer_of(Line line) { return buffers_[context_->pm.channel_of(line)]; }
   void assign(PerCore& core);
-  void write_back(std::uint64_t line, Picoseconds now);
-  void check(const Travelling& store, Picoseconds now);
+  void write_back(std::uint64_t line, Time now);
+  void check(const Travelling& store, Time now);
   void alarm(Line line);
-  void interrupt(std::uint64_t, Picoseconds now);
-  void handle_alarms(std::uint64_t, Picoseconds now);
+  void interrupt(std::uint64_t, Time now);
+  void handle_alarms(std::uint64_t, Time now);
   bool is_settled(const Alarm& alarm);
   void mark_threads();
   void watch(Line line);
   void read_waiting(Line line);
   void pause_if_full();
   void look_again_when_free(const SpeculationBuffer& buffer);
-  void resume_when_free(std::uint64_t, Picoseconds now);
+  void resume_when_free(std::uint64_t, Time now);
   void pause(CoreId core);
   void resume(CoreId core);
   // Going back.
   bool check_region(CoreId number, Completion resume);
-  void go_back(std::uint64_t core, Picoseconds now);
+  void go_back(std::uint64_t core, Time now);
   void rewind(CoreId number);
-  void begin_again(std::uint64_t core, Picoseconds now);
+  void begin_again(std::uint64_t core, Time now);
   bool nothing_is_stale() const;
   void region_over(CoreId number);
 
@@ -269,9 +267,9 @@ class PmemSpecOrdering final : public Ordering {
   std::uint32_t next_id_ = 0;
   std::uint32_t without_speculation_ = 0;  // regions that have given it up: then nobody speculates
   std::uint32_t backed_up_ = 0;            // paths
-  Picoseconds backed_up_since_{};
+  Time backed_up_since_{};
   bool paused_ = false;
-  Picoseconds paused_since_{};
+  Time paused_since_{};
   Statistics statistics_;
 };
 

@@ -4,11 +4,11 @@
 
 namespace pmemsim {
 
-void SpeculationBuffer::expire(Picoseconds now) {
+void SpeculationBuffer::expire(Time now) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.inserted + window_ <= now; });
 }
 
-SpeculationBuffer::Entry* SpeculationBuffer::find(Line line, Picoseconds now) {
+SpeculationBuffer::Entry* SpeculationBuffer::find(Line line, Time now) {
   if (entries_.empty()) return nullptr;
   expire(now);
   const auto found =
@@ -16,21 +16,21 @@ SpeculationBuffer::Entry* SpeculationBuffer::find(Line line, Picoseconds now) {
   return found == entries_.end() ? nullptr : &*found;
 }
 
-SpeculationBuffer::Entry& SpeculationBuffer::find_or_insert(Line line, Picoseconds now) {
+SpeculationBuffer::Entry& SpeculationBuffer::find_or_insert(Line line, Time now) {
   Entry* entry = find(line, now);
   if (entry == nullptr) entry = &entries_.emplace_back(Entry{.line = line});
   entry->inserted = now;
   return *entry;
 }
 
-void SpeculationBuffer::write_back(Line line, Picoseconds now) {
+void SpeculationBuffer::write_back(Line line, Time now) {
   if (parameters_.detection == Detection::kFetches) return;
   Entry& entry = find_or_insert(line, now);
   const bool forgets = parameters_.faults.second_write_back;
   if (entry.state == State::kInitial || forgets) entry.state = State::kEvict;
 }
 
-void SpeculationBuffer::read(Line line, bool stale, Picoseconds now) {
+void SpeculationBuffer::read(Line line, bool stale, Time now) {
   Entry* entry = nullptr;
   if (parameters_.detection == Detection::kFetches) {
     entry = &find_or_insert(line, now);
@@ -43,7 +43,7 @@ void SpeculationBuffer::read(Line line, bool stale, Picoseconds now) {
 }
 
 std::optional<SpeculationBuffer::Misspeculation> SpeculationBuffer::persist(const Persist& persist,
-                                                                            Picoseconds now) {
+                                                                            Time now) {
   Entry* entry = find(persist.line, now);
   if (entry == nullptr) {
     if (!persist.id || parameters_.allocation == Allocation::kWriteBacks) return {};
@@ -71,13 +71,13 @@ std::optional<SpeculationBuffer::Misspeculation> SpeculationBuffer::check_load(E
   return Misspeculation{.of_store = false, .false_alarm = !stale};
 }
 
-bool SpeculationBuffer::overflows(Picoseconds now) {
+bool SpeculationBuffer::overflows(Time now) {
   if (entries_.size() <= parameters_.buffer_entries) return false;
   expire(now);
   return entries_.size() > parameters_.buffer_entries;
 }
 
-Picoseconds SpeculationBuffer::next_expiry() const {
+Time SpeculationBuffer::next_expiry() const {
   return std::ranges::min(entries_, {}, &Entry::inserted).inserted + window_;
 }
 

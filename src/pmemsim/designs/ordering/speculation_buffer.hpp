@@ -53,15 +53,15 @@ class SpeculationBuffer {
   SpeculationBuffer(const PmemSpecParameters& parameters, Picoseconds window)
       : parameters_(parameters), window_(window) {}
 
-  void write_back(Line line, Picoseconds now);
+  void write_back(Line line, Time now);
   // `stale`: what it has found wasn't the newest.
-  void read(Line line, bool stale, Picoseconds now);
-  std::optional<Misspeculation> persist(const Persist& persist, Picoseconds now);
+  void read(Line line, bool stale, Time now);
+  std::optional<Misspeculation> persist(const Persist& persist, Time now);
 
   // Rule 4.
-  bool overflows(Picoseconds now);
+  bool overflows(Time now);
   // When the first window is over.
-  Picoseconds next_expiry() const;
+  Time next_expiry() const;
   std::size_t entries() const { return entries_.size(); }
 
  private:
@@ -72,12 +72,12 @@ class SpeculationBuffer {
     bool stale = false;                 // a read since the write-back was
     std::optional<std::uint32_t> id{};  // the largest
     ByteMask bytes = 0;                 // of the stores with that
-    Picoseconds inserted{};
+    Time inserted{};
   };
 
-  Entry* find(Line line, Picoseconds now);
-  Entry& find_or_insert(Line line, Picoseconds now);
-  void expire(Picoseconds now);
+  Entry* find(Line line, Time now);
+  Entry& find_or_insert(Line line, Time now);
+  void expire(Time now);
   std::optional<Misspeculation> check_load(Entry& entry);
   bool is_older(std::uint32_t id, std::uint32_t than) const {
     return static_cast<std::int32_t>((id - than) << (32 - parameters_.id_bits)) < 0;

@@ -6,7 +6,7 @@
 
 namespace pmemsim {
 
-bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Time when,
                         Completion resume) {
   if (faults_.flush || (faults_.snoop && !dirty)) return true;
   PerCore& state = cores_[core];
@@ -18,13 +18,13 @@ bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirt
   return false;
 }
 
-void X86Ordering::non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) {
+void X86Ordering::non_temporal(CoreId core, Line line, ByteMask bytes, Time when) {
   if (faults_.flush) return;
   const Completion acknowledged = completion<&X86Ordering::acknowledged>(*this, core);
   cores_[core].outstanding += caches_->combine(core, line, bytes, when, acknowledged);
 }
 
-bool X86Ordering::fence(const Fence& fence, Picoseconds, Completion resume) {
+bool X86Ordering::fence(const Fence& fence, Time, Completion resume) {
   PerCore& state = cores_[fence.core];
   if (state.outstanding == 0 || faults_.fence) {
     program_events_->fence_fulfilled(fence.core, fence.number);
@@ -35,7 +35,7 @@ bool X86Ordering::fence(const Fence& fence, Picoseconds, Completion resume) {
   return false;
 }
 
-void X86Ordering::acknowledged(std::uint64_t core, Picoseconds now) {
+void X86Ordering::acknowledged(std::uint64_t core, Time now) {
   PerCore& state = cores_[core];
   if (--state.outstanding > 0 || !state.waiting) return;
   if (const std::uint64_t fence = std::exchange(state.fence, 0); fence > 0) {

@@ -28,12 +28,12 @@ class X86Ordering final : public Ordering {
 
   Lowering lowering() const override { return {}; }
   std::uint32_t interests() const override { return faults_.evictions ? kEvictions : 0u; }
-  void non_temporal(CoreId core, Line line, ByteMask bytes, Picoseconds when) override;
-  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Picoseconds when,
+  void non_temporal(CoreId core, Line line, ByteMask bytes, Time when) override;
+  bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Time when,
              Completion resume) override;
-  bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
+  bool fence(const Fence& fence, Time when, Completion resume) override;
   // Only with an injected fault: the line is lost.
-  Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  Eviction evicted(Line, const LineData&, Time) override { return Eviction::kTaken; }
   bool may_leave(Line) const override { return !faults_.evictions; }
   std::string pending() const override;
 
@@ -43,7 +43,7 @@ class X86Ordering final : public Ordering {
     Completion waiting;             // the fence (or clflush) that waits for them
     std::uint64_t fence = 0;        // its number; 0: none
   };
-  void acknowledged(std::uint64_t core, Picoseconds now);
+  void acknowledged(std::uint64_t core, Time now);
 
   const X86Faults faults_;
   CachePort* caches_ = nullptr;

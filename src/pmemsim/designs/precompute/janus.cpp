@@ -23,7 +23,7 @@ ResultBufferSize Janus::result_buffer() const {
 
 // ---- Rule 1
 
-void Janus::hint(CoreId core, const Hint& hint, Picoseconds when) {
+void Janus::hint(CoreId core, const Hint& hint, Time when) {
   const bool starts = hint.kind == trace::HintKind::kStartBuffered;
   const bool buffered = hint.kind == trace::HintKind::kBothBuffered ||
                         hint.kind == trace::HintKind::kAddressBuffered ||
@@ -54,7 +54,7 @@ std::deque<Janus::Part> Janus::parts_of(CoreId core, const Hint& hint) {
   return parts;
 }
 
-void Janus::tell_of(const Request& request, Picoseconds when) const {
+void Janus::tell_of(const Request& request, Time when) const {
   const auto lines = static_cast<std::uint32_t>(request.parts.size());
   for (const Part& part : request.parts) {
     observer_->announced({part.from, part.line, part.bytes != 0, request.buffered, lines, when});
@@ -66,7 +66,7 @@ void Janus::tell_lost(const std::deque<Part>& parts, HintLoss where) const {
   for (const Part& part : parts) observer_->lost(part.from, where);
 }
 
-void Janus::arrive(std::uint64_t, Picoseconds) {
+void Janus::arrive(std::uint64_t, Time) {
   Arriving arrived = std::move(arriving_.front());
   arriving_.pop_front();
   if (!arrived.starts) {
@@ -146,7 +146,7 @@ void Janus::decode() {
       Phase::kController, completion<&Janus::decode_one>(*this));
 }
 
-void Janus::decode_one(std::uint64_t, Picoseconds now) {
+void Janus::decode_one(std::uint64_t, Time now) {
   decoding_ = false;
   const auto next =
       std::ranges::find_if(requests_, [](const Request& request) { return !request.buffered; });
@@ -166,7 +166,7 @@ void Janus::decode_one(std::uint64_t, Picoseconds now) {
 
 // ---- Rules 5 and 6
 
-void Janus::start(std::uint64_t waited, Picoseconds) {
+void Janus::start(std::uint64_t waited, Time) {
   if (waited != 0) waiting_ = false;
   while (!operations_.empty() && !waiting_) {
     if (!context_->pm.prepares_at_once(completion<&Janus::start>(*this, 1))) {

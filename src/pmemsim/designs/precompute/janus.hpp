@@ -94,7 +94,7 @@ class Janus final : public Precompute {
   ResultBufferSize result_buffer() const override;
   std::uint32_t interests() const override { return kHints; }
   std::uint32_t hint_instructions() const override { return parameters_.call_instructions; }
-  void hint(CoreId core, const Hint& hint, Picoseconds when) override;
+  void hint(CoreId core, const Hint& hint, Time when) override;
   void observe(HintObserver* observer) override { observer_ = observer; }
   void thread_ended(CoreId core) override;
   void outcome(const Outcome& outcome) override;
@@ -141,15 +141,15 @@ class Janus final : public Precompute {
 
   std::uint64_t size(std::uint32_t entries) const;
   static std::deque<Part> parts_of(CoreId core, const Hint& hint);
-  void tell_of(const Request& request, Picoseconds when) const;
+  void tell_of(const Request& request, Time when) const;
   void tell_lost(const std::deque<Part>& parts, HintLoss where) const;
-  void arrive(std::uint64_t, Picoseconds now);
+  void arrive(std::uint64_t, Time now);
   void enqueue(Request request);
   bool merge(const Request& request);
   void make_room();
   void decode();
-  void decode_one(std::uint64_t, Picoseconds now);
-  void start(std::uint64_t, Picoseconds now);
+  void decode_one(std::uint64_t, Time now);
+  void start(std::uint64_t, Time now);
   void execute(const Operation& operation);
   void tell_started(PreparedId id, const HintedLine& line, bool there) const;
   void complete_bytes(Part& part) const;

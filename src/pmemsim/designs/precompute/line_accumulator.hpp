@@ -24,7 +24,7 @@ class LineAccumulator {
 
   // Calls sent(line, whether it has left) for each.
   template <class Sent>
-  void stored(Line line, Picoseconds now, Sent sent) {
+  void stored(Line line, Time now, Sent sent) {
     for (Entry& entry : entries_) {
       if (entry.sent || now - entry.stored < timeout_) continue;
       ++use_.hits;
@@ -55,7 +55,7 @@ class LineAccumulator {
  private:
   struct Entry {
     Line line;
-    Picoseconds stored{};
+    Time stored{};
     bool sent = false;
   };
   std::size_t most_;

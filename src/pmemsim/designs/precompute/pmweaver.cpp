@@ -34,7 +34,7 @@ ResultBufferSize PmWeaver::result_buffer() const {
 
 // ---- Rules 1 and 2
 
-void PmWeaver::stored(const RetiredStore& store, Picoseconds when) {
+void PmWeaver::stored(const RetiredStore& store, Time when) {
   cores_[store.core].learner.stored(store, learnt_, [&](const PredictedWrite& write) {
     if (!context_->pm_space.contains(write.line)) {
       ++statistics_.not_pm;
@@ -48,7 +48,7 @@ void PmWeaver::stored(const RetiredStore& store, Picoseconds when) {
   }
 }
 
-void PmWeaver::note_store(const RetiredStore& store, Picoseconds when) {
+void PmWeaver::note_store(const RetiredStore& store, Time when) {
   const Line line = Line::of(store.address);
   if (parameters_.timeout_entries != 0) note_time(store.core, line, when);
   Stored* found = stored_.find(line);
@@ -63,7 +63,7 @@ void PmWeaver::note_store(const RetiredStore& store, Picoseconds when) {
   found->latest = when;
 }
 
-void PmWeaver::note_time(CoreId core, Line line, Picoseconds when) {
+void PmWeaver::note_time(CoreId core, Line line, Time when) {
   if (!parameters_.as_artifact()) {
     const auto look = cores_[core].timeout.stored(line, when, context_->queue.now());
     if (look) look_at(core, line, *look);
@@ -82,7 +82,7 @@ void PmWeaver::forget_stores(CoreId core, Line line) {
 }
 
 void PmWeaver::written_back(CoreId core, Line line, const LineData& data, WriteBack how,
-                            Picoseconds when) {
+                            Time when) {
   ++statistics_.written_back;
   statistics_.address_seen += predicted_.find(line) != nullptr;
   cores_[core].timeout.written_back(line);
@@ -107,17 +107,17 @@ void PmWeaver::thread_ended(CoreId core) {
 
 // ---- Rules 3 and 5
 
-void PmWeaver::send(const Predicted& predicted, Picoseconds when) {
+void PmWeaver::send(const Predicted& predicted, Time when) {
   if (parameters_.predicted == pmemsim::Predicted::kNothing) return;
   const std::uint32_t slot = sent_.take();
   sent_[slot] = predicted;
   sent_[slot].made = when;
   on_their_way_.push_back(slot);
-  const Picoseconds comes = std::max(when + parameters_.result_latency, context_->queue.now());
+  const Time comes = context_->queue.now_or_later(when + parameters_.result_latency);
   context_->queue.schedule(comes, Phase::kController, completion<&PmWeaver::arrive>(*this, slot));
 }
 
-void PmWeaver::arrive(std::uint64_t number, Picoseconds) {
+void PmWeaver::arrive(std::uint64_t number, Time) {
   const auto slot = static_cast<std::uint32_t>(number);
   std::erase(on_their_way_, slot);
   const Predicted predicted = sent_[slot];
@@ -157,13 +157,13 @@ Prediction PmWeaver::prediction_of(const Predicted& predicted, std::uint64_t num
 
 // ---- Rule 4
 
-void PmWeaver::look_at(CoreId core, Line line, Picoseconds when) {
+void PmWeaver::look_at(CoreId core, Line line, Time when) {
   const std::uint32_t slot = looks_.take();
   looks_[slot] = {core, line};
   context_->queue.schedule(when, Phase::kController, completion<&PmWeaver::look>(*this, slot));
 }
 
-void PmWeaver::look(std::uint64_t slot, Picoseconds now) {
+void PmWeaver::look(std::uint64_t slot, Time now) {
   const Look look = looks_[static_cast<std::uint32_t>(slot)];
   looks_.give_back(static_cast<std::uint32_t>(slot));
   const TimeoutPredictor::Look found = cores_[look.core].timeout.look(look.line, now);
@@ -171,7 +171,7 @@ void PmWeaver::look(std::uint64_t slot, Picoseconds now) {
   if (found.fires) send_as_it_is(look.core, look.line, now);
 }
 
-void PmWeaver::send_as_it_is(CoreId core, Line line, Picoseconds when) {
+void PmWeaver::send_as_it_is(CoreId core, Line line, Time when) {
   ++statistics_.by_timeout;
   send({.core = core, .by_timeout = true, .write = {.line = line, .with_data = true}}, when);
 }

@@ -131,9 +131,9 @@ class PmWeaver final : public Precompute {
   }
   ResultBufferSize result_buffer() const override;
   std::uint32_t interests() const override { return kAllStores | kWriteBacks; }
-  void stored(const RetiredStore& store, Picoseconds when) override;
+  void stored(const RetiredStore& store, Time when) override;
   void written_back(CoreId core, Line line, const LineData& data, WriteBack how,
-                    Picoseconds when) override;
+                    Time when) override;
   void thread_ended(CoreId core) override;
   void outcome(const Outcome& outcome) override;
   void statistics(StatisticsCollector& collector) const override;
@@ -148,25 +148,25 @@ class PmWeaver final : public Precompute {
   struct Stored {
     CoreId core = 0;
     ChunkMask chunks = 0;
-    Picoseconds latest{};
+    Time latest{};
   };
   // On its way to the result buffer, or there.
   struct Predicted {
     CoreId core = 0;
     bool by_timeout = false;
     PredictedWrite write;
-    Picoseconds made{};
+    Time made{};
     bool wanted = true;
   };
 
-  void note_store(const RetiredStore& store, Picoseconds when);
-  void note_time(CoreId core, Line line, Picoseconds when);
+  void note_store(const RetiredStore& store, Time when);
+  void note_time(CoreId core, Line line, Time when);
   void forget_stores(CoreId core, Line line);
-  void send_as_it_is(CoreId core, Line line, Picoseconds when);
-  void send(const Predicted& predicted, Picoseconds when);
-  void arrive(std::uint64_t slot, Picoseconds now);
-  void look(std::uint64_t slot, Picoseconds now);
-  void look_at(CoreId core, Line line, Picoseconds when);
+  void send_as_it_is(CoreId core, Line line, Time when);
+  void send(const Predicted& predicted, Time when);
+  void arrive(std::uint64_t slot, Time now);
+  void look(std::uint64_t slot, Time now);
+  void look_at(CoreId core, Line line, Time when);
   Prediction prediction_of(const Predicted& predicted, std::uint64_t number) const;
   void right(const Predicted& predicted, const Outcome& outcome);
   void address_right(const Predicted& predicted, const Outcome& outcome);

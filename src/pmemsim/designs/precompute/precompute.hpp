@@ -30,15 +30,15 @@ class Precompute : public PredictionObserver {
   virtual std::uint32_t interests() const { return 0; }
   // Instructions that a hint costs the program.
   virtual std::uint32_t hint_instructions() const { return 0; }
-  virtual void hint(CoreId, const Hint&, Picoseconds) {}
+  virtual void hint(CoreId, const Hint&, Time) {}
   // Who wants to know what becomes of hints.
   virtual void observe(HintObserver*) {}
   // The core's thread has ended, or goes back to where its region began.
   virtual void thread_ended(CoreId) {}
-  virtual void stored(const RetiredStore&, Picoseconds) {}
+  virtual void stored(const RetiredStore&, Time) {}
   // A modified line of PM has left the caches, by whatever way: the core is the one that has
   // flushed it, or whose stores were evicted or sent.
-  virtual void written_back(CoreId, Line, const LineData&, WriteBack, Picoseconds) {}
+  virtual void written_back(CoreId, Line, const LineData&, WriteBack, Time) {}
   virtual void statistics(StatisticsCollector&) const {}
 };
 

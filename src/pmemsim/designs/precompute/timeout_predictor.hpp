@@ -25,7 +25,7 @@ class TimeoutPredictor {
 
   // When the line has to be looked at, if nobody is going to. The store may have retired before
   // now.
-  std::optional<Picoseconds> stored(Line line, Picoseconds when, Picoseconds now) {
+  std::optional<Time> stored(Line line, Time when, Time now) {
     auto found = std::ranges::find(entries_, line, &Entry::line);
     if (found == entries_.end()) {
       if (entries_.size() == most_) {
@@ -49,12 +49,12 @@ class TimeoutPredictor {
   // What a look shows: the line fires, or is to be looked at again, or neither, since it has left.
   struct Look {
     bool fires = false;
-    std::optional<Picoseconds> again{};
+    std::optional<Time> again{};
   };
-  Look look(Line line, Picoseconds now) {
+  Look look(Line line, Time now) {
     const auto found = std::ranges::find(entries_, line, &Entry::line);
     if (found == entries_.end() || found->look != now) return {};
-    const Picoseconds due = found->stored + timeout_;
+    const Time due = found->stored + timeout_;
     found->look = due > now ? due : kNever;
     if (due > now) return {.again = due};
     ++use_.hits;
@@ -64,8 +64,8 @@ class TimeoutPredictor {
  private:
   struct Entry {
     Line line;
-    Picoseconds stored{};
-    Picoseconds look = kNever;  // when
+    Time stored{};
+    Time look = kNever;  // when
   };
   std::size_t most_;
   Picoseconds timeout_;

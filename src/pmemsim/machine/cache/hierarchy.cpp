@@ -46,14 +46,14 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
   }
 }
 
-void Hierarchy::request(CoreId core, Line line, bool to_write, Picoseconds when) {
+void Hierarchy::request(CoreId core, Line line, bool to_write, Time when) {
   const std::uint64_t packed =
       (line.number << (kCoreBits + 1)) | (std::uint64_t{core} << 1) | (to_write ? kWriteBit : 0);
-  queue_.schedule(max(when, queue_.now()), Phase::kCache,
+  queue_.schedule(queue_.now_or_later(when), Phase::kCache,
                   completion<&Hierarchy::request_arrives>(*this, packed));
 }
 
-void Hierarchy::request_arrives(std::uint64_t packed, Picoseconds now) {
+void Hierarchy::request_arrives(std::uint64_t packed, Time now) {
   const bool to_write = (packed & kWriteBit) != 0;
   const CoreId core = (packed >> 1) & ((1u << kCoreBits) - 1);
   const Line line{packed >> (kCoreBits + 1)};
@@ -76,7 +76,7 @@ void Hierarchy::request_arrives(std::uint64_t packed, Picoseconds now) {
                   completion<&Hierarchy::miss_leaves>(*this, line.number));
 }
 
-void Hierarchy::miss_leaves(std::uint64_t number, Picoseconds now) {
+void Hierarchy::miss_leaves(std::uint64_t number, Time now) {
   const Line line{number};
   const Completion answer = completion<&Hierarchy::memory_answers>(*this, number);
   if (!pm_space_.contains(line)) {
@@ -88,13 +88,13 @@ void Hierarchy::miss_leaves(std::uint64_t number, Picoseconds now) {
   design_.fetch(misses_.at(number).front().core, line, now, answer);
 }
 
-void Hierarchy::memory_answers(std::uint64_t number, Picoseconds now) {
+void Hierarchy::memory_answers(std::uint64_t number, Time now) {
   const Line line{number};
   const auto miss = misses_.find(number);
   const std::vector<Waiter> waiters = std::move(miss->second);
   misses_.erase(miss);
   const std::size_t way = make_room(line);
-  const Picoseconds ready = now + response_latency_;
+  const Time ready = now + response_latency_;
   shared_.install(way, line, {.sharers = 0, .ready = ready, .owner = kNobody, .dirty = false});
   const Source source = pm_space_.contains(line) ? Source::kPm : Source::kDram;
   for (const Waiter& waiter : waiters) {
@@ -109,7 +109,7 @@ void Hierarchy::memory_answers(std::uint64_t number, Picoseconds now) {
   }
 }
 
-void Hierarchy::serve(CoreId core, Line line, bool to_write, std::size_t way, Picoseconds when,
+void Hierarchy::serve(CoreId core, Line line, bool to_write, std::size_t way, Time when,
                       Source source) {
   SharedLine& shared = shared_.meta(way);
   when = max(when, shared.ready) + transfer_latency_;
@@ -200,7 +200,7 @@ void Hierarchy::write_back(Line line, CoreId writer) {
                  .written = {}});
 }
 
-void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
+void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Time when,
                       Completion acknowledge) {
   send_combined_of(line, when);
   send_flush(new_flush(core, line, invalidate, dirty, acknowledge), when + flush_latency_);
@@ -228,14 +228,13 @@ void Hierarchy::take_along(Flush& flush) {
   flush.left = design_.leaving();
 }
 
-void Hierarchy::send_flush(std::uint32_t index, Picoseconds when) {
+void Hierarchy::send_flush(std::uint32_t index, Time when) {
   // The look-ups on the way down, then the way to the controller.
-  queue_.schedule(max(when + way_out(), queue_.now()), Phase::kCache,
+  queue_.schedule(queue_.now_or_later(when + way_out()), Phase::kCache,
                   completion<&Hierarchy::flush_arrives>(*this, index));
 }
 
-bool Hierarchy::combine(CoreId core, Line line, ByteMask bytes, Picoseconds when,
-                        Completion acknowledge) {
+bool Hierarchy::combine(CoreId core, Line line, ByteMask bytes, Time when, Completion acknowledge) {
   CombinedLine* combined = combining_.find(core, line);
   const bool opens = combined == nullptr;
   if (opens) {
@@ -252,18 +251,18 @@ bool Hierarchy::combine(CoreId core, Line line, ByteMask bytes, Picoseconds when
   return opens;
 }
 
-void Hierarchy::send_combined(CoreId core, Picoseconds when) {
+void Hierarchy::send_combined(CoreId core, Time when) {
   while (const auto combined = combining_.take_oldest(core)) send_combined(*combined, when);
 }
 
-void Hierarchy::send_combined(const CombinedLine& combined, Picoseconds when) {
+void Hierarchy::send_combined(const CombinedLine& combined, Time when) {
   ++statistics_.lines_combined;
   statistics_.lines_combined_in_part += combined.bytes != kWholeLine;
   send_flush(combined.flush, max(combined.latest, when));
 }
 
 // Whichever core's buffer holds it.
-void Hierarchy::send_combined_of(Line line, Picoseconds when) {
+void Hierarchy::send_combined_of(Line line, Time when) {
   if (!combining_.any()) return;
   for (CoreId core = 0; core < private_.size(); ++core) {
     if (const auto combined = combining_.take(core, line)) send_combined(*combined, when);
@@ -295,7 +294,7 @@ bool Hierarchy::drop(Line line) {
   return true;
 }
 
-void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
+void Hierarchy::flush_arrives(std::uint64_t index, Time now) {
   ++statistics_.flushes;
   Flush& flush = flushes_[index];
   const bool persistent = pm_space_.contains(flush.line);
@@ -345,25 +344,25 @@ void Hierarchy::flush_arrives(std::uint64_t index, Picoseconds now) {
   }
 }
 
-void Hierarchy::flush_persisted(std::uint64_t index, Picoseconds now) {
+void Hierarchy::flush_persisted(std::uint64_t index, Time now) {
   acknowledge_later(static_cast<std::uint32_t>(index), now);
   const Line line = flushes_[index].line;
   if (pm_space_.contains(line)) line_persisted(line.number, now);
 }
 
-void Hierarchy::line_persisted(std::uint64_t line, Picoseconds now) {
+void Hierarchy::line_persisted(std::uint64_t line, Time now) {
   const auto found = under_way_.find(line);
   if (--found->second.writes > 0) return;
   for (const std::uint32_t index : found->second.flushes) acknowledge_later(index, now);
   under_way_.erase(found);
 }
 
-void Hierarchy::acknowledge_later(std::uint32_t index, Picoseconds now) {
+void Hierarchy::acknowledge_later(std::uint32_t index, Time now) {
   queue_.schedule(now + response_latency_, Phase::kCore,
                   completion<&Hierarchy::flush_acknowledged>(*this, index));
 }
 
-void Hierarchy::flush_acknowledged(std::uint64_t index, Picoseconds now) {
+void Hierarchy::flush_acknowledged(std::uint64_t index, Time now) {
   const Completion acknowledge = flushes_[index].acknowledge;
   free_flushes_.push_back(static_cast<std::uint32_t>(index));
   acknowledge(now);

@@ -79,7 +79,7 @@ class CacheClient {
  public:
   virtual ~CacheClient() = default;
   // The line stands in the private caches from now on; its data are usable at `when`.
-  virtual void filled(Line line, LineState state, Picoseconds when, Source source) = 0;
+  virtual void filled(Line line, LineState state, Time when, Source source) = 0;
 };
 
 class Hierarchy final : public CachePort {
@@ -100,16 +100,15 @@ class Hierarchy final : public CachePort {
   PrivateCaches& private_caches(CoreId core) { return private_[core]; }
 
   // A private miss, or a store to a line that the core may not write, leaves the core at `when`.
-  void request(CoreId core, Line line, bool to_write, Picoseconds when);
+  void request(CoreId core, Line line, bool to_write, Time when);
 
-  void flush(CoreId core, Line line, bool invalidate, bool dirty, Picoseconds when,
+  void flush(CoreId core, Line line, bool invalidate, bool dirty, Time when,
              Completion acknowledge) override;
-  bool combine(CoreId core, Line line, ByteMask bytes, Picoseconds when,
-               Completion acknowledge) override;
+  bool combine(CoreId core, Line line, ByteMask bytes, Time when, Completion acknowledge) override;
   void mark_clean(Line line) override;
   bool drop(Line line) override;
   // What the core's write-combining buffers hold leaves at `when`.
-  void send_combined(CoreId core, Picoseconds when);
+  void send_combined(CoreId core, Time when);
 
   struct Touch {
     CoreId core;
@@ -120,7 +119,7 @@ class Hierarchy final : public CachePort {
 
   Picoseconds way_out() const override { return shared_tag_latency_ + request_latency_; }
   Picoseconds way_down(CoreId core) const override {
-    return clock_.time(private_[core].passing_latency()) + way_out();
+    return clock_.duration(private_[core].passing_latency()) + way_out();
   }
   Picoseconds way_back() const override { return response_latency_; }
 
@@ -131,7 +130,7 @@ class Hierarchy final : public CachePort {
   static constexpr std::uint8_t kNobody = 255;
   struct SharedLine {
     std::uint64_t sharers = 0;  // a bit for each core that may have a copy
-    Picoseconds ready{0};
+    Time ready{};
     std::uint8_t owner = kNobody;   // the core whose copy is exclusive or modified
     std::uint8_t writer = kNobody;  // the core whose modified copy came here last
     bool dirty = false;
@@ -165,21 +164,20 @@ class Hierarchy final : public CachePort {
                           Completion acknowledge);
   void install_warm(CoreId core, Line line);
   void take_along(Flush& flush);
-  void send_flush(std::uint32_t index, Picoseconds when);
-  void send_combined(const CombinedLine& combined, Picoseconds when);
-  void send_combined_of(Line line, Picoseconds when);
-  void request_arrives(std::uint64_t packed, Picoseconds now);
-  void miss_leaves(std::uint64_t line, Picoseconds now);
-  void memory_answers(std::uint64_t line, Picoseconds now);
+  void send_flush(std::uint32_t index, Time when);
+  void send_combined(const CombinedLine& combined, Time when);
+  void send_combined_of(Line line, Time when);
+  void request_arrives(std::uint64_t packed, Time now);
+  void miss_leaves(std::uint64_t line, Time now);
+  void memory_answers(std::uint64_t line, Time now);
   bool dirty_elsewhere(CoreId core, Line line) const;
-  void flush_arrives(std::uint64_t index, Picoseconds now);
-  void flush_persisted(std::uint64_t index, Picoseconds now);
-  void flush_acknowledged(std::uint64_t index, Picoseconds now);
-  void acknowledge_later(std::uint32_t index, Picoseconds now);
-  void line_persisted(std::uint64_t line, Picoseconds now);
+  void flush_arrives(std::uint64_t index, Time now);
+  void flush_persisted(std::uint64_t index, Time now);
+  void flush_acknowledged(std::uint64_t index, Time now);
+  void acknowledge_later(std::uint32_t index, Time now);
+  void line_persisted(std::uint64_t line, Time now);
 
-  void serve(CoreId core, Line line, bool to_write, std::size_t way, Picoseconds when,
-             Source source);
+  void serve(CoreId core, Line line, bool to_write, std::size_t way, Time when, Source source);
   bool take_from_others(CoreId core, Line line, bool to_write, SharedLine& shared);
   std::size_t make_room(Line line);
   void evict(std::size_t way);

@@ -26,7 +26,7 @@ struct CombinedLine {
   Line line;
   ByteMask bytes;       // stored so far
   std::uint32_t flush;  // its write, which hasn't left yet
-  Picoseconds latest;   // store
+  Time latest;          // store
 };
 
 class WriteCombiningBuffers {

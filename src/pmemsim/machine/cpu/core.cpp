@@ -56,7 +56,7 @@ void Core::run(const trace::TraceFile& file, const trace::Races& races, std::uin
   queue_.schedule(queue_.now(), Phase::kCore, completion<&Core::wake>(*this));
 }
 
-void Core::filled(Line line, LineState, Picoseconds when, Source source) {
+void Core::filled(Line line, LineState, Time when, Source source) {
   const Slot slot = clock_.slot(when);
   constexpr std::array<Cause, 5> kCauses{Cause::kPrivateCache, Cause::kSharedCache,
                                          Cause::kOtherCore, Cause::kDram, Cause::kPm};

@@ -60,7 +60,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void run(const trace::TraceFile& file, const trace::Races& races, std::uint32_t thread,
            const ProgramCopy& copy, std::uint32_t first_race_object);
 
-  void filled(Line line, LineState state, Picoseconds when, Source source) override;
+  void filled(Line line, LineState state, Time when, Source source) override;
 
   // As designs/interface/thread_control.hpp says.
   void pause();
@@ -69,7 +69,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void rewind();
 
   bool finished() const { return finished_; }
-  Picoseconds end() const { return clock_.time(retire_); }
+  Time end() const { return clock_.time(retire_); }
   std::uint64_t operations_read() const { return stream_ ? stream_->position() : 0; }
   const CoreStatistics& statistics() const { return statistics_; }
   const CycleAccount& account() const { return account_; }
@@ -118,21 +118,21 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   StoreEntry& new_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
   bool forward(std::uint32_t entry);
   void start(std::uint32_t entry);
-  void wake(std::uint64_t, Picoseconds now);
+  void wake(std::uint64_t, Time now);
 
   // Execution and retirement (core_execution.cpp).
   void execute(std::uint32_t index);
   void load(std::uint32_t index);
   Slot translation(std::uint64_t address, std::uint64_t bytes);
   void translate(Entry& access);
-  void version_due(std::uint64_t index, Picoseconds now);
-  void version_reached(std::uint64_t index, Picoseconds now);
+  void version_due(std::uint64_t index, Time now);
+  void version_reached(std::uint64_t index, Time now);
   void complete(std::uint32_t index, Slot slot);
   void retire();
   bool start_serial(Entry& entry);
   void start_acquire(Entry& entry);
-  void acquire_due(std::uint64_t index, Picoseconds now);
-  void acquired(std::uint64_t index, Picoseconds now);
+  void acquire_due(std::uint64_t index, Time now);
+  void acquired(std::uint64_t index, Time now);
   void write_lock();
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
@@ -153,7 +153,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void region_over() override { region_starts_.pop_front(); }
 
   // Races.
-  void race_over(std::uint64_t, Picoseconds now);
+  void race_over(std::uint64_t, Time now);
   RaceOrder::Progress progress() {
     return {window_.head(), window_.tail(), stores_.head(), stores_.tail(),
             clock_.time(std::max(retire_, store_head_.drained()))};

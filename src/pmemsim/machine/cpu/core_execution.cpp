@@ -18,7 +18,7 @@ void Core::execute(std::uint32_t index) {
     case Kind::kAtomicLoad:
       // Ordered among all cores: at its own time.
       ready.state = State::kIssued;
-      queue_.schedule(max(clock_.time(ready.ready), queue_.now()), Phase::kCore,
+      queue_.schedule(queue_.now_or_later(clock_.time(ready.ready)), Phase::kCore,
                       completion<&Core::version_due>(*this, index));
       return;
     case Kind::kSerial:
@@ -40,7 +40,7 @@ void Core::execute(std::uint32_t index) {
   }
 }
 
-void Core::version_due(std::uint64_t index, Picoseconds now) {
+void Core::version_due(std::uint64_t index, Time now) {
   const Entry& waiting = entry(static_cast<std::uint32_t>(index));
   if (synchronisation_.acquire_version(waiting.object, waiting.version,
                                        completion<&Core::version_reached>(*this, index))) {
@@ -48,7 +48,7 @@ void Core::version_due(std::uint64_t index, Picoseconds now) {
   }
 }
 
-void Core::version_reached(std::uint64_t index, Picoseconds now) {
+void Core::version_reached(std::uint64_t index, Time now) {
   if (!window_.in_flight(static_cast<std::uint32_t>(index))) return;
   Entry& waiting = entry(static_cast<std::uint32_t>(index));
   const Slot slot = clock_.slot(now);
@@ -188,11 +188,11 @@ void Core::start_acquire(Entry& oldest) {
   acquiring_ = Acquiring::kLock;
   oldest.cause = Cause::kLocked;
   oldest.ready = std::max(retire_ + oldest.instructions, oldest.ready);
-  queue_.schedule(max(clock_.time(oldest.ready), queue_.now()), Phase::kCore,
+  queue_.schedule(queue_.now_or_later(clock_.time(oldest.ready)), Phase::kCore,
                   completion<&Core::acquire_due>(*this, window_.head()));
 }
 
-void Core::acquire_due(std::uint64_t index, Picoseconds now) {
+void Core::acquire_due(std::uint64_t index, Time now) {
   if (!window_.in_flight(static_cast<std::uint32_t>(index))) return;
   const Entry& lock = entry(static_cast<std::uint32_t>(index));
   const bool again = store_head_.has_ever_acquired(lock.synchronisation);
@@ -203,7 +203,7 @@ void Core::acquire_due(std::uint64_t index, Picoseconds now) {
   }
 }
 
-void Core::acquired(std::uint64_t index, Picoseconds now) {
+void Core::acquired(std::uint64_t index, Time now) {
   if (!window_.in_flight(static_cast<std::uint32_t>(index))) return;
   Entry& lock = entry(static_cast<std::uint32_t>(index));
   const Slot slot = std::max(lock.ready, clock_.slot(now));
@@ -326,7 +326,7 @@ void Core::give_hint() {
 
 void Core::tell_layers_of_load(const Entry& load) {
   if (!design_.wants(kLoads) || !persistent(load.address)) return;
-  const Picoseconds when = clock_.time(retire_);
+  const Time when = clock_.time(retire_);
   const auto to_the_end = static_cast<std::uint32_t>(kLineBytes - load.address % kLineBytes);
   const std::uint32_t first = std::min<std::uint32_t>(load.size, to_the_end);
   design_.load({id_, load.address, first, retired_region_, load.forwarded}, when);

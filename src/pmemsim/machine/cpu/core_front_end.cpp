@@ -63,13 +63,13 @@ bool Core::end_time_slice() {
   return true;
 }
 
-void Core::wake(std::uint64_t, Picoseconds) {
+void Core::wake(std::uint64_t, Time) {
   wake_scheduled_ = false;
   advance();
 }
 
 // The front end goes on behind an access that it has waited for.
-void Core::race_over(std::uint64_t, Picoseconds now) {
+void Core::race_over(std::uint64_t, Time now) {
   hold_up(clock_.slot(now), Cause::kLock);
   advance();
 }

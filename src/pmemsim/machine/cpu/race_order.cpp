@@ -36,7 +36,7 @@ bool RaceOrder::pass(std::uint64_t number, const Progress& progress) {
   return true;
 }
 
-void RaceOrder::wait_over(std::uint64_t, Picoseconds now) {
+void RaceOrder::wait_over(std::uint64_t, Time now) {
   waiting_ = false;
   over_(now);
 }
@@ -46,13 +46,13 @@ void RaceOrder::release(const Progress& progress) {
     const Reached& place = reached_.front();
     const bool in_flight = place.entry - progress.head - 1 < progress.tail - progress.head;
     if (in_flight || progress.first_store < place.store) return;
-    queue_.schedule(max(progress.when, queue_.now()), Phase::kCore,
+    queue_.schedule(queue_.now_or_later(progress.when), Phase::kCore,
                     completion<&RaceOrder::release_now>(*this, place.version));
     reached_.pop_front();
   }
 }
 
-void RaceOrder::release_now(std::uint64_t version, Picoseconds now) {
+void RaceOrder::release_now(std::uint64_t version, Time now) {
   synchronisation_.release_version(own_object_, static_cast<std::uint32_t>(version), now);
 }
 

@@ -23,7 +23,7 @@ class RaceOrder {
   struct Progress {
     std::uint32_t head, tail;
     std::uint64_t first_store, next_store;
-    Picoseconds when;  // everything before these is over
+    Time when;  // everything before these is over
   };
 
   // `over`: called when a wait has ended.
@@ -54,8 +54,8 @@ class RaceOrder {
     std::uint64_t store;  // the same
   };
   void find_next();
-  void wait_over(std::uint64_t, Picoseconds now);
-  void release_now(std::uint64_t version, Picoseconds now);
+  void wait_over(std::uint64_t, Time now);
+  void release_now(std::uint64_t version, Time now);
 
   EventQueue& queue_;
   Synchronisation& synchronisation_;

@@ -96,7 +96,7 @@ void StoreQueueHead::acquired_early(const EarlyAcquisition& acquisition, std::ui
   tell_of_early_acquisitions(slot);
 }
 
-void StoreQueueHead::resume_drain(std::uint64_t number, Picoseconds) {
+void StoreQueueHead::resume_drain(std::uint64_t number, Time) {
   if (stores_.empty() || stores_.head() != number) return;
   StoreEntry& head = stores_.front();
   if (waits(head.told)) {
@@ -110,7 +110,7 @@ void StoreQueueHead::resume_drain(std::uint64_t number, Picoseconds) {
 
 // True once simulated time has reached the slot; otherwise the entry waits for that.
 bool StoreQueueHead::at_time(std::uint8_t& stage, Slot slot) {
-  const Picoseconds when = clock_.time(slot);
+  const Time when = clock_.time(slot);
   if (when <= queue_.now()) return true;
   ++stage;
   queue_.schedule(when, Phase::kCore, resume_of_head());
@@ -466,11 +466,11 @@ trace::SyncKind kind_of_release(const StoreEntry& head) {
 void StoreQueueHead::release_later(const StoreEntry& head, Slot slot) {
   const std::uint64_t packed = (static_cast<std::uint64_t>(kind_of_release(head)) << kKindShift) |
                                (std::uint64_t{head.object} << kObjectShift) | head.version;
-  queue_.schedule(max(clock_.time(slot), queue_.now()), Phase::kCore,
+  queue_.schedule(queue_.now_or_later(clock_.time(slot)), Phase::kCore,
                   completion<&StoreQueueHead::release_now>(*this, packed));
 }
 
-void StoreQueueHead::release_now(std::uint64_t packed, Picoseconds now) {
+void StoreQueueHead::release_now(std::uint64_t packed, Time now) {
   constexpr std::uint64_t kObjectMask = (std::uint64_t{1} << (kKindShift - kObjectShift)) - 1;
   synchronisation_.release(static_cast<trace::SyncKind>(packed >> kKindShift),
                            static_cast<std::uint32_t>((packed >> kObjectShift) & kObjectMask),
@@ -515,7 +515,7 @@ void StoreQueueHead::region_takes_effect(const StoreEntry& head) {
   }
 }
 
-bool StoreQueueHead::ask_design(StoreEntry& head, Picoseconds when) {
+bool StoreQueueHead::ask_design(StoreEntry& head, Time when) {
   switch (head.kind) {
     case StoreKind::kRegionBegin:
       return design_.region_begin(id_, head.region, when, resume_of_head());

@@ -113,18 +113,18 @@ class StoreQueueHead {
   void give(const StoreEntry& entry, Slot slot);
   bool drain_release(StoreEntry& entry, Slot& slot);
   bool drain_region(StoreEntry& entry, Slot& slot);
-  bool ask_design(StoreEntry& entry, Picoseconds when);
+  bool ask_design(StoreEntry& entry, Time when);
   bool may_write(const StoreEntry& entry, Slot& slot);
   void region_takes_effect(const StoreEntry& entry);
   bool tell_layers(StoreEntry& entry, Slot& slot);
   void apply(const StoreEntry& entry);
   bool at_time(std::uint8_t& stage, Slot slot);
-  void resume_drain(std::uint64_t number, Picoseconds now);
+  void resume_drain(std::uint64_t number, Time now);
   Completion resume_of_head() {
     return completion<&StoreQueueHead::resume_drain>(*this, stores_.head());
   }
   void release_later(const StoreEntry& entry, Slot slot);
-  void release_now(std::uint64_t packed, Picoseconds now);
+  void release_now(std::uint64_t packed, Time now);
   void waited(const StoreEntry& entry, Slot until, Cause cause);
   void tell_of_early_acquisitions(Slot slot);
   void count_drained_region(Slot began, Slot slot);

@@ -28,7 +28,7 @@ bool Synchronisation::acquire(SyncKind kind, std::uint32_t object, std::uint32_t
 }
 
 void Synchronisation::release(SyncKind kind, std::uint32_t object, std::uint32_t version,
-                              Picoseconds now) {
+                              Time now) {
   if (stands_for_earlier_ones(kind)) {
     objects_[object].version.release_up_to(version);
     return resume_satisfied(objects_[object], now);
@@ -57,7 +57,7 @@ bool Synchronisation::try_lock(Object& lock, SyncKind kind) {
   return true;
 }
 
-void Synchronisation::grant_waiting(Object& lock, Picoseconds now) {
+void Synchronisation::grant_waiting(Object& lock, Time now) {
   while (!lock.waiters.empty() && try_lock(lock, lock.waiters.front().kind)) {
     const Completion resume = lock.waiters.front().resume;
     lock.waiters.erase(lock.waiters.begin());
@@ -80,13 +80,12 @@ bool Synchronisation::acquire_version(std::uint32_t object, std::uint32_t versio
   return false;
 }
 
-void Synchronisation::release_version(std::uint32_t object, std::uint32_t version,
-                                      Picoseconds now) {
+void Synchronisation::release_version(std::uint32_t object, std::uint32_t version, Time now) {
   objects_[object].version.release(version);
   resume_satisfied(objects_[object], now);
 }
 
-void Synchronisation::resume_satisfied(Object& found, Picoseconds now) {
+void Synchronisation::resume_satisfied(Object& found, Time now) {
   // Resuming may release the same object again: take the satisfied ones out first.
   std::vector<Waiter> satisfied;
   std::erase_if(found.waiters, [&](const Waiter& waiter) {

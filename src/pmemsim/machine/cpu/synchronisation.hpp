@@ -34,11 +34,11 @@ class Synchronisation {
   // acquire() returns false if the caller has to wait for `resume`.
   bool acquire(trace::SyncKind kind, std::uint32_t object, std::uint32_t version,
                Completion resume);
-  void release(trace::SyncKind kind, std::uint32_t object, std::uint32_t version, Picoseconds now);
+  void release(trace::SyncKind kind, std::uint32_t object, std::uint32_t version, Time now);
 
   // An atomic variable: reads wait for their version, writes for the one before theirs.
   bool acquire_version(std::uint32_t object, std::uint32_t version, Completion resume);
-  void release_version(std::uint32_t object, std::uint32_t version, Picoseconds now);
+  void release_version(std::uint32_t object, std::uint32_t version, Time now);
 
   // Whoever waits for the object doesn't any more, or never did: `resume` is not called.
   void forget(std::uint32_t object, const Completion& resume);
@@ -62,8 +62,8 @@ class Synchronisation {
   bool arbitrated(trace::SyncKind kind) const;
   bool stands_for_earlier_ones(trace::SyncKind kind) const;
   bool try_lock(Object& object, trace::SyncKind kind);
-  void grant_waiting(Object& object, Picoseconds now);
-  void resume_satisfied(Object& object, Picoseconds now);
+  void grant_waiting(Object& object, Time now);
+  void resume_satisfied(Object& object, Time now);
 
   LockOrder order_;
   std::size_t waiting_ = 0;

@@ -56,7 +56,7 @@ Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, I
   for (std::uint32_t bank = 0; bank < banks_.size(); ++bank) {
     banks_[bank].rank = bank / p.banks_per_rank;
   }
-  if (timing_.refi > Picoseconds{0}) next_refresh_ = timing_.refi;
+  if (timing_.refi > Picoseconds{0}) next_refresh_ = Time{} + timing_.refi;
 }
 
 // --- Reads ---------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ void Channel::read(Line line, const Place& place, Completion done) {
   }
 }
 
-void Channel::read_arrived(std::uint64_t number, Picoseconds now) {
+void Channel::read_arrived(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Read& read = reads_[slot];
   read.order = ++order_;
@@ -88,7 +88,7 @@ void Channel::read_arrived(std::uint64_t number, Picoseconds now) {
     // As gem5 has it, the controller's front end answers, without bank or back end.
     ++statistics_.reads_forwarded;
     ++reads_held_;
-    const Picoseconds sent = queues_in_device_ ? link_.to_host.send_line(now) : now;
+    const Time sent = queues_in_device_ ? link_.to_host.send_line(now) : now;
     queue_.schedule(sent + front_latency_, Phase::kController,
                     completion<&Channel::read_answered>(*this, slot));
   } else if (reads_held_ >= read_entries_) {
@@ -110,14 +110,14 @@ bool Channel::whole_line_waits(Line line) const {
   return found == kWholeLine;
 }
 
-void Channel::enter_read_queue(std::uint32_t slot, Picoseconds now) {
+void Channel::enter_read_queue(std::uint32_t slot, Time now) {
   ++reads_held_;
   const std::uint32_t bank = reads_[slot].bank;
   read_queue_.push(slot, banks_[bank].open_row);
   consider_waking(read_queue_, slot, true, now);
 }
 
-void Channel::read_answered(std::uint64_t number, Picoseconds now) {
+void Channel::read_answered(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Read& read = reads_[slot];
   const Completion done = read.done;
@@ -151,7 +151,7 @@ std::uint32_t Channel::slot_of(std::uint64_t number) const {
 }
 
 std::uint64_t Channel::write(const Write& write, const Place& place) {
-  const Picoseconds now = queue_.now();
+  const Time now = queue_.now();
   ++statistics_.writes[static_cast<std::size_t>(write.kind)];
   if (!queues_in_device_ && entries_for(write).waiting.empty()) {
     const std::uint32_t with = merge_candidate(write);
@@ -202,7 +202,7 @@ std::uint64_t Channel::new_write(const Write& write, const Place& place, bool re
 std::uint64_t Channel::write_now(const Write& write, const Place& place, bool reserved,
                                  bool more_follow) {
   assert(!queues_in_device_ && &entries_for(write) == &wpq_);
-  const Picoseconds now = queue_.now();
+  const Time now = queue_.now();
   ++statistics_.writes[static_cast<std::size_t>(write.kind)];
   more_follow_ = more_follow;
   std::uint32_t slot = merge_candidate(write);
@@ -222,7 +222,7 @@ std::uint64_t Channel::write_now(const Write& write, const Place& place, bool re
   return number_of(slot);
 }
 
-void Channel::write_arrived(std::uint64_t number, Picoseconds now) {
+void Channel::write_arrived(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   if (writes_[slot].state == WriteState::kDropped) {
     --writes_under_way_;
@@ -245,7 +245,7 @@ Channel::Entries& Channel::entries_for(const Write& write) {
   return log && log_queue_.count > 0 ? log_queue_ : wpq_;
 }
 
-void Channel::accept_waiting(Entries& entries, Picoseconds now) {
+void Channel::accept_waiting(Entries& entries, Time now) {
   while (!entries.waiting.empty()) {
     const std::uint32_t slot = entries.waiting.first();
     const std::uint32_t with = merge_candidate(writes_[slot].write);
@@ -263,7 +263,7 @@ void Channel::accept_waiting(Entries& entries, Picoseconds now) {
 }
 
 // Rule 8.
-void Channel::accept_reserved(std::uint32_t slot, Picoseconds now) {
+void Channel::accept_reserved(std::uint32_t slot, Time now) {
   const Line line = writes_[slot].write.line;
   --reserved_;
   add_waiting_bytes(slot);
@@ -292,7 +292,7 @@ void Channel::add_waiting_bytes(std::uint32_t slot) {
 }
 
 // The waiting writes of the line are older than the accepted one, which stands for them.
-void Channel::take_in_waiting(Line line, std::uint32_t with, Picoseconds now) {
+void Channel::take_in_waiting(Line line, std::uint32_t with, Time now) {
   for (std::uint32_t slot = lines_[bucket(line)]; slot != kNoSlot;) {
     const PendingWrite& waiting = writes_[slot];
     const std::uint32_t next = waiting.same_bucket;
@@ -335,12 +335,12 @@ void Channel::release() {
   free_entry(wpq_, queue_.now());
 }
 
-void Channel::hold_entry(Entries& entries, Picoseconds now) {
+void Channel::hold_entry(Entries& entries, Time now) {
   if (++entries.held == entries.count) entries.full_since = now;
 }
 
 // Those that wait for an entry move up.
-void Channel::free_entry(Entries& entries, Picoseconds now) {
+void Channel::free_entry(Entries& entries, Time now) {
   if (entries.full()) entries.full_time += now - entries.full_since;
   --entries.held;
   if (room_) std::exchange(room_, {})(now);
@@ -351,7 +351,7 @@ void Channel::free_entry(Entries& entries, Picoseconds now) {
 }
 
 // The queue, which has an entry for it, takes the write.
-void Channel::accept(std::uint32_t slot, Picoseconds now) {
+void Channel::accept(std::uint32_t slot, Time now) {
   PendingWrite& pending = writes_[slot];
   pending.state = WriteState::kQueued;
   pending.accepted = now;
@@ -379,7 +379,7 @@ std::uint32_t Channel::merge_candidate(const Write& write) const {
   return other.kind == write.kind && other.owner == write.owner ? slot : kNoSlot;
 }
 
-void Channel::merge(std::uint32_t with, const Write& write, Picoseconds now) {
+void Channel::merge(std::uint32_t with, const Write& write, Time now) {
   if (faults_.merge) {
     writes_[with].write.add_older(write);
   } else {
@@ -390,7 +390,7 @@ void Channel::merge(std::uint32_t with, const Write& write, Picoseconds now) {
 }
 
 // Whoever waits for the write hears when the other one, which stands for it, gets there.
-void Channel::tell_with(std::uint32_t with, const Write& write, Picoseconds now) {
+void Channel::tell_with(std::uint32_t with, const Write& write, Time now) {
   PendingWrite& pending = writes_[with];
   ++statistics_.writes_merged;
   Merged left{write.persisted, write.written, write.persisting, pending.merged};
@@ -405,13 +405,13 @@ void Channel::tell_with(std::uint32_t with, const Write& write, Picoseconds now)
   }
 }
 
-void Channel::persist(const Write& write, PersistencePoint reached, Picoseconds now) {
+void Channel::persist(const Write& write, PersistencePoint reached, Time now) {
   if (write.persisting) write.persisting(now);
   tell_observer(write, reached, now);
   acknowledge(write.persisted, now);
 }
 
-void Channel::tell_observer(const Write& write, PersistencePoint reached, Picoseconds now) {
+void Channel::tell_observer(const Write& write, PersistencePoint reached, Time now) {
   if (observer_ == nullptr) return;
   if (more_follow_) {
     observer_->persisted_with_next(write);
@@ -421,11 +421,11 @@ void Channel::tell_observer(const Write& write, PersistencePoint reached, Picose
 }
 
 // Never from within write(): the caller may not know its WriteId yet.
-void Channel::acknowledge(const Completion& persisted, Picoseconds now) {
+void Channel::acknowledge(const Completion& persisted, Time now) {
   if (persisted) queue_.schedule(now + acknowledge_latency_, Phase::kController, persisted);
 }
 
-void Channel::write_finished(std::uint64_t number, Picoseconds now) {
+void Channel::write_finished(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   PendingWrite& pending = writes_[slot];
   if (device_ != nullptr) {
@@ -458,7 +458,7 @@ bool Channel::drop(std::uint64_t number) {
   const std::uint32_t slot = slot_of(number);
   if (slot == kNoSlot || !waits(writes_[slot].state)) return false;
   PendingWrite& pending = writes_[slot];
-  const Picoseconds now = queue_.now();
+  const Time now = queue_.now();
   ++statistics_.writes_dropped;
   switch (pending.state) {
     case WriteState::kTravelling:
@@ -489,7 +489,7 @@ bool Channel::drop(std::uint64_t number) {
   return true;
 }
 
-void Channel::leave_queue(std::uint32_t slot, Picoseconds now) {
+void Channel::leave_queue(std::uint32_t slot, Time now) {
   write_queue_.remove(slot);
   free_entry(entries_of(writes_[slot]), now);
 }
@@ -552,7 +552,7 @@ MemoryStatistics Channel::statistics() const {
   all.wpq_full_time = full_time(wpq_);
   all.log_queue_full_time = full_time(log_queue_);
   all.refresh_time = timing_.refi * static_cast<std::int64_t>(all.refreshes);
-  all.channel_time = queue_.now();
+  all.channel_time = queue_.now().since_start();
   all.most_reads = most_reads_;
   all.most_writes = most_writes_;
   all.queue_entries = std::uint64_t{wpq_.count} + log_queue_.count;

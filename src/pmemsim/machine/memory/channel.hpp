@@ -103,12 +103,12 @@ class Channel {
   MemoryStatistics statistics() const;
 
  private:
-  static constexpr Picoseconds kLongAgo{INT64_MIN / 2};
+  static constexpr Time kLongAgo{INT64_MIN / 2};
 
   struct Read : Request {
     Line line;
     Completion done;
-    Picoseconds arrived{};
+    Time arrived{};
   };
   enum class WriteState : std::uint8_t {
     kTravelling,  // on the link to a device that has the queues
@@ -123,8 +123,8 @@ class Channel {
     bool persistent = false;
     bool reserved = false;    // has an entry of the WPQ before it is accepted
     bool log_queued = false;  // belongs to the log queue
-    Picoseconds arrived{};
-    Picoseconds accepted{};
+    Time arrived{};
+    Time accepted{};
     std::uint32_t same_bucket = kNoSlot;  // next in the table of lines
     std::uint32_t merged = kNoSlot;       // first of those to tell that merged with this one
     std::uint32_t accepted_previous = kNoSlot;
@@ -148,58 +148,58 @@ class Channel {
     const std::uint32_t high_watermark;
     std::uint32_t held = 0;
     RequestList<PendingWrite> waiting;
-    Picoseconds full_since = kNever;
+    Time full_since = kNever;
     Picoseconds full_time{};
   };
   struct Bank {
     std::uint64_t open_row = kNoRow;
-    Picoseconds activate_allowed{};
-    Picoseconds precharge_allowed{};
-    Picoseconds column_allowed{};
-    Picoseconds unwanted_since = kNever;  // its row is open but another is needed
-    std::uint32_t accesses = 0;           // to the open row
+    Time activate_allowed{};
+    Time precharge_allowed{};
+    Time column_allowed{};
+    Time unwanted_since = kNever;  // its row is open but another is needed
+    std::uint32_t accesses = 0;    // to the open row
     std::uint32_t rank = 0;
     bool conflict = false;  // its last row was closed for another one
   };
   struct Rank {
-    Picoseconds read_allowed{};      // tWTR
-    Picoseconds activate_allowed{};  // tRRD, tFAW
+    Time read_allowed{};      // tWTR
+    Time activate_allowed{};  // tRRD, tFAW
     // The last four, in a ring; from long ago until there have been four.
-    Picoseconds activates[4] = {kLongAgo, kLongAgo, kLongAgo, kLongAgo};
+    Time activates[4] = {kLongAgo, kLongAgo, kLongAgo, kLongAgo};
     std::uint32_t next_activate = 0;
   };
   // When the bus (and the link) could take a row hit, or a request that has to activate its row.
   struct Earliest {
-    Picoseconds hit;
-    Picoseconds miss;
+    Time hit;
+    Time miss;
   };
   // Events.
-  void wake(std::uint64_t, Picoseconds now);
-  void read_arrived(std::uint64_t slot, Picoseconds now);
-  void read_answered(std::uint64_t slot, Picoseconds now);
-  void write_arrived(std::uint64_t slot, Picoseconds now);
-  void write_finished(std::uint64_t slot, Picoseconds now);
+  void wake(std::uint64_t, Time now);
+  void read_arrived(std::uint64_t slot, Time now);
+  void read_answered(std::uint64_t slot, Time now);
+  void write_arrived(std::uint64_t slot, Time now);
+  void write_finished(std::uint64_t slot, Time now);
 
   // The queues (channel.cpp).
-  void enter_read_queue(std::uint32_t slot, Picoseconds now);
+  void enter_read_queue(std::uint32_t slot, Time now);
   Entries& entries_for(const Write& write);
   Entries& entries_of(const PendingWrite& write) { return write.log_queued ? log_queue_ : wpq_; }
   std::uint64_t new_write(const Write& write, const Place& place, bool reserved);
   std::uint32_t take_slot(const Write& write, const Place& place);
-  void tell_observer(const Write& write, PersistencePoint reached, Picoseconds now);
-  void accept(std::uint32_t slot, Picoseconds now);
-  void accept_waiting(Entries& entries, Picoseconds now);
-  void accept_reserved(std::uint32_t slot, Picoseconds now);
+  void tell_observer(const Write& write, PersistencePoint reached, Time now);
+  void accept(std::uint32_t slot, Time now);
+  void accept_waiting(Entries& entries, Time now);
+  void accept_reserved(std::uint32_t slot, Time now);
   void add_waiting_bytes(std::uint32_t slot);
-  void take_in_waiting(Line line, std::uint32_t with, Picoseconds now);
-  void hold_entry(Entries& entries, Picoseconds now);
-  void free_entry(Entries& entries, Picoseconds now);
+  void take_in_waiting(Line line, std::uint32_t with, Time now);
+  void hold_entry(Entries& entries, Time now);
+  void free_entry(Entries& entries, Time now);
   std::uint32_t merge_candidate(const Write& write) const;
-  void merge(std::uint32_t with, const Write& write, Picoseconds now);
-  void tell_with(std::uint32_t with, const Write& write, Picoseconds now);
-  void persist(const Write& write, PersistencePoint reached, Picoseconds now);
-  void acknowledge(const Completion& persisted, Picoseconds now);
-  void leave_queue(std::uint32_t slot, Picoseconds now);
+  void merge(std::uint32_t with, const Write& write, Time now);
+  void tell_with(std::uint32_t with, const Write& write, Time now);
+  void persist(const Write& write, PersistencePoint reached, Time now);
+  void acknowledge(const Completion& persisted, Time now);
+  void leave_queue(std::uint32_t slot, Time now);
   void leave_accepted(std::uint32_t slot);
   void forget(std::uint32_t slot);
   void unlink_line(std::uint32_t slot);
@@ -210,32 +210,30 @@ class Channel {
   std::size_t bucket(Line line) const;
 
   // The scheduler (channel_scheduler.cpp).
-  void request_wake(Picoseconds at);
+  void request_wake(Time at);
   template <class Slot>
-  void consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading,
-                       Picoseconds now);
+  void consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading, Time now);
   bool somebody_waits() const;
   bool writes_wanted() const;
   bool should_write() const;
-  void choose_direction(Picoseconds now);
-  bool start_one(Picoseconds now, Picoseconds& next);
+  void choose_direction(Time now);
+  bool start_one(Time now, Time& next);
   template <class Slot>
-  bool start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now, Picoseconds& next);
-  Picoseconds ready(std::uint32_t bank, bool reading, const Earliest& earliest) const;
+  bool start_from(BankQueues<Slot>& queue, bool reading, Time now, Time& next);
+  Time ready(std::uint32_t bank, bool reading, const Earliest& earliest) const;
   template <class Slot>
-  void update_wanted(const BankQueues<Slot>& queue, std::uint32_t bank, Picoseconds now);
-  Picoseconds use_bank(const Request& request, bool reading, Picoseconds now,
-                       Picoseconds waits = {});
-  void activate(const Request& request, Picoseconds now);
-  void start(std::uint32_t slot, Read& read, Picoseconds now);
-  void start(std::uint32_t slot, PendingWrite& write, Picoseconds now);
-  void close_row(std::uint32_t bank, Picoseconds precharge);
-  void set_unwanted(std::uint32_t bank, Picoseconds since) {
+  void update_wanted(const BankQueues<Slot>& queue, std::uint32_t bank, Time now);
+  Time use_bank(const Request& request, bool reading, Time now, Picoseconds waits = {});
+  void activate(const Request& request, Time now);
+  void start(std::uint32_t slot, Read& read, Time now);
+  void start(std::uint32_t slot, PendingWrite& write, Time now);
+  void close_row(std::uint32_t bank, Time precharge);
+  void set_unwanted(std::uint32_t bank, Time since) {
     banks_[bank].unwanted_since = since;
     const std::uint64_t bit = std::uint64_t{1} << bank;
     unwanted_ = since == kNever ? unwanted_ & ~bit : unwanted_ | bit;
   }
-  void refresh(Picoseconds now);
+  void refresh(Time now);
 
   EventQueue& queue_;
   LinkPair& link_;
@@ -286,8 +284,8 @@ class Channel {
   bool writing_ = false;
   bool draining_ = false;
   std::uint32_t started_ = 0;  // requests since the channel turned round
-  Picoseconds wake_at_ = kNever;
-  Picoseconds next_refresh_ = kNever;
+  Time wake_at_ = kNever;
+  Time next_refresh_ = kNever;
 
   MemoryStatistics statistics_;
 };

@@ -16,7 +16,7 @@ void for_each_bank(std::uint64_t banks, Visit visit) {
 
 }  // namespace
 
-void Channel::request_wake(Picoseconds at) {
+void Channel::request_wake(Time at) {
   if (at >= wake_at_) return;
   wake_at_ = at;
   queue_.schedule(at, Phase::kController, completion<&Channel::wake>(*this));
@@ -26,7 +26,7 @@ void Channel::request_wake(Picoseconds at) {
 // that may be early, never late: the wake-up looks closely.
 template <class Slot>
 void Channel::consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading,
-                              Picoseconds now) {
+                              Time now) {
   if (reading != writing_) update_wanted(queue, queue[slot].bank, now);
   if (wake_at_ <= now) return;
   if (should_write() != writing_) {
@@ -49,15 +49,14 @@ void Channel::consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot,
 }
 
 // The queues wake the scheduler.
-template void Channel::consider_waking(const BankQueues<Read>&, std::uint32_t, bool, Picoseconds);
-template void Channel::consider_waking(const BankQueues<PendingWrite>&, std::uint32_t, bool,
-                                       Picoseconds);
+template void Channel::consider_waking(const BankQueues<Read>&, std::uint32_t, bool, Time);
+template void Channel::consider_waking(const BankQueues<PendingWrite>&, std::uint32_t, bool, Time);
 
-void Channel::wake(std::uint64_t, Picoseconds now) {
+void Channel::wake(std::uint64_t, Time now) {
   if (now != wake_at_) return;  // an earlier decision has made this one obsolete
   wake_at_ = kNever;
   if (now >= next_refresh_) refresh(now);
-  Picoseconds next = kNever;
+  Time next = kNever;
   do {
     next = kNever;
     choose_direction(now);
@@ -88,7 +87,7 @@ bool Channel::should_write() const {
   return somebody_waits() || wpq_.held + min_writes_ >= low_watermark_;
 }
 
-void Channel::choose_direction(Picoseconds now) {
+void Channel::choose_direction(Time now) {
   if (should_write() == writing_) return;
   writing_ = !writing_;
   started_ = 0;
@@ -105,7 +104,7 @@ void Channel::choose_direction(Picoseconds now) {
 }
 
 // Rule 3: starts the best request that can start now. If there is none, `next` is when one will.
-bool Channel::start_one(Picoseconds now, Picoseconds& next) {
+bool Channel::start_one(Time now, Time& next) {
   if (writing_) {
     if (start_from(write_queue_, false, now, next)) return true;
     return timing_.independent_banks && start_from(read_queue_, true, now, next);
@@ -115,36 +114,34 @@ bool Channel::start_one(Picoseconds now, Picoseconds& next) {
 }
 
 // Rule 4: when the bank can start its best request.
-inline Picoseconds Channel::ready(std::uint32_t number, bool reading,
-                                  const Earliest& earliest) const {
+inline Time Channel::ready(std::uint32_t number, bool reading, const Earliest& earliest) const {
   const Bank& bank = banks_[number];
   const Rank& rank = ranks_[bank.rank];
   if (bank.open_row == kNoRow) {
     return max(max(bank.activate_allowed, rank.activate_allowed), earliest.miss);
   }
   if (bank.unwanted_since == kNever) {
-    const Picoseconds turned = reading ? rank.read_allowed : Picoseconds{0};
+    const Time turned = reading ? rank.read_allowed : Time{};
     return max(max(bank.column_allowed, turned), earliest.hit);
   }
-  const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
+  const Time precharge = max(bank.precharge_allowed, bank.unwanted_since);
   return max(max(precharge + timing_.rp, rank.activate_allowed), earliest.miss);
 }
 
 // Rule 1.
 template <class Slot>
-bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
-                         Picoseconds& next) {
+bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Time now, Time& next) {
   if (queue.size() == 0) return false;
   const Picoseconds latency = reading ? timing_.cl : timing_.cwd;
-  Picoseconds way_free = reading || queues_in_device_ ? Picoseconds{0} : link_.to_device.free_at();
+  Time way_free = reading || queues_in_device_ ? Time{} : link_.to_device.free_at();
   if (!reading && internal_.present()) way_free = max(way_free, internal_.takes_writes_at());
   const Earliest earliest{
       max(way_free, bus_.first_free(now + latency) - latency),
       max(way_free, bus_.first_free(now + timing_.rcd + latency) - timing_.rcd - latency)};
 
   // Nobody can start while the bus is taken: no need to look at the banks.
-  const Picoseconds bus_free = min(queue.hits() != 0 ? earliest.hit : kNever,
-                                   queue.occupied() != queue.hits() ? earliest.miss : kNever);
+  const Time bus_free = min(queue.hits() != 0 ? earliest.hit : kNever,
+                            queue.occupied() != queue.hits() ? earliest.miss : kNever);
   if (bus_free > now) {
     next = min(next, bus_free);
     return false;
@@ -154,7 +151,7 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
   std::uint32_t best = kNoSlot;
   std::uint64_t best_order = UINT64_MAX;
   const auto consider = [&](std::uint32_t bank, std::uint32_t slot) {
-    const Picoseconds at = ready(bank, reading, earliest);
+    const Time at = ready(bank, reading, earliest);
     if (at > now) {
       next = min(next, at);
     } else if (queue[slot].order < best_order) {
@@ -175,18 +172,18 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Picoseconds now,
   return true;
 }
 
-void Channel::start(std::uint32_t slot, Read& read, Picoseconds now) {
+void Channel::start(std::uint32_t slot, Read& read, Time now) {
   const Picoseconds waits = internal_.present() ? internal_.read(read.line, now) : Picoseconds{0};
-  const Picoseconds data_end = use_bank(read, true, now, waits);
+  const Time data_end = use_bank(read, true, now, waits);
   read_queue_.remove(slot);
   ++statistics_.lines_read;
-  const Picoseconds sent = link_.to_host.send_line(data_end + link_to_bank_);
+  const Time sent = link_.to_host.send_line(data_end + link_to_bank_);
   queue_.schedule(sent + answer_latency_, Phase::kDevice,
                   completion<&Channel::read_answered>(*this, slot));
 }
 
-void Channel::start(std::uint32_t slot, PendingWrite& pending, Picoseconds now) {
-  const Picoseconds data_end = use_bank(pending, false, now);
+void Channel::start(std::uint32_t slot, PendingWrite& pending, Time now) {
+  const Time data_end = use_bank(pending, false, now);
   if (internal_.present()) internal_.write(pending.write.line, now);
   const Picoseconds crossing =
       queues_in_device_ ? Picoseconds{0} : link_.to_device.send_line(now) - now;
@@ -202,7 +199,7 @@ void Channel::start(std::uint32_t slot, PendingWrite& pending, Picoseconds now) 
 // it happens as soon as the row is unwanted and may close. To be called whenever the requests that
 // count change.
 template <class Slot>
-void Channel::update_wanted(const BankQueues<Slot>& queue, std::uint32_t number, Picoseconds now) {
+void Channel::update_wanted(const BankQueues<Slot>& queue, std::uint32_t number, Time now) {
   Bank& bank = banks_[number];
   if (bank.open_row == kNoRow) return;
   const std::uint32_t oldest = queue.oldest(number);
@@ -213,7 +210,7 @@ void Channel::update_wanted(const BankQueues<Slot>& queue, std::uint32_t number,
     if (wanted) return;
     set_unwanted(number, now);
   }
-  const Picoseconds precharge = max(bank.precharge_allowed, bank.unwanted_since);
+  const Time precharge = max(bank.precharge_allowed, bank.unwanted_since);
   if (precharge <= now) {
     close_row(number, precharge);
     bank.conflict = true;
@@ -224,11 +221,10 @@ void Channel::update_wanted(const BankQueues<Slot>& queue, std::uint32_t number,
 
 // Gives the bank the request, whose first command goes out now; when its data has been on the bus.
 // They come later than the bank's timing says if the request `waits` for its device's media.
-Picoseconds Channel::use_bank(const Request& request, bool reading, Picoseconds now,
-                              Picoseconds waits) {
+Time Channel::use_bank(const Request& request, bool reading, Time now, Picoseconds waits) {
   Bank& bank = banks_[request.bank];
   Rank& rank = ranks_[bank.rank];
-  Picoseconds column = now;
+  Time column = now;
   if (bank.open_row == kNoRow) {
     activate(request, now);
     column += timing_.rcd;
@@ -237,8 +233,8 @@ Picoseconds Channel::use_bank(const Request& request, bool reading, Picoseconds 
   }
   if (reading) column = max(column, rank.read_allowed);
   const Picoseconds latency = reading ? timing_.cl : timing_.cwd;
-  const Picoseconds data = bus_.first_free(column + latency + waits);
-  const Picoseconds data_end = data + timing_.burst;
+  const Time data = bus_.first_free(column + latency + waits);
+  const Time data_end = data + timing_.burst;
   column = data - latency - waits;
   bus_.reserve(data, now);
   statistics_.bus_time += timing_.burst;
@@ -252,7 +248,7 @@ Picoseconds Channel::use_bank(const Request& request, bool reading, Picoseconds 
   return data_end;
 }
 
-void Channel::activate(const Request& request, Picoseconds now) {
+void Channel::activate(const Request& request, Time now) {
   Bank& bank = banks_[request.bank];
   Rank& rank = ranks_[bank.rank];
   if (!timing_.independent_banks) {
@@ -270,7 +266,7 @@ void Channel::activate(const Request& request, Picoseconds now) {
   rank.activate_allowed = max(now + timing_.rrd, rank.activates[rank.next_activate] + timing_.faw);
 }
 
-void Channel::close_row(std::uint32_t number, Picoseconds precharge) {
+void Channel::close_row(std::uint32_t number, Time precharge) {
   Bank& bank = banks_[number];
   bank.open_row = kNoRow;
   set_unwanted(number, kNever);
@@ -281,10 +277,10 @@ void Channel::close_row(std::uint32_t number, Picoseconds precharge) {
 
 // Refreshes that fell due while nothing happened were over before anybody came; the last one, which
 // may still be going on, holds up all banks.
-void Channel::refresh(Picoseconds now) {
+void Channel::refresh(Time now) {
   const std::int64_t due = (now - next_refresh_).count / timing_.refi.count;
   statistics_.refreshes += static_cast<std::uint64_t>(due) + 1;
-  Picoseconds begin = next_refresh_ + timing_.refi * due;
+  Time begin = next_refresh_ + timing_.refi * due;
   next_refresh_ = begin + timing_.refi;
   for (const Bank& bank : banks_) {
     begin = max(begin, bank.open_row == kNoRow ? bank.activate_allowed

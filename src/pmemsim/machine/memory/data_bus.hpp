@@ -2,6 +2,7 @@
 // been activated sends its data tRCD later, and a row hit that comes up meanwhile may go before it.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <vector>
 
@@ -14,8 +15,8 @@ class DataBus {
   explicit DataBus(Picoseconds burst) : burst_(burst) { starts_.reserve(256); }
 
   // The first time, not before `from`, at which a burst fits.
-  Picoseconds first_free(Picoseconds from) const {
-    Picoseconds start = max(from, floor_);
+  Time first_free(Time from) const {
+    Time start = max(from, floor_);
     if (start >= end_) return start;
     for (std::size_t i = first_; i < starts_.size(); ++i) {
       if (start + burst_ <= starts_[i]) break;
@@ -25,7 +26,8 @@ class DataBus {
   }
 
   // `start` must come from first_free(); nothing will be asked for that starts before `now`.
-  void reserve(Picoseconds start, Picoseconds now) {
+  void reserve(Time start, Time now) {
+    assert(start >= now && start >= floor_);
     while (first_ < starts_.size() && starts_[first_] + burst_ <= now) ++first_;
     if (first_ > 64) {
       starts_.erase(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(first_));
@@ -46,9 +48,9 @@ class DataBus {
 
  private:
   Picoseconds burst_;
-  Picoseconds floor_{0};
-  Picoseconds end_{0};               // of the last burst
-  std::vector<Picoseconds> starts_;  // in order, from first_ on
+  Time floor_{};
+  Time end_{};                // of the last burst
+  std::vector<Time> starts_;  // in order, from first_ on
   std::size_t first_ = 0;
 };
 

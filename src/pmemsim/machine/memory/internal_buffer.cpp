@@ -19,7 +19,7 @@ InternalBuffer::InternalBuffer(const MemoryParameters& p)
       reads_(buffered(p) ? p.read_buffer_lines : 0),
       writes_(buffered(p) ? p.write_buffer_lines : 0) {}
 
-Picoseconds InternalBuffer::read(Line line, Picoseconds now) {
+Picoseconds InternalBuffer::read(Line line, Time now) {
   const std::uint64_t number = internal(line);
   const WrittenLine* written = find_written(number);
   if (written != nullptr && (written->parts & part(line)) != 0) return Picoseconds{0};
@@ -33,7 +33,7 @@ Picoseconds InternalBuffer::read(Line line, Picoseconds now) {
   return max(found->ready - now, Picoseconds{0});
 }
 
-void InternalBuffer::write(Line line, Picoseconds now) {
+void InternalBuffer::write(Line line, Time now) {
   const std::uint64_t number = internal(line);
   WrittenLine* found = find_written(number);
   if (found == nullptr) {
@@ -61,8 +61,8 @@ InternalBuffer::WrittenLine* InternalBuffer::find_written(std::uint64_t number) 
 }
 
 // Rule 1: when it begins.
-Picoseconds InternalBuffer::use_media(Picoseconds now, Picoseconds interval) {
-  const Picoseconds begin = max(now, media_free_);
+Time InternalBuffer::use_media(Time now, Picoseconds interval) {
+  const Time begin = max(now, media_free_);
   media_free_ = begin + interval;
   return begin;
 }

@@ -38,10 +38,10 @@ class InternalBuffer {
   bool present() const { return !writes_.empty(); }
 
   // How long the data of a read that begins now are not yet in the buffer.
-  Picoseconds read(Line line, Picoseconds now);
+  Picoseconds read(Line line, Time now);
   // From when on a write is taken (rule 4).
-  Picoseconds takes_writes_at() const { return media_free_ - write_interval_; }
-  void write(Line line, Picoseconds now);
+  Time takes_writes_at() const { return media_free_ - write_interval_; }
+  void write(Line line, Time now);
 
   std::uint64_t media_lines_read() const { return media_lines_read_; }
   std::uint64_t media_lines_written() const { return media_lines_written_; }
@@ -52,7 +52,7 @@ class InternalBuffer {
 
   struct ReadLine {
     std::uint64_t number = kNone;
-    Picoseconds ready{};
+    Time ready{};
   };
   struct WrittenLine {
     std::uint64_t number = kNone;
@@ -65,7 +65,7 @@ class InternalBuffer {
   }
   ReadLine* find_read(std::uint64_t number);
   WrittenLine* find_written(std::uint64_t number);
-  Picoseconds use_media(Picoseconds now, Picoseconds interval);
+  Time use_media(Time now, Picoseconds interval);
   std::uint32_t random_slot();
 
   const unsigned part_bits_;
@@ -74,7 +74,7 @@ class InternalBuffer {
   std::size_t oldest_read_ = 0;
   std::vector<WrittenLine> writes_;
   std::size_t written_ = 0;  // slots in use, the first ones
-  Picoseconds media_free_{0};
+  Time media_free_{};
   std::uint64_t random_ = 0x9E3779B97F4A7C15;
   std::uint64_t media_lines_read_ = 0, media_lines_written_ = 0;
 };

@@ -17,10 +17,10 @@ class Link {
                                                    parameters.link_bandwidth.count)} {}
 
   Picoseconds latency() const { return latency_; }
-  Picoseconds free_at() const { return free_at_; }
+  Time free_at() const { return free_at_; }
 
   // When the line that may start at `from` has arrived at the other end.
-  Picoseconds send_line(Picoseconds from) {
+  Time send_line(Time from) {
     if (line_time_.count == 0) return from + latency_;
     free_at_ = max(from, free_at_) + line_time_;
     return free_at_ + latency_;
@@ -29,7 +29,7 @@ class Link {
  private:
   Picoseconds latency_;
   Picoseconds line_time_;
-  Picoseconds free_at_{0};
+  Time free_at_{};
 };
 
 // Both directions of one controller's link.

@@ -65,18 +65,18 @@ struct WriteId {
 class PersistenceObserver {
  public:
   virtual ~PersistenceObserver() = default;
-  virtual void persisted(const Write& write, PersistencePoint reached, Picoseconds when) = 0;
+  virtual void persisted(const Write& write, PersistencePoint reached, Time when) = 0;
   // The same for one that is accepted together with those of the next calls, the last of which is
   // persisted(): no crash comes between them.
   virtual void persisted_with_next(const Write& write) = 0;
-  virtual void dropped(const Write& write, Picoseconds when) = 0;
+  virtual void dropped(const Write& write, Time when) = 0;
   // The device has written a line that was persistent before: what would survive stays the same.
   virtual void written(Line) {}
   // What a design keeps in persistent structures of its own has changed.
-  virtual void survivors_changed(Picoseconds) {}
+  virtual void survivors_changed(Time) {}
   // A store has become visible in caches that are persistent; the line as it is then. Where there
   // are such calls, what memory holds doesn't matter.
-  virtual void persisted_in_caches(Line, const LineData&, Picoseconds) {}
+  virtual void persisted_in_caches(Line, const LineData&, Time) {}
 };
 
 }  // namespace pmemsim

@@ -188,7 +188,7 @@ bool Machine::run(const std::function<bool(double)>& progress) {
   design_.drain();
   while (queue_.step()) {
   }
-  Picoseconds before{};
+  Time before{};
   do {  // what the backend does when a line has been written may have to be written, too
     before = queue_.now();
     pm_.drain();
@@ -238,8 +238,8 @@ Image Machine::image(std::uint64_t begin, std::uint64_t end) const {
   return image;
 }
 
-Picoseconds Machine::end() const {
-  Picoseconds end{0};
+Time Machine::end() const {
+  Time end{};
   for (const auto& core : cores_) end = max(end, core->end());
   return end;
 }

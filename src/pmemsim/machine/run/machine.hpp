@@ -47,9 +47,9 @@ class Machine {
   // InternalError if the statistics contradict each other. False if stopped.
   bool run(const std::function<bool(double)>& progress);
 
-  Picoseconds now() const { return queue_.now(); }
+  Time now() const { return queue_.now(); }
   // When the last core was done (write-out not included).
-  Picoseconds end() const;
+  Time end() const;
   std::uint32_t cores_used() const { return cores_used_; }
   const std::vector<std::unique_ptr<Core>>& cores() const { return cores_; }
   const Memory& pm() const { return pm_; }

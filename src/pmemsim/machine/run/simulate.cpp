@@ -42,13 +42,13 @@ void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
   const Clock& clock = machine.cores().front()->clock();
   for (std::size_t i = 0; i < kCauses; ++i) {
     const auto cause = static_cast<Cause>(i);
-    describe_stall(cause, clock.time(account[cause]), collector);
+    describe_stall(cause, clock.duration(account[cause]), collector);
   }
   Slot misses = 0;
   for (const Cause cause : kMisses) misses += account[cause];
-  collector("stall.cache_miss_ns", clock.time(misses),
+  collector("stall.cache_miss_ns", clock.duration(misses),
             "Time of all cores: loads that missed the L1, wherever they were served");
-  collector("stall.total_ns", clock.time(account.total()),
+  collector("stall.total_ns", clock.duration(account.total()),
             "Time of all cores, from the start to each one's end: the sum of the causes");
 }
 
@@ -56,10 +56,10 @@ void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
 // until everything has been written. Cores compute ahead, so that a core's end may come after all
 // events.
 void describe_times(const Machine& machine, StatisticsCollector& collector) {
-  collector.quantity("run.time_ns", machine.end(), part_of("run.drained_ns"));
-  collector.quantity("run.drained_ns", max(machine.now(), machine.end()));
+  collector.quantity("run.time_ns", machine.end().since_start(), part_of("run.drained_ns"));
+  collector.quantity("run.drained_ns", max(machine.now(), machine.end()).since_start());
   Picoseconds all{};
-  for (const auto& core : machine.cores()) all += core->end();
+  for (const auto& core : machine.cores()) all += core->end().since_start();
   collector.quantity("core.time_ns", all, at_most("run.time_ns", machine.cores().size()));
 }
 
@@ -72,7 +72,7 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
   for (std::size_t i = 0; i < cores_.size(); ++i) {
     const std::string name = "core" + std::to_string(i);
     collector.share(name, cores_[i]->statistics(), "core");
-    collector.quantity(name + ".time_ns", cores_[i]->end(), part_of("run.time_ns"),
+    collector.quantity(name + ".time_ns", cores_[i]->end().since_start(), part_of("run.time_ns"),
                        share_of("stall.total_ns", "core"));
   }
   collector.group("shared", hierarchy_.statistics());
@@ -80,7 +80,7 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
   collector.group("dram", dram_.statistics());
   design_.statistics(collector);
   if (!configuration_.design.operations().empty()) {
-    const Picoseconds core_time = end() * cores_used_;
+    const Picoseconds core_time = end().since_start() * cores_used_;
     const EnergyBill bill(configuration_.energy, collector.found, core_time);
     collector.group("energy", energy_of(bill, configuration_.blueprint()));
   }
@@ -122,7 +122,7 @@ RunResult simulate(const trace::TraceFile& trace, std::span<const Setting> setti
   result.instructions = cores.instructions;
   result.regions = cores.regions;
   result.pm_write_bytes = machine.pm().statistics().all_lines_written() * kLineBytes;
-  result.time = machine.end();
+  result.time = machine.end().since_start();
   result.threads = machine.cores_used();
   result.wall_s = wall.count();
   StatisticsCollector collector;
