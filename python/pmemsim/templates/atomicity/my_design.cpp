@@ -19,7 +19,7 @@ Lowering MyDesign::lowering() const {
   return Lowering::without({trace::Purpose::kLog, trace::Purpose::kCommit});
 }
 
-bool MyDesign::region_begin(CoreId number, std::uint64_t region, Picoseconds, Completion) {
+bool MyDesign::region_begin(CoreId number, std::uint64_t region, Time, Completion) {
   cores_[number].region = region;
   if (parameters_.faults.commit) {
     cores_[number].committed = region;
@@ -28,7 +28,7 @@ bool MyDesign::region_begin(CoreId number, std::uint64_t region, Picoseconds, Co
   return true;
 }
 
-bool MyDesign::store(const Store& store, Picoseconds, Completion resume) {  // rule 1
+bool MyDesign::store(const Store& store, Time, Completion resume) {  // rule 1
   PerCore& core = cores_[store.core];
   const Line line = store.line();
   if (store.region == 0 || core.logged.find(line) != nullptr) return true;
@@ -50,7 +50,7 @@ bool MyDesign::log(CoreId number, Line line, const LineData& before) {
   return true;
 }
 
-void MyDesign::room(std::uint64_t, Picoseconds) {
+void MyDesign::room(std::uint64_t, Time) {
   for (CoreId number = 0; number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
     if (!core.unlogged) continue;
@@ -60,12 +60,12 @@ void MyDesign::room(std::uint64_t, Picoseconds) {
   }
 }
 
-void MyDesign::logged(std::uint64_t number, Picoseconds now) {
+void MyDesign::logged(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   std::exchange(core.store, {})(now);
 }
 
-bool MyDesign::region_end(CoreId number, std::uint64_t, Picoseconds, Completion resume) {
+bool MyDesign::region_end(CoreId number, std::uint64_t, Time, Completion resume) {
   PerCore& core = cores_[number];
   if (!core.log || log_.outstanding(*core.log) == 0) {
     commit(core);
@@ -76,7 +76,7 @@ bool MyDesign::region_end(CoreId number, std::uint64_t, Picoseconds, Completion 
 }
 
 // Nothing of the core's log is outstanding: its region may commit, if it has ended.
-void MyDesign::idle(std::uint64_t number, Picoseconds now) {
+void MyDesign::idle(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   if (!core.end) return;
   commit(core);

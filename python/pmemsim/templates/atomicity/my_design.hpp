@@ -56,9 +56,9 @@ class MyDesign final : public Atomicity {
   std::uint32_t interests() const override { return kStores | kRegions; }
   bool commits_synchronously() const override { return true; }
 
-  bool region_begin(CoreId core, std::uint64_t region, Picoseconds when, Completion) override;
-  bool region_end(CoreId core, std::uint64_t region, Picoseconds when, Completion resume) override;
-  bool store(const Store& store, Picoseconds when, Completion resume) override;
+  bool region_begin(CoreId core, std::uint64_t region, Time when, Completion) override;
+  bool region_end(CoreId core, std::uint64_t region, Time when, Completion resume) override;
+  bool store(const Store& store, Time when, Completion resume) override;
 
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
@@ -81,9 +81,9 @@ class MyDesign final : public Atomicity {
     Completion end;                // the region's, which waits for the log
   };
   bool log(CoreId core, Line line, const LineData& before);
-  void room(std::uint64_t, Picoseconds now);
-  void logged(std::uint64_t core, Picoseconds now);
-  void idle(std::uint64_t core, Picoseconds now);
+  void room(std::uint64_t, Time now);
+  void logged(std::uint64_t core, Time now);
+  void idle(std::uint64_t core, Time now);
   void commit(PerCore& core);
 
   std::optional<LayerContext> context_;

@@ -21,7 +21,7 @@ Lowering MyDesign::lowering() const {
   return lowering;
 }
 
-bool MyDesign::store(const Store& store, Picoseconds, Completion resume) {
+bool MyDesign::store(const Store& store, Time, Completion resume) {
   PerCore& core = cores_[store.core];
   if (core.in_flight < parameters_.most_in_flight) return true;
   ++statistics_.stalls;
@@ -37,7 +37,7 @@ void MyDesign::visible(CoreId core, Line line) {  // rule 1
              completion<&MyDesign::acknowledged>(*this, core));
 }
 
-bool MyDesign::fence(const Fence& fence, Picoseconds, Completion resume) {  // rule 2
+bool MyDesign::fence(const Fence& fence, Time, Completion resume) {  // rule 2
   PerCore& core = cores_[fence.core];
   if (core.in_flight == 0 || parameters_.faults.fence) {
     program_events_->fence_fulfilled(fence.core, fence.number);
@@ -48,7 +48,7 @@ bool MyDesign::fence(const Fence& fence, Picoseconds, Completion resume) {  // r
   return false;
 }
 
-void MyDesign::acknowledged(std::uint64_t number, Picoseconds now) {
+void MyDesign::acknowledged(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   --core.in_flight;
   if (core.blocked) std::exchange(core.blocked, {})(now);

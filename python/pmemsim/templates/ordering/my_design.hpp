@@ -53,13 +53,11 @@ class MyDesign final : public Ordering {
   Lowering lowering() const override;
   std::uint32_t interests() const override { return kStores | kVisibleStores | kEvictions; }
 
-  bool store(const Store& store, Picoseconds when, Completion resume) override;
+  bool store(const Store& store, Time when, Completion resume) override;
   void visible(CoreId core, Line line) override;
-  bool flush(CoreId, Line, trace::FlushKind, bool, Picoseconds, Completion) override {
-    return true;
-  }
-  bool fence(const Fence& fence, Picoseconds when, Completion resume) override;
-  Eviction evicted(Line, const LineData&, Picoseconds) override { return Eviction::kTaken; }
+  bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
+  bool fence(const Fence& fence, Time when, Completion resume) override;
+  Eviction evicted(Line, const LineData&, Time) override { return Eviction::kTaken; }
   bool may_leave(Line) const override { return false; }
   void statistics(StatisticsCollector& collector) const override {
     collector.group("my_design", statistics_);
@@ -73,7 +71,7 @@ class MyDesign final : public Ordering {
     std::uint64_t fence = 0;  // the number of the fence that waits
     Completion waiting;
   };
-  void acknowledged(std::uint64_t core, Picoseconds now);
+  void acknowledged(std::uint64_t core, Time now);
 
   const MyDesignParameters parameters_;
   std::vector<PerCore> cores_;

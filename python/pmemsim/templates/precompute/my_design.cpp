@@ -2,7 +2,7 @@
 
 namespace my_design {
 
-void MyDesign::stored(const RetiredStore& store, Picoseconds) {  // rules 1 and 2
+void MyDesign::stored(const RetiredStore& store, Time) {  // rules 1 and 2
   if (!context_->pm_space.contains(store.address)) return;
   const Line line = Line::of(store.address);
   if (last_[store.core] == line) return;

@@ -51,7 +51,7 @@ class MyDesign final : public Precompute {
   }
   std::uint32_t interests() const override { return kAllStores; }
   void thread_ended(CoreId core) override { context_->pm.discard_thread(core); }
-  void stored(const RetiredStore& store, Picoseconds when) override;
+  void stored(const RetiredStore& store, Time when) override;
   void outcome(const Outcome& outcome) override;
   void statistics(StatisticsCollector& collector) const override {
     collector.group("my_design", statistics_);

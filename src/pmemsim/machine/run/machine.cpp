@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "pmemsim/designs/combination.hpp"
+#include "pmemsim/machine/memory/memory_statistics.hpp"
 #include "pmemsim/machine/run/room.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 
@@ -160,51 +161,78 @@ void Machine::warm_caches() {
   hierarchy_.warm(touches);
 }
 
+std::uint64_t Machine::operations_of_trace() const {
+  std::uint64_t total = 0;
+  for (std::uint32_t thread = 0; thread < trace_.metadata().threads; ++thread) {
+    total += trace_.operations(thread) * configuration_.run.instances;
+  }
+  return total;
+}
+
 std::uint64_t Machine::operations_read() const {
   std::uint64_t read = 0;
   for (const auto& core : cores_) read += core->operations_read();
   return read;
 }
 
-bool Machine::run(const std::function<bool(double)>& progress) {
+// Executes all events. False if `report` has said so. `done` counts what makes progress.
+bool Machine::run_events(const std::function<bool()>& report,
+                         const std::function<std::uint64_t()>& done) {
   constexpr std::uint64_t kEventsBetweenReports = 1u << 16;
-  std::uint64_t total = 0;
-  for (std::uint32_t thread = 0; thread < trace_.metadata().threads; ++thread) {
-    total += trace_.operations(thread) * configuration_.run.instances;
-  }
+  // These are 67 million events, which take seconds. An operation of a program and a write of a
+  // line take thousands at most, but for polling at an interval much shorter than a latency.
+  constexpr std::uint64_t kMostReportsWithoutProgress = 1u << 10;
   std::uint64_t until_report = kEventsBetweenReports;
+  std::uint64_t without_progress = 0;
+  std::uint64_t last = 0;
   while (queue_.step()) {
     if (--until_report > 0) continue;
     until_report = kEventsBetweenReports;
-    const double share =
-        total == 0 ? 1 : static_cast<double>(operations_read()) / static_cast<double>(total);
-    if (progress && !progress(share)) return false;
+    if (!report()) return false;
+    without_progress = done() == last ? without_progress + 1 : 0;
+    last = done();
+    if (without_progress == kMostReportsWithoutProgress) report_stuck("makes no progress");
   }
+  return true;
+}
+
+// What is left when all programs have ended.
+void Machine::run_drain() {
+  run_events([] { return true; }, [this] { return pm_.statistics().all_lines_written(); });
+}
+
+bool Machine::run(const std::function<bool(double)>& progress) {
+  const double total = static_cast<double>(operations_of_trace());
+  const auto report = [&] {
+    const double share = total == 0 ? 1 : static_cast<double>(operations_read()) / total;
+    return !progress || progress(share);
+  };
+  if (!run_events(report, [this] { return operations_read(); })) return false;
   const bool all_finished =
       std::all_of(cores_.begin(), cores_.end(), [](const auto& core) { return core->finished(); });
   if (!all_finished || hierarchy_.pending_misses() > 0 || !design_.pending().empty()) {
-    report_stuck();
+    report_stuck("stands still");
   }
   design_.drain();
-  while (queue_.step()) {
-  }
+  run_drain();
   Time before{};
   do {  // what the backend does when a line has been written may have to be written, too
     before = queue_.now();
     pm_.drain();
     dram_.drain();
-    while (queue_.step()) {
-    }
+    run_drain();
   } while (queue_.now() > before);
-  if (!pm_.idle() || !dram_.idle() || !design_.pending().empty()) report_stuck();
+  if (!pm_.idle() || !dram_.idle() || !design_.pending().empty()) {
+    report_stuck("stands still");
+  }
   check_statistics();
   if (progress) progress(1);
   return true;
 }
 
-void Machine::report_stuck() const {
-  std::string text = "the simulation stands still at " + std::to_string(queue_.now().count) +
-                     " ps although work is pending";
+void Machine::report_stuck(std::string_view what) const {
+  std::string text = "the simulation " + std::string(what) + " at " +
+                     std::to_string(queue_.now().count) + " ps although work is pending";
   for (const auto& core : cores_) {
     if (!core->finished()) text += "; " + core->waiting_for();
   }

@@ -79,7 +79,11 @@ class Machine {
   void check_statistics() const;
   void warm_caches();
   std::uint64_t address_offset(std::uint32_t instance) const;
-  [[noreturn]] void report_stuck() const;
+  bool run_events(const std::function<bool()>& report, const std::function<std::uint64_t()>& done);
+  void run_drain();
+  // Names what waits.
+  [[noreturn]] void report_stuck(std::string_view what) const;
+  std::uint64_t operations_of_trace() const;
   std::uint64_t operations_read() const;
 
   const Configuration configuration_;
