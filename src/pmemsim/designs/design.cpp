@@ -105,9 +105,6 @@ void Design::drain() {
 
 namespace {
 
-// Of the layers, who has been asked.
-enum : std::uint8_t { kNobody = 0, kAtomicity = 1, kBoth = 2 };
-
 // Of the store's line.
 EntryNeed entry_need(const Store& store) {
   if (store.purpose == trace::Purpose::kCommit) return EntryNeed::kCommit;
@@ -118,29 +115,29 @@ EntryNeed entry_need(const Store& store) {
 }  // namespace
 
 // Rule 1. A layer that has let the store wait isn't asked again.
-bool Design::store(std::uint8_t& asked, const Store& store, Time when, Completion resume) {
-  if (asked == kNobody) {
-    asked = kAtomicity;
+bool Design::store(LayerAsked& asked, const Store& store, Time when, Completion resume) {
+  if (asked == LayerAsked::kNone) {
+    asked = LayerAsked::kAtomicity;
     if (defers_entries_) backend_->stored(store.line(), entry_need(store));
     if (atomicity_wants(kStores) && !atomicity_->store(store, when, resume)) return false;
   }
-  if (asked == kAtomicity) {
-    asked = kBoth;
+  if (asked == LayerAsked::kAtomicity) {
+    asked = LayerAsked::kOrdering;
     if (ordering_wants(kStores) && !ordering_->store(store, when, resume)) return false;
   }
   return true;
 }
 
-bool Design::region_end(std::uint8_t& asked, CoreId core, std::uint64_t region, Time when,
+bool Design::region_end(LayerAsked& asked, CoreId core, std::uint64_t region, Time when,
                         Completion resume) {
-  if (asked == kNobody) {
-    asked = kAtomicity;
+  if (asked == LayerAsked::kNone) {
+    asked = LayerAsked::kAtomicity;
     if (atomicity_wants(kRegions) && !atomicity_->region_end(core, region, when, resume)) {
       return false;
     }
   }
-  if (asked == kAtomicity) {
-    asked = kBoth;
+  if (asked == LayerAsked::kAtomicity) {
+    asked = LayerAsked::kOrdering;
     if (ordering_wants(kRegions) && !ordering_->region_end(core, region, when, resume)) {
       return false;
     }

@@ -45,6 +45,9 @@ struct SurvivingRegisters;
 class ThreadControl;
 class WriteObserver;
 
+// The last layer that was asked for a store or a region's end.
+enum class LayerAsked : std::uint8_t { kNone, kAtomicity, kOrdering };
+
 class Design {
  public:
   // Throws Error if a row doesn't say what its layer needs.
@@ -76,9 +79,8 @@ class Design {
   // ---- From the cores' store queues, in each core's program order. A call that returns false
   // makes the store queue wait for `resume`.
 
-  // To be called again after each `resume`, with the same `asked`: the number of layers that have
-  // been, 0 at first.
-  bool store(std::uint8_t& asked, const Store& store, Time when, Completion resume);
+  // To be called again after each `resume`, with the same `asked`.
+  bool store(LayerAsked& asked, const Store& store, Time when, Completion resume);
   void visible(CoreId core, Line line);
   // May a flush go on? Before its core's own caches are asked.
   bool may_flush(CoreId core, Line line, Time when, Completion resume);
@@ -87,8 +89,8 @@ class Design {
   void non_temporal(CoreId core, Line line, ByteMask bytes, Time when);
   bool fence(CoreId core, trace::FenceMeaning meaning, Time when, Completion resume);
   bool region_begin(CoreId core, std::uint64_t region, Time when, Completion resume);
-  // To be called again after each `resume`, with the same `asked`, 0 at first.
-  bool region_end(std::uint8_t& asked, CoreId core, std::uint64_t region, Time when,
+  // To be called again after each `resume`, with the same `asked`.
+  bool region_end(LayerAsked& asked, CoreId core, std::uint64_t region, Time when,
                   Completion resume);
   bool fence_regions(CoreId core, Time when, Completion resume);
   bool context_switch(CoreId core, Time when, Completion resume);

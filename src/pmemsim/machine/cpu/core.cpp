@@ -106,8 +106,7 @@ std::string Core::waiting_for() const {
   }
   if (!stores_.empty()) {
     const StoreEntry& store = stores_.front();
-    text += "; its store queue's head (kind " + std::to_string(static_cast<int>(store.kind)) +
-            ", stage " + std::to_string(store.stage) + ")";
+    text += "; its store queue's head, " + StoreQueueHead::waiting_for(store);
     if (store.kind == StoreKind::kAcquire) {
       text += " waits for version " + std::to_string(store.version) + " of object " +
               std::to_string(store.object) + ", which is at " +

@@ -516,8 +516,9 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.purpose = stream_->purpose();
   store.detail = operation.detail;
   store.size = operation.size;
-  store.stage = store.told = store.asked = 0;
-  store.serialising = store.ends_region = store.goes_on = store.follows = false;
+  store.step = Step::kArrived;
+  store.asked = LayerAsked::kNone;
+  store.waits = store.serialising = store.ends_region = store.goes_on = store.follows = false;
   store.lock_role = trace::is_atomic(operation.kind) ? lock_role(operation) : LockRole::kNone;
   store.in_recorded_order = in_recorded_order() && store.lock_role == LockRole::kNone;
   store.synchronisation = kind == StoreKind::kAcquire || store.lock_role == LockRole::kTakes

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pmemsim/common/clock.hpp"
+#include "pmemsim/designs/design.hpp"
 #include "pmemsim/trace/format.hpp"
 
 namespace pmemsim {
@@ -29,6 +30,18 @@ enum class StoreKind : std::uint8_t {
   kContextSwitch,
 };
 
+// How far the entry at the head of the queue is. Each kind of entry takes some of these steps, in
+// this order.
+enum class Step : std::uint8_t {
+  kArrived,   // at the head of the queue
+  kInTime,    // simulated time has reached it: it asks for a lock, its turn or a region's boundary
+  kAcquired,  // it has the lock, or its turn
+  kReleases,  // the layers let it hand something over
+  kOffered,   // simulated time has reached it: the layers are asked for the store or the flush
+  kAllowed,   // the layers let it go on
+  kSent,      // a flush, a fence or a region's boundary that the design has answered
+};
+
 struct StoreEntry {
   std::uint64_t number;
   std::uint64_t address;
@@ -45,9 +58,9 @@ struct StoreEntry {
   trace::Purpose purpose;
   std::uint8_t detail;  // FlushKind, SyncKind, FenceMeaning
   std::uint8_t size;
-  std::uint8_t stage;  // steps done at the head of the queue; odd while it waits to be resumed
-  std::uint8_t told;   // the same for the layers that want to know of stores
-  std::uint8_t asked;  // Design::store()
+  Step step;
+  bool waits;        // to be resumed; it then goes on at `step`
+  LayerAsked asked;  // by Design::store() or Design::region_end()
   bool serialising;
   bool goes_on;            // of a store that crosses a line, the part in the first one
   bool follows;            // ... and in the second one

@@ -1,5 +1,7 @@
 #include "pmemsim/machine/cpu/store_queue_head.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "pmemsim/trace/record_layout.hpp"
@@ -11,15 +13,6 @@ constexpr unsigned kObjectShift = 32;
 constexpr unsigned kKindShift = 60;
 static_assert(trace::kMaxSyncObjects <= 1u << (kKindShift - kObjectShift));
 static_assert(static_cast<unsigned>(trace::SyncKind::kSemaphorePost) < 1u << (64 - kKindShift));
-
-// Stages of telling the layers of a store or a flush.
-enum : std::uint8_t { kUntold = 0, kAsks = 2, kTold = 4 };
-
-// Stages of an acquisition, of a lock or of a place in an atomic variable's order, and of handing
-// something over.
-enum : std::uint8_t { kReaches = 0, kAcquires = 2, kHasAcquired = 4, kMayRelease = 6 };
-
-bool waits(std::uint8_t stage) { return stage % 2 == 1; }
 
 }  // namespace
 
@@ -58,9 +51,11 @@ void StoreQueueHead::drain() {
     if (head.eligible == kUnknownSlot) break;
     Slot slot = std::max(head.eligible, drained_);
     tell_of_early_acquisitions(slot);
-    const bool telling = head.told > kUntold && head.told < kTold;
-    const bool was_held = head.kind == StoreKind::kFlush && head.told == kTold;
-    if (head.stage > 0 || telling || was_held) slot = std::max(slot, clock_.slot(queue_.now()));
+    // A store that the layers have let go on waits for its line alone.
+    const bool only_its_line = head.kind == StoreKind::kStore && head.step == Step::kAllowed;
+    if (head.step != Step::kArrived && !only_its_line) {
+      slot = std::max(slot, clock_.slot(queue_.now()));
+    }
     if (!drain_one(head, slot)) break;
     drained_ = slot;
     const bool serialising = head.serialising;
@@ -98,27 +93,29 @@ void StoreQueueHead::acquired_early(const EarlyAcquisition& acquisition, std::ui
 
 void StoreQueueHead::resume_drain(std::uint64_t number, Time) {
   if (stores_.empty() || stores_.head() != number) return;
-  StoreEntry& head = stores_.front();
-  if (waits(head.told)) {
-    ++head.told;
-  } else if (waits(head.stage)) {
-    ++head.stage;
-  }
+  stores_.front().waits = false;
   drain();
   owner_.resumed();
 }
 
-// True once simulated time has reached the slot; otherwise the entry waits for that.
-bool StoreQueueHead::at_time(std::uint8_t& stage, Slot slot) {
-  const Time when = clock_.time(slot);
-  if (when <= queue_.now()) return true;
-  ++stage;
-  queue_.schedule(when, Phase::kCore, resume_of_head());
+// Always false: the entry goes on at `step` when it is resumed.
+bool StoreQueueHead::wait(StoreEntry& head, Step step) {
+  head.step = step;
+  head.waits = true;
   return false;
 }
 
+// The entry goes on at `step` as soon as simulated time has reached the slot. False if it waits.
+bool StoreQueueHead::at_time(StoreEntry& head, Step step, Slot slot) {
+  head.step = step;
+  const Time when = clock_.time(slot);
+  if (when <= queue_.now()) return true;
+  queue_.schedule(when, Phase::kCore, resume_of_head());
+  return wait(head, step);
+}
+
 bool StoreQueueHead::drain_one(StoreEntry& head, Slot& slot) {
-  if (waits(head.stage) || waits(head.told)) return false;
+  if (head.waits) return false;
   switch (head.kind) {
     case StoreKind::kStore:
     case StoreKind::kNonTemporal:
@@ -153,17 +150,15 @@ bool StoreQueueHead::drain_store(StoreEntry& head, Slot& slot) {
 // A non-temporal store goes past the caches: written to its line's newest value and sent to memory
 // like a flush, by way of a write-combining buffer; a fence waits for it.
 bool StoreQueueHead::drain_non_temporal(StoreEntry& head, Slot& slot) {
-  enum : std::uint8_t { kArrive = 0, kSend = 2 };
   if (!tell_layers(head, slot)) return false;
   const Line line = Line::of(head.address);
-  if (head.stage == kArrive) {
+  if (head.step != Step::kSent) {
     caches_.invalidate(line);
     apply(head);
-    head.stage = kSend;
+    head.step = Step::kSent;
     if (pm_space_.contains(head.address) &&
         !design_.may_flush(id_, line, clock_.time(slot), resume_of_head())) {
-      head.stage = kSend - 1;
-      return false;
+      return wait(head, Step::kSent);
     }
   }
   design_.non_temporal(id_, line, bytes_from(head.address % kLineBytes, head.size),
@@ -218,32 +213,27 @@ void StoreQueueHead::apply(const StoreEntry& head) {
 // may hold it back. The store waits for that time even if no layer wants to know: a design isn't
 // faster or slower for looking.
 bool StoreQueueHead::tell_layers(StoreEntry& head, Slot& slot) {
-  if (!head.writes || !pm_space_.contains(head.address) || head.told == kTold) return true;
-  if (head.told == kUntold) {
-    if (!at_time(head.told, slot)) return false;
-    head.told = kAsks;
-  }
+  if (!head.writes || !pm_space_.contains(head.address) || head.step >= Step::kAllowed) return true;
+  if (head.step != Step::kOffered && !at_time(head, Step::kOffered, slot)) return false;
   const bool atomic = head.kind == StoreKind::kAtomicStore || head.kind == StoreKind::kLocked;
   const Store store{
       id_,         head.site, head.address, head.size, head.value.data(), pm_space_.newest(),
       head.region, atomic,    head.purpose};
   if (design_.wants(kStores) &&
       !design_.store(head.asked, store, clock_.time(slot), resume_of_head())) {
-    head.told = kAsks - 1;
-    return false;
+    return wait(head, Step::kOffered);
   }
-  head.told = kTold;
+  head.step = Step::kAllowed;
   drained_ = std::max(drained_, slot);  // it may still have to wait for its line
   return true;
 }
 
 bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
-  if (head.stage == 0) {
-    if (head.told == kUntold) head.waiting_since = slot;
+  if (head.step != Step::kSent) {
+    if (head.step == Step::kArrived) head.waiting_since = slot;
     if (head.kind == StoreKind::kFlush && !may_flush(head, slot)) return false;
     if (!(head.kind == StoreKind::kFlush ? send_flush(head, slot) : send_fence(head, slot))) {
-      ++head.stage;
-      return false;
+      return wait(head, Step::kSent);
     }
   } else {
     waited(head, slot, Cause::kFence);
@@ -254,18 +244,15 @@ bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
 
 // A design with a log may hold a flush back until it is safe.
 bool StoreQueueHead::may_flush(StoreEntry& head, Slot slot) {
-  if (!design_.wants(kFlushes) || head.told == kTold || !pm_space_.contains(head.address)) {
+  if (!design_.wants(kFlushes) || head.step == Step::kAllowed ||
+      !pm_space_.contains(head.address)) {
     return true;
   }
-  if (head.told == kUntold) {
-    if (!at_time(head.told, slot)) return false;
-    head.told = kAsks;
-  }
+  if (head.step == Step::kArrived && !at_time(head, Step::kOffered, slot)) return false;
   if (!design_.may_flush(id_, Line::of(head.address), clock_.time(slot), resume_of_head())) {
-    head.told = kTold - 1;
-    return false;
+    return wait(head, Step::kAllowed);
   }
-  head.told = kTold;
+  head.step = Step::kAllowed;
   return true;
 }
 
@@ -293,22 +280,18 @@ void StoreQueueHead::empty_buffers(Slot slot) { hierarchy_.send_combined(id_, cl
 // Atomic stores and read-modify-writes take their place in the recorded order of their variable:
 // it is theirs from the first line that they write to the last.
 bool StoreQueueHead::drain_atomic(StoreEntry& head, Slot& slot) {
-  if (head.stage == kReaches && head.follows) {
+  if (head.step == Step::kArrived && head.follows) {
     head.waiting_since = kUnknownSlot;
-    head.stage = kHasAcquired;
+    head.step = Step::kAcquired;
   }
-  if (head.stage == kReaches) {
+  if (head.step == Step::kArrived) {
     head.waiting_since = slot;
-    if (!at_time(head.stage, slot)) return false;
-    head.stage = kAcquires;
+    if (!at_time(head, Step::kInTime, slot)) return false;
   }
-  if (head.stage == kAcquires) {
+  if (head.step == Step::kInTime) {
     if (head.kind == StoreKind::kLocked) empty_buffers(slot);
-    if (!has_its_turn(head)) {
-      ++head.stage;
-      return false;
-    }
-    head.stage = kHasAcquired;
+    if (!has_its_turn(head)) return wait(head, Step::kAcquired);
+    head.step = Step::kAcquired;
   }
   if (head.waiting_since != kUnknownSlot) {
     if (slot > head.waiting_since) waited(head, slot, Cause::kLock);
@@ -380,19 +363,15 @@ void StoreQueueHead::give(const StoreEntry& head, Slot slot) {
 
 bool StoreQueueHead::drain_acquire(StoreEntry& head, Slot& slot) {
   const auto kind = static_cast<trace::SyncKind>(head.detail);
-  if (head.stage == kReaches) {
-    if (!at_time(head.stage, slot)) return false;
-    head.stage = kAcquires;
-  }
-  if (head.stage == kAcquires) {
+  if (head.step == Step::kArrived && !at_time(head, Step::kInTime, slot)) return false;
+  if (head.step == Step::kInTime) {
     empty_buffers(slot);
     head.waiting_since = slot;
     if (head.synchronisation > ever_acquired_ &&
         !acquire(kind, head.address, head.object, head.version, resume_of_head())) {
-      ++head.stage;
-      return false;
+      return wait(head, Step::kAcquired);
     }
-    head.stage = kHasAcquired;
+    head.step = Step::kAcquired;
   }
   if (head.waiting_since != kUnknownSlot) {
     waited(head, slot, Cause::kLock);
@@ -411,25 +390,20 @@ bool StoreQueueHead::drain_acquire(StoreEntry& head, Slot& slot) {
 bool StoreQueueHead::has_acquired(const StoreEntry& head) {
   const bool acquires =
       head.kind == StoreKind::kAcquire || head.lock_role == trace::LockRole::kTakes;
-  return acquires && head.stage >= kHasAcquired;
+  return acquires && head.step >= Step::kAcquired && !(head.step == Step::kAcquired && head.waits);
 }
 
 // May what the entry hands over to other threads go? A layer that orders stores may have to wait.
 bool StoreQueueHead::may_release(StoreEntry& head, Slot& slot) {
   if (!design_.wants(kReleases)) return true;
-  if (head.stage <= kReaches) {
-    if (!at_time(head.stage, slot)) return false;
-    head.stage = kHasAcquired;
-  }
-  if (head.stage <= kAcquires) head.stage = kHasAcquired;
-  if (head.stage == kHasAcquired) {
+  if (head.step == Step::kArrived && !at_time(head, Step::kAcquired, slot)) return false;
+  if (head.step == Step::kAcquired) {
     head.waiting_since = slot;
     if (!design_.release(id_, clock_.time(slot), resume_of_head())) {
-      ++head.stage;
-      return false;
+      return wait(head, Step::kReleases);
     }
     head.waiting_since = kUnknownSlot;
-    head.stage = kMayRelease;
+    head.step = Step::kReleases;
   }
   if (head.waiting_since != kUnknownSlot) {
     waited(head, slot, Cause::kFence);
@@ -478,18 +452,13 @@ void StoreQueueHead::release_now(std::uint64_t packed, Time now) {
 }
 
 bool StoreQueueHead::drain_region(StoreEntry& head, Slot& slot) {
-  enum : std::uint8_t { kArrive = 0, kAsk = 2 };
-  if (head.stage == kArrive) {
-    if (!at_time(head.stage, slot)) return false;
-    head.stage = kAsk;
-  }
-  if (head.stage == kAsk) {
+  if (head.step == Step::kArrived && !at_time(head, Step::kInTime, slot)) return false;
+  if (head.step == Step::kInTime) {
     empty_buffers(slot);
-    if (head.asked == 0) head.waiting_since = slot;
+    if (head.asked == LayerAsked::kNone) head.waiting_since = slot;
     if (!ask_design(head, clock_.time(slot))) {
-      // Of a region's end, the next layer is asked then.
-      head.stage = head.kind == StoreKind::kRegionEnd ? kAsk - 1 : kAsk + 1;
-      return false;
+      // The next layer is asked for a region's end when it is resumed.
+      return wait(head, head.kind == StoreKind::kRegionEnd ? Step::kInTime : Step::kSent);
     }
     if (slot > head.waiting_since) waited(head, slot, Cause::kCommit);
   } else {
@@ -559,6 +528,38 @@ void StoreQueueHead::forget_wait() {
   }
 }
 
+namespace {
+
+// In the order of StoreKind.
+constexpr std::string_view kKinds[] = {
+    "a store",        "a non-temporal store", "an atomic store", "a flush",   "a fence",
+    "a full fence",   "a locked instruction", "an acquisition",  "a release", "a region's begin",
+    "a region's end", "a fence for regions",  "a context switch"};
+
+// What resumes an entry that goes on at that step.
+std::string_view awaited(const StoreEntry& head) {
+  switch (head.step) {
+    case Step::kAcquired:
+      return "for its turn";
+    case Step::kInTime:
+    case Step::kOffered:
+      if (head.asked == LayerAsked::kNone) return "for its time";
+      return head.asked == LayerAsked::kAtomicity ? "for the atomicity layer"
+                                                  : "for the ordering layer";
+    case Step::kAllowed:
+      return "for the atomicity layer";
+    default:
+      return "for the design";
+  }
+}
+
+}  // namespace
+
+std::string StoreQueueHead::waiting_for(const StoreEntry& head) {
+  const auto kind = static_cast<std::size_t>(head.kind);
+  return fmt::format("{}, waits {}", kKinds[kind], head.waits ? awaited(head) : "for its line");
+}
+
 void StoreQueueHead::take_back(Slot restart) {
   forget_wait();
   const auto tell = [this](std::uint64_t address, std::uint32_t bytes) {
@@ -568,8 +569,8 @@ void StoreQueueHead::take_back(Slot restart) {
   if (!stores_.empty()) {
     const StoreEntry& head = stores_.front();
     // A non-temporal store becomes visible before it leaves the queue.
-    const bool visible = head.kind == StoreKind::kNonTemporal && head.stage > 0;
-    if (head.asked > 0 && !visible) tell(head.address, head.size);
+    const bool visible = head.kind == StoreKind::kNonTemporal && head.step == Step::kSent;
+    if (head.asked != LayerAsked::kNone && !visible) tell(head.address, head.size);
   }
   speculative_stores_.take_back(id_, tell);
   stores_.forget(restart);

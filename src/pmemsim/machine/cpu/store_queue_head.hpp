@@ -1,12 +1,13 @@
 // The head of a core's store queue: where stores become visible, flushes leave, fences wait.
 //
-// An entry may need several steps, each at its own time: `stage` counts them, and is odd while the
-// entry waits for an event that will call resume_drain().
+// An entry may need several steps, each at its own time (Step). While it waits for an event that
+// will call resume_drain(), its step is the one at which it goes on.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <string>
 
 #include "pmemsim/common/clock.hpp"
 #include "pmemsim/common/event_queue.hpp"
@@ -68,6 +69,9 @@ class StoreQueueHead {
   Slot drained() const { return drained_; }
   std::uint64_t region_in_effect() const { return region_in_effect_; }
 
+  // What an entry at the head is and what it waits for, in words.
+  static std::string waiting_for(const StoreEntry& head);
+
   // Before the thread's first entry.
   void begin(Slot slot) { drained_ = slot; }
   // Lets entries leave, as far as they can.
@@ -118,7 +122,8 @@ class StoreQueueHead {
   void region_takes_effect(const StoreEntry& entry);
   bool tell_layers(StoreEntry& entry, Slot& slot);
   void apply(const StoreEntry& entry);
-  bool at_time(std::uint8_t& stage, Slot slot);
+  static bool wait(StoreEntry& entry, Step step);
+  bool at_time(StoreEntry& entry, Step step, Slot slot);
   void resume_drain(std::uint64_t number, Time now);
   Completion resume_of_head() {
     return completion<&StoreQueueHead::resume_drain>(*this, stores_.head());
