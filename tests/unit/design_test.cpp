@@ -180,7 +180,7 @@ class DesignOfTwo : public testing::Test {
   void fetched(std::uint64_t, Time) { fetched_ = true; }
 
   Platform platform_;
-  std::uint8_t asked_ = 0;
+  LayerAsked asked_ = LayerAsked::kNone;
   const std::byte value_{1};
   const Store store_{.core = 0,
                      .site = 0,
