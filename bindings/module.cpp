@@ -82,4 +82,5 @@ NB_MODULE(_core, module) {
   pmemsim::bindings::bind_answers(module);
   pmemsim::bindings::bind_model(module);
   pmemsim::bindings::bind_recovery(module);
+  pmemsim::bindings::bind_statistics(module);
 }

@@ -54,6 +54,7 @@ class Contents:
     """What persistent memory holds when a recording begins."""
 
 def load_contents(trace: TraceFile) -> Contents: ...
+def declared_statistics(settings: _Settings) -> list[dict[str, Any]]: ...
 def simulate(
     trace: TraceFile,
     settings: _Settings,

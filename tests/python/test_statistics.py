@@ -1,4 +1,4 @@
-"""Every run checks that its statistics do not contradict each other."""
+"""Statistics do not contradict each other, and are known without a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pmemsim import _core
 from pmemsim.errors import ConfigError
 from pmemsim.presets import preset_names
 from pmemsim.simulation import configure
+from pmemsim.statistics import statistic_of, statistics
 from pmemsim.targets import find_target
+from support import ROOT
 
 LEAST_RELATIONS = 190
 """Those of two cores on the simplest design, so that no check passes on nothing."""
@@ -31,3 +33,28 @@ def test_every_design_on_every_machine_checks_relations_between_its_statistics()
                 continue
             assert run["relations"] >= LEAST_RELATIONS, (design, machine)
     assert refused == set(product(WITH_METADATA, ("cxl-gpf", "lalea")))
+
+
+def test_statistics_of_runs_are_known_with_the_place_of_their_declaration() -> None:
+    every = statistics()
+    files = (ROOT / "tests" / "pins" / "counts").glob("*.txt")
+    counted = {line.split()[3] for file in files for line in file.read_text().splitlines()}
+    known = {name for name in counted if not name[4:5].isdecimal()} - {"result.time_ns"}
+    assert len(known) > 150
+    assert known <= set(every)
+    for each in every.values():
+        lines = (ROOT / each.file).read_text().splitlines()[each.line - 1 : each.line + 1]
+        declared = each.name.rpartition(".")[2]
+        assert any(declared in line or "name" in line for line in lines), each
+
+
+def test_relations_of_statistics_lead_from_parts_to_wholes_and_back() -> None:
+    merged = statistic_of("pm.writes_merged")
+    assert merged.relations == ("adds up, with others, to pm.writes",)
+    assert "pm.writes_merged" in statistic_of("pm.writes").parts
+    assert (merged.component, merged.module) == ("pm", "machine/memory")
+    assert merged.designs == preset_names("design")
+    assert merged.machines == preset_names("machine")
+    assert set(statistic_of("hops.epochs").designs) == {"hops", "hops-bare", "hops-redo"}
+    assert statistic_of("oram.accesses").backends == ["backend=oram"]
+    assert statistic_of("core3.loads") is statistic_of("core.loads")

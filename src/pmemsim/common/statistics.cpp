@@ -27,6 +27,11 @@ std::size_t StatisticsCollector::relations() const {
   return count;
 }
 
+std::vector<Relation> StatisticsCollector::relations_of(std::string_view name) const {
+  const auto found = std::ranges::find(declared_, name, &Declared::name);
+  return found == declared_.end() ? std::vector<Relation>() : found->relations;
+}
+
 class StatisticsCollector::Check {
  public:
   Check(const std::vector<Declared>& all, Origins origins) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,17 @@ struct Statistic {
   double value;
   std::string unit;
   std::string description;
+  std::source_location place;  // of the declaration
+};
+
+// A statistic's name, which knows where it is written.
+struct StatisticName {
+  template <class Text>
+  StatisticName(const Text& name, std::source_location here = std::source_location::current())
+      : text(name), place(here) {}
+
+  std::string_view text;
+  std::source_location place;
 };
 
 // Which origins of a statistic are declared: they add up to it, or to at most that.
@@ -50,16 +62,17 @@ class StatisticsCollector {
   }
 
   template <class... Relations>
-  void operator()(std::string_view name, std::uint64_t value, std::string_view unit,
+  void operator()(const StatisticName& name, std::uint64_t value, std::string_view unit,
                   std::string_view description, Relations&&... relations) {
     publish(name, static_cast<double>(value), unit, description);
-    declare(name, {.value = static_cast<double>(value)}, std::forward<Relations>(relations)...);
+    declare(name.text, {.value = static_cast<double>(value)},
+            std::forward<Relations>(relations)...);
   }
   template <class... Relations>
-  void operator()(std::string_view name, double value, std::string_view unit,
+  void operator()(const StatisticName& name, double value, std::string_view unit,
                   std::string_view description, Relations&&... relations) {
     publish(name, value, unit, description);
-    declare(name,
+    declare(name.text,
             {.value = unit == "ns" ? value * kPicoseconds : value,
              .is_time = unit == "ns",
              .is_whole = false},
@@ -67,10 +80,10 @@ class StatisticsCollector {
   }
   // Durations come out in nanoseconds; the name must end in _ns.
   template <class... Relations>
-  void operator()(std::string_view name, Picoseconds value, std::string_view description,
+  void operator()(const StatisticName& name, Picoseconds value, std::string_view description,
                   Relations&&... relations) {
     publish(name, static_cast<double>(value.count) / kPicoseconds, "ns", description);
-    quantity(name, value, std::forward<Relations>(relations)...);
+    quantity(name.text, value, std::forward<Relations>(relations)...);
   }
   template <class... Relations>
   void quantity(std::string_view name, std::uint64_t value, Relations&&... relations) {
@@ -84,6 +97,8 @@ class StatisticsCollector {
 
   // How many relations the collected statistics have.
   std::size_t relations() const;
+  // Those of one of them.
+  std::vector<Relation> relations_of(std::string_view name) const;
   // Throws InternalError if some of them do not hold, with a sentence for each. Origins are all
   // known if every part of the design is pmemsim's own.
   void check(Origins origins = Origins::kSome) const;
@@ -106,10 +121,10 @@ class StatisticsCollector {
   };
   class Check;
 
-  void publish(std::string_view name, double value, std::string_view unit,
+  void publish(const StatisticName& name, double value, std::string_view unit,
                std::string_view description) {
-    found.push_back(
-        {prefix_ + std::string(name), value, std::string(unit), std::string(description)});
+    found.push_back({prefix_ + std::string(name.text), value, std::string(unit),
+                     std::string(description), name.place});
   }
   template <class... Relations>
   void declare(std::string_view name, Amount amount, Relations&&... relations) {

@@ -1,0 +1,137 @@
+"""The statistics that runs have: what each means, where it is counted, and what it is part of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.errors import ConfigError, Error, did_you_mean
+from pmemsim.presets import BEFORE, preset_names
+from pmemsim.simulation import configure
+
+# The design and the machine that others are tried with.
+_DESIGN, _MACHINE = "sw-undo", "asap"
+_OF_ONE_CORE = re.compile(r"core\d+\.")
+_PHRASES = {
+    "part": "part of {}",
+    "share": "adds up, with others, to {}",
+    "origin": "adds up, with others, to {} or less",
+    "limit": "at most {}",
+}
+
+
+@dataclass
+class DeclaredStatistic:
+    """A statistic as its component declares it."""
+
+    name: str
+    unit: str
+    meaning: str
+    file: str
+    """Where it is declared, from the root of the repository."""
+    line: int
+    relations: tuple[str, ...]
+    """How it is related to others, a phrase each."""
+    wholes: tuple[str, ...]
+    """The statistics that it is part of."""
+    parts: list[str] = field(default_factory=list)
+    """The statistics that are part of it."""
+    designs: list[str] = field(default_factory=list)
+    """Those that have it on machine `asap`."""
+    machines: list[str] = field(default_factory=list)
+    """Those that have it with design `sw-undo`."""
+    backends: list[str] = field(default_factory=list)
+    """Those that bring it, before design `sw-undo`: presets, or one operation, `backend=NAME`."""
+
+    @property
+    def component(self) -> str:
+        """What counts it: the name's first part."""
+        return self.name.partition(".")[0]
+
+    @property
+    def module(self) -> str:
+        """The folder below src/pmemsim."""
+        return str(PurePosixPath(self.file).relative_to("src/pmemsim").parent)
+
+
+def statistic_of(name: str) -> DeclaredStatistic:
+    """A statistic by its name, also of one core; raises an `Error` if there is none."""
+    every = statistics()
+    wanted = _OF_ONE_CORE.sub("core.", name)
+    if wanted not in every:
+        near = did_you_mean(name, every)
+        cure = near if "did you mean" in near else "; see: pmemsim list statistics"
+        raise Error(f"unknown statistic '{name}'{cure}")
+    return every[wanted]
+
+
+@cache
+def statistics() -> dict[str, DeclaredStatistic]:
+    """All statistics by name, in the order of a run's; those of single cores are left out."""
+    found: dict[str, DeclaredStatistic] = {}
+    for kind, owner, entries in _declarations():
+        for entry in entries:
+            if not _OF_ONE_CORE.match(entry["name"]):
+                each = found.setdefault(entry["name"], _statistic(entry))
+                getattr(each, kind).append(owner)
+    for each in found.values():
+        for whole in each.wholes:
+            if whole in found:
+                found[whole].parts.append(each.name)
+    return found
+
+
+def _declarations() -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+    """What each design, machine and backend has; what can't work has nothing."""
+    for design in preset_names("design"):
+        yield "designs", design, _of_machine(design, _MACHINE)
+    for machine in preset_names("machine"):
+        yield "machines", machine, _of_machine(_DESIGN, machine)
+    for backend in preset_names("backend"):
+        yield "backends", backend, _of_machine(f"{_DESIGN}{BEFORE}{backend}", _MACHINE)
+    for choice in _core.layers():
+        if choice["layer"] == "backend":
+            name = choice["name"]
+            yield "backends", f"backend={name}", _of_machine(_DESIGN, _MACHINE, {"backend": name})
+
+
+def _of_machine(
+    design: str, machine: str, overrides: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
+    try:
+        settings = configure(design, machine, overrides).settings
+        found: list[dict[str, Any]] = _core.declared_statistics(settings)
+    except ConfigError:
+        return []
+    return found
+
+
+def _statistic(entry: dict[str, Any]) -> DeclaredStatistic:
+    relations = entry["relations"]
+    return DeclaredStatistic(
+        entry["name"],
+        entry["unit"],
+        entry["description"],
+        entry["file"],
+        entry["line"],
+        tuple(dict.fromkeys(map(_phrase, relations))),
+        tuple(
+            dict.fromkeys(
+                whole
+                for relation in relations
+                if relation["kind"] != "limit"
+                for whole in relation["wholes"]
+            )
+        ),
+    )
+
+
+def _phrase(relation: dict[str, Any]) -> str:
+    wholes = " + ".join(relation["wholes"])
+    times = relation["factor"] if relation["kind"] == "limit" else 1
+    return _PHRASES[relation["kind"]].format(wholes if times == 1 else f"{times:g} times {wholes}")
