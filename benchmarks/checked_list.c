@@ -1,7 +1,7 @@
 // A list of 65,535 nodes in a pool of 8 MiB, which stand in another order than the list has them:
 // checks.py measures how fast images of it are judged. Set-up isn't recorded, insertions are.
 // `checked_list FILE` is the checker, which walks the list; compiled with LIBRARY it is one for
-// --check-in-process, with LOOKS as well one that only looks at the list's head.
+// --verify-library, with LOOKS as well one that only looks at the list's head.
 #include <fcntl.h>
 #include <immintrin.h>
 #include <stdint.h>

@@ -17,6 +17,8 @@ import yaml
 
 from check_modules import LAYER_MODULES, REPOSITORY, module_includes
 from pmemsim import _core
+from pmemsim.cli.old_spellings import EXAMPLES, today
+from pmemsim.cli.rules import RULES, Rule
 from pmemsim.presets import Preset, load_preset, preset_names
 from pmemsim.stress import stress_sets
 
@@ -193,6 +195,25 @@ def corpus_table() -> str:
     return table("program", "bug", *(f"`{way}`" for way in ways), rows=rows)
 
 
+def exclusion_table() -> str:
+    """Which options need or exclude which."""
+    commands: dict[Rule, list[str]] = {}
+    for command, rules in RULES.items():
+        for rule in rules:
+            commands.setdefault(rule, []).append(f"`{command}`")
+    rows = [(", ".join(names), rule.sentence) for rule, names in commands.items()]
+    return table("command", "rule", rows=rows)
+
+
+def old_spelling_table() -> str:
+    """Commands that were spelled otherwise, and what they are now."""
+    rows = []
+    for old in EXAMPLES:
+        command, *words = old.split()
+        rows.append((f"`{old}`", f"`{today(command, words)}`"))
+    return table("old", "new", rows=rows)
+
+
 @dataclass(frozen=True)
 class Section:
     """A generated part of a page."""
@@ -206,6 +227,8 @@ SECTIONS = (
     Section("architecture.md", "includes", repository_table),
     Section("architecture.md", "modules", modules_picture),
     Section("check.md", "corpus", corpus_table),
+    Section("cli.md", "exclusions", exclusion_table),
+    Section("cli.md", "old spellings", old_spelling_table),
     Section("crash.md", "stress settings", stress_table),
     Section("layers.md", "choices", choice_table),
     Section("layers.md", "designs", design_table),

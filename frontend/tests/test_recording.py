@@ -796,8 +796,8 @@ def test_a_checker_gets_one_file_with_what_both_mappings_stored(
     checker = tmp_path / "checker.py"
     checker.write_text(CHECKER)
     done = command(
-        "crash", trace.path, "--design", "x86-bare", "--check", f"{sys.executable} {checker}",
-        "--check-images", "4",
+        "crash", trace.path, "--design", "x86-bare", "--verify", f"{sys.executable} {checker}",
+        "--verify-images", "4",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert " 4 " in done.stdout.replace("│", " ")

@@ -199,7 +199,7 @@ def notes_of(*command: str | Path) -> list[list[str]]:
 CRASHES = (
     ("check",),
     ("crash", "--design", "x86-bare"),
-    ("crash", "--model", "px86", "--check", "cksum"),
+    ("check", "--model", "px86", "--verify", "cksum"),
 )
 
 

@@ -1,16 +1,16 @@
-/* A checker as a shared library: pmemsim crash --check-in-process lib.so
+/* A checker as a shared library: pmemsim check --verify-library lib.so
  *
  * The library defines pmemsim_check(), which says whether an image of persistent memory is
  * consistent:
  *
  *     cc -shared -fPIC -O2 mine_check.c -o mine_check.so
- *     pmemsim crash mine.pmt --model px86 --check-in-process ./mine_check.so
+ *     pmemsim check mine.pmt --verify-library ./mine_check.so
  *
  * A process loads the library once, before the first image. For each image it is forked, so that a
  * check begins with the library as it was after loading: what one check has changed, in the image
  * or elsewhere, no other one sees. A check may recover the image, write all over it, start threads
  * and leave memory allocated. If it dies of a signal, calls exit() (whatever the status) or takes
- * too long (--check-timeout), the image counts as rejected, as if it had said so. What it has
+ * too long (--verify-timeout), the image counts as rejected, as if it had said so. What it has
  * written last to its standard output or error stands in the story.
  *
  * A check that only reads, and uses 32 KiB of stack at most, has changed nothing: the next one is

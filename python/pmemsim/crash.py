@@ -105,8 +105,13 @@ class Checker:
     def options(self) -> list[str]:
         """The words of a command that name it."""
         if self.library:
-            return ["--check-in-process", self.command[0]]
-        return ["--answers" if self.reader else "--check", shlex.join(self.command)]
+            return ["--verify-library", self.command[0]]
+        return ["--answers" if self.reader else "--verify", shlex.join(self.command)]
+
+    @property
+    def name(self) -> str:
+        """What the user calls it: the command, or the library."""
+        return shlex.join(self.command)
 
     def started_in(
         self, folder: Path | None, environment: Sequence[str] = ()
@@ -133,11 +138,10 @@ class Checker:
         if told is None:
             return ""
         ending, status, said, _ = told
-        command = shlex.join(self.command)
         if ending == "too long":
-            return f"{command} didn't end within {self.timeout_s:g} s (--check-timeout)"
+            return f"{self.name} didn't end within {self.timeout_s:g} s (--verify-timeout)"
         last = _last_line(said)
-        return f"{command} {self._ending(ending, status)}" + (f": {last}" if last else "")
+        return f"{self.name} {self._ending(ending, status)}" + (f": {last}" if last else "")
 
     def _ending(self, ending: str, status: int) -> str:
         if ending == "returned":
@@ -250,11 +254,16 @@ class Refused:
     reason: str
 
 
+OWN = "own"
+"""The command that names a workload's own check."""
+
+
 @dataclass(frozen=True)
 class CheckerWanted:
     """Which checker the user wants."""
 
     command: str | None = None
+    """A program's, or `OWN`."""
     library: Path | None = None
     """Instead of the command."""
     timeout_s: float | None = None
@@ -262,11 +271,11 @@ class CheckerWanted:
     @property
     def options(self) -> list[str]:
         """The words of a command that wants the same."""
-        words = [] if self.command is None else ["--check", self.command]
+        words = [] if self.command is None else ["--verify", self.command]
         if self.library is not None:
-            words += ["--check-in-process", str(self.library)]
+            words += ["--verify-library", str(self.library)]
         if self.timeout_s is not None:
-            words += ["--check-timeout", f"{self.timeout_s:g}"]
+            words += ["--verify-timeout", f"{self.timeout_s:g}"]
         return words
 
     @property
@@ -276,7 +285,7 @@ class CheckerWanted:
 
 
 def checker_of(trace: Trace, wanted: CheckerWanted, images: int | None) -> Checker | None:
-    """What judges a recording's images: what the user wants, or the workload's own check.
+    """What checks a recording's images: what the user wants, or the workload's own check.
 
     None if `images` is 0, or if there is neither; as `images`, None stands for all.
     """
@@ -285,21 +294,32 @@ def checker_of(trace: Trace, wanted: CheckerWanted, images: int | None) -> Check
     timeout_s = DEFAULT_CHECK_TIMEOUT_S if wanted.timeout_s is None else wanted.timeout_s
     if wanted.library is not None:
         return Checker((str(_library(wanted.library)),), images, timeout_s, library=True)
-    if wanted.command is not None:
-        return Checker(words_of("--check", wanted.command), images, timeout_s)
+    if wanted.command not in (None, OWN):
+        return Checker(words_of("--verify", str(wanted.command)), images, timeout_s)
+    own = _own_check(trace)
+    if own is None and wanted.command == OWN:
+        raise Error(
+            f"--verify {OWN}: {trace.name} isn't one of pmemsim's workloads, which have a check of "
+            "their own; give a program that recovers what is in the file that its last argument "
+            "names, and exits with 0 if that is consistent"
+        )
+    return Checker(own, images, timeout_s) if own else None
+
+
+def _own_check(trace: Trace) -> tuple[str, ...] | None:
     name = str(trace.metadata.get("workload", ""))
     # A program of the user's own may have a workload's name, too; it isn't recorded with a level.
     if name not in workloads() or "optimization" not in trace.metadata:
         return None
     # A whole run may crash before its set-up is complete.
     whole = ["--whole-run"] if "--whole-run" in trace.metadata["arguments"] else []
-    return Checker((str(build_workload(name)), *whole, "--verify"), images, timeout_s)
+    return (str(build_workload(name)), *whole, "--verify")
 
 
 def _library(path: Path) -> Path:
     if not path.is_file():
         raise Error(
-            f"--check-in-process {path}: there is no such file; give a shared library that has the "
+            f"--verify-library {path}: there is no such file; give a shared library that has the "
             "function pmemsim_check (pmemsim/check.h)"
         )
     return path.resolve()

@@ -38,8 +38,20 @@ class RecordError(Error):
     """A program that could not be built or recorded."""
 
 
-class CheckFailed(Error):  # noqa: N818 -- the run worked; what it checked did not hold
-    """A self-check that failed; the command line exits with 1."""
+class _VerdictError(Error):
+    """What a command that has worked says against what it has checked, in sentences."""
+
+    def __init__(self, *problems: str) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+class CheckFailed(_VerdictError):  # noqa: N818 -- the run worked; what it checked did not hold
+    """Something was found; the command line exits with 1."""
+
+
+class Undecided(_VerdictError):  # noqa: N818 -- the run worked
+    """Nothing was found, but too much of what was looked at has no verdict; exit code 3."""
 
 
 class Problems:

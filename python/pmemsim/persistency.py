@@ -1,4 +1,4 @@
-"""Is a program crash-safe? Its recording's images by a model or by promises, and its checker."""
+"""Is a program crash-safe? A checker sees images that a model or a design's guarantees allow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pmemsim.unrecorded import notes_on_crashes
 MODELS = {
     "px86": "x86's persistency model: what isn't flushed and fenced may be there or not",
     "eadr": "x86 with caches that survive: only unfenced non-temporal stores may be missing",
-    "promises": "what any machine may leave that keeps what --design promises",
+    "guarantees": "what any machine may leave that keeps the guarantees of --design",
 }
 """What each model is, by name."""
 
@@ -36,7 +36,7 @@ _TIME = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_SECONDS)})")
 _MOST_IMAGES = 10**12
 # An image that was rejected quickly is reduced to what matters.
 _QUICK_S = 1.0
-# Any would do: promises don't depend on it.
+# Any would do: guarantees don't depend on it.
 _MACHINE = "asap"
 
 
@@ -175,12 +175,12 @@ class Wanted:
     watch: bool = True
     """Whether the checker is watched, where that is possible, to spare it images."""
     design: str | None = None
-    """Whose promises they are, if no persistency model allows them."""
+    """Whose guarantees allow them, if no persistency model does."""
 
     @property
     def allowed_by(self) -> str:
         """The model, in words."""
-        return self.model if self.design is None else f"promises of {self.design}"
+        return self.model if self.design is None else f"guarantees of {self.design}"
 
     def of(self, trace: Trace) -> _core.WantedImages:
         """Those of a recording, for who makes them."""
@@ -195,13 +195,13 @@ class Wanted:
 
 
 def _configuration(design: str, trace: Trace) -> Configuration:
-    """A machine that has the design, and room for all threads: what is promised is the same."""
+    """A machine that has the design, and room for all threads: the guarantees are the same."""
     wide_enough = Setting("core.count", str(max(trace.threads, 1)), "the recording's threads")
     return configure(design, _MACHINE, extra=(wide_enough,))
 
 
 def keeps_regions(design: str) -> bool:
-    """Whether the design promises that regions are there whole or not at all."""
+    """Whether the design guarantees that regions are there whole or not at all."""
     return _core.promises_whole_regions(configure(design, _MACHINE).settings)
 
 
@@ -388,4 +388,4 @@ def repeating_command(target: str, wanted: Wanted, words: list[str]) -> str:
     """The words of a command that makes the same images."""
     model = ["--model", wanted.model, *(["--design", wanted.design] if wanted.design else [])]
     given = [*model, "--budget", wanted.budget.text, "--seed", str(wanted.seed)]
-    return shlex.join(["pmemsim", "crash", target, *given, *words])
+    return shlex.join(["pmemsim", "check", target, *given, *words])

@@ -15,8 +15,11 @@ from pmemsim.simulation import Progress, version
 from pmemsim.trace import Place, Trace
 from pmemsim.unrecorded import notes_on_crashes
 
-Model = Literal["px86", "eadr"]
-MODELS: tuple[Model, ...] = ("px86", "eadr")
+Model = Literal["px86", "eadr", "guarantees"]
+"""Which rules are checked: those of x86, of x86 with caches that survive, or of every machine.
+
+The guarantees of a design say for themselves what has to be flushed, fenced and logged.
+"""
 
 
 @dataclass(frozen=True)
@@ -341,8 +344,18 @@ class Report:
 
     @property
     def faults(self) -> list[Finding]:
-        """Those that can lose data."""
-        return [finding for finding in self.findings if finding.loses_data]
+        """Those of the rules that can lose data."""
+        return [each for each in self.findings if each.loses_data and not each.wrong_answer]
+
+    @property
+    def wrong_answers(self) -> list[Finding]:
+        """Those of the program's reader."""
+        return [finding for finding in self.findings if finding.wrong_answer]
+
+    @property
+    def rules(self) -> str:
+        """Whose rules were checked."""
+        return "every machine" if self.model == "guarantees" else self.model
 
     def to_dict(self) -> dict[str, Any]:
         """The report as `--json` writes it."""
@@ -380,7 +393,7 @@ def check_program(
     `more` is what was found otherwise, and stands first.
     """
     _check_has_pm(trace)
-    found = _core.check_program(trace.file, model == "eadr", progress)
+    found = _core.check_program(trace.file, model != "px86", progress)
     counts = {name: int(found[name]) for name in _COUNTS}
     if counts["pm_stores"] == 0:
         raise Error(
@@ -389,7 +402,8 @@ def check_program(
                 ["record the part of the program that does", *notes_on_crashes(trace.metadata)]
             )
         )
-    findings = [*more, *(_finding(entry) for entry in found["findings"])]
+    entries = [each for each in found["findings"] if each["kind"] not in _unknown_to(model)]
+    findings = [*more, *map(_finding, entries)]
     suppressed = [
         (finding, by)
         for finding in findings
@@ -442,6 +456,16 @@ _OF_FLUSHES = (
 _OF_REGIONS = ("not-logged", "logged-late", "logged-by-two", "logged-twice")
 
 
+def _unknown_to(model: Model) -> dict[str, str]:
+    """Kinds that the rules of a model don't have, and why."""
+    if model == "px86":
+        return {}
+    if model == "eadr":
+        return dict.fromkeys(_OF_FLUSHES, "with eADR, caches survive")
+    kinds = (*_OF_FLUSHES, "nt-not-fenced", *_OF_REGIONS)
+    return dict.fromkeys(kinds, "they are rules of x86 and of software logs, not of every machine")
+
+
 def _not_looked_for(trace: Trace, model: Model, counts: dict[str, int]) -> dict[str, str]:
     reasons: dict[str, str] = {}
     if counts["regions"] == 0:
@@ -456,9 +480,7 @@ def _not_looked_for(trace: Trace, model: Model, counts: dict[str, int]) -> dict[
         reasons |= dict.fromkeys(one, "the recording has one thread")
     if any(region["source"] == "--pm-heap" for region in trace.metadata["pm_regions"]):
         reasons["volatile-pointer"] = "the whole heap counts as persistent (--pm-heap)"
-    if model == "eadr":
-        reasons |= dict.fromkeys(_OF_FLUSHES, "with eADR, caches survive")
-    return reasons
+    return reasons | _unknown_to(model)
 
 
 def _notes(

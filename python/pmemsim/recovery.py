@@ -109,7 +109,7 @@ def crash_recovery(
     checker, as many as it has seen of the program's.
     """
     if checker.library:
-        return RecoveryRun(reason="--check-in-process has no recording; give a program by --check")
+        return RecoveryRun(reason="a library can't be recorded; give a program by --verify")
     with folder_of_images() as folder:
         second = _SecondCrashes(trace, wanted, checker, folder, jobs, progress, command)
         second.run.all_accepted = run.complete and run.story is None
@@ -297,15 +297,3 @@ class _SecondCrashes:
 def only_one(wanted: Wanted) -> bool:
     """Whether only an image of the program is wanted, and none of recovery."""
     return wanted.image is not None and wanted.recovery_image is None
-
-
-def refuse_lonely(image: int | None, recovery_image: int | None) -> None:
-    """Raise an `Error` if an image of recovery is wanted, but not from which image."""
-    if recovery_image is None:
-        return
-    if recovery_image < 1:
-        raise Error(f"--recovery-image {recovery_image}: must be at least 1")
-    if image is None:
-        raise Error(
-            f"--recovery-image {recovery_image}: say by --image which image recovery begins with"
-        )

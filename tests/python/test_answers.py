@@ -117,7 +117,11 @@ def test_the_story_says_what_was_answered_and_what_would_have_been_right(build: 
     assert again.returncode == 1
     assert again.stderr.split("wrong-answer")[1] == text
     assert "wrong-answer" in done.stdout
-    assert re.search(r"\d+ of \d+ images, 4 operations \(calls of push\), \d+ wrong", done.stdout)
+    assert re.search(
+        r"answers by px86: \d+ of \d+ images answered by .* list, 4 operations \(calls of push\), "
+        r"\d+ wrong",
+        done.stdout,
+    )
 
 
 def test_what_a_later_crash_loses_is_named(build: Build) -> None:
@@ -194,11 +198,11 @@ def test_a_reader_that_crashes_or_hangs_answers_wrong(build: Build, tmp_path: Pa
             f'case "$answer" in *"\n0"*) {instead};; *) echo "$answer";; esac\n'
         )
         reader.chmod(0o755)
-        options = ["--operation", "push", "--check-timeout", "0.5", "--budget", "5"]
+        options = ["--operation", "push", "--verify-timeout", "0.5", "--budget", "5"]
         done = pmemsim("check", trace, "--answers", reader, *options)
         assert done.returncode == 1
         assert words in done.stderr.split("the answer: ")[1].splitlines()[0]
-        assert "--check-timeout 0.5" in done.stderr.split("to see it again")[1]
+        assert "--verify-timeout 0.5" in done.stderr.split("to see it again")[1]
 
 
 def test_readers_that_tell_nothing_are_refused(build: Build, tmp_path: Path) -> None:
@@ -236,14 +240,14 @@ def test_operations_that_are_not_known_are_refused(build: Build) -> None:
 def test_options_that_do_not_fit_are_refused(build: Build) -> None:
     _, trace = build(RIGHT)
     for options, sentence in {
-        ("--operation", "push"): "--operation push: goes with --answers",
-        ("--budget", "3"): "--budget 3: goes with --answers",
-        ("--image", "3"): "--image 3: goes with --answers",
+        ("--operation", "push"): "--operation push: needs --answers",
+        ("--budget", "3"): "--budget 3: needs --verify or --verify-library or --answers",
+        ("--image", "3"): "--image 3: needs --verify or --verify-library or --answers",
         ("--answers", ""): "--answers: is empty",
         ("--answers", "'x"): "--answers 'x: No closing quotation",
         ("--answers", "true", "--budget", "many"): "--budget many: give a number of images",
         ("--answers", "true", "--image", "0"): "--image 0: must be at least 1",
-        ("--answers", "true", "--check-timeout", "0"): "--check-timeout 0: must be more than 0",
+        ("--answers", "true", "--verify-timeout", "0"): "--verify-timeout 0: must be more than 0",
     }.items():
         done = pmemsim("check", trace, *options)
         assert done.returncode == 2

@@ -186,7 +186,7 @@ def test_bad_arguments_are_said_at_once(never_flushed: Path, tmp_path: Path) -> 
         "check", never_flushed, "--model", "x86", "--top", "0", "--suppress", tmp_path / "none"
     )
     assert done.returncode == 2
-    assert "--model x86: unknown model 'x86'; did you mean 'px86'?" in done.stderr
+    assert "--model x86: there is none; did you mean 'px86'?" in done.stderr
     assert "--top 0: must be at least 1" in done.stderr
     assert f"{tmp_path / 'none'}: can't be read" in done.stderr
 

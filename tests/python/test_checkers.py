@@ -85,7 +85,7 @@ def library(folder: Path) -> Library:
 
 
 def crash(trace: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:
-    return pmemsim("crash", trace, "--model", "px86", *options)
+    return pmemsim("check", trace, "--model", "px86", *options)
 
 
 def script(path: Path, text: str) -> Path:
@@ -103,8 +103,8 @@ def test_a_library_and_a_program_find_the_same(
     wrong: tuple[Path, Path], right: tuple[Path, Path], library: Library
 ) -> None:
     program, trace = wrong
-    by_program = crash(trace, "--check", program)
-    by_library = crash(trace, "--check-in-process", library())
+    by_program = crash(trace, "--verify", program)
+    by_library = crash(trace, "--verify-library", library())
     assert by_program.returncode == by_library.returncode == 1
     said = "item 13 is counted, but isn't there"
     assert f"{program} ended with status 7: {said}" in by_program.stderr
@@ -118,7 +118,7 @@ def test_a_library_and_a_program_find_the_same(
     again = pmemsim(*shlex.split(by_library.stderr.split("to see it again: pmemsim")[1]))
     assert again.returncode == 1
     assert again.stderr.split("were checked)")[1] == by_library.stderr.split("were checked)")[1]
-    for option, check in (("--check", right[0]), ("--check-in-process", library())):
+    for option, check in (("--verify", right[0]), ("--verify-library", library())):
         done = crash(right[1], option, check)
         assert done.returncode == 0, done.stderr
         assert "41 of 41" in done.stdout
@@ -128,14 +128,14 @@ def test_a_library_and_a_program_find_the_same(
 def test_several_at_once_change_nothing(
     wrong: tuple[Path, Path], library: Library, how: str, tmp_path: Path
 ) -> None:
-    check: list[str | Path] = ["--check", wrong[0]]
+    check: list[str | Path] = ["--verify", wrong[0]]
     if how == "library":
-        check = ["--check-in-process", library()]
+        check = ["--verify-library", library()]
     found = []
     for jobs in "1", "4":
         output = tmp_path / jobs
         done = crash(wrong[1], *check, "--jobs", jobs, "--budget", "50", "--json", output)
-        (run,) = json.loads(output.read_text())["runs"]
+        (run,) = json.loads(output.read_text())["images"]
         del run["wall_s"], run["images_per_s"]
         found.append((done.returncode, done.stderr, without_times(done.stdout), run))
     assert found[0] == found[1]
@@ -146,14 +146,14 @@ def test_several_at_once_change_nothing(
     ("how", "words"),
     [
         ("CRASHES", "died of signal SIGSEGV"),
-        ("HANGS", r"didn't end within 1 s \(--check-timeout\)"),
+        ("HANGS", r"didn't end within 1 s \(--verify-timeout\)"),
         ("EXITS", "ended its process with status 0 instead of returning"),
     ],
 )
 def test_a_library_that_does_not_return_rejects(
     right: tuple[Path, Path], library: Library, how: str, words: str
 ) -> None:
-    done = crash(right[1], "--check-in-process", library(how), "--check-timeout", "1")
+    done = crash(right[1], "--verify-library", library(how), "--verify-timeout", "1")
     assert done.returncode == 1
     assert re.search(rf"{re.escape(str(library(how)))} {words}", done.stderr), done.stderr
 
@@ -161,8 +161,8 @@ def test_a_library_that_does_not_return_rejects(
 def test_a_library_that_writes_all_over_changes_no_other_image(
     right: tuple[Path, Path], wrong: tuple[Path, Path], library: Library
 ) -> None:
-    assert "41 of 41" in crash(right[1], "--check-in-process", library("SCRIBBLES")).stdout
-    done = crash(wrong[1], "--check-in-process", library("SCRIBBLES"))
+    assert "41 of 41" in crash(right[1], "--verify-library", library("SCRIBBLES")).stdout
+    done = crash(wrong[1], "--verify-library", library("SCRIBBLES"))
     assert "item 13 is counted" in done.stderr
 
 
@@ -182,7 +182,7 @@ def test_a_program_that_changes_its_files_changes_no_other_image(
 ) -> None:
     check = script(tmp_path / "check", f'{right[0]} "$@"; said=$?\n{what}\nexit $said')
     environment = {"TMPDIR": str(tmp_path)} if where == "folder" else {}
-    done = pmemsim("crash", right[1], "--model", "px86", "--check", check, environment=environment)
+    done = pmemsim("check", right[1], "--model", "px86", "--verify", check, environment=environment)
     assert done.returncode == 0, done.stderr
     assert "41 of 41" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["check"]
@@ -198,13 +198,13 @@ def test_images_are_found_by_whom_a_checker_starts(
         f"sys.exit(subprocess.run([{str(right[0])!r}, *sys.argv[1:]], close_fds=True).returncode)\n"
     )
     check.chmod(0o755)
-    assert crash(right[1], "--check", check, "--budget", "5").returncode == 0
+    assert crash(right[1], "--verify", check, "--budget", "5").returncode == 0
 
 
 def test_where_the_file_was_is_not_told(right: tuple[Path, Path], tmp_path: Path) -> None:
     check = script(tmp_path / "check", 'echo "$2: bad, unlike $1"; exit 1')
     for environment in {}, {"TMPDIR": str(tmp_path)}:
-        done = pmemsim("crash", right[1], "--model", "px86", "--check", check,
+        done = pmemsim("check", right[1], "--model", "px86", "--verify", check,
                        environment=environment)  # fmt: skip
         assert "ended with status 1: image 1: bad, unlike image 0\n" in done.stderr
 
@@ -214,9 +214,9 @@ def test_what_a_checker_starts_ends_with_it(
 ) -> None:
     text = f'setsid sleep {MARK} &\nsleep {MARK} &\ncat "$1" > /dev/null\n'
     check = script(tmp_path / "check", text)
-    assert crash(right[1], "--check", check, "--budget", "5").returncode == 0
+    assert crash(right[1], "--verify", check, "--budget", "5").returncode == 0
     assert left() == []
-    done = crash(right[1], "--check-in-process", library("LEAVES"), "--budget", "5")
+    done = crash(right[1], "--verify-library", library("LEAVES"), "--budget", "5")
     assert done.returncode == 0, done.stderr
 
 
@@ -227,8 +227,8 @@ def test_nothing_is_left_of_what_was_stopped(
     begun = tmp_path / "begun"
     check = script(tmp_path / "check", f"touch {begun}\nsleep {MARK}")
     command: list[str | Path] = [
-        Path(sys.executable).with_name("pmemsim"), "crash", right[1], "--model", "px86",
-        "--check", check, "--jobs", "3",
+        Path(sys.executable).with_name("pmemsim"), "check", right[1], "--model", "px86",
+        "--verify", check, "--jobs", "3",
     ]  # fmt: skip
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -250,7 +250,7 @@ def test_a_checker_that_says_now_this_now_that_is_told(
     right: tuple[Path, Path], tmp_path: Path
 ) -> None:
     check = script(tmp_path / "check", f"mkdir {tmp_path / 'seen'} 2> /dev/null && exit 1\nexit 0")
-    done = crash(right[1], "--check", check)
+    done = crash(right[1], "--verify", check)
     assert done.returncode == 1
     assert "asked again, the checker accepts that image" in done.stderr
 
@@ -279,26 +279,26 @@ def test_libraries_that_can_not_check(
     else:
         (tmp_path / "check.c").write_text(source)
         subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "check.c", "-o", path], check=True)
-    done = crash(right[1], "--check-in-process", path, "--check-timeout", "1")
+    done = crash(right[1], "--verify-library", path, "--verify-timeout", "1")
     assert done.returncode == 2
-    assert f"--check-in-process {path}: {sentence}" in done.stderr
+    assert f"--verify-library {path}: {sentence}" in done.stderr
 
 
 def test_checkers_that_are_not_there(right: tuple[Path, Path], tmp_path: Path) -> None:
-    done = crash(right[1], "--check-in-process", tmp_path / "no.so")
+    done = crash(right[1], "--verify-library", tmp_path / "no.so")
     assert done.returncode == 2
     assert "no.so: there is no such file; give a shared library" in done.stderr
     (tmp_path / "plain").write_text("no program")
-    done = crash(right[1], "--check", tmp_path / "plain")
+    done = crash(right[1], "--verify", tmp_path / "plain")
     assert done.returncode == 2
     assert f"plain: may not be executed; if it is a program: chmod +x {tmp_path}" in done.stderr
-    done = crash(right[1], "--check", "true", "--check-in-process", tmp_path / "no.so")
+    done = crash(right[1], "--verify", "true", "--verify-library", tmp_path / "no.so")
     assert done.returncode == 2
-    assert "--check and --check-in-process: give one of them" in done.stderr
+    assert f"--verify true and --verify-library {tmp_path / 'no.so'}: give one of" in done.stderr
 
 
 def test_libraries_may_need_recorded_addresses(right: tuple[Path, Path], library: Library) -> None:
-    done = crash(right[1], "--check-in-process", library("JUDGES", "-DAT_ITS_PLACE"))
+    done = crash(right[1], "--verify-library", library("JUDGES", "-DAT_ITS_PLACE"))
     assert done.returncode == 0, done.stderr
 
 
@@ -319,7 +319,7 @@ def test_designs_show_all_images_that_the_oracle_judges(tmp_path: Path) -> None:
     output = tmp_path / "out.json"
     checked = []
     for subsets in "0", "1":
-        done = pmemsim("crash", "queue", *options, "--subsets", subsets, "--check-images", "all",
+        done = pmemsim("crash", "queue", *options, "--subsets", subsets, "--verify-images", "all",
                        "--json", output)  # fmt: skip
         assert done.returncode == 0, done.stderr
         (run,) = json.loads(output.read_text())["runs"]
@@ -334,8 +334,8 @@ def test_a_library_sees_what_a_design_leaves(
 ) -> None:
     """The item that is never flushed stays in the caches of the wrong program."""
     for (_, trace), code in (right, 0), (wrong, 1):
-        done = pmemsim("crash", trace, "-d", "x86-bare", "--check-in-process", library(),
-                       "--check-images", "all")  # fmt: skip
+        done = pmemsim("crash", trace, "-d", "x86-bare", "--verify-library", library(),
+                       "--verify-images", "all")  # fmt: skip
         assert done.returncode == code, done.stderr
         assert ("returned 7: item 13 is counted, but isn't there" in done.stderr) == bool(code)
 
@@ -348,8 +348,8 @@ def test_what_a_design_leaves_is_told_the_same_whatever_the_jobs(
     found = []
     for jobs in "1", "4":
         done = pmemsim(
-            "crash", right[1], "-d", "x86-bare", "--subsets", "1", "--check-images", "all",
-            "--check", check, "--jobs", jobs, "--json", tmp_path / jobs,
+            "crash", right[1], "-d", "x86-bare", "--subsets", "1", "--verify-images", "all",
+            "--verify", check, "--jobs", jobs, "--json", tmp_path / jobs,
         )  # fmt: skip
         assert done.returncode == 1
         (run,) = json.loads((tmp_path / jobs).read_text())["runs"]
@@ -363,6 +363,8 @@ def test_what_a_design_leaves_is_told_the_same_whatever_the_jobs(
 
 
 def test_numbers_of_images(right: tuple[Path, Path]) -> None:
-    done = pmemsim("crash", right[1], "-d", "x86-bare", "--check", "true", "--check-images", "some")
+    done = pmemsim(
+        "crash", right[1], "-d", "x86-bare", "--verify", "true", "--verify-images", "some"
+    )
     assert done.returncode == 2
-    assert "--check-images some: give a number, or `all`" in done.stderr
+    assert "--verify-images some: give a number, or `all`" in done.stderr

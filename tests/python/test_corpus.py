@@ -29,12 +29,16 @@ def crash(case: Recorded, folder: Path, *options: str) -> dict[str, Any]:
     found = folder / "found.json"
     check = f"{case.program} check"
     done = pmemsim(
-        "crash", case.trace, "--model", "px86", "--check", check, "--json", found, *options
+        "check", case.trace, "--model", "px86", "--verify", check, "--json", found, *options
     )
-    run: dict[str, Any] = json.loads(found.read_text())["runs"][0]
+    document = json.loads(found.read_text())
+    run: dict[str, Any] = document["images"][0]
     recovery = run["recovery"] or {"story": None, "reason": ""}
     assert recovery["reason"] == ""
-    assert done.returncode == int(bool(run["story"] or recovery["story"])), done.stderr
+    (verdict,) = [each for each in document["verdicts"] if each["method"] == "images"]
+    rejected = bool(run["story"] or recovery["story"])
+    assert verdict["result"] == ("found" if rejected else "nothing found")
+    assert done.returncode == 1 if rejected else done.returncode in (0, 1), done.stderr
     run["by"] = {"px86"} if run["story"] else {"recovery"} if recovery["story"] else set()
     return run
 

@@ -51,7 +51,7 @@ def test_all_designs_that_promise_something(tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
     done = pmemsim(
         "crash", "--all-designs", "--workloads", "queue,hashmap", *TINY, "--subsets", "2",
-        "--check-images", "2", "--json", output,
+        "--verify-images", "2", "--json", output,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     runs = json.loads(output.read_text())["runs"]
@@ -72,7 +72,7 @@ def test_a_sample_of_points(queue_trace: Path, tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
     done = pmemsim(
         "crash", queue_trace, "--design", "lad", "--points", "50", "--seed", "7",
-        "--check-images", "0", "--json", output,
+        "--verify-images", "0", "--json", output,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(output.read_text())["runs"]
@@ -94,7 +94,7 @@ BACKENDS = ",".join(
 def runs_before_backends(output: Path, *arguments: str) -> list[dict[str, object]]:
     done = pmemsim(
         "crash", "queue", "-m", "janus", "--threads", "2", "--regions", "20", "--points", "100",
-        "--check-images", "1", "--json", output, *arguments,
+        "--verify-images", "1", "--json", output, *arguments,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(output.read_text())
@@ -147,7 +147,7 @@ REFUSED = {
 def test_stress_crashes_each_design_with_all_sets_that_it_takes(tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
     stressed = ("crash", "random", "--all-designs", "--stress", "--points", "20")
-    done = pmemsim(*stressed, *TINY, "--check-images", "0", "--json", output)
+    done = pmemsim(*stressed, *TINY, "--verify-images", "0", "--json", output)
     assert done.returncode == 0, done.stderr
     assert "what doesn't go together" in done.stdout
     found = json.loads(output.read_text())
@@ -282,7 +282,7 @@ def test_a_programs_own_check(queue_trace: Path, tmp_path: Path) -> None:
     script.write_text('#!/bin/sh\n[ -s "$1" ] || exit 3\necho "the queue has a hole" >&2\nexit 1\n')
     script.chmod(0o755)
     sentence = f"{script} ended with status 1: the queue has a hole"
-    done = pmemsim("crash", queue_trace, "--design", "hw-undo", "--check", script)
+    done = pmemsim("crash", queue_trace, "--design", "hw-undo", "--verify", script)
     assert done.returncode == 1
     assert sentence in done.stderr
     assert sentence in seen_again(done.stderr)
@@ -296,7 +296,7 @@ def test_the_image_that_a_check_rejects_is_kept(
     script.write_text(f'#!/bin/sh\nif [ ! -e {seen} ]; then cp "$1" {seen}; exit 1; fi\n')
     script.chmod(0o755)
     done = pmemsim(
-        "crash", queue_trace, "--design", "hw-undo", "--check", script, "--check-images", images,
+        "crash", queue_trace, "--design", "hw-undo", "--verify", script, "--verify-images", images,
         "--keep-image", kept,
     )  # fmt: skip
     assert done.returncode == 1
@@ -308,7 +308,7 @@ def test_a_wrong_image_is_kept_and_the_last_one_of_a_time(
     queue_trace: Path, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"
-    asked = ["crash", str(queue_trace), "--design", "hw-undo", "--check-images", "0"]
+    asked = ["crash", str(queue_trace), "--design", "hw-undo", "--verify-images", "0"]
     asked += ["--keep-image", str(kept)]
     done = pmemsim(*asked)
     assert done.returncode == 0
@@ -336,7 +336,7 @@ def test_a_checker_finds_the_image_as_it_is(queue_trace: Path, tmp_path: Path) -
     script = tmp_path / "check"
     script.write_text(f'#!/bin/sh\ncat >/dev/null\nstat -c %s "$1" >> {seen}\necho more >> "$1"\n')
     script.chmod(0o755)
-    done = pmemsim("crash", queue_trace, "--design", "hw-undo", "--check", script)
+    done = pmemsim("crash", queue_trace, "--design", "hw-undo", "--verify", script)
     assert done.returncode == 0, done.stderr
     sizes = seen.read_text().split()
     assert len(sizes) == 10
@@ -351,11 +351,11 @@ def test_a_checker_that_does_not_end_is_ended(queue_trace: Path, tmp_path: Path)
         f"sleep 1000 & echo $! >> {sleeper}; wait\n"
     )
     script.chmod(0o755)
-    crash: list[str | Path] = ["crash", queue_trace, "--design", "hw-undo", "--check", script]
-    done = pmemsim(*crash, "--check-timeout", "1.5", "--check-images", "5")
+    crash: list[str | Path] = ["crash", queue_trace, "--design", "hw-undo", "--verify", script]
+    done = pmemsim(*crash, "--verify-timeout", "1.5", "--verify-images", "5")
     assert done.returncode == 1
-    assert f"{script} didn't end within 1.5 s (--check-timeout)" in done.stderr
-    assert "--check-timeout 1.5" in done.stderr.split("to see it again")[1]
+    assert f"{script} didn't end within 1.5 s (--verify-timeout)" in done.stderr
+    assert "--verify-timeout 1.5" in done.stderr.split("to see it again")[1]
     assert not any(Path(f"/proc/{pid}/exe").exists() for pid in sleeper.read_text().split())
 
 
@@ -365,7 +365,7 @@ def test_what_a_checker_has_started_ends_with_it(queue_trace: Path, tmp_path: Pa
     script.chmod(0o755)
     done = pmemsim(
         "crash", queue_trace, "--design", "hw-undo", "--points", "1",
-        "--check", script, "--check-images", "1",
+        "--verify", script, "--verify-images", "1",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert not Path(f"/proc/{sleeper.read_text().strip()}/exe").exists()
@@ -378,7 +378,7 @@ def test_control_c_ends_a_checker_that_does_not_end(queue_trace: Path, tmp_path:
     script.chmod(0o755)
     process = subprocess.Popen(
         [str(Path(sys.executable).with_name("pmemsim")), "crash", str(queue_trace),
-         "--design", "hw-undo", "--check", str(script), "--json", str(tmp_path / "out.json")],
+         "--design", "hw-undo", "--verify", str(script), "--json", str(tmp_path / "out.json")],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     while not started.exists():
@@ -399,7 +399,7 @@ def test_a_checker_does_not_outlive_a_command_that_is_killed(
     script.chmod(0o755)
     process = subprocess.Popen(
         [str(Path(sys.executable).with_name("pmemsim")), "crash", str(queue_trace),
-         "--design", "hw-undo", "--check", str(script)],
+         "--design", "hw-undo", "--verify", str(script)],
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
     while not started.exists():
@@ -446,17 +446,26 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         ),
         (["queue", "--design", "asap", "--points", str(2**64)], "must be `all` or 1 to"),
         (["queue", "--design", "asap", "--at", "99999999s"], "later than any simulation ends"),
-        (["queue", "--design", "asap", "--check-images", "-1"], "--check-images -1: must be 0 to"),
-        (["queue", "--design", "asap", "--check-timeout", "0"], "--check-timeout 0: must be more"),
-        (["queue", "--design", "asap", "--check", "/no/such"], "there is no such program"),
         (
-            ["queue", "--design", "asap", "--check", "true", "--check-images", "0"],
-            "nothing would be checked; leave one out",
+            ["queue", "--design", "asap", "--verify-images", "-1"],
+            "--verify-images -1: must be at least 0",
         ),
-        (["queue", "--design", "asap", "--check", "'"], "write it as in a shell"),
+        (
+            ["queue", "--design", "asap", "--verify-timeout", "0"],
+            "--verify-timeout 0: must be more",
+        ),
+        (["queue", "--design", "asap", "--verify", "/no/such"], "there is no such program"),
+        (
+            ["queue", "--design", "asap", "--verify", "true", "--verify-images", "0"],
+            "--verify-images 0: leave out --verify true; nothing would be checked",
+        ),
+        (["queue", "--design", "asap", "--verify", "'"], "write it as in a shell"),
         (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),
         (["queue", "queue", "--design", "asap"], "target 'queue' stands twice"),
-        (["queue", "--design", "asap", "--random", "5"], "queue: --random makes its own programs"),
+        (
+            ["queue", "--design", "asap", "--random", "5"],
+            "--random 5: leave out TARGET; it makes its",
+        ),
         (["--design", "asap", "--random", "0"], "--random 0: must be 1 to"),
         (["--design", "asap", "--random", "100001"], "--random 100001: must be 1 to 100000"),
         (["--design", "asap", "--random", "2", "--seed", str(2**64 - 1)], "must be 0 to"),
@@ -465,7 +474,6 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
             "--keep-image: give one target and one design",
         ),
         (["queue", "--design", "asap", "--keep-image", "/no/such"], "/no does not exist"),
-        (["--mutants"], "--mutants: is a command of its own now: pmemsim selftest"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: list[str], sentence: str) -> None:
@@ -552,7 +560,7 @@ def test_what_judges_nothing_is_no_success(
 
 @pytest.mark.parametrize(
     "options",
-    [["-d", "x86-bare"], ["-d", "sw-undo", "--check", "true"], ["-d", "eadr"], ["-d", "hops"]],
+    [["-d", "x86-bare"], ["-d", "sw-undo", "--verify", "true"], ["-d", "eadr"], ["-d", "hops"]],
 )
 def test_what_is_judged_without_regions(
     without_regions: dict[str, Path], options: list[str]
@@ -562,6 +570,6 @@ def test_what_is_judged_without_regions(
 
 
 def test_a_check_that_has_seen_nothing_is_no_success(without_regions: dict[str, Path]) -> None:
-    done = pmemsim("crash", without_regions["unflushed"], "-d", "sw-undo", "--check", "true")
+    done = pmemsim("crash", without_regions["unflushed"], "-d", "sw-undo", "--verify", "true")
     assert done.returncode == 2
     assert "no image was judged" in done.stderr

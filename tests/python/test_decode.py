@@ -21,7 +21,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("saved")
     done = pmemsim(
         "crash", *QUEUE, "--design", "parallel", "--save-image", folder / "crash.image",
-        "--check-images", "0",
+        "--verify-images", "0",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return folder
@@ -213,8 +213,11 @@ def test_changed_bits_are_found_out(copy: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--design", "parallel"], "--save-image: give --at, one target and one design"),
-        (["--design", "asap,parallel", "--at", "20us"], "--save-image: give --at, one target"),
+        (["--design", "parallel"], "--save-image image: needs --at"),
+        (
+            ["--design", "asap,parallel", "--at", "20us"],
+            "--save-image: give one target and one design",
+        ),
         (["--design", "asap", "--at", "20us"], "save-image: the device holds what programs"),
         (["--design", "parallel", "--at", "1ps"], "save-image: nothing is persistent yet"),
     ],
@@ -223,7 +226,14 @@ def test_what_cannot_be_saved_is_refused(
     tmp_path: Path, arguments: list[str], sentence: str
 ) -> None:
     done = pmemsim(
-        "crash", *QUEUE[:5], *arguments, "--save-image", tmp_path / "image", "--check-images", "0"
+        "crash",
+        *QUEUE[:5],
+        *arguments,
+        "--save-image",
+        "image",
+        "--verify-images",
+        "0",
+        cwd=tmp_path,
     )
     assert done.returncode == 2, done.stdout
     assert f"pmemsim: {sentence}" in done.stderr
@@ -234,7 +244,7 @@ def test_what_cannot_be_saved_is_refused(
 def test_lines_that_a_design_has_dropped(tmp_path: Path) -> None:
     image, output = tmp_path / "crash.image", tmp_path / "found.json"
     done = pmemsim(
-        "crash", *QUEUE, "--design", "asap", "--save-image", image, "--check-images", "0",
+        "crash", *QUEUE, "--design", "asap", "--save-image", image, "--verify-images", "0",
         "--set", "backend=encryption,integrity",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -248,7 +258,7 @@ def test_lines_that_a_design_has_dropped(tmp_path: Path) -> None:
 def test_published_macs_need_no_key(tmp_path: Path) -> None:
     image = tmp_path / "crash.image"
     done = pmemsim(
-        "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--check-images", "0",
+        "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--verify-images", "0",
         "--set", "integrity.mac=published", "--set", "deduplication.duplicates=data",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -263,7 +273,7 @@ def test_published_macs_need_no_key(tmp_path: Path) -> None:
 def test_persisted_nodes_are_held_against_what_is_below_them(tmp_path: Path) -> None:
     image = tmp_path / "crash.image"
     done = pmemsim(
-        "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--check-images", "0",
+        "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--verify-images", "0",
         "--set", "integrity.persist_nodes=all", "--set", "backend=encryption,integrity",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -296,7 +306,7 @@ def test_all_operations(tmp_path: Path) -> None:
     operations = "compression,deduplication,encryption,integrity,error-correction,wear-leveling"
     image = tmp_path / "crash.image"
     done = pmemsim(
-        "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--check-images", "0",
+        "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--verify-images", "0",
         "--set", f"backend={operations}", "--set", "error_correction.flipped_bits=1",
         "--set", "wear_leveling.region_lines=8", "--set", "wear_leveling.writes_per_move=3",
     )  # fmt: skip

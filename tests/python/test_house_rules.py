@@ -72,6 +72,24 @@ def test_commands_are_imported_by_app_alone(file: Path) -> None:
         assert not imported(file) & commands(), "what commands share stands in a file of its own"
 
 
+MOST_LINES = 60
+"""Of a command's function, without its options and its help."""
+
+
+def lines_of(function: ast.FunctionDef) -> int:
+    """How long a function's body is, without its documentation."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return int(body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+@pytest.mark.parametrize("file", sorted(COMMANDS.glob("*.py")), ids=lambda file: file.stem)
+def test_functions_of_commands_are_short(file: Path) -> None:
+    functions = [
+        node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef)
+    ]
+    assert {each.name for each in functions if lines_of(each) > MOST_LINES} == set()
+
+
 def test_messages_of_cxx_name_no_options_of_the_command_line() -> None:
     """Users of Python read them, too; a recording's sources of PM are words of the format."""
     option = re.compile(r'"[^"\n]*(?<![\w-])--[a-z][^"\n]*"')

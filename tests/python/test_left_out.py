@@ -1,4 +1,4 @@
-"""`pmemsim crash --without-each`: what is one flush or fence, and what becomes of each."""
+"""`pmemsim check --without-each`: what is one flush or fence, and what becomes of each."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def left_out(folder: Path, *compiled: str) -> tuple[list[dict[str, Any]], str]:
     done = pmemsim("record", "-o", trace, "--pm-path", pool.parent, "--", recorded, pool)
     assert done.returncode == 0, done.stderr
     done = pmemsim(
-        "crash", trace, "--model", "px86", "--check", f"{checker} check",
+        "check", trace, "--model", "px86", "--verify", f"{checker} check",
         "--without-each", "--json", found,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return json.loads(found.read_text())["runs"][0]["left_out"], done.stdout
+    return json.loads(found.read_text())["images"][0]["left_out"], done.stdout
 
 
 @pytest.mark.parametrize(

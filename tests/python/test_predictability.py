@@ -115,7 +115,7 @@ def test_the_tables_and_the_plot(tmp_path: Path) -> None:
         (("queue", "queue"), "target 'queue' stands twice"),
         (("queu",), "did you mean 'queue'"),
         (("no.pmt",), "no.pmt"),
-        (("queue", "--top", "-1"), "--top -1: must not be negative"),
+        (("queue", "--top", "-1"), "--top -1: must be at least 0"),
         (("queue", "--jobs", "0"), "--jobs 0"),
         (("queue", "--plot", "a.xyz"), "the suffix chooses the plot's format"),
     ],

@@ -1,4 +1,4 @@
-"""`pmemsim crash --model` of programs whose threads meet by plain accesses."""
+"""`pmemsim check --verify` of programs whose threads meet by plain accesses."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def test_a_lock_that_is_given_back_by_a_plain_store_is_a_lock(build: Build) -> N
 
 
 def crash(program: Path, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return pmemsim("crash", trace, *options, "--check", program)
+    command = "check" if "--model" in options else "crash"
+    return pmemsim(command, trace, *options, "--verify", program)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def crash(program: Path, trace: Path, *options: str) -> subprocess.CompletedProc
     [
         ("--design", "x86-bare"),
         ("--design", "hops-bare,dpo-bare,pmem-spec-bare"),
-        ("--model", "promises", "--design", "hops-bare"),
+        ("--model", "guarantees", "--design", "hops-bare"),
     ],
     ids=" ".join,
 )
@@ -80,7 +81,7 @@ def test_no_design_is_blamed(build: Build, options: Sequence[str]) -> None:
         done = crash(program, path, *options)
         assert done.returncode == 0, done.stderr
     program, traces = build("-DBUG")
-    done = crash(program, traces[1], "--model", "promises", "--design", "x86-bare")
+    done = crash(program, traces[1], "--model", "guarantees", "--design", "x86-bare")
     assert done.returncode == 1
     assert "is lost" in done.stderr
 

@@ -1,4 +1,4 @@
-"""`pmemsim crash --model`: a checker's recovery is crashed again."""
+"""`pmemsim check --verify`: a checker's recovery is crashed again."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Built]:
 
 def crash(built: Built, *options: str | Path) -> subprocess.CompletedProcess[str]:
     program, trace = built
-    return pmemsim("crash", trace, "--model", "px86", "--check", f"{program} check", *options)
+    return pmemsim("check", trace, "--model", "px86", "--verify", f"{program} check", *options)
 
 
 def recovery_of(built: Built, output: Path, *options: str | Path) -> dict[str, Any]:
     crash(built, "--json", output, *options)
-    found: dict[str, Any] = json.loads(output.read_text())["runs"][0]["recovery"]
+    found: dict[str, Any] = json.loads(output.read_text())["images"][0]["recovery"]
     return found
 
 
@@ -93,7 +93,7 @@ def test_what_recovers_well_twice_is_not_accused(
 ) -> None:
     done = crash(build(RIGHT), "--json", tmp_path / "out.json")
     assert done.returncode == 0, done.stderr
-    (run,) = json.loads((tmp_path / "out.json").read_text())["runs"]
+    (run,) = json.loads((tmp_path / "out.json").read_text())["images"]
     recovery = run["recovery"]
     assert recovery["recorded"] == run["images"]
     assert 0 < recovery["different"] < recovery["recorded"]
@@ -108,7 +108,7 @@ def test_a_first_crash_comes_first(build: Callable[[int], Built], tmp_path: Path
     done = crash(build(PROGRAM), "--json", tmp_path / "out.json")
     assert done.returncode == 1
     assert "second crash" not in done.stderr
-    assert json.loads((tmp_path / "out.json").read_text())["runs"][0]["recovery"] is None
+    assert json.loads((tmp_path / "out.json").read_text())["images"][0]["recovery"] is None
     reads = done.stderr.split("recovery reads what wasn't sure to persist:")[1]
     looked = f"at .*{line_of('looks')} what was stored at .*{line_of('the end')}: there"
     assert re.search(looked, reads), reads
@@ -124,7 +124,7 @@ def test_the_image_of_a_second_crash_is_kept(build: Callable[[int], Built], tmp_
 
 
 def test_a_second_recovery_that_hangs_is_found(build: Callable[[int], Built]) -> None:
-    done = crash(build(HANGS), "--check-timeout", "2")
+    done = crash(build(HANGS), "--verify-timeout", "2")
     assert done.returncode == 1
     assert "after a second crash, in recovery, " in done.stderr
     assert "didn't end within 2 s" in done.stderr
@@ -183,7 +183,7 @@ def test_what_was_built_otherwise_is_said(build: Callable[[int], Built], tmp_pat
     assert done.returncode == 0
     reason = f"{plain} wasn't built with pmemsim-cc"
     assert f"note: files1: recovery isn't crashed again: {reason}\n" in done.stderr
-    assert json.loads(output.read_text())["runs"][0]["recovery"]["reason"] == reason
+    assert json.loads(output.read_text())["images"][0]["recovery"]["reason"] == reason
     done = crash((plain, trace), "--image", "3", "--recovery-image", "1")
     assert done.returncode == 2
     assert f"--recovery-image 1: {reason}" in done.stderr
@@ -207,7 +207,7 @@ def test_what_was_built_otherwise_is_said(build: Callable[[int], Built], tmp_pat
 def test_options_are_judged(build: Callable[[int], Built]) -> None:
     nothing = "recovery from image 1 stores nothing"
     for options, sentence in {
-        "--recovery-image 1": "--recovery-image 1: say by --image which image recovery begins",
+        "--recovery-image 1": "--recovery-image 1: needs --image; which image recovery begins with",
         "--image 1 --recovery-image 0": "--recovery-image 0: must be at least 1",
         "--image 1 --recovery-image 1": f"--recovery-image 1: {nothing}",
         # A half is there, or put back, or the log has ended.
@@ -216,8 +216,8 @@ def test_options_are_judged(build: Callable[[int], Built]) -> None:
         done = crash(build(RIGHT), *options.split())
         assert done.returncode == 2, options
         assert sentence in done.stderr
-    done = pmemsim("crash", build(RIGHT)[1], "-d", "asap", "--recovery-image", "1")
-    assert "--recovery-image 1: goes with --model" in done.stderr
+    done = pmemsim("check", build(RIGHT)[1], "--recovery-image", "1")
+    assert "--recovery-image 1: needs --verify; a program's recovery is recorded" in done.stderr
 
 
 def test_one_image_is_only_shown(build: Callable[[int], Built], tmp_path: Path) -> None:
@@ -226,10 +226,10 @@ def test_one_image_is_only_shown(build: Callable[[int], Built], tmp_path: Path) 
 
 def test_workloads_recover_well_twice(tmp_path: Path) -> None:
     output = tmp_path / "out.json"
-    done = pmemsim("crash", "queue", "--model", "px86", "--threads", "2", "--regions", "20",
+    done = pmemsim("check", "queue", "--verify", "own", "--threads", "2", "--regions", "20",
                    "--budget", "60", "--json", output)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    recovery = json.loads(output.read_text())["runs"][0]["recovery"]
+    recovery = json.loads(output.read_text())["images"][0]["recovery"]
     assert recovery["recorded"] == 60
     assert recovery["images"] > recovery["different"] > 5
 

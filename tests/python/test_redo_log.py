@@ -77,7 +77,7 @@ def test_it_recovers_wherever_it_crashes(
     output = tmp_path / "crash.json"
     done = pmemsim(
         "crash", workload, "--design", design, "--log", "redo", *SMALL_OPTIONS, "--opt", opt,
-        "--subsets", "1", "--check-images", "4", "--json", output,
+        "--subsets", "1", "--verify-images", "4", "--json", output,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     (crashed,) = json.loads(output.read_text())["runs"]
@@ -205,6 +205,6 @@ def test_a_whole_run_recovers_wherever_it_crashes(log: str) -> None:
     """Also while the pool is made, and before the structure is there."""
     done = pmemsim(
         "crash", "vacation", "--design", f"sw-{log}", "--log", log, "--whole-run", "--threads", "2",
-        "--regions", "20", "--items", "10", "--subsets", "2", "--check-images", "50",
+        "--regions", "20", "--items", "10", "--subsets", "2", "--verify-images", "50",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -188,7 +188,7 @@ def test_every_result_names_its_schedule(tmp_path: Path) -> None:
     named = [("lost", 0, 0), ("lost (schedule 1)", 1, 9), ("lost (schedule 2)", 2, 9)]
     assert runs("compare", *traces, "-d", "x86-bare", "-m", "asap") == named
     assert runs("crash", *traces, "-d", "x86-bare") == named
-    done = pmemsim("crash", traces[1], "-d", "x86-bare", "--check", "false")
+    done = pmemsim("crash", traces[1], "-d", "x86-bare", "--verify", "false")
     assert done.returncode == 1
     assert "x86-bare doesn't recover lost (schedule 1)" in done.stderr
     assert f"pmemsim crash {traces[1]} " in done.stderr
@@ -282,9 +282,9 @@ def test_an_interruption_says_how_many_are_kept(tmp_path: Path) -> None:
     [
         (["--schedules", "0"], "--schedules 0: must be 1 to 10000"),
         (["--schedules", "10001"], "--schedules 10001: must be 1 to 10000"),
-        (["--schedules", "2", "--schedule", "1"], "--schedules and --schedule: give one of them"),
+        (["--schedules", "2", "--schedule", "1"], "--schedule 1 and --schedules 2: give one of"),
         (["--schedule", "-1"], "--schedule -1: must be 0 to"),
-        (["--seed", "1"], "leave out --seed: for pmemsim's workloads only"),
+        (["--seed", "1"], "--seed 1: needs WORKLOAD or --all or --schedule"),
         (["--schedule", "1", "--seed", "-1"], "--seed -1: must be 0 to"),
         (["--schedules", "2", "--threads", "2"], "leave out --threads"),
     ],

@@ -72,12 +72,11 @@ def test_results_name_faults_and_sound_designs(tmp_path: Path) -> None:
     assert all(run["violations"] == 0 for run in results["runs"])
 
 
-def test_a_fault_that_is_not_noticed_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_that_is_not_noticed_fails() -> None:
     fault = injected_faults()[0]
     harmless = replace(fault, switch="nothing", setting=(FAULTS_KEY, ""))
-    monkeypatch.setattr(selftest, "injected_faults", lambda: (harmless,))
     with pytest.raises(CheckFailed, match="x86-bare with nothing: not noticed"):
-        selftest.selftest_command("x86-bare")
+        selftest.inject([harmless], "asap", None, None)
 
 
 def test_random_configurations_run_by_the_command(tmp_path: Path) -> None:
@@ -94,8 +93,8 @@ def test_random_configurations_run_by_the_command(tmp_path: Path) -> None:
         (["--design", "np"], "--design np: pmemsim has no faults for it; it has for x86-bare"),
         (["--design", "asap,nope"], "--design nope: pmemsim has no faults for it"),
         (["--random", "0"], "--random 0: must be 1 to"),
-        (["--random", "2", "--design", "asap"], "--design asap: random configurations have their"),
-        (["--seed", "2"], "--seed 2: goes with --random"),
+        (["--random", "2", "--design", "asap"], "--random 2: leave out --design asap; random"),
+        (["--seed", "2"], "--seed 2: needs --random"),
     ],
 )
 def test_wrong_options_are_reported(arguments: list[str], sentence: str) -> None:

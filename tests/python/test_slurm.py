@@ -98,6 +98,6 @@ def test_bad_options_are_a_sentence(tmp_path: Path) -> None:
     for name in ("matrix", "reproduce"):
         text = refused(*COMMANDS[name], "--share", "2/2", "--tasks", "0", cwd=tmp_path)
         assert "--share 2/2: write it as K/N" in text
-        assert "--tasks 0: is for --slurm; leave it out" in text
+        assert "--tasks 0: needs --slurm" in text
         text = refused(*COMMANDS[name], "--slurm", "out", cwd=tmp_path)
         assert "out: this command reads or writes it already" in text

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from itertools import product
 
+import pytest
+
 from pmemsim import _core
 from pmemsim.errors import ConfigError
 from pmemsim.presets import preset_names
 from pmemsim.simulation import configure
 from pmemsim.statistics import statistic_of, statistics
 from pmemsim.targets import find_target
-from support import ROOT
+from support import ROOT, pmemsim
 
 LEAST_RELATIONS = 190
 """Those of two cores on the simplest design, so that no check passes on nothing."""
@@ -58,3 +60,21 @@ def test_relations_of_statistics_lead_from_parts_to_wholes_and_back() -> None:
     assert set(statistic_of("hops.epochs").designs) == {"hops", "hops-bare", "hops-redo"}
     assert statistic_of("oram.accesses").backends == ["backend=oram"]
     assert statistic_of("core3.loads") is statistic_of("core.loads")
+
+
+def test_show_statistic_prints_place_relations_and_designs() -> None:
+    shown = pmemsim("show", "statistic", "hops.epochs").stdout
+    for text in ("Epochs that", "designs/ordering", "hops.cpp:", "hops, hops-bare, hops-redo"):
+        assert text in shown
+    listed = pmemsim("list", "statistics").stdout
+    assert all(f" {name} " in listed for name in statistics())
+
+
+@pytest.mark.parametrize(
+    ("name", "cure"),
+    [("pm.write", "did you mean 'pm.writes'?"), ("zzz", "see: pmemsim list statistics")],
+)
+def test_an_unknown_statistic_is_refused_with_a_cure(name: str, cure: str) -> None:
+    done = pmemsim("show", "statistic", name)
+    assert done.returncode == 2
+    assert f"unknown statistic '{name}'; {cure}" in done.stderr

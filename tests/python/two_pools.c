@@ -1,5 +1,5 @@
 // Counts items in one region of PM that are in another one, and forgets to flush item 13.
-// `two_pools COUNTS ITEMS` is the checker; compiled with LIBRARY it is one for --check-in-process,
+// `two_pools COUNTS ITEMS` is the checker; compiled with LIBRARY it is one for --verify-library,
 // which does what HOW says beside.
 #include <fcntl.h>
 #include <immintrin.h>

@@ -56,7 +56,7 @@ void make_bad(Image& image, std::uint64_t page) {
 }
 
 CheckerCommand command_of(std::vector<std::string> words) {
-  return {"--check", PMEMSIM_CHECKER_HOST, false, std::move(words), 20, ""};
+  return {"--verify", PMEMSIM_CHECKER_HOST, false, std::move(words), 20, ""};
 }
 
 Judged judged(CheckerPool& pool, const Image& image) {

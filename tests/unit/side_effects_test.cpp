@@ -38,7 +38,7 @@ class Checks {
                   std::uint64_t bytes = 3 * 4096 + 8)
       : line_(Line::of(base)),
         offset_(base % kLineBytes),
-        pool_({"--check-in-process",
+        pool_({"--verify-library",
                PMEMSIM_CHECKER_HOST,
                true,
                {PMEMSIM_SIDE_EFFECTS},

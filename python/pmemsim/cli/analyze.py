@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pmemsim.cli.choices import distinct
+from pmemsim.cli.command import OUTPUT, WORKLOAD, Command, Group, declared, option
 from pmemsim.cli.console import out, percent, progress_of, table
 from pmemsim.cli.options import (
     Jobs,
     Json,
+    Plot,
     Recipe,
-    WorkloadCommand,
+    Targets,
     check_jobs,
     check_outputs,
+    check_whole,
     keep_inputs,
-    options_of,
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.errors import Problems
@@ -36,9 +37,10 @@ from pmemsim.predictability import (
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
 
-app = typer.Typer(no_args_is_help=True, help="Analyse recordings without simulating time.")
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Analyse recordings without simulating time."
+)
 
-_DEFAULT_TOP = 15
 _COLUMNS = ("address", "data", "both", "data by 8 bytes", "both")
 
 
@@ -46,36 +48,33 @@ _COLUMNS = ("address", "data", "both", "data by 8 bytes", "both")
 class Recipes(Recipe):
     """How workloads are recorded, at several optimisation levels."""
 
-    opt: Annotated[
-        str | None,
-        typer.Option(
-            "--opt",
-            help="Optimisation levels of workloads, by commas: O0, O1, O2 or O3; O0+O2: the "
-            "program's, and that of pm.h's library.",
-            show_default="O2",
-        ),
-    ] = None
+    opt: Annotated[str | None, option(
+        WORKLOAD, "--opt", value="LEVEL,...", default="O2",
+        help="Optimisation levels, by commas: O0, O1, O2 or O3; `O0+O2`: O0 for the program, "
+        "and O2 for pm.h's library.",
+    )] = None  # fmt: skip
 
 
-@app.command("predictability", cls=WorkloadCommand)
-@options_of(Recipes)
+@app.command("predictability", cls=Command)
+@declared
 def predictability_command(
-    targets: Annotated[list[str], typer.Argument(help="Workloads' names or traces (.pmt).")],
+    targets: Targets,
+    *,
     recipes: Recipes,
     top: Annotated[
         int,
-        typer.Option(
-            "--top", help="Source lines to print of one recording; --json has all of them."
+        option(
+            OUTPUT,
+            "--top",
+            value="N",
+            help="Prints so many source lines of a single recording; --json has all of them.",
         ),
-    ] = _DEFAULT_TOP,
+    ] = 15,
     json_path: Json = None,
-    plot_path: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Write a plot; the suffix chooses png, pdf or svg."),
-    ] = None,
+    plot_path: Plot = None,
     jobs: Jobs = None,
 ) -> None:
-    """Say how often address and data of write-backs stand in earlier stores.
+    """Say how often address and data of write-backs are in earlier stores.
 
     That is what a predictor without limits could find, and bounds what PMWeaver can (figure 10 of
     its paper). For example:
@@ -93,12 +92,9 @@ def predictability_command(
     instructions (figure 11), and, of one recording, the shares by source line of the last store.
     """
     problems = Problems()
-    with problems.collected():
-        check_jobs(jobs)
-    with problems.collected():
-        check_outputs(json_path, plot_path)
-    if top < 0:
-        problems.add([f"--top {top}: must not be negative"])
+    check_jobs(problems, jobs)
+    check_outputs(problems, json_path, plot_path)
+    check_whole(problems, "--top", top, 0)
     keep_inputs(problems, [json_path, plot_path], targets)
     traces = open_traces(_targets(targets, recipes, problems), jobs)
     with progress_of([_label(trace) for trace in traces]) as progress:

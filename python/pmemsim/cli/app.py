@@ -6,11 +6,11 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
 from pmemsim.cli import (
     analyze,
@@ -29,20 +29,25 @@ from pmemsim.cli import (
     sweep,
     trace,
 )  # fmt: skip
+from pmemsim.cli.command import Command, Group
 from pmemsim.cli.console import err
-from pmemsim.cli.options import WorkloadCommand
 from pmemsim.cli.usage import UsageError, sentences_of
-from pmemsim.errors import CheckFailed, ConfigError, Error, printable
+from pmemsim.errors import CheckFailed, ConfigError, Error, Undecided, printable
 from pmemsim.plugins import want
 from pmemsim.simulation import version
 
 EXIT_CHECK_FAILED = 1
 EXIT_BAD_INPUT = 2
+EXIT_UNDECIDED = 3
 EXIT_INTERRUPTED = 130
 
 
-class _Group(TyperGroup):
+class _Group(Group):
     """Turns pmemsim's errors, and Typer's, into sentences and exit codes."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 -- Typer's own signature
+        """The commands, in the order of the page of help."""
+        return [name for commands in _COMMANDS.values() for name in commands]
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:  # noqa: ANN401 -- Typer's own signature
         try:
@@ -63,7 +68,9 @@ class _Group(TyperGroup):
             sys.stdout.flush()
             return returned
         except CheckFailed as error:
-            _fail([str(error)], EXIT_CHECK_FAILED)
+            _fail(error.problems, EXIT_CHECK_FAILED)
+        except Undecided as error:
+            _fail(error.problems, EXIT_UNDECIDED)
         except ConfigError as error:
             _fail(error.problems, EXIT_BAD_INPUT)
         except Error as error:
@@ -84,7 +91,7 @@ class _Group(TyperGroup):
             _fail([str(stopped) or "interrupted; no result was written"], EXIT_INTERRUPTED)
 
 
-def _fail(problems: list[str], status: int) -> NoReturn:
+def _fail(problems: Iterable[str], status: int) -> NoReturn:
     for problem in problems:
         err.print(f"pmemsim: {printable(problem)}", markup=False)
     sys.exit(status)
@@ -93,7 +100,8 @@ def _fail(problems: list[str], status: int) -> NoReturn:
 app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
-    rich_markup_mode="markdown",
+    add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Simulate persistent-memory hardware: record a program once, run it on any design.
@@ -108,27 +116,46 @@ Your own program:
     pmemsim-cc -O2 -g mine.c -o mine
     pmemsim record -o mine.pmt -- ./mine
     pmemsim run mine.pmt --design sw-undo --machine asap
+    pmemsim check mine.pmt
+
+Designs of your own are plug-ins; every command takes --plugin FILE.
 """,
 )
-app.add_typer(catalogue.list_app, name="list")
-app.add_typer(catalogue.show_app, name="show")
-app.command("record", cls=WorkloadCommand)(record.record_command)
-app.add_typer(trace.app, name="trace")
-app.command("run", cls=WorkloadCommand)(simulate.run_command)
-app.command("compare", cls=WorkloadCommand)(simulate.compare_command)
-app.command("check", cls=WorkloadCommand)(check.check_command)
-app.command("crash", cls=WorkloadCommand)(crash.crash_command)
-app.command("selftest")(selftest.selftest_command)
-app.command("decode")(decode.decode_command)
-app.command("matrix", cls=WorkloadCommand)(matrix.matrix_command)
-app.add_typer(analyze.app, name="analyze")
-app.command("lint-hints", cls=WorkloadCommand)(lint.lint_hints_command)
-app.command("sweep")(sweep.sweep_command)
-app.command("reproduce")(reproduce.reproduce_command)
-app.command("calibrate")(calibrate.calibrate_command)
-app.command("new-design")(plugin.new_design_command)
-app.add_typer(plugin.app, name="plugin")
-app.command("bench", cls=WorkloadCommand)(simulate.bench_command)
+_COMMANDS: dict[str, dict[str, Any]] = {
+    "Look": {"list": catalogue.list_app, "show": catalogue.show_app},
+    "Record": {"record": record.record_command, "trace": trace.app},
+    "Simulate": {
+        "run": simulate.run_command,
+        "compare": simulate.compare_command,
+        "matrix": matrix.matrix_command,
+        "sweep": sweep.sweep_command,
+        "reproduce": reproduce.reproduce_command,
+    },
+    "Check a program": {
+        "check": check.check_command,
+        "lint-hints": lint.lint_hints_command,
+        "analyze": analyze.app,
+    },
+    "Test a design": {
+        "crash": crash.crash_command,
+        "decode": decode.decode_command,
+        "selftest": selftest.selftest_command,
+    },
+    "Add a design": {
+        "new-design": plugin.new_design_command,
+        "plugin": plugin.app,
+    },
+    "Set up": {
+        "calibrate": calibrate.calibrate_command,
+        "bench": simulate.bench_command,
+    },
+}
+for _heading, _commands in _COMMANDS.items():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name, rich_help_panel=_heading)
+        else:
+            app.command(_name, cls=Command, rich_help_panel=_heading)(_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -5,23 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pmemsim.calibration import Calibration, calibrate
+from pmemsim.cli.command import MEMORY, OUTPUT, declared, option
 from pmemsim.cli.console import err, out, percent, progress_of, table
-from pmemsim.cli.options import Json, check_outputs
+from pmemsim.cli.options import Json, check_outputs, keep_inputs
 from pmemsim.errors import Problems
-from pmemsim.files import check_writable, overwritten, write_json
+from pmemsim.files import write_json
 
 
+@declared
 def calibrate_command(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The preset to write (.yaml).")],
+    *,
+    output: Annotated[
+        Path,
+        option(OUTPUT, "--output", "-o", value="FILE", help="The preset to write (.yaml)."),
+    ],
     dax: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            MEMORY,
             "--dax",
-            help="A folder on a DAX mount, where a file is made and removed again: persistent "
-            "memory. Without it persistent memory is DRAM.",
+            value="DIR",
+            help="A folder on a DAX mount, which is persistent memory; a file is made there and "
+            "removed again. Without it persistent memory is DRAM.",
         ),
     ] = None,
     json_path: Json = None,
@@ -40,12 +46,8 @@ def calibrate_command(
     it says, and how far repetitions differ. `docs/validation.md` says what the model lacks.
     """
     problems = Problems()
-    with problems.collected():
-        check_writable(output)
-    with problems.collected():
-        check_outputs(json_path)
-    if json_path not in (None, "-"):
-        problems.add(overwritten([Path(str(json_path))], [output]))
+    check_outputs(problems, json_path, files=[output])
+    keep_inputs(problems, [output, json_path], [])
     problems.raise_any()
     found = calibrate(output, dax, progress_of)
     if json_path:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
 
 from pmemsim import _core, workloads
+from pmemsim.cli.command import Command, Group, argument, declared
 from pmemsim.cli.console import out, table
 from pmemsim.presets import Kind, Preset, load_preset, preset_names
 from pmemsim.reproduce.papers import load_paper, paper_names
+from pmemsim.statistics import statistic_of, statistics
 
 list_app = typer.Typer(
-    no_args_is_help=True, help="List designs, backends, machines, workloads, faults or experiments."
+    cls=Group,
+    no_args_is_help=True,
+    help="List designs, backends, machines, workloads, statistics, faults or experiments.",
 )
 show_app = typer.Typer(
-    no_args_is_help=True, help="Show every parameter of a design or a machine, with its source."
+    cls=Group, no_args_is_help=True, help="Show a design, a machine or a statistic in full."
 )
 
 
@@ -26,25 +30,29 @@ def _list_presets(kind: Kind) -> None:
     out.print(table("", [kind, "what it is"], rows))
 
 
-@list_app.command("designs")
+@list_app.command("designs", cls=Command)
+@declared
 def list_designs() -> None:
     """List the designs: names for `--design` and `--designs`."""
     _list_presets("design")
 
 
-@list_app.command("backends")
+@list_app.command("backends", cls=Command)
+@declared
 def list_backends() -> None:
     """List the backends: names for `--backends`, and for designs before one, as in `asap@NAME`."""
     _list_presets("backend")
 
 
-@list_app.command("machines")
+@list_app.command("machines", cls=Command)
+@declared
 def list_machines() -> None:
     """List the machines: names for `--machine`."""
     _list_presets("machine")
 
 
-@list_app.command("workloads")
+@list_app.command("workloads", cls=Command)
+@declared
 def list_workloads() -> None:
     """List pmemsim's own workloads: names for `run`, `compare` and `record`."""
     every = workloads.workloads().values()
@@ -57,14 +65,24 @@ def list_workloads() -> None:
     out.print(table("", columns, rows))
 
 
-@list_app.command("faults")
+@list_app.command("faults", cls=Command)
+@declared
 def list_faults() -> None:
     """List the faults that can be injected: names for `--set pmemsim.faults=NAME,...`."""
     rows = [(fault["name"], fault["what"]) for fault in _core.faults()]
     out.print(table("", ["fault", "what goes wrong"], rows))
 
 
-@list_app.command("experiments")
+@list_app.command("statistics", cls=Command)
+@declared
+def list_statistics() -> None:
+    """List the statistics of a run: names for `show statistic`, and keys of `stats` in --json."""
+    rows = [(each.name, each.unit, each.meaning) for each in statistics().values()]
+    out.print(table("", ["statistic", "unit", "what it counts"], rows))
+
+
+@list_app.command("experiments", cls=Command)
+@declared
 def list_experiments() -> None:
     """List the papers' experiments and their ablations: names for `reproduce`."""
     rows = []
@@ -75,10 +93,11 @@ def list_experiments() -> None:
     out.print(table("", ["paper", "experiment", "what it is"], rows))
 
 
-@show_app.command("design")
+@show_app.command("design", cls=Command)
+@declared
 def show_design(
     name: Annotated[
-        str, typer.Argument(help="A design's name, DESIGN@BACKEND, or the path of a YAML file.")
+        str, argument("DESIGN", "A design's name, DESIGN@BACKEND, or a design's YAML file.")
     ],
 ) -> None:
     """Show a design: its four layers, what they need and give, and its parameters.
@@ -99,9 +118,10 @@ def show_design(
     _print_parameters(preset, lambda key: key in {setting.key for setting in preset.settings})
 
 
-@show_app.command("machine")
+@show_app.command("machine", cls=Command)
+@declared
 def show_machine(
-    name: Annotated[str, typer.Argument(help="A machine's name, or the path of a YAML file.")],
+    name: Annotated[str, argument("MACHINE", "A machine's name, or its YAML file.")],
 ) -> None:
     """Show a machine: every parameter with its unit and where the value comes from.
 
@@ -111,6 +131,43 @@ def show_machine(
     _print_heading(preset)
     layers = _core.layer_names
     _print_parameters(preset, lambda key: key not in layers and not key.startswith("run."))
+
+
+@show_app.command("statistic", cls=Command)
+@declared
+def show_statistic(
+    name: Annotated[str, argument("STATISTIC", "A statistic's name, as in `pm.writes`.")],
+) -> None:
+    """Show a statistic: unit, meaning, where it is counted, and what it is part of.
+
+    Example: `pmemsim show statistic pm.writes_merged`
+    """
+    found = statistic_of(name)
+    component = found.component
+    if component == "core":
+        component += ": the sum over all cores; each has its own, as core0"
+    facts = [
+        ("meaning", found.meaning),
+        ("unit", found.unit),
+        ("component", component),
+        ("module", f"src/pmemsim/{found.module}"),
+        ("declared at", f"{found.file}:{found.line}"),
+        ("is", "\n".join(found.relations) or "part of no other statistic"),
+        ("has parts", ", ".join(found.parts) or "none"),
+        ("designs", _owners(found.designs, preset_names("design"), found.backends)),
+        ("machines", _owners(found.machines, preset_names("machine"))),
+    ]
+    out.print(table(found.name, ["", "value"], facts))
+
+
+def _owners(found: Sequence[str], every: Sequence[str], backends: Sequence[str] = ()) -> str:
+    """Who has a statistic: all of them, these, or those before some backends."""
+    if len(found) == len(every):
+        return "all"
+    with_backends = [f"any before a backend: {', '.join(backends)}"] if backends else []
+    return (
+        "\n".join([*([", ".join(found)] if found else []), *with_backends]) or "with these designs"
+    )
 
 
 def _resolve(preset: Preset) -> list[dict[str, str]]:

@@ -1,102 +1,161 @@
-"""`pmemsim check`: what a program does wrong with persistent memory."""
+"""`pmemsim check`: is a program crash-safe? By rules, by a checker, and by its own answers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
-import typer
-
-from pmemsim.answers import Answers, check_answers
-from pmemsim.cli.check_answers import AnswerOptions, repeating_command, summary
-from pmemsim.cli.console import err, out, progress_of, table
-from pmemsim.cli.options import Json, Recipe, check_outputs, keep_inputs, options_of
-from pmemsim.cli.recordings import open_traces
-from pmemsim.crash import DEFAULT_CHECK_TIMEOUT_S
-from pmemsim.errors import CheckFailed, Problems, did_you_mean
-from pmemsim.files import write_json
-from pmemsim.parallel import Report as Told
-from pmemsim.parallel import run_all
-from pmemsim.persistency import DEFAULT_BUDGET
-from pmemsim.program_check import (
-    MODELS,
-    Finding,
-    Model,
-    Report,
-    Suppression,
-    check_program,
-    read_suppressions,
+from pmemsim.answers import Answers, AnswersWanted, check_answers
+from pmemsim.cli import check_answers as by_answers
+from pmemsim.cli import check_images as by_images
+from pmemsim.cli import check_rules as by_rules
+from pmemsim.cli.check_answers import AnswerOptions
+from pmemsim.cli.check_images import ImageOptions, Images, Search, wanted_images
+from pmemsim.cli.choices import find_targets
+from pmemsim.cli.command import CHECKER, OUTPUT, declared, option
+from pmemsim.cli.console import err, note_nothing_kept, run_with_progress
+from pmemsim.cli.options import (
+    Jobs,
+    Json,
+    Recipe,
+    Target,
+    Top,
+    Verifier,
+    check_jobs,
+    check_outputs,
+    check_whole,
+    keep_inputs,
 )
-from pmemsim.targets import find_target
+from pmemsim.cli.recordings import open_traces
+from pmemsim.cli.rules import Given
+from pmemsim.cli.verdicts import Verdict, end_with, print_verdicts
+from pmemsim.crash import Checker, CheckerWanted, checker_of
+from pmemsim.errors import Error, Problems, did_you_mean, in_one
+from pmemsim.files import write_json
+from pmemsim.parallel import host_cores
+from pmemsim.persistency import DEFAULT_BUDGET, MODELS, Budget, Wanted, repeating_command
+from pmemsim.program_check import Model, Report, Suppression, check_program, read_suppressions
+from pmemsim.targets import Target as Recorded
+from pmemsim.trace import Trace
+from pmemsim.workloads import argument_problems
 
-_DEFAULT_TOP = 20
+
+@dataclass(frozen=True)
+class _Options:
+    """What is judged and by whom, and how it is told."""
+
+    verifier: Verifier
+    reader: AnswerOptions
+    images: ImageOptions
+    recipe: Recipe
+    model: Annotated[str, option(
+        CHECKER, "--model", value="px86|eadr|guarantees",
+        help="What survives a crash: px86, what was flushed and fenced; eadr, all that caches "
+        "hold; guarantees, what the designs of --design guarantee.",
+    )] = "px86"  # fmt: skip
+    designs: Annotated[str | None, option(
+        CHECKER, "--design", "-d", value="DESIGN,...",
+        help="The designs of --model guarantees, by commas.",
+    )] = None  # fmt: skip
+    suppress: Annotated[Path | None, option(
+        OUTPUT, "--suppress", value="FILE",
+        help="A file of findings that are meant (docs/check.md).",
+    )] = None  # fmt: skip
+    top: Top = 20
+    json_path: Json = None
+    jobs: Jobs = None
+
+    def wish(self, target: str, problems: Problems) -> _Wish:
+        """What is to be checked; what is wrong with it is added to the problems."""
+        if self.model not in MODELS:
+            problems.add([f"--model {self.model}: there is none{did_you_mean(self.model, MODELS)}"])
+        check_whole(problems, "--top", self.top, 1)
+        check_outputs(problems, self.json_path, files=[self.images.keep_image])
+        outputs = [self.json_path, self.images.keep_image]
+        keep_inputs(problems, outputs, (target, str(self.suppress or "")))
+        checker, search = self.verifier.wanted(problems), self._search(problems)
+        images: list[Wanted] = []
+        if checker.given:
+            images = wanted_images(self.images, search, self.model, self.designs, problems)
+        answers = self.reader.wanted(search, eadr=self.model == "eadr", problems=problems)
+        suppressions: tuple[Suppression, ...] = ()
+        if self.suppress:
+            with problems.collected():
+                suppressions = read_suppressions(self.suppress)
+        # The seed of the images, then.
+        seed_is_own = checker.given or answers is not None
+        found = find_targets([target], self.recipe, problems, seed_is_own=seed_is_own)
+        problems.raise_any()
+        return _Wish(self, target, found, suppressions, checker, images, answers, search.jobs)
+
+    def _search(self, problems: Problems) -> Search:
+        seed = self.recipe.seed
+        problems.add(argument_problems(seed=seed))
+        check_jobs(problems, self.jobs)
+        check_whole(problems, "--image", self.images.image, 1)
+        budget = Budget.of(DEFAULT_BUDGET)
+        with problems.collected():
+            budget = Budget.of(self.images.budget or DEFAULT_BUDGET)
+        return Search(
+            budget,
+            1 if seed is None else seed,
+            self.images.image,
+            self.verifier.verify_timeout,
+            self.jobs or host_cores(),
+        )
 
 
-@options_of(Recipe)
-def check_command(
-    target: Annotated[str, typer.Argument(help="A trace (.pmt) or a workload's name.")],
-    recipe: Recipe,
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            help="What survives a crash: `px86`, what was flushed and fenced; `eadr`, all that the "
-            "caches hold.",
-        ),
-    ] = "px86",
-    suppress: Annotated[
-        Path | None,
-        typer.Option("--suppress", help="A file of findings that are meant (docs/check.md)."),
-    ] = None,
-    top: Annotated[
-        int, typer.Option("--top", help="Print so many findings; --json has all of them.")
-    ] = _DEFAULT_TOP,
-    answers: Annotated[
-        str | None,
-        typer.Option(
-            "--answers",
-            help="The program's own reader: it gets the file(s) of an image as last argument(s), "
-            "recovers, and prints what is there. After a crash that must be what it was before or "
-            "after the operation.",
-            metavar="CMD",
-        ),
-    ] = None,
-    operation: Annotated[
-        str | None,
-        typer.Option(
-            "--operation",
-            help="With --answers: a call of this function (a glob) is an operation. Default: the "
-            "recording's regions.",
-            metavar="FUNCTION",
-        ),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            "--budget",
-            help="With --answers: how many images it answers, how long (30s), or `all`.",
-            show_default=DEFAULT_BUDGET,
-        ),
-    ] = None,
-    image: Annotated[
-        int | None, typer.Option("--image", help="With --answers: only the image of this number.")
-    ] = None,
-    check_timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--check-timeout",
-            help="With --answers: seconds that an image may take; longer is a wrong answer.",
-            show_default=f"{DEFAULT_CHECK_TIMEOUT_S:g}",
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", "-j", help="With --answers: readers at a time; default: all host cores."
-        ),
-    ] = None,
-    json_path: Json = None,
-) -> None:
+@dataclass(frozen=True)
+class _Wish:
+    """What the user wants to be checked, and how."""
+
+    options: _Options
+    target: str
+    found: list[Recorded]
+    """The same."""
+    suppressions: tuple[Suppression, ...]
+    checker: CheckerWanted
+    images: list[Wanted]
+    """One for each model; empty: no checker sees any."""
+    answers: AnswersWanted | None
+    jobs: int
+
+
+@dataclass
+class _Done:
+    """What the methods have found."""
+
+    report: Report
+    images: list[Images]
+    answers: Answers | None
+    verdicts: list[Verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `--json` has; docs/check.md explains every key."""
+        result = self.report.to_dict()
+        result["verdicts"] = [verdict.to_dict() for verdict in self.verdicts]
+        if self.images:
+            result["images"] = [images.to_dict() for images in self.images]
+        if self.answers:
+            result["answers"] = self.answers.to_dict()
+        return result
+
+    def print(self, top: int) -> None:
+        """Tables, what is lacking, and a line for each method."""
+        by_rules.print_findings(self.report, top)
+        by_images.print_images(self.images)
+        notes = [note for images in self.images for note in images.run.notes]
+        if self.answers:
+            notes += by_answers.notes(self.answers)
+        by_rules.print_limits(self.report, notes, rules_alone=len(self.verdicts) == 1)
+        print_verdicts(self.report.workload, self.verdicts)
+
+
+@declared
+def check_command(target: Target, *, given: Given, options: _Options) -> None:
     """Find what a recorded program does wrong with persistent memory.
 
     For example:
@@ -104,153 +163,99 @@ def check_command(
         pmemsim-cc -O2 -g mine.c -o mine
         pmemsim record -o mine.pmt --pm-path /mnt/pmem -- ./mine
         pmemsim check mine.pmt
+        pmemsim check mine.pmt --verify './mine --verify'
+        pmemsim check mine.pmt --verify-library ./mine_check.so --model eadr
+        pmemsim check mine.pmt --verify ./mine_check --model guarantees -d asap,hops
         pmemsim check mine.pmt --answers './mine --list' --operation insert
+        pmemsim check queue --verify own
 
-    No checker is needed, and no design: the recording's stores, flushes and fences are judged by
-    x86's rules, once, in the order of the recording. What can lose data stands first:
+    Rules of x86's persistent memory are always checked, once, in the order of the recording. They
+    need no checker. `docs/check.md` explains every kind of finding:
 
-    * never-flushed, stored-after-flush, flushed-not-fenced, nt-not-fenced, published-unflushed,
-      locked-fence-only, flushed-by-another: stores that aren't sure to persist in time.
+        can lose data   never-flushed, stored-after-flush, flushed-not-fenced, nt-not-fenced,
+                        published-unflushed, locked-fence-only, flushed-by-another,
+                        not-logged, logged-late, logged-by-two, reads-unpersisted,
+                        used-after-free, volatile-pointer, torn-publish
+        costs time      leaked, logged-twice, useless-flush, useless-fence
 
-    * not-logged, logged-late, logged-by-two: regions (pm_begin) that can't be undone.
+    With --verify the program's checker also sees images that a crash may leave by --model, until it
+    rejects one. If the checker was built with pmemsim-cc, its recovery is then crashed again. With
+    --answers the program's own reader says what is in each image, which must be the contents before
+    or after the interrupted operation.
 
-    * reads-unpersisted, used-after-free, volatile-pointer, torn-publish.
+    With --model guarantees the images are those of any machine that keeps what a design guarantees,
+    after its recovery. The rules are then those of every machine: used-after-free,
+    volatile-pointer, torn-publish and leaked.
 
-    * wrong-answer (with --answers): of an image that a crash may leave, the program's own reader
-      says neither what it said before the operation nor after it.
-
-    What only costs time or room: leaked, logged-twice, useless-flush, useless-fence.
-
-    Each has its source line, the calls that led there, how often, and where it happened first. What
-    is meant stands in a file for --suppress, one entry each:
-
-        - kind: never-flushed
-          source: "stats.c:*"
-          function: count_hit
-          comment: the counters are rebuilt when the program starts
-
-    The exit code is 1 if something is found that can lose data, 2 if there is nothing to judge.
-    docs/check.md explains every kind, with an example, and says what isn't looked for.
+    Each method that ran prints one line. The exit code is 1 if a method has found something, and 3
+    if it could not decide more than 1% of what it was shown. It is 2 for bad input, or if there is
+    nothing to check. What --budget leaves unexplored is printed, and changes no exit code.
     """
-    problems = Problems()
-    suppressions: tuple[Suppression, ...] = ()
-    with problems.collected():
-        check_outputs(json_path)
-    if model not in MODELS:
-        problems.add([f"--model {model}: unknown model '{model}'{did_you_mean(model, MODELS)}"])
-    if top < 1:
-        problems.add([f"--top {top}: must be at least 1"])
-    keep_inputs(problems, [json_path], (target, str(suppress or "")))
-    options = AnswerOptions(answers, operation, budget, image, check_timeout, jobs)
-    wanted = options.wanted(model, recipe.seed, problems)
-    if suppress:
-        with problems.collected():
-            suppressions = read_suppressions(suppress)
-    with problems.collected():
-        arguments = recipe.arguments
-        if wanted is not None and target.endswith(".pmt"):
-            del arguments["seed"]  # is that of the images alone
-        found = find_target(target, opt=recipe.opt, **arguments)
-    problems.raise_any()
-    (trace,) = open_traces([found], None)
-    chosen: Model = "eadr" if model == "eadr" else "px86"
-    answered: Answers | None = None
-    if wanted is not None:
-        command = repeating_command(target, model, wanted, recipe)
-        with progress_of([f"{found.name}, answers"]) as progress:
-            (answered,) = run_all(
-                [lambda told: check_answers(trace, wanted, command, told)], progress=progress
-            )
-
-    def task(told: Told) -> Report:
-        more = answered.findings if answered else ()
-        return check_program(trace, chosen, suppressions, told, more)
-
-    with progress_of([found.name]) as progress:
-        (report,) = run_all([task], progress=progress)
-    if json_path:
-        result = report.to_dict()
-        if answered:
-            result["answers"] = answered.to_dict()
-        write_json(result, json_path)
-    if json_path != "-":
-        _print(report, top)
-        for sentence in summary(answered) if answered else [_ONLY_THE_PROGRAM_KNOWS]:
-            out.print(sentence, markup=False)
-    for unused in report.unused:
+    wish = options.wish(target, given.problems())
+    (trace,) = open_traces(wish.found, None)
+    checker = checker_of(trace, wish.checker, None) if wish.images else None
+    done = _check(trace, wish, checker)
+    if options.json_path:
+        write_json(done.to_dict(), options.json_path)
+    if options.json_path != "-":
+        done.print(options.top)
+    for unused in done.report.unused:
         err.print(f"pmemsim: {unused.place}: suppresses nothing; remove it", markup=False)
-    if report.faults:
-        raise CheckFailed(_verdict(report))
+    by_images.note_recovery(done.images)
+    end_with(trace.name, done.verdicts)
+    if options.images.keep_image is not None and options.images.image is None:
+        note_nothing_kept(options.images.keep_image)
 
 
-def _print(report: Report, top: int) -> None:
-    shown = report.findings[:top]
-    if shown:
-        columns = ["finding", "at", "function", ">times", "first", "what is wrong"]
-        title = f"{report.workload}, judged by {report.model}"
-        out.print(table(title, columns, [_row(finding) for finding in shown]))
-    if rest := len(report.findings) - len(shown):
-        out.print(f"{rest} more findings: --top {len(report.findings)} shows them")
-    for sentence in _summary(report):
-        out.print(sentence, markup=False)
+def _check(trace: Trace, wish: _Wish, checker: Checker | None) -> _Done:
+    """Have each method look at the recording; one that can't doesn't keep others from it."""
+    verdicts: list[Verdict] = []
+    images: list[Images] = []
+    for wanted in wish.images:
+        assert checker is not None
+        with _failure("images", wanted.allowed_by, verdicts):
+            found = _check_images(trace, wish, wanted, checker)
+            images.append(found)
+            verdicts.append(by_images.verdict(found, checker))
+    answers = None
+    if wish.answers:
+        with _failure("answers", wish.options.model, verdicts):
+            answers = _check_answers(trace, wish, wish.answers)
+    report = _check_rules(trace, wish, answers)
+    if answers:
+        verdicts.append(by_answers.verdict(answers, wish.options.model, report))
+    return _Done(report, images, answers, [by_rules.verdict(report), *verdicts])
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
-    times = f"{finding.count:,}"
-    if finding.executions:
-        times += f" of {finding.executions:,}"
-    calls = [f"called at {call} in {call.function}" for call in finding.calls[:_SHOWN_CALLS]]
-    if len(finding.calls) > _SHOWN_CALLS:
-        calls.append("...")
-    wrong = [finding.story, finding.effect] if finding.story else [finding.effect]
-    return (
-        finding.kind,
-        "\n".join([str(finding.place), *calls]),
-        finding.place.function,
-        times,
-        f"thread {finding.thread}, operation {finding.operation}",
-        "\n".join(wrong),
+@contextmanager
+def _failure(method: str, model: str, verdicts: list[Verdict]) -> Iterator[None]:
+    """Makes a verdict of the block's `Error`: the method has judged nothing."""
+    try:
+        yield
+    except Error as error:
+        verdicts.append(Verdict(method, model, "nothing was judged", failed=in_one(error)))
+
+
+def _check_images(trace: Trace, wish: _Wish, wanted: Wanted, checker: Checker) -> Images:
+    words = [*wish.checker.options, *wish.options.recipe.words("--seed")]
+    command = repeating_command(wish.target, wanted, words)
+    return by_images.check_images(
+        trace, wanted, checker, command, wish.jobs, without_each=wish.options.images.without_each
     )
 
 
-_SHOWN_CALLS = 3
-_ONLY_THE_PROGRAM_KNOWS = (
-    "not looked for, since only the program knows: which data must persist first where no pointer "
-    "says so, and values of several words; --answers CMD does, or pmemsim crash --model px86 "
-    "--check CMD"
-)
-
-
-def _summary(report: Report) -> list[str]:
-    counts = report.counts
-    faults = len(report.faults)
-    sentences = [
-        f"{report.workload}: {_findings(faults)} that can lose data, "
-        f"{len(report.findings) - faults} that cost time or room; "
-        f"{counts['pm_stores']:,} stores to persistent memory, {counts['flushes']:,} flushes, "
-        f"{counts['fences']:,} fences, {counts['regions']:,} regions"
-    ]
-    if report.suppressed:
-        sentences.append(f"suppressed: {_findings(len(report.suppressed))}")
-    by_reason: dict[str, list[str]] = {}
-    for kind, reason in report.not_looked_for.items():
-        by_reason.setdefault(reason, []).append(kind)
-    sentences += [
-        f"not looked for, since {reason}: {', '.join(kinds)}" for reason, kinds in by_reason.items()
-    ]
-    return [*sentences, *(f"partial: {note}" for note in report.notes)]
-
-
-def _findings(count: int) -> str:
-    return "1 finding" if count == 1 else f"{count} findings"
-
-
-def _verdict(report: Report) -> str:
-    first = report.faults[0]
-    verdict = (
-        f"{report.workload}: {_findings(len(report.faults))} that can lose data; the first: "
-        f"{first.place}: {first.kind}: {first.effect}"
+def _check_answers(trace: Trace, wish: _Wish, wanted: AnswersWanted) -> Answers:
+    recipe = wish.options.recipe.words("--seed")
+    command = by_answers.repeating_command(wish.target, wish.options.model, wanted, recipe)
+    return run_with_progress(
+        f"{trace.name}, answers", lambda report: check_answers(trace, wanted, command, report)
     )
-    if first.wrong_answer is None:
-        return verdict
-    return "\n  ".join([verdict, *first.wrong_answer.lines])
+
+
+def _check_rules(trace: Trace, wish: _Wish, answers: Answers | None) -> Report:
+    model = next(each for each in get_args(Model) if each == wish.options.model)
+    found = answers.findings if answers else ()
+    return run_with_progress(
+        trace.name,
+        lambda report: check_program(trace, model, wish.suppressions, report, found),
+    )

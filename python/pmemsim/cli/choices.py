@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Annotated
-
-import typer
 
 from pmemsim.cli.console import err
+from pmemsim.cli.options import Recipe
 from pmemsim.errors import Error, Problems
 from pmemsim.presets import BEFORE, Setting, load_preset
 from pmemsim.simulation import Configuration, configure, idle_problems
+from pmemsim.targets import Target, find_target
 
 AS_IT_IS = "none"
 """Among backends: a design as it is."""
-Backends = Annotated[
-    str | None,
-    typer.Option(
-        "--backends",
-        help="Each design before these backends, by commas (`pmemsim list backends`); none is the "
-        "design as it is.",
-    ),
-]
 
 
 def names_of(text: str, problems: Problems) -> list[str]:
@@ -51,6 +42,23 @@ def before_backends(designs: Sequence[str], text: str | None, problems: Problems
         for design in designs
         for backend in known
     ]
+
+
+def find_targets(
+    names: Sequence[str], recipe: Recipe, problems: Problems, *, seed_is_own: bool = False
+) -> list[Target]:
+    """The targets of these names, each once; those that aren't there are problems.
+
+    `seed_is_own`: the command has a use for --seed beside recordings, too.
+    """
+    found = []
+    for name in distinct(names, "target", problems):
+        arguments = recipe.arguments
+        if seed_is_own and name.endswith(".pmt"):
+            del arguments["seed"]
+        with problems.collected():
+            found.append(find_target(name, opt=recipe.opt, **arguments))
+    return found
 
 
 def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:

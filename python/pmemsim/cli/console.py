@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from rich import box
 from rich.console import Console, JustifyMethod
@@ -21,6 +22,7 @@ from rich.progress import (
 from rich.table import Table
 
 from pmemsim.errors import printable
+from pmemsim.parallel import Report, run_all
 
 
 class _Console(Console):
@@ -119,6 +121,16 @@ def progress_of(
                     err.print(f"[{ended}/{count}] {printable(labels[index])}", markup=False)
 
         yield report
+
+
+Result = TypeVar("Result")
+
+
+def run_with_progress(label: str, task: Callable[[Report], Result]) -> Result:
+    """Do one task, which has all of the host's cores, with progress."""
+    with progress_of([label]) as progress:
+        (result,) = run_all([task], 1, progress)
+    return result
 
 
 def si(value: float, digits: int = 3) -> str:

@@ -5,36 +5,40 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pmemsim import decode as decoding
+from pmemsim.cli.command import OUTPUT, TARGET, argument, declared, option
 from pmemsim.cli.console import out
 from pmemsim.cli.options import Json, check_outputs, keep_inputs
 from pmemsim.errors import CheckFailed, Problems
-from pmemsim.files import check_writable, write_json
+from pmemsim.files import write_json
 
 _SHOWN = 20  # unreadable lines
 
 
+@declared
 def decode_command(
     image: Annotated[
-        Path,
-        typer.Argument(
-            help="The device, as `pmemsim crash --save-image` writes it.", metavar="IMAGE"
-        ),
+        Path, argument("IMAGE", "The device, as `pmemsim crash --save-image` writes it.")
     ],
+    *,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", help="Where the image goes that programs would find, byte for byte."
+        option(
+            OUTPUT,
+            "--output",
+            "-o",
+            value="FILE",
+            help="The file for the image that programs would find, byte for byte.",
         ),
     ],
     registers: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            TARGET,
             "--registers",
+            value="FILE",
+            default="IMAGE.registers.json",
             help="Keys, roots and other registers that survived.",
-            show_default="IMAGE.registers.json",
         ),
     ] = None,
     json_path: Json = None,
@@ -54,10 +58,7 @@ def decode_command(
     """
     problems = Problems()
     registers = registers or decoding.registers_path(image)
-    with problems.collected():
-        check_outputs(json_path)
-    with problems.collected():
-        check_writable(output)
+    check_outputs(problems, json_path, files=[output])
     keep_inputs(problems, [output, json_path], (str(image), str(registers)))
     problems.raise_any()
     found = decoding.decode(image, decoding.read_registers(registers), output)

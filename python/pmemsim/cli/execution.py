@@ -14,11 +14,12 @@ from typing import Annotated
 import typer
 
 from pmemsim import kept, slurm
+from pmemsim.cli.command import EXECUTION, option
 from pmemsim.cli.console import err, out, progress_of
-from pmemsim.cli.options import Jobs, check_jobs
+from pmemsim.cli.options import Jobs, check_jobs, check_outputs, check_whole
 from pmemsim.errors import Error, Problems
 from pmemsim.executor import Executor, Failure, LocalProcesses
-from pmemsim.files import check_writable, replacing
+from pmemsim.files import replacing
 from pmemsim.jobs import Job
 from pmemsim.slurm import Share
 
@@ -30,85 +31,45 @@ class Execution:
     """Where jobs are done."""
 
     jobs: Jobs = None
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler",
-            help="Simulate on a Dask cluster that runs already, whose scheduler has this address, "
-            "as in `tcp://host:8786`, instead of on this computer's cores.",
-        ),
-    ] = None
-    slurm_path: Annotated[
-        Path | None,
-        typer.Option(
-            "--slurm",
-            help="Simulate nothing, but record the workloads and write a job array for Slurm's "
-            "sbatch to this file.",
-        ),
-    ] = None
-    tasks: Annotated[
-        int | None,
-        typer.Option(
-            "--tasks",
-            help="With --slurm: tasks of the array, each with a share of the simulations.",
-            show_default=f"({slurm.DEFAULT_TASKS}, or the simulations if there are fewer)",
-        ),
-    ] = None
-    at_once: Annotated[
-        int | None,
-        typer.Option(
-            "--at-once",
-            help="With --slurm: tasks that may run at a time, at most.",
-            show_default=f"({slurm.DEFAULT_AT_ONCE})",
-        ),
-    ] = None
-    share: Annotated[
-        str | None,
-        typer.Option(
-            "--share",
-            help="Do the K-th of N shares of the simulations, from 0, as in `0/16`, and keep their "
-            "results; what tasks of --slurm do.",
-            metavar="K/N",
-        ),
-    ] = None
+    scheduler: Annotated[str | None, option(
+        EXECUTION, "--scheduler", value="ADDRESS",
+        help="Simulates on a running Dask cluster, whose scheduler has this address, as in "
+        "tcp://host:8786.",
+    )] = None  # fmt: skip
+    slurm_path: Annotated[Path | None, option(
+        EXECUTION, "--slurm", value="FILE",
+        help="Simulates nothing, but records the workloads and writes a job array for Slurm's "
+        "sbatch to this file.",
+    )] = None  # fmt: skip
+    tasks: Annotated[int | None, option(
+        EXECUTION, "--tasks", value="N", more=True,
+        default=f"{slurm.DEFAULT_TASKS}, or the number of simulations if that is less",
+        help="With --slurm: tasks of the array, each with a share of the simulations.",
+    )] = None  # fmt: skip
+    at_once: Annotated[int | None, option(
+        EXECUTION, "--at-once", value="N", more=True, default=f"{slurm.DEFAULT_AT_ONCE}",
+        help="With --slurm: tasks that may run at a time, at most.",
+    )] = None  # fmt: skip
+    share: Annotated[str | None, option(
+        EXECUTION, "--share", value="K/N", more=True,
+        help="Does the K-th of N shares of the simulations, from 0, as in 0/16, and keeps "
+        "their results. That is what tasks of --slurm do.",
+    )] = None  # fmt: skip
 
     def check(self, problems: Problems) -> None:
-        """Add what can't be, or not together."""
-        with problems.collected():
-            check_jobs(self.jobs)
+        """Add what can't be."""
+        check_jobs(problems, self.jobs)
         if self.scheduler is not None and "://" not in self.scheduler:
             # Dask would look for it for a long time.
             problems.add(
                 [f"--scheduler {self.scheduler}: write it as Dask prints it, as in tcp://host:8786"]
             )
-        if self.scheduler is not None and self.jobs is not None:
-            problems.add(
-                ["--scheduler and --jobs: give one of them; a cluster has workers of its own"]
-            )
-        ways = {
-            "--scheduler": self.scheduler is not None,
-            "--slurm": self.slurm_path is not None,
-            "--share": self.share is not None,
-        }
-        chosen = [name for name, given in ways.items() if given]
-        if len(chosen) > 1:
-            problems.add([f"{' and '.join(chosen)}: give one of them"])
         if self.share is not None:
             with problems.collected():
                 Share.parse(self.share)
-        self._check_slurm(problems)
-
-    def _check_slurm(self, problems: Problems) -> None:
-        for name, given in (("--tasks", self.tasks), ("--at-once", self.at_once)):
-            if given is not None and self.slurm_path is None:
-                problems.add([f"{name} {given}: is for --slurm; leave it out"])
-        if self.tasks is not None and not 1 <= self.tasks <= slurm.MOST_TASKS:
-            problems.add([f"--tasks {self.tasks}: must be 1 to {slurm.MOST_TASKS}"])
-        if self.at_once is not None and self.at_once < 1:
-            problems.add([f"--at-once {self.at_once}: must be at least 1"])
-        if self.slurm_path is not None:
-            with problems.collected():
-                check_writable(self.slurm_path)
+        check_whole(problems, "--tasks", self.tasks, 1, slurm.MOST_TASKS)
+        check_whole(problems, "--at-once", self.at_once, 1)
+        check_outputs(problems, None, files=[self.slurm_path])
 
     def do(
         self,

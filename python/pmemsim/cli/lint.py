@@ -5,57 +5,50 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from pmemsim.cli.choices import configurations_of
-from pmemsim.cli.console import duration, out, percent, progress_of, table
+from pmemsim.cli.choices import configurations_of, find_targets
+from pmemsim.cli.command import OUTPUT, declared, option
+from pmemsim.cli.console import duration, out, percent, run_with_progress, table
 from pmemsim.cli.options import (
+    Design,
     Json,
     Machine,
     Overrides,
     Recipe,
+    Target,
+    Top,
     check_outputs,
+    check_whole,
     keep_inputs,
-    options_of,
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.errors import CheckFailed, Problems
-from pmemsim.files import check_writable, replacing, write_json
+from pmemsim.files import replacing, write_json
 from pmemsim.lint_hints import Finding, Report, check_design, lint
-from pmemsim.parallel import Report as Told
-from pmemsim.parallel import run_all
 from pmemsim.presets import parse_overrides
-from pmemsim.targets import find_target
-
-_DEFAULT_TOP = 20
 
 
-@options_of(Recipe)
+@declared
 def lint_hints_command(
-    target: Annotated[str, typer.Argument(help="A trace (.pmt) or a workload's name.")],
-    recipe: Recipe,
-    design: Annotated[
-        str,
-        typer.Option(
-            "--design", "-d", help="A design with precompute=janus, or the path of a YAML file."
-        ),
-    ] = "janus",
+    target: Target,
+    *,
+    design: Design = "janus",
     machine: Machine = "janus",
     overrides: Overrides = None,
-    top: Annotated[
-        int, typer.Option("--top", help="Print so many findings; --json has all of them.")
-    ] = _DEFAULT_TOP,
+    top: Top = 20,
     profile: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            OUTPUT,
             "--profile",
-            help="Write the source lines whose stores lack a hint to this file, for "
-            "pmemsim-cc --janus-profile=FILE.",
+            value="FILE",
+            help="Writes the source lines whose stores lack a hint, for pmemsim-cc "
+            "--janus-profile=FILE.",
         ),
     ] = None,
     json_path: Json = None,
+    recipe: Recipe,
 ) -> None:
-    """Find pre-execution hints (pm_pre_...) that cost more than they save, and those that lack.
+    """Report hints (pm_pre_...) that cost more than they save, and missing ones.
 
     For example:
 
@@ -90,28 +83,20 @@ def lint_hints_command(
     says how each time is computed, and what the keys of --json are.
     """
     problems = Problems()
-    with problems.collected():
-        check_outputs(json_path)
-        if profile:
-            check_writable(profile)
-    if top < 1:
-        problems.add([f"--top {top}: must be at least 1"])
+    check_outputs(problems, json_path, files=[profile])
+    check_whole(problems, "--top", top, 1)
     keep_inputs(problems, [json_path, profile], (target, design, machine))
     extra = tuple(parse_overrides(overrides or [], problems.found))
     configurations = configurations_of([design], machine, extra, problems)
     for configuration in configurations:
         with problems.collected():
             check_design(configuration)
-    with problems.collected():
-        found = find_target(target, opt=recipe.opt, **recipe.arguments)
+    found = find_targets([target], recipe, problems)
     problems.raise_any()
-    (trace,) = open_traces([found], None)
-
-    def task(told: Told) -> Report:
-        return lint(trace, configurations[0], told)
-
-    with progress_of([f"{found.name} on {design}"]) as progress:
-        (report,) = run_all([task], progress=progress)
+    (trace,) = open_traces(found, None)
+    report = run_with_progress(
+        f"{trace.name} on {design}", lambda told: lint(trace, configurations[0], told)
+    )
     if json_path:
         write_json(report.to_dict(), json_path)
     if profile:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
-
-import typer
 
 from pmemsim import comparison as comparing
 from pmemsim import matrix as matrices
-from pmemsim.cli.choices import Backends, before_backends, distinct, names_of, refuse_idle
+from pmemsim.cli.choices import before_backends, find_targets, names_of, refuse_idle
+from pmemsim.cli.command import DESIGN, EXPLORATION, declared, option
 from pmemsim.cli.console import out, si, table
 from pmemsim.cli.execution import Execution
 from pmemsim.cli.options import (
+    Backends,
+    MoreTargets,
     Recipe,
     Simulation,
+    TargetsIfAny,
+    all_targets,
     check_outputs,
     keep_inputs,
-    options_of,
     sample_of,
 )
 from pmemsim.cli.recordings import open_each
+from pmemsim.cli.rules import Given
 from pmemsim.crash import Points
 from pmemsim.errors import CheckFailed, Error, Problems
 from pmemsim.executor import Failure
@@ -29,44 +34,72 @@ from pmemsim.jobs import Job
 from pmemsim.matrix import Cell, Matrix, Plan
 from pmemsim.presets import Setting, load_preset, preset_names
 from pmemsim.simulation import Configuration, check_values, configure
-from pmemsim.targets import Target, find_target
+from pmemsim.targets import Target
 from pmemsim.trace import Trace
 
 
-@options_of(Recipe)
-@options_of(Simulation)
-@options_of(Execution)
-def matrix_command(
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(help="Workloads' names or traces (.pmt).", metavar="TARGET"),
-    ] = None,
-    *,
-    more_targets: Annotated[
-        str | None, typer.Option("--workloads", help="Targets, by commas.")
-    ] = None,
-    designs: Annotated[
-        str | None, typer.Option("--designs", "-d", help="Designs, by commas; default: all.")
-    ] = None,
-    backends: Backends = None,
-    simulation: Simulation,
-    recipe: Recipe,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline",
-            help="The design that speedups are over.",
-            show_default=f"({matrices.BASELINE}; with --log redo: {matrices.REDO_BASELINE})",
-        ),
-    ] = None,
-    points: Annotated[
-        str,
-        typer.Option(
-            "--points", help="Crash points of each cell, chosen at random; or `all` of them."
-        ),
-    ] = str(matrices.POINTS),
-    execution: Execution,
-) -> None:
+@dataclass(frozen=True)
+class _Options:
+    """What is simulated and crashed, and where."""
+
+    simulation: Simulation
+    execution: Execution
+    recipe: Recipe
+    more_targets: MoreTargets = None
+    designs: Annotated[str | None, option(
+        DESIGN, "--designs", "-d", value="DESIGN,...", default="all",
+        help="Designs, by commas.",
+    )] = None  # fmt: skip
+    backends: Backends = None
+    baseline: Annotated[str | None, option(
+        DESIGN, "--baseline", value="DESIGN",
+        default=f"{matrices.BASELINE}; with --log redo {matrices.REDO_BASELINE}",
+        help="The design that speedups are over.",
+    )] = None  # fmt: skip
+    points: Annotated[str, option(
+        EXPLORATION, "--points", value="N|all",
+        help="Visits so many crash points of each cell, chosen at random, or all.",
+    )] = str(matrices.POINTS)  # fmt: skip
+
+    @property
+    def chosen_baseline(self) -> str:
+        """The design that speedups are over."""
+        redo = self.recipe.log == "redo"
+        return self.baseline or (matrices.REDO_BASELINE if redo else matrices.BASELINE)
+
+    def plan(self, targets: Sequence[str], problems: Problems) -> Plan:
+        """What is to be done; raises a `ConfigError` with all that is wrong."""
+        simulation, baseline = self.simulation, self.chosen_baseline
+        machine = simulation.machine
+        outputs = (simulation.json_path, simulation.plot_path, self.execution.slurm_path)
+        check_outputs(problems, simulation.json_path, simulation.plot_path)
+        self.execution.check(problems)
+        names = preset_names("design")
+        if self.designs is not None:
+            names = names_of(self.designs, problems)
+        names = before_backends(names, self.backends, problems)
+        keep_inputs(problems, outputs, (*targets, *names, baseline, machine))
+        extra = simulation.settings(problems.found)
+        _check_names([*names, baseline], machine, extra, problems)
+        refuse_idle([*names, baseline], machine, extra, problems)
+        points = Points(sample_of(self.points, problems))
+        found = find_targets(targets, self.recipe, problems)
+        problems.raise_any()
+        traces = open_each(found, self.execution.jobs)
+        return Plan(
+            workloads=dict(zip(_labels(list(targets), found, traces), traces, strict=True)),
+            designs={
+                load_preset("design", name).name: _configured(name, machine, extra)
+                for name in names
+            },
+            machine=load_preset("machine", machine).name,
+            baseline=_configured(baseline, machine, extra),
+            points=points,
+        )
+
+
+@declared
+def matrix_command(targets: TargetsIfAny = None, *, given: Given, options: _Options) -> None:
     """Simulate and crash every design on the same workloads and one machine, side by side.
 
     For example:
@@ -81,50 +114,16 @@ def matrix_command(
     else with it. Results are kept in the cache folder: a second run does only what is missing.
     The exit code is 1 if an image is wrong.
     """
-    if baseline is None:
-        redo = recipe.arguments["log"] == "redo"
-        baseline = matrices.REDO_BASELINE if redo else matrices.BASELINE
-    problems = Problems()
-    with problems.collected():
-        check_outputs(simulation.json_path, simulation.plot_path)
-    execution.check(problems)
-    names = preset_names("design") if designs is None else names_of(designs, problems)
-    names = before_backends(names, backends, problems)
-    wanted = distinct(
-        [*(targets or []), *(more_targets.split(",") if more_targets else [])], "target", problems
-    )
-    if not wanted:
-        problems.add(["name at least one target: a workload or a trace (.pmt)"])
-    outputs = (simulation.json_path, simulation.plot_path, execution.slurm_path)
-    keep_inputs(problems, outputs, (*wanted, *names, baseline, simulation.machine))
-    extra = simulation.settings(problems.found)
-    _check_names([*names, baseline], simulation.machine, extra, problems)
-    refuse_idle([*names, baseline], simulation.machine, extra, problems)
-    chosen_points = Points(sample_of(points, problems))
-    found = []
-    for target in wanted:
-        with problems.collected():
-            found.append(find_target(target, opt=recipe.opt, **recipe.arguments))
-    problems.raise_any()
-    traces = open_each(found, execution.jobs)
-    plan = Plan(
-        workloads=dict(zip(_labels(wanted, found, traces), traces, strict=True)),
-        designs={
-            load_preset("design", name).name: _configured(name, simulation.machine, extra)
-            for name in names
-        },
-        machine=load_preset("machine", simulation.machine).name,
-        baseline=_configured(baseline, simulation.machine, extra),
-        points=chosen_points,
-    )
-    matrix = _measured(plan, execution)
-    if simulation.json_path:
-        write_json(matrix.to_dict(), simulation.json_path)
-    if simulation.plot_path:
+    wanted = all_targets(targets, options.more_targets)
+    matrix = _measured(options.plan(wanted, given.problems()), options.execution)
+    json_path, plot_path = options.simulation.json_path, options.simulation.plot_path
+    if json_path:
+        write_json(matrix.to_dict(), json_path)
+    if plot_path:
         from pmemsim.plots import plot_matrix
 
-        plot_matrix(matrix, simulation.plot_path)
-    if simulation.json_path != "-":
+        plot_matrix(matrix, plot_path)
+    if json_path != "-":
         _print(matrix)
     _fail_if_wrong(matrix)
 

@@ -1,139 +1,126 @@
-"""Options that several commands take, each declared once.
-
-A group of options is a dataclass. A command that is decorated with `options_of(Group)` has all of
-the group's options, and gets their values as one `Group`.
-"""
+"""Options that several commands take, each declared once; and what makes them wrong."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import inspect
-from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated
 
-import typer
-from typer.core import TyperCommand, TyperOption
-
-from pmemsim.errors import Error, Problems
+from pmemsim.cli.command import (
+    CHECKER,
+    DESIGN,
+    EXECUTION,
+    MACHINE,
+    OUTPUT,
+    TARGET,
+    WORKLOAD,
+    argument,
+    option,
+)
+from pmemsim.crash import DEFAULT_CHECK_TIMEOUT_S, CheckerWanted
+from pmemsim.errors import Problems
 from pmemsim.files import check_writable, overwritten
 from pmemsim.presets import BEFORE, Setting, parse_overrides
-from pmemsim.workloads import workloads
 
-Command = Callable[..., None]
-
+Target = Annotated[str, argument("TARGET", "A workload's name or a trace (.pmt).")]
+Targets = Annotated[list[str], argument("TARGET", "Workloads' names or traces (.pmt).")]
+TargetsIfAny = Annotated[list[str] | None, argument("TARGET", "Workloads' names or traces (.pmt).")]
+MoreTargets = Annotated[
+    str | None,
+    option(TARGET, "--workloads", value="TARGET,...", more=True, help="More targets, by commas."),
+]
+Design = Annotated[str, option(
+    DESIGN, "--design", "-d", value="DESIGN",
+    help="A design's name, DESIGN@BACKEND, or a design's YAML file.",
+)]  # fmt: skip
+Backends = Annotated[str | None, option(
+    DESIGN, "--backends", value="BACKEND,...",
+    help="Puts each design before each of these backends (`pmemsim list backends`); the name "
+    "`none` stands for the design alone.",
+)]  # fmt: skip
+Machine = Annotated[str, option(
+    MACHINE, "--machine", "-m", value="MACHINE", help="A machine's name, or its YAML file."
+)]  # fmt: skip
+Overrides = Annotated[list[str] | None, option(
+    MACHINE, "--set", "-s", value="KEY=VALUE",
+    help="Sets a parameter of machine or design, as in `core.rob_entries=128`; repeatable.",
+)]  # fmt: skip
+Threads = Annotated[
+    int | None, option(WORKLOAD, "--threads", "-t", value="N", help="Threads of a workload.")
+]
 Regions = Annotated[
-    int | None, typer.Option("--regions", help="Atomic regions that a workload runs.")
+    int | None,
+    option(WORKLOAD, "--regions", value="N", help="Atomic regions that a workload runs."),
 ]
-Machine = Annotated[
-    str, typer.Option("--machine", "-m", help="A machine's name, or the path of a YAML file.")
-]
-Json = Annotated[
-    str | None, typer.Option("--json", help="Write all results to this file; `-`: print them.")
-]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", help="Simulations at a time; default: all host cores.")
-]
-
-
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option("--set", "-s", help="Set a parameter, as in `core.rob_entries=128`; repeatable."),
-]
+Json = Annotated[str | None, option(
+    OUTPUT, "--json", value="FILE",
+    help="Writes all results to this file, or prints them if it is `-`.",
+)]  # fmt: skip
+Plot = Annotated[Path | None, option(
+    OUTPUT, "--plot", value="FILE", help="Writes a plot; the suffix chooses png, pdf or svg."
+)]  # fmt: skip
+Top = Annotated[int, option(
+    OUTPUT, "--top", value="N", help="Prints at most so many findings; --json has all of them."
+)]  # fmt: skip
+Jobs = Annotated[int | None, option(
+    EXECUTION, "--jobs", "-j", value="N", default="all host cores",
+    help="How much is done at a time.",
+)]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How a workload is recorded. What isn't given (None) is up to the workload."""
 
-    opt: Annotated[
-        str | None,
-        typer.Option(
-            "--opt",
-            help="Optimisation level of a workload: O0, O1, O2 or O3; O0+O2: the program's, and "
-            "that of pm.h's library.",
-            show_default="O2",
-        ),
-    ] = None
-    threads: Annotated[
-        int | None, typer.Option("--threads", "-t", help="Threads of a workload.")
-    ] = None
+    threads: Threads = None
     regions: Regions = None
-    data_bytes: Annotated[
-        int | None,
-        typer.Option(
-            "--data-bytes",
-            help="Bytes of one datum of a workload: 64 (maps: 8) to 8192, a multiple of 8.",
-        ),
-    ] = None
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of a workload's random numbers.")
+        int | None, option(WORKLOAD, "--seed", value="N", help="Seed of random numbers.")
     ] = None
-    duplicate_ratio: Annotated[
-        float | None,
-        typer.Option(
-            "--duplicate-ratio",
-            help="Share of a workload's data that duplicates other data: 0 to 1.",
-        ),
-    ] = None
-
-    items: Annotated[
-        int | None,
-        typer.Option("--items", help="Items of a workload before the measured part."),
-    ] = None
-    mix: Annotated[
-        str | None,
-        typer.Option(
-            "--mix",
-            help="What a workload's regions do: insert-update, insert, read-update, insert-delete, "
-            "or pmweaver, what PMWeaver's do.",
-        ),
-    ] = None
-    warm_up: Annotated[
-        int | None,
-        typer.Option(
-            "--warm-up",
-            help="Regions that a workload runs before the measured part, to fill the caches.",
-            show_default="0",
-        ),
-    ] = None
-    log: Annotated[
-        str | None,
-        typer.Option(
-            "--log",
-            help="The software log in a workload's program: undo, or redo, for designs with "
-            "atomicity=software-redo.",
-            show_default="undo",
-        ),
-    ] = None
-    hints: Annotated[
-        str | None,
-        typer.Option(
-            "--hints",
-            help="Whose pre-execution hints a workload's program has: manual, those of its source; "
-            "auto, those that the compiler finds (pmemsim-cc --janus-auto); none; or a file that "
-            "`pmemsim lint-hints --profile` has written: behind the stores at its source lines.",
-            show_default="manual",
-        ),
-    ] = None
-    schedule: Annotated[
-        int | None,
-        typer.Option(
-            "--schedule",
-            help="Which interleaving of threads, of those that --seed gives: a whole number.",
-            show_default="0, the recorder's own",
-        ),
-    ] = None
-    whole_run: Annotated[
-        bool | None,
-        typer.Option(
-            "--whole-run",
-            help="Record a workload's set-up and warm-up, too, not only the part behind them.",
-        ),
-    ] = None
+    data_bytes: Annotated[int | None, option(
+        WORKLOAD, "--data-bytes", value="N", more=True,
+        help="Bytes of one datum: 64 (maps: 8) to 8192, a multiple of 8.",
+    )] = None  # fmt: skip
+    opt: Annotated[str | None, option(
+        WORKLOAD, "--opt", value="LEVEL", default="O2", more=True,
+        help="Optimisation level: O0, O1, O2 or O3; `O0+O2`: O0 for the program, and O2 for "
+        "pm.h's library.",
+    )] = None  # fmt: skip
+    items: Annotated[int | None, option(
+        WORKLOAD, "--items", value="N", more=True,
+        help="Items in the data structure before the measured part.",
+    )] = None  # fmt: skip
+    mix: Annotated[str | None, option(
+        WORKLOAD, "--mix", value="MIX", more=True,
+        help="What regions do: insert-update, insert, read-update, insert-delete, or pmweaver "
+        "(as PMWeaver's paper has it).",
+    )] = None  # fmt: skip
+    duplicate_ratio: Annotated[float | None, option(
+        WORKLOAD, "--duplicate-ratio", value="SHARE", more=True,
+        help="Share of the data that duplicates other data: 0 to 1.",
+    )] = None  # fmt: skip
+    warm_up: Annotated[int | None, option(
+        WORKLOAD, "--warm-up", value="N", default="0", more=True,
+        help="Regions that run before the measured part, to fill the caches.",
+    )] = None  # fmt: skip
+    log: Annotated[str | None, option(
+        WORKLOAD, "--log", value="undo|redo", default="undo", more=True,
+        help="The program's software log; designs with atomicity=software-redo need redo.",
+    )] = None  # fmt: skip
+    hints: Annotated[str | None, option(
+        WORKLOAD, "--hints", value="HINTS", default="manual", more=True,
+        help="Pre-execution hints: manual (of the source), auto (of the compiler), none, or a "
+        "file of `pmemsim lint-hints --profile`.",
+    )] = None  # fmt: skip
+    schedule: Annotated[int | None, option(
+        WORKLOAD, "--schedule", value="N", default="0, the recorder's own", more=True,
+        help="Number of the interleaving of threads, of those that --seed gives.",
+    )] = None  # fmt: skip
+    whole_run: Annotated[bool | None, option(
+        WORKLOAD, "--whole-run", more=True,
+        help="Records set-up and warm-up, too, not only the measured part.",
+    )] = None  # fmt: skip
 
     @property
     def arguments(self) -> dict[str, int | float | str | None]:
@@ -149,6 +136,48 @@ class Recipe:
             if value is not None
         }
 
+    def words(self, *but: str) -> list[str]:
+        """What the user has given as the words of a command, without some options."""
+        words = []
+        for name, value in self.given.items():
+            if name not in but:
+                words += [name] if value is True else [name, str(value)]
+        return words
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """A user's checker of images."""
+
+    verify: Annotated[str | None, option(
+        CHECKER, "--verify", value="CMD",
+        help="A program that checks an image: its last argument is the image's file, and exit "
+        "code 0 means consistent. The word `own` stands for the check that a workload of "
+        "pmemsim's has.",
+    )] = None  # fmt: skip
+    verify_library: Annotated[Path | None, option(
+        CHECKER, "--verify-library", value="LIBRARY",
+        help="A shared library whose function pmemsim_check (pmemsim/check.h) checks images in "
+        "memory, several times as fast as a program.",
+    )] = None  # fmt: skip
+    verify_timeout: Annotated[float | None, option(
+        CHECKER, "--verify-timeout", value="SECONDS", more=True,
+        default=f"{DEFAULT_CHECK_TIMEOUT_S:g}",
+        help="How long a checker may take for an image, which counts as wrong afterwards.",
+    )] = None  # fmt: skip
+
+    def wanted(self, problems: Problems) -> CheckerWanted:
+        """The checker."""
+        timeout = self.verify_timeout
+        if timeout is not None and not 0 < timeout <= MOST_SECONDS:
+            problems.add(
+                [f"--verify-timeout {timeout:g}: must be more than 0, at most {MOST_SECONDS}"]
+            )
+        return CheckerWanted(self.verify, self.verify_library, timeout)
+
+
+MOST_SECONDS = 10**6
+
 
 @dataclass(frozen=True)
 class Simulation:
@@ -156,24 +185,17 @@ class Simulation:
 
     machine: Machine
     overrides: Overrides = None
-    instances: Annotated[
-        int | None,
-        typer.Option("--instances", help="Run so many independent copies of the recording."),
-    ] = None
-    lock_order: Annotated[
-        str | None,
-        typer.Option(
-            "--lock-order",
-            help="Who gets a lock: `recorded` (default) keeps the recording's order, `simulated` "
-            "decides in simulated time (for timing only: the recorded values belong to the "
-            "recorded order).",
-        ),
-    ] = None
+    instances: Annotated[int | None, option(
+        MACHINE, "--instances", value="N",
+        help="Runs so many independent copies of the recording.",
+    )] = None  # fmt: skip
+    lock_order: Annotated[str | None, option(
+        MACHINE, "--lock-order", value="recorded|simulated", default="recorded",
+        help="Order in which threads get a lock. With `simulated` only times are meaningful, "
+        "since the values belong to the recorded order.",
+    )] = None  # fmt: skip
     json_path: Json = None
-    plot_path: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Write a plot; the suffix chooses png, pdf or svg."),
-    ] = None
+    plot_path: Plot = None
 
     def settings(self, problems: list[str]) -> tuple[Setting, ...]:
         """The parameters that these options set; what is wrong is added to `problems`."""
@@ -185,62 +207,9 @@ class Simulation:
         return tuple(settings)
 
 
-def options_of(group: type[Any]) -> Callable[[Command], Command]:
-    """A decorator: the parameter of type `group` becomes an option for each of its fields."""
-
-    def decorate(command: Command) -> Command:
-        types = get_type_hints(command, include_extras=True)
-        (receiver,) = [name for name, kind in types.items() if kind is group]
-        own = inspect.signature(command).parameters
-        options = inspect.signature(group).parameters
-        names = [field.name for field in fields(group)]
-
-        @functools.wraps(command)
-        def with_options(**given: object) -> None:
-            given[receiver] = group(**{name: given.pop(name) for name in names})
-            command(**given)
-
-        types |= get_type_hints(group, include_extras=True)
-        shown = {**own, **options}
-        del shown[receiver], types[receiver]
-        with_options.__annotations__ = types
-        # Typer reads a command's options from its signature.
-        vars(with_options)["__signature__"] = inspect.Signature(
-            [
-                parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=types[name])
-                for name, parameter in shown.items()
-            ]
-        )
-        return with_options
-
-    return decorate
-
-
-class WorkloadCommand(TyperCommand):
-    """A command whose help shows the workloads' own values of their arguments."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 -- Typer's signature
-        """Print the help."""
-        # An installation without workloads has help, too.
-        with contextlib.suppress(Error):
-            for option in self.params:
-                if isinstance(option, TyperOption) and (default := _default_of(option.name or "")):
-                    option.show_default = default
-        super().format_help(ctx, formatter)
-
-
-def _default_of(argument: str) -> str:
-    """What most workloads have as an argument, and which have something else."""
-    values = {
-        workload.name: workload.arguments[argument]
-        for workload in workloads().values()
-        if argument in workload.arguments
-    }
-    if not values:
-        return ""
-    ((usual, _),) = Counter(values.values()).most_common(1)
-    others = [f"{name}: {value}" for name, value in values.items() if value != usual]
-    return "; ".join([str(usual), *others])
+def all_targets(targets: Iterable[str] | None, more: str | None) -> list[str]:
+    """The targets of both spellings."""
+    return [*(targets or []), *(more.split(",") if more else [])]
 
 
 def keep_inputs(
@@ -253,24 +222,43 @@ def keep_inputs(
     problems.add(overwritten(paths, [Path(name) for name in named if Path(name).suffix]))
 
 
-def check_outputs(json_path: str | None, plot_path: Path | None = None) -> None:
-    """Raise an `Error` now if results could not be written later."""
-    if json_path is not None and json_path != "-":
-        check_writable(Path(json_path))
+def check_outputs(
+    problems: Problems,
+    json_path: str | None,
+    plot_path: Path | None = None,
+    files: Iterable[Path | None] = (),
+) -> None:
+    """Add now what would keep results from being written later."""
+    paths = [Path(json_path)] if json_path not in (None, "-") else []
+    for path in [*paths, *files]:
+        if path is not None:
+            with problems.collected():
+                check_writable(path)
     if plot_path:
         from pmemsim.plots import check_plot_path
 
-        check_plot_path(plot_path)
+        with problems.collected():
+            check_plot_path(plot_path)
 
 
-def check_jobs(jobs: int | None) -> None:
-    """Raise an `Error` for a number of jobs that can't be."""
-    if jobs is not None and jobs < 1:
-        raise Error(f"--jobs {jobs}: must be at least 1")
+def check_jobs(problems: Problems, jobs: int | None) -> None:
+    """Add a number of jobs that can't be."""
+    if jobs is not None:
+        check_whole(problems, "--jobs", jobs, 1)
 
 
 # That the simulator can count.
 MOST = 2**63 - 1
+
+
+def check_whole(
+    problems: Problems, name: str, value: int | None, least: int, most: int = MOST
+) -> None:
+    """Add an option's number that is too small or too large; None: the option isn't given."""
+    if value is None or least <= value <= most:
+        return
+    limits = f"at least {least}" if value < least and most == MOST else f"{least} to {most}"
+    problems.add([f"{name} {value}: must be {limits}"])
 
 
 def sample_of(points: str, problems: Problems) -> int | None:

@@ -8,19 +8,22 @@ from typing import Annotated
 import typer
 
 from pmemsim import new_design
+from pmemsim.cli.command import DESIGN, OUTPUT, Command, Group, argument, declared, option
 from pmemsim.cli.console import out
 
-app = typer.Typer(no_args_is_help=True, help="Build plug-ins: designs of your own.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Build plug-ins: designs of your own.")
 
 
+@declared
 def new_design_command(
-    name: Annotated[str, typer.Argument(help="Its name, as `write-through`.", metavar="NAME")],
+    name: Annotated[str, argument("NAME", "The design's name, as in write-through.")],
+    *,
     layer: Annotated[
-        str,
-        typer.Option("--layer", help=f"What it implements: {', '.join(new_design.LAYERS)}."),
+        str, option(DESIGN, "--layer", value="|".join(new_design.LAYERS), help="What it implements.")
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder to write its folder to.")
+        Path,
+        option(OUTPUT, "--output", "-o", value="DIR", help="The folder to write its folder to."),
     ] = Path(),
 ) -> None:
     """Write the sources of a design of your own, which already works and survives crashes.
@@ -43,9 +46,10 @@ def new_design_command(
     )
 
 
-@app.command("build")
+@app.command("build", cls=Command)
+@declared
 def build(
-    folder: Annotated[Path, typer.Argument(help="The folder that `new-design` has written.")],
+    folder: Annotated[Path, argument("DIR", "The folder that `new-design` has written.")],
 ) -> None:
     """Compile a plug-in against the installed headers, with CMake and your C++ compiler.
 
@@ -55,7 +59,8 @@ def build(
     out.print(f"{plugin}: load it with --plugin {plugin}, or PMEMSIM_PLUGINS", markup=False)
 
 
-@app.command("cmake-dir")
+@app.command("cmake-dir", cls=Command)
+@declared
 def cmake_dir() -> None:
     """Print the folder of pmemsim's CMake package, for builds of your own.
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import Annotated
 
-import typer
-
+from pmemsim.cli.command import EXPLORATION, MEMORY, OUTPUT, TARGET, argument, declared, option
 from pmemsim.cli.console import err, progress_of
-from pmemsim.cli.options import Recipe, options_of
+from pmemsim.cli.options import Recipe, check_whole
+from pmemsim.cli.rules import Given
 from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.parallel import Report, run_all
+from pmemsim.programs import KeepGoing
 from pmemsim.recording import check_hint, check_pm_path, check_range, record, record_workload
 from pmemsim.trace import Trace
 from pmemsim.unrecorded import CAUSES, CURE, DOCS, msyncs, unrecorded
@@ -27,76 +29,71 @@ from pmemsim.workloads import WorkloadRun, argument_problems, unknown_workload, 
 class _Memory:
     """What of the program's memory is persistent, as given."""
 
-    paths: list[Path]
-    ranges: list[str]
-    hints: list[str]
-    heap: bool
+    pm_paths: Annotated[list[Path] | None, option(
+        MEMORY, "--pm-path", value="DIR",
+        help="Files mapped from below this folder are persistent; repeatable.",
+    )] = None  # fmt: skip
+    pm_ranges: Annotated[list[str] | None, option(
+        MEMORY, "--pm-range", value="LO:HI",
+        help="These addresses (hexadecimal) are persistent; repeatable.",
+    )] = None  # fmt: skip
+    pm_hints: Annotated[list[str] | None, option(
+        MEMORY, "--pm-hint", value="ADDRESS",
+        help="What the program asks mmap for at this address (hexadecimal) is persistent, "
+        "wherever it is mapped; repeatable.",
+    )] = None  # fmt: skip
+    pm_heap: Annotated[
+        bool,
+        option(MEMORY, "--pm-heap", help="Everything that the program allocates is persistent."),
+    ] = False
 
 
-@options_of(Recipe)
+@dataclass(frozen=True)
+class _Options:
+    """What is recorded, and into which file."""
+
+    memory: _Memory
+    recipe: Recipe
+    output: Annotated[
+        Path | None,
+        option(OUTPUT, "--output", "-o", value="FILE", help="The trace to write (.pmt)."),
+    ] = None
+    name: Annotated[str | None, option(
+        TARGET, "--name", value="NAME",
+        help="The name that results give a program of your own. Without a program: the "
+        "workload to record.",
+    )] = None  # fmt: skip
+    all_workloads: Annotated[
+        bool, option(TARGET, "--all", help="Records all of pmemsim's workloads into --out-dir.")
+    ] = False
+    out_dir: Annotated[
+        Path | None,
+        option(OUTPUT, "--out-dir", value="DIR", help="The folder where --all puts NAME.pmt."),
+    ] = None
+    process: Annotated[str | None, option(
+        TARGET, "--process", value="NAME",
+        help="Of the programs that a script starts, records the first of this name, not the "
+        "first of all.",
+    )] = None  # fmt: skip
+    schedules: Annotated[int | None, option(
+        EXPLORATION, "--schedules", value="N",
+        help="Records so many interleavings of the threads, schedules 0 (the usual one) to "
+        "N-1 of --seed, into mine.0.pmt, mine.1.pmt, ... for `-o mine.pmt`.",
+    )] = None  # fmt: skip
+
+
+@declared
 def record_command(
     program: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="A workload's name; or your program and its arguments, after `--`.",
-            metavar="WORKLOAD | -- PROGRAM [ARGS]...",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The trace to write (.pmt).")
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name",
-            help="The name that results give a program of your own, which stands after `--`. "
-            "Without a program: the workload to record.",
-        ),
-    ] = None,
-    all_workloads: Annotated[
-        bool, typer.Option("--all", help="Record all of pmemsim's workloads (with `--out-dir`).")
-    ] = False,
-    out_dir: Annotated[
-        Path | None, typer.Option("--out-dir", help="Where `--all` puts NAME.pmt.")
-    ] = None,
-    pm_path: Annotated[
-        list[Path] | None,
-        typer.Option("--pm-path", help="Files mapped from below this folder are persistent."),
-    ] = None,
-    pm_range: Annotated[
-        list[str] | None,
-        typer.Option("--pm-range", help="Addresses that are persistent, as LO:HI, hexadecimal."),
-    ] = None,
-    pm_hint: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pm-hint",
-            help="Persistent is what the program asks mmap for at this address, hexadecimal, "
-            "wherever it gets it.",
-        ),
-    ] = None,
-    pm_heap: Annotated[
-        bool, typer.Option("--pm-heap", help="Everything that the program allocates is persistent.")
-    ] = False,
-    process: Annotated[
-        str | None,
-        typer.Option(
-            "--process",
-            help="Of the programs that a script starts, record the first of this name, "
-            "not the first of all.",
-        ),
-    ] = None,
-    schedules: Annotated[
-        int | None,
-        typer.Option(
-            "--schedules",
-            help="Record so many interleavings of the threads, schedules 0 (the usual one) to N-1, "
-            "of --seed: `-o mine.pmt` then stands for mine.0.pmt, mine.1.pmt, ...",
-            metavar="N",
+        argument(
+            "WORKLOAD | -- PROGRAM [ARGS]",
+            "A workload's name; or, after `--`, a program of your own with its arguments.",
         ),
     ] = None,
     *,
-    recipe: Recipe,
+    given: Given,
+    options: _Options,
 ) -> None:
     """Record a program, once, for all designs.
 
@@ -117,42 +114,22 @@ def record_command(
         pmemsim record --schedule 17 -o again.pmt -- ./mine
         pmemsim record queue --schedules 3 -o queue.pmt
 
-    A program that finds a pool which an earlier run has left starts from there: with schedules give
-    a script that removes the pool first.
-    With `--all`, `--data-bytes` is for the workloads that take it; the others have their own sizes.
+    A program that finds the pool of an earlier run starts from there: with --schedules, give a
+    script that removes the pool first. With --all, --data-bytes is for the workloads that take it.
     """
-    wanted = _schedules(schedules, recipe)
-    if program and name is None and _is_workload(program):
-        name, program = program[0], None
+    workload = options.name
+    if program and workload is None and _is_workload(program):
+        workload, program = program[0], None
+    kind = ["PROGRAM"] if program else ["WORKLOAD"] if workload else []
+    problems = given.problems(*kind)
+    wanted = _schedules(options.schedules, options.recipe.schedule, problems)
     if program:
-        _refuse(recipe, wanted)
-        if all_workloads or out_dir:
-            raise Error("--all and --out-dir are for pmemsim's workloads; leave out the program")
-        memory = _Memory(pm_path or [], pm_range or [], pm_hint or [], pm_heap)
-        _own(program, output, name, memory, process, wanted, recipe.seed)
-        return
-    if pm_path or pm_range or pm_hint or pm_heap or process:
-        raise Error(
-            "--pm-path, --pm-range, --pm-hint, --pm-heap and --process are for programs of your "
-            "own, after --"
-        )
-    if out_dir and not all_workloads:
-        raise Error("--out-dir goes with --all; say where to write one trace by -o NAME.pmt")
-    if all_workloads:
-        if out_dir is None:
-            raise Error("--all needs --out-dir: the folder for the traces")
-        if name or output:
-            raise Error("--all records every workload into --out-dir; leave out --name and -o")
-        if out_dir.exists() and not out_dir.is_dir():
-            raise Error(f"--out-dir {out_dir}: is not a folder")
-        _all(recipe, out_dir, wanted)
-    elif name:
-        _one(name, recipe, output, wanted)
-    else:
-        raise Error(
-            "nothing to record: give a program of your own after --, as in 'pmemsim record -o "
-            "mine.pmt -- ./mine', or a workload's name, or --all"
-        )
+        _own(program, options, wanted, problems)
+    elif options.all_workloads:
+        _all(options, wanted, problems)
+    elif workload is not None:
+        _one(workload, options, wanted, problems)
+    problems.raise_any()
 
 
 _MOST_SCHEDULES = 10_000
@@ -169,17 +146,12 @@ class _Schedules:
         return output.with_suffix(f".{number}{output.suffix}") if self.several else output
 
 
-def _schedules(count: int | None, recipe: Recipe) -> _Schedules:
-    problems = Problems()
-    problems.add(argument_problems(schedule=recipe.schedule))
-    if count is not None and not 1 <= count <= _MOST_SCHEDULES:
-        problems.add([f"--schedules {count}: must be 1 to {_MOST_SCHEDULES}"])
-    if count is not None and recipe.schedule is not None:
-        problems.add(["--schedules and --schedule: give one of them"])
-    problems.raise_any()
+def _schedules(count: int | None, schedule: int | None, problems: Problems) -> _Schedules:
+    problems.add(argument_problems(schedule=schedule))
+    check_whole(problems, "--schedules", count, 1, _MOST_SCHEDULES)
     if count is not None:
         return _Schedules(tuple(range(count)), several=True)
-    return _Schedules((recipe.schedule or 0,), several=False)
+    return _Schedules((schedule or 0,), several=False)
 
 
 def _is_workload(program: list[str]) -> bool:
@@ -193,11 +165,9 @@ def _is_workload(program: list[str]) -> bool:
     raise Error(f"{unknown_workload(word)} (a program of your own is given by its path: ./{word})")
 
 
-def _all(recipe: Recipe, out_dir: Path, schedules: _Schedules) -> None:
-    problems = Problems()
+def _all(options: _Options, schedules: _Schedules, problems: Problems) -> None:
     runs = []
-    if recipe.log or recipe.whole_run:
-        problems.add(["--log and --whole-run: for one workload at a time; leave out --all"])
+    recipe, out_dir = options.recipe, options.out_dir
     for workload in workloads().values():
         taken = {
             key: value
@@ -206,17 +176,20 @@ def _all(recipe: Recipe, out_dir: Path, schedules: _Schedules) -> None:
         }
         with problems.collected():
             runs.append(WorkloadRun.of(workload.name, opt=recipe.opt, **taken))
+    if out_dir and out_dir.exists() and not out_dir.is_dir():
+        problems.add([f"--out-dir {out_dir}: is not a folder"])
     problems.raise_any()
+    assert out_dir is not None
     out_dir.mkdir(parents=True, exist_ok=True)
     _workloads(runs, [out_dir / f"{run.workload}.pmt" for run in runs], schedules)
 
 
-def _one(name: str, recipe: Recipe, output: Path | None, schedules: _Schedules) -> None:
-    problems = Problems()
+def _one(name: str, options: _Options, schedules: _Schedules, problems: Problems) -> None:
+    recipe = options.recipe
     with problems.collected():
         run = WorkloadRun.of(name, opt=recipe.opt, **recipe.arguments)
     with problems.collected():
-        path = _needed(output, schedules)
+        path = _needed(options.output, schedules)
     problems.raise_any()
     _workloads([run], [path], schedules)
 
@@ -231,60 +204,44 @@ def _needed(output: Path | None, schedules: _Schedules) -> Path:
     return output
 
 
-def _refuse(recipe: Recipe, schedules: _Schedules) -> None:
-    of_schedules = ["--schedule", "--seed"] if schedules.numbers != (0,) else ["--schedule"]
-    given = [option for option in recipe.given if option not in of_schedules]
-    if given:
-        raise Error(
-            f"leave out {', '.join(given)}: for pmemsim's workloads only; your own program "
-            "takes its arguments after --"
-        )
-
-
-def _own(
-    program: list[str],
-    output: Path | None,
-    name: str | None,
-    memory: _Memory,
-    process: str | None,
-    schedules: _Schedules,
-    seed: int | None,
-) -> None:
-    problems = Problems()
+def _own(program: list[str], options: _Options, schedules: _Schedules, problems: Problems) -> None:
+    memory, seed = options.memory, options.recipe.seed
     with problems.collected():
-        recording = _needed(output, schedules)
+        output = _needed(options.output, schedules)
     problems.add(argument_problems(seed=seed))
-    for path in memory.paths:
+    for path in memory.pm_paths or []:
         with problems.collected():
             check_pm_path(path)
-    ranges, hints = [], []
-    for text in memory.ranges:
-        with problems.collected():
-            ranges.append(check_range(text))
-    for text in memory.hints:
-        with problems.collected():
-            hints.append(check_hint(text))
+    ranges = _each(check_range, memory.pm_ranges, problems)
+    hints = _each(check_hint, memory.pm_hints, problems)
     problems.raise_any()
 
-    def recorded(schedule: int, report: Report, done: float) -> Trace:
+    def recorded(schedule: int, keep_going: KeepGoing) -> Trace:
         return record(
             program,
-            schedules.output(recording, schedule),
-            name=name,
-            pm_paths=memory.paths,
+            schedules.output(output, schedule),
+            name=options.name,
+            pm_paths=memory.pm_paths or [],
             pm_ranges=ranges,
             pm_hints=hints,
-            pm_heap=memory.heap,
-            process=process,
+            pm_heap=memory.pm_heap,
+            process=options.process,
             schedule=schedule,
             seed=1 if seed is None else seed,
-            keep_going=lambda: report(done),
+            keep_going=keep_going,
         )
 
-    # One after the other, for the program may have files that it works on.
+    _one_after_the_other(recorded, schedules)
+
+
+def _one_after_the_other(
+    recorded: Callable[[int, KeepGoing], Trace], schedules: _Schedules
+) -> None:
+    """Record the schedules, not at once: the program may have files that it works on."""
+
     def task(report: Report) -> None:
         for index, schedule in enumerate(schedules.numbers):
-            trace = recorded(schedule, report, index / len(schedules.numbers))
+            trace = recorded(schedule, partial(report, index / len(schedules.numbers)))
             kept.append(trace)
             _say(trace)
             if trace.threads == 1 and schedules.numbers != (0,):
@@ -293,6 +250,15 @@ def _own(
 
     with _kept_if_interrupted(len(schedules.numbers)) as kept:
         run_all([task])
+
+
+def _each(check: Callable[[str], str], texts: list[str] | None, problems: Problems) -> list[str]:
+    """What each text comes to; those that are wrong are problems."""
+    found = []
+    for text in texts or []:
+        with problems.collected():
+            found.append(check(text))
+    return found
 
 
 @contextmanager

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pmemsim import kept
+from pmemsim.cli.command import EXPLORATION, OUTPUT, argument, declared, option
 from pmemsim.cli.console import out, table
 from pmemsim.cli.execution import Execution
-from pmemsim.cli.options import keep_inputs, options_of
+from pmemsim.cli.options import Json, keep_inputs
 from pmemsim.cli.recordings import open_traces
-from pmemsim.errors import Error, Problems, did_you_mean
+from pmemsim.cli.rules import Given
+from pmemsim.errors import Error, did_you_mean
 from pmemsim.executor import Failure
 from pmemsim.files import check_writable, write_json
 from pmemsim.jobs import Job
@@ -30,30 +30,33 @@ from pmemsim.targets import Target
 Study = tuple[Paper, Experiment]
 
 
-@options_of(Execution)
+@declared
 def reproduce_command(
     names: Annotated[
         list[str],
-        typer.Argument(
-            help="Papers, each followed by the experiments that are wanted; if none: all of them.",
-            metavar="PAPER [EXPERIMENT]...",
+        argument(
+            "PAPER [EXPERIMENT...]",
+            "Papers, each followed by the experiments that are wanted; without any, all of them.",
         ),
     ],
+    *,
+    given: Given,
     scale: Annotated[
         Scale,
-        typer.Option("--scale", help="`quick` takes minutes, `paper` has ten times the regions."),
+        option(
+            EXPLORATION,
+            "--scale",
+            value="quick|paper",
+            help="`quick` takes minutes, `paper` has ten times the regions.",
+        ),
     ] = "quick",
     ablations: Annotated[
-        bool, typer.Option("--ablations", help="Run the papers' ablations too.")
+        bool, option(EXPLORATION, "--ablations", help="Runs the papers' ablations, too.")
     ] = False,
     out_dir: Annotated[
-        Path, typer.Option("--out", help="Folder for figures and results.json.")
+        Path, option(OUTPUT, "--out", value="DIR", help="Folder for figures and results.json.")
     ] = Path("reproduction"),
-    json_path: Annotated[
-        str | None,
-        typer.Option("--json", help="Write all results to this file instead; `-`: print them."),
-    ] = None,
-    *,
+    json_path: Json = None,
     execution: Execution,
 ) -> None:
     """Run a paper's experiments again, and compare each number with the one it reports.
@@ -70,10 +73,9 @@ def reproduce_command(
     run, or one after Ctrl-C, simulates only what is missing. A deviation is a finding, not a
     failure: the exit status is 0.
     """
-    problems = Problems()
+    problems = given.problems()
     execution.check(problems)
-    outputs = [None if json_path is None else Path(json_path), execution.slurm_path]
-    keep_inputs(problems, outputs, [])
+    keep_inputs(problems, [json_path, execution.slurm_path], [])
     problems.raise_any()
     chosen = _chosen(names, ablations)
     _make_folder(out_dir)

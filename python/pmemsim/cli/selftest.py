@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from pmemsim.cli.choices import names_of
+from pmemsim.cli.command import DESIGN, EXPLORATION, declared, option
 from pmemsim.cli.console import out, progress_of, table
-from pmemsim.cli.options import Jobs, Json, check_jobs, check_outputs
+from pmemsim.cli.options import Jobs, Json, Machine, check_jobs, check_outputs, check_whole
 from pmemsim.cli.recordings import open_traces
+from pmemsim.cli.rules import Given
 from pmemsim.errors import CheckFailed, Problems
 from pmemsim.files import write_json
 from pmemsim.selftest.injected_faults import (
@@ -23,30 +23,41 @@ from pmemsim.selftest.injected_faults import (
 from pmemsim.selftest.trials import Trials, run_trials
 from pmemsim.targets import Target
 
-_MACHINE = "asap"
 _MOST_TRIALS = 10**6
 
 
+@declared
 def selftest_command(
+    *,
+    given: Given,
     designs: Annotated[
         str | None,
-        typer.Option("--design", "--designs", "-d", help="Only their faults; by commas."),
+        option(
+            DESIGN,
+            "--design",
+            "--designs",
+            "-d",
+            value="DESIGN,...",
+            default="all",
+            help="Designs whose faults are injected, by commas.",
+        ),
     ] = None,
-    *,
-    machine: Annotated[
-        str | None, typer.Option("--machine", "-m", help="The machine.", show_default=_MACHINE)
-    ] = None,
+    machine: Machine = "asap",
     random: Annotated[
         int | None,
-        typer.Option(
+        option(
+            EXPLORATION,
             "--random",
-            help="Instead of faults, run and crash so many random configurations: layers, "
-            "machines and extreme values, each with a random program.",
+            value="N",
+            help="Runs and crashes so many random configurations instead: layers, machines and "
+            "extreme values, each with a random program.",
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", help="With --random: the first seed.", show_default="1"),
+        option(
+            EXPLORATION, "--seed", value="N", default="1", help="With --random: the first seed."
+        ),
     ] = None,
     json_path: Json = None,
     jobs: Jobs = None,
@@ -60,24 +71,21 @@ def selftest_command(
 
     Exit code 1 means that a fault was not noticed, or that a random configuration failed.
 
-    Examples:
-        pmemsim selftest --design asap
+    For example:
 
+        pmemsim selftest --design asap
         pmemsim selftest --random 20 --seed 1000
     """
-    problems = Problems()
-    with problems.collected():
-        check_outputs(json_path)
-    with problems.collected():
-        check_jobs(jobs)
-    if random is not None:
-        _run_random(random, seed, designs, machine, json_path, problems)
-        return
-    if seed is not None:
-        problems.add([f"--seed {seed}: goes with --random"])
-    chosen = _chosen(designs, problems)
+    problems = given.problems()
+    check_outputs(problems, json_path)
+    check_jobs(problems, jobs)
+    check_whole(problems, "--random", random, 1, _MOST_TRIALS)
+    chosen = _chosen(designs, problems) if random is None else []
     problems.raise_any()
-    _inject(chosen, machine or _MACHINE, json_path, jobs)
+    if random is None:
+        inject(chosen, machine, json_path, jobs)
+    else:
+        _run_random(random, 1 if seed is None else seed, json_path)
 
 
 def _chosen(designs: str | None, problems: Problems) -> list[InjectedFault]:
@@ -94,9 +102,10 @@ def _chosen(designs: str | None, problems: Problems) -> list[InjectedFault]:
     return [fault for fault in every if fault.design in names]
 
 
-def _inject(
+def inject(
     chosen: Sequence[InjectedFault], machine: str, json_path: str | None, jobs: int | None
 ) -> None:
+    """Inject the faults; raise `CheckFailed` if one isn't noticed, or a sound design is accused."""
     recordings = list(dict.fromkeys(fault.workload for fault in chosen))
     opened = open_traces([Target(run.workload, run) for run in recordings], jobs)
     traces = dict(zip(recordings, opened, strict=True))
@@ -144,24 +153,9 @@ def _print(verdicts: Sequence[FaultVerdict]) -> None:
     out.print(table("injected faults", columns, rows))
 
 
-def _run_random(
-    wanted: int,
-    seed: int | None,
-    designs: str | None,
-    machine: str | None,
-    json_path: str | None,
-    problems: Problems,
-) -> None:
-    if not 1 <= wanted <= _MOST_TRIALS:
-        problems.add([f"--random {wanted}: must be 1 to {_MOST_TRIALS:,}"])
-    problems.add(
-        f"{option} {value}: random configurations have their own; leave it out beside --random"
-        for option, value in (("--design", designs), ("--machine", machine))
-        if value is not None
-    )
-    problems.raise_any()
+def _run_random(wanted: int, seed: int, json_path: str | None) -> None:
     with progress_of(["random configurations"]) as progress:
-        trials = run_trials(1 if seed is None else seed, wanted, lambda share: progress(0, share))
+        trials = run_trials(seed, wanted, lambda share: progress(0, share))
         progress(0, 1.0)
     if json_path:
         write_json(_to_dict(trials), json_path)

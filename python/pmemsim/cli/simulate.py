@@ -6,13 +6,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pmemsim import bench as benchmark
 from pmemsim import comparison as comparing
-from pmemsim.cli.choices import configurations_of, distinct, names_of, refuse_idle
-from pmemsim.cli.console import duration, err, out, percent, progress_of, si, table
+from pmemsim.cli.choices import (
+    configurations_of,
+    distinct,
+    find_targets,
+    names_of,
+    refuse_idle,
+)
+from pmemsim.cli.command import DESIGN, OUTPUT, argument, declared, option
+from pmemsim.cli.console import (
+    duration,
+    err,
+    out,
+    percent,
+    progress_of,
+    run_with_progress,
+    si,
+    table,
+)
 from pmemsim.cli.options import (
+    Design,
     Jobs,
     Json,
     Machine,
@@ -20,38 +35,35 @@ from pmemsim.cli.options import (
     Recipe,
     Regions,
     Simulation,
+    Target,
+    Targets,
+    Threads,
     check_jobs,
     check_outputs,
     keep_inputs,
-    options_of,
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error, Problems
-from pmemsim.files import check_writable, write_json
-from pmemsim.parallel import Report, run_all
+from pmemsim.files import write_json
 from pmemsim.presets import Setting, parse_overrides, preset_names
 from pmemsim.simulation import Configuration, Result, configure, simulate
-from pmemsim.targets import Target, find_target
+from pmemsim.targets import Target as Recorded
+from pmemsim.targets import find_target
 from pmemsim.workloads import workloads
 
-Image = Annotated[
-    Path | None,
-    typer.Option(
-        "--image",
-        help="Write to this file what survives when power is lost after the run: the program's "
-        "pool, as it would find it.",
-    ),
-]
+Image = Annotated[Path | None, option(
+    OUTPUT, "--image", value="FILE",
+    help="Writes what survives if power is lost after the run: the program's pool, as the "
+    "program would find it.",
+)]  # fmt: skip
 
 
-@options_of(Recipe)
-@options_of(Simulation)
+@declared
 def run_command(
-    target: Annotated[str, typer.Argument(help="A workload's name or a trace (.pmt).")],
-    design: Annotated[
-        str, typer.Option("--design", "-d", help="A design's name, or the path of a YAML file.")
-    ],
+    target: Target,
+    *,
+    design: Design,
     simulation: Simulation,
     recipe: Recipe,
     image_path: Image = None,
@@ -67,19 +79,14 @@ def run_command(
     machine NAME` prints every parameter that `--set` can change.
     """
     problems = Problems()
-    if image_path:
-        with problems.collected():
-            check_writable(image_path)
     (configuration,), (found,) = _checked(
         [target], [design], simulation, recipe, problems, image_path
     )
     (trace,) = open_traces([found], None)
-
-    def task(report: Report) -> Result:
-        return simulate(trace, configuration, report, image_path)
-
-    with progress_of([f"{found.name} on {design}"]) as progress:
-        (result,) = run_all([task], progress=progress)
+    result = run_with_progress(
+        f"{found.name} on {design}",
+        lambda report: simulate(trace, configuration, report, image_path),
+    )
     if simulation.json_path:
         write_json(result.to_dict(), simulation.json_path)
     if simulation.plot_path:
@@ -90,12 +97,19 @@ def run_command(
         _print_result(result)
 
 
-@options_of(Recipe)
-@options_of(Simulation)
+@declared
 def compare_command(
-    targets: Annotated[list[str], typer.Argument(help="Workloads' names or traces (.pmt).")],
+    targets: Targets,
+    *,
     designs: Annotated[
-        str, typer.Option("--designs", "-d", help="Designs, by commas; the first is the baseline.")
+        str,
+        option(
+            DESIGN,
+            "--designs",
+            "-d",
+            value="DESIGN,...",
+            help="Designs, by commas; the first is the baseline.",
+        ),
     ],
     simulation: Simulation,
     recipe: Recipe,
@@ -111,8 +125,7 @@ def compare_command(
     The table shows each design's throughput over the first one's, and what its cores waited for.
     """
     problems = Problems()
-    with problems.collected():
-        check_jobs(jobs)
+    check_jobs(problems, jobs)
     chosen = names_of(designs, problems)
     configurations, found = _checked(targets, chosen, simulation, recipe, problems)
     traces = open_traces(found, jobs)
@@ -129,24 +142,30 @@ def compare_command(
         _print_comparison(comparison)
 
 
+@declared
 def bench_command(
+    names: Annotated[
+        list[str] | None,
+        argument(
+            "TARGET",
+            f"Workloads' names or traces (.pmt). Default: {', '.join(benchmark.WORKLOADS)}.",
+        ),
+    ] = None,
+    *,
     designs: Annotated[
         str | None,
-        typer.Option("--designs", "-d", help="Designs, by commas; default: all that can run."),
+        option(
+            DESIGN,
+            "--designs",
+            "-d",
+            value="DESIGN,...",
+            default="all that can run",
+            help="Designs, by commas.",
+        ),
     ] = None,
     machine: Machine = "asap",
     overrides: Overrides = None,
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help=f"Workloads' names or traces (.pmt); default: {', '.join(benchmark.WORKLOADS)}.",
-            metavar="TARGET",
-        ),
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option("--threads", "-t", help="Measure all designs at this size only."),
-    ] = None,
+    threads: Threads = None,
     regions: Regions = None,
     json_path: Json = None,
 ) -> None:
@@ -160,12 +179,12 @@ def bench_command(
         pmemsim bench mine.pmt
 
     Every size is simulated alone, in a process of its own on one host core; of three runs the
-    fastest counts. Without `--designs`, np and sw-undo are measured at 1, 2, 4 and 8 simulated
-    cores, all others at 4. A trace has one size, that of its recording.
+    fastest counts. Without --designs, np and sw-undo are measured at 1, 2, 4 and 8 simulated cores,
+    all others at 4. With --threads all are measured at that size only. A trace has one size, that
+    of its recording.
     """
     problems = Problems()
-    with problems.collected():
-        check_outputs(json_path)
+    check_outputs(problems, json_path)
     chosen = preset_names("design") if designs is None else names_of(designs, problems)
     extra = tuple(parse_overrides(overrides or [], problems.found))
     # Without --designs, those that can't run are left out; np can on every machine that is right.
@@ -247,20 +266,16 @@ def _checked(
     recipe: Recipe,
     problems: Problems,
     image_path: Path | None = None,
-) -> tuple[list[Configuration], list[Target]]:
+) -> tuple[list[Configuration], list[Recorded]]:
     """What to simulate; a `ConfigError` has everything that is wrong with it and `problems`."""
-    with problems.collected():
-        check_outputs(simulation.json_path, simulation.plot_path)
+    check_outputs(problems, simulation.json_path, simulation.plot_path, [image_path])
     outputs = (simulation.json_path, simulation.plot_path, image_path)
     keep_inputs(problems, outputs, (*targets, *designs, simulation.machine))
     extra = simulation.settings(problems.found)
     configurations = configurations_of(designs, simulation.machine, extra, problems)
     with problems.collected():
         comparing.check_design_names(configurations)
-    found = []
-    for target in distinct(targets, "target", problems):
-        with problems.collected():
-            found.append(find_target(target, opt=recipe.opt, **recipe.arguments))
+    found = find_targets(targets, recipe, problems)
     problems.raise_any()
     return configurations, found
 

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from pmemsim.cli.command import OUTPUT, argument, declared, option
 from pmemsim.cli.console import err, out
 from pmemsim.cli.execution import Execution
-from pmemsim.cli.options import keep_inputs, options_of
+from pmemsim.cli.options import check_outputs, keep_inputs
 from pmemsim.cli.recordings import open_each
-from pmemsim.errors import Error, Problems
+from pmemsim.cli.rules import Given
+from pmemsim.errors import Error
 from pmemsim.executor import Failure
-from pmemsim.files import check_writable
 from pmemsim.jobs import Job
 from pmemsim.sweep.points import points_of
 from pmemsim.sweep.spec import read_spec
@@ -24,21 +23,22 @@ if TYPE_CHECKING:
     from pmemsim.sweep.table import Row
 
 
-@options_of(Execution)
+@declared
 def sweep_command(
-    spec_path: Annotated[
-        Path, typer.Argument(help="A YAML file that says what is varied.", metavar="SPEC")
-    ],
+    spec_path: Annotated[Path, argument("SPEC", "A YAML file that says what is varied.")],
+    *,
+    given: Given,
     out_path: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            OUTPUT,
             "--out",
             "-o",
+            value="FILE",
+            default="SPEC's name with .parquet",
             help="The file of the results.",
-            show_default="SPEC's name with .parquet",
         ),
     ] = None,
-    *,
     execution: Execution,
 ) -> None:
     """Simulate all combinations of workloads, designs, machines and parameters that a file names.
@@ -65,11 +65,10 @@ def sweep_command(
     """
     from pmemsim.sweep import table  # takes longer to load than many commands to run
 
-    problems = Problems()
+    problems = given.problems()
     out_path = out_path or spec_path.with_suffix(".parquet")
     execution.check(problems)
-    with problems.collected():
-        check_writable(out_path)
+    check_outputs(problems, None, files=[out_path])
     keep_inputs(problems, [out_path, execution.slurm_path], [str(spec_path)])
     spec = None
     with problems.collected():

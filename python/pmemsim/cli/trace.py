@@ -12,23 +12,28 @@ from typing import Annotated, Any
 
 import typer
 
+from pmemsim.cli.command import OUTPUT, TARGET, Command, Group, argument, declared, option
 from pmemsim.cli.console import out, percent, table
+from pmemsim.cli.options import MOST, check_whole
 from pmemsim.errors import Problems
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
 from pmemsim.unrecorded import unrecorded
 
-app = typer.Typer(no_args_is_help=True, help="Look into a recording, and check it.")
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Look into a recording, and check its file."
+)
 
-Paths = Annotated[list[Path], typer.Argument(help="Traces (.pmt).", metavar="TRACE")]
-Path_ = Annotated[Path, typer.Argument(help="The trace (.pmt).", metavar="TRACE")]
+Paths = Annotated[list[Path], argument("TRACE", "Traces (.pmt).")]
+Path_ = Annotated[Path, argument("TRACE", "The trace (.pmt).")]
 AVERAGE = "a region, on average"
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Json = Annotated[bool, option(OUTPUT, "--json", help="Prints JSON instead of tables.")]
 
 
-@app.command("info")
-def info(paths: Paths, as_json: Json = False) -> None:
+@app.command("info", cls=Command)
+@declared
+def info(paths: Paths, *, as_json: Json = False) -> None:
     """Say what a recording holds: program, threads, persistent memory, operations by kind.
 
     Of several recordings it prints one table: what a region of each does. A low-level program has
@@ -76,12 +81,18 @@ def _info_of_one(trace: Trace, as_json: bool) -> None:
         out.print(table("", [AVERAGE, ">value"], averages))
 
 
-@app.command("dump")
+@app.command("dump", cls=Command)
+@declared
 def dump(
     path: Path_,
-    thread: Annotated[int, typer.Option("--thread", help="Which thread.")] = 0,
-    first: Annotated[int, typer.Option("--first", help="Number of the first operation.")] = 0,
-    count: Annotated[int, typer.Option("--count", "-n", help="How many operations.")] = 100,
+    *,
+    thread: Annotated[int, option(TARGET, "--thread", value="N", help="The thread's number.")] = 0,
+    first: Annotated[
+        int, option(TARGET, "--first", value="N", help="Number of the first operation.")
+    ] = 0,
+    count: Annotated[
+        int, option(TARGET, "--count", "-n", value="N", help="How many operations.")
+    ] = 100,
     as_json: Json = False,
 ) -> None:
     """Print recorded operations, one a line, with their source lines.
@@ -89,9 +100,9 @@ def dump(
     Example: `pmemsim trace dump queue.pmt --thread 1 --first 5000 -n 20`
     """
     problems = Problems()
-    for option, value in (("--first", first), ("--count", count)):
-        if value < 0:
-            problems.add([f"{option} {value}: must not be negative"])
+    # What is beyond the end is just not there.
+    check_whole(problems, "--first", min(first, MOST), 0)
+    check_whole(problems, "--count", min(count, MOST), 0)
     problems.raise_any()
     trace = Trace(path)
     held = trace.operation_count(thread)
@@ -105,8 +116,9 @@ def dump(
         trace.dump(thread, first, count, sys.stdout.fileno())
 
 
-@app.command("verify")
-def verify(path: Path_, as_json: Json = False) -> None:
+@app.command("verify", cls=Command)
+@declared
+def verify(path: Path_, *, as_json: Json = False) -> None:
     """Check every frame and every record of a recording; exit code 2 at the first bad one.
 
     Example: `pmemsim trace verify queue.pmt`

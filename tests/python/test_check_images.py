@@ -1,4 +1,4 @@
-"""`pmemsim crash --model`: images that x86's persistency model allows, and a program's checker."""
+"""`pmemsim check --verify`: images that x86's persistency model allows, and a program's checker."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 def crash(built: tuple[Path, Path], *options: str | Path) -> subprocess.CompletedProcess[str]:
     program, trace = built
-    return pmemsim("crash", trace, "--model", "px86", "--check", program, *options)
+    return pmemsim("check", trace, "--model", "px86", "--verify", program, *options)
 
 
 @pytest.mark.parametrize(
@@ -110,16 +110,16 @@ def test_a_story_says_where_all_threads_have_come_to(build: Build) -> None:
 def test_caches_that_survive_need_no_flush(build: Build) -> None:
     for bug, code in {NO_FENCE: 0, PARTIAL_LINE: 0, OTHER_THREAD: 0, NT_NO_FENCE: 1}.items():
         program, trace = build(bug)
-        done = pmemsim("crash", trace, "--model", "eadr", "--check", program)
+        done = pmemsim("check", trace, "--model", "eadr", "--verify", program)
         assert done.returncode == code, (bug, done.stderr)
 
 
 def test_what_was_seen_is_said(build: Build, tmp_path: Path) -> None:
     output = tmp_path / "out.json"
     done = crash(build(PARTIAL_LINE), "--budget", "1", "--json", output)
-    assert done.returncode == 0
+    assert "images by px86: 1 of at most 5,242,876 images checked by" in done.stdout
     assert "1 of at most 5,242,876" in done.stdout
-    (run,) = json.loads(output.read_text())["runs"]
+    (run,) = json.loads(output.read_text())["images"]
     assert set(run) == {
         "model", "workload", "threads", "seed", "budget", "images", "shown", "possible",
         "complete", "exact", "instants", "wall_s", "images_per_s", "story", "notes", "recovery",
@@ -127,7 +127,7 @@ def test_what_was_seen_is_said(build: Build, tmp_path: Path) -> None:
     assert (run["images"], run["shown"], run["possible"]) == (1, 1, 5242876)
     assert (run["complete"], run["exact"]) == (False, False)
     done = crash(build(PARTIAL_LINE), "--json", output)
-    (run,) = json.loads(output.read_text())["runs"]
+    (run,) = json.loads(output.read_text())["images"]
     assert run["story"]["image"] == run["images"] == 2
     assert "--image 2" in run["story"]["command"]
 
@@ -144,8 +144,8 @@ def test_budgets(build: Build) -> None:
 
 
 def test_too_many_images_for_all_are_refused() -> None:
-    done = pmemsim("crash", "rbtree", "--model", "px86", "--budget", "all", "--threads", "2",
-                   "--regions", "40", "--check", "sh -c 'cat < $0 > /dev/null'")  # fmt: skip
+    done = pmemsim("check", "rbtree", "--model", "px86", "--budget", "all", "--threads", "2",
+                   "--regions", "40", "--verify", "sh -c 'cat < $0 > /dev/null'")  # fmt: skip
     assert done.returncode == 2
     assert "--budget all: rbtree may leave up to" in done.stderr
     assert "don't tell all others" in done.stderr
@@ -154,13 +154,13 @@ def test_too_many_images_for_all_are_refused() -> None:
 @pytest.mark.skipif(not may_watch(), reason="what programs read can't be told here")
 @pytest.mark.parametrize("way", ["true", "sh -c 'cat /dev/null'"])
 def test_a_checker_that_reads_nothing_is_no_success(build: Build, way: str) -> None:
-    done = pmemsim("crash", build(NO_FENCE)[1], "--model", "px86", "--check", way)
+    done = pmemsim("check", build(NO_FENCE)[1], "--model", "px86", "--verify", way)
     assert done.returncode == 2
     assert "the checker has read nothing that a crash can change" in done.stderr
 
 
 def test_an_image_that_has_lost_nothing_may_be_rejected(build: Build) -> None:
-    done = pmemsim("crash", build(NO_FENCE)[1], "--model", "px86", "--check", "false")
+    done = pmemsim("check", build(NO_FENCE)[1], "--model", "px86", "--verify", "false")
     assert done.returncode == 1
     assert "nothing that was visible is lost there" in done.stderr
     assert "lost, although it was visible" not in done.stderr
@@ -187,34 +187,32 @@ def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["px86", "eadr"])
 def test_workloads_have_a_checker_and_are_right(model: str) -> None:
-    done = pmemsim("crash", "hashmap", "--model", model, "--threads", "2", "--regions", "20",
-                   "--items", "500", "--budget", "60")  # fmt: skip
+    done = pmemsim("check", "hashmap", "--verify", "own", "--model", model, "--threads", "2",
+                   "--regions", "20", "--items", "500", "--budget", "60")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "60 of at most" in done.stdout
 
 
 def test_what_can_not_be_judged_is_refused(build: Build, tmp_path: Path) -> None:
     program, trace = build(RIGHT)
-    done = pmemsim("crash", trace, "--model", "px86")
+    done = pmemsim("check", trace, "--verify", "own")
     assert done.returncode == 2
-    assert "nothing judges its images; give a program with --check" in done.stderr
+    assert "--verify own: items0 isn't one of pmemsim's workloads" in done.stderr
     for options, sentence in {
-        ("-d", "asap"): "--design asap: --model px86 has no design and no machine; leave it out",
-        ("-m", "lad"): "--machine lad: --model px86 has no design and no machine",
-        ("--check-images", "3"): "--check-images 3: --model px86 has no design",
+        ("-d", "asap"): "--design asap: needs --model guarantees",
         ("--budget", "x"): "--budget x: give a number of images",
         ("--image", "0"): "--image 0: must be at least 1",
-        ("--check-timeout", "0"): "--check-timeout 0: must be more than 0",
+        ("--verify-timeout", "0"): "--verify-timeout 0: must be more than 0",
     }.items():
         done = crash((program, trace), *options)
         assert done.returncode == 2
         assert sentence in done.stderr
-    done = pmemsim("crash", trace, "--model", "px", "--check", program)
+    done = pmemsim("check", trace, "--model", "px", "--verify", program)
     assert done.returncode == 2
     assert "--model px: there is none; did you mean 'px86'?" in done.stderr
-    done = pmemsim("crash", trace, "-d", "asap", "--budget", "3")
+    done = pmemsim("check", trace, "--budget", "3")
     assert done.returncode == 2
-    assert "--budget 3: goes with --model" in done.stderr
+    assert "--budget 3: needs --verify or --verify-library or --answers" in done.stderr
 
 
 def test_a_recording_without_persistent_memory_is_refused(build: Build, tmp_path: Path) -> None:
@@ -223,13 +221,13 @@ def test_a_recording_without_persistent_memory_is_refused(build: Build, tmp_path
     assert pmemsim("record", "-o", none, "--", program).returncode == 0
     done = crash((program, none))
     assert done.returncode == 2
-    assert "has no persistent memory, so that there is nothing to crash" in done.stderr
+    assert "has no persistent memory, so there is nothing to judge" in done.stderr
     # Behind the pool.
     behind = ["--pm-range", "500000001000:500000002000"]
     assert pmemsim("record", "-o", untouched, *behind, "--", program).returncode == 0
-    done = pmemsim("crash", untouched, "--model", "px86", "--check", "true")
+    done = pmemsim("check", untouched, "--model", "px86", "--verify", "true")
     assert done.returncode == 2
-    assert "stores nothing to its persistent memory in the recorded part" in done.stderr
+    assert "stores nothing to its persistent memory, so there is nothing to judge" in done.stderr
 
 
 def test_a_checker_that_crashes_or_hangs_rejects(build: Build, tmp_path: Path) -> None:
@@ -237,11 +235,11 @@ def test_a_checker_that_crashes_or_hangs_rejects(build: Build, tmp_path: Path) -
     script = tmp_path / "check"
     script.write_text("#!/bin/sh\nkill -SEGV $$\n")
     script.chmod(0o755)
-    done = pmemsim("crash", trace, "--model", "px86", "--check", script)
+    done = pmemsim("check", trace, "--model", "px86", "--verify", script)
     assert done.returncode == 1
     assert "died of signal SIGSEGV" in done.stderr
     script.write_text("#!/bin/sh\nsleep 100\n")
-    done = pmemsim("crash", trace, "--model", "px86", "--check", script, "--check-timeout", "0.5")
+    done = pmemsim("check", trace, "--model", "px86", "--verify", script, "--verify-timeout", "0.5")
     assert done.returncode == 1
     assert "didn't end within 0.5 s" in done.stderr
-    assert "--check-timeout 0.5" in done.stderr.split("to see it again")[1]
+    assert "--verify-timeout 0.5" in done.stderr.split("to see it again")[1]

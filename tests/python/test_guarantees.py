@@ -1,4 +1,4 @@
-"""`pmemsim crash --model promises`: what any machine may leave that keeps the promises."""
+"""`pmemsim check --model guarantees`: what any machine may leave that keeps guarantees."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def line_of(source: str, comment: str) -> str:
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """A program, compiled with an option, and its recording."""
-    folder = tmp_path_factory.mktemp("promises")
+    folder = tmp_path_factory.mktemp("guarantees")
 
     @cache
     def built(name: str, option: str) -> tuple[Path, Path]:
@@ -49,8 +49,8 @@ def crash(
     built: tuple[Path, Path], designs: str, *options: str | Path
 ) -> subprocess.CompletedProcess[str]:
     program, trace = built
-    given = ("--model", "promises", "-d", designs)
-    return pmemsim("crash", trace, *given, "--check", program, *options)
+    given = ("--model", "guarantees", "-d", designs)
+    return pmemsim("check", trace, *given, "--verify", program, *options)
 
 
 def lost(text: str) -> str:
@@ -62,7 +62,7 @@ def lost(text: str) -> str:
 def test_what_is_durable_at_a_regions_end_may_be_told_at_once(build: Build) -> None:
     done = crash(build("receipts", ""), "sw-undo,hw-undo,redu,lad,hops,pmem-spec")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("21 of 21") == 6
+    assert done.stdout.count("21 of 21 images checked") == 6
 
 
 @pytest.mark.quick
@@ -70,7 +70,7 @@ def test_asap_may_lose_what_was_told_already(build: Build) -> None:
     done = crash(build("receipts", ""), "asap")
     assert done.returncode == 1
     assert re.search(
-        r"isn't crash-safe by promises of asap: .* receipts of \d tickets", done.stderr
+        r"isn't crash-safe by guarantees of asap: .* receipts of \d tickets", done.stderr
     )
     (only,) = lost(done.stderr).strip().splitlines()
     assert line_of("receipts", "ticket") in only
@@ -82,7 +82,7 @@ def test_asap_may_lose_what_was_told_already(build: Build) -> None:
 
 def test_what_one_machine_never_leaves_is_found(build: Build) -> None:
     program, trace = build("receipts", "-DSLOW")
-    done = pmemsim("crash", trace, "-d", "asap", "--check", program, "--check-images", "all")
+    done = pmemsim("crash", trace, "-d", "asap", "--verify", program, "--verify-images", "all")
     assert done.returncode == 0, done.stderr
     assert crash((program, trace), "asap").returncode == 1
 
@@ -90,7 +90,7 @@ def test_what_one_machine_never_leaves_is_found(build: Build) -> None:
 def test_asap_keeps_what_the_program_has_waited_for(build: Build) -> None:
     done = crash(build("receipts", "-DWAITS"), "asap,lad")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("21 of 21") == 2
+    assert done.stdout.count("21 of 21 images checked") == 2
 
 
 def test_a_missing_ofence_is_found(build: Build) -> None:
@@ -112,8 +112,8 @@ def test_each_fence_is_left_out(build: Build, tmp_path: Path) -> None:
         build("epochs", "-DORDERED"), "hops-bare,dpo-bare", "--without-each", "--json", output
     )
     assert done.returncode == 0, done.stderr
-    runs = json.loads(output.read_text())["runs"]
-    assert [run["model"] for run in runs] == ["promises of hops-bare", "promises of dpo-bare"]
+    runs = json.loads(output.read_text())["images"]
+    assert [run["model"] for run in runs] == ["guarantees of hops-bare", "guarantees of dpo-bare"]
     verdicts = [{each["name"]: each["verdict"] for each in run["left_out"]} for run in runs]
     assert verdicts == [
         {"clwb": "same images", "sfence": "found"},
@@ -128,12 +128,13 @@ def test_regions_are_kept_without_the_programs_flushes(build: Build) -> None:
     assert "--without-each: hops-bare" not in done.stderr
 
 
-def test_what_goes_with_promises(build: Build) -> None:
+def test_guarantees_need_designs(build: Build) -> None:
     program, trace = build("epochs", "")
-    done = pmemsim("crash", trace, "--model", "promises", "-m", "lad", "--check", program)
+    done = pmemsim("check", trace, "--model", "guarantees", "--answers", program)
     assert done.returncode == 2
-    assert "--model promises: whose? Name designs with --design" in done.stderr
-    assert "--machine lad: --model promises has no machine; leave it out" in done.stderr
+    assert "--model guarantees: needs --design; whose guarantees?" in done.stderr
+    assert "--model guarantees: needs --verify or --verify-library" in done.stderr
+    assert f"--model guarantees: leave out --answers {program}; choose px86 or eadr" in done.stderr
     done = crash((program, trace), "np")
     assert done.returncode == 2
     assert "ordering=none with atomicity=none promises nothing about a crash" in done.stderr
@@ -157,7 +158,7 @@ def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
 
 def test_more_threads_than_the_usual_machine_has_cores() -> None:
     done = pmemsim(
-        "crash", "queue", "--model", "promises", "-d", "asap", "--threads", "20", "--regions", "20",
-        "--budget", "5",
+        "check", "queue", "--verify", "own", "--model", "guarantees", "-d", "asap",
+        "--threads", "20", "--regions", "20", "--budget", "5",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,310 @@
+"""`pmemsim check --verify`: images that a model or guarantees allow, shown to a user's checker."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pmemsim.cli.choices import names_of
+from pmemsim.cli.command import EXPLORATION, OUTPUT, option
+from pmemsim.cli.console import err, out, run_with_progress, si, table
+from pmemsim.cli.options import check_whole
+from pmemsim.cli.verdicts import Verdict, undecided
+from pmemsim.crash import Checker
+from pmemsim.errors import Error, Problems
+from pmemsim.left_out import LeftOut, leave_each_out
+from pmemsim.persistency import (
+    DEFAULT_BUDGET,
+    Budget,
+    ModelRun,
+    Wanted,
+    keeps_regions,
+    show_images,
+)
+from pmemsim.recovery import RecoveryRun, crash_recovery, only_one
+from pmemsim.recovery_recording import OpenRead
+from pmemsim.trace import Trace
+
+_MOST_READS = 10
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """Which images are shown, and what becomes of them."""
+
+    budget: Annotated[str | None, option(
+        EXPLORATION, "--budget", value="N|TIME|all", default=DEFAULT_BUDGET,
+        help="How many images are shown: a number, a time (30s, 5min), or `all`. Likely bugs "
+        "come first, then random images (with --seed).",
+    )] = None  # fmt: skip
+    without_each: Annotated[bool, option(
+        EXPLORATION, "--without-each",
+        help="Also leaves out each flush and each fence of the program in turn, and says "
+        "whether the checker notices, or whether a crash leaves the same images.",
+    )] = False  # fmt: skip
+    image: Annotated[
+        int | None,
+        option(EXPLORATION, "--image", value="N", help="Shows only the image of this number."),
+    ] = None
+    recovery_image: Annotated[int | None, option(
+        EXPLORATION, "--recovery-image", value="N", more=True,
+        help="With --image: shows only the image of this number that a second crash leaves, in "
+        "the checker's recovery from the first one's.",
+    )] = None  # fmt: skip
+    keep_image: Annotated[Path | None, option(
+        OUTPUT, "--keep-image", value="FILE",
+        help="Writes the rejected image, or that of --image, to this file; of several regions "
+        "of persistent memory to FILE.0, FILE.1, ...",
+    )] = None  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Search:
+    """Which images are shown to a checker or to a reader."""
+
+    budget: Budget
+    seed: int
+    image: int | None
+    timeout_s: float | None
+    jobs: int
+
+
+def wanted_images(
+    options: ImageOptions, search: Search, model: str, designs: str | None, problems: Problems
+) -> list[Wanted]:
+    """The images of the model, or of each design's guarantees."""
+    check_whole(problems, "--recovery-image", options.recovery_image, 1)
+    wanted = Wanted(
+        model=model,
+        budget=search.budget,
+        seed=search.seed,
+        image=search.image,
+        recovery_image=options.recovery_image,
+        keep=options.keep_image,
+    )
+    if designs is None:
+        return [wanted]
+    names = names_of(designs, problems)
+    if len(names) > 1 and (search.image is not None or options.keep_image is not None):
+        problems.add(["--image and --keep-image: give one design"])
+    if options.without_each:
+        _refuse_with_regions(names, problems)
+    return [replace(wanted, design=name) for name in names]
+
+
+def _refuse_with_regions(names: Sequence[str], problems: Problems) -> None:
+    for name in names:
+        with problems.collected():
+            if keeps_regions(name):
+                raise Error(
+                    f"--without-each: {name} keeps regions by means of its own, whatever the "
+                    "program flushes; choose a design without regions, for example hops-bare"
+                )
+
+
+@dataclass(frozen=True)
+class Images:
+    """What a checker has said of the images of one model."""
+
+    run: ModelRun
+    recovery: RecoveryRun | None = None
+    """Recovery, crashed again; None: it wasn't to be."""
+    left_out: tuple[LeftOut, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `--json` has of it; docs/check.md explains every key."""
+        recovery = self.recovery.to_dict() if self.recovery else None
+        left_out = [instruction.to_dict() for instruction in self.left_out]
+        return {
+            **self.run.to_dict(),
+            "recovery": recovery,
+            **({"left_out": left_out} if left_out else {}),
+        }
+
+
+def check_images(
+    trace: Trace, wanted: Wanted, checker: Checker, command: str, jobs: int, *, without_each: bool
+) -> Images:
+    """Show the images of a model to the checker, crash its recovery, leave out instructions.
+
+    Each of these if nothing was rejected before. `command` is how the user sees the images again.
+    """
+    by = f"{trace.name} by {wanted.allowed_by}"
+    # An image of recovery is kept instead of the one that it begins with.
+    first = wanted if wanted.recovery_image is None else replace(wanted, keep=None)
+    run = run_with_progress(
+        by, lambda report: show_images(trace, first, checker, command, jobs, report)
+    )
+    if run.story:
+        return Images(run)
+    recovery = None
+    if wanted.image is None:
+        _refuse_unread(run)
+    if wanted.design is None and not only_one(wanted):
+        recovery = run_with_progress(
+            f"recovery of {by}",
+            lambda report: crash_recovery(trace, wanted, checker, run, command, jobs, report),
+        )
+    if not without_each:
+        return Images(run, recovery)
+    left_out = run_with_progress(
+        f"{by} without each flush and fence",
+        lambda report: tuple(leave_each_out(trace, wanted, checker, jobs, report)),
+    )
+    return Images(run, recovery, left_out)
+
+
+def _refuse_unread(run: ModelRun) -> None:
+    if run.unread:
+        raise Error(
+            f"{run.workload}: the checker has read nothing that a crash can change, so that "
+            "nothing was judged; does it look at the image that it is given?"
+        )
+
+
+def print_images(every: Sequence[Images]) -> None:
+    """Tables of images, of second crashes, and of what was left out."""
+    columns = [
+        "model", "workload", ">threads", ">instants", ">images judged", ">shown", ">rejected",
+        ">images/s",
+    ]  # fmt: skip
+    rows = [
+        (
+            run.model,
+            run.workload,
+            str(run.threads),
+            f"{run.instants:,}",
+            run.extent,
+            f"{run.shown:,}",
+            "1" if run.story else "0",
+            si(run.images_per_s),
+        )
+        for run in (images.run for images in every)
+    ]
+    if rows:
+        out.print(table("", columns, rows))
+    for images in every:
+        if images.recovery and not images.recovery.reason:
+            _print_recovery(images.run, images.recovery)
+        if images.left_out:
+            _print_left_out(images.run, images.left_out)
+
+
+def note_recovery(every: Sequence[Images]) -> None:
+    """Say why recovery isn't crashed again."""
+    for run, recovery in ((images.run, images.recovery) for images in every):
+        if recovery and recovery.reason:
+            err.print(
+                f"pmemsim: note: {run.workload}: recovery isn't crashed again: {recovery.reason}",
+                markup=False,
+            )
+
+
+def _print_recovery(run: ModelRun, recovery: RecoveryRun) -> None:
+    columns = ["workload", ">recoveries", ">different", ">images checked", ">rejected"]
+    row = (
+        run.workload,
+        f"{recovery.recorded:,}",
+        f"{recovery.different:,}",
+        recovery.extent,
+        "1" if recovery.story else "0",
+    )
+    out.print(table("recovery, crashed again", columns, [row]))
+    if recovery.reads:
+        _print_reads(run, recovery)
+
+
+def _print_reads(run: ModelRun, recovery: RecoveryRun) -> None:
+    def order(read: OpenRead) -> tuple[bool, int]:
+        times = recovery.reads[read]
+        return recovery.right_either_way(read), -times.there - times.lost
+
+    reads = sorted(recovery.reads, key=order)  # those first that may matter
+    columns = ["recovery reads at", "what was stored at", ">there", ">lost", ""]
+    rows = [
+        (
+            read.load,
+            read.store,
+            f"{recovery.reads[read].there:,}",
+            f"{recovery.reads[read].lost:,}",
+            "right either way" if recovery.right_either_way(read) else "right so far",
+        )
+        for read in reads[:_MOST_READS]
+    ]
+    if len(reads) > _MOST_READS:
+        rows.append((f"{len(reads) - _MOST_READS} more in --json", "", "", "", ""))
+    out.print(table(f"{run.workload}: read by recovery, not sure to persist", columns, rows))
+
+
+def _print_left_out(run: ModelRun, instructions: Sequence[LeftOut]) -> None:
+    columns = ["left out", "where", "in", ">executed", "", "the checker says", ">images"]
+    rows = [
+        (
+            each.name,
+            each.place,
+            each.way,
+            f"{each.executed:,}",
+            each.verdict,
+            each.problem,
+            each.images,
+        )
+        for each in instructions
+    ]
+    out.print(table(f"{run.workload}, {run.model}, one flush or fence left out", columns, rows))
+
+
+def verdict(images: Images, checker: Checker) -> Verdict:
+    """What the checker has said of the images of one model."""
+    run, recovery, left_out = images.run, images.recovery, images.left_out
+    text = f"{run.extent} images checked by {checker.name}, {_rejected(run.story)}"
+    if recovery and not recovery.reason:
+        text += f"; of second crashes, in recovery, {recovery.extent}, {_rejected(recovery.story)}"
+    if left_out:
+        counts = Counter(each.verdict for each in left_out)
+        each_verdict = ", ".join(f"{number} {name}" for name, number in counts.items())
+        text += f"; without each of {len(left_out)} flushes and fences: {each_verdict}"
+    found = [*_first_crash(run), *_second_crash(run, recovery)]
+    open_ = [each for each in left_out if each.verdict == "not found"]
+    why = ""
+    if open_:
+        why = undecided(
+            len(open_),
+            len(left_out),
+            "flushes and fences",
+            "without them a crash leaves more images than the checker has seen, which it accepts; "
+            f"the first: {open_[0].name} at {open_[0].place}; a larger --budget sees more",
+        )
+    return Verdict("images", run.model, text, tuple(found), why)
+
+
+def _rejected(story: object) -> str:
+    return "1 rejected" if story else "0 rejected"
+
+
+def _first_crash(run: ModelRun) -> list[str]:
+    story = run.story
+    if story is None:
+        return []
+    lines = [
+        f"{run.workload} isn't crash-safe by {run.model}: {story.lines[0]}",
+        f"  that was image {story.image:,} ({run.extent} were checked)",
+        *(f"  {line}" for line in story.lines[1:]),
+        f"  to see it again: {story.command}",
+    ]
+    return ["\n".join(lines)]
+
+
+def _second_crash(run: ModelRun, recovery: RecoveryRun | None) -> list[str]:
+    if recovery is None or recovery.story is None:
+        return []
+    story = recovery.story
+    lines = [
+        f"{run.workload} isn't crash-safe by {run.model}: after a second crash, in recovery, "
+        f"{story.lines[0]}",
+        *(f"  {line}" for line in story.lines[1:]),
+        f"  to see it again: {story.command}",
+    ]
+    return ["\n".join(lines)]

@@ -1,0 +1,205 @@
+"""Which options of a command need or exclude which: one table, for the check and for docs/cli.md.
+
+A term of a rule is an option (`--budget`), an option with one value (`--model guarantees`), or what
+stands on the command line without an option, as the help calls it (`TARGET`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pmemsim.cli.help import name_of
+from pmemsim.errors import Problems
+
+
+class Given:
+    """What stands on a command line: values by the names of options and arguments."""
+
+    def __init__(self, command: str, values: Mapping[str, object]) -> None:
+        self.command = command
+        self.values = values
+
+    @classmethod
+    def of(cls, context: Any) -> Given:  # noqa: ANN401 -- Typer's own, of no public type
+        """That of a command which Typer has read."""
+        sources = {each: context.get_parameter_source(each.name) for each in context.command.params}
+        return cls(
+            context.command.name,
+            {
+                name_of(each): context.params[each.name]
+                for each, source in sources.items()
+                if source is not None and source.name == "COMMANDLINE"
+            },
+        )
+
+    def has(self, term: str) -> bool:
+        """Whether that is on the command line."""
+        name, _, value = term.partition(" ")
+        return name in self.values and value in ("", str(self.values[name]))
+
+    def those(self, *terms: str) -> list[str]:
+        """Those of the terms that are on the command line, with their values."""
+        return [self._shown(term.partition(" ")[0]) for term in terms if self.has(term)]
+
+    def _shown(self, name: str) -> str:
+        value = self.values[name]
+        if value is True or not name.startswith("-"):
+            return name
+        return f"{name} {', '.join(map(str, value)) if isinstance(value, list) else value}"
+
+    def problems(self, *more: str) -> Problems:
+        """What the command's rules find wrong; `more` terms count as given, too."""
+        whole = Given(self.command, {**self.values, **dict.fromkeys(more, True)})
+        found = Problems()
+        for rule in RULES.get(self.command, ()):
+            found.add(rule.problems(whole))
+        return found
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Beside `when` (empty: always) at least and at most so many of the terms are given."""
+
+    when: str
+    terms: tuple[str, ...]
+    least: int
+    most: int
+    why: str
+    """The reason, or what to do; a user is told it, too."""
+
+    @property
+    def sentence(self) -> str:
+        """The rule in words."""
+        *first, last = [f"`{term}`" for term in self.terms]
+        word = "or" if self.least else "and"
+        terms = f"{', '.join(first)} {word} {last}" if first else last
+        beside = f"`{self.when}` " if self.when else ""
+        if self.least:
+            return f"{beside}needs {terms}"
+        if not self.most:
+            return f"{beside}excludes {terms}"
+        return f"{f'with {beside}' if beside else ''}at most one of {terms}"
+
+    def problems(self, given: Given) -> list[str]:
+        """What is wrong with a command line."""
+        if self.when and not given.has(self.when):
+            return []
+        beside = given.those(self.when)[0] + ": " if self.when else ""
+        found = given.those(*self.terms)
+        why = f"; {self.why}" if self.why else ""
+        if len(found) < self.least:
+            return [f"{beside}needs {' or '.join(self.terms)}{why}" if beside else self.why]
+        if len(found) <= self.most:
+            return []
+        if self.most:
+            return [f"{beside}{' and '.join(found)}: give one of them{why}"]
+        return [f"{beside}leave out {', '.join(found)}{why}"]
+
+
+_ANY_NUMBER = 99
+
+
+def one_of(*terms: str, else_: str) -> Rule:
+    """One of them has to be given, which `else_` asks for."""
+    return Rule("", terms, 1, _ANY_NUMBER, else_)
+
+
+def apart(*terms: str, when: str = "", why: str = "") -> Rule:
+    """They exclude each other."""
+    return Rule(when, terms, 0, 1, why)
+
+
+def needs(term: str, *others: str, why: str = "") -> Rule:
+    """The term needs one of the others."""
+    return Rule(term, others, 1, _ANY_NUMBER, why)
+
+
+def excludes(term: str, *others: str, why: str = "") -> Rule:
+    """The term excludes each of the others."""
+    return Rule(term, others, 0, 0, why)
+
+
+_EXECUTION = (
+    apart("--scheduler", "--jobs", why="a cluster has workers of its own"),
+    apart("--scheduler", "--slurm", "--share"),
+    needs("--tasks", "--slurm"),
+    needs("--at-once", "--slurm"),
+)
+_TARGETS = "name at least one target: a workload or a trace (.pmt)"
+_CHECKERS = ("--verify", "--verify-library")
+_METHODS = (*_CHECKERS, "--answers")
+_OWN_PROGRAM = ("--pm-path", "--pm-range", "--pm-hint", "--pm-heap", "--process")
+_OF_WORKLOADS = (
+    "--threads", "--regions", "--data-bytes", "--opt", "--items", "--mix", "--duplicate-ratio",
+    "--warm-up", "--log", "--hints", "--whole-run",
+)  # fmt: skip
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "record": (
+        one_of(
+            "PROGRAM", "WORKLOAD", "--all",
+            else_="nothing to record: give a program of your own after --, as in 'pmemsim record "
+            "-o mine.pmt -- ./mine', or a workload's name, or --all",
+        ),
+        needs("--all", "--out-dir", why="the folder for the traces"),
+        needs("--out-dir", "--all", why="say where to write one trace by -o NAME.pmt"),
+        excludes(
+            "--all", "PROGRAM", "WORKLOAD", "--name", "--output", "--log", "--whole-run",
+            why="it records every workload into --out-dir",
+        ),
+        excludes(
+            "PROGRAM", *_OF_WORKLOADS,
+            why="they are for pmemsim's workloads; your own program takes its arguments after --",
+        ),
+        needs(
+            "--seed", "WORKLOAD", "--all", "--schedule", "--schedules",
+            why="without them it is for pmemsim's workloads",
+        ),
+        *(needs(each, "PROGRAM", why="it is for a program of your own") for each in _OWN_PROGRAM),
+        apart("--schedule", "--schedules"),
+    ),
+    "check": (
+        apart(*_CHECKERS),
+        needs("--design", "--model guarantees"),
+        needs("--model guarantees", "--design", why="whose guarantees?"),
+        needs("--model guarantees", *_CHECKERS, why="rules alone know px86 and eadr"),
+        excludes("--model guarantees", "--answers", "--recovery-image", why="choose px86 or eadr"),
+        needs("--operation", "--answers"),
+        *(needs(each, *_METHODS) for each in ("--budget", "--image", "--verify-timeout", "--jobs")),
+        *(needs(each, *_CHECKERS) for each in ("--keep-image", "--without-each")),
+        apart(*_METHODS, when="--image", why="the images of each have numbers of their own"),
+        needs("--recovery-image", "--image", why="which image recovery begins with"),
+        needs("--recovery-image", "--verify", why="a program's recovery is recorded"),
+        apart("--image", "--without-each"),
+    ),
+    "crash": (
+        one_of("TARGET", "--workloads", "--random", else_=f"{_TARGETS}, or choose --random"),
+        excludes(
+            "--random", "TARGET", "--workloads", "--save-image", "--keep-image",
+            why="it makes its own programs",
+        ),
+        one_of(
+            "--design", "--all-designs",
+            else_="name a design with --design, or choose --all-designs",
+        ),
+        apart("--design", "--all-designs"),
+        apart(*_CHECKERS),
+        excludes("--verify-images 0", *_CHECKERS, why="nothing would be checked"),
+        apart("--at", "--points"),
+        needs("--save-image", "--at"),
+        excludes("--stress", "--save-image", "--keep-image"),
+    ),
+    "selftest": (
+        needs("--seed", "--random"),
+        excludes(
+            "--random", "--design", "--machine", "--jobs",
+            why="random configurations have their own",
+        ),
+    ),
+    "matrix": (one_of("TARGET", "--workloads", else_=_TARGETS), *_EXECUTION),
+    "sweep": _EXECUTION,
+    "reproduce": _EXECUTION,
+}  # fmt: skip
+"""By command."""
