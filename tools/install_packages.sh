@@ -6,7 +6,7 @@ set -eu
 python=${PYTHON:-python3}
 wanted="g++ cmake ninja-build libzstd-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libssl-dev
         libgtest-dev clang-19 clang-format-19 clang-tidy-19 llvm-19-dev libclang-rt-19-dev valgrind
-        autoconf automake meson"
+        autoconf automake meson zsh"
 
 refuse() {
   echo "pmemsim: $*" >&2

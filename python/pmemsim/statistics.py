@@ -55,8 +55,8 @@ class DeclaredStatistic:
 
     @property
     def module(self) -> str:
-        """The folder below src/pmemsim."""
-        return str(PurePosixPath(self.file).relative_to("src/pmemsim").parent)
+        """The folder below src/pmemsim, or that of a plug-in."""
+        return str(PurePosixPath(self.file).parent).removeprefix("src/pmemsim/")
 
 
 def statistic_of(name: str) -> DeclaredStatistic:

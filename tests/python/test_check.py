@@ -6,12 +6,14 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pmemsim.errors import ConfigError
+from pmemsim.cli.verdicts import Verdict, end_with, undecided
+from pmemsim.errors import CheckFailed, ConfigError, Error, Undecided
 from pmemsim.program_check import KINDS, check_program, read_suppressions
 from pmemsim.trace import Trace
 from support import ROOT, SMALL, long_except, pmemsim
@@ -262,3 +264,31 @@ def test_every_kind_is_documented() -> None:
     page = (ROOT / "docs" / "check.md").read_text()
     for kind in KINDS.values():
         assert f"\n| `{kind.name}` | {'data' if kind.loses_data else 'cost'} |" in page
+
+
+# ---- Verdicts ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "ends"),
+    [
+        ({}, None),
+        ({"undecided": "x"}, Undecided),
+        ({"failed": "x"}, ConfigError),
+        ({"found": ("x",)}, CheckFailed),
+        ({"failed": "x", "undecided": "y"}, ConfigError),
+        ({"found": ("x",), "failed": "y", "undecided": "z"}, CheckFailed),
+    ],
+)
+def test_the_exit_code_is_that_of_the_gravest_verdict(
+    verdicts: dict[str, Any], ends: type[Error] | None
+) -> None:
+    each = [Verdict(f"m{n}", "px86", "", **{key: verdicts[key]}) for n, key in enumerate(verdicts)]
+    with pytest.raises(ends) if ends else nullcontext():
+        end_with("program", [Verdict("rules", "px86", ""), *each])
+
+
+def test_one_percent_without_a_verdict_counts_as_decided() -> None:
+    assert undecided(3, 300, "images", "too many") == ""
+    assert undecided(4, 300, "images", "too many") == "4 of 300 images have no verdict: too many"
+    assert undecided(0, 0, "images", "too many") == ""

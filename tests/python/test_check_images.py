@@ -143,6 +143,26 @@ def test_budgets(build: Build) -> None:
             Budget.of(text)
 
 
+def test_flushes_that_a_budget_leaves_open_are_undecided(build: Build, tmp_path: Path) -> None:
+    output = tmp_path / "out.json"
+    done = crash(build(RIGHT), "--without-each", "--budget", "1", "--json", output)
+    assert done.returncode == 3, done.stderr
+    assert re.search(r"items0: images: \d+ of \d+ flushes and fences have no verdict", done.stderr)
+    rules, images = json.loads(output.read_text())["verdicts"]
+    assert (rules["method"], rules["model"], rules["result"]) == ("rules", "px86", "nothing found")
+    assert (images["method"], images["model"], images["result"]) == ("images", "px86", "undecided")
+    assert f"items0, images by px86: {images['text']}" in done.stdout
+
+
+def test_what_rules_find_counts_more_than_a_checker_that_judges_nothing(build: Build) -> None:
+    program, trace = build(PARTIAL_LINE)
+    done = crash((program, trace), "--image", "99999999")
+    assert done.returncode == 1
+    assert "pmemsim: images: --image 99999999: there are" in done.stderr
+    assert "1 finding that can lose data; the first:" in done.stderr
+    assert "images by px86: nothing was judged" in done.stdout
+
+
 def test_too_many_images_for_all_are_refused() -> None:
     done = pmemsim("check", "rbtree", "--model", "px86", "--budget", "all", "--threads", "2",
                    "--regions", "40", "--verify", "sh -c 'cat < $0 > /dev/null'")  # fmt: skip

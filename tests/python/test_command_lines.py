@@ -74,7 +74,8 @@ def test_help_of_groups_lists_their_commands_by_headings() -> None:
     page = pmemsim("--help").stdout
     headings = [line for line in page.splitlines() if re.fullmatch(r"[A-Z][a-z ]+", line)]
     assert headings == [
-        "Look", "Record", "Simulate", "Check a program", "Crash a design", "Set up", "Help",
+        "Look", "Record", "Simulate", "Check a program", "Test a design", "Add a design", "Set up",
+        "Help",
     ]  # fmt: skip
     for command in COMMANDS:
         assert re.search(rf"^  {command.split()[0]} ", page, re.M), command

@@ -17,6 +17,7 @@ from pmemsim.cli import (
     calibrate,
     catalogue,
     check,
+    completion,
     crash,
     decode,
     lint,
@@ -47,7 +48,7 @@ class _Group(Group):
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 -- Typer's own signature
         """The commands, in the order of the page of help."""
-        return [name for commands in _COMMANDS.values() for name in commands]
+        return _names
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:  # noqa: ANN401 -- Typer's own signature
         try:
@@ -121,6 +122,18 @@ Your own program:
 Designs of your own are plug-ins; every command takes --plugin FILE.
 """,
 )
+_names: list[str] = []
+
+
+def add_command(heading: str, name: str, command: Any) -> None:  # noqa: ANN401 -- or a group
+    """Add a command or a group of commands, which the page of help shows below this heading."""
+    _names.append(name)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name, rich_help_panel=heading)
+    else:
+        app.command(name, cls=Command, rich_help_panel=heading)(command)
+
+
 _COMMANDS: dict[str, dict[str, Any]] = {
     "Look": {"list": catalogue.list_app, "show": catalogue.show_app},
     "Record": {"record": record.record_command, "trace": trace.app},
@@ -146,16 +159,14 @@ _COMMANDS: dict[str, dict[str, Any]] = {
         "plugin": plugin.app,
     },
     "Set up": {
+        "completion": completion.completion_command,
         "calibrate": calibrate.calibrate_command,
         "bench": simulate.bench_command,
     },
 }
 for _heading, _commands in _COMMANDS.items():
     for _name, _command in _commands.items():
-        if isinstance(_command, typer.Typer):
-            app.add_typer(_command, name=_name, rich_help_panel=_heading)
-        else:
-            app.command(_name, cls=Command, rich_help_panel=_heading)(_command)
+        add_command(_heading, _name, _command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -169,7 +180,7 @@ def _root(
     _: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
+            "--version", callback=_print_version, is_eager=True, help="Prints the version."
         ),
     ] = False,
 ) -> None:

@@ -150,7 +150,7 @@ def show_statistic(
         ("meaning", found.meaning),
         ("unit", found.unit),
         ("component", component),
-        ("module", f"src/pmemsim/{found.module}"),
+        ("module", found.module),
         ("declared at", f"{found.file}:{found.line}"),
         ("is", "\n".join(found.relations) or "part of no other statistic"),
         ("has parts", ", ".join(found.parts) or "none"),

@@ -97,8 +97,9 @@ class _Options:
         check_jobs(problems, self.jobs)
         check_whole(problems, "--image", self.images.image, 1)
         budget = Budget.of(DEFAULT_BUDGET)
-        with problems.collected():
-            budget = Budget.of(self.images.budget or DEFAULT_BUDGET)
+        if self.images.budget is not None:
+            with problems.collected():
+                budget = Budget.of(self.images.budget)
         return Search(
             budget,
             1 if seed is None else seed,

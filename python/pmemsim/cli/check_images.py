@@ -266,18 +266,29 @@ def verdict(images: Images, checker: Checker) -> Verdict:
         counts = Counter(each.verdict for each in left_out)
         each_verdict = ", ".join(f"{number} {name}" for name, number in counts.items())
         text += f"; without each of {len(left_out)} flushes and fences: {each_verdict}"
-    found = [*_first_crash(run), *_second_crash(run, recovery)]
+    found = (*_first_crash(run), *_second_crash(run, recovery))
+    lacking = [each for each in (_unnoticed(left_out), _unexplored(run, recovery)) if each]
+    return Verdict("images", run.model, text, found, "; ".join(lacking))
+
+
+def _unnoticed(left_out: Sequence[LeftOut]) -> str:
+    """Say that nobody knows of too many flushes and fences whether they are needed."""
     open_ = [each for each in left_out if each.verdict == "not found"]
-    why = ""
-    if open_:
-        why = undecided(
-            len(open_),
-            len(left_out),
-            "flushes and fences",
-            "without them a crash leaves more images than the checker has seen, which it accepts; "
-            f"the first: {open_[0].name} at {open_[0].place}; a larger --budget sees more",
-        )
-    return Verdict("images", run.model, text, tuple(found), why)
+    first = f"; the first: {open_[0].name} at {open_[0].place}" if open_ else ""
+    return undecided(
+        len(open_),
+        len(left_out),
+        "flushes and fences",
+        "without them a crash leaves more images than the checker has seen, which it accepts; a "
+        f"larger --budget sees more{first}",
+    )
+
+
+def _unexplored(run: ModelRun, recovery: RecoveryRun | None) -> str:
+    """Say that all images of second crashes were wanted, and only some were shown."""
+    if recovery is None or recovery.complete or run.budget != "all":
+        return ""
+    return f"--budget all: of second crashes, in recovery, {recovery.extent} images were checked"
 
 
 def _rejected(story: object) -> str:

@@ -16,16 +16,12 @@ def print_findings(report: Report, top: int) -> None:
     shown = report.findings[:top]
     if shown:
         columns = ["finding", "at", "function", ">times", "first", "what is wrong"]
-        title = f"{report.workload}, judged by {_model_of(report)}"
+        title = f"{report.workload}: findings by {report.rules}"
         out.print(table(title, columns, [_row(finding) for finding in shown]))
     if rest := len(report.findings) - len(shown):
         out.print(f"{rest} more findings: --top {len(report.findings)} shows them")
     if report.suppressed:
         out.print(f"suppressed: {_findings(len(report.suppressed))}")
-
-
-def _model_of(report: Report) -> str:
-    return report.rules if report.model == "guarantees" else report.model
 
 
 def print_limits(report: Report, more: Sequence[str], *, rules_alone: bool) -> None:

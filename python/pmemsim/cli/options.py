@@ -65,7 +65,7 @@ Top = Annotated[int, option(
 )]  # fmt: skip
 Jobs = Annotated[int | None, option(
     EXECUTION, "--jobs", "-j", value="N", default="all host cores",
-    help="How much is done at a time.",
+    help="Number of tasks that run at the same time.",
 )]  # fmt: skip
 
 

@@ -19,7 +19,8 @@ def new_design_command(
     name: Annotated[str, argument("NAME", "The design's name, as in write-through.")],
     *,
     layer: Annotated[
-        str, option(DESIGN, "--layer", value="|".join(new_design.LAYERS), help="What it implements.")
+        str,
+        option(DESIGN, "--layer", value="|".join(new_design.LAYERS), help="What it implements."),
     ],
     output: Annotated[
         Path,

@@ -39,8 +39,8 @@ class _Memory:
     )] = None  # fmt: skip
     pm_hints: Annotated[list[str] | None, option(
         MEMORY, "--pm-hint", value="ADDRESS",
-        help="What the program asks mmap for at this address (hexadecimal) is persistent, "
-        "wherever it is mapped; repeatable.",
+        help="Mappings that the program asks for at this address (hexadecimal) are persistent, "
+        "wherever they are placed; repeatable.",
     )] = None  # fmt: skip
     pm_heap: Annotated[
         bool,
@@ -60,8 +60,8 @@ class _Options:
     ] = None
     name: Annotated[str | None, option(
         TARGET, "--name", value="NAME",
-        help="The name that results give a program of your own. Without a program: the "
-        "workload to record.",
+        help="Name of a program of your own in results; without a program, the workload to "
+        "record.",
     )] = None  # fmt: skip
     all_workloads: Annotated[
         bool, option(TARGET, "--all", help="Records all of pmemsim's workloads into --out-dir.")
@@ -72,8 +72,8 @@ class _Options:
     ] = None
     process: Annotated[str | None, option(
         TARGET, "--process", value="NAME",
-        help="Of the programs that a script starts, records the first of this name, not the "
-        "first of all.",
+        help="Records the first program of this name that a script starts, instead of the first "
+        "of all.",
     )] = None  # fmt: skip
     schedules: Annotated[int | None, option(
         EXPLORATION, "--schedules", value="N",

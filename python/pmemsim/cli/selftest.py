@@ -62,19 +62,17 @@ def selftest_command(
     json_path: Json = None,
     jobs: Jobs = None,
 ) -> None:
-    """Show that crash verification notices what it is for.
-
-    Each fault takes one protective mechanism of a design away, and a crash must then leave a wrong
-    image; without the fault, none. `pmemsim list faults` shows what can be injected. With --random,
-    configurations that nobody has thought of are run twice and crashed: both runs must be equal,
-    and no image wrong.
-
-    Exit code 1 means that a fault was not noticed, or that a random configuration failed.
+    """Inject faults into designs, each of which crash verification must notice.
 
     For example:
 
         pmemsim selftest --design asap
         pmemsim selftest --random 20 --seed 1000
+
+    Each fault takes one protective mechanism of a design away. A crash must then leave a wrong
+    image, and without the fault none. `pmemsim list faults` shows what can be injected. With
+    --random, random configurations run twice and are crashed: both runs must be equal, and no image
+    wrong. Exit code 1 means that a fault was not noticed, or that a random configuration failed.
     """
     problems = given.problems()
     check_outputs(problems, json_path)
