@@ -137,6 +137,20 @@ def _load(kind: Kind, name: str, problems: list[str], inheriting: tuple[Path, ..
             raise Error(f"{name}: write DESIGN{BEFORE}BACKEND; pmemsim list backends names these")
         return _before(design, backend, problems, inheriting)
     path = _find(kind, name)
+    return _shipped(kind, path) if _is_own(path) else _read(kind, path, problems, inheriting)
+
+
+@cache
+def _shipped(kind: Kind, path: Path) -> Preset:
+    """One of pmemsim's own presets, which don't change while it runs."""
+    problems: list[str] = []
+    preset = _read(kind, path, problems, ())
+    if problems:
+        raise ConfigError(problems)
+    return preset
+
+
+def _read(kind: Kind, path: Path, problems: list[str], inheriting: tuple[Path, ...]) -> Preset:
     if path in inheriting:
         raise ConfigError([f"{_place(path)}: inherits from itself; remove an 'inherits' line"])
     fields = _fields(path, problems)

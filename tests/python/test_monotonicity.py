@@ -32,8 +32,6 @@ Settings = Sequence[tuple[str, str]]
 Times = Mapping[str, Sequence[float]]
 """Of each workload, the times with growing values of a parameter."""
 
-_preset = cache(load_preset)  # Reading a preset takes longer than a simulation.
-
 
 @cache
 def recording(workload: str) -> tuple[Trace, StartingContents]:
@@ -43,7 +41,7 @@ def recording(workload: str) -> tuple[Trace, StartingContents]:
 
 def configuration(machine: str, design: str, settings: Settings) -> Configuration:
     given = tuple(Setting(key, value, "test") for key, value in settings)
-    return Configuration(_preset("design", design), _preset("machine", machine), given)
+    return Configuration(load_preset("design", design), load_preset("machine", machine), given)
 
 
 def measure(

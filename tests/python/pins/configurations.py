@@ -37,7 +37,6 @@ BACKENDS = {
     "pmweaver": ("enc+veri", "enc+veri-pmweaver", "dedup", "dedup-pmweaver"),
 }  # fmt: skip
 
-_preset = cache(load_preset)  # Reading a preset takes almost as long as one of the simulations.
 _trace = cache(Trace)
 
 
@@ -46,7 +45,9 @@ def configuration(
 ) -> Configuration:
     """Return a design on a machine, with these parameters."""
     beside = (Setting(key, value, "pins") for key, value in dict(settings).items())
-    return Configuration(_preset("design", design), _preset("machine", machine), tuple(beside))
+    return Configuration(
+        load_preset("design", design), load_preset("machine", machine), tuple(beside)
+    )
 
 
 def recording(name: str) -> Trace:
