@@ -21,7 +21,7 @@ from typing import Any
 from pmemsim.errors import Error
 from pmemsim.executor import Failure, Finished
 from pmemsim.files import cache_dir, replacing
-from pmemsim.jobs import Job, Work, simulator_identity
+from pmemsim.jobs import Job, Kept, Work, simulator_identity
 from pmemsim.trace import Trace
 from pmemsim.worker import perform
 
@@ -130,7 +130,7 @@ class Cluster:
         if len(found) == 1:
             print(f"pmemsim: {self._address} has no workers yet; waiting", file=sys.stderr)
 
-    def _value_of(self, future: distributed.Future[Any]) -> dict[str, Any] | Failure | _Missing:
+    def _value_of(self, future: distributed.Future[Any]) -> Kept | Failure | _Missing:
         try:
             value = future.result()
         except distributed.KilledWorker:
@@ -144,7 +144,7 @@ class Cluster:
             ) from error
         except Exception as error:  # Dask's, of one job
             return Failure(f"{type(error).__name__}: {error}")
-        assert isinstance(value, dict | Failure | _Missing)
+        assert isinstance(value, Kept | Failure | _Missing)
         return value
 
     def _send(self, trace: Trace, worker: str, number: int) -> Failure | None:
@@ -184,7 +184,7 @@ def _identity_there() -> tuple[str, str]:
 
 def _perform_there(
     recording: str, work: Work, identity: tuple[str, str]
-) -> dict[str, Any] | Failure | _Missing:
+) -> Kept | Failure | _Missing:
     """Do some work on a recording that this worker has."""
     worker: str = distributed.get_worker().address
     if simulator_identity() != identity:  # one that has come later

@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Pipe
-from typing import Any, Protocol
+from typing import Protocol
 
-from pmemsim.jobs import Job
+from pmemsim.jobs import Job, Kept
 from pmemsim.parallel import Report, run_all
 from pmemsim.programs import ending_of
 
@@ -27,7 +27,7 @@ class Failure:
     reason: str
 
 
-Finished = Callable[[int, dict[str, Any] | Failure], None]
+Finished = Callable[[int, Kept | Failure], None]
 """Told a job's index and its result, from several threads; what it raises stops all jobs."""
 
 
@@ -75,7 +75,7 @@ class _Pool:
         self._all: list[_Process] = []
         self._idle: list[_Process] = []
 
-    def do(self, job: Job, report: Report) -> dict[str, Any] | Failure:
+    def do(self, job: Job, report: Report) -> Kept | Failure:
         with self._lock:
             process = self._idle.pop() if self._idle else None
         if process is None:
@@ -125,7 +125,7 @@ class _Process:
                 env=environment_of_simulations(),
             )
 
-    def do(self, job: Job, report: Report) -> dict[str, Any] | Failure | None:
+    def do(self, job: Job, report: Report) -> Kept | Failure | None:
         """The job's result; None if the process has died of it."""
         share = 0.0
         try:
@@ -152,6 +152,6 @@ class _Process:
         self._process.wait()
 
 
-def _result(message: Any) -> dict[str, Any] | Failure:  # noqa: ANN401 -- what came through the pipe
-    assert isinstance(message, dict | Failure)
+def _result(message: object) -> Kept | Failure:
+    assert isinstance(message, Kept | Failure)
     return message

@@ -11,7 +11,7 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import ClassVar, Protocol
 
 from pmemsim import _core
 from pmemsim.crash import Points, verify
@@ -60,12 +60,30 @@ def _is_of_one_core(statistic: str) -> bool:
     return group.startswith("core") and group != "core"
 
 
+@dataclass(frozen=True)
+class Crashes:
+    """What is kept of one crash run."""
+
+    points: int
+    violations: int
+    story: list[str]
+    """What went wrong first; empty: nothing."""
+
+
+Kept = Outcome | Crashes
+"""The result of a job."""
+
+
 class Work(Protocol):
     """What to do with a recording. It goes to other processes, so it holds values alone."""
 
     @property
     def configuration(self) -> Configuration | None:
         """The design and the machine, if any."""
+
+    @property
+    def result(self) -> type[Kept]:
+        """What its results are."""
 
     @property
     def label(self) -> str:
@@ -75,18 +93,16 @@ class Work(Protocol):
     def options(self) -> list[object]:
         """What the result depends on besides recording and configuration."""
 
-    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
-        """Do it; the result can be written as JSON."""
-
-    def has_given(self, value: dict[str, Any]) -> bool:
-        """Whether this has the values of such a result."""
+    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> Kept:
+        """Do it."""
 
 
 @dataclass(frozen=True)
 class Simulate:
-    """Simulate the recording; the result is an `Outcome`."""
+    """Simulate the recording."""
 
     configuration: Configuration
+    result: ClassVar = Outcome
 
     @property
     def label(self) -> str:
@@ -98,20 +114,17 @@ class Simulate:
         """What the result holds, in case older ones are kept: the names of its values."""
         return ["simulate", list(Outcome.__dataclass_fields__)]
 
-    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
+    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> Outcome:
         """Simulate it."""
-        return asdict(Outcome.of(simulate(trace, self.configuration, report, contents=contents)))
-
-    def has_given(self, value: dict[str, Any]) -> bool:
-        """Whether this has an outcome's values."""
-        return value.keys() == Outcome.__dataclass_fields__.keys()
+        return Outcome.of(simulate(trace, self.configuration, report, contents=contents))
 
 
 @dataclass(frozen=True)
 class Analyze:
-    """Look at the recording without simulating time; the result is an `Outcome`."""
+    """Look at the recording without simulating time."""
 
     configuration: None = None
+    result: ClassVar = Outcome
 
     @property
     def label(self) -> str:
@@ -123,27 +136,22 @@ class Analyze:
         """What the result holds, in case older ones are kept: the names of its values."""
         return ["analyze", list(Outcome.__dataclass_fields__)]
 
-    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
+    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> Outcome:
         """Read it to its end."""
         found = predictability(trace, report)
-        return asdict(
-            Outcome(
-                trace.hash, trace.threads, found.instructions, 0, 0.0, 0,
-                {f"predictability.{name}": float(n) for name, n in found.counts().items()},
-            )
+        return Outcome(
+            trace.hash, trace.threads, found.instructions, 0, 0.0, 0,
+            {f"predictability.{name}": float(n) for name, n in found.counts().items()},
         )  # fmt: skip
-
-    def has_given(self, value: dict[str, Any]) -> bool:
-        """Whether this has an outcome's values."""
-        return value.keys() == Outcome.__dataclass_fields__.keys()
 
 
 @dataclass(frozen=True)
 class Crash:
-    """Crash the design; the result has the numbers of points and of violations, and the story."""
+    """Crash the design."""
 
     configuration: Configuration
     points: Points
+    result: ClassVar = Crashes
 
     @property
     def label(self) -> str:
@@ -155,16 +163,11 @@ class Crash:
         """Which points are visited."""
         return ["crash", asdict(self.points)]
 
-    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> dict[str, Any]:
-        """Crash it; the oracle judges every image."""
+    def run(self, trace: Trace, contents: StartingContents, report: Progress) -> Crashes:
+        """Crash it; the oracle checks every image."""
         found = verify(trace, self.configuration, self.points, None, "", report)
         lines = list(found.story.lines) if found.story else []
-        return {"points": found.points, "violations": found.violations, "story": lines}
-
-    def has_given(self, value: dict[str, Any]) -> bool:
-        """Whether this has the numbers and the story."""
-        numbers = isinstance(value.get("points"), int) and isinstance(value.get("violations"), int)
-        return numbers and isinstance(value.get("story"), list)
+        return Crashes(found.points, found.violations, lines)
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from pmemsim.errors import Error
 from pmemsim.executor import Executor, Failure
 from pmemsim.files import cache_dir, replacing
-from pmemsim.jobs import Job, Outcome
+from pmemsim.jobs import Crashes, Job, Kept, Outcome
+
+Result = TypeVar("Result", Outcome, Crashes)
 
 
 def path_of(job: Job) -> Path:
@@ -33,29 +35,15 @@ def _holds_result(path: Path, job: Job) -> bool:
         value = json.loads(path.read_text())
     except (OSError, ValueError):
         return False
-    return isinstance(value, dict) and job.work.has_given(value)
+    names = {field.name for field in fields(job.work.result)}
+    return isinstance(value, dict) and value.keys() == names
 
 
-def load(job: Job) -> dict[str, Any]:
-    """The result that was kept."""
-    with _readable(path_of(job)) as path:
-        value = json.loads(path.read_text())
-        if not isinstance(value, dict):
-            raise ValueError("holds no result")
-        return value
-
-
-def load_outcome(job: Job) -> Outcome:
-    """The result of a simulation that was kept."""
-    value = load(job)
-    with _readable(path_of(job)):
-        return Outcome(**value)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[Path]:
+def load(job: Job, result: type[Result]) -> Result:
+    """The result of this class that was kept."""
+    path = path_of(job)
     try:
-        yield path
+        return result(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError) as error:
         raise Error(
             f"{path}: can't be read ({error}); delete it and run the command again"
@@ -76,11 +64,11 @@ def run(
         path_of(jobs[0]).parent.mkdir(parents=True, exist_ok=True)
     one_at_a_time = threading.Lock()
 
-    def keep(index: int, value: dict[str, Any] | Failure) -> None:
+    def keep(index: int, value: Kept | Failure) -> None:
         job = jobs[index]
         if not isinstance(value, Failure):
             with replacing(path_of(job)) as partial:
-                partial.write_text(json.dumps(value))
+                partial.write_text(json.dumps(asdict(value)))
         if finished:
             with one_at_a_time:
                 finished(job, value if isinstance(value, Failure) else None)

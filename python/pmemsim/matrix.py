@@ -15,7 +15,7 @@ from pmemsim import kept
 from pmemsim.crash import Points
 from pmemsim.errors import Error, in_one
 from pmemsim.executor import Failure
-from pmemsim.jobs import Crash, Job, Outcome, Simulate
+from pmemsim.jobs import Crash, Crashes, Job, Outcome, Simulate
 from pmemsim.simulation import Configuration
 from pmemsim.storage import Unknown, storage_of, total_bytes
 from pmemsim.trace import Trace
@@ -127,9 +127,10 @@ class Plan:
             else:
                 storage = total_bytes(structures)
         if isinstance(configuration, Configuration) and isinstance(trace, Trace):
-            outcome = _outcome(Job(trace, Simulate(configuration)), failures, reasons)
+            outcome = _result(Job(trace, Simulate(configuration)), Outcome, failures, reasons)
             base = self._baseline_of(trace, failures, reasons)
-            crash = _crash(Job(trace, Crash(configuration, self.points)), failures, reasons)
+            crashed = Job(trace, Crash(configuration, self.points))
+            crash = _result(crashed, Crashes, failures, reasons)
         return Cell(
             workload=workload,
             design=design,
@@ -138,8 +139,8 @@ class Plan:
             speedup=base.time_ns / outcome.time_ns if base and outcome else None,
             pm_write_bytes=outcome.pm_write_bytes if outcome else None,
             storage_bytes=storage,
-            points=crash["points"] if crash else None,
-            violations=crash["violations"] if crash else None,
+            points=crash.points if crash else None,
+            violations=crash.violations if crash else None,
             reason="; ".join(dict.fromkeys(reasons)) or None,
         )
 
@@ -151,22 +152,16 @@ class Plan:
             reasons.append(f"no baseline: {in_one(self.baseline)}")
             return None
         why: list[str] = []
-        outcome = _outcome(Job(trace, Simulate(self.baseline)), failures, why)
+        outcome = _result(Job(trace, Simulate(self.baseline)), Outcome, failures, why)
         reasons += [f"no baseline: {reason}" for reason in why if reason not in reasons]
         return outcome
 
 
-def _crash(job: Job, failures: Mapping[str, Failure], reasons: list[str]) -> dict[str, Any] | None:
+def _result(
+    job: Job, result: type[kept.Result], failures: Mapping[str, Failure], reasons: list[str]
+) -> kept.Result | None:
     """The job's result, if there is one; why there is none is added to `reasons`."""
     if failure := failures.get(job.key):
         reasons.append(failure.reason)
         return None
-    return kept.load(job)
-
-
-def _outcome(job: Job, failures: Mapping[str, Failure], reasons: list[str]) -> Outcome | None:
-    """As `_crash`, of a simulation."""
-    if failure := failures.get(job.key):
-        reasons.append(failure.reason)
-        return None
-    return kept.load_outcome(job)
+    return kept.load(job, result)

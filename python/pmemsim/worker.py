@@ -11,11 +11,10 @@ import sys
 import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from pmemsim.errors import Error, in_one
 from pmemsim.executor import Failure
-from pmemsim.jobs import Work
+from pmemsim.jobs import Kept, Work
 from pmemsim.plugins import load_wanted
 from pmemsim.simulation import Progress, StartingContents
 from pmemsim.trace import Trace
@@ -42,7 +41,7 @@ class _Last:
 _last = _Last()
 
 
-def perform(path: Path, work: Work, report: Progress) -> dict[str, Any] | Failure:
+def perform(path: Path, work: Work, report: Progress) -> Kept | Failure:
     """Do some work on a recording; whatever goes wrong is its result."""
     try:
         load_wanted()

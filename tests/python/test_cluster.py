@@ -19,9 +19,10 @@ import pytest
 
 from pmemsim import cluster
 from pmemsim.cluster import Cluster
+from pmemsim.crash import Points
 from pmemsim.errors import Error
 from pmemsim.executor import Failure, LocalProcesses
-from pmemsim.jobs import Job, Simulate, simulator_identity
+from pmemsim.jobs import Crash, Crashes, Job, Outcome, Simulate, simulator_identity
 from pmemsim.simulation import configure
 from pmemsim.targets import find_target
 from support import cache_with_recordings, pmemsim
@@ -231,7 +232,7 @@ def test_what_is_damaged_on_its_way_is_not_kept(
 class Deadly(Simulate):
     """Work that its process dies of."""
 
-    def run(self, *_: object) -> dict[str, Any]:
+    def run(self, *_: object) -> Outcome:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
@@ -247,10 +248,10 @@ def test_a_job_that_kills_its_workers_is_a_failure(tmp_path: Path) -> None:
             (dead,) = results_of(found, [Job(second.trace, Deadly(configure("np", "asap")))])
             workers.add()
             (other,) = results_of(found, [second])
-    assert isinstance(alive, dict)
+    assert isinstance(alive, Outcome)
     assert isinstance(dead, Failure)
     assert "died" in dead.reason
-    assert isinstance(other, dict)
+    assert isinstance(other, Outcome)
 
 
 def test_a_job_that_kills_its_process_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,22 +264,22 @@ def test_a_job_that_kills_its_process_is_a_failure(monkeypatch: pytest.MonkeyPat
     assert others == results_of(LocalProcesses(2), jobs[1:])
 
 
-class Telling(Simulate):
+class Telling(Crash):
     """Work that says how its process manages its memory."""
 
-    def run(self, *_: object) -> dict[str, Any]:
-        return {"tunables": os.environ["GLIBC_TUNABLES"]}
+    def run(self, *_: object) -> Crashes:
+        return Crashes(0, 0, [os.environ["GLIBC_TUNABLES"]])
 
 
 def test_processes_that_simulate_have_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    job = Job(small_jobs()[0].trace, Telling(configure("np", "asap")))
+    job = Job(small_jobs()[0].trace, Telling(configure("np", "asap"), Points()))
     monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
     (ours,) = results_of(LocalProcesses(1), [job])
-    assert ours == {"tunables": "glibc.malloc.hugetlb=1"}
+    assert ours == Crashes(0, 0, ["glibc.malloc.hugetlb=1"])
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1")
     (both,) = results_of(LocalProcesses(1), [job])
-    assert both == {"tunables": "glibc.malloc.hugetlb=1:glibc.malloc.check=1"}
+    assert both == Crashes(0, 0, ["glibc.malloc.hugetlb=1:glibc.malloc.check=1"])
 
 
 def test_a_job_that_is_refused_is_a_failure() -> None:
@@ -287,7 +288,7 @@ def test_a_job_that_is_refused_is_a_failure() -> None:
     refused, other = results_of(LocalProcesses(1), [few, small_jobs()[0]])
     assert isinstance(refused, Failure)
     assert "core.count" in refused.reason
-    assert isinstance(other, dict)
+    assert isinstance(other, Outcome)
 
 
 def test_no_scheduler_is_a_sentence(tmp_path: Path) -> None:

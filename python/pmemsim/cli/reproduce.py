@@ -17,7 +17,7 @@ from pmemsim.cli.rules import Given
 from pmemsim.errors import Error, did_you_mean
 from pmemsim.executor import Failure
 from pmemsim.files import check_writable, write_json
-from pmemsim.jobs import Job
+from pmemsim.jobs import Job, Outcome
 from pmemsim.reproduce import runs
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.papers import is_paper, load_paper
@@ -139,7 +139,7 @@ def _measure(studies: Sequence[Study], scale: Scale, execution: Execution) -> li
     traces = open_traces([Target(recipe.workload, recipe) for recipe in recipes], execution.jobs)
     simulations = runs.prepare(everything, dict(zip(recipes, traces, strict=True)))
     execution.do(list(simulations.values()), "simulations", _raise)
-    outcomes = {case: kept.load_outcome(simulation) for case, simulation in simulations.items()}
+    outcomes = {case: kept.load(simulation, Outcome) for case, simulation in simulations.items()}
     return [
         Measurements(paper, experiment, scale, {case: outcomes[case] for case in of_one})
         for (paper, experiment), of_one in zip(studies, cases, strict=True)

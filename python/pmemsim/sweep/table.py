@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +41,11 @@ def row_of(point: Point, known: Mapping[str, Row], failures: Mapping[str, str]) 
     key = point.job.key
     if key in failures:
         return {**point.values, "point": key, "status": FAILED, "reason": failures[key]}
-    measured = known[key] if key in known else _measured(kept.load_outcome(point.job))
+    measured = known[key] if key in known else _measured(kept.load(point.job, Outcome))
     return {**point.values, "point": key, "status": OK, "reason": "", **measured}
 
 
 def _measured(outcome: Outcome) -> Row:
-    values = asdict(outcome)
     return {
         "trace_hash": outcome.trace_hash,
         "version": version(),
@@ -57,7 +55,7 @@ def _measured(outcome: Outcome) -> Row:
         "time_ns": outcome.time_ns,
         "regions_per_s": outcome.regions / outcome.time_ns * 1e9 if outcome.time_ns else 0.0,
         "pm_write_bytes": outcome.pm_write_bytes,
-        **values["stats"],
+        **outcome.stats,
     }
 
 

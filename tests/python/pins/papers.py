@@ -53,7 +53,7 @@ def _outcome(case: Case) -> Outcome:
     name = _recording_for(case.run)
     if case.design is None:
         trace = recording(name)
-        return Outcome(**Analyze().run(trace, StartingContents(trace, 1), lambda _: None))
+        return Analyze().run(trace, StartingContents(trace, 1), lambda _: None)
     return _simulated(name, case.design, case.machine, case.settings)
 
 
