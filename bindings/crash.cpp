@@ -89,15 +89,14 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
                const std::optional<CheckerCommand>& checker, std::size_t jobs,
                const nb::object& words, const std::optional<Path>& device_path, bool keep,
                const nb::object& progress) {
-  const std::vector<Setting> settings = to_settings(given);
   CrashResult result;
   SurvivingRegisters left;
   std::unique_ptr<KeptImage> kept;
   {
     nb::gil_scoped_release release;
-    const Configuration configuration = configure(settings);
+    const Configuration configuration = configure(to_settings(given));
     const trace::TraceFile trace(path.string());
-    check_fit(trace, configuration, settings);
+    check_fit(trace, configuration);
     double share = 0;
     std::optional<Checkers> checkers;
     if (checker) {

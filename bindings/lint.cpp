@@ -7,6 +7,7 @@
 
 #include "bindings.hpp"
 #include "pmemsim/checks/hints/lint_hints.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 
 namespace nb = nanobind;
 
@@ -39,7 +40,7 @@ nb::dict lint_hints(const trace::TraceFile& trace, const Settings& given,
   HintReport report;
   {
     nb::gil_scoped_release release;
-    report = pmemsim::lint_hints(trace, settings,
+    report = pmemsim::lint_hints(trace, configure(settings),
                                  [&](double share) { return bindings::report(progress, share); });
   }
   nb::list findings;

@@ -87,27 +87,20 @@ nb::list list_layers() {
 }
 
 // Every parameter with its value and the place of the setting that won.
-nb::list resolved(const Configuration& configuration, const std::vector<Setting>& settings) {
+nb::list resolved(const Configuration& configuration) {
   nb::list found;
   for (const ParameterInfo& parameter : parameters(configuration)) {
-    std::string place = "default";
-    for (const Setting& setting : settings) {
-      if (setting.key == parameter.key) place = setting.place;
-    }
     nb::dict entry;
     entry["key"] = parameter.key;
     entry["value"] = parameter.value;
-    entry["place"] = place;
+    entry["place"] = parameter.place;
     entry["description"] = parameter.description;
     found.append(entry);
   }
   return found;
 }
 
-nb::list resolve(const Settings& given) {
-  const std::vector<Setting> settings = to_settings(given);
-  return resolved(configure(settings), settings);
-}
+nb::list resolve(const Settings& given) { return resolved(configure(to_settings(given))); }
 
 // Whether a design promises that a crash leaves every region whole or not at all.
 bool promises_whole_regions(const Settings& given) {
@@ -152,9 +145,12 @@ nb::list storage(const Settings& given) {
 
 // Settings that change nothing, with a sentence each.
 nb::dict idle_settings(const Settings& given) {
+  const Configuration configuration = configure(to_settings(given));
   nb::dict found;
-  for (const IdleSetting& idle : pmemsim::idle_settings(to_settings(given))) {
-    found[idle.key.c_str()] = idle.why;
+  for (const Setting& setting : configuration.settings) {
+    if (const std::string why = why_idle(configuration, setting.key); !why.empty()) {
+      found[setting.key.c_str()] = why;
+    }
   }
   return found;
 }
@@ -168,13 +164,13 @@ void check_values(const Settings& given) { pmemsim::check_values(to_settings(giv
 
 nb::dict simulate(const trace::TraceFile& trace, const Settings& given, const nb::object& progress,
                   const std::vector<Path>& images, const Contents* contents) {
-  const std::vector<Setting> settings = to_settings(given);
+  const Configuration configuration = configure(to_settings(given));
   RunResult result;
   {
     nb::gil_scoped_release release;
     result = pmemsim::simulate(
-        trace, settings, [&](double share) { return report(progress, share); }, to_strings(images),
-        contents != nullptr ? contents->pages : nullptr);
+        trace, configuration, [&](double share) { return report(progress, share); },
+        to_strings(images), contents != nullptr ? contents->pages : nullptr);
   }
   nb::list statistics;
   for (const Statistic& statistic : result.statistics) {
@@ -192,7 +188,7 @@ nb::dict simulate(const trace::TraceFile& trace, const Settings& given, const nb
   run["time_ps"] = result.time.count;
   run["threads"] = result.threads;
   run["wall_s"] = result.wall_s;
-  run["resolved"] = resolved(configure(settings), settings);
+  run["resolved"] = resolved(configuration);
   run["statistics"] = statistics;
   run["relations"] = result.relations;
   return run;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/machine/run/simulate.hpp"
 #include "trace_builder.hpp"
 
@@ -52,7 +53,7 @@ class TemporaryTrace {
 
 inline RunResult run_trace(trace::TraceBuilder& builder, const std::vector<Setting>& settings) {
   const TemporaryTrace trace(builder);
-  return simulate(trace::TraceFile(trace.path()), settings, {});
+  return simulate(trace::TraceFile(trace.path()), configure(settings), {});
 }
 
 inline double statistic(const RunResult& result, std::string_view name) {

@@ -153,8 +153,9 @@ class TraceCorruptionTest : public testing::Test {
     const std::vector<Setting> settings{
         {"ordering", "x86", "test"}, {"atomicity", atomicity, "test"}, {"core.count", "2", "test"}};
     try {
-      simulate(TraceFile(path_), settings, {});
-      crash(TraceFile(path_), configure(settings), {.sample = 50, .subsets = 1}, {});
+      const Configuration configuration = configure(settings);
+      simulate(TraceFile(path_), configuration, {});
+      crash(TraceFile(path_), configuration, {.sample = 50, .subsets = 1}, {});
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()), "");
     }

@@ -12,9 +12,10 @@ namespace pmemsim {
 namespace {
 
 std::map<std::string, std::string> idle(const std::vector<KeyValue>& given) {
+  const Configuration configuration = configure(settings(given));
   std::map<std::string, std::string> found;
-  for (const IdleSetting& setting : idle_settings(settings(given))) {
-    EXPECT_TRUE(found.emplace(setting.key, setting.why).second) << setting.key << " stands twice";
+  for (const auto& [key, value] : given) {
+    if (std::string why = why_idle(configuration, key); !why.empty()) found[std::string(key)] = why;
   }
   return found;
 }
@@ -61,11 +62,6 @@ TEST(IdleSettings, AreThoseOfWhatIsLeftOut) {
   EXPECT_TRUE(idle({{"prefetch.streams", "4"}, {"prefetch.distance", "2"}}).empty());
 }
 
-TEST(IdleSettings, CountOnceAndNeedAConfiguration) {
-  EXPECT_EQ(idle({{"asap.cl_entries", "4"}, {"asap.cl_entries", "5"}}).size(), 1u);
-  EXPECT_THROW(idle({{"asap.no_such", "4"}}), ConfigError);
-}
-
 // A program that uses all there is of a memory: reads and writes of many rows, and of one again.
 std::int64_t time_of(const std::vector<KeyValue>& given) {
   trace::TraceBuilder builder;
@@ -86,7 +82,7 @@ std::int64_t time_of(const std::vector<KeyValue>& given) {
   const TemporaryTrace temporary(builder);
   const std::vector<KeyValue> base{{"ordering", "x86"}, {"atomicity", "none"}, {"core.count", "1"}};
   const trace::TraceFile trace(temporary.path());
-  return simulate(trace, settings(base, given), {}).time.count;
+  return simulate(trace, configure(settings(base, given)), {}).time.count;
 }
 
 // What the list says of devices is what the devices do. (A rank's tFAW and the gaps of its bus

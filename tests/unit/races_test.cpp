@@ -612,7 +612,7 @@ TEST(StoredRaces, ThatCannotBeAreNoReasonToHang) {
   const TraceFile file(written.path());
   VisibleOrder order(file);
   EXPECT_THROW(order.next(), TraceError);
-  const auto machine = settings({{"ordering", "x86"}, {"atomicity", "none"}});
+  const auto machine = configure(settings({{"ordering", "x86"}, {"atomicity", "none"}}));
   EXPECT_THROW(simulate(file, machine, {}), Error);
 }
 

@@ -73,7 +73,7 @@ TEST(Room, IsAskedForByWhoeverLoadsAnImage) {
   });
   expect_no_room([&] {
     simulate(trace::TraceFile(temporary.path()),
-             settings({{"run.instances", "3"}, {"core.count", "3"}}), {});
+             configure(settings({{"run.instances", "3"}, {"core.count", "3"}})), {});
   });
 }
 

@@ -11,6 +11,7 @@
 
 #include "pmemsim/analysis/summary.hpp"
 #include "pmemsim/analysis/verify.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/machine/run/simulate.hpp"
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/initial_state.hpp"
@@ -160,14 +161,14 @@ TEST_F(TraceToolsTest, InitialStateOfAThreadThatIsNotThere) {
   builder_.external(1);
   builder_.warm(64, 1);
   expect_complaint("a line touched before the trace is impossible");
-  EXPECT_THROW(simulate(TraceFile(path_), {}, {}), TraceError);
+  EXPECT_THROW(simulate(TraceFile(path_), configure({}), {}), TraceError);
 }
 
 TEST_F(TraceToolsTest, InitialStateBeyondAllAddresses) {
   builder_.external(1);
   builder_.image_page(2 * kMaxAddress, std::byte{7});
   expect_complaint("a page of the image has an impossible address");
-  EXPECT_THROW(simulate(TraceFile(path_), {}, {}), TraceError);
+  EXPECT_THROW(simulate(TraceFile(path_), configure({}), {}), TraceError);
 }
 
 TEST_F(TraceToolsTest, LocksThatChangeHandsAreRight) {

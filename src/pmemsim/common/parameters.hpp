@@ -79,6 +79,7 @@ struct ParameterInfo {
   std::string limits;  // as text: "1 to 64"; empty if every value will do
   std::vector<std::string> choices;
   std::string description;
+  std::string place = "default";  // of the setting that gave it its value
 };
 
 // One setting that a user, a machine or a design makes. Later settings win.

@@ -34,10 +34,9 @@ std::vector<HintFinding> by_line(const SiteFindings& found, const trace::SiteTab
 
 }  // namespace
 
-HintReport lint_hints(const trace::TraceFile& trace, std::span<const Setting> settings,
+HintReport lint_hints(const trace::TraceFile& trace, const Configuration& configuration,
                       const std::function<bool(double)>& progress) {
-  const Configuration configuration = configure(settings);
-  check_fit(trace, configuration, settings);
+  check_fit(trace, configuration);
   check_room(trace, Machine::kCopies * configuration.run.instances);
   Machine machine(configuration, trace);
   std::vector<RecordedCalls> threads;

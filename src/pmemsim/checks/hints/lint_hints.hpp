@@ -1,19 +1,19 @@
-// One run that judges the hints of a recording: settings and a trace in, findings by source line
-// out.
+// One run that judges the hints of a recording: a configuration and a trace in, findings by source
+// line out.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "pmemsim/checks/hints/hint_findings.hpp"
-#include "pmemsim/common/parameters.hpp"
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/source_place.hpp"
 
 namespace pmemsim {
+
+struct Configuration;
 
 struct HintFinding {
   HintCause cause;
@@ -31,7 +31,7 @@ struct HintReport {
 };
 
 // `progress` as simulate() has it. Throws ConfigError, trace::TraceError, StuckError, Error.
-HintReport lint_hints(const trace::TraceFile& trace, std::span<const Setting> settings,
+HintReport lint_hints(const trace::TraceFile& trace, const Configuration& configuration,
                       const std::function<bool(double)>& progress);
 
 }  // namespace pmemsim

@@ -58,6 +58,7 @@ void check_values(std::span<const Setting> settings) {
 
 Configuration configure(std::span<const Setting> settings, const ChoiceTable& table) {
   Configuration configuration;
+  configuration.settings.assign(settings.begin(), settings.end());
   configuration.design = DesignConfiguration(table);
   ParameterSetter setter(settings);
   configuration.describe(setter);
@@ -106,10 +107,9 @@ Configuration configure(std::span<const Setting> settings, const ChoiceTable& ta
   return configuration;
 }
 
-void throw_problem(std::span<const Setting> settings, const std::string& sentence) {
-  Configuration configuration;
-  ParameterSetter setter(settings);
-  configuration.describe(setter);
+void throw_problem(const Configuration& configuration, const std::string& sentence) {
+  ParameterSetter setter(configuration.settings);
+  Configuration(configuration).describe(setter);
   setter.add_problem(sentence);
   setter.throw_problems();
 }
@@ -125,6 +125,11 @@ std::vector<Fault> declared_faults() {
 std::vector<ParameterInfo> parameters(Configuration configuration) {
   ParameterLister lister;
   configuration.describe(lister);
+  for (ParameterInfo& parameter : lister.found) {
+    for (const Setting& setting : configuration.settings) {
+      if (setting.key == parameter.key) parameter.place = setting.place;
+    }
+  }
   return std::move(lister.found);
 }
 

@@ -42,6 +42,8 @@ struct RunParameters {
 };
 
 struct Configuration {
+  std::vector<Setting> settings;  // those that it was made from
+
   DesignConfiguration design{choices()};
   RunParameters run;
   CoreParameters core;
@@ -98,14 +100,14 @@ Configuration configure(std::span<const Setting> settings, const ChoiceTable& ta
 // whole configuration, so that nothing can be said about how they go together.
 void check_values(std::span<const Setting> settings);
 
-// Throws ConfigError with a sentence on what is wrong with the configuration that these settings
-// make up, and the places where the parameters that it names were set.
-void throw_problem(std::span<const Setting> settings, const std::string& sentence);
+// Throws ConfigError with a sentence on what is wrong with the configuration, and the places where
+// the parameters that it names were set.
+void throw_problem(const Configuration& configuration, const std::string& sentence);
 
 // Every fault that can be injected.
 std::vector<Fault> declared_faults();
 
-// Every parameter with its value in this configuration.
+// Every parameter with its value in this configuration, and the place of the setting that gave it.
 std::vector<ParameterInfo> parameters(Configuration configuration);
 
 }  // namespace pmemsim

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -104,6 +103,8 @@ std::string why_no_fault(const Configuration& configuration) {
   return "";
 }
 
+}  // namespace
+
 std::string why_idle(const Configuration& configuration, std::string_view key) {
   if (key == kFaultsKey) return why_no_fault(configuration);
   const std::size_t dot = key.find('.');
@@ -113,22 +114,6 @@ std::string why_idle(const Configuration& configuration, std::string_view key) {
   if (group == "pm") return why_of_memory(configuration.pm, group, name);
   if (std::string why = why_absent(configuration, group, name); !why.empty()) return why;
   return why_unchosen(configuration.design, group);
-}
-
-}  // namespace
-
-std::vector<IdleSetting> idle_settings(std::span<const Setting> settings,
-                                       const ChoiceTable& table) {
-  const Configuration configuration = configure(settings, table);
-  std::set<std::string_view> seen;
-  std::vector<IdleSetting> idle;
-  for (const Setting& setting : settings) {
-    if (!seen.insert(setting.key).second) continue;
-    if (std::string why = why_idle(configuration, setting.key); !why.empty()) {
-      idle.push_back({setting.key, std::move(why)});
-    }
-  }
-  return idle;
 }
 
 }  // namespace pmemsim

@@ -3,22 +3,15 @@
 // may be chosen beside; somebody who has set one by hand has expected something of it.
 #pragma once
 
-#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "pmemsim/machine/run/configuration.hpp"
 
 namespace pmemsim {
 
-struct IdleSetting {
-  std::string key;
-  std::string why;  // "has no effect with ...; choose ..., or leave it out"
-};
-
-// Those of the configuration that these settings make up, each key once. Throws ConfigError if they
-// don't make up one.
-std::vector<IdleSetting> idle_settings(std::span<const Setting> settings,
-                                       const ChoiceTable& table = choices());
+// Returns why a setting of this key changes nothing in the configuration: "has no effect with ...;
+// choose ..., or leave it out". Empty if it may change something.
+std::string why_idle(const Configuration& configuration, std::string_view key);
 
 }  // namespace pmemsim

@@ -93,18 +93,16 @@ void Machine::check_statistics() const {
   collector.check();
 }
 
-void check_fit(const trace::TraceFile& trace, const Configuration& configuration,
-               std::span<const Setting> settings) {
+void check_fit(const trace::TraceFile& trace, const Configuration& configuration) {
   if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {
-    throw_problem(settings, problem);
+    throw_problem(configuration, problem);
   }
 }
 
-RunResult simulate(const trace::TraceFile& trace, std::span<const Setting> settings,
+RunResult simulate(const trace::TraceFile& trace, const Configuration& configuration,
                    const std::function<bool(double)>& progress, std::span<const std::string> images,
                    const std::shared_ptr<const Image::Pages>& contents) {
-  const Configuration configuration = configure(settings);
-  check_fit(trace, configuration, settings);
+  check_fit(trace, configuration);
   const std::uint64_t images_kept = images.empty() ? 0 : 1;
   check_room(trace, Machine::kCopies * configuration.run.instances + images_kept);
   const auto start = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// One run from end to end: settings and a trace in, statistics out.
+// One run from end to end: a configuration and a trace in, statistics out.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "pmemsim/common/image.hpp"
-#include "pmemsim/common/parameters.hpp"
 #include "pmemsim/common/statistics.hpp"
+#include "pmemsim/common/units.hpp"
 
 namespace pmemsim {
 
@@ -29,16 +29,15 @@ struct RunResult {
   std::size_t relations = 0;  // between statistics, which have been checked
 };
 
-// Throws ConfigError, with the places of these settings, if the trace doesn't fit the machine.
-void check_fit(const trace::TraceFile& trace, const Configuration& configuration,
-               std::span<const Setting> settings);
+// Throws ConfigError, with the places of its settings, if the trace doesn't fit the machine.
+void check_fit(const trace::TraceFile& trace, const Configuration& configuration);
 
 // `progress` gets the share done, now and then; the run ends with Interrupted if it returns false.
 // `images`, if there are any, are the files that get what programs would read of each PM region of
 // the trace when power is lost after the run; of the first instance.
 // `contents` are the trace's, loaded for several simulations; else this one loads them.
 // Throws ConfigError, trace::TraceError, StuckError, Error.
-RunResult simulate(const trace::TraceFile& trace, std::span<const Setting> settings,
+RunResult simulate(const trace::TraceFile& trace, const Configuration& configuration,
                    const std::function<bool(double)>& progress,
                    std::span<const std::string> images = {},
                    const std::shared_ptr<const Image::Pages>& contents = nullptr);
