@@ -8,18 +8,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "pmemsim/common/image.hpp"
-#include "pmemsim/common/parameters.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
 
 namespace pmemsim::bindings {
-
-// Keys, values and their places.
-using Settings = std::vector<std::tuple<std::string, std::string, std::string>>;
-std::vector<Setting> to_settings(const Settings& given);
 
 // Paths are any bytes, as the system has them.
 using Path = std::filesystem::path;
@@ -34,6 +28,7 @@ struct Contents {
 bool report(const nanobind::object& progress, double share);
 
 void bind_errors(nanobind::module_& module);
+void bind_configuration(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 void bind_simulator(nanobind::module_& module);
 void bind_crash(nanobind::module_& module);

@@ -83,8 +83,8 @@ nb::object told(const std::optional<CrashStory>& story) {
   return told;
 }
 
-nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, std::uint64_t seed,
-               std::optional<std::int64_t> at_ps, std::uint64_t subsets,
+nb::dict crash(const Path& path, const Configuration& configuration, std::uint64_t sample,
+               std::uint64_t seed, std::optional<std::int64_t> at_ps, std::uint64_t subsets,
                std::optional<std::uint64_t> inspections,
                const std::optional<CheckerCommand>& checker, std::size_t jobs,
                const nb::object& words, const std::optional<Path>& device_path, bool keep,
@@ -94,7 +94,6 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
   std::unique_ptr<KeptImage> kept;
   {
     nb::gil_scoped_release release;
-    const Configuration configuration = configure(to_settings(given));
     const trace::TraceFile trace(path.string());
     check_fit(trace, configuration);
     double share = 0;
@@ -145,7 +144,7 @@ nb::dict crash(const Path& path, const Settings& given, std::uint64_t sample, st
 void bind_crash(nb::module_& module) {
   nb::class_<KeptImage>(module, "KeptImage")
       .def("write", &KeptImage::write, nb::arg("files"), nb::call_guard<nb::gil_scoped_release>());
-  module.def("crash", &crash, nb::arg("trace"), nb::arg("settings"), nb::arg("sample"),
+  module.def("crash", &crash, nb::arg("trace"), nb::arg("configuration"), nb::arg("sample"),
              nb::arg("seed"), nb::arg("at_ps").none(), nb::arg("subsets"),
              nb::arg("inspections").none(), nb::arg("checker").none(), nb::arg("jobs"),
              nb::arg("words").none(), nb::arg("device").none(), nb::arg("keep"),

@@ -34,13 +34,12 @@ nb::dict to_dict(const HintFinding& finding) {
   return entry;
 }
 
-nb::dict lint_hints(const trace::TraceFile& trace, const Settings& given,
+nb::dict lint_hints(const trace::TraceFile& trace, const Configuration& configuration,
                     const nb::object& progress) {
-  const std::vector<Setting> settings = to_settings(given);
   HintReport report;
   {
     nb::gil_scoped_release release;
-    report = pmemsim::lint_hints(trace, configure(settings),
+    report = pmemsim::lint_hints(trace, configuration,
                                  [&](double share) { return bindings::report(progress, share); });
   }
   nb::list findings;
@@ -59,7 +58,7 @@ nb::dict lint_hints(const trace::TraceFile& trace, const Settings& given,
 }  // namespace
 
 void bind_lint(nb::module_& module) {
-  module.def("lint_hints", &lint_hints, nb::arg("trace"), nb::arg("settings"),
+  module.def("lint_hints", &lint_hints, nb::arg("trace"), nb::arg("configuration"),
              nb::arg("progress").none());
 }
 

@@ -19,7 +19,6 @@
 #include "pmemsim/checks/images/whole_images.hpp"
 #include "pmemsim/checks/rules/persist_calls.hpp"
 #include "pmemsim/common/image_file.hpp"
-#include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/trace/source_place.hpp"
 
 namespace nb = nanobind;
@@ -36,7 +35,7 @@ std::unique_ptr<ImageSequence> sequence(const trace::TraceFile& trace, const Wan
     return std::make_unique<WholeImages>(trace, rules_of(wanted), wanted.seed, wanted.most,
                                          wanted.without.operations);
   }
-  DesignPromises promises = promises_of(configure(to_settings(*wanted.design)), trace);
+  DesignPromises promises = promises_of(*wanted.design, trace);
   promises.guarantees.without = wanted.without.operations;
   return std::make_unique<PromisedImages>(trace, promises, wanted.seed, wanted.most);
 }
@@ -167,7 +166,8 @@ void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<Without>(module, "Without").def(nb::init<>());
   nb::class_<WantedImages>(module, "WantedImages")
-      .def(nb::init<bool, std::optional<Settings>, std::uint64_t, std::uint64_t, Without, bool>(),
+      .def(nb::init<bool, std::optional<Configuration>, std::uint64_t, std::uint64_t, Without,
+                    bool>(),
            nb::arg("eadr"), nb::arg("design").none(), nb::arg("seed"), nb::arg("most"),
            nb::arg("without"), nb::arg("watch"));
   nb::class_<ModelImages>(module, "ModelImages")

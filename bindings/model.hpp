@@ -16,6 +16,7 @@
 #include "checker.hpp"
 #include "pmemsim/checks/images/image_sequence.hpp"
 #include "pmemsim/checks/images/judged_images.hpp"
+#include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/trace/left_out.hpp"
 #include "pmemsim/trace/reader.hpp"
 
@@ -29,7 +30,8 @@ struct Without {
 // Which ones, in which order.
 struct WantedImages {
   bool eadr;
-  std::optional<Settings> design;  // whose promises allow them, instead of a persistency model
+  // Whose promises allow them, instead of a persistency model.
+  std::optional<Configuration> design;
   std::uint64_t seed, most;
   Without without;
   bool watch;  // what is read of them, where that can be told

@@ -71,6 +71,7 @@ void bind_errors(nb::module_& /*module*/) { nb::register_exception_translator(tr
 NB_MODULE(_core, module) {
   module.doc() = "pmemsim's simulator and trace reader";
   pmemsim::bindings::bind_errors(module);
+  pmemsim::bindings::bind_configuration(module);
   pmemsim::bindings::bind_trace(module);
   pmemsim::bindings::bind_simulator(module);
   pmemsim::bindings::bind_crash(module);

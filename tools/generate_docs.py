@@ -23,20 +23,20 @@ from pmemsim.presets import Preset, load_preset, preset_names
 from pmemsim.stress import stress_sets
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-LAYERS = _core.layer_names
+LAYERS = _core.layer_names()
 MACHINES = ("asap", "lalea", "pmem-spec", "janus", "pmweaver", "cxl", "cxl-gpf")
 
 
 def resolved(*presets: Preset) -> dict[str, str]:
     """Every parameter's value with these presets."""
-    settings = [(s.key, s.value, s.place) for preset in presets for s in preset.settings]
-    return {entry["key"]: entry["value"] for entry in _core.resolve(settings)}
+    settings = [setting for preset in presets for setting in preset.settings]
+    return {each.key: each.value for each in _core.Configuration(settings).parameters}
 
 
 def machine_parameters() -> list[str]:
     """The parameters that a machine has to give: all but those of designs and of a run."""
-    others = {"run", *LAYERS, *(group for layer in _core.layers() for group in layer["parameters"])}
-    keys = [parameter["key"] for parameter in _core.parameters()]
+    others = {"run", *LAYERS, *(group for layer in _core.layers() for group in layer.parameters)}
+    keys = [parameter.key for parameter in _core.parameters()]
     return [key for key in keys if key.partition(".")[0] not in others]
 
 
@@ -49,20 +49,20 @@ def table(*columns: str, rows: Sequence[tuple[str, ...]]) -> str:
 
 def parameter_tables() -> str:
     """Every parameter, a table a group; dram's and pm's, which are alike, share one."""
-    parameters = {parameter["key"]: parameter for parameter in _core.parameters()}
+    parameters = {parameter.key: parameter for parameter in _core.parameters()}
     groups: dict[str, list[tuple[str, ...]]] = {}
     for key, parameter in parameters.items():
         group = key.partition(".")[0] if "." in key else "layers"
         name = f"`{key}`"
         if group == "dram":
             twin = parameters[f"pm.{key.removeprefix('dram.')}"]
-            assert {**parameter, "key": ""} == {**twin, "key": ""}, key
-            name = f"`{key}`, `{twin['key']}`"
+            assert {**parameter.to_dict(), "key": ""} == {**twin.to_dict(), "key": ""}, key
+            name = f"`{key}`, `{twin.key}`"
             group = "dram, pm"
         if group == "pm" and f"dram.{key.removeprefix('pm.')}" in parameters:
             continue
-        limits = " / ".join(f"`{choice}`" for choice in parameter["choices"]) or parameter["limits"]
-        row = (name, parameter["type"], parameter["default"], limits, parameter["description"])
+        limits = " / ".join(f"`{choice}`" for choice in parameter.choices) or parameter.limits
+        row = (name, parameter.type, parameter.value, limits, parameter.description)
         groups.setdefault(group, []).append(row)
     columns = ("parameter", "kind", "default", "limits or choices", "meaning")
     return "\n".join(
@@ -96,7 +96,7 @@ def machine_table() -> str:
 def choice_table() -> str:
     """The choices of the four layers."""
     rows = [
-        (c["layer"], f"`{c['name']}`", c["summary"], ", ".join(c["needs"]), ", ".join(c["gives"]))
+        (c.layer, f"`{c.name}`", c.summary, ", ".join(c.needs), ", ".join(c.gives))
         for c in _core.layers()
     ]
     return table("layer", "choice", "what it does", "needs", "gives", rows=rows)
@@ -104,7 +104,7 @@ def choice_table() -> str:
 
 def design_table() -> str:
     """The designs, in the order of their layers' choices, what inherits after what it changes."""
-    order = [(choice["layer"], choice["name"]) for choice in _core.layers()]
+    order = [(choice.layer, choice.name) for choice in _core.layers()]
     rows = []
     for name in preset_names("design"):
         preset = load_preset("design", name)

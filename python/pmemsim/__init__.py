@@ -3,7 +3,7 @@
     import pmemsim
 
     result = pmemsim.run("queue", design="sw-undo", machine="asap")
-    result.time_ns, result.stats
+    result.time_ns, result.stats, result.configuration["core.rob_entries"]
 
 A trace is a path of a `.pmt` file, a `Trace`, or the name of one of pmemsim's own workloads, which
 is then recorded the first time. docs/getting_started.md shows the whole way.
@@ -20,7 +20,7 @@ from pmemsim.errors import (
     TraceError,
 )
 from pmemsim.recording import record, record_workload
-from pmemsim.simulation import Result, version
+from pmemsim.simulation import Configuration, Result, configure, simulate, version
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun
 
@@ -30,6 +30,7 @@ __all__ = [
     "CheckFailed",
     "Comparison",
     "ConfigError",
+    "Configuration",
     "Error",
     "RecordError",
     "Result",
@@ -39,7 +40,9 @@ __all__ = [
     "WorkloadRun",
     "__version__",
     "compare",
+    "configure",
     "record",
     "record_workload",
     "run",
+    "simulate",
 ]

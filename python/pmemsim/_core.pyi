@@ -2,51 +2,127 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-_Settings = list[tuple[str, str, str]]
+from pmemsim.presets import Setting
 
-class Parameter(TypedDict):
-    """A parameter as it is declared in C++."""
+class _Record:
+    """A C++ struct: it is made of its fields, and compares by them."""
 
-    key: str
-    type: str
-    default: str
-    limits: str
-    choices: list[str]
-    description: str
+    def to_dict(self) -> dict[str, object]: ...
 
-class Fault(TypedDict):
+class Parameter(_Record):
+    """A parameter, as it is declared or in a configuration."""
+
+    key: Final[str]
+    type: Final[str]
+    value: Final[str]
+    limits: Final[str]
+    choices: Final[list[str]]
+    description: Final[str]
+    place: Final[str]
+
+    def __init__(
+        self,
+        key: str,
+        type: str,
+        value: str,
+        limits: str,
+        choices: Sequence[str],
+        description: str,
+        place: str,
+    ) -> None: ...
+
+class Fault(_Record):
     """A protective mechanism that can be taken away (the setting `pmemsim.faults`)."""
 
-    name: str
-    what: str
+    name: Final[str]
+    what: Final[str]
 
-class Layer(TypedDict):
-    """One choice of one of a design's four layers."""
+class Implementation(_Record):
+    """One implementation of one of a design's four layers."""
 
-    layer: str
-    name: str
-    summary: str
-    needs: list[str]
-    gives: list[str]
-    parameters: list[str]  # the groups that it is configured by
+    layer: Final[str]
+    name: Final[str]
+    summary: Final[str]
+    needs: Final[list[str]]
+    gives: Final[list[str]]
+    parameters: Final[list[str]]
 
-layer_names: tuple[str, ...]
+    def __init__(
+        self,
+        layer: str,
+        name: str,
+        summary: str,
+        needs: Sequence[str],
+        gives: Sequence[str],
+        parameters: Sequence[str],
+    ) -> None: ...
 
+class Structure(_Record):
+    """One hardware structure."""
+
+    name: Final[str]
+    formula: Final[str]
+    bytes: Final[float]
+    count: Final[int]
+    where: Final[str]
+    printed: Final[float | None]
+    printed_if: Final[float | None]
+
+class LayerStorage(_Record):
+    """What the implementation of a layer takes on the chip."""
+
+    layer: Final[str]
+    structures: Final[list[Structure]]
+    unknown: Final[str]
+
+class Statistic(_Record):
+    """One figure of a run."""
+
+    name: Final[str]
+    value: Final[float]
+    unit: Final[str]
+    description: Final[str]
+
+    def __init__(self, name: str, value: float, unit: str, description: str) -> None: ...
+
+class RunResult(_Record):
+    """What a run measured."""
+
+    instructions: Final[int]
+    regions: Final[int]
+    pm_write_bytes: Final[int]
+    time_ps: Final[int]
+    threads: Final[int]
+    wall_s: Final[float]
+    statistics: Final[list[Statistic]]
+    relations: Final[int]
+
+class Configuration:
+    """The values of all parameters."""
+
+    def __init__(self, settings: Sequence[Setting]) -> None: ...
+    @property
+    def parameters(self) -> list[Parameter]: ...
+    def idle(self, key: str) -> str: ...
+    @property
+    def notes(self) -> list[str]: ...
+    @property
+    def storage(self) -> list[LayerStorage]: ...
+    @property
+    def promises_whole_regions(self) -> bool: ...
+    @property
+    def runs_redo_logs(self) -> bool: ...
+
+def layer_names() -> list[str]: ...
 def parameters() -> list[Parameter]: ...
 def faults() -> list[Fault]: ...
-def layers() -> list[Layer]: ...
-def check_values(settings: _Settings) -> None: ...
-def promises_whole_regions(settings: _Settings) -> bool: ...
-def idle_settings(settings: _Settings) -> dict[str, str]: ...
-def notes(settings: _Settings) -> list[str]: ...
-def storage(settings: _Settings) -> list[tuple[str, list[dict[str, Any]], str]]: ...
-def runs_redo_logs(settings: _Settings) -> bool: ...
-def resolve(settings: _Settings) -> list[dict[str, str]]: ...
+def layers() -> list[Implementation]: ...
+def check_values(settings: Sequence[Setting]) -> None: ...
 def load_plugin(path: str, library: str) -> None:
     """Add a plug-in's implementations to the layers. `library` is the path of libpmemsim.so."""
 
@@ -57,18 +133,18 @@ def load_contents(trace: TraceFile) -> Contents: ...
 def declared_statistics(settings: _Settings) -> list[dict[str, Any]]: ...
 def simulate(
     trace: TraceFile,
-    settings: _Settings,
+    configuration: Configuration,
     progress: Callable[[float], None] | None,
     images: list[str],
     contents: Contents | None,
-) -> dict[str, Any]: ...
+) -> RunResult: ...
 
 class KeptImage:
     def write(self, files: Sequence[str]) -> None: ...
 
 def crash(
     trace: str,
-    settings: _Settings,
+    configuration: Configuration,
     sample: int,
     seed: int,
     at_ps: int | None,
@@ -89,7 +165,7 @@ def check_program(
 ) -> dict[str, Any]: ...
 def lint_hints(
     trace: TraceFile,
-    settings: _Settings,
+    configuration: Configuration,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]: ...
 def decode(
@@ -141,7 +217,7 @@ class WantedImages:
     def __init__(
         self,
         eadr: bool,
-        design: _Settings | None,
+        design: Configuration | None,
         seed: int,
         most: int,
         without: Without,

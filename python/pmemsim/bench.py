@@ -182,7 +182,8 @@ def _measure_apart(
     if measured.host_instructions_per_instruction is not None or not counted:
         return measured
     configuration = configure(design, machine, extra=extra)
-    ratio, reason = callgrind_ratio(recording.short_trace, configuration.settings)
+    settings = [vars(setting) for setting in configuration.settings]
+    ratio, reason = callgrind_ratio(recording.short_trace, settings)
     return replace(
         measured,
         host_instructions_per_instruction=ratio,

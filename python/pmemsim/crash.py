@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,11 @@ class Case:
     def settings(self) -> tuple[Setting, ...]:
         """What is set beside the design and the machine."""
         return (*(self.stress.settings if self.stress else ()), *self.overrides)
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """The design on the machine; raises a `ConfigError` if they don't go together."""
+        return configure(self.design, self.machine, extra=self.settings)
 
     @property
     def options(self) -> list[str]:
@@ -336,9 +342,8 @@ def verify_or_refuse(
 ) -> CrashRun | Refused:
     """As `verify`; but a design that its stress settings don't fit is a result, too."""
     try:
-        configuration = configure(case.design, case.machine, extra=case.settings)
         stress = case.stress.name if case.stress else ""
-        return verify(trace, configuration, points, checker, command, progress, stress, jobs)
+        return verify(trace, case.configuration, points, checker, command, progress, stress, jobs)
     except ConfigError as error:
         if not case.stress:
             raise
@@ -370,7 +375,7 @@ def verify(
         folder = stack.enter_context(folder_of_images()) if checker else None
         found = _core.crash(
             str(trace.path),
-            configuration.settings,
+            configuration,
             points.sample or 0,
             points.seed,
             points.at_ps,
@@ -425,7 +430,7 @@ def promising_designs(machine: str, log: str | None = None) -> list[str]:
 
 
 def _can_verify(design: str, machine: str, log: str | None) -> bool:
-    settings = configure(design, machine).settings
-    return _core.promises_whole_regions(settings) and (
-        _core.runs_redo_logs(settings) == (log == "redo")
+    configuration = configure(design, machine)
+    return configuration.promises_whole_regions and (
+        configuration.runs_redo_logs == (log == "redo")
     )

@@ -15,7 +15,7 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,18 +65,17 @@ def count_instructions() -> Iterator[Counter]:
 
 # Loads the simulator alone: the rest of the package would take long under valgrind.
 _SIMULATE = """
-import importlib.util, json, sys
+import importlib.util, json, sys, types
 spec = importlib.util.spec_from_file_location("_core", sys.argv[1])
 core = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(core)
-settings = [tuple(setting) for setting in json.loads(sys.argv[3])]
-print(core.simulate(core.TraceFile(sys.argv[2]), settings, None, [], None)["instructions"])
+settings = [types.SimpleNamespace(**setting) for setting in json.loads(sys.argv[3])]
+configuration = core.Configuration(settings)
+print(core.simulate(core.TraceFile(sys.argv[2]), configuration, None, [], None).instructions)
 """
 
 
-def callgrind_ratio(
-    trace: Path, settings: Sequence[tuple[str, str, str]]
-) -> tuple[float | None, str]:
+def callgrind_ratio(trace: Path, settings: Sequence[Mapping[str, str]]) -> tuple[float | None, str]:
     """Host instructions per simulated instruction of this (short) recording.
 
     Only the simulation proper counts, not its set-up. Where valgrind is missing or fails: None and

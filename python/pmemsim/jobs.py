@@ -181,8 +181,7 @@ class Job:
     def key(self) -> str:
         """Identifies the result: recording, every parameter, and the simulator's version."""
         configuration = self.work.configuration
-        resolved = configuration.resolve() if configuration else []
-        parameters = [(p["key"], p["value"]) for p in resolved]
+        parameters = list(configuration.values.items()) if configuration else []
         text = json.dumps([self.trace.hash, parameters, *simulator_identity(), self.work.options])
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 

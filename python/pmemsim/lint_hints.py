@@ -183,10 +183,10 @@ class Report:
 
 def check_design(configuration: Configuration) -> None:
     """Raise an `Error` for a design that doesn't see hints."""
-    values = {parameter["key"]: parameter["value"] for parameter in configuration.resolve()}
-    if values["precompute"] != "janus":
+    precompute = configuration["precompute"]
+    if precompute != "janus":
         raise Error(
-            f"{configuration.design.name}: precompute={values['precompute']} doesn't see the "
+            f"{configuration.design.name}: precompute={precompute} doesn't see the "
             "program's hints; choose a design with precompute=janus, such as janus"
         )
 
@@ -194,7 +194,7 @@ def check_design(configuration: Configuration) -> None:
 def lint(trace: Trace, configuration: Configuration, progress: Progress | None = None) -> Report:
     """Simulate a recording on a design with Janus, and judge its hints."""
     check_design(configuration)
-    run = _core.lint_hints(trace.file, configuration.settings, progress)
+    run = _core.lint_hints(trace.file, configuration, progress)
     return Report(
         workload=trace.name,
         design=configuration.design.name,

@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +187,7 @@ class Wanted:
         """Those of a recording, for who makes them."""
         return _core.WantedImages(
             self.model == "eadr",
-            None if self.design is None else _configuration(self.design, trace).settings,
+            None if self.design is None else _configuration(self.design, trace.threads),
             self.seed,
             self.budget.most,
             self.without,
@@ -194,15 +195,16 @@ class Wanted:
         )
 
 
-def _configuration(design: str, trace: Trace) -> Configuration:
+@cache
+def _configuration(design: str, threads: int) -> Configuration:
     """A machine that has the design, and room for all threads: the guarantees are the same."""
-    wide_enough = Setting("core.count", str(max(trace.threads, 1)), "the recording's threads")
+    wide_enough = Setting("core.count", str(max(threads, 1)), "the recording's threads")
     return configure(design, _MACHINE, extra=(wide_enough,))
 
 
 def keeps_regions(design: str) -> bool:
     """Whether the design guarantees that regions are there whole or not at all."""
-    return _core.promises_whole_regions(configure(design, _MACHINE).settings)
+    return configure(design, _MACHINE).promises_whole_regions
 
 
 def show_images(

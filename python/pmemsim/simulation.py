@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pmemsim import _core
-from pmemsim.errors import ConfigError, Error, Problems
+from pmemsim.errors import ConfigError, Error, Problems, did_you_mean
 from pmemsim.files import replacing
+from pmemsim.plugins import load_wanted
 from pmemsim.presets import Preset, Setting, read_preset
 from pmemsim.trace import Trace
 
@@ -22,38 +23,60 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float], None]
 LockOrder = Literal["recorded", "simulated"]
+Statistic = _core.Statistic
+check_values = _core.check_values
 
 
-@dataclass(frozen=True)
-class Configuration:
-    """A design on a machine, with what the user sets beside them."""
+class Configuration(_core.Configuration):
+    """A design on a machine, with what the user sets beside them: the values of all parameters.
 
-    design: Preset
-    machine: Preset
-    overrides: tuple[Setting, ...] = ()
+    `configuration["core.rob_entries"]` is the value of one, as text with its unit. It is resolved
+    once, when it is made, which raises a `ConfigError` with all that is wrong.
+    """
+
+    def __init__(self, design: Preset, machine: Preset, overrides: Sequence[Setting] = ()) -> None:
+        self.design = design
+        self.machine = machine
+        self.overrides = tuple(overrides)
+        load_wanted()
+        super().__init__(self.settings)
+
+    def __reduce__(self) -> tuple[type[Configuration], tuple[Preset, Preset, Sequence[Setting]]]:
+        """As another process gets it: made from the settings, not from what they make up."""
+        return Configuration, (self.design, self.machine, self.overrides)
+
+    def __repr__(self) -> str:
+        beside = "".join(f", {setting.key}={setting.value}" for setting in self.overrides)
+        return f"<{self.design.name} on {self.machine.name}{beside}>"
+
+    def __getitem__(self, key: str) -> str:
+        """The value of a parameter. Raises an `Error` if there is none of this name."""
+        if key not in self.values:
+            raise Error(f"unknown parameter '{key}'{did_you_mean(key, self.values)}")
+        return self.values[key]
 
     @property
-    def settings(self) -> list[tuple[str, str, str]]:
+    def settings(self) -> tuple[Setting, ...]:
         """Everything that differs from the defaults; later settings win."""
-        return _as_tuples((*self.machine.settings, *self.design.settings, *self.overrides))
+        return (*self.machine.settings, *self.design.settings, *self.overrides)
 
     @property
     def by_hand(self) -> tuple[Setting, ...]:
         """What the user has set: in presets of their own, and beside them."""
-        every = (*self.machine.settings, *self.design.settings, *self.overrides)
-        return tuple(setting for setting in every if not setting.ships)
+        return tuple(setting for setting in self.settings if not setting.ships)
 
-    def resolve(self) -> list[dict[str, str]]:
-        """Every parameter with its final value (unit included) and the place it comes from.
+    @cached_property
+    def values(self) -> Mapping[str, str]:
+        """The values of all parameters by their keys."""
+        return {parameter.key: parameter.value for parameter in self.parameters}
 
-        Raises `ConfigError` with all problems at once.
-        """
-        return _core.resolve(self.settings)
+    def describe(self) -> pd.DataFrame:
+        """All parameters with their values, where these come from, and what they mean, by key."""
+        import pandas as pd
 
-    @property
-    def notes(self) -> list[str]:
-        """What a user has to know of how the design works on this machine, a sentence each."""
-        return _core.notes(self.settings)
+        columns = ["key", "value", "place", "description"]
+        rows = [[getattr(parameter, name) for name in columns] for parameter in self.parameters]
+        return pd.DataFrame(rows, columns=columns).set_index("key")
 
 
 def configure(
@@ -83,9 +106,8 @@ def configure(
             settings = [setting for preset in presets for setting in preset.settings]
             check_values((*settings, *own))
         raise ConfigError(problems.found)
-    configuration = Configuration(design_preset, machine_preset, own)
     with problems.collected():
-        configuration.resolve()
+        configuration = Configuration(design_preset, machine_preset, own)
     problems.raise_any()
     return configuration
 
@@ -98,41 +120,20 @@ def idle_problems(configurations: Sequence[Configuration]) -> list[str]:
     problems: dict[tuple[str, str], str] = {}
     used: set[tuple[str, str]] = set()
     for configuration in configurations:
-        by_hand = configuration.by_hand
-        idle = _core.idle_settings(configuration.settings) if by_hand else {}
-        for setting in by_hand:
+        for setting in configuration.by_hand:
             what = (setting.place, setting.key)
-            if setting.key in idle:
-                problem = f"{setting.place}: {setting.key}={setting.value} {idle[setting.key]}"
+            if why := configuration.idle(setting.key):
+                problem = f"{setting.place}: {setting.key}={setting.value} {why}"
                 problems.setdefault(what, problem)
             else:
                 used.add(what)
     return [problem for what, problem in problems.items() if what not in used]
 
 
-def check_values(settings: Iterable[Setting]) -> None:
-    """Raise a `ConfigError` for keys and values that are wrong whatever they go together with."""
-    _core.check_values(_as_tuples(settings))
-
-
-def _as_tuples(settings: Iterable[Setting]) -> list[tuple[str, str, str]]:
-    return [(setting.key, setting.value, setting.place) for setting in settings]
-
-
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """One figure of a run."""
-
-    name: str
-    value: float
-    unit: str
-    description: str
 
 
 @dataclass(frozen=True)
@@ -155,8 +156,7 @@ class Result:
     wall_s: float
     """Seconds that the simulation took on this host."""
     statistics: tuple[Statistic, ...] = field(repr=False)
-    configuration: tuple[dict[str, str], ...] = field(repr=False)
-    """The resolved configuration: key, value with unit, place and description of all."""
+    configuration: Configuration = field(repr=False)
     trace_hash: str
     version: str
     schedule: int = 0
@@ -207,8 +207,8 @@ class Result:
             "instructions_per_wall_s": self.instructions_per_wall_s,
             "stats": {s.name: _number(s.value) for s in self.statistics},
             "configuration": {
-                parameter["key"]: {"value": parameter["value"], "place": parameter["place"]}
-                for parameter in self.configuration
+                parameter.key: {"value": parameter.value, "place": parameter.place}
+                for parameter in self.configuration.parameters
             },
             "trace_hash": self.trace_hash,
             "version": self.version,
@@ -258,23 +258,20 @@ def simulate(
     with contextlib.ExitStack() as files:
         images = [str(files.enter_context(replacing(path))) for path in _image_paths(trace, image)]
         start = contents.take() if contents else None
-        run = _core.simulate(trace.file, configuration.settings, progress, images, start)
+        run = _core.simulate(trace.file, configuration, progress, images, start)
     return Result(
         workload=trace.name,
         design=configuration.design.name,
         machine=configuration.machine.name,
-        threads=run["threads"],
+        threads=run.threads,
         seed=trace.seed,
-        instructions=run["instructions"],
-        time_ns=run["time_ps"] / 1000,
-        regions=run["regions"],
-        pm_write_bytes=run["pm_write_bytes"],
-        wall_s=run["wall_s"],
-        statistics=tuple(
-            Statistic(s["name"], float(s["value"]), s["unit"], s["description"])
-            for s in run["statistics"]
-        ),
-        configuration=tuple(run["resolved"]),
+        instructions=run.instructions,
+        time_ns=run.time_ps / 1000,
+        regions=run.regions,
+        pm_write_bytes=run.pm_write_bytes,
+        wall_s=run.wall_s,
+        statistics=tuple(run.statistics),
+        configuration=configuration,
         trace_hash=trace.hash,
         version=version(),
         schedule=trace.schedule,

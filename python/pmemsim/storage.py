@@ -12,24 +12,7 @@ from dataclasses import dataclass
 from pmemsim import _core
 from pmemsim.simulation import Configuration
 
-
-@dataclass(frozen=True)
-class Structure:
-    """One hardware structure."""
-
-    name: str
-    """With what has one: a core, a channel, ..."""
-    formula: str
-    bytes: float
-    """Of one."""
-    count: int
-    """In the machine."""
-    where: str
-    """The section of the design's paper, or why it is there."""
-    printed: float | None = None
-    """Bytes that the paper prints."""
-    printed_if: float | None = None
-    """Bytes by the reading of the formula that gives what is printed, where that is another."""
+Structure = _core.Structure
 
 
 @dataclass(frozen=True)
@@ -48,13 +31,12 @@ def storage_of(configuration: Configuration, layer: str | None = None) -> Struct
     There are none if it is software alone. What two implementations have in common is there once.
     """
     found: list[Structure] = []
-    for name, structures, unknown in _core.storage(configuration.settings):
-        if layer not in (None, name):
+    for storage in configuration.storage:
+        if layer not in (None, storage.layer):
             continue
-        if unknown:
-            return Unknown(unknown)
-        new = [Structure(**structure) for structure in structures]
-        found += [structure for structure in new if structure not in found]
+        if storage.unknown:
+            return Unknown(storage.unknown)
+        found += [structure for structure in storage.structures if structure not in found]
     return found
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from pmemsim.errors import Error, in_one
 from pmemsim.executor import Failure
 from pmemsim.jobs import Kept, Work
-from pmemsim.plugins import load_wanted
 from pmemsim.simulation import Progress, StartingContents
 from pmemsim.trace import Trace
 
@@ -44,7 +43,6 @@ _last = _Last()
 def perform(path: Path, work: Work, report: Progress) -> Kept | Failure:
     """Do some work on a recording; whatever goes wrong is its result."""
     try:
-        load_wanted()
         return work.run(*_last.opened(path), report)
     except (EOFError, ConnectionError):  # nobody listens any more
         raise
@@ -63,8 +61,16 @@ def main() -> None:
     connection = Connection(int(sys.argv[1]))
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
-            path, work = connection.recv()
-            connection.send(perform(path, work, connection.send))
+            connection.send(_next(connection))
+
+
+def _next(connection: Connection) -> Kept | Failure:
+    """Do the next job that arrives; its configuration is resolved as it does."""
+    try:
+        path, work = connection.recv()
+    except Error as error:
+        return Failure(in_one(error))
+    return perform(path, work, connection.send)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 import warm_command
 from pmemsim.comparison import Comparison
 from pmemsim.presets import preset_names
-from pmemsim.simulation import Result, Statistic
+from pmemsim.simulation import Configuration, Result, Statistic, configure
 from pmemsim.targets import find_target
 from pmemsim.trace import Trace
 
@@ -129,6 +130,11 @@ def interrupt(process: subprocess.Popen[str]) -> None:
     assert output == ""
 
 
+@cache
+def _configuration() -> Configuration:
+    return configure("np", "asap")
+
+
 def made_up_result(
     workload: str, design: str, time_ns: float, stalls: dict[str, float] | None = None
 ) -> Result:
@@ -150,14 +156,7 @@ def made_up_result(
         pm_write_bytes=640,
         wall_s=0.5,
         statistics=tuple(statistics),
-        configuration=(
-            {
-                "key": "core.count",
-                "value": "18",
-                "place": "machines/asap.yaml:9",
-                "description": "x",
-            },
-        ),
+        configuration=_configuration(),
         trace_hash="0123456789abcdef",
         version="0",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import pmemsim
 from pmemsim import ConfigError, Error, RecordError, Trace
+from pmemsim.presets import Preset, Setting
 
 pytestmark = pytest.mark.quick
 
@@ -49,3 +51,62 @@ def test_errors_and_traces_reach_other_processes(queue_trace: Path) -> None:
     assert (error.problems, str(error)) == (["first", "second"], "first\nsecond")
     trace = Trace(queue_trace)
     assert pickle.loads(pickle.dumps(trace)).hash == trace.hash
+
+
+def test_configuration_answers_by_key() -> None:
+    overrides = {"core.rob_entries": 96, "asap.cl_entries": 4}
+    configuration = pmemsim.configure("asap", "asap", overrides)
+    assert configuration["core.rob_entries"] == configuration.values["core.rob_entries"] == "96"
+    assert configuration["ordering"] == "x86"
+    with pytest.raises(Error, match=r"unknown parameter 'core\.rob'; did you mean 'core\.rob_entr"):
+        configuration["core.rob"]
+    assert configuration.idle("asap.cl_entries") == ""
+    assert "has no effect with" in configuration.idle("dpo.turn")
+    assert repr(configuration) == "<asap on asap, core.rob_entries=96, asap.cl_entries=4>"
+    assert configuration.promises_whole_regions
+    assert not configuration.runs_redo_logs
+
+
+def test_configuration_is_a_table_of_parameters_with_their_places() -> None:
+    table = pmemsim.configure("sw-undo", "asap", {"core.rob_entries": 96}).describe()
+    assert list(table.columns) == ["value", "place", "description"]
+    assert table.loc["core.rob_entries", "place"] == "overrides"
+    assert str(table.loc["core.count", "place"]).startswith("machines/asap.yaml:")
+    assert table.loc["run.instances", "place"] == "default"
+
+
+def test_configuration_that_is_wrong_names_every_problem() -> None:
+    with pytest.raises(ConfigError) as caught:
+        pmemsim.configure("sw-undo", "asap", {"core.rob_entries": 0, "no.such": 1})
+    first, second = caught.value.problems
+    assert first.startswith("overrides: core.rob_entries: ")
+    assert second.startswith("overrides: no.such: unknown key")
+
+
+def test_configurations_and_results_reach_other_processes(queue_trace: Path) -> None:
+    configuration = pmemsim.configure("sw-undo", "asap", {"core.rob_entries": 96})
+    again = pickle.loads(pickle.dumps(configuration))
+    assert again.values == configuration.values
+    assert again.design == configuration.design
+    result = pmemsim.simulate(Trace(queue_trace), again)
+    there = pickle.loads(pickle.dumps(result))
+    assert there.to_dict() == result.to_dict()
+    assert there.configuration["core.rob_entries"] == "96"
+
+
+def test_comparison_resolves_each_configuration_once(
+    queue_trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    resolve = pmemsim.Configuration.__init__
+
+    def count(
+        self: pmemsim.Configuration, design: Preset, machine: Preset, overrides: Sequence[Setting]
+    ) -> None:
+        made.append(design.name)
+        resolve(self, design, machine, overrides)
+
+    monkeypatch.setattr(pmemsim.Configuration, "__init__", count)
+    compared = pmemsim.compare([queue_trace], designs=["np", "sw-undo"], machine="asap")
+    assert all(result["configuration"] for result in compared.to_dict()["runs"])
+    assert made == ["np", "sw-undo"]

@@ -17,8 +17,8 @@ def test_a_new_choice_with_parameters_of_its_own_needs_no_change_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before, table = machine_parameters(), machine_table()
-    parameter = {**_core.parameters()[-1], "key": "made_up.entries"}
-    choice = {**_core.layers()[-1], "name": "made-up", "parameters": ["made_up"]}
+    parameter = _core.Parameter("made_up.entries", "count", "4", "", [], "", "default")
+    choice = _core.Implementation("precompute", "made-up", "", [], [], ["made_up"])
     parameters, layers = [*_core.parameters(), parameter], [*_core.layers(), choice]
     monkeypatch.setattr(_core, "parameters", lambda: parameters)
     assert machine_parameters() == [*before, "made_up.entries"]  # unless a choice says it is its

@@ -19,7 +19,6 @@ from monotonicity import (
     WORKLOADS,
     Exemption,
 )
-from pmemsim import _core
 from pmemsim.presets import Setting, load_preset
 from pmemsim.simulation import Configuration, StartingContents, simulate
 from pmemsim.trace import Trace
@@ -51,7 +50,7 @@ def measure(
     configurations = [
         configuration(machine, design, [*beside, (parameter, value)]) for value in values
     ]
-    assert parameter not in _core.idle_settings(configurations[0].settings)
+    assert not configurations[0].idle(parameter)
     times = {}
     for workload in WORKLOADS:
         trace, contents = recording(workload)

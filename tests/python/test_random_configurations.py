@@ -10,6 +10,7 @@ import pytest
 
 from pmemsim import _core
 from pmemsim.errors import ConfigError
+from pmemsim.presets import Setting
 from pmemsim.selftest.child_process import PROCESSOR_SECONDS, ChildFailedError, in_child
 from pmemsim.selftest.extreme_values import extreme_values
 from pmemsim.selftest.known_defects import KNOWN_DEFECTS, KnownDefect, known_defect
@@ -54,7 +55,7 @@ def test_a_seed_has_one_case() -> None:
 
 
 def parameter(key: str) -> _core.Parameter:
-    return next(each for each in _core.parameters() if each["key"] == key)
+    return next(each for each in _core.parameters() if each.key == key)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +79,8 @@ def test_extreme_values_are_the_declared_ends(key: str, values: list[str]) -> No
 
 def test_extreme_values_are_legal() -> None:
     for each in _core.parameters():
-        for value in extreme_values(each) if each["type"] != "choices" else []:
-            _core.check_values([(each["key"], value, "test")])
+        for value in extreme_values(each) if each.type != "choices" else []:
+            _core.check_values([Setting(each.key, value, "test")])
 
 
 def die() -> None:
@@ -135,7 +136,7 @@ SYMPTOMS = {
 @pytest.mark.parametrize("defect", KNOWN_DEFECTS, ids=lambda each: each.name)
 def test_known_defects_are_not_mended(defect: KnownDefect) -> None:
     case = WITH_KNOWN_DEFECTS[defect.name]
-    values = {each["key"]: each["value"] for each in case.configuration.resolve()}
+    values = case.configuration.values
     assert known_defect(values) == defect
     limit = 1.0 if defect.name == "polling" else PROCESSOR_SECONDS
     failure = try_case(case, limit).failure

@@ -772,10 +772,9 @@ def test_a_kept_result_belongs_to_one_recording_configuration_and_version(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def key(recording: str = "0123", value: str = "4") -> str:
-        parameters = [{"key": "asap.cl_entries", "value": value, "source": "test"}]
         return Job(
             SimpleNamespace(hash=recording, name="queue"),  # type: ignore[arg-type]
-            Simulate(SimpleNamespace(resolve=lambda: parameters)),  # type: ignore[arg-type]
+            Simulate(SimpleNamespace(values={"asap.cl_entries": value})),  # type: ignore[arg-type]
         ).key
 
     keys = [key(), key(recording="4567"), key(value="8")]

@@ -29,7 +29,7 @@ def test_each_design_has_three_faults_or_more() -> None:
 
 
 def test_every_fault_is_injected_into_some_design() -> None:
-    switches = {fault["name"] for fault in _core.faults()}
+    switches = {fault.name for fault in _core.faults()}
     # Speculation IDs find nothing where releases wait, and no workload's threads store to words of
     # one line while one of them is on its way, or read a line between two stores to it that are
     # (docs/crash.md says which tests show what they do).

@@ -27,13 +27,13 @@ def test_every_design_on_every_machine_checks_relations_between_its_statistics()
     for design in preset_names("design"):
         for machine in preset_names("machine"):
             try:
-                settings = configure(design, machine).settings
-                trace = redo if _core.runs_redo_logs(settings) else undo
-                run = _core.simulate(trace.file, settings, None, [], None)
+                configuration = configure(design, machine)
+                trace = redo if configuration.runs_redo_logs else undo
+                run = _core.simulate(trace.file, configuration, None, [], None)
             except ConfigError:
                 refused.add((design, machine))
                 continue
-            assert run["relations"] >= LEAST_RELATIONS, (design, machine)
+            assert run.relations >= LEAST_RELATIONS, (design, machine)
     assert refused == set(product(WITH_METADATA, ("cxl-gpf", "lalea")))
 
 

@@ -239,7 +239,7 @@ def pmemsim_run(*arguments: str) -> dict[str, object]:
 def test_no_axis_has_the_name_of_a_result(cache: Path, tmp_path: Path) -> None:
     assert sweep(cache, tmp_path).returncode == 0
     columns = list(pd.read_parquet(tmp_path / "sweep.parquet").columns)[7:]
-    names = {*REQUIRED, *RECIPE, *(parameter["key"] for parameter in _core.parameters())}
+    names = {*REQUIRED, *RECIPE, *(parameter.key for parameter in _core.parameters())}
     assert not names & set(columns)
 
 

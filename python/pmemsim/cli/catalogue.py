@@ -69,7 +69,7 @@ def list_workloads() -> None:
 @declared
 def list_faults() -> None:
     """List the faults that can be injected: names for `--set pmemsim.faults=NAME,...`."""
-    rows = [(fault["name"], fault["what"]) for fault in _core.faults()]
+    rows = [(fault.name, fault.what) for fault in _core.faults()]
     out.print(table("", ["fault", "what goes wrong"], rows))
 
 
@@ -106,14 +106,14 @@ def show_design(
     """
     preset = load_preset("design", name)
     _print_heading(preset)
-    resolved = {entry["key"]: entry for entry in _resolve(preset)}
-    known = {(layer["layer"], layer["name"]): layer for layer in _core.layers()}
+    resolved = {parameter.key: parameter.value for parameter in _resolve(preset)}
+    known = {(layer.layer, layer.name): layer for layer in _core.layers()}
     rows = []
-    for layer in _core.layer_names:
-        for choice in resolved[layer]["value"].split(","):
+    for layer in _core.layer_names():
+        for choice in resolved[layer].split(","):
             info = known[layer, choice]
-            needs, gives = ", ".join(info["needs"]) or "-", ", ".join(info["gives"]) or "-"
-            rows.append((layer, choice, info["summary"], needs, gives))
+            needs, gives = ", ".join(info.needs) or "-", ", ".join(info.gives) or "-"
+            rows.append((layer, choice, info.summary, needs, gives))
     out.print(table("", ["layer", "choice", "what it does", "needs", "gives"], rows))
     _print_parameters(preset, lambda key: key in {setting.key for setting in preset.settings})
 
@@ -129,7 +129,7 @@ def show_machine(
     """
     preset = load_preset("machine", name)
     _print_heading(preset)
-    layers = _core.layer_names
+    layers = _core.layer_names()
     _print_parameters(preset, lambda key: key not in layers and not key.startswith("run."))
 
 
@@ -170,8 +170,8 @@ def _owners(found: Sequence[str], every: Sequence[str], backends: Sequence[str] 
     )
 
 
-def _resolve(preset: Preset) -> list[dict[str, str]]:
-    return _core.resolve([(s.key, s.value, s.place) for s in preset.settings])
+def _resolve(preset: Preset) -> list[_core.Parameter]:
+    return _core.Configuration(preset.settings).parameters
 
 
 def _print_heading(preset: Preset) -> None:
@@ -184,9 +184,9 @@ def _print_heading(preset: Preset) -> None:
 def _print_parameters(preset: Preset, wanted: Callable[[str], bool]) -> None:
     sources = {(setting.key, setting.place): setting.source for setting in preset.settings}
     rows = []
-    for entry in _resolve(preset):
-        key, place = entry["key"], entry["place"]
+    for parameter in _resolve(preset):
+        key, place = parameter.key, parameter.place
         if wanted(key):
             source = sources.get((key, place)) or place
-            rows.append((key, entry["value"], source, entry["description"]))
+            rows.append((key, parameter.value, source, parameter.description))
     out.print(table("", ["parameter", ">value", "source", "meaning"], rows))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 from pmemsim.cli.console import err
@@ -70,15 +69,21 @@ def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
     return each
 
 
-def refuse_idle(
+def each_configured(
     designs: Sequence[str], machine: str, extra: tuple[Setting, ...], problems: Problems
-) -> None:
-    """Note what is set by hand and used by none of the designs that work on the machine."""
-    able = []
-    for design in designs:
-        with contextlib.suppress(Error):
-            able.append(configure(design, machine, extra=extra))
-    problems.add(idle_problems(able))
+) -> dict[str, Configuration | Error]:
+    """Each design on the machine, or why it doesn't work there.
+
+    What is set by hand, and none of those that work uses, is a problem.
+    """
+    found: dict[str, Configuration | Error] = {}
+    for design in dict.fromkeys(designs):
+        try:
+            found[design] = configure(design, machine, extra=extra)
+        except Error as error:
+            found[design] = error
+    problems.add(idle_problems([each for each in found.values() if not isinstance(each, Error)]))
+    return found
 
 
 def configurations_of(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pmemsim import comparison as comparing
 from pmemsim import matrix as matrices
-from pmemsim.cli.choices import before_backends, find_targets, names_of, refuse_idle
+from pmemsim.cli.choices import before_backends, each_configured, find_targets, names_of
 from pmemsim.cli.command import DESIGN, EXPLORATION, declared, option
 from pmemsim.cli.console import out, si, table
 from pmemsim.cli.execution import Execution
@@ -33,7 +33,7 @@ from pmemsim.files import write_json
 from pmemsim.jobs import Job
 from pmemsim.matrix import Cell, Matrix, Plan
 from pmemsim.presets import Setting, load_preset, preset_names
-from pmemsim.simulation import Configuration, check_values, configure
+from pmemsim.simulation import check_values
 from pmemsim.targets import Target
 from pmemsim.trace import Trace
 
@@ -81,19 +81,16 @@ class _Options:
         keep_inputs(problems, outputs, (*targets, *names, baseline, machine))
         extra = simulation.settings(problems.found)
         _check_names([*names, baseline], machine, extra, problems)
-        refuse_idle([*names, baseline], machine, extra, problems)
+        configured = each_configured([*names, baseline], machine, extra, problems)
         points = Points(sample_of(self.points, problems))
         found = find_targets(targets, self.recipe, problems)
         problems.raise_any()
         traces = open_each(found, self.execution.jobs)
         return Plan(
             workloads=dict(zip(_labels(list(targets), found, traces), traces, strict=True)),
-            designs={
-                load_preset("design", name).name: _configured(name, machine, extra)
-                for name in names
-            },
+            designs={load_preset("design", name).name: configured[name] for name in names},
             machine=load_preset("machine", machine).name,
-            baseline=_configured(baseline, machine, extra),
+            baseline=configured[baseline],
             points=points,
         )
 
@@ -160,13 +157,6 @@ def _labels(wanted: list[str], targets: list[Target], traces: list[Trace | Error
     ]
     count = Counter(labels)
     return [text if count[label] > 1 else label for text, label in zip(wanted, labels, strict=True)]
-
-
-def _configured(design: str, machine: str, extra: tuple[Setting, ...]) -> Configuration | Error:
-    try:
-        return configure(design, machine, extra=extra)
-    except Error as error:
-        return error
 
 
 def _measured(plan: Plan, execution: Execution) -> Matrix:

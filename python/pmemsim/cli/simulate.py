@@ -11,9 +11,9 @@ from pmemsim import comparison as comparing
 from pmemsim.cli.choices import (
     configurations_of,
     distinct,
+    each_configured,
     find_targets,
     names_of,
-    refuse_idle,
 )
 from pmemsim.cli.command import DESIGN, OUTPUT, argument, declared, option
 from pmemsim.cli.console import (
@@ -191,7 +191,7 @@ def bench_command(
     for design in chosen if designs is not None else ("np",):
         with problems.collected():
             configure(design, machine, extra=extra)
-    refuse_idle(chosen, machine, extra, problems)
+    each_configured(chosen, machine, extra, problems)
     measured = distinct(names or benchmark.WORKLOADS, "target", problems)
     keep_inputs(problems, [json_path], (*measured, *chosen, machine))
     for name in measured:

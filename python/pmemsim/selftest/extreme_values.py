@@ -42,15 +42,15 @@ def extreme_values(parameter: Parameter) -> list[str]:
 
     A parameter without declared limits has none.
     """
-    if parameter["type"] == "choice":
-        key = parameter["key"]
-        return [name for name in parameter["choices"] if (key, name) not in UNSOUND_CHOICES]
-    if parameter["type"] == "flag":
+    if parameter.type == "choice":
+        key = parameter.key
+        return [name for name in parameter.choices if (key, name) not in UNSOUND_CHOICES]
+    if parameter.type == "flag":
         return ["false", "true"]
     for pattern, (least, most, _) in NEARER_ENDS.items():
-        if fnmatchcase(parameter["key"], pattern):
+        if fnmatchcase(parameter.key, pattern):
             return [least, most]
-    found = _RANGE.match(parameter["limits"])
+    found = _RANGE.match(parameter.limits)
     if found is None:
         return []
     return [found["least"] or re.sub(r"^[\d.]+", "0", found["most"]), found["most"]]

@@ -6,7 +6,7 @@ import contextlib
 import random
 import shlex
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 
 from pmemsim import _core
 from pmemsim.errors import ConfigError
@@ -32,7 +32,6 @@ _REDO_PROGRAMS = 4
 _REDO_ITEMS = 16
 
 _Values = list[tuple[str, str]]
-_preset = cache(load_preset)  # Reading a preset takes longer than a simulation.
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class RandomCase:
     values: tuple[tuple[str, str], ...]
     program: WorkloadRun
 
-    @property
+    @cached_property
     def configuration(self) -> Configuration:
         """The configuration that the simulator takes."""
         return _configuration(self.design, self.machine, list(self.values))
@@ -66,23 +65,22 @@ class RandomCase:
 def random_case(seed: int) -> RandomCase:
     """Return the case of a seed. Raises `ConfigError` if its values don't go together."""
     numbers = random.Random(seed)
-    design, machine, layers = _legal_design(numbers)
-    extremes = _extreme_values(numbers, _configuration(design, machine, layers))
+    design, machine, layers, legal = _legal_design(numbers)
+    extremes = _extreme_values(numbers, legal)
     values = [*layers, *_ways_to_run(numbers), *extremes]
-    settings = _configuration(design, machine, values).settings
+    configuration = _configuration(design, machine, values)
     # Commands refuse settings without an effect, which some have beside others.
-    idle = _core.idle_settings(settings)
-    log = "redo" if _core.runs_redo_logs(settings) else "undo"
-    used = tuple((key, value) for key, value in values if key not in idle)
+    used = tuple((key, value) for key, value in values if not configuration.idle(key))
+    log = "redo" if configuration.runs_redo_logs else "undo"
     return RandomCase(seed, design, machine, used, _program(seed, log))
 
 
 def _configuration(design: str, machine: str, values: _Values) -> Configuration:
     settings = tuple(Setting(key, value, "--set") for key, value in values)
-    return Configuration(_preset("design", design), _preset("machine", machine), settings)
+    return Configuration(load_preset("design", design), load_preset("machine", machine), settings)
 
 
-def _legal_design(numbers: random.Random) -> tuple[str, str, _Values]:
+def _legal_design(numbers: random.Random) -> tuple[str, str, _Values, Configuration]:
     """Return a design that the simulator accepts on a machine: a preset, or a choice of layers.
 
     It has a mechanism that is chosen first, since some are in few designs.
@@ -91,13 +89,12 @@ def _legal_design(numbers: random.Random) -> tuple[str, str, _Values]:
     for _ in range(_TRIES):
         machine = numbers.choice(preset_names("machine"))
         design, layers = numbers.choice((_preset_design, _layers))(numbers)
-        settings = _configuration(design, machine, layers).settings
-        chosen = {key: value for key, value, _ in settings}
+        chosen = {each.key: each.value for each in load_preset("design", design).settings}
+        chosen.update(layers)
         if mechanism not in (chosen["ordering"], chosen["atomicity"]):
             continue
         with contextlib.suppress(ConfigError):
-            _core.resolve(settings)
-            return design, machine, layers
+            return design, machine, layers, _configuration(design, machine, layers)
     raise RuntimeError(f"{mechanism} is in none of {_TRIES} random designs")
 
 
@@ -110,8 +107,8 @@ def _preset_design(numbers: random.Random) -> tuple[str, _Values]:
 
 def _layers(numbers: random.Random) -> tuple[str, _Values]:
     layers = []
-    for layer in _core.layer_names:
-        names = [each["name"] for each in _core.layers() if each["layer"] == layer]
+    for layer in _core.layer_names():
+        names = [each.name for each in _core.layers() if each.layer == layer]
         names = numbers.sample(names, numbers.randint(1, 3) if layer == "backend" else 1)
         layers.append((layer, ",".join(name for name in names if name != "none") or "none"))
     return "sw-undo", layers
@@ -119,12 +116,11 @@ def _layers(numbers: random.Random) -> tuple[str, _Values]:
 
 def _extreme_values(numbers: random.Random, configuration: Configuration) -> _Values:
     """Return extreme values of some of the parameters that have an effect."""
-    every = [(each["key"], each["value"], "--set") for each in configuration.resolve()]
-    idle = _core.idle_settings([*configuration.settings, *every])
     known = [
-        (each["key"], extreme_values(each))
+        (each.key, extreme_values(each))
         for each in _core.parameters()
-        if each["key"] not in (*idle, *_core.layer_names) and not each["key"].startswith("run.")
+        if not (each.key in _core.layer_names() or each.key.startswith("run."))
+        and not configuration.idle(each.key)
     ]
     known = [(key, values) for key, values in known if values]
     chosen = numbers.sample(known, numbers.randint(1, MOST_VALUES))

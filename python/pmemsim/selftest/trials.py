@@ -80,7 +80,7 @@ def run_trials(
 def _try_seed(seed: int, trials: Trials) -> None:
     try:
         case = random_case(seed)
-        values = {each["key"]: each["value"] for each in case.configuration.resolve()}
+        values = case.configuration.values
     except ConfigError as error:
         trials.refusals.append(in_one(error))
         return

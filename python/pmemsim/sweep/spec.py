@@ -118,7 +118,7 @@ class _Reader:
 
     def _values(self, name: str, item: Item) -> list[Value]:
         """The values of one name that are right by themselves."""
-        known = (*REQUIRED, *RECIPE, *(parameter["key"] for parameter in _core.parameters()))
+        known = (*REQUIRED, *RECIPE, *(parameter.key for parameter in _core.parameters()))
         if name not in known:
             self._note(item.error(f"unknown axis{did_you_mean(name, known)}"))
             return []

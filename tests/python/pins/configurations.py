@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from pmemsim import _core
 from pmemsim.presets import Setting, load_preset
 from pmemsim.simulation import Configuration
 from pmemsim.trace import Trace
@@ -62,7 +61,7 @@ def corpus_recording(name: str) -> Trace:
 
 def runs_redo_logs(design: str, machine: str) -> bool:
     """Return whether the design runs recordings with a redo log, and no others."""
-    return _core.runs_redo_logs(configuration(design, machine).settings)
+    return configuration(design, machine).runs_redo_logs
 
 
 def largest_recording(design: str, machine: str) -> Trace:

@@ -12,7 +12,7 @@ from pins.files import Files, number
 from pmemsim import _core
 from pmemsim.errors import ConfigError
 from pmemsim.selftest.extreme_values import extreme_values
-from pmemsim.simulation import simulate
+from pmemsim.simulation import Configuration, simulate
 
 _FACTOR = 8
 """A number is multiplied or divided by this."""
@@ -27,16 +27,9 @@ class Base:
     settings: tuple[tuple[str, str], ...] = ()
 
     @cached_property
-    def values(self) -> dict[str, str]:
-        """The values of all parameters."""
-        parameters = configuration(self.design, self.machine, self.settings).resolve()
-        return {each["key"]: each["value"] for each in parameters}
-
-    @cached_property
-    def idle(self) -> set[str]:
-        """The parameters that have no effect."""
-        everything = configuration(self.design, self.machine, self.values)
-        return set(_core.idle_settings(everything.settings))
+    def configuration(self) -> Configuration:
+        """The configuration without a change."""
+        return configuration(self.design, self.machine, self.settings)
 
     @cached_property
     def unchanged(self) -> tuple[float, float]:
@@ -116,26 +109,27 @@ def measure() -> Files:
     """
     lines: list[str] = []
     for parameter in _core.parameters():
-        if parameter["key"].startswith("energy."):  # takes no time
+        if parameter.key.startswith("energy."):  # takes no time
             continue
-        if parameter["choices"]:
-            for choice in parameter["choices"]:
+        if parameter.choices:
+            for choice in parameter.choices:
                 lines += _changed_run(parameter, choice)
         else:
             changed = _changed_run(parameter)
-            if bool(changed) == (parameter["key"] in WITHOUT_CHANGE):
-                raise KeyError(f"{parameter['key']}: mend BASES or WITHOUT_CHANGE in {__name__}")
+            if bool(changed) == (parameter.key in WITHOUT_CHANGE):
+                raise KeyError(f"{parameter.key}: mend BASES or WITHOUT_CHANGE in {__name__}")
             lines += changed
     return {"parameters/runs.txt": lines}
 
 
 def _changed_run(parameter: _core.Parameter, choice: str = "") -> list[str]:
     """Return the lines of the first run that another value changes: a choice, or any number."""
-    key = parameter["key"]
+    key = parameter.key
     for base in BASES:
-        if key in base.idle or base.values[key] == choice:
+        now = base.configuration[key]
+        if base.configuration.idle(key) or now == choice:
             continue
-        for value in [choice] if choice else _other_numbers(parameter, base.values[key]):
+        for value in [choice] if choice else _other_numbers(parameter, now):
             with suppress(ConfigError):  # the value doesn't go with other parameters
                 time_ns, everything = base.run((key, value))
                 if (time_ns, everything) != base.unchanged:
@@ -149,16 +143,16 @@ def _changed_run(parameter: _core.Parameter, choice: str = "") -> list[str]:
 
 def _other_numbers(parameter: _core.Parameter, value: str) -> list[str]:
     """Return a smaller and a larger number, then the ends of the parameter's limits."""
-    if parameter["type"] == "flag":
+    if parameter.type == "flag":
         return ["false" if value == "true" else "true"]
     unit = value.lstrip("0123456789.")
     amount = float(value.removesuffix(unit))
     if amount == 0:
         return [f"{_FACTOR}{unit}", *extreme_values(parameter)]
     less, more = amount / _FACTOR, amount * _FACTOR
-    if parameter["type"] == "count":
+    if parameter.type == "count":
         less = max(int(less), 1)
     values = [f"{less:g}{unit}", f"{more:g}{unit}"]
-    if parameter["type"] in ("delay", "time"):
+    if parameter.type in ("delay", "time"):
         values.reverse()  # a slower one changes more
     return [other for other in [*values, *extreme_values(parameter)] if other != value]

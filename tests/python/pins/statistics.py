@@ -82,9 +82,7 @@ def runs() -> list[Run]:
 
 def _cores_of(machine: str) -> tuple[int, int]:
     """Return 1, and the machine's number of cores or `MOST_CORES`, the smaller of the two."""
-    parameters = configuration("np", machine).resolve()
-    (count,) = (int(each["value"]) for each in parameters if each["key"] == "core.count")
-    return 1, min(count, MOST_CORES)
+    return 1, min(int(configuration("np", machine)["core.count"]), MOST_CORES)
 
 
 def _runs_of_presets() -> Iterator[Run]:
