@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import pmemsim
 from pmemsim.plots import save
-from pmemsim.predictability import ALL_STORES, Predictability, predictability
+from pmemsim.predictability import ALL_STORES, Predictability, predictability, share_found
 from pmemsim.recording import record_workload
 from pmemsim.reproduce.papers import load_paper
 
@@ -41,7 +41,7 @@ def of_writes(stats: pd.Series[float]) -> dict[str, float]:
 
 def of_write_backs(stats: pd.Series[float], ideal: Predictability) -> dict[str, float]:
     """What the learner knew of the lines that were flushed, as shares of them."""
-    nowhere = 1 - ideal.total.share(ALL_STORES, "address")
+    nowhere = 1 - share_found(ideal.total, ALL_STORES, "address")
     flushed = stats["pmweaver.write_backs"]
     address, data = (stats[f"pmweaver.{what}_unknown"] / flushed for what in ("address", "data"))
     return {
@@ -55,7 +55,7 @@ def of_write_backs(stats: pd.Series[float], ideal: Predictability) -> dict[str, 
 def print_lines(name: str, ideal: Predictability) -> None:
     """The source lines with the most write-backs whose address stands in no store."""
     missing = sorted(
-        ((found.write_backs - found.in_all_stores["address"], place) for place, found in
+        ((found.write_backs - found.in_all_stores.address, place) for place, found in
          ideal.by_line),
         key=lambda line: -line[0],
     )  # fmt: skip

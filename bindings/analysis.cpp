@@ -1,97 +1,79 @@
 // pmemsim._core's analyses of recordings, which simulate no time.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 #include "pmemsim/analysis/predictability.hpp"
+#include "record.hpp"
 
 namespace nb = nanobind;
 
 namespace pmemsim::bindings {
 namespace {
 
-nb::dict to_dict(const trace::SourcePlace& place) {
-  nb::dict entry;
-  entry["file"] = place.file;
-  entry["line"] = place.line;
-  entry["function"] = place.function;
-  return entry;
-}
+using Report = PredictabilityReport;
 
-nb::dict to_dict(const Predictable::Found& found) {
-  nb::dict entry;
-  entry["address"] = found.address;
-  entry["data_4_bytes"] = found.chunks;
-  entry["data_8_bytes"] = found.words;
-  entry["both_4_bytes"] = found.address_and_chunks;
-  entry["both_8_bytes"] = found.address_and_words;
-  return entry;
-}
-
-nb::dict to_dict(const Predictable& found) {
-  nb::dict entry;
-  entry["write_backs"] = found.write_backs;
-  entry["in_all_stores"] = to_dict(found.all);
-  entry["without_own_stores"] = to_dict(found.without_own);
-  return entry;
-}
-
-nb::list by_line(const PredictabilityReport& report) {
-  nb::list lines;
-  for (const PredictabilityReport::ByLine& line : report.by_line) {
-    nb::dict entry = to_dict(line.store);
-    entry.update(to_dict(line.found));
-    lines.append(entry);
-  }
-  return lines;
-}
-
-nb::list distances(const PredictabilityReport& report) {
-  nb::list bins;
+// The bounds, none behind the last one, and how many write-backs are within each.
+using Distances = std::vector<std::pair<std::optional<std::uint64_t>, std::uint64_t>>;
+Distances distances(const Report& report) {
+  Distances found;
   for (std::size_t i = 0; i < report.distances.size(); ++i) {
-    nb::dict bin;
-    bin["instructions"] = i < kDistanceBounds.size() ? nb::cast(kDistanceBounds[i]) : nb::none();
-    bin["write_backs"] = report.distances[i];
-    bins.append(bin);
+    std::optional<std::uint64_t> bound;
+    if (i < kDistanceBounds.size()) bound = kDistanceBounds[i];
+    found.emplace_back(bound, report.distances[i]);
   }
-  return bins;
-}
-
-nb::list store_sets(const PredictabilityReport& report) {
-  nb::list sets;
-  for (const PredictabilityReport::StoreSet& set : report.listed_sets) {
-    nb::list stores;
-    for (const trace::SourcePlace& place : set.stores) stores.append(to_dict(place));
-    nb::dict entry;
-    entry["write_backs"] = set.write_backs;
-    entry["stores"] = stores;
-    sets.append(entry);
-  }
-  return sets;
-}
-
-nb::dict predictability(const trace::TraceFile& trace, const nb::object& progress) {
-  PredictabilityReport report;
-  {
-    nb::gil_scoped_release release;
-    report = pmemsim::predictability(
-        trace, [&](double share) { return bindings::report(progress, share); });
-  }
-  nb::dict found;
-  found["total"] = to_dict(report.total);
-  found["by_line"] = by_line(report);
-  found["distances"] = distances(report);
-  found["store_sets"] = report.store_sets;
-  found["most_frequent_sets"] = store_sets(report);
-  found["instructions"] = report.instructions;
-  found["stores"] = report.stores;
-  found["other_flushes"] = report.other_flushes;
   return found;
+}
+
+Report predictability(const trace::TraceFile& trace, const Progress& progress) {
+  const nb::gil_scoped_release release;
+  return pmemsim::predictability(trace,
+                                 [&](double share) { return bindings::report(progress, share); });
+}
+
+void bind_records(nb::module_& module) {
+  using Found = Predictable::Found;
+  bind_record<Found>(module, "FoundWriteBacks",
+                     "Write-backs of which earlier stores have the address, or the data.",
+                     field("address", &Found::address), field("data_4_bytes", &Found::chunks),
+                     field("data_8_bytes", &Found::words),
+                     field("both_4_bytes", &Found::address_and_chunks),
+                     field("both_8_bytes", &Found::address_and_words));
+  bind_record<Predictable>(
+      module, "Predictable", "Write-backs, and how many of them earlier stores have.",
+      field("write_backs", &Predictable::write_backs), field("in_all_stores", &Predictable::all),
+      field("without_own_stores", &Predictable::without_own,
+            "Without the line's own stores since its last write-back."));
+  bind_record<Report::ByLine>(
+      module, "PredictableLine", "Write-backs by the last store to the line.",
+      field("store", &Report::ByLine::store), field("found", &Report::ByLine::found));
+  bind_record<Report::StoreSet>(
+      module, "StoreSet", "Store instructions that have had a write-back's address and data first.",
+      field("write_backs", &Report::StoreSet::write_backs),
+      field("stores", &Report::StoreSet::stores));
 }
 
 }  // namespace
 
 void bind_analysis(nb::module_& module) {
+  bind_records(module);
+  nb::class_<Report>(module, "PredictabilityReport")
+      .def_ro("total", &Report::total)
+      .def_ro("by_line", &Report::by_line)
+      .def_prop_ro("distances", &distances)
+      .def_ro("store_sets", &Report::store_sets)
+      .def_ro("most_frequent_sets", &Report::listed_sets)
+      .def_ro("instructions", &Report::instructions)
+      .def_ro("stores", &Report::stores)
+      .def_ro("other_flushes", &Report::other_flushes);
   module.def("predictability", &predictability, nb::arg("trace"), nb::arg("progress").none());
 }
 

@@ -17,6 +17,7 @@
 #include "pmemsim/checks/answers/answer_check.hpp"
 #include "pmemsim/checks/answers/operations.hpp"
 #include "pmemsim/trace/source_place.hpp"
+#include "record.hpp"
 
 namespace nb = nanobind;
 
@@ -44,7 +45,7 @@ class AnswerImages {
                jobs, operations_of(trace, functions)) {}
 
   // Until so many seconds are over (once one has been shown), or there are no more.
-  void show_all(std::optional<double> seconds, const nb::object& progress) {
+  void show_all(std::optional<double> seconds, const Progress& progress) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
     const CheckerProcess::KeepGoing keep_going = reporter(progress);
@@ -53,13 +54,13 @@ class AnswerImages {
       if (seconds && std::chrono::duration<double>(Clock::now() - begin).count() > *seconds) break;
     }
   }
-  std::vector<std::uint64_t> find_wrong(const nb::object& progress) {
+  std::vector<std::uint64_t> find_wrong(const Progress& progress) {
     return check_.find_wrong(reporter(progress));
   }
-  std::optional<AnswerCheck::Wrong> judge(const nb::object& progress) {
+  std::optional<AnswerCheck::Wrong> judge(const Progress& progress) {
     return check_.judge(reporter(progress));
   }
-  answers::Said whole(std::uint64_t order, const nb::object& progress) {
+  answers::Said whole(std::uint64_t order, const Progress& progress) {
     return check_.whole(order, reporter(progress));
   }
 
@@ -68,7 +69,7 @@ class AnswerImages {
   const AnswerCheck& check() const { return check_; }
 
  private:
-  CheckerProcess::KeepGoing reporter(const nb::object& progress) const {
+  CheckerProcess::KeepGoing reporter(const Progress& progress) const {
     return seldom([&] { report(progress, static_cast<double>(check_.answered())); });
   }
 
@@ -76,74 +77,84 @@ class AnswerImages {
   AnswerCheck check_;
 };
 
-// How it ended, with which status, what it said last, and what it printed.
-nb::tuple to_tuple(const answers::Said& said) {
-  return nb::make_tuple(name_of(said.answer.ending), said.answer.status,
-                        nb::bytes(said.answer.said.data(), said.answer.size),
-                        nb::bytes(said.printed.data(), said.printed.size()));
-}
+// An operation that is being executed at a crash.
+struct Executing {
+  std::uint32_t thread = 0;
+  std::string name;
+  std::uint64_t number = 0;
+};
 
-nb::object judge(AnswerImages& images, const nb::object& progress) {
-  std::optional<AnswerCheck::Wrong> wrong;
-  {
-    nb::gil_scoped_release release;
-    wrong = images.judge(progress);
-  }
-  if (!wrong) return nb::none();
-  nb::list executing;
-  for (const std::size_t index : wrong->stretch.executing) {
+// Why the answer of an image is wrong.
+struct Wrong {
+  answers::Said got;
+  std::vector<Executing> executing;
+  std::uint64_t ended;
+  bool set_up;
+  std::vector<std::uint64_t> allowed;
+  std::uint64_t moment;
+};
+
+std::optional<Wrong> judge(AnswerImages& images, const Progress& progress) {
+  const std::optional<AnswerCheck::Wrong> wrong = images.judge(progress);
+  if (!wrong) return {};
+  const answers::Stretch& stretch = wrong->stretch;
+  std::vector<Executing> executing;
+  for (const std::size_t index : stretch.executing) {
     const answers::TimedOperation& each = images.check().stretches().operations()[index];
-    executing.append(nb::make_tuple(each.what.thread, each.what.name, each.number));
+    executing.push_back({each.what.thread, each.what.name, each.number});
   }
-  nb::dict entry;
-  entry["got"] = to_tuple(wrong->got);
-  entry["executing"] = executing;
-  entry["ended"] = wrong->stretch.ended;
-  entry["set_up"] = wrong->stretch.set_up;
-  entry["allowed"] = wrong->allowed;
-  entry["moment"] = wrong->moment;
-  return entry;
+  return Wrong{wrong->got,     std::move(executing), stretch.ended,
+               stretch.set_up, wrong->allowed,       wrong->moment};
 }
 
-nb::tuple whole(AnswerImages& images, std::uint64_t order, const nb::object& progress) {
-  answers::Said said;
-  {
-    nb::gil_scoped_release release;
-    said = images.whole(order, progress);
-  }
-  return to_tuple(said);
-}
+// What a store has left in a line.
+struct Piece {
+  trace::SourcePlace place;
+  std::uint32_t thread = 0;
+  std::uint64_t operation = 0;
+  bool seen = false;
+};
 
-nb::dict piece(const AnswerImages& images, std::uint64_t order) {
+Piece piece(const AnswerImages& images, std::uint64_t order) {
   const answers::History::Piece& piece = images.check().history().piece(order);
-  const trace::SourcePlace place = trace::place_of(images.trace().sites(), piece.site);
-  nb::dict entry;
-  entry["file"] = place.file;
-  entry["line"] = place.line;
-  entry["function"] = place.function;
-  entry["thread"] = piece.thread;
-  entry["operation"] = piece.number;
-  entry["seen"] = order <= images.check().images().images().model().newest_order();
-  return entry;
+  return {trace::place_of(images.trace().sites(), piece.site), piece.thread, piece.number,
+          order <= images.check().images().images().model().newest_order()};
 }
 
-// Each a tuple of name, calls, operations where it was inlined, stores to PM, and depth.
-nb::list uses_of_functions(const trace::TraceFile& trace) {
-  std::vector<answers::Uses> found;
-  {
-    nb::gil_scoped_release release;
-    found = answers::uses_of_functions(trace);
-  }
-  nb::list all;
-  for (const answers::Uses& uses : found) {
-    all.append(nb::make_tuple(uses.name, uses.calls, uses.inlined, uses.stores, uses.depth));
-  }
-  return all;
+void bind_records(nb::module_& module) {
+  bind_record<answers::Uses>(
+      module, "Uses", "How a function was executed.", field("name", &answers::Uses::name),
+      field("calls", &answers::Uses::calls, "0: it was only inlined."),
+      field("inlined", &answers::Uses::inlined, "Operations that were recorded of it so."),
+      field("stores", &answers::Uses::stores, "To persistent memory."),
+      field("depth", &answers::Uses::depth, "Of the calls that have led to it, at least."));
+  nb::class_<answers::Said>(module, "Said", "What a reader has answered.")
+      .def_ro("answer", &answers::Said::answer)
+      .def_prop_ro("printed", [](const answers::Said& said) {
+        return nb::bytes(said.printed.data(), said.printed.size());
+      });
+  bind_record<Executing>(
+      module, "Executing", "An operation that is being executed at a crash.",
+      field("thread", &Executing::thread),
+      field("name", &Executing::name, "Of the function; empty: a region."),
+      field("number", &Executing::number, "Among those of the same name, from 1."));
+  nb::class_<Wrong>(module, "Wrong", "Why the answer of an image is wrong.")
+      .def_ro("got", &Wrong::got)
+      .def_ro("executing", &Wrong::executing)
+      .def_ro("ended", &Wrong::ended, "How many operations had ended.")
+      .def_ro("set_up", &Wrong::set_up, "No operation had begun.")
+      .def_ro("allowed", &Wrong::allowed, "The images without losses whose answers are right.")
+      .def_ro("moment", &Wrong::moment, "The first at which the answer is wrong.");
+  bind_record<Piece>(module, "Piece", "What a store has left in a line.",
+                     field("place", &Piece::place), field("thread", &Piece::thread),
+                     field("operation", &Piece::operation),
+                     field("seen", &Piece::seen, "It was visible at the image's instant."));
 }
 
 }  // namespace
 
 void bind_answers(nb::module_& module) {
+  bind_records(module);
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<AnswerImages>(module, "AnswerImages")
       .def(nb::init<const trace::TraceFile&, bool, std::uint64_t, std::uint64_t,
@@ -154,8 +165,8 @@ void bind_answers(nb::module_& module) {
       .def("show_all", &AnswerImages::show_all, nb::arg("seconds").none(),
            nb::arg("progress").none(), released)
       .def("find_wrong", &AnswerImages::find_wrong, nb::arg("progress").none(), released)
-      .def("judge", &judge, nb::arg("progress").none())
-      .def("whole", &whole, nb::arg("order"), nb::arg("progress").none())
+      .def("judge", &judge, nb::arg("progress").none(), released)
+      .def("whole", &AnswerImages::whole, nb::arg("order"), nb::arg("progress").none(), released)
       .def(
           "go_to",
           [](AnswerImages& images, std::uint64_t number) {
@@ -209,7 +220,7 @@ void bind_answers(nb::module_& module) {
           [](const AnswerImages& images) { return images.check().stretches().operations().size(); })
       .def_prop_ro("pieces",
                    [](const AnswerImages& images) { return images.check().history().pieces(); });
-  module.def("uses_of_functions", &uses_of_functions, nb::arg("trace"));
+  module.def("uses_of_functions", &answers::uses_of_functions, nb::arg("trace"), released);
   module.attr("IMAGE_OF_ZEROS") = AnswerCheck::kZeros;
 }
 

@@ -3,15 +3,16 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pmemsim/common/image.hpp"
-#include "pmemsim/designs/interface/design_recovery.hpp"
 
 namespace pmemsim::bindings {
 
@@ -24,8 +25,9 @@ struct Contents {
   std::shared_ptr<const Image::Pages> pages;
 };
 
-// Tells Python about the progress; a signal (Ctrl-C) or an exception there ends the run.
-bool report(const nanobind::object& progress, double share);
+// Notifies Python of the progress; a signal (Ctrl-C) or an exception there ends the run.
+using Progress = std::optional<nanobind::typed<nanobind::callable, void(double)>>;
+bool report(const Progress& progress, double share);
 
 void bind_errors(nanobind::module_& module);
 void bind_configuration(nanobind::module_& module);

@@ -1,67 +1,69 @@
 // pmemsim._core's check of a recorded program.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <vector>
 
 #include "bindings.hpp"
 #include "pmemsim/checks/rules/program_check.hpp"
+#include "record.hpp"
 
 namespace nb = nanobind;
 
 namespace pmemsim::bindings {
 namespace {
 
-nb::object to_object(const trace::SourcePlace& place) {
-  if (place == trace::SourcePlace{}) return nb::none();
-  nb::dict entry;
-  entry["file"] = place.file;
-  entry["line"] = place.line;
-  entry["function"] = place.function;
-  return entry;
+using check::Finding;
+using check::Report;
+using trace::SourcePlace;
+
+std::vector<SourcePlace> known_calls(const Finding& finding) {
+  std::vector<SourcePlace> known;
+  std::ranges::copy_if(finding.calls, std::back_inserter(known),
+                       [](const SourcePlace& call) { return call != SourcePlace{}; });
+  return known;
 }
 
-nb::dict to_dict(const check::Finding& finding) {
-  nb::list calls;
-  for (const trace::SourcePlace& call : finding.calls) calls.append(to_object(call));
-  nb::dict entry;
-  entry["kind"] = name_of(finding.kind);
-  entry["reason"] = name_of(finding.reason);
-  entry["loses_data"] = loses_data(finding.kind);
-  entry["place"] = to_object(finding.place);
-  entry["calls"] = calls;
-  entry["other"] = to_object(finding.other);
-  entry["count"] = finding.count;
-  entry["executions"] = finding.executions;
-  entry["thread"] = finding.thread;
-  entry["operation"] = finding.operation;
-  return entry;
+std::optional<SourcePlace> other_place(const Finding& finding) {
+  if (finding.other == SourcePlace{}) return {};
+  return finding.other;
 }
 
-nb::dict check_program(const trace::TraceFile& trace, bool eadr, const nb::object& progress) {
-  check::Report report;
-  {
-    nb::gil_scoped_release release;
-    report = check::check_program(trace, {.eadr = eadr},
-                                  [&](double share) { return bindings::report(progress, share); });
-  }
-  nb::list findings;
-  for (const check::Finding& finding : report.findings) findings.append(to_dict(finding));
-  nb::dict found;
-  found["findings"] = findings;
-  found["operations"] = report.operations;
-  found["instructions"] = report.instructions;
-  found["pm_stores"] = report.pm_stores;
-  found["flushes"] = report.flushes;
-  found["fences"] = report.fences;
-  found["regions"] = report.regions;
-  found["allocations"] = report.allocations;
-  found["from_the_start"] = report.from_the_start;
-  return found;
+Report check_program(const trace::TraceFile& trace, bool eadr, const Progress& progress) {
+  const nb::gil_scoped_release release;
+  return check::check_program(trace, {.eadr = eadr},
+                              [&](double share) { return bindings::report(progress, share); });
 }
 
 }  // namespace
 
 void bind_check(nb::module_& module) {
+  nb::class_<Finding>(module, "Finding")
+      .def_prop_ro("kind", [](const Finding& finding) { return name_of(finding.kind); })
+      .def_prop_ro("reason", [](const Finding& finding) { return name_of(finding.reason); })
+      .def_ro("place", &Finding::place)
+      .def_prop_ro("calls", &known_calls)
+      .def_prop_ro("other", &other_place)
+      .def_ro("count", &Finding::count)
+      .def_ro("executions", &Finding::executions)
+      .def_ro("thread", &Finding::thread)
+      .def_ro("operation", &Finding::operation);
+  nb::class_<Report>(module, "Report")
+      .def_ro("findings", &Report::findings)
+      .def_ro("operations", &Report::operations)
+      .def_ro("instructions", &Report::instructions)
+      .def_ro("pm_stores", &Report::pm_stores)
+      .def_ro("flushes", &Report::flushes)
+      .def_ro("fences", &Report::fences)
+      .def_ro("regions", &Report::regions)
+      .def_ro("allocations", &Report::allocations)
+      .def_ro("from_the_start", &Report::from_the_start);
   module.def("check_program", &check_program, nb::arg("trace"), nb::arg("eadr"),
              nb::arg("progress").none());
 }

@@ -29,8 +29,6 @@ CheckerCommand command_of(const std::string& name, const Path& host, bool librar
           reader};
 }
 
-}  // namespace
-
 const char* name_of(CheckerAnswer::Ending ending) {
   using Ending = CheckerAnswer::Ending;
   if (ending == Ending::kReturned) return "returned";
@@ -39,10 +37,11 @@ const char* name_of(CheckerAnswer::Ending ending) {
   return ending == Ending::kSignal ? "signal" : "too long";
 }
 
-nb::object verdict(const CheckerAnswer& answer, bool library) {
-  if (is_consistent(answer, library)) return nb::none();
-  return nb::make_tuple(name_of(answer.ending), answer.status,
-                        nb::bytes(answer.said.data(), answer.size), answer.seconds);
+}  // namespace
+
+std::optional<CheckerAnswer> rejection(const CheckerAnswer& answer, bool library) {
+  if (is_consistent(answer, library)) return {};
+  return answer;
 }
 
 CheckerProcess::KeepGoing seldom(CheckerProcess::KeepGoing report) {
@@ -56,6 +55,16 @@ CheckerProcess::KeepGoing seldom(CheckerProcess::KeepGoing report) {
 }
 
 void bind_checker(nb::module_& module) {
+  nb::class_<CheckerAnswer>(module, "CheckerAnswer", "What a checker has said of an image.")
+      .def_prop_ro(
+          "ending", [](const CheckerAnswer& answer) { return name_of(answer.ending); },
+          "How it ended: returned, exited, signal, too long or too much.")
+      .def_ro("status", &CheckerAnswer::status)
+      .def_prop_ro(
+          "said",
+          [](const CheckerAnswer& answer) { return nb::bytes(answer.said.data(), answer.size); },
+          "The last bytes that it wrote.")
+      .def_ro("seconds", &CheckerAnswer::seconds);
   nb::class_<CheckerCommand>(module, "CheckerCommand")
       .def(
           "__init__",

@@ -5,30 +5,30 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "checker.hpp"
-#include "device.hpp"
 #include "pmemsim/common/image_file.hpp"
 #include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/machine/run/simulate.hpp"
 #include "pmemsim/trace/reader.hpp"
+#include "record.hpp"
 
 namespace nb = nanobind;
 
 namespace pmemsim::bindings {
 namespace {
 
-// Checkers that see images, and Python, which puts in words what they say.
+// Puts in words what a checker answers.
+using Words = std::optional<nb::typed<nb::callable, std::string(CheckerAnswer)>>;
+
+// Checkers that see images, and Python, which puts in words what they answer.
 class Checkers final : public ImageJudge {
  public:
   Checkers(const CheckerCommand& command, const trace::TraceFile& trace, std::size_t jobs,
-           const nb::object& words, CheckerProcess::KeepGoing keep_going)
-      : library_(command.library),
-        pool_(command, trace.metadata().pm_regions, jobs),
+           const Words& words, CheckerProcess::KeepGoing keep_going)
+      : pool_(command, trace.metadata().pm_regions, jobs),
         words_(words),
         keep_going_(std::move(keep_going)) {}
 
@@ -39,15 +39,14 @@ class Checkers final : public ImageJudge {
     nb::gil_scoped_acquire acquire;
     std::map<std::uint64_t, std::string> found;
     for (const auto& [number, answer] : pool_.rejected()) {
-      found[number] = nb::cast<std::string>(words_(verdict(answer, library_)));
+      found[number] = nb::cast<std::string>((*words_)(answer));
     }
     return found;
   }
 
  private:
-  const bool library_;
   CheckerPool pool_;
-  const nb::object& words_;
+  const Words& words_;
   const CheckerProcess::KeepGoing keep_going_;
 };
 
@@ -62,6 +61,9 @@ class KeptImage {
   }
   KeptImage(const KeptImage&) = delete;
   KeptImage& operator=(const KeptImage&) = delete;
+  KeptImage(KeptImage&&) = default;
+  KeptImage& operator=(KeptImage&&) = default;
+  ~KeptImage() = default;
   // A file for each region.
   void write(const std::vector<Path>& files) const {
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -71,77 +73,73 @@ class KeptImage {
 
  private:
   Image image_;
-  const std::vector<trace::PmRegion> regions_;
+  std::vector<trace::PmRegion> regions_;
 };
 
-nb::object told(const std::optional<CrashStory>& story) {
-  if (!story) return nb::none();
-  nb::dict told;
-  told["point"] = story->point;
-  told["time_ps"] = story->when.count;
-  told["lines"] = story->lines;
-  return told;
-}
+// What the run has found, and what it was to keep.
+struct Crashed : CrashResult {
+  std::optional<SurvivingRegisters> registers;
+  std::optional<KeptImage> kept;
+};
 
-nb::dict crash(const Path& path, const Configuration& configuration, std::uint64_t sample,
-               std::uint64_t seed, std::optional<std::int64_t> at_ps, std::uint64_t subsets,
-               std::optional<std::uint64_t> inspections,
-               const std::optional<CheckerCommand>& checker, std::size_t jobs,
-               const nb::object& words, const std::optional<Path>& device_path, bool keep,
-               const nb::object& progress) {
-  CrashResult result;
-  SurvivingRegisters left;
-  std::unique_ptr<KeptImage> kept;
-  {
-    nb::gil_scoped_release release;
-    const trace::TraceFile trace(path.string());
-    check_fit(trace, configuration);
-    double share = 0;
-    std::optional<Checkers> checkers;
-    if (checker) {
-      checkers.emplace(*checker, trace, jobs, words, seldom([&] { report(progress, share); }));
-    }
-    CrashOptions options{.sample = sample,
-                         .seed = seed,
-                         .subsets = subsets,
-                         .judge = checkers ? &*checkers : nullptr,
-                         .inspections = inspections.value_or(CrashOptions::kAllImages)};
-    if (at_ps) options.at = Time{*at_ps};
-    if (device_path) {
-      options.save = [&](const DeviceImage& device, const SurvivingRegisters& registers) {
-        write_device_image(device, device_path->string());
-        left = registers;
-      };
-    }
-    if (keep) {
-      options.keep = [&](const Image& image) {
-        kept = std::make_unique<KeptImage>(image, trace.metadata().pm_regions);
-      };
-    }
-    result = pmemsim::crash(trace, configuration, options, [&](double done) {
-      share = done;
-      return report(progress, done);
-    });
+Crashed crash(const Path& path, const Configuration& configuration, std::uint64_t sample,
+              std::uint64_t seed, std::optional<Time> at, std::uint64_t subsets,
+              std::optional<std::uint64_t> inspections,
+              const std::optional<CheckerCommand>& checker, std::size_t jobs, const Words& words,
+              const std::optional<Path>& device_path, bool keep, const Progress& progress) {
+  const nb::gil_scoped_release release;
+  const trace::TraceFile trace(path.string());
+  check_fit(trace, configuration);
+  double share = 0;
+  std::optional<Checkers> checkers;
+  if (checker) {
+    checkers.emplace(*checker, trace, jobs, words, seldom([&] { report(progress, share); }));
   }
-  nb::dict run;
-  run["points"] = result.points;
-  run["all_points"] = result.all_points;
-  run["images"] = result.images;
-  run["repaired"] = result.repaired;
-  run["restarts"] = result.restarts;
-  run["inspected"] = result.inspected;
-  run["different"] = result.different;
-  run["violations"] = result.violations;
-  run["wall_s"] = result.wall_s;
-  run["story"] = told(result.story);
-  run["registers"] = device_path ? bindings::told(left) : nb::none();
-  run["kept"] = nb::cast(std::move(kept));
-  return run;
+  Crashed found;
+  CrashOptions options{.sample = sample,
+                       .seed = seed,
+                       .at = at,
+                       .subsets = subsets,
+                       .judge = checkers ? &*checkers : nullptr,
+                       .inspections = inspections.value_or(CrashOptions::kAllImages)};
+  if (device_path) {
+    options.save = [&](const DeviceImage& device, const SurvivingRegisters& registers) {
+      write_device_image(device, device_path->string());
+      found.registers = registers;
+    };
+  }
+  if (keep) {
+    options.keep = [&](const Image& image) {
+      found.kept.emplace(image, trace.metadata().pm_regions);
+    };
+  }
+  static_cast<CrashResult&>(found) =
+      pmemsim::crash(trace, configuration, options, [&](double done) {
+        share = done;
+        return report(progress, done);
+      });
+  return found;
 }
 
 }  // namespace
 
 void bind_crash(nb::module_& module) {
+  bind_record<CrashStory>(module, "CrashStory", "What went wrong first.",
+                          field("point", &CrashStory::point, "Counted from 1."),
+                          field("time_ps", &CrashStory::when), field("lines", &CrashStory::lines));
+  nb::class_<Crashed>(module, "CrashResult")
+      .def_ro("points", &Crashed::points)
+      .def_ro("all_points", &Crashed::all_points)
+      .def_ro("images", &Crashed::images)
+      .def_ro("repaired", &Crashed::repaired)
+      .def_ro("restarts", &Crashed::restarts)
+      .def_ro("inspected", &Crashed::inspected)
+      .def_ro("different", &Crashed::different)
+      .def_ro("violations", &Crashed::violations)
+      .def_ro("wall_s", &Crashed::wall_s)
+      .def_ro("story", &Crashed::story)
+      .def_ro("registers", &Crashed::registers)
+      .def_ro("kept", &Crashed::kept);
   nb::class_<KeptImage>(module, "KeptImage")
       .def("write", &KeptImage::write, nb::arg("files"), nb::call_guard<nb::gil_scoped_release>());
   module.def("crash", &crash, nb::arg("trace"), nb::arg("configuration"), nb::arg("sample"),

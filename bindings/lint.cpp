@@ -2,62 +2,53 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "pmemsim/checks/hints/lint_hints.hpp"
 #include "pmemsim/machine/run/configuration.hpp"
+#include "record.hpp"
 
 namespace nb = nanobind;
 
 namespace pmemsim::bindings {
 namespace {
 
-nb::dict to_dict(const HintFinding& finding) {
-  const HintCauseName name = name_of(finding.cause);
-  nb::dict entry;
-  entry["kind"] = name.kind;
-  entry["reason"] = name.reason;
-  entry["file"] = finding.place.file;
-  entry["line"] = finding.place.line;
-  entry["function"] = finding.place.function;
-  entry["store_file"] = finding.store.file;
-  entry["store_line"] = finding.store.line;
-  entry["store_function"] = finding.store.function;
-  entry["of_library"] = finding.of_library;
-  entry["count"] = finding.found.count;
-  entry["writes"] = finding.found.writes;
-  entry["lost_ps"] = finding.found.lost.count;
-  entry["waited_ps"] = finding.found.waited.count;
-  entry["distance_ps"] = finding.found.distance.count;
-  return entry;
+HintReport lint_hints(const trace::TraceFile& trace, const Configuration& configuration,
+                      const Progress& progress) {
+  const nb::gil_scoped_release release;
+  return pmemsim::lint_hints(trace, configuration,
+                             [&](double share) { return bindings::report(progress, share); });
 }
 
-nb::dict lint_hints(const trace::TraceFile& trace, const Configuration& configuration,
-                    const nb::object& progress) {
-  HintReport report;
-  {
-    nb::gil_scoped_release release;
-    report = pmemsim::lint_hints(trace, configuration,
-                                 [&](double share) { return bindings::report(progress, share); });
-  }
-  nb::list findings;
-  for (const HintFinding& finding : report.findings) findings.append(to_dict(finding));
-  nb::dict found;
-  found["time_ps"] = report.time.count;
-  found["hints"] = report.hints;
-  found["hinted_lines"] = report.totals.hinted_lines;
-  found["in_time"] = report.totals.in_time;
-  found["writes"] = report.totals.writes;
-  found["waited_ps"] = report.totals.waited.count;
-  found["findings"] = findings;
-  return found;
+// A property that is a member of a member.
+template <class Outer, class Inner, class Value>
+auto member(Inner Outer::* inner, Value Inner::* value) {
+  return [inner, value](const Outer& outer) { return outer.*inner.*value; };
 }
 
 }  // namespace
 
 void bind_lint(nb::module_& module) {
+  nb::class_<HintFinding>(module, "HintFinding")
+      .def_prop_ro("kind", [](const HintFinding& found) { return name_of(found.cause).kind; })
+      .def_prop_ro("reason", [](const HintFinding& found) { return name_of(found.cause).reason; })
+      .def_ro("place", &HintFinding::place)
+      .def_ro("store", &HintFinding::store)
+      .def_ro("of_library", &HintFinding::of_library)
+      .def_prop_ro("count", member(&HintFinding::found, &SiteFinding::count))
+      .def_prop_ro("writes", member(&HintFinding::found, &SiteFinding::writes))
+      .def_prop_ro("lost_ps", member(&HintFinding::found, &SiteFinding::lost))
+      .def_prop_ro("waited_ps", member(&HintFinding::found, &SiteFinding::waited))
+      .def_prop_ro("distance_ps", member(&HintFinding::found, &SiteFinding::distance));
+  nb::class_<HintReport>(module, "HintReport")
+      .def_ro("time_ps", &HintReport::time)
+      .def_ro("hints", &HintReport::hints)
+      .def_prop_ro("hinted_lines", member(&HintReport::totals, &HintTotals::hinted_lines))
+      .def_prop_ro("in_time", member(&HintReport::totals, &HintTotals::in_time))
+      .def_prop_ro("writes", member(&HintReport::totals, &HintTotals::writes))
+      .def_prop_ro("waited_ps", member(&HintReport::totals, &HintTotals::waited))
+      .def_ro("findings", &HintReport::findings);
   module.def("lint_hints", &lint_hints, nb::arg("trace"), nb::arg("configuration"),
              nb::arg("progress").none());
 }

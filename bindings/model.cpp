@@ -66,7 +66,7 @@ ModelImages::ModelImages(const trace::TraceFile& trace, const trace::TraceFile& 
       watches_(wanted.watch),
       judged_(*images_, wanted.most, watches_ ? first_image(trace) : nullptr) {}
 
-std::uint64_t ModelImages::show_all(std::optional<double> seconds, const nb::object& progress) {
+std::uint64_t ModelImages::show_all(std::optional<double> seconds, const Progress& progress) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   return judge_upto(UINT64_MAX, progress, [&] {
@@ -76,7 +76,7 @@ std::uint64_t ModelImages::show_all(std::optional<double> seconds, const nb::obj
   });
 }
 
-bool ModelImages::go_to(std::uint64_t number, const nb::object& progress) {
+bool ModelImages::go_to(std::uint64_t number, const Progress& progress) {
   const bool depends = watches_ && images_->depend_on_reads();
   if (!depends && images_->go_to(number)) return true;
   if (!watches_) return false;
@@ -84,9 +84,9 @@ bool ModelImages::go_to(std::uint64_t number, const nb::object& progress) {
   return images_->number() == number;
 }
 
-CheckerAnswer ModelImages::judge(const nb::object& progress) {
+std::optional<CheckerAnswer> ModelImages::judge(const Progress& progress) {
   const Seen now = seen(judged_.take_changed());
-  return checkers_.judge(now.image, now.changed, reporter(progress));
+  return rejection(checkers_.judge(now.image, now.changed, reporter(progress)), library_);
 }
 
 void ModelImages::write(const std::vector<Path>& files) {
@@ -97,11 +97,11 @@ void ModelImages::write(const std::vector<Path>& files) {
 }
 
 // Tells how far the images have come.
-CheckerProcess::KeepGoing ModelImages::reporter(const nb::object& progress) const {
+CheckerProcess::KeepGoing ModelImages::reporter(const Progress& progress) const {
   return seldom([&] { report(progress, static_cast<double>(images_->number())); });
 }
 
-std::uint64_t ModelImages::judge_upto(std::uint64_t number, const nb::object& progress,
+std::uint64_t ModelImages::judge_upto(std::uint64_t number, const Progress& progress,
                                       const std::function<bool()>& in_time) {
   const CheckerProcess::KeepGoing keep_going = reporter(progress);
   Checkers checkers(*this, keep_going);
@@ -114,29 +114,10 @@ std::uint64_t ModelImages::judge_upto(std::uint64_t number, const nb::object& pr
 
 namespace {
 
-nb::tuple to_tuple(const trace::SourcePlace& place) {
-  return nb::make_tuple(place.file, place.line, place.function);
-}
+using check::PersistCall;
 
-// Each a tuple of what the program would be without, its name, its place, the helpers' calls, and
-// how often it was executed.
-nb::list list_persist_calls(const trace::TraceFile& trace) {
-  std::vector<check::PersistCall> found;
-  {
-    nb::gil_scoped_release release;
-    found = check::persist_calls(trace);
-  }
-  nb::list all;
-  for (check::PersistCall& each : found) {
-    nb::list calls;
-    for (const trace::SourcePlace& call : each.calls) calls.append(to_tuple(call));
-    const std::uint64_t executed = each.executed();
-    Without without{std::make_shared<const std::vector<std::vector<std::uint64_t>>>(
-        std::move(each.operations))};
-    all.append(
-        nb::make_tuple(std::move(without), each.name, to_tuple(each.place), calls, executed));
-  }
-  return all;
+Without without(const PersistCall& call) {
+  return {std::make_shared<const std::vector<std::vector<std::uint64_t>>>(call.operations)};
 }
 
 // The digest of what a crash leaves by a persistency model; and the fingerprint of all images,
@@ -164,22 +145,31 @@ Fingerprints fingerprint(const trace::TraceFile& trace, const WantedImages& want
 
 void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<Without>(module, "Without").def(nb::init<>());
-  nb::class_<WantedImages>(module, "WantedImages")
+  nb::class_<Without>(module, "Without",
+                      "Flushes and fences that a program is without; as it is made, none.")
+      .def(nb::init<>());
+  nb::class_<PersistCall>(module, "PersistCall", "A flush or a fence of a program.")
+      .def_ro("name", &PersistCall::name)
+      .def_ro("place", &PersistCall::place)
+      .def_ro("calls", &PersistCall::calls, "Of the helpers, the innermost first.")
+      .def_prop_ro("executed", &PersistCall::executed, "How often.")
+      .def_prop_ro("without", &without, "What leaves it out of the program.");
+  nb::class_<WantedImages>(module, "WantedImages", "Which images, in which order.")
       .def(nb::init<bool, std::optional<Configuration>, std::uint64_t, std::uint64_t, Without,
                     bool>(),
            nb::arg("eadr"), nb::arg("design").none(), nb::arg("seed"), nb::arg("most"),
            nb::arg("without"), nb::arg("watch"));
-  nb::class_<ModelImages>(module, "ModelImages")
+  nb::class_<ModelImages>(module, "ModelImages",
+                          "Images that a model or guarantees allow of a recording, and a checker "
+                          "that sees them.")
       .def(nb::init<const trace::TraceFile&, const WantedImages&, const CheckerCommand&,
                     std::size_t>(),
            nb::arg("trace"), nb::arg("wanted"), nb::arg("checker"), nb::arg("jobs"),
            nb::keep_alive<1, 2>(), released)
       .def("show_all", &ModelImages::show_all, nb::arg("seconds").none(),
            nb::arg("progress").none(), released)
-      .def("said",
-           [](const ModelImages& images) { return verdict(images.said(), images.library()); })
-      .def("judge", &judge<ModelImages>, nb::arg("progress").none())
+      .def("said", &ModelImages::said)
+      .def("judge", &ModelImages::judge, nb::arg("progress").none(), released)
       .def("go_to", &ModelImages::go_to, nb::arg("number"), nb::arg("progress").none(), released)
       .def("write", &ModelImages::write, nb::arg("files"), released)
       .def(
@@ -205,8 +195,11 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("complete", [](const ModelImages& images) { return images.images().complete(); })
       .def_prop_ro("instants",
                    [](const ModelImages& images) { return images.images().instants(); });
-  module.def("persist_calls", &list_persist_calls, nb::arg("trace"));
-  module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("wanted"), released);
+  module.def("persist_calls", &check::persist_calls, nb::arg("trace"), released);
+  module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("wanted"), released,
+             "Return two numbers, each of which tells that images are the same: of what is open at "
+             "which instant (None: by guarantees), and of the set of all images (None if these "
+             "are too many).");
   module.attr("MOST_MODEL_IMAGES") = AllowedImages::kMostAll;
   module.attr("NO_END_OF_MODEL_IMAGES") = AllowedImages::kNoEnd;
 }

@@ -30,7 +30,7 @@ struct Without {
 // Which ones, in which order.
 struct WantedImages {
   bool eadr;
-  // Whose promises allow them, instead of a persistency model.
+  // Whose guarantees allow them, instead of a persistency model.
   std::optional<Configuration> design;
   std::uint64_t seed, most;
   Without without;
@@ -50,21 +50,20 @@ class ModelImages {
   // Judges all, until one is rejected, so many seconds are over (once one has been shown), or there
   // are no more. The number of the first one that was rejected, which they have come to then; 0:
   // there is none.
-  std::uint64_t show_all(std::optional<double> seconds, const nanobind::object& progress);
+  std::uint64_t show_all(std::optional<double> seconds, const Progress& progress);
 
   // To the image of this number; if it depends on what the checker reads which that is, they are
   // judged up to there. False: there is none, or one before was rejected.
-  bool go_to(std::uint64_t number, const nanobind::object& progress);
+  bool go_to(std::uint64_t number, const Progress& progress);
 
-  // What a checker says of the image that they have come to.
-  CheckerAnswer judge(const nanobind::object& progress);
+  // What a checker says of the image that they have come to, if it rejects it.
+  std::optional<CheckerAnswer> judge(const Progress& progress);
   // What it has said of the first one that show_all() has found.
   CheckerAnswer said() const { return checkers_.rejected().begin()->second; }
 
   // Each region of PM to its file.
   void write(const std::vector<Path>& files);
 
-  bool library() const { return library_; }
   bool watches() const { return watches_; }
   std::uint64_t shown() const { return judged_.shown(); }
   ImageSequence& images() { return *images_; }
@@ -94,8 +93,8 @@ class ModelImages {
  private:
   class Checkers;
 
-  CheckerProcess::KeepGoing reporter(const nanobind::object& progress) const;
-  std::uint64_t judge_upto(std::uint64_t number, const nanobind::object& progress,
+  CheckerProcess::KeepGoing reporter(const Progress& progress) const;
+  std::uint64_t judge_upto(std::uint64_t number, const Progress& progress,
                            const std::function<bool()>& in_time);
 
   const trace::TraceFile& trace_;
@@ -106,15 +105,5 @@ class ModelImages {
   const bool watches_;
   JudgedImages judged_;
 };
-
-// What a checker says of the image that somebody has come to.
-template <class Images>
-nanobind::object judge(Images& images, const nanobind::object& progress) {
-  const CheckerAnswer answer = [&] {
-    nanobind::gil_scoped_release release;
-    return images.judge(progress);
-  }();
-  return verdict(answer, images.library());
-}
 
 }  // namespace pmemsim::bindings

@@ -6,7 +6,6 @@
 
 #include <cstring>
 #include <optional>
-#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "pmemsim/designs/interface/design_recovery.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/source_place.hpp"
+#include "record.hpp"
 
 namespace nb = nanobind;
 
@@ -91,22 +91,20 @@ const AllowedImages& allowed(const ModelImages& images) {
   return dynamic_cast<const WholeImages&>(images.images()).images();
 }
 
-// Each a tuple of file, line and function of the load and of the store, and whether that is there.
-nb::list list_open_reads(const ModelImages& images, const trace::TraceFile& recovery,
-                         const Places& places) {
-  std::set<OpenRead> found;
-  {
-    nb::gil_scoped_release release;
-    found = open_reads(allowed(images), recovery, to_places(places));
+// What recovery has read that the crash left open.
+struct Read {
+  trace::SourcePlace load, store;
+  bool there = false;
+};
+
+std::vector<Read> list_open_reads(const ModelImages& images, const trace::TraceFile& recovery,
+                                  const Places& places) {
+  std::vector<Read> found;
+  for (const OpenRead& read : open_reads(allowed(images), recovery, to_places(places))) {
+    found.push_back({trace::place_of(recovery.sites(), read.load),
+                     trace::place_of(images.trace().sites(), read.store), read.there});
   }
-  nb::list all;
-  for (const OpenRead& read : found) {
-    const trace::SourcePlace load = trace::place_of(recovery.sites(), read.load);
-    const trace::SourcePlace store = trace::place_of(images.trace().sites(), read.store);
-    all.append(nb::make_tuple(load.file, load.line, load.function, store.file, store.line,
-                              store.function, read.there));
-  }
-  return all;
+  return found;
 }
 
 // A checker that sees images one by one, beside those that judge them.
@@ -117,10 +115,10 @@ class OneChecker {
   OneChecker(const OneChecker&) = delete;
   OneChecker& operator=(const OneChecker&) = delete;
 
-  CheckerAnswer judge(const nb::object& progress) {
-    return checker_.judge(images_.image(), seldom([&] { report(progress, 0); }));
+  std::optional<CheckerAnswer> judge(const Progress& progress) {
+    return rejection(checker_.judge(images_.image(), seldom([&] { report(progress, 0); })),
+                     library_);
   }
-  bool library() const { return library_; }
 
  private:
   ModelImages& images_;
@@ -128,32 +126,33 @@ class OneChecker {
   CheckerPool checker_;
 };
 
-nb::tuple tuple_of_steps(const trace::TraceFile& recovery) {
-  const PersistSteps steps = [&] {
-    nb::gil_scoped_release release;
-    return persist_steps(recovery);
-  }();
-  return nb::make_tuple(steps.hash, steps.stores);
-}
-
 }  // namespace
 
 void bind_recovery(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<RecoveryImages, ModelImages>(module, "RecoveryImages")
+  bind_record<Read>(module, "OpenRead", "What recovery has read that the crash left open.",
+                    field("load", &Read::load), field("store", &Read::store),
+                    field("there", &Read::there, "Whether the store's value was there."));
+  bind_record<PersistSteps>(module, "PersistSteps", "What recovery does to persistent memory.",
+                            field("hash", &PersistSteps::hash),
+                            field("stores", &PersistSteps::stores));
+  nb::class_<RecoveryImages, ModelImages>(module, "RecoveryImages",
+                                          "Images that a crash of recovery leaves, which a checker "
+                                          "sees as images of the program.")
       .def(nb::init<const trace::TraceFile&, ModelImages&, const Places&, const WantedImages&,
                     const CheckerCommand&, std::size_t>(),
            nb::arg("recovery"), nb::arg("crashed"), nb::arg("places"), nb::arg("wanted"),
            nb::arg("checker"), nb::arg("jobs"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
            released)
       .def("set_limit", &RecoveryImages::set_limit, nb::arg("images"));
-  nb::class_<OneChecker>(module, "OneChecker")
+  nb::class_<OneChecker>(module, "OneChecker",
+                         "A checker that sees images one by one, beside those that check them.")
       .def(nb::init<const CheckerCommand&, ModelImages&>(), nb::arg("checker"), nb::arg("images"),
            nb::keep_alive<1, 3>(), released)
-      .def("judge", &judge<OneChecker>, nb::arg("progress").none());
-  module.def("persist_steps", &tuple_of_steps, nb::arg("recovery"));
+      .def("judge", &OneChecker::judge, nb::arg("progress").none(), released);
+  module.def("persist_steps", &persist_steps, nb::arg("recovery"), released);
   module.def("open_reads", &list_open_reads, nb::arg("images"), nb::arg("recovery"),
-             nb::arg("places"));
+             nb::arg("places"), released);
 }
 
 }  // namespace pmemsim::bindings

@@ -24,10 +24,10 @@ std::vector<std::string> to_strings(const std::vector<Path>& paths) {
   return {paths.begin(), paths.end()};
 }
 
-bool report(const nb::object& progress, double share) {
+bool report(const Progress& progress, double share) {
   nb::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  if (!progress.is_none()) progress(share);
+  if (progress) (*progress)(share);
   return true;
 }
 
@@ -55,7 +55,7 @@ std::vector<Implementation> list_layers() {
 }
 
 RunResult simulate(const trace::TraceFile& trace, const Configuration& configuration,
-                   const nb::object& progress, const std::vector<Path>& images,
+                   const Progress& progress, const std::vector<Path>& images,
                    const Contents* contents) {
   const nb::gil_scoped_release release;
   return pmemsim::simulate(

@@ -1,21 +1,34 @@
 // pmemsim._core's statistics: what a machine counts, without a run.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bindings.hpp"
 #include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/machine/run/declared_statistics.hpp"
+#include "record.hpp"
 
 namespace nb = nanobind;
 
 namespace pmemsim::bindings {
 namespace {
+
+struct DeclaredRelation {
+  std::string kind;
+  std::vector<std::string> wholes;
+  double factor;
+};
+
+struct Declaration {
+  std::string name, unit, description, file;
+  std::uint32_t line;
+  std::vector<DeclaredRelation> relations;
+};
 
 // The source file as the repository has it.
 std::string file_of(const Statistic& statistic) {
@@ -24,29 +37,23 @@ std::string file_of(const Statistic& statistic) {
   return std::string(path.substr(root == std::string_view::npos ? 0 : root));
 }
 
-nb::dict to_dict(const Relation& relation) {
+DeclaredRelation declared(const Relation& relation) {
   static constexpr std::array<const char*, 4> kKinds{"part", "share", "origin", "limit"};
-  nb::dict entry;
-  entry["kind"] = kKinds.at(static_cast<std::size_t>(relation.kind));
-  entry["wholes"] = relation.wholes;
-  entry["factor"] = relation.factor;
-  return entry;
+  return {kKinds.at(static_cast<std::size_t>(relation.kind)), relation.wholes, relation.factor};
 }
 
-nb::list declared_statistics(const Settings& given) {
-  nb::list found;
-  for (const auto& [statistic, relations] :
-       pmemsim::declared_statistics(configure(to_settings(given)))) {
-    nb::list related;
-    for (const Relation& relation : relations) related.append(to_dict(relation));
-    nb::dict entry;
-    entry["name"] = statistic.name;
-    entry["unit"] = statistic.unit;
-    entry["description"] = statistic.description;
-    entry["file"] = file_of(statistic);
-    entry["line"] = statistic.place.line();
-    entry["relations"] = related;
-    found.append(entry);
+std::vector<Declaration> declared_statistics(const Configuration& configuration) {
+  std::vector<Declaration> found;
+  for (const auto& [statistic, relations] : pmemsim::declared_statistics(configuration)) {
+    found.push_back({statistic.name,
+                     statistic.unit,
+                     statistic.description,
+                     file_of(statistic),
+                     statistic.place.line(),
+                     {}});
+    for (const Relation& relation : relations) {
+      found.back().relations.push_back(declared(relation));
+    }
   }
   return found;
 }
@@ -54,7 +61,17 @@ nb::list declared_statistics(const Settings& given) {
 }  // namespace
 
 void bind_statistics(nb::module_& module) {
-  module.def("declared_statistics", &declared_statistics, nb::arg("settings"));
+  bind_record<DeclaredRelation>(
+      module, "StatisticRelation", "How a statistic is related to others (common/relations.hpp).",
+      field("kind", &DeclaredRelation::kind, "part, share, origin or limit"),
+      field("wholes", &DeclaredRelation::wholes), field("factor", &DeclaredRelation::factor));
+  bind_record<Declaration>(
+      module, "StatisticDeclaration", "A statistic as its component declares it.",
+      field("name", &Declaration::name), field("unit", &Declaration::unit),
+      field("description", &Declaration::description), field("file", &Declaration::file),
+      field("line", &Declaration::line), field("relations", &Declaration::relations));
+  module.def("declared_statistics", &declared_statistics, nb::arg("configuration"),
+             "The statistics of a machine, in the order of declaration.");
 }
 
 }  // namespace pmemsim::bindings

@@ -1,14 +1,17 @@
 // pmemsim._core.Trace: a recording, read from Python frame by frame.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +29,8 @@
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/names.hpp"
 #include "pmemsim/trace/reader.hpp"
+#include "pmemsim/trace/source_place.hpp"
+#include "record.hpp"
 
 namespace nb = nanobind;
 
@@ -76,8 +81,8 @@ class OperationChunks {
  public:
   OperationChunks(const TraceFile& file, std::uint32_t thread) : stream_(file, thread) {}
 
-  // The next operations and their values, both as bytes; None at the end.
-  nb::object next() {
+  // The next operations and their values, both as bytes; none at the end.
+  std::optional<std::pair<ByteArray, ByteArray>> next() {
     std::vector<OperationRecord> records;
     std::vector<std::byte> values;
     {
@@ -87,8 +92,8 @@ class OperationChunks {
       while (records.size() < kOperations && stream_.next(operation))
         append(operation, records, values);
     }
-    if (records.empty()) return nb::none();
-    return nb::make_tuple(to_array(std::move(records)), to_array(std::move(values)));
+    if (records.empty()) return {};
+    return std::pair(to_array(std::move(records)), to_array(std::move(values)));
   }
 
  private:
@@ -154,33 +159,40 @@ ByteArray turns(const TraceFile& file) {
   return to_array(std::move(found));
 }
 
-nb::list sites(const TraceFile& file) {
-  nb::list found;
+// An instruction of the program.
+struct Site {
+  std::uint32_t kind = 0, detail = 0, size = 0, flags = 0, instructions = 0;
+  std::string file, function;
+  std::uint32_t line = 0;
+};
+
+std::vector<Site> sites(const TraceFile& file) {
+  std::vector<Site> found;
   for (const SiteRecord& site : file.sites().sites()) {
-    nb::dict entry;
-    entry["kind"] = static_cast<int>(site.kind);
-    entry["detail"] = static_cast<int>(site.detail);
-    entry["size"] = static_cast<int>(site.size);
-    entry["flags"] = static_cast<int>(site.flags);
-    entry["instructions"] = site.instructions;
-    entry["file"] = std::string(file.sites().string(site.file));
-    entry["function"] = std::string(file.sites().string(site.function));
-    entry["line"] = site.line;
-    found.append(entry);
+    found.push_back({.kind = site.kind,
+                     .detail = site.detail,
+                     .size = site.size,
+                     .flags = site.flags,
+                     .instructions = site.instructions,
+                     .file = std::string(file.sites().string(site.file)),
+                     .function = std::string(file.sites().string(site.function)),
+                     .line = site.line});
   }
   return found;
 }
 
 template <class Kind>
-nb::tuple names(std::uint8_t count) {
-  nb::list found;
-  for (std::uint8_t i = 0; i < count; ++i) found.append(trace::name_of(static_cast<Kind>(i)));
-  return nb::tuple(found);
+std::vector<std::string> names(std::uint8_t count) {
+  std::vector<std::string> found;
+  for (std::uint8_t i = 0; i < count; ++i) {
+    found.emplace_back(trace::name_of(static_cast<Kind>(i)));
+  }
+  return found;
 }
 
 // What the numbers in the arrays mean: names by number, of kinds, their details, purposes.
-nb::dict all_names() {
-  nb::dict found;
+std::map<std::string, std::vector<std::string>> all_names() {
+  std::map<std::string, std::vector<std::string>> found;
   found["kind"] = names<SiteKind>(trace::kSiteKinds);
   found["flush"] = names<trace::FlushKind>(trace::kFlushKinds);
   found["fence"] = names<trace::FenceKind>(trace::kFenceKinds);
@@ -198,15 +210,6 @@ std::string summary_json(const TraceFile& file) {
   return trace::to_json(trace::summarize(file));
 }
 
-nb::tuple verify(const TraceFile& file) {
-  trace::Verification result;
-  {
-    nb::gil_scoped_release release;
-    result = trace::verify(file);
-  }
-  return nb::make_tuple(result.operations, result.notes);
-}
-
 // Writes to a descriptor of the caller's, which stays open.
 void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std::uint64_t count,
           int descriptor) {
@@ -217,10 +220,36 @@ void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std:
   trace::dump(file, thread, first, count, output.get());
 }
 
+void bind_records(nb::module_& module) {
+  using trace::SourcePlace;
+  bind_record<SourcePlace>(module, "Place", "A line of the program's source; `line` 0: unknown.",
+                           field("file", &SourcePlace::file), field("line", &SourcePlace::line),
+                           field("function", &SourcePlace::function))
+      .def(
+          "__str__",
+          [](const SourcePlace& place) {
+            if (place.line > 0) return fmt::format("{}:{}", place.file, place.line);
+            return place.file.empty() ? "?" : place.file;
+          },
+          "As compilers name it.");
+  bind_record<Site>(module, "Site", "An instruction of the program.", field("kind", &Site::kind),
+                    field("detail", &Site::detail), field("size", &Site::size),
+                    field("flags", &Site::flags), field("instructions", &Site::instructions),
+                    field("file", &Site::file), field("function", &Site::function),
+                    field("line", &Site::line));
+  bind_record<trace::Verification>(module, "Verification",
+                                   "What a full check of a trace has found.",
+                                   field("operations", &trace::Verification::operations),
+                                   field("notes", &trace::Verification::notes));
+}
+
 }  // namespace
 
 void bind_trace(nb::module_& module) {
-  module.attr("names") = all_names();
+  bind_records(module);
+  const auto released = nb::call_guard<nb::gil_scoped_release>();
+  module.def("names", &all_names,
+             "Names by number: of kinds of operations, their details, and purposes.");
   module.def(
       "store_races",
       [](const Path& path) {
@@ -250,7 +279,7 @@ void bind_trace(nb::module_& module) {
       .def("summary_json", &summary_json)
       .def("turns", &turns)
       .def_prop_ro("has_turns", [](const TraceFile& file) { return trace::Turns(file).recorded(); })
-      .def("verify", &verify)
+      .def("verify", &trace::verify, released)
       .def("dump", &dump, nb::arg("thread"), nb::arg("first"), nb::arg("count"),
            nb::arg("descriptor"))
       .def(

@@ -24,8 +24,6 @@ _MOST_FINDINGS = 20
 _SHOWN_CANDIDATES = 3
 _SHOWN_TEXT = 200
 
-_Heard = tuple[str, int, bytes, bytes]
-
 
 @dataclass(frozen=True)
 class AnswersWanted:
@@ -130,25 +128,25 @@ def _functions(trace: Trace, file: _core.TraceFile, pattern: str | None) -> list
     if pattern is None:
         return None
     uses = _core.uses_of_functions(file)
-    matching = [use for use in uses if _matches(use[0], pattern)]
-    inlined = [name for name, _, inlined, _, _ in matching if inlined]
+    matching = [use for use in uses if _matches(use.name, pattern)]
+    inlined = [use.name for use in matching if use.inlined]
     if inlined:
         raise Error(
             f"--operation {pattern}: {inlined[0]} was inlined into its callers, so that its calls "
             "can't be told apart; declare it __attribute__((noinline)), or compile with -fno-inline"
         )
     if not matching:
-        names = [name.partition("(")[0] for name, *_ in uses]
+        names = [use.name.partition("(")[0] for use in uses]
         raise Error(
             f"--operation {pattern}: {trace.name} has executed no such function"
             f"{did_you_mean(pattern, names)}"
         )
-    if not any(stores for _, _, _, stores, _ in matching):
+    if not any(use.stores for use in matching):
         raise Error(
-            f"--operation {pattern}: {matching[0][0]} stores nothing to persistent memory; name "
+            f"--operation {pattern}: {matching[0].name} stores nothing to persistent memory; name "
             "the functions that do"
         )
-    return [name for name, *_ in matching]
+    return [use.name for use in matching]
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -158,9 +156,9 @@ def _matches(name: str, pattern: str) -> bool:
 
 def _no_operations(trace: Trace, file: _core.TraceFile) -> str:
     uses = [
-        (calls == 1, depth, name, calls)
-        for name, calls, inlined, stores, depth in _core.uses_of_functions(file)
-        if calls and stores and not inlined and depth > 1
+        (use.calls == 1, use.depth, use.name, use.calls)
+        for use in _core.uses_of_functions(file)
+        if use.calls and use.stores and not use.inlined and use.depth > 1
     ]
     candidates = [
         f"{name} ({calls:,} call{'s' if calls > 1 else ''})"
@@ -263,10 +261,10 @@ class _Judged:
         if not self.images.answers_differ:
             raise Error(
                 f"{self._name}: prints the same before and after all operations "
-                f"({_first_line(last[3])}), so that none can be missed; print what is there"
+                f"({_first_line(last.printed)}), so that none can be missed; print what is there"
             )
 
-    def _refuse_failing_reader(self) -> _Heard:
+    def _refuse_failing_reader(self) -> _core.Said:
         """Its answer of the image at the recording's end, in which nothing is lost."""
         last = self._whole(self.images.pieces)
         if not _succeeds(last):
@@ -275,7 +273,7 @@ class _Judged:
                 f"end: {self._words(last)}; it must recover what is in the file that its last "
                 "argument names, print it, and exit with 0"
             )
-        if self._whole(self.images.pieces)[3] != last[3]:
+        if self._whole(self.images.pieces).printed != last.printed:
             raise Error(
                 f"{self._name}: prints something else each time for the same image; what it "
                 "prints must depend on the image alone (not on the file's name, addresses, time)"
@@ -286,7 +284,7 @@ class _Judged:
     def _name(self) -> str:
         return f"--answers {shlex.join(self.wanted.reader.command)}"
 
-    def _whole(self, order: int) -> _Heard:
+    def _whole(self, order: int) -> _core.Said:
         return self.images.whole(order, self._report)
 
     def _look_into(self, number: int) -> None:
@@ -316,13 +314,12 @@ class _Judged:
 
     def _place(self, order: int) -> tuple[Place, int, int]:
         piece = self.images.piece(order)
-        place = Place(piece["file"], piece["line"], piece["function"])
-        return place, piece["thread"], piece["operation"]
+        return piece.place, piece.thread, piece.operation
 
-    def _add(self, number: int, wrong: dict[str, Any]) -> None:
-        if self._is_known(wrong["moment"]):
+    def _add(self, number: int, wrong: _core.Wrong) -> None:
+        if self._is_known(wrong.moment):
             return
-        lost = self.images.lost(wrong["moment"])
+        lost = self.images.lost(wrong.moment)
         order = lost[0][0] if lost else self.images.newest()
         place, thread, operation = self._place(order) if order else (Place("", 0, ""), 0, 0)
         for group in self.groups:
@@ -339,12 +336,11 @@ class _Judged:
             )
         )
 
-    def _story(self, number: int, wrong: dict[str, Any], *, lost: bool) -> WrongAnswer:
-        got: _Heard = wrong["got"]
+    def _story(self, number: int, wrong: _core.Wrong, *, lost: bool) -> WrongAnswer:
+        got = wrong.got
         titles = _titles(wrong)
         allowed = [
-            (title, self._whole(order))
-            for title, order in zip(titles, wrong["allowed"], strict=False)
+            (title, self._whole(order)) for title, order in zip(titles, wrong.allowed, strict=False)
         ]
         return WrongAnswer(
             image=number,
@@ -352,7 +348,7 @@ class _Judged:
             where=_where(wrong),
             answer=self._words(got),
             allowed=tuple(self._difference(title, heard, got) for title, heard in allowed),
-            story=(*self.images.story(), *self._lost_later(wrong["moment"])),
+            story=(*self.images.story(), *self._lost_later(wrong.moment)),
             command=f"{self.command} --image {number}",
         )
 
@@ -362,14 +358,14 @@ class _Judged:
             self._place(order)[0]
             for line in self.images.lost(moment)
             for order in line
-            if not self.images.piece(order)["seen"]
+            if not self.images.piece(order).seen
         )
         if not places:
             return []
         title = "lost, since a later crash may leave the same image, of what is stored until then:"
         return [title, *(f"  {place}" for place in places)]
 
-    def _difference(self, title: str, right: _Heard, got: _Heard) -> str:
+    def _difference(self, title: str, right: _core.Said, got: _core.Said) -> str:
         if not _succeeds(right) or not _succeeds(got):
             return f"{title}: {self._words(right)}"
         wanted, said = _lines(right), _lines(got)
@@ -379,14 +375,13 @@ class _Judged:
         )
         return f"{title}: line {index + 1} is {_line(wanted, index)}, not {_line(said, index)}"
 
-    def _words(self, heard: _Heard) -> str:
+    def _words(self, said: _core.Said) -> str:
         """What a reader has answered, in short."""
-        ending, status, said, printed = heard
-        if ending == "too much":
+        if said.answer.ending == "too much":
             return f"{self.wanted.reader.command[0]} prints more than 16 MiB"
-        if not _succeeds(heard):
-            return self.wanted.reader.problem_of((ending, status, said, 0.0))
-        return _first_line(printed)
+        if not _succeeds(said):
+            return self.wanted.reader.problem_of(said.answer)
+        return _first_line(said.printed)
 
     def _report(self, answered: float) -> None:
         if self.progress is not None:
@@ -394,12 +389,12 @@ class _Judged:
             self.progress(budget.share(answered, self.images.possible, self.begin))
 
 
-def _succeeds(heard: _Heard) -> bool:
-    return heard[0] == "exited" and heard[1] == 0
+def _succeeds(said: _core.Said) -> bool:
+    return said.answer.ending == "exited" and said.answer.status == 0
 
 
-def _lines(heard: _Heard) -> list[str]:
-    return heard[3].decode(errors="replace").splitlines()
+def _lines(said: _core.Said) -> list[str]:
+    return said.printed.decode(errors="replace").splitlines()
 
 
 def _line(lines: Sequence[str], index: int) -> str:
@@ -413,25 +408,24 @@ def _first_line(printed: bytes) -> str:
     return f"`{lines[0][:_SHOWN_TEXT]}`" + (", ..." if len(lines) > 1 else "")
 
 
-def _titles(wrong: dict[str, Any]) -> list[str]:
+def _titles(wrong: _core.Wrong) -> list[str]:
     """Of the answers that were allowed."""
-    if wrong["executing"]:
-        them = "it" if len(wrong["executing"]) == 1 else "all of them"
+    if wrong.executing:
+        them = "it" if len(wrong.executing) == 1 else "all of them"
         return [f"before {them}", f"after {them}"]
-    if wrong["set_up"]:
+    if wrong.set_up:
         return ["of a file of zeros", "before the first operation"]
     return ["of what has ended"]
 
 
-def _where(wrong: dict[str, Any]) -> str:
+def _where(wrong: _core.Wrong) -> str:
     """Which operations were being executed at the crash."""
-    if wrong["set_up"] and not wrong["executing"]:
+    if wrong.set_up and not wrong.executing:
         return "before the first operation"
-    if not wrong["executing"]:
-        ended = wrong["ended"]
-        return f"between operations, when {ended:,} had ended"
+    if not wrong.executing:
+        return f"between operations, when {wrong.ended:,} had ended"
     named = [
-        f"{name or 'region'} number {number:,} (thread {thread})"
-        for thread, name, number in wrong["executing"]
+        f"{each.name or 'region'} number {each.number:,} (thread {each.thread})"
+        for each in wrong.executing
     ]
     return f"in {' and '.join(named)}"

@@ -139,22 +139,21 @@ class Checker:
             self.reader,
         )
 
-    def problem_of(self, told: _core.Told) -> str:
+    def problem_of(self, answer: _core.CheckerAnswer | None) -> str:
         """What an answer says, in words; empty: nothing is wrong."""
-        if told is None:
+        if answer is None:
             return ""
-        ending, status, said, _ = told
-        if ending == "too long":
+        if answer.ending == "too long":
             return f"{self.name} didn't end within {self.timeout_s:g} s (--verify-timeout)"
-        last = _last_line(said)
-        return f"{self.name} {self._ending(ending, status)}" + (f": {last}" if last else "")
+        last = _last_line(answer.said)
+        return f"{self.name} {self._ending(answer)}" + (f": {last}" if last else "")
 
-    def _ending(self, ending: str, status: int) -> str:
-        if ending == "returned":
-            return f"returned {status}"
-        if ending == "exited" and self.library:
-            return f"ended its process with status {status} instead of returning"
-        return ending_of(-status if ending == "signal" else status)
+    def _ending(self, answer: _core.CheckerAnswer) -> str:
+        if answer.ending == "returned":
+            return f"returned {answer.status}"
+        if answer.ending == "exited" and self.library:
+            return f"ended its process with status {answer.status} instead of returning"
+        return ending_of(-answer.status if answer.ending == "signal" else answer.status)
 
 
 def _last_line(said: bytes) -> str:
@@ -374,7 +373,7 @@ def verify(
         regions = trace.metadata["pm_regions"]
         folder = stack.enter_context(folder_of_images()) if checker else None
         found = _core.crash(
-            str(trace.path),
+            trace.path,
             configuration,
             points.sample or 0,
             points.seed,
@@ -388,10 +387,10 @@ def verify(
             points.kept is not None,
             progress,
         )
-    if points.device:
-        write_registers(registers_path(points.device), found["registers"], regions)
-    if points.kept and found["kept"] is not None:
-        keep_image(found["kept"], points.kept, len(regions))
+    if points.device and found.registers:
+        write_registers(registers_path(points.device), found.registers, regions)
+    if points.kept and found.kept:
+        keep_image(found.kept, points.kept, len(regions))
     return CrashRun(
         design=configuration.design.name,
         machine=configuration.machine.name,
@@ -400,25 +399,25 @@ def verify(
         threads=trace.threads,
         seed=trace.seed,
         schedule=trace.schedule,
-        points=found["points"],
-        all_points=found["all_points"],
-        images=found["images"],
-        repaired=found["repaired"],
-        restarts=found["restarts"],
-        checked=found["inspected"],
-        unchecked=found["different"] - found["inspected"] if checker else None,
-        violations=found["violations"],
-        wall_s=found["wall_s"],
-        story=_story(found["story"], command),
+        points=found.points,
+        all_points=found.all_points,
+        images=found.images,
+        repaired=found.repaired,
+        restarts=found.restarts,
+        checked=found.inspected,
+        unchecked=found.different - found.inspected if checker else None,
+        violations=found.violations,
+        wall_s=found.wall_s,
+        story=_story(found.story, command),
         notes=tuple(notes_on_crashes(trace.metadata)),
     )
 
 
-def _story(told: dict[str, Any] | None, command: str) -> Story | None:
-    if told is None:
+def _story(found: _core.CrashStory | None, command: str) -> Story | None:
+    if found is None:
         return None
-    again = f"{command} --at {told['time_ps'] / 1000:.3f}ns"
-    return Story(told["point"], told["time_ps"] / 1000, tuple(told["lines"]), again)
+    time_ns = found.time_ps / 1000
+    return Story(found.point, time_ns, tuple(found.lines), f"{command} --at {time_ns:.3f}ns")
 
 
 def promising_designs(machine: str, log: str | None = None) -> list[str]:

@@ -44,19 +44,8 @@ class Registers:
 
     pm_regions: tuple[tuple[int, int], ...]
     """Where programs have their PM: addresses of the first byte, and of the one behind the last."""
-    operations: tuple[str, ...]
-    """What the backend has done to lines, in its order."""
-    encryption_key: bytes | None = None
-    authentication_key: bytes | None = None
-    published_macs: bool = False
-    """They are hashes that need no key."""
-    write_counter: int | None = None
-    tree: tuple[int, list[tuple[int, int]]] | None = None
-    """Its levels; of each tree of them the number and the root."""
-    nodes_persisted: bool = False
-    """Its nodes in PM are those of what is below them."""
-    levelling: tuple[int, list[tuple[int, int, int]]] | None = None
-    """Lines of a region; of each region the number, start and gap."""
+    kept: _core.Registers
+    """What the hardware keeps without power."""
 
 
 @dataclass(frozen=True)
@@ -86,31 +75,35 @@ def registers_path(image: Path) -> Path:
     return image.with_name(image.name + ".registers.json")
 
 
-def write_registers(path: Path, told: dict[str, Any], regions: Sequence[dict[str, Any]]) -> None:
-    """Write what a crash has left in registers, as the simulator tells it."""
+def write_registers(path: Path, kept: _core.Registers, regions: Sequence[dict[str, Any]]) -> None:
+    """Write what a crash has left in registers, as the simulator returns it."""
     facts: dict[str, Any] = {
         "format": FORMAT,
         "pm_regions": [[hex(region["begin"]), hex(region["end"])] for region in regions],
-        "operations": told["operations"],
+        "operations": kept.operations,
     }
-    for key in ("encryption_key", "authentication_key"):
-        if told[key] is not None:
-            facts[key] = told[key].hex()
-    if told["published_macs"]:
+    if kept.encryption_key is not None:
+        facts["encryption_key"] = kept.encryption_key.hex()
+    if kept.authentication_key is not None:
+        facts["authentication_key"] = kept.authentication_key.hex()
+    if kept.published_macs:
         facts["published_macs"] = True
-    if told["write_counter"] is not None:
-        facts["write_counter"] = told["write_counter"]
-    if told["tree"] is not None:
-        levels, roots = told["tree"]
-        hashes = {str(number): f"{root:0{2 * _HASH_BYTES}x}" for number, root in roots}
-        facts["tree"] = {"levels": levels, "roots": hashes}
-    if told["nodes_persisted"]:
+    if kept.write_counter is not None:
+        facts["write_counter"] = kept.write_counter
+    if kept.tree is not None:
+        hashes = {
+            str(tree): f"{root:0{2 * _HASH_BYTES}x}" for tree, root in kept.tree.roots.items()
+        }
+        facts["tree"] = {"levels": kept.tree.levels, "roots": hashes}
+    if kept.nodes_persisted:
         facts["nodes_persisted"] = True
-    if told["levelling"] is not None:
-        lines, places = told["levelling"]
+    if kept.levelling is not None:
         facts["wear_leveling"] = {
-            "region_lines": lines,
-            "regions": {str(number): {"start": start, "gap": gap} for number, start, gap in places},
+            "region_lines": kept.levelling.region_lines,
+            "regions": {
+                str(number): {"start": region.start, "gap": region.gap}
+                for number, region in sorted(kept.levelling.regions.items())
+            },
         }
     with replacing(path) as partial:
         partial.write_text(json.dumps(facts, indent=2) + "\n")
@@ -131,31 +124,25 @@ def decode(image: Path, registers: Registers, output: Path) -> Decoded:
     ]
     with suppress(_NotBelievedError), ExitStack() as partials:
         found = _core.decode(
-            str(image),
-            list(registers.operations),
-            registers.encryption_key,
-            registers.authentication_key,
-            registers.published_macs,
-            registers.tree,
-            registers.nodes_persisted,
-            registers.levelling,
-            list(registers.pm_regions),
-            [str(partials.enter_context(replacing(file))) for file in files],
+            image,
+            registers.kept,
+            registers.pm_regions,
+            [partials.enter_context(replacing(file)) for file in files],
         )
-        if found["problem"]:
+        if found.problem:
             files = []
             raise _NotBelievedError
     unreadable = [
         address
-        for address in found["unreadable"]
+        for address in found.unreadable
         if any(begin <= address < end for begin, end in registers.pm_regions)
     ]
     return Decoded(
-        problem=found["problem"],
+        problem=found.problem,
         unreadable=tuple(unreadable),
-        unreadable_others=len(found["unreadable"]) - len(unreadable),
-        corrected=found["corrected"],
-        elsewhere=found["elsewhere"],
+        unreadable_others=len(found.unreadable) - len(unreadable),
+        corrected=found.corrected,
+        elsewhere=found.elsewhere,
         files=tuple(files),
     )
 
@@ -189,32 +176,28 @@ def _registers(facts: object) -> Registers:
         raise _WrongError("has no registers, as pmemsim crash --save-image writes them")
     if unknown := sorted(set(facts) - _KEYS):
         raise _WrongError(f"has {unknown[0]}, which no register is")
-    operations = _operations(facts.get("operations"))
-    tree = _tree(facts["tree"]) if "tree" in facts else None
-    levelling = _levelling(facts["wear_leveling"]) if "wear_leveling" in facts else None
-    registers = Registers(
-        pm_regions=_pm_regions(facts.get("pm_regions")),
-        operations=operations,
+    kept = _core.Registers(
+        operations=_operations(facts.get("operations")),
         encryption_key=_key(facts, "encryption_key"),
         authentication_key=_key(facts, "authentication_key"),
         published_macs=_flag(facts, "published_macs"),
         write_counter=_whole(facts["write_counter"], "write_counter", 0, _MOST)
         if "write_counter" in facts
         else None,
-        tree=tree,
+        tree=_tree(facts["tree"]) if "tree" in facts else None,
         nodes_persisted=_flag(facts, "nodes_persisted"),
-        levelling=levelling,
+        levelling=_levelling(facts["wear_leveling"]) if "wear_leveling" in facts else None,
     )
-    key_of_macs = True if registers.published_macs else registers.authentication_key
+    key_of_macs = True if kept.published_macs else kept.authentication_key
     for operation, key, value in (
-        ("encryption", "encryption_key", registers.encryption_key),
+        ("encryption", "encryption_key", kept.encryption_key),
         ("integrity", "authentication_key", key_of_macs),
-        ("integrity", "tree", registers.tree),
-        ("wear-leveling", "wear_leveling", registers.levelling),
+        ("integrity", "tree", kept.tree),
+        ("wear-leveling", "wear_leveling", kept.levelling),
     ):
-        if operation in operations and value is None:
+        if operation in kept.operations and value is None:
             raise _WrongError(f"lacks {key}, which {operation} needs")
-    return registers
+    return Registers(_pm_regions(facts.get("pm_regions")), kept)
 
 
 def _flag(facts: dict[str, Any], name: str) -> bool:
@@ -247,32 +230,33 @@ def _pm_regions(regions: object) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _tree(tree: object) -> tuple[int, list[tuple[int, int]]]:
+def _tree(tree: object) -> _core.Tree:
     if not isinstance(tree, dict) or set(tree) != {"levels", "roots"}:
         raise _WrongError("tree must have levels and roots")
     if not isinstance(tree["roots"], dict):
         raise _WrongError("tree.roots must have the root of each tree by its number")
-    roots = [
-        (_number(number, "tree.roots"), _hexadecimal(root, "tree.roots", _MOST))
+    roots = {
+        _number(number, "tree.roots"): _hexadecimal(root, "tree.roots", _MOST)
         for number, root in tree["roots"].items()
-    ]
-    return _whole(tree["levels"], "tree.levels", 1, _MOST_LEVELS), roots
+    }
+    return _core.Tree(_whole(tree["levels"], "tree.levels", 1, _MOST_LEVELS), roots)
 
 
-def _levelling(levelling: object) -> tuple[int, list[tuple[int, int, int]]]:
+def _levelling(levelling: object) -> _core.Levelling:
     if not isinstance(levelling, dict) or set(levelling) != {"region_lines", "regions"}:
         raise _WrongError("wear_leveling must have region_lines and regions")
     lines = _whole(levelling["region_lines"], "wear_leveling.region_lines", 2, _MOST_ADDRESS)
     if not isinstance(levelling["regions"], dict):
         raise _WrongError("wear_leveling.regions must have the registers of each by its number")
-    regions = []
+    regions = {}
     for number, registers in levelling["regions"].items():
         if not isinstance(registers, dict) or set(registers) != {"start", "gap"}:
             raise _WrongError("wear_leveling.regions must have start and gap of each")
         start = _whole(registers["start"], "wear_leveling.regions: start", 0, lines - 1)
         gap = _whole(registers["gap"], "wear_leveling.regions: gap", 0, lines)
-        regions.append((_number(number, "wear_leveling.regions"), start, gap))
-    return lines, regions
+        region = _number(number, "wear_leveling.regions")
+        regions[region] = _core.StartGap(lines, start, gap)
+    return _core.Levelling(lines, regions)
 
 
 def _key(facts: dict[str, Any], name: str) -> bytes | None:

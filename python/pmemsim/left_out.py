@@ -10,19 +10,9 @@ from pmemsim import _core
 from pmemsim.crash import Checker
 from pmemsim.persistency import Wanted, show_images
 from pmemsim.simulation import Progress
-from pmemsim.trace import Trace
+from pmemsim.trace import Place, Trace
 
 Verdict = Literal["found", "same images", "all accepted", "not found"]
-
-
-@dataclass(frozen=True)
-class Call:
-    """Where a function was called."""
-
-    file: str
-    line: int
-    function: str
-    """The one that calls."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +24,7 @@ class LeftOut:
     file: str
     line: int
     function: str
-    calls: tuple[Call, ...]
+    calls: tuple[Place, ...]
     """If it stands in a helper: by which calls the program came there, the innermost first."""
     executed: int
     """How often; of flushes, those of persistent memory."""
@@ -48,7 +38,7 @@ class LeftOut:
 
     def to_dict(self) -> dict[str, Any]:
         """The instruction as `--json` writes it."""
-        return {**vars(self), "calls": [vars(call) for call in self.calls]}
+        return {**vars(self), "calls": [call.to_dict() for call in self.calls]}
 
     @property
     def place(self) -> str:
@@ -74,12 +64,15 @@ def leave_each_out(
     file = _core.TraceFile(str(trace.path))
     found = _core.persist_calls(file)
     whole = _core.fingerprint(file, wanted.of(trace))
-    for index, (without, name, place, calls, executed) in enumerate(found):
-        where = (name, *place, tuple(Call(*call) for call in calls), executed)
+    for index, call in enumerate(found):
+        place = call.place
+        where = (
+            call.name, place.file, place.line, place.function, tuple(call.calls), call.executed,
+        )  # fmt: skip
         report = _part_of(progress, index, len(found)) if progress else None
         if report:
             report(0)
-        left = replace(wanted, without=without)
+        left = replace(wanted, without=call.without)
         if _same(whole, _core.fingerprint(file, left.of(trace))):
             yield LeftOut(*where, "same images", "", "")
             continue

@@ -111,8 +111,8 @@ class Finding:
             "kind": self.kind,
             "reason": self.reason,
             "fault": self.fault,
-            **vars(self.place),
-            "store": vars(self.store) if self.store else None,
+            **self.place.to_dict(),
+            "store": self.store.to_dict() if self.store else None,
             "of_library": self.of_library,
             "count": self.count,
             "writes": self.writes,
@@ -199,31 +199,29 @@ def lint(trace: Trace, configuration: Configuration, progress: Progress | None =
         workload=trace.name,
         design=configuration.design.name,
         machine=configuration.machine.name,
-        hints=run["hints"],
-        hinted_lines=run["hinted_lines"],
-        in_time=run["in_time"],
-        writes=run["writes"],
-        waited_ns=run["waited_ps"] / 1000,
-        time_ns=run["time_ps"] / 1000,
-        findings=tuple(_finding(found) for found in run["findings"]),
+        hints=run.hints,
+        hinted_lines=run.hinted_lines,
+        in_time=run.in_time,
+        writes=run.writes,
+        waited_ns=run.waited_ps / 1000,
+        time_ns=run.time_ps / 1000,
+        findings=tuple(_finding(found) for found in run.findings),
         trace_hash=trace.hash,
     )
 
 
-def _finding(found: dict[str, Any]) -> Finding:
-    missing = found["kind"] == MISSING
-    writes = found["writes"]
+def _finding(found: _core.HintFinding) -> Finding:
+    missing = found.kind == MISSING
+    writes = found.writes
     return Finding(
-        kind=found["kind"],
-        reason=found["reason"],
-        place=Place(found["file"], found["line"], found["function"]),
-        store=Place(found["store_file"], found["store_line"], found["store_function"])
-        if missing
-        else None,
-        of_library=found["of_library"],
-        count=found["count"],
+        kind=found.kind,
+        reason=found.reason,
+        place=found.place,
+        store=found.store if missing else None,
+        of_library=found.of_library,
+        count=found.count,
         writes=writes,
-        lost_ns=found["lost_ps"] / 1000,
-        distance_ns=found["distance_ps"] / writes / 1000 if writes and not missing else None,
-        missing_ns=found["waited_ps"] / writes / 1000 if writes else None,
+        lost_ns=found.lost_ps / 1000,
+        distance_ns=found.distance_ps / writes / 1000 if writes and not missing else None,
+        missing_ns=found.waited_ps / writes / 1000 if writes else None,
     )

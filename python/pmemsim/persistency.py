@@ -321,19 +321,19 @@ class Shown:
 
     def first_rejected(self, command: str) -> ImageStory | None:
         """The story of the first image that is rejected, if one is; the images have come to it."""
-        told = self._show()
-        if told is None and self.wanted.image is None:
+        answer = self._show()
+        if answer is None and self.wanted.image is None:
             return None
-        problem = self.checker.problem_of(told)
+        problem = self.checker.problem_of(answer)
         notes = []
         # How long it takes is seen while no other checker works.
-        if told is not None and told[0] != "too long":
+        if answer is not None and answer.ending != "too long":
             again = self.images.judge(self._report)
             if again is None:
                 notes.append(
                     "asked again, the checker accepts that image: what it says depends on more"
                 )
-            elif again[0] != "too long" and again[-1] < _QUICK_S:
+            elif again.ending != "too long" and again.seconds < _QUICK_S:
                 problem = self._with_less_lost(self.checker.problem_of(again))
         self._keep()
         if not problem:
@@ -348,7 +348,7 @@ class Shown:
         lines = (problem, *notes, *self.images.story(), *self._reads())
         return ImageStory(self.images.number, lines, f"{command} --image {self.images.number}")
 
-    def _show(self) -> _core.Told:
+    def _show(self) -> _core.CheckerAnswer | None:
         """What a checker says of the first image that it rejects, or of the only one wanted."""
         number = self.wanted.image
         if number is None:

@@ -11,7 +11,7 @@ from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
 from pmemsim.files import check_writable, replacing
 from pmemsim.matrix import Matrix
-from pmemsim.predictability import ALL_STORES, WITHOUT_OWN_STORES, Predictability
+from pmemsim.predictability import ALL_STORES, WITHOUT_OWN_STORES, Predictability, share_found
 from pmemsim.simulation import Result
 
 try:
@@ -124,7 +124,7 @@ def plot_predictability(recordings: Sequence[Predictability], path: Path) -> Non
         top, middle, bottom = figure.subplots(3, 1)
         for index, (stores, what, label) in enumerate(_PREDICTABLE):
             places = [group - 0.4 + 0.2 * (index + 0.5) for group in range(len(names))]
-            shares = [100 * each.total.share(stores, what) for each in recordings]
+            shares = [100 * share_found(each.total, stores, what) for each in recordings]
             top.bar(places, shares, 0.18, label=label, color=_COLOURS[index])
         top.set_xticks(range(len(names)), names, rotation=20, ha="right")
         top.set_ylabel("write-backs (%)")

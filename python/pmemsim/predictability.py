@@ -14,32 +14,18 @@ SHARES = ("address", "data_4_bytes", "both_4_bytes", "data_8_bytes", "both_8_byt
 ALL_STORES, WITHOUT_OWN_STORES = "in_all_stores", "without_own_stores"
 """With the line's own stores since its last write-back, or without them."""
 
-
-@dataclass(frozen=True)
-class Found:
-    """Write-backs, and how many of them stand in earlier stores."""
-
-    write_backs: int
-    in_all_stores: dict[str, int]
-    """By `SHARES`."""
-    without_own_stores: dict[str, int]
-
-    def share(self, stores: str, what: str) -> float:
-        """Which share was found: `stores` is one of the two above, `what` one of `SHARES`."""
-        counts: dict[str, int] = getattr(self, stores)
-        return counts[what] / self.write_backs if self.write_backs else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The counts as `--json` writes them."""
-        return dict(vars(self))
+Found = _core.Predictable
+StoreSet = _core.StoreSet
 
 
-@dataclass(frozen=True)
-class StoreSet:
-    """Store instructions that have held a write-back's address and data first."""
+def share_found(found: Found, stores: str, what: str) -> float:
+    """Which share was found: `stores` is one of the two above, `what` one of `SHARES`."""
+    return _count(found, stores, what) / found.write_backs if found.write_backs else 0.0
 
-    write_backs: int
-    stores: tuple[Place, ...]
+
+def _count(found: Found, stores: str, what: str) -> int:
+    number: int = getattr(getattr(found, stores), what)
+    return number
 
 
 @dataclass(frozen=True)
@@ -76,8 +62,11 @@ class Predictability:
 
     def counts(self) -> dict[str, int]:
         """Write-backs by what an ideal predictor finds of them: the figures of the paper."""
-        own = {f"found_{what}": n for what, n in self.total.in_all_stores.items()}
-        others = {f"found_{what}_elsewhere": n for what, n in self.total.without_own_stores.items()}
+        own = {f"found_{what}": _count(self.total, ALL_STORES, what) for what in SHARES}
+        others = {
+            f"found_{what}_elsewhere": _count(self.total, WITHOUT_OWN_STORES, what)
+            for what in SHARES
+        }
         whole = {"write_backs": self.total.write_backs, "most_frequent_sets": self._frequent}
         return {**whole, **own, **others}
 
@@ -96,18 +85,12 @@ class Predictability:
             "workload": self.workload,
             "optimization": self.optimization,
             "total": self.total.to_dict(),
-            "by_line": [{**vars(line), **found.to_dict()} for line, found in self.by_line],
+            "by_line": [{**line.to_dict(), **found.to_dict()} for line, found in self.by_line],
             "distances": [
                 {"instructions": bound, "write_backs": count} for bound, count in self.distances
             ],
             "store_sets": self.store_sets,
-            "most_frequent_sets": [
-                {
-                    "write_backs": found.write_backs,
-                    "stores": [vars(line) for line in found.stores],
-                }
-                for found in self.most_frequent_sets
-            ],
+            "most_frequent_sets": [found.to_dict() for found in self.most_frequent_sets],
             "instructions": self.instructions,
             "stores": self.stores,
             "other_flushes": self.other_flushes,
@@ -122,21 +105,13 @@ def predictability(trace: Trace, progress: Progress | None = None) -> Predictabi
     return Predictability(
         workload=trace.name,
         optimization=str(trace.metadata.get("optimization", "")),
-        total=Found(**found["total"]),
-        by_line=tuple(_line(entry) for entry in found["by_line"]),
-        distances=tuple((bin["instructions"], bin["write_backs"]) for bin in found["distances"]),
-        store_sets=found["store_sets"],
-        most_frequent_sets=tuple(
-            StoreSet(entry["write_backs"], tuple(Place(**line) for line in entry["stores"]))
-            for entry in found["most_frequent_sets"]
-        ),
-        instructions=found["instructions"],
-        stores=found["stores"],
-        other_flushes=found["other_flushes"],
+        total=found.total,
+        by_line=tuple((line.store, line.found) for line in found.by_line),
+        distances=tuple(found.distances),
+        store_sets=found.store_sets,
+        most_frequent_sets=tuple(found.most_frequent_sets),
+        instructions=found.instructions,
+        stores=found.stores,
+        other_flushes=found.other_flushes,
         trace_hash=trace.hash,
     )
-
-
-def _line(entry: dict[str, Any]) -> tuple[Place, Found]:
-    place = Place(entry["file"], entry["line"], entry["function"])
-    return place, Found(entry["write_backs"], entry["in_all_stores"], entry["without_own_stores"])

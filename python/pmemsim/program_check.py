@@ -261,9 +261,9 @@ class Finding:
             "kind": self.kind,
             "reason": self.reason,
             "loses_data": self.loses_data,
-            **vars(self.place),
-            "calls": [vars(call) for call in self.calls],
-            "other": vars(self.other) if self.other else None,
+            **self.place.to_dict(),
+            "calls": [call.to_dict() for call in self.calls],
+            "other": self.other.to_dict() if self.other else None,
             "count": self.count,
             "executions": self.executions or None,
             "first": {"thread": self.thread, "operation": self.operation},
@@ -376,11 +376,6 @@ class Report:
         }
 
 
-_COUNTS = (
-    "operations", "instructions", "pm_stores", "flushes", "fences", "regions", "allocations",
-)  # fmt: skip
-
-
 def check_program(
     trace: Trace,
     model: Model = "px86",
@@ -394,15 +389,23 @@ def check_program(
     """
     _check_has_pm(trace)
     found = _core.check_program(trace.file, model != "px86", progress)
-    counts = {name: int(found[name]) for name in _COUNTS}
-    if counts["pm_stores"] == 0:
+    counts = {
+        "operations": found.operations,
+        "instructions": found.instructions,
+        "pm_stores": found.pm_stores,
+        "flushes": found.flushes,
+        "fences": found.fences,
+        "regions": found.regions,
+        "allocations": found.allocations,
+    }
+    if found.pm_stores == 0:
         raise Error(
             f"{trace.path}: stores nothing to its persistent memory, so there is nothing to judge; "
             + "; ".join(
                 ["record the part of the program that does", *notes_on_crashes(trace.metadata)]
             )
         )
-    entries = [each for each in found["findings"] if each["kind"] not in _unknown_to(model)]
+    entries = [each for each in found.findings if each.kind not in _unknown_to(model)]
     findings = [*more, *map(_finding, entries)]
     suppressed = [
         (finding, by)
@@ -421,7 +424,7 @@ def check_program(
             each for each in suppressions if not any(each.covers(finding) for finding in findings)
         ),
         not_looked_for=_not_looked_for(trace, model, counts),
-        notes=tuple(_notes(trace, model, counts, from_the_start=found["from_the_start"])),
+        notes=tuple(_notes(trace, model, counts, from_the_start=found.from_the_start)),
         trace_hash=trace.hash,
     )
 
@@ -434,17 +437,17 @@ def _check_has_pm(trace: Trace) -> None:
         )
 
 
-def _finding(entry: dict[str, Any]) -> Finding:
+def _finding(found: _core.Finding) -> Finding:
     return Finding(
-        kind=entry["kind"],
-        reason=entry["reason"],
-        place=Place(**(entry["place"] or {"file": "", "line": 0, "function": ""})),
-        calls=tuple(Place(**call) for call in entry["calls"] if call),
-        other=Place(**entry["other"]) if entry["other"] else None,
-        count=entry["count"],
-        executions=entry["executions"],
-        thread=entry["thread"],
-        operation=entry["operation"],
+        kind=found.kind,
+        reason=found.reason,
+        place=found.place,
+        calls=tuple(found.calls),
+        other=found.other,
+        count=found.count,
+        executions=found.executions,
+        thread=found.thread,
+        operation=found.operation,
     )
 
 

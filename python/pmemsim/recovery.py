@@ -87,7 +87,7 @@ class RecoveryRun:
     def to_dict(self) -> dict[str, Any]:
         """The run as `--json` writes it; docs/crash.md explains every key."""
         reads = [
-            {**vars(read), **vars(times), "right_either_way": self.right_either_way(read)}
+            {**read.to_dict(), **vars(times), "right_either_way": self.right_either_way(read)}
             for read, times in self.reads.items()
         ]
         story = vars(self.story) if self.story else None
@@ -190,14 +190,14 @@ class _SecondCrashes:
             recorded = recorder.record(None)
             if not recorder.built:
                 break
-            if recorded is None or recorded.told is not None:
+            if recorded is None or recorded.answer is not None:
                 continue
             self.run.recorded += 1
             mapped = mapped or any(recorded.extents)
             self._note_reads(recorded)
-            did, stores = _core.persist_steps(recorded.file)
-            if stores and did not in known and any(recorded.extents):
-                known.add(did)
+            steps = _core.persist_steps(recorded.file)
+            if steps.stores and steps.hash not in known and any(recorded.extents):
+                known.add(steps.hash)
                 self.recoveries.append(_Recovery(number, recorded))
             else:
                 recorded.path.unlink()

@@ -15,7 +15,7 @@ from pmemsim.crash import Checker
 from pmemsim.files import temporary_folder
 from pmemsim.processes import Processes
 from pmemsim.simulation import Progress
-from pmemsim.trace import Trace
+from pmemsim.trace import Place, Trace
 
 _LINE = 64
 _MOST_READS = 10
@@ -34,30 +34,22 @@ def extents_of(regions: Sequence[dict[str, Any]]) -> list[Extent]:
     return [Extent(region["begin"], region["end"]) for region in regions]
 
 
-def _place(file: str, line: int) -> str:
-    return f"{file}:{line}" if line else "an unknown line"
-
-
 @dataclass(frozen=True)
 class OpenRead:
     """Recovery reads at one line what another has stored, which wasn't sure to persist."""
 
-    file: str
-    line: int
-    function: str
-    store_file: str
-    store_line: int
-    store_function: str
+    load: Place
+    store: Place
 
-    @property
-    def load(self) -> str:
-        """Where it is read."""
-        return _place(self.file, self.line)
+    def to_dict(self) -> dict[str, object]:
+        """The lines as `--json` writes them."""
+        store = {f"store_{name}": value for name, value in self.store.to_dict().items()}
+        return {**self.load.to_dict(), **store}
 
-    @property
-    def store(self) -> str:
-        """Where it was stored."""
-        return _place(self.store_file, self.store_line)
+
+def shown(place: Place) -> str:
+    """Where something is read or stored, in words."""
+    return str(place) if place.line else "an unknown line"
 
 
 @dataclass(frozen=True)
@@ -66,8 +58,8 @@ class Recorded:
 
     file: _core.TraceFile
     path: Path
-    told: _core.Told
-    """What the checker said of the image."""
+    answer: _core.CheckerAnswer | None
+    """What the checker said of the image; None: it has accepted it."""
     extents: list[Extent | None]
     """Of each file of the image, where the checker had it; None: nowhere."""
 
@@ -87,7 +79,7 @@ class Recorded:
         `images` stand at the image that it is of, and have each of its files in these places.
         """
         found = _core.open_reads(images, self.file, self.places(before))
-        return [(OpenRead(*read[:6]), read[6]) for read in found]
+        return [(OpenRead(read.load, read.store), read.there) for read in found]
 
 
 class Recorder:
@@ -129,7 +121,7 @@ class Recorder:
         """Its run on the image that these have come to; None: there is no recording of it."""
         for note in self._notes.iterdir():
             note.unlink()
-        told = self._checker.judge(progress)
+        answer = self._checker.judge(progress)
         self.built = Processes(self._notes).has_recorded
         if not self._trace.exists():
             return None
@@ -142,7 +134,7 @@ class Recorder:
             _extent(file, before, found)
             for file, before in zip(self._files, self.regions, strict=True)
         ]
-        return Recorded(recording, path, told, extents)
+        return Recorded(recording, path, answer, extents)
 
 
 def _extent(file: Path, before: dict[str, Any], regions: Sequence[dict[str, Any]]) -> Extent | None:
@@ -159,7 +151,9 @@ def lines_of_reads(reads: Sequence[tuple[OpenRead, bool]]) -> list[str]:
     if not reads:
         return []
     lines = ["recovery reads what wasn't sure to persist:"]
-    pairs = list(dict.fromkeys((read.load, read.store, there) for read, there in reads))
+    pairs = list(
+        dict.fromkeys((shown(read.load), shown(read.store), there) for read, there in reads)
+    )
     for load, store, there in pairs[:_MOST_READS]:
         lines.append(f"  at {load} what was stored at {store}: {'there' if there else 'lost'}")
     if len(pairs) > _MOST_READS:

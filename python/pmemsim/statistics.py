@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PurePosixPath
-from typing import Any
 
 from pmemsim import _core
 from pmemsim.errors import ConfigError, Error, did_you_mean
@@ -76,8 +75,8 @@ def statistics() -> dict[str, DeclaredStatistic]:
     found: dict[str, DeclaredStatistic] = {}
     for kind, owner, entries in _declarations():
         for entry in entries:
-            if not _OF_ONE_CORE.match(entry["name"]):
-                each = found.setdefault(entry["name"], _statistic(entry))
+            if not _OF_ONE_CORE.match(entry.name):
+                each = found.setdefault(entry.name, _statistic(entry))
                 getattr(each, kind).append(owner)
     for each in found.values():
         for whole in each.wholes:
@@ -86,7 +85,7 @@ def statistics() -> dict[str, DeclaredStatistic]:
     return found
 
 
-def _declarations() -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+def _declarations() -> Iterator[tuple[str, str, list[_core.StatisticDeclaration]]]:
     """What each design, machine and backend has; what can't work has nothing."""
     for design in preset_names("design"):
         yield "designs", design, _of_machine(design, _MACHINE)
@@ -95,43 +94,34 @@ def _declarations() -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
     for backend in preset_names("backend"):
         yield "backends", backend, _of_machine(f"{_DESIGN}{BEFORE}{backend}", _MACHINE)
     for choice in _core.layers():
-        if choice["layer"] == "backend":
-            name = choice["name"]
-            yield "backends", f"backend={name}", _of_machine(_DESIGN, _MACHINE, {"backend": name})
+        if choice.layer == "backend":
+            found = _of_machine(_DESIGN, _MACHINE, {"backend": choice.name})
+            yield "backends", f"backend={choice.name}", found
 
 
 def _of_machine(
     design: str, machine: str, overrides: dict[str, str] | None = None
-) -> list[dict[str, Any]]:
+) -> list[_core.StatisticDeclaration]:
     try:
-        settings = configure(design, machine, overrides).settings
-        found: list[dict[str, Any]] = _core.declared_statistics(settings)
+        return _core.declared_statistics(configure(design, machine, overrides))
     except ConfigError:
         return []
-    return found
 
 
-def _statistic(entry: dict[str, Any]) -> DeclaredStatistic:
-    relations = entry["relations"]
+def _statistic(entry: _core.StatisticDeclaration) -> DeclaredStatistic:
+    wholes = (each.wholes for each in entry.relations if each.kind != "limit")
     return DeclaredStatistic(
-        entry["name"],
-        entry["unit"],
-        entry["description"],
-        entry["file"],
-        entry["line"],
-        tuple(dict.fromkeys(map(_phrase, relations))),
-        tuple(
-            dict.fromkeys(
-                whole
-                for relation in relations
-                if relation["kind"] != "limit"
-                for whole in relation["wholes"]
-            )
-        ),
+        entry.name,
+        entry.unit,
+        entry.description,
+        entry.file,
+        entry.line,
+        tuple(dict.fromkeys(map(_phrase, entry.relations))),
+        tuple(dict.fromkeys(whole for each in wholes for whole in each)),
     )
 
 
-def _phrase(relation: dict[str, Any]) -> str:
-    wholes = " + ".join(relation["wholes"])
-    times = relation["factor"] if relation["kind"] == "limit" else 1
-    return _PHRASES[relation["kind"]].format(wholes if times == 1 else f"{times:g} times {wholes}")
+def _phrase(relation: _core.StatisticRelation) -> str:
+    wholes = " + ".join(relation.wholes)
+    times = relation.factor if relation.kind == "limit" else 1
+    return _PHRASES[relation.kind].format(wholes if times == 1 else f"{times:g} times {wholes}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What the numbers in the arrays stand for: names by number.
-KINDS = _core.names["kind"]
-PURPOSES = _core.names["purpose"]
-DETAILS = {kind: _core.names[kind] for kind in KINDS if kind in _core.names}
+_NAMES = _core.names()
+KINDS = _NAMES["kind"]
+PURPOSES = _NAMES["purpose"]
+DETAILS = {kind: _NAMES[kind] for kind in KINDS if kind in _NAMES}
+
+Place = _core.Place
 
 # The NumPy type of an operation.
 OPERATION_DTYPE = [
@@ -64,20 +67,7 @@ class Operations:
         return self.values[begin : begin + int(record["size"])].tobytes()
 
 
-@dataclass(frozen=True)
-class Place:
-    """A line of the program's source; `line` 0: unknown."""
-
-    file: str
-    line: int
-    function: str
-
-    def __str__(self) -> str:
-        """As compilers name it."""
-        return f"{self.file}:{self.line}" if self.line else self.file or "?"
-
-
-def _named(codes: npt.NDArray[Any], names: tuple[str, ...]) -> pd.Categorical[Any]:
+def _named(codes: npt.NDArray[Any], names: Sequence[str]) -> pd.Categorical[Any]:
     import pandas as pd
 
     return pd.Categorical.from_codes(codes.astype("i1"), categories=pd.Index(names))
@@ -155,7 +145,7 @@ class Trace:
         """The recorded instructions: kind, width, source file, function and line."""
         import pandas as pd
 
-        frame = pd.DataFrame(self.file.sites())
+        frame = pd.DataFrame([site.to_dict() for site in self.file.sites()])
         frame.index.name = "site"
         frame["kind"] = _named(frame["kind"].to_numpy(), KINDS)
         return frame
@@ -210,8 +200,7 @@ class Trace:
 
         Raises `TraceError` at the first thing that is wrong; returns what is odd but no error.
         """
-        _, notes = self.file.verify()
-        return notes
+        return self.file.verify().notes
 
     def dump(self, thread: int, first: int, count: int, descriptor: int) -> None:
         """Write a thread's operations as text, one a line, to a file descriptor."""

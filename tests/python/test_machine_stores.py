@@ -95,10 +95,10 @@ def test_it_finds_what_the_analysis_finds(workload: str) -> None:
     analysed = predictability(trace).total
     found = ideal(recorded_events(trace))
     assert found.write_backs == analysed.write_backs
-    assert found.address == analysed.in_all_stores["address"]
-    assert found.data == analysed.in_all_stores["data_4_bytes"]
-    assert found.both == analysed.in_all_stores["both_4_bytes"]
-    assert found.without_own == analysed.without_own_stores["both_4_bytes"]
+    assert found.address == analysed.in_all_stores.address
+    assert found.data == analysed.in_all_stores.data_4_bytes
+    assert found.both == analysed.in_all_stores.both_4_bytes
+    assert found.without_own == analysed.without_own_stores.both_4_bytes
 
 
 @pytest.mark.long

@@ -56,8 +56,8 @@ def test_what_is_passed_on_the_stack_is_found(tmp_path: Path) -> None:
     found = predictability(recorded(tmp_path, "-O0"))
     assert found.total.write_backs == 100
     everything = dict.fromkeys(SHARES, 100)
-    assert found.total.in_all_stores == everything
-    assert found.total.without_own_stores == everything
+    assert found.total.in_all_stores.to_dict() == everything
+    assert found.total.without_own_stores.to_dict() == everything
     ((line, part),) = found.by_line
     assert (Path(line.file).name, line.line, line.function) == ("saves.c", 5, "save")
     assert part == found.total
@@ -70,9 +70,9 @@ def test_what_is_passed_on_the_stack_is_found(tmp_path: Path) -> None:
 def test_what_stays_in_registers_is_not(tmp_path: Path) -> None:
     found = predictability(recorded(tmp_path, "-O2"))
     assert found.total.write_backs == 100
-    assert found.total.in_all_stores["data_4_bytes"] == 100
-    assert found.total.in_all_stores["address"] == 0
-    assert found.total.without_own_stores["data_4_bytes"] < 10
+    assert found.total.in_all_stores.data_4_bytes == 100
+    assert found.total.in_all_stores.address == 0
+    assert found.total.without_own_stores.data_4_bytes < 10
     assert found.frequent_share == 0.0
 
 

@@ -27,7 +27,7 @@ from pmemsim import jobs
 from pmemsim.cli import console
 from pmemsim.errors import Error
 from pmemsim.jobs import Job, Outcome, Simulate
-from pmemsim.predictability import predictability
+from pmemsim.predictability import predictability, share_found
 from pmemsim.reproduce import figures
 from pmemsim.reproduce.estimates import Estimate, estimate
 from pmemsim.reproduce.facts import Fact
@@ -1524,7 +1524,7 @@ def test_recordings_are_looked_at_without_a_design(tmp_path: Path, cache: Path) 
         ]
         assert {run.opt for run in runs} == {("O2", "O0")[point]}
         recordings = [Trace(cache / "traces" / run.cached_trace.name) for run in runs]
-        return [predictability(trace).total.share(stores, what) for trace in recordings]
+        return [share_found(predictability(trace).total, stores, what) for trace in recordings]
 
     of_o0 = shares(1, "address", "in_all_stores")
     of_o2 = shares(0, "data_4_bytes", "without_own_stores")

@@ -33,6 +33,7 @@ from pmemsim.predictability import (
     Found,
     Predictability,
     predictability,
+    share_found,
 )
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
@@ -158,7 +159,7 @@ def _print(found: Sequence[Predictability], top: int) -> None:
 
 def _shares(found: Found) -> list[str]:
     return [
-        percent(found.share(stores, what))
+        percent(share_found(found, stores, what))
         for stores in (ALL_STORES, WITHOUT_OWN_STORES)
         for what in SHARES
     ]

@@ -25,7 +25,7 @@ from pmemsim.persistency import (
     show_images,
 )
 from pmemsim.recovery import RecoveryRun, crash_recovery, only_one
-from pmemsim.recovery_recording import OpenRead
+from pmemsim.recovery_recording import OpenRead, shown
 from pmemsim.trace import Trace
 
 _MOST_READS = 10
@@ -226,8 +226,8 @@ def _print_reads(run: ModelRun, recovery: RecoveryRun) -> None:
     columns = ["recovery reads at", "what was stored at", ">there", ">lost", ""]
     rows = [
         (
-            read.load,
-            read.store,
+            shown(read.load),
+            shown(read.store),
             f"{recovery.reads[read].there:,}",
             f"{recovery.reads[read].lost:,}",
             "right either way" if recovery.right_either_way(read) else "right so far",
