@@ -18,7 +18,7 @@ TIDY_FILES = sed -n 's/^  "file": "\(.*\)"$$/\1/p' build/lint/compile_commands.j
 	grep -v -e '/pmemsim-pass\.dir/' -e '/nanobind-static\.dir/' | sort -u
 # What the installed package is made of.
 SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend library workloads \
-	experiments python -type f -not -name '*.pyc' 2>/dev/null)
+	docs experiments python -type f -not -name '*.pyc' 2>/dev/null)
 
 # GoogleTest's cases that `make quick` runs: those of components, but not of whole crashes and checkers.
 QUICK := -*Crash*:*Promised*:*DefinitionTest*:*SideEffects*:*SealedImages*:*Programs*:*Room*:*Races*
