@@ -125,7 +125,7 @@ def test_a_workload_without_one_is_refused(tmp_path: Path) -> None:
     assert done.stderr == "pmemsim: --log both: must be one of undo, redo\n"
     done = pmemsim("record", "--all", "--log", "undo", "--out-dir", tmp_path / "all")
     assert done.returncode == 2
-    assert "--log and --whole-run: for one workload at a time; leave out --all" in done.stderr
+    assert "--all: leave out --log undo; it records every workload" in done.stderr
 
 
 def test_recordings_with_either_log_are_kept_apart() -> None:

@@ -780,7 +780,7 @@ def test_a_kept_result_belongs_to_one_recording_configuration_and_version(
     keys = [key(), key(recording="4567"), key(value="8")]
     monkeypatch.setattr(jobs, "version", lambda: "another")
     keys.append(key())
-    monkeypatch.setattr(jobs, "_simulator_hash", lambda: "rebuilt")
+    monkeypatch.setattr(jobs, "_hash", lambda _: "rebuilt")
     keys.append(key())
     assert len(set(keys)) == 5
     assert key() == keys[-1]
