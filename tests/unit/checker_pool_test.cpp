@@ -30,8 +30,9 @@ void number_image(Image& image, std::uint64_t number) {
 }
 
 CheckerCommand shell(const std::string& script, double timeout_s = 60) {
-  return {
-      "--verify sh", PMEMSIM_CHECKER_HOST, false, {"/bin/sh", "-c", script, "check"}, timeout_s, ""};
+  return {"--verify sh", PMEMSIM_CHECKER_HOST,
+          false,         {"/bin/sh", "-c", script, "check"},
+          timeout_s,     ""};
 }
 
 // Says the numbers in both regions as its status: 16 times the first one, plus the second one. A
