@@ -39,7 +39,7 @@ Report predictability(const trace::TraceFile& trace, const Progress& progress) {
                                  [&](double share) { return bindings::report(progress, share); });
 }
 
-void bind_records(nb::module_& module) {
+void bind_analysis_records(nb::module_& module) {
   using Found = Predictable::Found;
   bind_record<Found>(module, "FoundWriteBacks",
                      "Write-backs of which earlier stores have the address, or the data.",
@@ -64,7 +64,7 @@ void bind_records(nb::module_& module) {
 }  // namespace
 
 void bind_analysis(nb::module_& module) {
-  bind_records(module);
+  bind_analysis_records(module);
   nb::class_<Report>(module, "PredictabilityReport")
       .def_ro("total", &Report::total)
       .def_ro("by_line", &Report::by_line)

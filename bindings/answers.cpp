@@ -121,7 +121,7 @@ Piece piece(const AnswerImages& images, std::uint64_t order) {
           order <= images.check().images().images().model().newest_order()};
 }
 
-void bind_records(nb::module_& module) {
+void bind_answers_records(nb::module_& module) {
   bind_record<answers::Uses>(
       module, "Uses", "How a function was executed.", field("name", &answers::Uses::name),
       field("calls", &answers::Uses::calls, "0: it was only inlined."),
@@ -154,7 +154,7 @@ void bind_records(nb::module_& module) {
 }  // namespace
 
 void bind_answers(nb::module_& module) {
-  bind_records(module);
+  bind_answers_records(module);
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<AnswerImages>(module, "AnswerImages")
       .def(nb::init<const trace::TraceFile&, bool, std::uint64_t, std::uint64_t,

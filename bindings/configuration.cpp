@@ -54,7 +54,7 @@ std::vector<LayerStorage> storage(const Configuration& configuration) {
   return found;
 }
 
-void bind_records(nb::module_& module) {
+void bind_configuration_records(nb::module_& module) {
   bind_record<ParameterInfo>(
       module, "Parameter", "A parameter, as it is declared or in a configuration.",
       field("key", &ParameterInfo::key), field("type", &ParameterInfo::type),
@@ -87,7 +87,7 @@ void bind_records(nb::module_& module) {
 }  // namespace
 
 void bind_configuration(nb::module_& module) {
-  bind_records(module);
+  bind_configuration_records(module);
   nb::class_<Configuration>(module, "Configuration",
                             "The values of all parameters. Settings that are not legal are a "
                             "`ConfigError` with every problem.")

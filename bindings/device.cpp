@@ -62,7 +62,7 @@ Decoded decode(const Path& device, const SurvivingRegisters& registers,
   return decoded;
 }
 
-void bind_records(nb::module_& module) {
+void bind_device_records(nb::module_& module) {
   using Registers = SurvivingRegisters;
   nb::class_<StartGap>(module, "StartGap", "The registers of a region whose lines are levelled.")
       .def(nb::init<std::uint64_t, std::uint64_t, std::uint64_t>(), nb::arg("lines"),
@@ -98,7 +98,7 @@ void bind_records(nb::module_& module) {
 }  // namespace
 
 void bind_device(nb::module_& module) {
-  bind_records(module);
+  bind_device_records(module);
   module.def("decode", &decode, nb::arg("device"), nb::arg("registers"), nb::arg("ranges"),
              nb::arg("files"));
 }

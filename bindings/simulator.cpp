@@ -68,7 +68,7 @@ Contents load_contents(const trace::TraceFile& trace) {
   return {pmemsim::load_contents(trace)};
 }
 
-void bind_records(nb::module_& module) {
+void bind_simulator_records(nb::module_& module) {
   bind_record<Implementation>(
       module, "Implementation", "One implementation of one of a design's four layers.",
       field("layer", &Implementation::layer), field("name", &Implementation::name),
@@ -94,7 +94,7 @@ void bind_records(nb::module_& module) {
 }  // namespace
 
 void bind_simulator(nb::module_& module) {
-  bind_records(module);
+  bind_simulator_records(module);
   nb::class_<Contents>(module, "Contents", "What persistent memory holds when a recording begins.");
   module.def("layer_names", [] {
     return std::vector<std::string>(std::begin(kLayerNames), std::end(kLayerNames));

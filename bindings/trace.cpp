@@ -220,7 +220,7 @@ void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std:
   trace::dump(file, thread, first, count, output.get());
 }
 
-void bind_records(nb::module_& module) {
+void bind_trace_records(nb::module_& module) {
   using trace::SourcePlace;
   bind_record<SourcePlace>(module, "Place", "A line of the program's source; `line` 0: unknown.",
                            field("file", &SourcePlace::file), field("line", &SourcePlace::line),
@@ -246,7 +246,7 @@ void bind_records(nb::module_& module) {
 }  // namespace
 
 void bind_trace(nb::module_& module) {
-  bind_records(module);
+  bind_trace_records(module);
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   module.def("names", &all_names,
              "Names by number: of kinds of operations, their details, and purposes.");
