@@ -16,7 +16,7 @@ constexpr Picoseconds kTwoMicroseconds{2'000'000};
 
 std::vector<Statistic> counted(const std::map<std::string, double>& counts) {
   std::vector<Statistic> statistics;
-  for (const auto& [name, count] : counts) statistics.push_back({name, count, "", ""});
+  for (const auto& [name, count] : counts) statistics.push_back({name, count, "", "", {}});
   return statistics;
 }
 
