@@ -30,7 +30,7 @@ struct Without {
 // Which ones, in which order.
 struct WantedImages {
   bool eadr;
-  // Whose guarantees allow them, instead of a persistency model.
+  // The design whose guarantees allow the images; nothing: a persistency model does.
   std::optional<Configuration> design;
   std::uint64_t seed, most;
   Without without;

@@ -176,7 +176,7 @@ class Wanted:
     watch: bool = True
     """Whether the checker is watched, where that is possible, to spare it images."""
     design: str | None = None
-    """Whose guarantees allow them, if no persistency model does."""
+    """The design whose guarantees allow the images, if no persistency model does."""
 
     @property
     def allowed_by(self) -> str:

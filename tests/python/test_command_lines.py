@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -185,3 +189,16 @@ def test_old_values_of_options_that_are_joined_by_equals_signs_are_renamed() -> 
     )
     assert today("crash", ["q", "-d", "asap", "--verify", "x"]) is None
     assert today("check", ["q", "--model", "px86"]) is None
+
+
+@pytest.mark.parametrize("command", ["--help", "crash --help-all", "list designs"])
+def test_reader_that_has_gone_ends_a_command_without_a_traceback(command: str) -> None:
+    program = Path(sys.executable).with_name("pmemsim")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [program, *command.split()], stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writing)
+    assert done.returncode == -signal.SIGPIPE
+    assert done.stderr == ""

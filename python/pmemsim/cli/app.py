@@ -57,6 +57,8 @@ class _Group(Group):
             if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
                 sys.exit(EXIT_BAD_INPUT)
             _fail(sentences_of(error), EXIT_BAD_INPUT)
+        except BrokenPipeError:  # of help, which is printed before any command is invoked
+            _end_by_broken_pipe()
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- Typer's own signature
         try:
@@ -77,10 +79,7 @@ class _Group(Group):
         except Error as error:
             _fail([str(error)], EXIT_BAD_INPUT)
         except BrokenPipeError:
-            # The reader of our output has gone (| head): end as other programs do, but only now
-            # that unfinished files are removed.
-            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-            signal.raise_signal(signal.SIGPIPE)
+            _end_by_broken_pipe()  # only now that unfinished files are removed
         except MemoryError:
             _fail(
                 ["out of memory; simulate a shorter recording, or fewer at once (--jobs)"],
@@ -90,6 +89,13 @@ class _Group(Group):
             _fail([f"{error.filename or 'output'}: {error.strerror or error}"], EXIT_BAD_INPUT)
         except KeyboardInterrupt as stopped:
             _fail([str(stopped) or "interrupted; no result was written"], EXIT_INTERRUPTED)
+
+
+def _end_by_broken_pipe() -> NoReturn:
+    """End as other programs do if the reader of the output has gone (| head)."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGPIPE)
+    sys.exit(EXIT_BAD_INPUT)
 
 
 def _fail(problems: Iterable[str], status: int) -> NoReturn:

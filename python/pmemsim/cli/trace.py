@@ -100,7 +100,7 @@ def dump(
     Example: `pmemsim trace dump queue.pmt --thread 1 --first 5000 -n 20`
     """
     problems = Problems()
-    # What is beyond the end is just not there.
+    # A range may reach beyond the end of the recording: nothing is printed for the rest.
     check_whole(problems, "--first", min(first, MOST), 0)
     check_whole(problems, "--count", min(count, MOST), 0)
     problems.raise_any()

@@ -196,7 +196,7 @@ bool Machine::run_events(const std::function<bool()>& report,
   return true;
 }
 
-// What is left when all programs have ended.
+// Executes the events that are left after all programs have ended.
 void Machine::run_drain() {
   run_events([] { return true; }, [this] { return pm_.statistics().all_lines_written(); });
 }
