@@ -206,12 +206,10 @@ void bind_answers(nb::module_& module) {
       .def("piece", &piece, nb::arg("order"))
       .def_prop_ro("number",
                    [](const AnswerImages& images) { return images.check().images().number(); })
-      .def_prop_ro(
-          "possible",
-          [](const AnswerImages& images) { return images.check().images().images().possible(); })
-      .def_prop_ro(
-          "complete",
-          [](const AnswerImages& images) { return images.check().images().images().complete(); })
+      .def_prop_ro("possible",
+                   [](const AnswerImages& images) { return images.check().images().possible(); })
+      .def_prop_ro("complete",
+                   [](const AnswerImages& images) { return images.check().images().complete(); })
       .def_prop_ro("unjudged", [](const AnswerImages& images) { return images.check().unjudged(); })
       .def_prop_ro("answers_differ",
                    [](const AnswerImages& images) { return images.check().answers_differ(); })

@@ -124,14 +124,15 @@ Without without(const PersistCall& call) {
 // unless these are more.
 using Fingerprints = std::pair<std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
 Fingerprints fingerprint(const trace::TraceFile& trace, const WantedImages& wanted) {
-  const double most = std::min(static_cast<double>(wanted.most), AllowedImages::kMostAll);
+  const double most = static_cast<double>(std::min(wanted.most, ImageSearch::kMostAll));
   if (!wanted.design) {  // of which not one has to be made as a whole
     AllowedImages images(trace, rules_of(wanted), 1, wanted.most, wanted.without.operations);
-    if (images.possible() > most) return {images.digest(), std::nullopt};
+    const ImageSearch& search = images.search();
+    if (search.possible() > most) return {images.digest(), std::nullopt};
     while (images.next()) {
     }
-    if (!images.complete()) return {images.digest(), std::nullopt};
-    return {images.digest(), images.fingerprint()};
+    if (!search.complete()) return {images.digest(), std::nullopt};
+    return {images.digest(), search.fingerprint()};
   }
   const std::unique_ptr<ImageSequence> images = sequence(trace, wanted);
   if (images->possible() > most) return {};
@@ -200,8 +201,8 @@ void bind_model(nb::module_& module) {
              "Return two numbers, each of which tells that images are the same: of what is open at "
              "which instant (None: by guarantees), and of the set of all images (None if these "
              "are too many).");
-  module.attr("MOST_MODEL_IMAGES") = AllowedImages::kMostAll;
-  module.attr("NO_END_OF_MODEL_IMAGES") = AllowedImages::kNoEnd;
+  module.attr("MOST_MODEL_IMAGES") = ImageSearch::kMostAll;
+  module.attr("NO_END_OF_MODEL_IMAGES") = ImageSearch::kNoEnd;
 }
 
 }  // namespace pmemsim::bindings

@@ -85,13 +85,13 @@ TEST(AllowedImages, AreAllIfThereAreNoMoreThanAskedFor) {
                         {0, Do::kSfence},           {1, Do::kStore, 128, 1}, {0, Do::kStore, 72, 1},
                         {1, Do::kNonTemporal, 8, 1}};
   const Definition definition(program, PersistencyRules::kPx86, kShownLines);
-  for (const std::uint64_t most : {std::uint64_t{100}, AllowedImages::kNoEnd}) {
+  for (const std::uint64_t most : {std::uint64_t{100}, ImageSearch::kNoEnd}) {
     ShownImages shown(program, most);
     const std::vector<Bytes> all = shown.all();
     EXPECT_EQ(distinct(all), definition.images());
     EXPECT_EQ(distinct(all).size(), all.size());
-    EXPECT_TRUE(shown.images().complete());
-    EXPECT_EQ(shown.images().possible(), all.size());
+    EXPECT_TRUE(shown.images().search().complete());
+    EXPECT_EQ(shown.images().search().possible(), all.size());
   }
 }
 
@@ -108,11 +108,11 @@ TEST(AllowedImages, TheSameLineOnAnotherBaseIsAnotherImage) {
 TEST(AllowedImages, ExactlyAsManyAsThereAreIsAll) {
   ShownImages shown(open_lines(3), 8);
   EXPECT_EQ(shown.all().size(), 8);
-  EXPECT_TRUE(shown.images().complete());
+  EXPECT_TRUE(shown.images().search().complete());
   ShownImages fewer(open_lines(3), 7);
   EXPECT_EQ(fewer.all().size(), 7);
-  EXPECT_FALSE(fewer.images().complete());
-  EXPECT_EQ(fewer.images().possible(), 8);
+  EXPECT_FALSE(fewer.images().search().complete());
+  EXPECT_EQ(fewer.images().search().possible(), 8);
 }
 
 TEST(AllowedImages, MoreThanCanBeCountedAreShownAllTheSame) {
@@ -126,7 +126,7 @@ TEST(AllowedImages, MoreThanCanBeCountedAreShownAllTheSame) {
       program.end(),
       {{0, Do::kStore, 0, 1}, {0, Do::kClwb, 0}, {0, Do::kSfence}, {0, Do::kStore, 64, 1}});
   ShownImages shown(program, 100);
-  EXPECT_EQ(shown.images().possible(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(shown.images().search().possible(), std::numeric_limits<double>::infinity());
   EXPECT_EQ(shown.all().size(), 100);
 }
 
@@ -138,7 +138,7 @@ TEST(AllowedImages, OfFewNearlyAllAreFound) {
 
 TEST(AllowedImages, LikelyBugsComeFirst) {
   ShownImages shown(open_lines(kShownLines), 500);
-  EXPECT_EQ(shown.images().possible(), 1 << kShownLines);
+  EXPECT_EQ(shown.images().search().possible(), 1 << kShownLines);
   EXPECT_EQ(shown.next(), with_all_lines_but(std::nullopt));
   EXPECT_EQ(shown.next(), with_lines({}));
   Images next;
@@ -196,7 +196,7 @@ TEST(AllowedImages, RareCodeComesAsEarlyAsLoops) {
   }
   ShownImages shown(program, 40);
   const Images images = distinct(shown.all());
-  EXPECT_GT(shown.images().possible(), 500);
+  EXPECT_GT(shown.images().search().possible(), 500);
   EXPECT_TRUE(std::ranges::any_of(images, [](const Bytes& image) {
     return image[0] == 110 && image[64] == 110 && image[128] == 7;
   }));
@@ -223,9 +223,9 @@ TEST(AllowedImages, LoopsAreMetAllAlong) {
 
 TEST(AllowedImages, TheFingerprintIsThatOfTheSet) {
   const auto fingerprint = [](const Program& program) {
-    ShownImages shown(program, AllowedImages::kNoEnd);
+    ShownImages shown(program, ImageSearch::kNoEnd);
     shown.all();
-    return shown.images().fingerprint();
+    return shown.images().search().fingerprint();
   };
   const Step x{0, Do::kStore, 0, 1}, y{0, Do::kStore, 64, 1}, fence{0, Do::kSfence};
   EXPECT_EQ(fingerprint({x, y}), fingerprint({y, x})) << "the same images in another order";

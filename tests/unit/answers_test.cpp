@@ -317,7 +317,7 @@ litmus::Images wrong_by_check(const litmus::Program& program,
   AnswerCheck check(read, rules, 1, most, reader(kTwoWords), jobs, operations);
   while (check.show_next([] {})) {
   }
-  EXPECT_TRUE(most < kAllAnswers || check.images().images().complete());
+  EXPECT_TRUE(most < kAllAnswers || check.images().images().search().complete());
   litmus::Images found;
   for (const std::uint64_t number : check.find_wrong([] {})) {
     EXPECT_TRUE(check.images().go_to(number));

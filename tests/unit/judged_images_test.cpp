@@ -13,7 +13,7 @@ namespace pmemsim::litmus {
 namespace {
 
 constexpr std::uint64_t kManyPages = 40;
-constexpr auto kAllOfThem = static_cast<std::uint64_t>(AllowedImages::kMostAll);
+constexpr auto kAllOfThem = ImageSearch::kMostAll;
 
 // A line in each of so many pages is stored to and never flushed.
 Program open_pages(std::uint64_t pages) {
@@ -49,8 +49,8 @@ Judged judged(const Program& program, std::uint64_t most, const Check& check, st
           images.number(),
           judged.shown(),
           rejected != 0 ? 0 : checker.was_watched,
-          images.images().complete(),
-          images.images().possible()};
+          images.images().search().complete(),
+          images.images().search().possible()};
 }
 
 bool reads_two(Reader& reader) { return reader.word(3) + reader.word(30) < 10; }
@@ -91,7 +91,7 @@ TEST(JudgedImages, WhatIsLeftOfABudgetIsForWhatIsRead) {
 }
 
 TEST(JudgedImages, WithoutAnEndRandomOnesEndWhenAllOfThemAreKnown) {
-  const Judged found = judged(open_pages(kManyPages), AllowedImages::kNoEnd, reads_two);
+  const Judged found = judged(open_pages(kManyPages), ImageSearch::kNoEnd, reads_two);
   EXPECT_EQ(found.rejected, 0);
   EXPECT_TRUE(found.complete);
   EXPECT_LT(found.shown, 20);
@@ -162,14 +162,14 @@ TEST(JudgedImages, WhatWasExploredInVainIsMadeOneByOneIfThatCanBe) {
     checker.tells = false;
     const std::uint64_t rejected = judged.judge(checker, [] { return true; });
     EXPECT_EQ(rejected != 0, rejects);
-    EXPECT_EQ(images.images().complete(), !rejects);
+    EXPECT_EQ(images.images().search().complete(), !rejects);
     if (rejects) {
       EXPECT_EQ(images.number(), rejected);
       Reader reader(images.image());
       EXPECT_TRUE(reader.word(3) == 0 && reader.word(5) != 0);
     } else {
       EXPECT_EQ(judged.shown(), 1 + (1 << kPages));
-      EXPECT_EQ(images.images().possible(), 1 << kPages);
+      EXPECT_EQ(images.images().search().possible(), 1 << kPages);
     }
   }
 }

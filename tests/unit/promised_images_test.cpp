@@ -49,8 +49,8 @@ constexpr Promises kCaches{.stores_in_order = true,
 // A recording and the images that promises allow of it.
 class Allowed {
  public:
-  Allowed(const Deeds& deeds, const Promises& promises,
-          std::uint64_t most = PromisedImages::kMostAll, const trace::LeftOut& without = {})
+  Allowed(const Deeds& deeds, const Promises& promises, std::uint64_t most = ImageSearch::kMostAll,
+          const trace::LeftOut& without = {})
       : recorder_(deeds),
         file_(recorder_.builder),
         trace_(file_.path()),
@@ -454,7 +454,7 @@ TEST(PromisedImages, LackAFenceThatIsLeftOut) {
   EXPECT_EQ(with.all().size(), 3u);
   using Operations = std::vector<std::vector<std::uint64_t>>;
   const Operations the_first_fence{{3}, {}};  // behind a store, and what says what it means
-  Allowed without(program, kEpochs, PromisedImages::kMostAll,
+  Allowed without(program, kEpochs, ImageSearch::kMostAll,
                   std::make_shared<const Operations>(the_first_fence));
   EXPECT_EQ(without.all().size(), 4u);
   EXPECT_NE(with.images.fingerprint(), without.images.fingerprint());

@@ -9,8 +9,6 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::uint64_t kRoundsForNothing = 3;
-constexpr std::uint64_t kLeastDraws = 1024;   // of a round
 constexpr std::uint64_t kMostMissing = 4096;  // at a time
 
 // The part'th of `parts` nearly equal parts of a number.
@@ -49,89 +47,26 @@ AllowedImages::AllowedImages(const trace::TraceFile& trace, PersistencyRules rul
       most_(most),
       without_(std::move(without)),
       survey_(survey(trace, rules, without_)),
+      search_(*this, survey_.possible, survey_.instants, most),
       last_quota_(last_quota(survey_, most)) {}
+
+void AllowedImages::explore_by(const KnownReads& reads) {
+  reads_ = &reads;
+  search_.explore_by(reads);
+}
 
 bool AllowedImages::next() {
   base_changes_.clear();
   base_is_another_ = false;
   brought_back_.clear();
-  do {
-    while (wants_more() && next_candidate()) {
-      if (phase_ == Phase::kReads || hashes_.insert(hash()).second) return true;
-    }
-  } while ((wants_more() && model_ && next_instant()) || next_round());
-  return false;
+  return search_.next();
 }
 
-bool AllowedImages::wants_more() const {
-  if (phase_ == Phase::kReads) return !gave_up_;
-  return phase_ == Phase::kAll || shown() < most_;
-}
+// ---- Passes ------------------------------------------------------------------------------------
 
-// ---- Rounds ------------------------------------------------------------------------------------
-
-bool AllowedImages::next_round() {
-  const bool few = survey_.possible <= kMostAll;
-  switch (phase_) {
-    case Phase::kBegin:
-      if (reads_ != nullptr && reads_come_first()) return begin_reads();
-      if (few && survey_.possible <= static_cast<double>(most_) && most_ != kNoEnd) {
-        begin_round(Phase::kAll);
-      } else {
-        quota_ = std::min<std::uint64_t>(1, last_quota_);
-        begin_round(Phase::kLikely);
-      }
-      return true;
-    case Phase::kLikely:
-      if (!wants_more()) return begin_reads();
-      if (quota_ < last_quota_) {
-        quota_ = std::min(quota_ * 4, last_quota_);
-        begin_round(Phase::kLikely);
-      } else {
-        begin_round(few && most_ == kNoEnd ? Phase::kAll : Phase::kRandom);
-      }
-      return true;
-    case Phase::kRandom:
-      if (most_ == kNoEnd && reads_ != nullptr && reads_->left() == left_before_) {
-        return begin_reads();  // the whole round was judged by what is known
-      }
-      found_nothing_ = shown() > shown_before_ ? 0 : found_nothing_ + 1;
-      if (!wants_more() || found_nothing_ == kRoundsForNothing) return begin_reads();
-      begin_round(Phase::kRandom);
-      return true;
-    case Phase::kAll:
-      exact_ = true;
-      return end(true);
-    case Phase::kReads:
-      if (!gave_up_ || !few || !reads_come_first()) return end(!gave_up_);
-      begin_round(Phase::kAll);
-      return true;
-    case Phase::kEnd:
-      break;
-  }
-  return false;
-}
-
-bool AllowedImages::reads_come_first() const {
-  if (most_ == kNoEnd || survey_.possible <= kMostOneByOne) return false;
-  return static_cast<double>(most_) >= std::min(survey_.possible, kMostAll);
-}
-
-bool AllowedImages::end(bool complete) {
-  complete_ = complete;
-  phase_ = Phase::kEnd;
-  return false;
-}
-
-bool AllowedImages::begin_reads() {
-  if (reads_ == nullptr || reads_->left() == 0) return end(false);
-  exploration_.emplace(reads_->first, reads_->unit_bytes);
-  begin_round(Phase::kReads);
-  return true;
-}
-
-void AllowedImages::begin_round(Phase phase) {
-  phase_ = phase;
+void AllowedImages::begin(Pass pass, std::uint64_t draws) {
+  pass_ = pass;
+  draws_ = draws;
   model_.emplace(trace_, rules_, without_);
   base_is_another_ = true;
   base_changes_.clear();
@@ -139,20 +74,20 @@ void AllowedImages::begin_round(Phase phase) {
   base_hash_ = 0;
   met_.clear();
   instant_ = 0;
-  shown_before_ = shown();
-  if (reads_ != nullptr) left_before_ = reads_->left();
-  draws_ = std::max(kLeastDraws, survey_.instants);
-  if (found_nothing_ == 0) draws_ = std::min(draws_, most_ - shown());
+  gave_up_ = false;
+  if (pass == Pass::kLikely) quota_ = std::min(std::max<std::uint64_t>(1, quota_ * 4), last_quota_);
+  if (pass == Pass::kReads && reads_ != nullptr)
+    exploration_.emplace(reads_->first, reads_->unit_bytes);
   next_instant();
 }
 
 bool AllowedImages::next_instant() {
   if (!model_->next()) return false;
   note_base();
-  if (phase_ == Phase::kAll) all_.emplace(*model_, instant_ == 0);
-  if (phase_ == Phase::kLikely) take_likely();
-  if (phase_ == Phase::kRandom) draws_left_ = share(draws_, instant_, survey_.instants);
-  if (phase_ == Phase::kReads && exploration_) {
+  if (pass_ == Pass::kAll) all_.emplace(*model_, instant_ == 0);
+  if (pass_ == Pass::kLikely) take_likely();
+  if (pass_ == Pass::kRandom) draws_left_ = share(draws_, instant_, survey_.instants);
+  if (pass_ == Pass::kReads && exploration_) {
     exploration_->next_instant(*model_);
     looked_ = false;
   }
@@ -176,6 +111,13 @@ void AllowedImages::note_base() {
 
 // ---- Images of an instant ----------------------------------------------------------------------
 
+bool AllowedImages::next_set() {
+  do {
+    if (next_of_instant()) return true;
+  } while (!gave_up_ && next_instant());
+  return false;
+}
+
 void AllowedImages::take_likely() {
   sets_.clear();
   for (const LikelySet& likely : likely_sets(*model_)) {
@@ -184,7 +126,7 @@ void AllowedImages::take_likely() {
   std::ranges::reverse(sets_);
 }
 
-// Rule 2. If there are more codes than images, some of them, by chance.
+// Rule 1. If there are more codes than images, some of them, by chance.
 bool AllowedImages::is_chosen(std::uint64_t code) {
   const std::uint64_t number = met_[code]++;
   const std::uint64_t count = survey_.likely.at(code);
@@ -192,8 +134,8 @@ bool AllowedImages::is_chosen(std::uint64_t code) {
   return number == 0 && mix(code ^ seed_) % survey_.likely.size() < most_;
 }
 
-bool AllowedImages::next_candidate() {
-  if (phase_ == Phase::kReads) return next_explored();
+bool AllowedImages::next_of_instant() {
+  if (pass_ == Pass::kReads) return next_explored();
   if (all_) {
     if (all_->next()) {
       compose_from_all();
@@ -223,7 +165,7 @@ bool AllowedImages::next_explored() {
   return true;
 }
 
-// Rule 4. If nothing more is known although what was missing has been shown, what the checker reads
+// Rule 3. If nothing more is known although what was missing has been shown, what the checker reads
 // depends on more than the image.
 bool AllowedImages::find_missing() {
   reads_->learn();
@@ -244,12 +186,12 @@ bool AllowedImages::find_missing() {
 }
 
 std::optional<AllowedImages::Explored> AllowedImages::explored() const {
-  if (phase_ != Phase::kReads) return std::nullopt;
+  if (pass_ != Pass::kReads) return std::nullopt;
   return Explored{instant_, fixed_};
 }
 
 void AllowedImages::show_again(const Explored& image) {
-  begin_round(Phase::kReads);
+  begin(Pass::kReads, 0);
   while (instant_ < image.instant) next_instant();
   fixed_ = image.fixed;
   compose();
@@ -283,7 +225,7 @@ std::uint64_t AllowedImages::hash() const {
 
 Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& pieces) const {
   if (brought_back_.contains(line.number)) return Presence(pieces.size(), true);
-  if (phase_ == Phase::kReads) {
+  if (pass_ == Pass::kReads) {
     const auto fixed = std::ranges::find(fixed_, line, &ExploredImages::Fixed::value_type::first);
     return fixed == fixed_.end() ? Presence(pieces.size(), true) : fixed->second;
   }
@@ -294,12 +236,6 @@ Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& piece
 }
 
 // ---- What an image has lost -------------------------------------------------------------------
-
-std::uint64_t AllowedImages::fingerprint() const {
-  std::uint64_t sum = 0;
-  for (const std::uint64_t hash : hashes_) sum += mix(hash);
-  return sum;
-}
 
 std::vector<Line> AllowedImages::lost_lines() const {
   std::vector<std::pair<std::uint64_t, Line>> lost;

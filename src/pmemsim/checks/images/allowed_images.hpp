@@ -1,25 +1,20 @@
 // The images of persistent memory that a crash may leave of a recording, one after the other, each
-// once: all of them, or as many as asked for, those first that bugs are likely to show in.
+// once: all of them, or as many as asked for, those first that bugs are likely to show in
+// (image_search.hpp).
 //
-//   1  If there are no more than asked for, all of all instants (all_images.hpp).
-//   2  Otherwise first the likely ones (piece_set.hpp). Most come from the same source lines over
-//      and over: loops. So there are rounds over the whole recording: one of each sort, up to
-//      four, up to sixteen, ..., evenly spread over the recording.
-//   3  Then random ones, rounds of them, spread over the instants. It ends when three rounds have
-//      found nothing new.
-//   4  Whoever shows the images may tell what of them is read (KnownReads). Then those that are
-//      left are judged by multiplying what is read only (explored_images.hpp), instant by instant:
-//      at once if all are wanted and they are more than kMostOneByOne (and if that is in vain, rule
-//      1 follows), else behind rule 3, as many as may still be shown. Where there is no end to
-//      random ones, rule 3 ends with a round of which nothing had to be shown.
+//   1  Most of the likely ones (piece_set.hpp) come from the same source lines over and over:
+//   loops.
+//      So there are rounds over the whole recording: one of each sort, up to four, up to sixteen,
+//      ..., evenly spread over the recording.
+//   2  Random ones are spread over the instants.
+//   3  Images that are judged by what is known of reads are made by multiplying what is read only
+//      (explored_images.hpp), instant by instant.
 //
-// The same recording, rules, seed and number give the same images in the same order; of rule 4, if
+// The same recording, rules, seed and number give the same images in the same order; of rule 3, if
 // the same is read.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -28,6 +23,7 @@
 
 #include "pmemsim/checks/images/all_images.hpp"
 #include "pmemsim/checks/images/explored_images.hpp"
+#include "pmemsim/checks/images/image_search.hpp"
 #include "pmemsim/checks/images/known_reads.hpp"
 #include "pmemsim/checks/images/persistency_model.hpp"
 #include "pmemsim/checks/images/piece_set.hpp"
@@ -36,24 +32,18 @@
 
 namespace pmemsim {
 
-class AllowedImages {
+class AllowedImages final : private ImageSource {
  public:
-  static constexpr std::uint64_t kNoEnd = UINT64_MAX;  // until somebody has seen enough
-  // More are never gone through one by one.
-  static constexpr double kMostAll = 1e7;
-  // If it is known what is read.
-  static constexpr double kMostOneByOne = 1e5;
-
   // `without`: flushes and fences that are left out (visible_order.hpp).
   AllowedImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
                 std::uint64_t most, trace::LeftOut without = {});
 
-  // Are images made by rule 4 at once, if it is known what is read?
-  bool reads_come_first() const;
+  // Are images made by rule 3 at once, if it is known what is read?
+  bool reads_come_first() const { return search_.reads_come_first(); }
   // Or is the number of the first of these known only then?
-  bool reads_come_later() const { return most_ == kNoEnd; }
+  bool reads_come_later() const { return most_ == ImageSearch::kNoEnd; }
   // Before the first image.
-  void explore_by(const KnownReads& reads) { reads_ = &reads; }
+  void explore_by(const KnownReads& reads);
 
   // Goes to the next image. False: there are no more. Throws trace::TraceError.
   bool next();
@@ -67,21 +57,15 @@ class AllowedImages {
   bool base_is_another() const { return base_is_another_; }
   const std::vector<Line>& base_changes() const { return base_changes_; }
 
-  std::uint64_t shown() const { return hashes_.size(); }
-  // How many there are; at most so many, unless `complete`.
-  double possible() const { return exact_ ? static_cast<double>(shown()) : survey_.possible; }
-  // All are judged; each was made if `exact`.
-  bool complete() const { return complete_; }
-  bool exact() const { return exact_; }
+  // Counts of what the search has shown and judged.
+  const ImageSearch& search() const { return search_; }
   // Two recordings of the same stores with the same digest leave the same images.
   std::uint64_t digest() const { return survey_.digest; }
-  // The same for the same set of images that were shown, whatever their order.
-  std::uint64_t fingerprint() const;
   std::uint64_t instants() const { return survey_.instants; }
 
   const trace::LeftOut& without() const { return without_; }
 
-  // By rule 4: at which instant an image stands, from 1, and what is fixed; and such an image
+  // By rule 3: at which instant an image stands, from 1, and what is fixed; and such an image
   // again.
   struct Explored {
     std::uint64_t instant;
@@ -102,24 +86,22 @@ class AllowedImages {
   LineData contents(Line line) const;
 
  private:
-  enum class Phase : std::uint8_t { kBegin, kAll, kLikely, kRandom, kReads, kEnd };
+  void begin(Pass pass, std::uint64_t draws) override;
+  bool has_likely() const override { return quota_ < last_quota_; }
+  bool next_set() override;
+  std::uint64_t hash() const override;
+  bool gave_up() const override { return gave_up_; }
 
-  bool wants_more() const;
-  bool next_round();
-  bool begin_reads();
-  bool end(bool complete);
-  bool next_explored();
-  bool find_missing();
-  void begin_round(Phase phase);
   bool next_instant();
   void take_likely();
   bool is_chosen(std::uint64_t code);
-  bool next_candidate();
+  bool next_of_instant();
+  bool next_explored();
+  bool find_missing();
   void compose();
   void compose_from_all();
   void change(Line line, const LineData& data);
   void note_base();
-  std::uint64_t hash() const;
 
   const trace::TraceFile& trace_;
   const PersistencyRules rules_;
@@ -127,11 +109,13 @@ class AllowedImages {
   const trace::LeftOut without_;
   const Survey survey_;
 
+  ImageSearch search_;
+
   std::optional<PersistencyModel> model_;
-  Phase phase_ = Phase::kBegin;
+  Pass pass_ = Pass::kAll;
   std::uint64_t quota_ = 0, last_quota_ = 0;              // of likely sets of a code, in this round
   std::unordered_map<std::uint64_t, std::uint64_t> met_;  // in this round, by code
-  std::uint64_t instant_ = 0, draws_ = 0, drawn_ = 0, found_nothing_ = 0, shown_before_ = 0;
+  std::uint64_t instant_ = 0, draws_ = 0, drawn_ = 0;
 
   std::optional<AllImages> all_;
   std::vector<PieceSet> sets_;  // of this instant, those left at the back
@@ -142,19 +126,17 @@ class AllowedImages {
   std::optional<ExploredImages> exploration_;
   std::vector<ExploredImages::Fixed> missing_;  // of this instant, those left at the back
   ExploredImages::Fixed fixed_;
-  std::size_t runs_before_ = 0;    // when they were found missing
-  std::uint64_t left_before_ = 0;  // the round
+  std::size_t runs_before_ = 0;  // when they were found missing
   bool looked_ = false, gave_up_ = false;
 
   std::unordered_set<std::uint64_t> brought_back_;
   std::vector<Change> changes_;
   std::vector<Line> base_changes_;
-  bool base_is_another_ = true, complete_ = false, exact_ = false;
+  bool base_is_another_ = true;
   // By line: the hash of what the base has there. Their differences from what was there in the
   // beginning are the base's hash.
   std::unordered_map<std::uint64_t, std::uint64_t> base_lines_;
   std::uint64_t base_hash_ = 0;
-  std::unordered_set<std::uint64_t> hashes_;
 };
 
 }  // namespace pmemsim

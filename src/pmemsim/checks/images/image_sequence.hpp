@@ -25,8 +25,8 @@ class ImageSequence {
   virtual bool go_to(std::uint64_t number) = 0;
   virtual std::uint64_t number() const = 0;
 
-  // Begins again, for somebody who knows what of the images is read (AllowedImages, rule 4), which
-  // is asked until the next call. Not all make use of it.
+  // Begins again, for somebody who knows what of the images is read (image_search.hpp, rule 3),
+  // which is asked until the next call. Not all make use of it.
   virtual void explore_by(const KnownReads&) {}
   // Was the image made so? Does it depend on what is read which image has a number?
   virtual bool explored() const { return false; }

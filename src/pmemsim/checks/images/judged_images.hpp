@@ -5,7 +5,7 @@
 //   2  What was read is taken over when so many are shown: 1, 2, 4, ..., kTakenOver, and each
 //      kTakenOver more. So it doesn't depend on how many checkers work at once, and how fast, which
 //      images are shown.
-//   3  The images are AllowedImages, its rule 4 included.
+//   3  What is known of reads ends the search early (checks/images/image_search.hpp, rule 3).
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 namespace pmemsim {
 
-// What a checker reads, and what somebody does who shows it images (AllowedImages, rule 4).
+// What a checker reads, and what somebody does who shows it images (image_search.hpp, rule 3).
 struct KnownReads {
   const ReadTree& tree;
   std::shared_ptr<const Image> first;

@@ -6,12 +6,6 @@
 #include "pmemsim/common/mix.hpp"
 
 namespace pmemsim {
-namespace {
-
-// Random sets that may find nothing new, one after the other.
-constexpr std::uint64_t kMostForNothing = 3 * 1024;
-
-}  // namespace
 
 PromisedImages::PromisedImages(const trace::TraceFile& trace, const DesignPromises& promises,
                                std::uint64_t seed, std::uint64_t most)
@@ -21,72 +15,45 @@ PromisedImages::PromisedImages(const trace::TraceFile& trace, const DesignPromis
       most_(most),
       history_(trace, promises.lowering, promises.guarantees),
       order_(history_),
-      count_(order_.count(std::min(most, kMostAll))),
+      sets_(order_.count(std::min(most, ImageSearch::kMostAll))),
       likely_(likely_promised_sets(history_, order_)),
-      values_(trace, history_, order_) {}
+      values_(trace, history_, order_) {
+  begin_again();
+}
 
 bool PromisedImages::next() {
   brought_back_.clear();
-  while (phase_ == Phase::kAll || number_ < most_) {
-    if (!next_set()) {
-      if (!next_phase()) return false;
-      continue;
-    }
-    if (!hashes_.insert(values_.hash()).second) {
-      ++found_nothing_;
-      continue;
-    }
-    found_nothing_ = 0;
-    ++number_;
-    return true;
-  }
-  return false;
+  return search_->next();
+}
+
+void PromisedImages::begin(Pass pass, std::uint64_t draws) {
+  pass_ = pass;
+  draws_left_ = draws;
+  if (pass != Pass::kAll) return;
+  for (const PromisedOrder::Group group : order_.writers()) values_.set(group, false);
+  all_.emplace(order_);
 }
 
 bool PromisedImages::next_set() {
-  switch (phase_) {
-    case Phase::kAll:
+  switch (pass_) {
+    case Pass::kAll:
       if (!all_->next()) return false;
       for (const PromisedOrder::Group group : all_->left()) values_.set(group, false);
       for (const PromisedOrder::Group group : all_->joined()) values_.set(group, true);
       return true;
-    case Phase::kLikely:
+    case Pass::kLikely:
       if (likely_shown_ == likely_.size()) return false;
       go_to_set(likely_[likely_shown_++]);
       return true;
-    case Phase::kRandom:
-      if (found_nothing_ >= kMostForNothing) return false;
+    case Pass::kRandom:
+      if (draws_left_ == 0) return false;
+      --draws_left_;
       go_to_set({.how = PromisedSet::How::kRandom, .seed = mix(seed_) + ++drawn_});
       return true;
-    default:
-      return false;
-  }
-}
-
-bool PromisedImages::next_phase() {
-  switch (phase_) {
-    case Phase::kBegin:
-      begin(count_.exact && most_ != kNoEnd ? Phase::kAll : Phase::kLikely);
-      return true;
-    case Phase::kLikely:
-      begin(count_.exact ? Phase::kAll : Phase::kRandom);
-      return true;
-    case Phase::kAll:
-      complete_ = true;
-      break;
-    default:
+    case Pass::kReads:
       break;
   }
-  phase_ = Phase::kEnd;
   return false;
-}
-
-void PromisedImages::begin(Phase phase) {
-  phase_ = phase;
-  found_nothing_ = 0;
-  if (phase != Phase::kAll) return;
-  for (const PromisedOrder::Group group : order_.writers()) values_.set(group, false);
-  all_.emplace(order_);
 }
 
 void PromisedImages::go_to_set(const PromisedSet& set) {
@@ -95,18 +62,17 @@ void PromisedImages::go_to_set(const PromisedSet& set) {
 }
 
 bool PromisedImages::go_to(std::uint64_t number) {
-  if (number_ > number || phase_ == Phase::kEnd || !brought_back_.empty()) begin_again();
-  while (number_ < number) {
+  if (search_->shown() > number || search_->ended() || !brought_back_.empty()) begin_again();
+  while (search_->shown() < number) {
     if (!next()) return false;
   }
   return true;
 }
 
 void PromisedImages::begin_again() {
-  phase_ = Phase::kBegin;
+  search_.emplace(static_cast<ImageSource&>(*this), sets_, instants(), most_);
   likely_shown_ = 0;
-  drawn_ = number_ = 0;
-  hashes_.clear();
+  drawn_ = 0;
 }
 
 // What nothing missing was promised before: all of that may have happened.
@@ -153,12 +119,6 @@ std::uint64_t PromisedImages::instants() const {
     return unit.promise != By::kNothing && unit.promise != By::kOthers;
   });
   return static_cast<std::uint64_t>(promises) + 1;
-}
-
-std::uint64_t PromisedImages::fingerprint() const {
-  std::uint64_t sum = 0;
-  for (const std::uint64_t hash : hashes_) sum += mix(hash);
-  return sum;
 }
 
 }  // namespace pmemsim

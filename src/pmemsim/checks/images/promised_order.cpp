@@ -187,13 +187,13 @@ void PromisedOrder::Lists::set(Group groups,
   for (Group group = 0; group < groups; ++group) begins_[group + 1] += begins_[group];
 }
 
-PromisedOrder::Count PromisedOrder::count(std::uint64_t most) const {
+double PromisedOrder::count(std::uint64_t most) const {
   EachPromisedSet sets(*this);
   std::uint64_t count = 0;
   while (sets.next()) {
-    if (++count > most) return {chains(), false};
+    if (++count > most) return chains();
   }
-  return {static_cast<double>(count), true};
+  return static_cast<double>(count);
 }
 
 // Of a chain of groups, each of which follows the one before, a set has the first so many.

@@ -71,13 +71,9 @@ class PromisedOrder {
   const std::vector<Group>& writers() const { return writers_; }
   Group group_of(UnitId unit) const { return group_of_[unit]; }
 
-  // How many down-closed sets of writers there are, if these aren't more than `most`; otherwise at
-  // most so many.
-  struct Count {
-    double sets;
-    bool exact;
-  };
-  Count count(std::uint64_t most) const;
+  // How many down-closed sets of writers there are, if these aren't more than `most`; otherwise a
+  // number above `most` that they don't exceed.
+  double count(std::uint64_t most) const;
 
  private:
   // Some numbers of each of the groups.

@@ -42,11 +42,11 @@ class WholeImages final : public ImageSequence {
   void bring_back(std::span<const std::uint64_t> numbers, bool back) override;
   std::vector<std::string> story() const override;
 
-  double possible() const override { return images_->possible(); }
-  bool complete() const override { return images_->complete(); }
-  bool exact() const override { return images_->exact(); }
+  double possible() const override { return images_->search().possible(); }
+  bool complete() const override { return images_->search().complete(); }
+  bool exact() const override { return images_->search().exact(); }
   std::uint64_t instants() const override { return images_->instants(); }
-  std::uint64_t fingerprint() const override { return images_->fingerprint(); }
+  std::uint64_t fingerprint() const override { return images_->search().fingerprint(); }
 
   const AllowedImages& images() const { return *images_; }
 
