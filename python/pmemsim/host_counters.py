@@ -85,9 +85,11 @@ def callgrind_ratio(trace: Path, settings: Sequence[Mapping[str, str]]) -> tuple
     if valgrind is None:
         return None, "valgrind, which could count them, is not installed"
     assert _core.__file__ is not None
+    # The name with its parenthesis: callgrind turns counting off and on again at each function that
+    # matches, and run() calls functions whose names begin with "run".
     command = [
         valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null",
-        "--toggle-collect=pmemsim::Machine::run*", sys.executable, "-S", "-c", _SIMULATE,
+        "--toggle-collect=pmemsim::Machine::run(*", sys.executable, "-S", "-c", _SIMULATE,
         _core.__file__, str(trace), json.dumps(settings),
     ]  # fmt: skip
     run = subprocess.run(command, capture_output=True, text=True, check=False)
