@@ -25,7 +25,7 @@ QUICK := -*Crash*:*Promised*:*DefinitionTest*:*SideEffects*:*SealedImages*:*Prog
 PYTEST := $(BIN)/python -m pytest --numprocesses $$(($$(nproc) + 1)) --dist worksteal
 
 # Runs the C++ tests that a preset has built, and names the slowest cases.
-CTEST = rm -rf build/$(1)/test-times; ctest --preset $(1) --no-tests=error --parallel $$(nproc) $(2); status=$$?; \
+CTEST = rm -rf build/$(1)/test-times; ctest --preset $(1) --no-tests=error --parallel $$(($$(nproc) + 1)) $(2); status=$$?; \
 	$(PYTHON) tools/slowest_tests.py build/$(1)/test-times || status=1; exit $$status
 
 .PHONY: help setup demo quick test test-cxx test-python test-long test-long-cxx test-long-python update-pins bench lint docs clean

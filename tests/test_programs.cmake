@@ -6,10 +6,11 @@ cmake_host_system_information(RESULT PMEMSIM_CORES QUERY NUMBER_OF_LOGICAL_CORES
 # `ctest` runs what is built; `cmake --build --target cxx_tests` builds it.
 add_custom_target(cxx_tests)
 
-# Compiles a program's test files without optimisation. What follows are the headers that most of
-# them read besides the usual ones; programs of one SET have the same.
+# Compiles a program's test files without optimisation, and those of the preset `tests` without debug
+# information (the preset `debug` has it). What follows are the headers that most of them read besides
+# the usual ones; programs of one SET have the same.
 function(pmemsim_test_files set program)
-  target_compile_options(${program} PRIVATE -O0)
+  target_compile_options(${program} PRIVATE -O0 $<$<BOOL:${PMEMSIM_BUILT}>:-g0>)
   pmemsim_precompile_headers(${set} ${program}
     <gtest/gtest.h> <algorithm> <filesystem> <fstream> <functional> <map> <memory> <optional>
     <random> <set> <string> <thread> <vector> ${ARGN})

@@ -24,7 +24,7 @@ from conftest import (
 )
 from support import long_except
 
-pytestmark = pytest.mark.parametrize("level", long_except(LEVELS, "-O0", "-O2"))
+pytestmark = pytest.mark.parametrize("level", long_except(LEVELS, "-O2"))
 
 # Stores through a pointer that the optimizer can't see through.
 OPAQUE = """

@@ -31,6 +31,10 @@ THREADED = (
     "cancelled_threads", "c11_threads", "awaited_signals", "file_locks", "processors",
     "many_threads",
 )  # fmt: skip
+USUALLY_THREADED = long_except(
+    THREADED, "mutexes", "condition_variables", "barriers", "semaphores", "cpp20", "time_outs",
+    "cancelled_threads", "many_threads",
+)  # fmt: skip
 GOOD_ENDINGS = (
     "return", "exit_in_thread", "_exit", "quick_exit", "exit_in_handler", "main_thread_ends",
     "call_back", "catch_exceptions", "handle_signals", "jump_out_of_handlers", "fork_a_child",
@@ -99,7 +103,7 @@ def verified(output: Path) -> Trace:
 
 
 @pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O2"))
-@pytest.mark.parametrize("name", THREADED)
+@pytest.mark.parametrize("name", USUALLY_THREADED)
 def test_threads_recorded_twice_give_the_same_bytes(
     build: Callable[[str, str], Path], tmp_path: Path, name: str, level: str
 ) -> None:
@@ -191,7 +195,7 @@ def bad_timing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-@pytest.mark.parametrize("name", THREADED)
+@pytest.mark.parametrize("name", USUALLY_THREADED)
 def test_timing_does_not_change_what_is_recorded(
     build: Callable[[str, str], Path], tmp_path: Path, bad_timing: Path, name: str
 ) -> None:
@@ -766,7 +770,13 @@ def mapped(
     return recorded
 
 
-@pytest.mark.parametrize("way", MAPPED)
+@pytest.mark.parametrize(
+    "way",
+    long_except(
+        MAPPED, "header_last", "windows", "another_file_at_its_place", "threads", "partly_unmapped",
+        "moved", "privately", "anonymously", "spinning",
+    ),
+)  # fmt: skip
 def test_a_file_is_one_memory_however_it_is_mapped(
     mapped: Callable[[str], tuple[Trace, list[Path]]], tmp_path: Path, way: str
 ) -> None:

@@ -12,13 +12,14 @@ import pytest
 
 from conftest import HERE, built_toolchain, run
 from pmemsim.trace import KINDS, Trace
+from support import long_except
 
 pytestmark = pytest.mark.quick
 
 THREADS, ROUNDS, WORDS = 4, 200, 6
 
 
-@pytest.fixture(scope="module", params=["-O0", "-O2"])
+@pytest.fixture(scope="module", params=long_except(["-O0", "-O2"], "-O2"))
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("turns") / "races"
     source = HERE / "recorded" / "races.c"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support import pmemsim
+from support import long_except, pmemsim
 
 FOLDER = Path(__file__).parent
 # The mistakes of answered_list.c, by number.
@@ -85,13 +85,18 @@ def test_what_is_right_is_not_accused(build: Build, threads: int) -> None:
 
 @pytest.mark.parametrize(
     ("bug", "comment", "threads"),
-    [
+    long_except(
+        [
+            (NODE_NOT_FLUSHED, "value", 1),
+            (NODE_NOT_FLUSHED, "value", 2),
+            (HEAD_NOT_FLUSHED, "head", 1),
+            (HEAD_NOT_FLUSHED, "head", 2),
+            (IN_TWO_STEPS, "length", 1),
+        ],
         (NODE_NOT_FLUSHED, "value", 1),
-        (NODE_NOT_FLUSHED, "value", 2),
-        (HEAD_NOT_FLUSHED, "head", 1),
         (HEAD_NOT_FLUSHED, "head", 2),
         (IN_TWO_STEPS, "length", 1),
-    ],
+    ),
 )
 def test_a_bug_is_one_finding_at_its_line(
     build: Build, bug: int, comment: str, threads: int

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from support import ROOT, interrupt, pmemsim
+from support import ROOT, interrupt, long_except, pmemsim
 
 SOURCE = Path(__file__).with_name("two_pools.c")
 RANGES = ("--pm-range", "500000000000:500000001000", "--pm-range", "510000000000:510000002000")
@@ -176,7 +176,7 @@ def test_a_library_that_writes_all_over_changes_no_other_image(
         'fallocate -p -o 0 -l 4096 "$2"',
     ],
 )
-@pytest.mark.parametrize("where", ["memory", "folder"])
+@pytest.mark.parametrize("where", long_except(["memory", "folder"], "memory"))
 def test_a_program_that_changes_its_files_changes_no_other_image(
     right: tuple[Path, Path], tmp_path: Path, what: str, where: str
 ) -> None:

@@ -19,7 +19,7 @@ from pmemsim.presets import preset_names
 from pmemsim.random_programs import crash_programs
 from pmemsim.stress import stress_sets
 from pmemsim.workloads import WorkloadRun
-from support import interrupt, pmemsim
+from support import interrupt, long_except, pmemsim
 
 TINY = ("--threads", "2", "--regions", "40")
 
@@ -288,7 +288,7 @@ def test_a_programs_own_check(queue_trace: Path, tmp_path: Path) -> None:
     assert sentence in seen_again(done.stderr)
 
 
-@pytest.mark.parametrize("images", ["3", "all"])
+@pytest.mark.parametrize("images", long_except(["3", "all"], "3"))
 def test_the_image_that_a_check_rejects_is_kept(
     queue_trace: Path, tmp_path: Path, images: str
 ) -> None:

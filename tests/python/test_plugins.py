@@ -35,7 +35,8 @@ def built(layer: str, folder: Path) -> Path:
     return design / f"my_{layer}.so"
 
 
-@pytest.mark.parametrize("layer", long_except(LAYERS, "atomicity"))
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.long
 def test_new_design_passes_its_own_tests(layer: str, shared_folder: Path) -> None:
     folder = built(layer, shared_folder).parent
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

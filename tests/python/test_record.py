@@ -355,6 +355,7 @@ print(peak_memory_bytes() // 1024)
 """
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_recording(tmp_path: Path) -> None:
     source = tmp_path / "long.c"
     source.write_text(LONG)

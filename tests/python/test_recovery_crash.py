@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pmemsim.recovery import MOST_RECORDED, _chosen
-from support import pmemsim
+from support import LONG_TESTS, pmemsim
 
 SOURCE = Path(__file__).with_name("two_files.c")
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -226,11 +226,12 @@ def test_one_image_is_only_shown(build: Callable[[int], Built], tmp_path: Path) 
 
 def test_workloads_recover_well_twice(tmp_path: Path) -> None:
     output = tmp_path / "out.json"
+    budget = 60 if LONG_TESTS else 20
     done = pmemsim("check", "queue", "--verify", "own", "--threads", "2", "--regions", "20",
-                   "--budget", "60", "--json", output)  # fmt: skip
+                   "--budget", budget, "--json", output)  # fmt: skip
     assert done.returncode == 0, done.stderr
     recovery = json.loads(output.read_text())["images"][0]["recovery"]
-    assert recovery["recorded"] == 60
+    assert recovery["recorded"] == budget
     assert recovery["images"] > recovery["different"] > 5
 
 

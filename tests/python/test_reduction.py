@@ -54,6 +54,7 @@ def test_an_image_that_lost_nothing_is_not_checked() -> None:
     assert image.checks == 0
 
 
+@pytest.mark.long
 def test_tries_have_an_end() -> None:
     image = Image(10_000, set(range(0, 10_000, 2)))
     reduce_losses(image, image.verdict, image.losses())

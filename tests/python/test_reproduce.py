@@ -786,6 +786,7 @@ def test_a_kept_result_belongs_to_one_recording_configuration_and_version(
     assert key() == keys[-1]
 
 
+@pytest.mark.long
 def test_a_damaged_result_is_measured_again(tmp_path: Path, cache: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     assert reproduce(cache, folder, "speed", "--out", tmp_path / "out").returncode == 0
@@ -1598,6 +1599,7 @@ def test_control_c_says_how_to_go_on(tmp_path: Path, cache: Path) -> None:
     assert list((folder / "out").iterdir()) == []
 
 
+@pytest.mark.long
 def test_the_papers_scale_is_another_run(tmp_path: Path, cache: Path) -> None:
     folder = write_paper(tmp_path / "tiny", regions=40)
     for scale in ("quick", "paper"):

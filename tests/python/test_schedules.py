@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pmemsim.trace import Trace
-from support import pmemsim
+from support import long_except, pmemsim
 
 # What the threads share is a page at a fixed address, which is persistent.
 BEGINNING = """
@@ -119,7 +119,7 @@ def stored(trace: Trace, line: int) -> list[int]:
     return values
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O2"))
 def test_a_lost_update_is_reached(tmp_path: Path, level: str) -> None:
     traces = recorded(compiled(tmp_path, "lost", LOST_UPDATE, level))
     results = {max(stored(trace, 0)) for trace in traces}
@@ -128,7 +128,7 @@ def test_a_lost_update_is_reached(tmp_path: Path, level: str) -> None:
     assert len(results) > 2
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O2"))
 def test_what_is_published_before_it_is_persistent_is_reached(tmp_path: Path, level: str) -> None:
     traces = recorded(compiled(tmp_path, "unpersisted", UNPERSISTED, level))
     published = [bool(stored(trace, 1)) for trace in traces]

@@ -51,7 +51,7 @@ def start(script: Path, task: int) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", long_except(COMMANDS, "matrix"))
+@pytest.mark.parametrize("name", long_except(COMMANDS, "sweep"))
 def test_a_job_array_gives_the_same_results(tmp_path: Path, name: str) -> None:
     (tmp_path / "sweep.yaml").write_text(SWEEP)
     command = COMMANDS[name]

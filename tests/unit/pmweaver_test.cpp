@@ -20,7 +20,7 @@ namespace {
 // Encryption and integrity, whose metadata are cached: the tree needs the address alone.
 constexpr Picoseconds kUnpredicted = ns(360), kMac = ns(40);
 constexpr std::uint64_t kItems = kPmBase + 4096;
-constexpr std::uint64_t kDram = 0x5000;
+constexpr std::uint64_t kInDram = 0x5000;
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
@@ -59,9 +59,9 @@ struct WeaverBench : Platform {
   }
   // Stores that are the same each time, then an item's address and value, then the item.
   void announce(std::uint64_t address, std::uint64_t value, CoreId core = 0) {
-    for (std::uint64_t i = 0; i < 32; ++i) store(300 + i, kDram + 8 * i, 10'000 + i, core);
-    store(201, kDram + 512, address, core);
-    store(202, kDram + 520, value, core);
+    for (std::uint64_t i = 0; i < 32; ++i) store(300 + i, kInDram + 8 * i, 10'000 + i, core);
+    store(201, kInDram + 512, address, core);
+    store(202, kInDram + 520, value, core);
   }
   Picoseconds item(std::uint64_t address, std::uint64_t value, Picoseconds between,
                    CoreId core = 0) {
@@ -178,7 +178,7 @@ TEST(PmWeaver, EvictionsTeachNobody) {
 TEST(PmWeaver, AnAddressThatIsNoPmIsDropped) {
   WeaverBench bench({kNoTimeout});
   bench.item(kItems, 5, ns(1000));
-  bench.announce(kDram + 4096, 6);
+  bench.announce(kInDram + 4096, 6);
   bench.wait(ns(1000));
   EXPECT_EQ(bench.count("not_pm"), 1);
   EXPECT_EQ(bench.count("by_stores"), 0);
