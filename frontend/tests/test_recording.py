@@ -32,8 +32,7 @@ THREADED = (
     "many_threads",
 )  # fmt: skip
 USUALLY_THREADED = long_except(
-    THREADED, "mutexes", "condition_variables", "barriers", "semaphores", "cpp20", "time_outs",
-    "cancelled_threads", "many_threads",
+    THREADED, "mutexes", "condition_variables", "barriers", "cpp20", "time_outs", "many_threads",
 )  # fmt: skip
 GOOD_ENDINGS = (
     "return", "exit_in_thread", "_exit", "quick_exit", "exit_in_handler", "main_thread_ends",
@@ -368,7 +367,13 @@ def test_spins_become_waits(build: Callable[[str, str], Path], tmp_path: Path) -
     assert loads < 8 * 50 * 4
 
 
-@pytest.mark.parametrize("name", GOOD_ENDINGS)
+@pytest.mark.parametrize(
+    "name",
+    long_except(
+        GOOD_ENDINGS, "return", "exit_in_thread", "_exit", "main_thread_ends", "handle_signals",
+        "jump_out_of_handlers", "fork_a_child", "wait_for_children", "leave_threads_running",
+    ),
+)  # fmt: skip
 def test_programs_that_end_well_are_recorded(
     build: Callable[[str, str], Path], tmp_path: Path, name: str
 ) -> None:

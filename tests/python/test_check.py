@@ -227,7 +227,7 @@ KNOWN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("opt", ["O0", "O2"])
+@pytest.mark.parametrize("opt", long_except(["O0", "O2"], "O2"))
 @pytest.mark.parametrize(
     "workload",
     long_except(

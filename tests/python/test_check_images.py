@@ -15,7 +15,7 @@ import pytest
 
 from pmemsim.errors import Error
 from pmemsim.persistency import Budget
-from support import may_watch, pmemsim
+from support import long_except, may_watch, pmemsim
 
 SOURCE = Path(__file__).with_name("published_items.c")
 RANGE = "500000000000:500000002000"
@@ -205,7 +205,7 @@ def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
     assert "--image 100: there are 81 images only" in done.stderr
 
 
-@pytest.mark.parametrize("model", ["px86", "eadr"])
+@pytest.mark.parametrize("model", long_except(["px86", "eadr"], "px86"))
 def test_workloads_have_a_checker_and_are_right(model: str) -> None:
     done = pmemsim("check", "hashmap", "--verify", "own", "--model", model, "--threads", "2",
                    "--regions", "20", "--items", "500", "--budget", "60")  # fmt: skip

@@ -528,7 +528,7 @@ def test_compare_is_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
     for jobs in ("1", "4"):
         path = tmp_path / f"{jobs}.json"
         done = pmemsim(
-            "compare", "queue", "array_swap", "--designs", "np,sw-undo", "--machine", "asap",
+            "compare", "queue", "hashmap", "--designs", "np,sw-undo", "--machine", "asap",
             *SMALL, "--jobs", jobs, "--json", path, "--plot", tmp_path / f"{jobs}.svg",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -541,7 +541,7 @@ def test_compare_is_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
     assert documents[0] == documents[1]
     pairs = [(run["workload"], run["design"]) for run in documents[0]["runs"]]
     assert pairs == [
-        ("queue", "np"), ("queue", "sw-undo"), ("array_swap", "np"), ("array_swap", "sw-undo"),
+        ("queue", "np"), ("queue", "sw-undo"), ("hashmap", "np"), ("hashmap", "sw-undo"),
     ]  # fmt: skip
     assert documents[0]["geomean"]["np"] == 1.0
     assert 0.0 < documents[0]["geomean"]["sw-undo"] < 1.0

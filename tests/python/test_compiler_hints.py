@@ -69,7 +69,7 @@ def stored_bytes(trace: Trace) -> list[tuple[int, int]]:
     ]
 
 
-@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "tatp_lowlevel"))
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue"))
 def test_the_compilers_hints_leave_the_stores_as_they_are(workload: str) -> None:
     none, auto = (recorded(workload, hints) for hints in ("none", "auto"))
     assert stored_bytes(none) == stored_bytes(auto)
@@ -77,7 +77,7 @@ def test_the_compilers_hints_leave_the_stores_as_they_are(workload: str) -> None
     assert counts[1] == pytest.approx(counts[0], rel=0.02)
 
 
-@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "tatp_lowlevel"))
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue"))
 def test_so_do_those_of_a_profile(workload: str, tmp_path: Path) -> None:
     """Each announces what has just been stored."""
     none = recorded(workload, "none")
@@ -101,9 +101,8 @@ def test_so_do_those_of_a_profile(workload: str, tmp_path: Path) -> None:
     assert sum(kind != "store" for kind, _, _ in events(hinted)) == announced + of_library
 
 
-@pytest.mark.parametrize(
-    "workload", long_except(["array_swap", "queue", "tatp_lowlevel", "linked_list"], "queue")
-)
+@pytest.mark.parametrize("workload", ["array_swap", "queue", "tatp_lowlevel", "linked_list"])
+@pytest.mark.long
 def test_and_so_at_o0(workload: str) -> None:
     """Where what is between an object's members comes from the stack, as it happens to be."""
     none, auto = (recorded(workload, hints, "O0") for hints in ("none", "auto"))
@@ -113,7 +112,7 @@ def test_and_so_at_o0(workload: str) -> None:
     assert counts[1] == pytest.approx(counts[0], rel=0.01)
 
 
-@pytest.mark.parametrize("opt", ["O0", "O2"])
+@pytest.mark.parametrize("opt", long_except(["O0", "O2"], "O2"))
 @pytest.mark.parametrize(
     "workload",
     long_except(

@@ -23,7 +23,7 @@ ITEMS = {
 FEW_ITEMS = 1000
 
 
-@pytest.mark.parametrize("workload", long_except(ITEMS, "array_swap", "string_swap"))
+@pytest.mark.parametrize("workload", long_except(ITEMS, "hashmap"))
 def test_a_region_writes_all_lines_of_its_items(workload: str) -> None:
     lines = {
         data_bytes: find_target(

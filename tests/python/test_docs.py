@@ -60,7 +60,7 @@ def commands(text: str) -> list[tuple[str, str]]:
     return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts]
 
 
-USUAL = [page for page in PAGES if page.name in ("getting_started.md", "cli.md")]
+USUAL = [page for page in PAGES if page.name == "cli.md"]
 
 
 @pytest.mark.parametrize("page", long_except(PAGES, *USUAL), ids=lambda page: page.name)

@@ -21,7 +21,7 @@ REACHED = {
 }
 
 
-@pytest.mark.parametrize("workload", long_except(REACHED, "array_swap", "tatp_lowlevel"))
+@pytest.mark.parametrize("workload", long_except(REACHED, "tatp_lowlevel"))
 def test_the_ratio_makes_that_share_of_the_data_duplicates(workload: str) -> None:
     regions = 100 if workload.startswith("tpcc") else REGIONS  # an order writes dozens of lines
     assert measure(workload, 0, regions) < 0.02
@@ -30,7 +30,7 @@ def test_the_ratio_makes_that_share_of_the_data_duplicates(workload: str) -> Non
     assert measure(workload, 0.5, regions) == pytest.approx(all_of_it / 2, abs=0.04)
 
 
-@pytest.mark.parametrize("workload", long_except(with_duplicates(), "queue", "vacation", "tatp"))
+@pytest.mark.parametrize("workload", long_except(with_duplicates(), "queue", "tatp"))
 def test_the_table_of_duplicates_is_what_its_script_prints(workload: str) -> None:
     page = (Path(__file__).parents[2] / "docs" / "workloads.md").read_text()
     row = re.search(rf"^\| `{workload}` \|(.*)\|$", page.partition("\n## Duplicates\n")[2], re.M)

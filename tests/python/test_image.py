@@ -46,7 +46,7 @@ def write_image(path: Path, contents: npt.NDArray[np.uint8], used: npt.NDArray[n
 
 @pytest.mark.quick
 @pytest.mark.parametrize("opt", long_except(["O0", "O2"], "O2"))
-@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap_lowlevel", "btree"))
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap_lowlevel"))
 def test_a_workload_finds_its_data_in_the_image(workload: str, opt: str, tmp_path: Path) -> None:
     trace = shared_recording(workload, opt)
     image = tmp_path / "image"
@@ -58,7 +58,7 @@ def test_a_workload_finds_its_data_in_the_image(workload: str, opt: str, tmp_pat
     )
 
 
-@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap_lowlevel", "btree"))
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap_lowlevel"))
 def test_a_workload_notices_a_flipped_bit(workload: str, tmp_path: Path) -> None:
     """At least one in four, wherever regions stored: padding and finished logs matter to nobody.
 

@@ -194,6 +194,7 @@ def test_a_profile_that_cannot_be_written_is_refused_before(queue_trace: Path) -
     assert "/no/such/folder" in done.stderr
 
 
+@pytest.mark.long
 def test_a_workload_takes_a_profile(tmp_path: Path) -> None:
     profile, small = tmp_path / "lines.txt", ("--regions", "50", "--threads", "1")
     done = pmemsim("lint-hints", "queue", "--hints", "none", *small, "--profile", profile)

@@ -89,7 +89,7 @@ def test_what_an_ideal_predictor_finds() -> None:
     assert ideal(events) == Found(write_backs=4, address=3, data=4, both=3, without_own=1)
 
 
-@pytest.mark.parametrize("workload", long_except(["queue_lowlevel", "hashmap"], "hashmap"))
+@pytest.mark.parametrize("workload", long_except(["queue", "queue_lowlevel", "hashmap"], "queue"))
 def test_it_finds_what_the_analysis_finds(workload: str) -> None:
     trace = find_target(workload, threads=1, regions=60, items=500, opt="O0+O2").trace()
     analysed = predictability(trace).total

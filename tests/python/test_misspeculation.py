@@ -77,6 +77,7 @@ def test_verification_finds_that_nothing_is_taken_back(defect: str) -> None:
     assert violations > 0
 
 
+@pytest.mark.long
 def test_stores_arrive_in_the_wrong_order_if_locks_do_not_wait_for_them() -> None:
     trace = recorded("store_misspeculation", threads=8, regions=400)
     assert simulated(trace)["store_alarms"] == 0
@@ -85,6 +86,7 @@ def test_stores_arrive_in_the_wrong_order_if_locks_do_not_wait_for_them() -> Non
     assert published["aborts"] > 0
 
 
+@pytest.mark.long
 def test_streaming_stores_overflow_the_speculation_buffer() -> None:
     trace = recorded("streaming", threads=8, regions=200, items=100)
     usual, large = simulated(trace), simulated(trace, buffer_entries="1024")

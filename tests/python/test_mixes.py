@@ -34,7 +34,7 @@ def marks(workload: str, mix: str, warm_up: int = 0) -> dict[str, int]:
     return counts
 
 
-@pytest.mark.parametrize("workload", long_except(MAPS, "hashmap", "btree"))
+@pytest.mark.parametrize("workload", long_except(MAPS, "hashmap"))
 def test_each_region_of_insert_adds_an_item(workload: str) -> None:
     found = marks(workload, "insert")
     assert found["allocate"] >= REGIONS  # a B-tree splits nodes, too
@@ -45,7 +45,7 @@ def test_insertions_go_on_where_those_of_the_warm_up_ended() -> None:
     assert marks("hashmap", "insert", warm_up=101)["allocate"] == REGIONS
 
 
-@pytest.mark.parametrize("workload", long_except(MAPS, "hashmap", "btree"))
+@pytest.mark.parametrize("workload", long_except(MAPS, "hashmap"))
 def test_every_other_region_of_read_update_writes(workload: str) -> None:
     found = marks(workload, "read-update")
     assert found["allocate"] == found["free"] == 0

@@ -25,7 +25,7 @@ from pmemsim.trace import Trace
 from support import ROOT, long_except
 
 # The long form has all machines with all designs.
-USUAL = (("xeon-optane", "sw-undo"), ("xeon-optane", "asap"), ("xeon-6140", "janus"))
+USUAL = (("xeon-optane", "sw-undo"),)
 
 Settings = Sequence[tuple[str, str]]
 Times = Mapping[str, Sequence[float]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,10 +17,23 @@ from pmemsim.new_design import LAYERS, build_plugin, write_design
 from shared import locked
 from support import ROOT, long_except, pmemsim
 
+# Calls itself until the stack is full.
+OVERFLOW = """{
+    struct Deep {
+      static int call(int n) {
+        volatile char room[4096];
+        room[0] = 1;
+        return n == 0 ? 0 : call(n + room[0]) + room[0];
+      }
+    };
+    volatile int first = 1;
+    Deep::call(first);
+  }"""
 # Values of the layer's parameter with which the design of `misbehaving` does these things.
 MISBEHAVIOUR = {
     "signal": ("*reinterpret_cast<volatile int*>(8) = 1;", "has crashed: Segmentation fault"),
     "assertion": ("std::abort();", "has crashed: Aborted"),
+    "overflow": (OVERFLOW, "has crashed: Segmentation fault"),
     "exception": ('throw std::runtime_error("no luck");', "has thrown an exception: no luck"),
     "number": ("throw 42;", "has thrown an exception"),
 }
@@ -83,6 +98,20 @@ def test_plugin_is_there_in_every_command(
     assert done.returncode == 0, done.stderr
     assert "my-atomicity" in done.stdout
     assert "not one of" not in done.stdout
+
+
+def test_command_that_shows_a_violation_again_names_the_plugin(
+    shared_folder: Path, tmp_path: Path
+) -> None:
+    plugin = built("atomicity", shared_folder)
+    words = ("crash", "queue", "-d", "my-atomicity", "-m", "asap", "--regions", "20",
+             "--verify", "false", "--plugin", plugin)  # fmt: skip
+    done = pmemsim(*words, cwd=tmp_path)
+    assert done.returncode == 1
+    (again,) = re.findall(r"to see it again: (pmemsim .*)", done.stderr)
+    repeated = pmemsim(*shlex.split(again)[1:], cwd=tmp_path)
+    assert repeated.returncode == 1, repeated.stderr
+    assert "my-atomicity doesn't recover queue" in repeated.stderr
 
 
 def test_plugin_is_there_in_python(shared_folder: Path) -> None:
@@ -173,6 +202,7 @@ def test_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     assert "exists already" in done.stderr
 
 
+@pytest.mark.long
 def test_error_of_the_compiler_is_shown(tmp_path: Path) -> None:
     folder = write_design("mine", "ordering", tmp_path)
     source = folder / "mine.cpp"

@@ -102,6 +102,7 @@ def test_tatp_asks_for_the_first_rows_and_logs_elsewhere() -> None:
     assert len(persistent(recorded("tatp_lowlevel", items=1000), STORE)) > 100
 
 
+@pytest.mark.long
 def test_tpcc_has_one_warehouse(tmp_path: Path) -> None:
     pool = pool_after(recorded("tpcc_lowlevel", mix="pmweaver"), tmp_path)
     stock = pool.word(pool.root + 64 + 24 + 8 * 8)

@@ -20,7 +20,7 @@ from pmemsim.workloads import WorkloadRun
 from support import LONG_TESTS
 
 # The long form has 500 configurations, and others than the usual form.
-GROUPS, CASES = (range(4, 14), 50) if LONG_TESTS else (range(2), 15)
+GROUPS, CASES = (range(4, 14), 50) if LONG_TESTS else (range(2), 10)
 
 
 @pytest.mark.quick

@@ -228,7 +228,7 @@ def test_workloads_recover_well_twice(tmp_path: Path) -> None:
     output = tmp_path / "out.json"
     budget = 60 if LONG_TESTS else 20
     done = pmemsim("check", "queue", "--verify", "own", "--threads", "2", "--regions", "20",
-                   "--budget", budget, "--json", output)  # fmt: skip
+                   "--budget", str(budget), "--json", output)  # fmt: skip
     assert done.returncode == 0, done.stderr
     recovery = json.loads(output.read_text())["images"][0]["recovery"]
     assert recovery["recorded"] == budget

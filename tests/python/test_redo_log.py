@@ -97,14 +97,14 @@ def test_it_is_recorded_with_as_many_threads_as_the_paper_has() -> None:
 
 
 def test_a_log_and_a_design_that_do_not_go_together_are_refused() -> None:
-    redo = pmemsim("run", "vacation", *SMALL_OPTIONS, "--log", "redo", "-d", "asap", "-m", "asap")
+    redo = pmemsim("run", "memcached", *SMALL_OPTIONS, "--log", "redo", "-d", "asap", "-m", "asap")
     assert redo.returncode == 2
     assert redo.stderr.splitlines()[-1] == (
         "pmemsim: designs/asap.yaml:6: atomicity=asap can't run a recording with a redo log, in "
         "which a region's stores come at its end; choose atomicity=software-redo, or record it "
         "with an undo log (a program of your own: without -DPM_REDO_LOG)"
     )
-    undo = pmemsim("run", "vacation", *SMALL_OPTIONS, "-d", "sw-redo", "-m", "asap")
+    undo = pmemsim("run", "queue", *SMALL_OPTIONS, "-d", "sw-redo", "-m", "asap")
     assert undo.returncode == 2
     assert undo.stderr.splitlines()[-1] == (
         "pmemsim: designs/sw-redo.yaml:6: atomicity=software-redo needs a recording with a redo "

@@ -1494,6 +1494,7 @@ RECORDINGS = """
 """
 
 
+@pytest.mark.long
 def test_recordings_are_looked_at_without_a_design(tmp_path: Path, cache: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     text = (folder / "experiment.yaml").read_text().replace("  large: {data_bytes: 128}\n", "")
@@ -1617,6 +1618,7 @@ def test_the_storage_of_asap_is_printed(tmp_path: Path, cache: Path) -> None:
     assert (cl_list["structure"], cl_list["bytes"]) == ("CL List, a core", 49)
 
 
+@pytest.mark.long
 def test_a_changed_parameter_is_simulated_anew(tmp_path: Path, cache: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     assert reproduce(cache, folder, "speed", "--out", tmp_path / "out").returncode == 0

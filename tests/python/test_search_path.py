@@ -67,6 +67,7 @@ def test_workload_of_a_folder_is_listed_recorded_and_checked(tmp_path: Path) -> 
     assert "no check" not in crash.stdout
 
 
+@pytest.mark.long
 def test_changed_workload_is_recorded_again(tmp_path: Path) -> None:
     environment = folder_with(tmp_path, pairs=WORKLOAD)
     command = ("run", "pairs", "-d", "np", "-m", "asap", "--json", "-")

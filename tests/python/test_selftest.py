@@ -53,7 +53,7 @@ def test_every_fault_is_injected_into_some_design() -> None:
 
 @pytest.mark.parametrize(
     "design",
-    long_except(sorted({fault.design for fault in injected_faults()}), "hops", "lad"),
+    long_except(sorted({fault.design for fault in injected_faults()}), "hops"),
 )
 def test_every_injected_fault_is_noticed(design: str) -> None:
     done = pmemsim("selftest", "--design", design)

@@ -22,7 +22,7 @@ WITH_METADATA = ("serialized", "parallel", "janus", "ideal", "ideal-free")
 
 def test_every_design_on_every_machine_checks_relations_between_its_statistics() -> None:
     undo = find_target("queue", threads=2, regions=8, items=8).trace()
-    redo = find_target("vacation", log="redo", threads=2, regions=8, items=8).trace()
+    redo = find_target("memcached", log="redo", threads=2, regions=8, items=8).trace()
     refused = set()
     for design in preset_names("design"):
         for machine in preset_names("machine"):

@@ -19,7 +19,7 @@ from pmemsim.errors import ConfigError, Error
 from pmemsim.simulation import Configuration, configure
 from pmemsim.sweep import table
 from pmemsim.sweep.spec import RECIPE, REQUIRED, read_spec
-from support import cache_with_recordings, interrupt, pmemsim
+from support import cache_with_recordings, interrupt, long_except, pmemsim
 
 SWEEP = """
 axes:
@@ -385,7 +385,7 @@ def test_what_another_program_has_written_is_no_result(tmp_path: Path) -> None:
         table.read_results(path, ["threads"])
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", long_except([signal.SIGINT, signal.SIGKILL], signal.SIGKILL))
 def test_an_interrupted_sweep_loses_nothing(
     cache: Path, tmp_path: Path, how: signal.Signals
 ) -> None:

@@ -56,6 +56,7 @@ def test_bad_arguments(queue_trace: Path, tmp_path: Path) -> None:
         package.Trace(cut)
 
 
+@pytest.mark.long
 def test_recording_twice_gives_the_same_bytes(tmp_path: Path, queue_trace: Path) -> None:
     again = tmp_path / "queue.pmt"
     done = pmemsim(
@@ -80,6 +81,7 @@ def test_info_of_several(queue_trace: Path) -> None:
     assert first["fences"] == pytest.approx(3, abs=0.2)
 
 
+@pytest.mark.long
 def test_info_of_a_low_level_program_is_for_each_operation_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "lists.pmt"
     assert pmemsim("record", "--name", "linked_list", *SMALL, "-o", path).returncode == 0
