@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "checker.hpp"
 #include "pmemsim/common/image_file.hpp"
+#include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/machine/run/simulate.hpp"
 #include "pmemsim/trace/reader.hpp"
@@ -88,6 +89,7 @@ Crashed crash(const Path& path, const Configuration& configuration, std::uint64_
               const std::optional<CheckerCommand>& checker, std::size_t jobs, const Words& words,
               const std::optional<Path>& device_path, bool keep, const Progress& progress) {
   const nb::gil_scoped_release release;
+  const HandlerStack room;
   const trace::TraceFile trace(path.string());
   check_fit(trace, configuration);
   double share = 0;

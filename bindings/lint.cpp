@@ -6,6 +6,7 @@
 
 #include "bindings.hpp"
 #include "pmemsim/checks/hints/lint_hints.hpp"
+#include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/machine/run/configuration.hpp"
 #include "record.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 HintReport lint_hints(const trace::TraceFile& trace, const Configuration& configuration,
                       const Progress& progress) {
   const nb::gil_scoped_release release;
+  const HandlerStack room;
   return pmemsim::lint_hints(trace, configuration,
                              [&](double share) { return bindings::report(progress, share); });
 }

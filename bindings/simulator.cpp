@@ -58,6 +58,7 @@ RunResult simulate(const trace::TraceFile& trace, const Configuration& configura
                    const Progress& progress, const std::vector<Path>& images,
                    const Contents* contents) {
   const nb::gil_scoped_release release;
+  const HandlerStack room;
   return pmemsim::simulate(
       trace, configuration, [&](double share) { return report(progress, share); },
       to_strings(images), contents != nullptr ? contents->pages : nullptr);

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pmemsim import _core
+from pmemsim import _core, plugins
 from pmemsim.crash import Checker, folder_of_images, keep_image
 from pmemsim.errors import ConfigError, Error
 from pmemsim.presets import Setting
@@ -390,4 +390,4 @@ def repeating_command(target: str, wanted: Wanted, words: list[str]) -> str:
     """The words of a command that makes the same images."""
     model = ["--model", wanted.model, *(["--design", wanted.design] if wanted.design else [])]
     given = [*model, "--budget", wanted.budget.text, "--seed", str(wanted.seed)]
-    return shlex.join(["pmemsim", "check", target, *given, *words])
+    return shlex.join(["pmemsim", "check", target, *given, *words, *plugins.options()])

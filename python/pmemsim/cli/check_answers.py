@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from pmemsim import plugins
 from pmemsim.answers import Answers, AnswersWanted
 from pmemsim.cli.check_images import Search
 from pmemsim.cli.command import CHECKER, option
@@ -54,7 +55,7 @@ def repeating_command(target: str, model: str, wanted: AnswersWanted, recipe: Se
     words += ["--budget", wanted.budget.text, "--seed", str(wanted.seed)]
     if wanted.reader.timeout_s != DEFAULT_CHECK_TIMEOUT_S:
         words += ["--verify-timeout", f"{wanted.reader.timeout_s:g}"]
-    return shlex.join([*words, *recipe])
+    return shlex.join([*words, *recipe, *plugins.options()])
 
 
 def notes(answers: Answers) -> list[str]:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pmemsim import random_programs
+from pmemsim import plugins, random_programs
 from pmemsim.cli.choices import find_targets
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import Recipe, check_whole
@@ -102,7 +102,7 @@ class Crashes:
             words += ["--subsets", str(self.points.subsets)]
         if self.check_images is None:
             words += ["--verify-images", "all"]
-        return shlex.join([*words, *self.checker.options])
+        return shlex.join([*words, *self.checker.options, *plugins.options()])
 
 
 def print_runs(runs: Sequence[CrashRun]) -> None:

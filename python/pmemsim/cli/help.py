@@ -16,6 +16,8 @@ _WIDTH = 100
 # Where the text of an option begins.
 _COLUMN = 30
 _HELP = "Help"
+# Arguments of commands for which plug-ins matter.
+_CHOOSES_DESIGNS = {"design", "designs"}
 
 Parameter = Any  # Typer's own, of no public type
 Context = Any
@@ -82,6 +84,10 @@ def _sections(context: Context, *, everything: bool) -> dict[str, list[tuple[str
     own = found.pop(_HELP, [])
     if len(shown) == len(command.params):  # there is no other page, or this is it
         own = [row for row in own if "--help-all" not in row[0]]
+        if any(each.name in _CHOOSES_DESIGNS for each in shown):
+            found["Plug-ins"] = [
+                ("--plugin FILE", "Has the designs of a plug-in, too; repeatable.")
+            ]
     this = "Prints the usual options." if everything else "Prints this page."
     return {**found, _HELP: [("-h, --help", this), *own]}
 

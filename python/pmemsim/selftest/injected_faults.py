@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,10 +12,10 @@ from typing import Any
 
 import yaml
 
+from pmemsim import plugins
 from pmemsim.crash import CrashRun, Points, verify
 from pmemsim.files import OWN_YAML
 from pmemsim.parallel import Report, run_all
-from pmemsim.plugins import folders
 from pmemsim.simulation import Configuration, configure
 from pmemsim.stress import StressSet, stress_sets
 from pmemsim.trace import Trace
@@ -67,6 +68,7 @@ class InjectedFault:
             + (f" --items {run.items}" if run.items else "")
             + (f" --log {run.log}" if run.log != LOGS[0] else "")
             + "".join(f" --set {key}={value}" for key, value in self._overrides)
+            + "".join(f" {shlex.quote(word)}" for word in plugins.options())
         )
 
     @property
@@ -106,7 +108,7 @@ class FaultVerdict:
 def injected_faults() -> tuple[InjectedFault, ...]:
     """All faults, in the order of configs/injected_faults.yaml, then those of plug-ins."""
     own = Path(str(resources.files("pmemsim"))) / "configs"
-    files = [folder / "injected_faults.yaml" for folder in (own, *folders())]
+    files = [folder / "injected_faults.yaml" for folder in (own, *plugins.folders())]
     return tuple(
         _fault(entry)
         for file in files

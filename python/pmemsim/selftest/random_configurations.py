@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 from functools import cached_property
 
-from pmemsim import _core
+from pmemsim import _core, plugins
 from pmemsim.errors import ConfigError
 from pmemsim.presets import BEFORE, Setting, load_preset, preset_names
 from pmemsim.selftest.extreme_values import extreme_values
@@ -59,7 +59,7 @@ class RandomCase:
         words += ["-d", self.design, "-m", self.machine, *options]
         for key, value in self.values:
             words += ["--set", f"{key}={value}"]
-        return shlex.join(words)
+        return shlex.join([*words, *plugins.options()])
 
 
 def random_case(seed: int) -> RandomCase:

@@ -138,6 +138,20 @@ void load_plugin(const std::string& path, const std::string& library) {
   paths().push_back(path);
 }
 
+HandlerStack::HandlerStack() {
+  if (code_count == 0) return;
+  constexpr std::size_t kBytes = std::size_t{1} << 16;
+  stack_ = std::make_unique<std::byte[]>(kBytes);
+  const stack_t stack{.ss_sp = stack_.get(), .ss_flags = 0, .ss_size = kBytes};
+  sigaltstack(&stack, nullptr);
+}
+
+HandlerStack::~HandlerStack() {
+  if (stack_ == nullptr) return;
+  const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+  sigaltstack(&none, nullptr);
+}
+
 const std::vector<std::string>& loaded_plugins() { return paths(); }
 
 }  // namespace pmemsim

@@ -8,6 +8,8 @@
 //   3  A signal that a plug-in causes ends the process with the plug-in's name and exit code 2.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,19 @@ namespace pmemsim {
 // nothing if the plug-in has been loaded before. Throws Error, with the path of the plug-in.
 // No configuration may be in use by another thread.
 void load_plugin(const std::string& path, const std::string& library);
+
+// Room for the handler of rule 3 on this thread while a plug-in's code runs on it: the thread's own
+// stack may be full. Without plug-ins there is none.
+class HandlerStack {
+ public:
+  HandlerStack();
+  ~HandlerStack();
+  HandlerStack(const HandlerStack&) = delete;
+  HandlerStack& operator=(const HandlerStack&) = delete;
+
+ private:
+  std::unique_ptr<std::byte[]> stack_;
+};
 
 // The paths of the plug-ins that are loaded.
 const std::vector<std::string>& loaded_plugins();
