@@ -258,7 +258,7 @@ class RandomPrecompute final : public Precompute {
     prepare(prediction);
   }
   void prepare(const Prediction& prediction) {
-    const PreparedId id = pm_->prepare(prediction);
+    const PreparedId id = pm_->predictions().prepare(prediction);
     if (id) open_[id] = prediction.line.has_value();
   }
   // More of some prediction, be it right or not.
@@ -268,19 +268,19 @@ class RandomPrecompute final : public Precompute {
     const PreparedId id = chosen->first;
     if (!chosen->second) {
       chosen->second = true;
-      pm_->complete(id, line);
+      pm_->predictions().complete(id, line);
     } else {
-      pm_->complete(id, data, random_() % 2 == 0 ? kWholeLine : random_());
+      pm_->predictions().complete(id, data, random_() % 2 == 0 ? kWholeLine : random_());
     }
   }
   void discard(CoreId core, Line line) {
     switch (random_() % 3) {
       case 0:
-        return pm_->discard_thread(core);
+        return pm_->predictions().discard_thread(core);
       case 1:
-        return pm_->discard_range(line, {line.number + 4});
+        return pm_->predictions().discard_range(line, {line.number + 4}, Fate::kRangeDiscarded);
       default:
-        if (!open_.empty()) pm_->discard(open_.begin()->first);
+        if (!open_.empty()) pm_->predictions().discard(open_.begin()->first);
     }
   }
 

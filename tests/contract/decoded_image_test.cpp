@@ -77,8 +77,8 @@ class Follower final : public PersistenceObserver {
   void compare() {
     ++compared;
     DeviceImage device = device_image(device_);
-    machine_.design().backend().add_spare_bits(device);
-    const SurvivingRegisters registers = machine_.design().backend().registers();
+    machine_.design().backend().parts().add_spare_bits(device);
+    const SurvivingRegisters registers = machine_.design().backend().parts().registers();
     const DecodedImage decoded = decode(through_a_file(device), registers);
     problem = decoded.problem;
     note_what_there_was(device, registers, decoded);

@@ -159,7 +159,7 @@ class Bench : public PersistenceObserver {
       : configuration_(bench_configuration(more)),
         platform_(configuration_),
         asap_(dynamic_cast<Asap&>(platform_.design.atomicity())),
-        gate_(dynamic_cast<Gate&>(*platform_.design.backend().operations().front())) {
+        gate_(dynamic_cast<Gate&>(*platform_.design.backend().parts().operations.front())) {
     platform_.pm.observe(this);
   }
 

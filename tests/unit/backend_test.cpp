@@ -64,7 +64,7 @@ class Slow final : public BackendOperation, public WriteGate {
 struct SlowBench : MemoryBench {
   explicit SlowBench(const Manner& manner, const MemoryParameters& parameters = simple_memory())
       : MemoryBench(parameters) {
-    Backend::Operations operations;
+    BackendParts::Operations operations;
     operations.push_back(std::make_unique<Slow>(manner));
     backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(4));
   }

@@ -248,7 +248,7 @@ class Cipher final : public BackendOperation, public WriteGate {
 struct BackendBench : MemoryBench {
   explicit BackendBench(const MemoryParameters& parameters = simple_memory())
       : MemoryBench(parameters) {
-    Backend::Operations operations;
+    BackendParts::Operations operations;
     operations.push_back(std::make_unique<Cipher>());
     cipher = static_cast<Cipher*>(operations.front().get());
     backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(4));
@@ -536,7 +536,7 @@ TEST_P(RandomBytes, AreThoseOfTheNewestWriteOfEach) {
 TEST_P(RandomBytes, AreTheSameThroughABackend) {
   MemoryBench bench(memory());
   std::vector<Progress> progress;
-  Backend::Operations operations;
+  BackendParts::Operations operations;
   operations.push_back(std::make_unique<Notes>(progress));
   operations.push_back(std::make_unique<Cipher>(GetParam()));
   Backend backend(bench.queue, bench.memory, std::move(operations), ns(2));

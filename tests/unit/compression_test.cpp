@@ -102,7 +102,7 @@ TEST(Compression, IsUndoneBehindOtherOperations) {
 TEST(Compression, IsUndoneForDrawnDuplicates) {
   DeduplicationParameters drawn;
   drawn.duplicates = Duplicates::kDrawn;
-  Backend::Operations operations;
+  BackendParts::Operations operations;
   operations.push_back(compression());
   operations.push_back(std::make_unique<Deduplication>(drawn, 1));
   BackendParts parts(std::move(operations));

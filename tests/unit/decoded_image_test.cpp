@@ -21,7 +21,7 @@ class Saved : public Sealed {
  public:
   Saved() : Sealed(true) { write_at_random(300); }
   DeviceImage device() const { return device_image(memory.device()); }
-  SurvivingRegisters registers() const { return backend->registers(); }
+  SurvivingRegisters registers() const { return backend->parts().registers(); }
   bool is(const DecodedImage& image) const {
     for (const auto& [number, value] : plain) {
       if (image.plain.read({number}) != data_of(value)) return false;
@@ -45,7 +45,7 @@ TEST(DecodedImage, TakesNothingFromNodesOfTheTree) {
   bench.write_at_random(300);
   const DeviceImage device = device_image(bench.memory.device());
   EXPECT_TRUE(device.lower_bound({std::uint64_t{1} << 54}) != device.end());
-  const DecodedImage image = decode(device, bench.backend->registers());
+  const DecodedImage image = decode(device, bench.backend->parts().registers());
   EXPECT_EQ(image.problem, "");
   EXPECT_EQ(image.unreadable, std::vector<Line>{});
   for (const auto& [line, value] : bench.plain) {

@@ -27,7 +27,8 @@ class Selective : public Sealed, public PersistenceObserver {
   explicit Selective(bool deduplicates = false, const MetadataCacheParameters& cache = {},
                      Sealing sealing = Sealing::kVerified,
                      const IntegrityParameters& integrity = {})
-      : Sealed(deduplicates, integrity, {}, sealing, true, cache), decoder_(backend->decoder()) {
+      : Sealed(deduplicates, integrity, {}, sealing, true, cache),
+        decoder_(backend->parts().decoder()) {
     memory.observe(this);
   }
 
@@ -46,7 +47,7 @@ class Selective : public Sealed, public PersistenceObserver {
 
   // A store, and the line's write as a flush sends it.
   WriteId store(Line line, std::uint64_t value, EntryNeed need) {
-    backend->stored(line, need);
+    backend->parts().stored(line, need);
     return write(line, value);
   }
   bool readable(Line line) const { return read(line) == data_of(plain.at(line.number)); }
@@ -59,7 +60,7 @@ class Selective : public Sealed, public PersistenceObserver {
     for (const auto& [line, _] : plain) unreadable_when_done += !readable({line});
   }
   bool publish(std::uint64_t number) {
-    return backend->publish(completion<&Selective::note>(*this, number));
+    return backend->parts().publish(completion<&Selective::note>(*this, number));
   }
   // By its place in the order of what has become persistent; -1: hasn't.
   std::ptrdiff_t when(Line line) const {
@@ -221,15 +222,16 @@ TEST(DeferredEntries, AreWrittenAlthoughTheCommitIsDropped) {
 
 TEST(DeferredEntries, AreWhatAnEvictionWouldLeaveBehind) {
   Selective bench;
-  bench.backend->stored(kA, EntryNeed::kLater);
-  bench.backend->stored(kB, EntryNeed::kTogether);
-  bench.backend->stored(kFar, EntryNeed::kCommit);
-  EXPECT_EQ(bench.backend->evicted(kA, data_of(1)), unreadable_line());
-  EXPECT_EQ(bench.backend->evicted(kB, data_of(1)), data_of(1));
-  EXPECT_EQ(bench.backend->evicted(kFar, data_of(1)), data_of(1));
+  bench.backend->parts().stored(kA, EntryNeed::kLater);
+  bench.backend->parts().stored(kB, EntryNeed::kTogether);
+  bench.backend->parts().stored(kFar, EntryNeed::kCommit);
+  EXPECT_EQ(bench.backend->parts().evicted(kA, data_of(1)), unreadable_line());
+  EXPECT_EQ(bench.backend->parts().evicted(kB, data_of(1)), data_of(1));
+  EXPECT_EQ(bench.backend->parts().evicted(kFar, data_of(1)), data_of(1));
   bench.store(kA, 1, EntryNeed::kLater);
   bench.run();
-  EXPECT_EQ(bench.backend->evicted(kFar, data_of(1)), std::nullopt) << "it would have to wait";
+  EXPECT_EQ(bench.backend->parts().evicted(kFar, data_of(1)), std::nullopt)
+      << "it would have to wait";
 }
 
 // It left the caches before what a region has committed with, and comes later.

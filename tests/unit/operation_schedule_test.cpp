@@ -45,7 +45,7 @@ struct Chosen {
 class Janus : public MemoryBench, public PredictionObserver {
  public:
   explicit Janus(const Chosen& chosen = {}) : MemoryBench(roomy()) {
-    Backend::Operations operations;
+    BackendParts::Operations operations;
     if (chosen.deduplicates) {
       operations.push_back(std::make_unique<Deduplication>(chosen.deduplication, chosen.cores));
     }
@@ -56,7 +56,7 @@ class Janus : public MemoryBench, public PredictionObserver {
     BackendParts parts(std::move(operations));
     parts.add_shared(chosen.backend, {}, chosen.cores);
     backend = std::make_unique<Backend>(queue, memory, std::move(parts), ns(0));
-    backend->expect_predictions({.entries = 64}, *this);
+    backend->predictions().expect({.entries = 64}, *this);
     if (chosen.caches_all) cache_all();
   }
   // What the tests' writes look up.
@@ -65,7 +65,7 @@ class Janus : public MemoryBench, public PredictionObserver {
     for (std::uint64_t value = 1; value < 10; ++value) {
       const PreparedId id = prepare({}, value);
       settle();
-      backend->discard(id);
+      backend->predictions().discard(id);
     }
     outcomes = 0;
     reads_before = statistic("backend.metadata_reads");
@@ -83,11 +83,11 @@ class Janus : public MemoryBench, public PredictionObserver {
     drain();
   }
   PreparedId prepare(std::optional<Line> line, std::optional<std::uint64_t> value) {
-    return backend->prepare({.core = 0,
-                             .number = 0,
-                             .line = line,
-                             .data = data_of(value.value_or(0)),
-                             .bytes = value ? kWholeLine : 0});
+    return backend->predictions().prepare({.core = 0,
+                                           .number = 0,
+                                           .line = line,
+                                           .data = data_of(value.value_or(0)),
+                                           .bytes = value ? kWholeLine : 0});
   }
   // Writes, waits for it, and says how long it has taken.
   Picoseconds write(std::uint64_t value, Line line = kLine) {
@@ -237,7 +237,7 @@ TEST(OperationSchedule, DedupTakes300nsFromTheDataOn) {
   EXPECT_EQ(bench.write(1, kOther), ns(300)) << "a duplicate";
   const PreparedId id = bench.prepare(kLine, {});
   bench.wait(ns(500));
-  bench.backend->complete(id, data_of(3), kWholeLine);
+  bench.backend->predictions().complete(id, data_of(3), kWholeLine);
   bench.wait(ns(100));
   EXPECT_EQ(bench.write(3), ns(200));
 }
@@ -291,12 +291,12 @@ TEST(Executed, ForWhatNobodyWritesIsInVain) {
   Executed executed(bench);
   const PreparedId id = bench.prepare(kLine, 1);
   bench.wait(ns(100));
-  bench.backend->discard(id);
+  bench.backend->predictions().discard(id);
   bench.settle();
   EXPECT_EQ(executed.news(), (Executed::Counts{1, 1, 3, 1, 1, 3})) << "the third hash has begun";
   const PreparedId done = bench.prepare(kLine, 1);
   bench.wait(ns(1000));
-  bench.backend->discard(done);
+  bench.backend->predictions().discard(done);
   EXPECT_EQ(executed.news(), (Executed::Counts{1, 1, 9, 1, 1, 9}));
 }
 
@@ -476,7 +476,7 @@ TEST(OperationSchedule, OfTheDataAloneOnlyTheFingerprintIsDone) {
   Janus bench;
   const PreparedId id = bench.prepare({}, 1);
   bench.wait(ns(1000));
-  bench.backend->complete(id, kLine);
+  bench.backend->predictions().complete(id, kLine);
   EXPECT_EQ(bench.write(1), kTree) << "longer than E1 to E4, which have just begun";
 }
 
@@ -484,7 +484,7 @@ TEST(OperationSchedule, WhatIsKnownLaterIsGoneOnWith) {
   Janus bench;
   const PreparedId id = bench.prepare({}, 1);
   bench.wait(ns(400));
-  bench.backend->complete(id, kLine);
+  bench.backend->predictions().complete(id, kLine);
   bench.wait(ns(100));
   EXPECT_EQ(bench.write(1), kTree - ns(100));
 }
@@ -511,7 +511,7 @@ TEST(OperationSchedule, ReplacedBytesCostWhatWasDoneWithThem) {
   Janus bench;
   const PreparedId id = bench.prepare(kLine, 1);
   bench.wait(ns(1000));
-  bench.backend->complete(id, data_of(2), kWholeLine);
+  bench.backend->predictions().complete(id, data_of(2), kWholeLine);
   bench.wait(ns(21));
   EXPECT_EQ(bench.write(2), kParallel - ns(21));
 }
@@ -633,11 +633,11 @@ TEST(OperationSchedule, ADiscardedExpectationDoesTheSame) {
   Janus bench(with_units(1));
   const PreparedId id = bench.prepare(kOther, 1);
   bench.wait(ns(300));
-  EXPECT_TRUE(bench.backend->discard(id));
+  EXPECT_TRUE(bench.backend->predictions().discard(id));
   EXPECT_EQ(bench.write(2, kLine), kMd5 - ns(300) + kParallel);
   const PreparedId waiting = bench.prepare(kOther, 1);
   bench.prepare({}, 3);
-  EXPECT_TRUE(bench.backend->discard(waiting));
+  EXPECT_TRUE(bench.backend->predictions().discard(waiting));
   bench.settle();
   EXPECT_EQ(bench.backend->pending(), "");
 }

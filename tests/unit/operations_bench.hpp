@@ -37,13 +37,13 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
  public:
   template <class... Operation>
   explicit OperationsBench(std::unique_ptr<Operation>... operations) : MemoryBench(roomy()) {
-    Backend::Operations all;
+    BackendParts::Operations all;
     (all.push_back(std::move(operations)), ...);
     BackendParts parts(std::move(all));
     parts.add_shared({}, {}, 1);
     backend = std::make_unique<Backend>(queue, memory, std::move(parts), ns(0));
-    backend->expect_predictions({.entries = 1}, *this);
-    decoder_ = backend->decoder();
+    backend->predictions().expect({.entries = 1}, *this);
+    decoder_ = backend->parts().decoder();
     memory.observe(this);
   }
   static MemoryParameters roomy() {
@@ -88,9 +88,9 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
   // So that what has to be looked up for such data is cached.
   void look_up(const LineData& data) {
     const PreparedId id =
-        backend->prepare({.core = 0, .number = 0, .data = data, .bytes = kWholeLine});
+        backend->predictions().prepare({.core = 0, .number = 0, .data = data, .bytes = kWholeLine});
     settle();
-    backend->discard(id);
+    backend->predictions().discard(id);
   }
   // Only of writes that don't merge.
   void drop_some(std::mt19937_64& random) {

@@ -82,7 +82,7 @@ TEST(Oram, LeavesDataAndImagesAsTheyAre) {
   bench.write_at_random(1, 300, 8, true);
   EXPECT_EQ(bench.problem, "");
   EXPECT_GT(bench.crashes, 300u);
-  EXPECT_EQ(bench.backend->decoder(), nullptr);
+  EXPECT_EQ(bench.backend->parts().decoder(), nullptr);
 }
 
 }  // namespace

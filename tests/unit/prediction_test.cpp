@@ -32,23 +32,23 @@ class Predictions : public MemoryBench, public PredictionObserver {
  public:
   explicit Predictions(const ResultBufferSize& size = {.entries = 8}, bool operation = true)
       : MemoryBench(simple_memory()) {
-    Backend::Operations operations;
+    BackendParts::Operations operations;
     if (operation) {
       operations.push_back(std::make_unique<PreparingOperation>(
           PreparingOperation::Times{kLineTime, kDataTime, kBothTime}));
       graph = static_cast<PreparingOperation*>(operations.front().get());
     }
     backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
-    backend->expect_predictions(size, *this);
+    backend->predictions().expect(size, *this);
   }
 
   PreparedId prepare(std::optional<Line> line, std::optional<std::uint64_t> value,
                      ByteMask bytes = kWholeLine, CoreId core = 0) {
-    return backend->prepare({.core = core,
-                             .number = ++number,
-                             .line = line,
-                             .data = data_of(value.value_or(0)),
-                             .bytes = value ? bytes : 0});
+    return backend->predictions().prepare({.core = core,
+                                           .number = ++number,
+                                           .line = line,
+                                           .data = data_of(value.value_or(0)),
+                                           .bytes = value ? bytes : 0});
   }
   // Writes, waits for it, and says how long it has taken.
   Picoseconds write(std::uint64_t value, Line line = kLine, ByteMask bytes = kWholeLine) {
@@ -134,18 +134,19 @@ TEST(Prediction, OfDataAloneIsUsedOnceItsLineIsKnown) {
   bench.run_until(at_ns(150));
   EXPECT_EQ(bench.write(1), kAll) << "nobody knows yet that it is for this line";
   EXPECT_TRUE(bench.outcomes.empty());
-  EXPECT_TRUE(bench.backend->complete(id, kLine));  // at 400: both parts are done at 600
+  EXPECT_TRUE(
+      bench.backend->predictions().complete(id, kLine));  // at 400: both parts are done at 600
   bench.run_until(at_ns(500));
   EXPECT_EQ(bench.write(1), ns(150));
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
-  EXPECT_FALSE(bench.backend->complete(id, data_of(2), kWholeLine));
+  EXPECT_FALSE(bench.backend->predictions().complete(id, data_of(2), kWholeLine));
 }
 
 TEST(Prediction, OfALineIsUsedWhollyOnceItsDataAreKnown) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1, bytes_from(0, 8));
   bench.run_until(at_ns(180));
-  EXPECT_TRUE(bench.backend->complete(id, data_of(1), ~bytes_from(0, 8)));
+  EXPECT_TRUE(bench.backend->predictions().complete(id, data_of(1), ~bytes_from(0, 8)));
   bench.run_until(at_ns(300));
   EXPECT_EQ(bench.write(1), ns(30)) << "180 + 100 for the data, 50 for both";
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
@@ -165,11 +166,11 @@ TEST(Prediction, OfWhichBytesHaveBeenReplacedIsThatOfTheNewOnes) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1);
   bench.run_until(at_ns(300));
-  bench.backend->complete(id, data_of(2), bytes_from(0, 1));
+  bench.backend->predictions().complete(id, data_of(2), bytes_from(0, 1));
   bench.run_until(at_ns(440));
   EXPECT_EQ(bench.write(2), ns(10)) << "300 + 100 for the data, 50 for both";
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
-  bench.backend->complete(bench.prepare(kLine, 1), data_of(2), bytes_from(0, 1));
+  bench.backend->predictions().complete(bench.prepare(kLine, 1), data_of(2), bytes_from(0, 1));
   bench.run_until(at_ns(1000));
   EXPECT_EQ(bench.write(1), kDataTime + kBothTime) << "not that of the old ones";
 }
@@ -211,7 +212,7 @@ TEST(Prediction, IsNotUsedForDataThatADropHasChanged) {
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
   EXPECT_TRUE(bench.backend->drop(dropped));
   bench.run();
-  const std::unique_ptr<ImageDecoder> decoder = bench.backend->decoder();
+  const std::unique_ptr<ImageDecoder> decoder = bench.backend->parts().decoder();
   LineData read{};
   const auto tell = [&](Line line, const LineData& data) {
     if (line == kLine) read = data;
@@ -234,7 +235,7 @@ TEST(Prediction, FindsNoRoomWhileAllEntriesAreTaken) {
   const PreparedId second = bench.prepare(kOther, 1);
   EXPECT_NE(first, second);
   EXPECT_FALSE(bench.prepare(kLine, 1));
-  EXPECT_TRUE(bench.backend->discard(second));
+  EXPECT_TRUE(bench.backend->predictions().discard(second));
   EXPECT_TRUE(bench.prepare(kLine, 2));
   bench.send(1);
   EXPECT_TRUE(bench.prepare(kLine, 3)) << "a claimed entry is free";
@@ -252,19 +253,21 @@ class Discarded : public testing::TestWithParam<Fate> {
   static void discard(Predictions& bench, PreparedId id) {
     switch (GetParam()) {
       case Fate::kTakenBack:
-        EXPECT_TRUE(bench.backend->discard(id));
-        EXPECT_FALSE(bench.backend->discard(id));
+        EXPECT_TRUE(bench.backend->predictions().discard(id));
+        EXPECT_FALSE(bench.backend->predictions().discard(id));
         break;
       case Fate::kThreadEnded:
-        bench.backend->discard_thread(4);
+        bench.backend->predictions().discard_thread(4);
         EXPECT_TRUE(bench.outcomes.empty());
-        bench.backend->discard_thread(5);
+        bench.backend->predictions().discard_thread(5);
         break;
       case Fate::kRangeDiscarded:
-        bench.backend->discard_range({kLine.number + 1}, {kLine.number + 9});
-        bench.backend->discard_range({0}, kLine);
+        bench.backend->predictions().discard_range({kLine.number + 1}, {kLine.number + 9},
+                                                   Fate::kRangeDiscarded);
+        bench.backend->predictions().discard_range({0}, kLine, Fate::kRangeDiscarded);
         EXPECT_TRUE(bench.outcomes.empty());
-        bench.backend->discard_range(kLine, {kLine.number + 1});
+        bench.backend->predictions().discard_range(kLine, {kLine.number + 1},
+                                                   Fate::kRangeDiscarded);
         break;
       case Fate::kMetadataChanged:
         bench.backend->metadata_changed(kOther);
@@ -272,7 +275,7 @@ class Discarded : public testing::TestWithParam<Fate> {
         bench.backend->metadata_changed(kLine);
         break;
       default:
-        bench.backend->discard_all();
+        bench.backend->predictions().discard_all();
     }
   }
 };
@@ -290,7 +293,7 @@ TEST_P(Discarded, IsOfNoUseAnyMore) {
   EXPECT_EQ(bench.told().fate, GetParam());
   EXPECT_EQ(bench.told().when, at_ns(400));
   EXPECT_EQ(bench.graph->results(), 0u);
-  EXPECT_FALSE(bench.backend->complete(id, data_of(1), kWholeLine));
+  EXPECT_FALSE(bench.backend->predictions().complete(id, data_of(1), kWholeLine));
   EXPECT_EQ(bench.write(1), kAll);
   EXPECT_EQ(bench.outcomes.size(), 1u);
 }
@@ -298,9 +301,9 @@ TEST_P(Discarded, IsOfNoUseAnyMore) {
 TEST(Prediction, OfDataAloneHasNoAddressToBeDiscardedBy) {
   Predictions bench;
   bench.prepare({}, 1);
-  bench.backend->discard_range({0}, {UINT64_MAX});
+  bench.backend->predictions().discard_range({0}, {UINT64_MAX}, Fate::kRangeDiscarded);
   EXPECT_TRUE(bench.outcomes.empty());
-  bench.backend->discard_thread(0);
+  bench.backend->predictions().discard_thread(0);
   EXPECT_EQ(bench.told().fate, Fate::kThreadEnded);
 }
 
@@ -310,7 +313,7 @@ TEST(Prediction, IsGoneWhenItIsTooOld) {
     bench.run_until(at_ns(100));
     const PreparedId id = bench.prepare(kLine, 1, bytes_from(0, 8));
     bench.run_until(at_ns(400));
-    bench.backend->complete(id, data_of(1), kWholeLine);  // doesn't make it younger
+    bench.backend->predictions().complete(id, data_of(1), kWholeLine);  // doesn't make it younger
     bench.run_until(one_earlier ? Time{599'999} : at_ns(600));
     EXPECT_EQ(bench.write(1), one_earlier ? ns(0) : kAll);
     EXPECT_EQ(bench.told().fate, one_earlier ? Fate::kUsed : Fate::kTooOld);
@@ -400,20 +403,22 @@ TEST_P(RandomPredictions, HaveOneOutcomeEach) {
       case 4:
         if (prepared.empty()) break;
         if (has_line[one]) {
-          bench.backend->complete(prepared[one], data_of(random() % 3), kWholeLine);
+          bench.backend->predictions().complete(prepared[one], data_of(random() % 3), kWholeLine);
         } else {
-          bench.backend->complete(prepared[one], some_line());
+          bench.backend->predictions().complete(prepared[one], some_line());
           has_line[one] = true;
         }
         break;
       case 5:
-        if (!prepared.empty()) bench.backend->discard(prepared[one]);
+        if (!prepared.empty()) bench.backend->predictions().discard(prepared[one]);
         break;
       case 6:
-        if (random() % 8 == 0) bench.backend->discard_thread(some_core());
+        if (random() % 8 == 0) bench.backend->predictions().discard_thread(some_core());
         break;
       case 7:
-        if (random() % 8 == 0) bench.backend->discard_range(some_line(), some_line());
+        if (random() % 8 == 0)
+          bench.backend->predictions().discard_range(some_line(), some_line(),
+                                                     Fate::kRangeDiscarded);
         break;
       case 8:
         if (!written.empty()) bench.backend->drop(written[random() % written.size()]);
@@ -427,7 +432,7 @@ TEST_P(RandomPredictions, HaveOneOutcomeEach) {
     }
   }
   bench.run();
-  bench.backend->discard_all();
+  bench.backend->predictions().discard_all();
   std::map<PreparedId, int> outcomes;
   for (const Outcome& outcome : bench.outcomes) ++outcomes[outcome.id];
   ASSERT_EQ(outcomes.size(), prepared.size());
@@ -443,7 +448,7 @@ class Hopeful final : public Precompute {
   ResultBufferSize result_buffer() const override { return {.entries = 4}; }
   std::uint32_t interests() const override { return kHints; }
   void hint(CoreId core, const Hint&, Time) override {
-    pm_->prepare({.core = core, .number = 1, .line = kLine, .data = {}, .bytes = 0});
+    pm_->predictions().prepare({.core = core, .number = 1, .line = kLine, .data = {}, .bytes = 0});
   }
   void outcome(const Outcome& outcome) override { outcomes.push_back(outcome); }
   std::vector<Outcome> outcomes;

@@ -34,13 +34,13 @@ class Bench : public Sealed {
   }
   // Of an image that is read from nothing, so that all places are compared.
   std::string problem(const std::map<Line, LineData>& image) const {
-    const std::unique_ptr<ImageDecoder> decoder = backend->decoder();
+    const std::unique_ptr<ImageDecoder> decoder = backend->parts().decoder();
     for (const auto& [line, data] : image) decoder->changed(line, data, [](Line, auto&) {});
     return decoder->problem();
   }
   std::string problem() const { return problem(lines()); }
   // True: all entries are there already.
-  bool publish() { return backend->publish(completion<&Bench::published>(*this)); }
+  bool publish() { return backend->parts().publish(completion<&Bench::published>(*this)); }
 
  private:
   void published(std::uint64_t, Time) {}
@@ -148,7 +148,7 @@ TEST(RebuiltPlaces, ShowDataThatCannotBeRead) {
 TEST(RebuiltPlaces, ShowAnEntryThatIsAnother) {
   Bench bench({}, Sealing::kNone);
   bench.write_all({{1, 42}, {2, 42}, {3, 43}});
-  const std::unique_ptr<ImageDecoder> decoder = bench.backend->decoder();
+  const std::unique_ptr<ImageDecoder> decoder = bench.backend->parts().decoder();
   const auto ignore = [](Line, const LineData&) {};
   for (const auto& [line, data] : bench.lines()) decoder->changed(line, data, ignore);
   EXPECT_EQ(decoder->problem(), "");
@@ -169,7 +169,7 @@ TEST(RebuiltPlaces, ShowAnEntryThatIsAnother) {
 // At every change of what survives.
 class Watch final : public PersistenceObserver {
  public:
-  explicit Watch(Bench& bench) : bench_(bench), decoder_(bench.backend->decoder()) {
+  explicit Watch(Bench& bench) : bench_(bench), decoder_(bench.backend->parts().decoder()) {
     bench.memory.observe(this);
   }
   void persisted(const Write& write, PersistencePoint, Time) override {
@@ -217,7 +217,7 @@ TEST(RebuiltPlaces, AreComparedWhenEntriesHaveBeenPublished) {
     Bench bench(parameters, Sealing::kVerified, true);
     Watch watch(bench);
     bench.write_all({{1, 42}, {2, 43}});
-    bench.backend->stored({9}, EntryNeed::kLater);
+    bench.backend->parts().stored({9}, EntryNeed::kLater);
     bench.write_all({{9, 44}, {2, 42}, {1, 42}});
     EXPECT_EQ(watch.problem, "") << "the entry of line 9 isn't there yet";
     if (!bench.publish()) bench.settle();
@@ -233,7 +233,7 @@ TEST(RebuiltPlaces, AreRememberedWhileEntriesAreBehind) {
   broken.faults.references = true;
   Bench bench(broken, Sealing::kVerified, true);
   Watch watch(bench);
-  for (const std::uint64_t line : {9, 10}) bench.backend->stored({line}, EntryNeed::kLater);
+  for (const std::uint64_t line : {9, 10}) bench.backend->parts().stored({line}, EntryNeed::kLater);
   bench.write_all({{1, 42}, {2, 42}});
   bench.write({1}, 43);
   bench.run();  // it is in its queue
@@ -254,7 +254,8 @@ class Waiting {
   explicit Waiting(const DeduplicationParameters& parameters = {})
       : bench(parameters, Sealing::kVerified, true), watch(bench) {
     bench.write_all({{1, 42}, {2, 42}});
-    for (const std::uint64_t line : {1, 2}) bench.backend->stored({line}, EntryNeed::kLater);
+    for (const std::uint64_t line : {1, 2})
+      bench.backend->parts().stored({line}, EntryNeed::kLater);
     first = bench.write({1}, 43);
     second = bench.write({2}, 44);
     bench.run_until(bench.queue.now() + ns(600));  // their operations are nearly done
@@ -328,7 +329,8 @@ TEST_P(RebuiltAtRandom, IsWhatIsKept) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Bench bench({}, GetParam().sealing, GetParam().defers);
     Watch watch(bench);
-    for (std::uint64_t line = 0; line < 6; ++line) bench.backend->stored({line}, EntryNeed::kLater);
+    for (std::uint64_t line = 0; line < 6; ++line)
+      bench.backend->parts().stored({line}, EntryNeed::kLater);
     std::mt19937_64 random(seed);
     std::vector<WriteId> ids;
     for (int i = 0; i < 150; ++i) {

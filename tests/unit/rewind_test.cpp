@@ -106,7 +106,8 @@ class Hinted final : public Precompute {
   std::uint32_t interests() const override { return kHints; }
   void hint(CoreId core, const Hint& hint, Time) override {
     plan->told.push_back("hint " + std::to_string(hint.bytes));
-    pm_->prepare({.core = core, .number = hint.bytes, .line = Line::of(hint.address)});
+    pm_->predictions().prepare(
+        {.core = core, .number = hint.bytes, .line = Line::of(hint.address)});
   }
   void outcome(const Outcome& outcome) override {
     plan->told.push_back("discarded " + std::to_string(outcome.number));

@@ -29,7 +29,7 @@ class Sealed : public MemoryBench {
                   Sealing sealing = Sealing::kVerified, bool defers = false,
                   const MetadataCacheParameters& counter_cache = {})
       : MemoryBench(roomy()) {
-    Backend::Operations operations;
+    BackendParts::Operations operations;
     if (deduplicates) operations.push_back(std::make_unique<Deduplication>(deduplication, 1));
     if (sealing != Sealing::kNone) {
       operations.push_back(std::make_unique<Encryption>(EncryptionParameters{}));
@@ -54,7 +54,7 @@ class Sealed : public MemoryBench {
   void find(const std::map<std::uint64_t, std::uint64_t>& values) {
     plain = values;
     for (const auto& [line, value] : values) memory.device().write({line}, data_of(value));
-    backend->format(memory.device());
+    backend->parts().format(memory.device());
   }
   void write_at_random(int writes, std::uint64_t seed = 1) {
     std::mt19937_64 random(seed);

@@ -27,7 +27,7 @@ namespace {
 // What recovery reads, with the registers as they are.
 struct Reading {
   Reading(const Backend& backend, const std::map<Line, LineData>& image)
-      : decoder(backend.decoder()) {
+      : decoder(backend.parts().decoder()) {
     for (const auto& [line, data] : image) {
       decoder->changed(line, data, [&](Line read, const LineData& plain) { lines[read] = plain; });
     }
@@ -126,7 +126,7 @@ TEST_P(SealedImages, HoldWhatWasThereBefore) {
 TEST_P(SealedImages, KnowThePadsOfWhatWasThereBefore) {
   Sealed bench(GetParam());
   bench.find({{1, 11}});
-  const std::unique_ptr<ImageDecoder> decoder = bench.backend->decoder();
+  const std::unique_ptr<ImageDecoder> decoder = bench.backend->parts().decoder();
   decoder->begin(bench.memory.device());
   const EntryLayout layout(true);
   LineData entries = bench.memory.device().read(layout.line_of({1}));
@@ -207,11 +207,11 @@ TEST_P(SealedImages, WithNodesAreReadAsTheyWereWritten) {
   EXPECT_EQ(nodes_in(bench.lines()), 9) << "of what was there before";
   bench.write_at_random(1000);
   EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is(bench.plain));
-  const std::unique_ptr<ImageDecoder> decoder = bench.backend->decoder();
+  const std::unique_ptr<ImageDecoder> decoder = bench.backend->parts().decoder();
   decoder->begin(bench.memory.device());
   EXPECT_EQ(decoder->problem(), "");
   bench.memory.device().write(node_line(1, 0), {});
-  const std::unique_ptr<ImageDecoder> without = bench.backend->decoder();
+  const std::unique_ptr<ImageDecoder> without = bench.backend->parts().decoder();
   without->begin(bench.memory.device());
   EXPECT_NE(without->problem(), "");
 }
@@ -370,8 +370,9 @@ struct TwoMachines {
     first.settle();
     first.write({2}, 22);
     first.settle();
-    accepted = *first.backend->registers().write_counter;
-    first.backend->stored({1}, EntryNeed::kLater);  // with its entry, it would wait here for room
+    accepted = *first.backend->parts().registers().write_counter;
+    first.backend->parts().stored(
+        {1}, EntryNeed::kLater);  // with its entry, it would wait here for room
     first.write({1}, 12);
     first.run_until(first.queue.now() + ns(9 * 40 - 10));  // the tree is nearly done
     for (std::uint64_t i = 0; i < 40; ++i) {               // the queue is full of others
@@ -379,12 +380,12 @@ struct TwoMachines {
     }
     first.run_until(first.queue.now() + ns(20));
     surviving = first.backend->surviving({1});
-    SurvivingRegisters registers = first.backend->registers();
+    SurvivingRegisters registers = first.backend->parts().registers();
     crashed = first.lines();
     for (const auto& [line, data] : crashed) second.memory.device().write(line, data);
     left = *registers.write_counter;
     if (counter) registers.write_counter = counter;
-    second.backend->entries()->restart(second.memory.device(), registers);
+    second.backend->parts().entries->restart(second.memory.device(), registers);
     first.settle();
     first.write({3}, 33);  // whose entry is beside that of line 1
     first.settle();
@@ -394,7 +395,7 @@ struct TwoMachines {
   }
   // What is said of all that both have sent.
   std::string problem() const {
-    const std::unique_ptr<ImageDecoder> decoder = second.backend->decoder();
+    const std::unique_ptr<ImageDecoder> decoder = second.backend->parts().decoder();
     for (const auto& lines : {crashed, first.lines(), second.lines()}) {
       for (const auto& [line, data] : lines) {
         decoder->changed(line, data, [](Line, const LineData&) {});

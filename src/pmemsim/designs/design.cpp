@@ -95,11 +95,11 @@ void Design::connect(EventQueue& queue, const Clock& clock, CachePort& caches, M
   ordering_->connect(context);
   atomicity_->connect(context);
   precompute_->connect(context);
-  backend_->expect_predictions(precompute_->result_buffer(), *precompute_);
+  backend_->predictions().expect(precompute_->result_buffer(), *precompute_);
 }
 
 void Design::drain() {
-  backend_->discard_all();
+  backend_->predictions().discard_all();
   atomicity_->drain();
 }
 
@@ -118,7 +118,7 @@ EntryNeed entry_need(const Store& store) {
 bool Design::store(LayerAsked& asked, const Store& store, Time when, Completion resume) {
   if (asked == LayerAsked::kNone) {
     asked = LayerAsked::kAtomicity;
-    if (defers_entries_) backend_->stored(store.line(), entry_need(store));
+    if (defers_entries_) backend_->parts().stored(store.line(), entry_need(store));
     if (atomicity_wants(kStores) && !atomicity_->store(store, when, resume)) return false;
   }
   if (asked == LayerAsked::kAtomicity) {
@@ -180,16 +180,16 @@ std::unique_ptr<Recovery> Design::recovery(const trace::TraceFile& trace) const 
   return make_recovery_(*atomicity_, trace);
 }
 
-void Design::format(Image& device) { backend_->format(device); }
+void Design::format(Image& device) { backend_->parts().format(device); }
 
-void Design::leave_unsealed() { backend_->leave_unsealed(); }
+void Design::leave_unsealed() { backend_->parts().leave_unsealed(); }
 
 void Design::observe(HintObserver* hints, WriteObserver* writes) {
   precompute_->observe(hints);
   backend_->observe(writes);
 }
 
-void Design::read_first(Line line) { backend_->stored(line, EntryNeed::kTogether); }
+void Design::read_first(Line line) { backend_->parts().stored(line, EntryNeed::kTogether); }
 
 void Design::visible(CoreId core, Line line) {
   if (ordering_wants(kVisibleStores)) ordering_->visible(core, line);
@@ -247,7 +247,7 @@ void Design::rewound(CoreId core) {
 
 void Design::thread_ended(CoreId core) {
   precompute_->thread_ended(core);
-  backend_->discard_thread(core);
+  backend_->predictions().discard_thread(core);
 }
 
 void Design::stored(const RetiredStore& store, Time when) { precompute_->stored(store, when); }
@@ -279,15 +279,15 @@ bool Design::may_leave(Line line) const {
 LineData Design::surviving(Line line) const { return backend_->surviving(line); }
 
 std::optional<LineData> Design::surviving_eviction(Line line, const LineData& data) const {
-  return backend_->evicted(line, data);
+  return backend_->parts().evicted(line, data);
 }
 
-SurvivingRegisters Design::registers() const { return backend_->registers(); }
+SurvivingRegisters Design::registers() const { return backend_->parts().registers(); }
 
-void Design::add_spare_bits(DeviceImage& device) const { backend_->add_spare_bits(device); }
+void Design::add_spare_bits(DeviceImage& device) const { backend_->parts().add_spare_bits(device); }
 
 std::string Design::remedy() const { return atomicity_->remedy(); }
 
-std::unique_ptr<ImageDecoder> Design::decoder() const { return backend_->decoder(); }
+std::unique_ptr<ImageDecoder> Design::decoder() const { return backend_->parts().decoder(); }
 
 }  // namespace pmemsim

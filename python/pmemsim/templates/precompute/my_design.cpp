@@ -7,8 +7,8 @@ void MyDesign::stored(const RetiredStore& store, Time) {  // rules 1 and 2
   const Line line = Line::of(store.address);
   if (last_[store.core] == line) return;
   last_[store.core] = line;
-  const PreparedId id =
-      context_->pm.prepare({.core = store.core, .number = statistics_.predicted, .line = line});
+  const PreparedId id = context_->pm.predictions().prepare(
+      {.core = store.core, .number = statistics_.predicted, .line = line});
   if (id) ++statistics_.predicted;
 }
 

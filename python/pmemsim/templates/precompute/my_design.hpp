@@ -50,7 +50,7 @@ class MyDesign final : public Precompute {
     return {.entries = parameters_.result_entries, .most_age = parameters_.most_age};
   }
   std::uint32_t interests() const override { return kAllStores; }
-  void thread_ended(CoreId core) override { context_->pm.discard_thread(core); }
+  void thread_ended(CoreId core) override { context_->pm.predictions().discard_thread(core); }
   void stored(const RetiredStore& store, Time when) override;
   void outcome(const Outcome& outcome) override;
   void statistics(StatisticsCollector& collector) const override {

@@ -110,7 +110,8 @@ void HwUndo::settle(std::uint64_t number, Time now) {
 }
 
 bool HwUndo::publish(std::uint64_t number) {
-  const bool published = context_->pm.publish(completion<&HwUndo::published>(*this, number));
+  const bool published =
+      context_->pm.parts().publish(completion<&HwUndo::published>(*this, number));
   cores_[number].publishing = !published;
   return published;
 }

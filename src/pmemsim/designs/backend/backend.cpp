@@ -33,7 +33,8 @@ Backend::Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds 
       parts_(std::move(parts)),
       forward_latency_(forward_latency),
       faults_(faults),
-      results_(queue, gates_, !parts_.operations.empty(), faults_),
+      results_(queue, gates_, !parts_.empty(), faults_),
+      reads_(queue, pm, parts_),
       held_by_bank_(pm.pending_operations().size()) {
   std::uint32_t together = 1 + (parts_.entries != nullptr);
   const auto add_gate = [this](WriteGate* gate) {
@@ -44,9 +45,7 @@ Backend::Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds 
   for (std::size_t i = 0; i < parts_.operations.size(); ++i) {
     BackendOperation& operation = *parts_.operations[i];
     operation.connect(queue, pm, *this);
-    const BackendOperation::Traits traits = operation.traits();
-    together += traits.most_metadata;
-    after_read_ += traits.after_read;
+    together += operation.traits().most_metadata;
     add_gate(operation.gate());
     if (parts_.entries != nullptr && i + 1 == parts_.before_entries) add_gate(parts_.entries.get());
   }
@@ -60,28 +59,18 @@ Backend::Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds 
 
 Backend::~Backend() = default;
 
-// Operations, and the entries that they have in common among them, in the order in which they work
-// on a line.
-template <class Visit>
-void Backend::for_each_part(Visit visit) const {
-  for (std::size_t i = 0; i < parts_.operations.size(); ++i) {
-    visit(*parts_.operations[i]);
-    if (parts_.entries != nullptr && i + 1 == parts_.before_entries) visit(*parts_.entries);
-  }
-}
-
 // ---- Writes
 
 WriteId Backend::write(const Write& write) {
   if (write.kind == WriteKind::kData && overtaken(write)) {
-    stored(write.line, EntryNeed::kTogether);
+    parts_.stored(write.line, EntryNeed::kTogether);
     Write newest = write;
     newest.data = this->newest(write.line);
     newest.left = *last_left_.find(write.line);  // not now, since what leaves later may have left
     return this->write(newest);
   }
-  count(write, passes_all());
-  return passes_all() ? pm_.write(write) : take(write, false);
+  count(write, parts_.empty());
+  return parts_.empty() ? pm_.write(write) : take(write, false);
 }
 
 // `sent`: to the queues at once.
@@ -101,9 +90,9 @@ bool Backend::overtaken(const Write& write) {
 }
 
 WriteId Backend::write_reserved(const Write& write) {
-  const bool goes_on = passes_all() || faults_.reserved;
+  const bool goes_on = parts_.empty() || faults_.reserved;
   count(write, goes_on);
-  if (goes_on && !passes_all()) ++received_.past_operations;
+  if (goes_on && !parts_.empty()) ++received_.past_operations;
   return goes_on ? pm_.write_reserved(write) : take(write, true);
 }
 
@@ -236,17 +225,10 @@ Encoded Backend::encode(Passing& passing) const {
     take_bytes(write.data, accepted_newest(write.line), ~write.bytes);
     if (write.data != before) passing.prepared.data.reset();
   }
-  if (!passing.prepared.data) return encode(write, passing);
+  if (!passing.prepared.data) return parts_.encode(write, passing.prepared, passing.order);
   Write worked_out = write;
   worked_out.data = *passing.prepared.data;
-  return encode(worked_out, passing);
-}
-
-Encoded Backend::encode(const Write& write, const Passing& passing) const {
-  Encoded encoded{.place = write.line, .data = write.data, .order = passing.order};
-  encoded.predicted = passing.prepared.data.has_value();
-  for_each_part([&](const auto& part) { part.encode(write, passing.prepared, encoded); });
-  return encoded;
+  return parts_.encode(worked_out, passing.prepared, passing.order);
 }
 
 void Backend::leaves(Passing& passing, Encoded encoded) {
@@ -260,11 +242,11 @@ void Backend::leaves(Passing& passing, Encoded encoded) {
   passing.completed = passing.write.bytes != kWholeLine;
   passing.write.bytes = kWholeLine;
   passing.encoded = std::move(encoded);
-  for_each_part([&](auto& part) {
-    part.sent(passing.write, passing.encoded);
-    if (faults_.registers) part.accepted(passing.write, passing.encoded);
-  });
-  if (faults_.registers) schedule_accepted(passing);
+  parts_.sent(passing.write, passing.encoded);
+  if (faults_.registers) {
+    parts_.accepted(passing.write, passing.encoded);
+    parts_.schedule_accepted(passing.write, passing.encoded);
+  }
   discard_prepared(passing);
 }
 
@@ -313,26 +295,6 @@ void Backend::write_back_entries(Line line, Completion persisting) {
   if (without_room_.size() > 1) return;
   queue_.schedule(queue_.now(), Phase::kController,
                   completion<&Backend::send_with_metadata>(*this));
-}
-
-void Backend::stored(Line line, EntryNeed need) {
-  if (parts_.entries != nullptr) parts_.entries->stored(line, need);
-}
-
-bool Backend::publish(Completion done) {
-  return parts_.entries == nullptr || parts_.entries->publish(done);
-}
-
-std::optional<LineData> Backend::evicted(Line line, const LineData& data) const {
-  return parts_.entries == nullptr ? data : parts_.entries->evicted(line, data);
-}
-
-void Backend::format(Image& device) {
-  if (parts_.entries != nullptr) parts_.entries->format(device);
-}
-
-void Backend::leave_unsealed() {
-  if (parts_.entries != nullptr) parts_.entries->leave_unsealed();
 }
 
 void Backend::observe(WriteObserver* observer) const {
@@ -432,8 +394,8 @@ void Backend::accepted(std::uint64_t number, Time now) {
   }
   within_step_ = true;
   if (!faults_.registers) {
-    for_each_part([&](auto& part) { part.accepted(passing.write, passing.encoded); });
-    schedule_accepted(passing);
+    parts_.accepted(passing.write, passing.encoded);
+    parts_.schedule_accepted(passing.write, passing.encoded);
   }
   within_step_ = false;
   if (*newest_.find(passing.write.line) == slot) return;
@@ -441,16 +403,11 @@ void Backend::accepted(std::uint64_t number, Time now) {
                   completion<&Backend::send_next_later>(*this, passing.write.line.number));
 }
 
-// The schedule works predictions out that the write outdates.
-void Backend::schedule_accepted(const Passing& passing) {
-  if (parts_.schedule != nullptr) parts_.schedule->accepted(passing.write, passing.encoded);
-}
-
 void Backend::written(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Passing& passing = writes_[slot];
   within_step_ = true;
-  for_each_part([&](auto& part) { part.written(passing.write, passing.encoded); });
+  parts_.written(passing.write, passing.encoded);
   within_step_ = false;
   for (std::uint32_t older = passing.older; older != kNoSlot; older = writes_[older].older) {
     writes_[older].overwritten = true;
@@ -510,7 +467,7 @@ bool Backend::taken_along(const Passing& passing) const {
 }
 
 bool Backend::find(Line line, WriteKind kind, WriteId& id) const {
-  if (passes_all()) return pm_.find(line, kind, id);
+  if (parts_.empty()) return pm_.find(line, kind, id);
   const std::uint32_t* const newest = newest_.find(line);
   for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest; slot != kNoSlot;
        slot = writes_[slot].older) {
@@ -522,13 +479,13 @@ bool Backend::find(Line line, WriteKind kind, WriteId& id) const {
 }
 
 const Write* Backend::pending(WriteId id) const {
-  if (passes_all()) return pm_.pending(id);
+  if (parts_.empty()) return pm_.pending(id);
   const std::uint32_t slot = slot_of(id);
   return slot != kNoSlot && droppable(writes_[slot]) ? &writes_[slot].write : nullptr;
 }
 
 bool Backend::drop(WriteId id) {
-  if (passes_all()) {
+  if (parts_.empty()) {
     const bool dropped = pm_.drop(id);
     received_.dropped_in_queue += dropped;
     return dropped;
@@ -567,9 +524,7 @@ void Backend::dropped_from_queue(Line line, WriteId in_queue) {
     const Passing& passing = writes_[slot];
     const std::uint32_t older = passing.older;
     if (!passing.here() && passing.in_queue == in_queue) {
-      for_each_part([&](auto& part) {
-        part.dropped(passing.write, passing.encoded, passing.state == State::kAccepted);
-      });
+      parts_.dropped(passing.write, passing.encoded, passing.state == State::kAccepted);
       if (passing.state != State::kAccepted) forget_acknowledgements(passing);
       forget(slot);
     }
@@ -589,39 +544,12 @@ LineData Backend::newest(Line line) const {
 }
 
 // Without what hasn't been accepted yet, as far as it is held here.
-LineData Backend::accepted_newest(Line line) const { return decode(line, pm_.newest(place(line))); }
-
-LineData Backend::surviving(Line line) const { return decode(line, pm_.surviving(place(line))); }
-
-Line Backend::place(Line line) const {
-  for (const auto& operation : parts_.operations) line = operation->place(line);
-  return line;
+LineData Backend::accepted_newest(Line line) const {
+  return parts_.decode(line, pm_.newest(parts_.place(line)));
 }
 
-// From the last operation to the first, each by the line that it had.
-LineData Backend::decode(Line line, LineData data) const {
-  std::vector<Line> lines;
-  for (const auto& operation : parts_.operations) {
-    lines.push_back(line);
-    line = operation->place(line);
-  }
-  for (std::size_t i = parts_.operations.size(); i > 0; --i) {
-    data = parts_.operations[i - 1]->decode(lines[i - 1], data);
-  }
-  return data;
-}
-
-LineData Backend::decode_before(const BackendOperation& operation, Line line, LineData data) const {
-  std::vector<std::pair<const BackendOperation*, Line>> before;
-  for (const auto& other : parts_.operations) {
-    if (other.get() == &operation) break;
-    before.emplace_back(other.get(), line);
-    line = other->place(line);
-  }
-  for (auto other = before.rbegin(); other != before.rend(); ++other) {
-    data = other->first->decode(other->second, data);
-  }
-  return data;
+LineData Backend::surviving(Line line) const {
+  return parts_.decode(line, pm_.surviving(parts_.place(line)));
 }
 
 std::span<const std::uint32_t> Backend::pending_operations() const {
@@ -634,48 +562,17 @@ std::span<const std::uint32_t> Backend::pending_operations() const {
   return all_by_bank_;
 }
 
-bool Backend::prepares_at_once(Completion free) const {
-  for (WriteGate* const gate : gates_) {
-    if (!gate->starts_at_once(free)) return false;
-  }
-  return true;
-}
-
 // ---- Reads
 
 void Backend::read(Line line, Completion done) {
   ++received_.reads;
-  if (passes_all()) return pm_.read(line, done);
+  if (parts_.empty()) return pm_.read(line, done);
   if (holds_whole(line)) {
     ++received_.forwarded_reads;
     queue_.schedule(queue_.now() + forward_latency_, Phase::kController, done);
     return;
   }
-  const std::uint32_t slot = reads_.take();
-  reads_[slot] = {line, done, 1};
-  const Completion located = completion<&Backend::read_located>(*this, slot);
-  for (const auto& operation : parts_.operations) {
-    reads_[slot].unanswered += !operation->locate(line, located);
-  }
-  read_located(slot, queue_.now());
-}
-
-void Backend::read_located(std::uint64_t number, Time) {
-  const auto slot = static_cast<std::uint32_t>(number);
-  Reading& reading = reads_[slot];
-  if (--reading.unanswered > 0) return;
-  reading.unanswered = 1;
-  const Completion answered = completion<&Backend::read_answered>(*this, slot);
-  for (const auto& operation : parts_.operations) {
-    reads_[slot].unanswered += !operation->read(reading.line, answered);
-  }
-  pm_.read(place(reading.line), completion<&Backend::read_came>(*this, slot));
-}
-
-void Backend::read_came(std::uint64_t slot, Time now) {
-  if (after_read_ == Picoseconds{}) return read_answered(slot, now);
-  queue_.schedule(now + after_read_, Phase::kController,
-                  completion<&Backend::read_answered>(*this, slot));
+  reads_.read(line, done);
 }
 
 // Rule 1.
@@ -689,52 +586,21 @@ bool Backend::holds_whole(Line line) const {
   return held == kWholeLine;
 }
 
-void Backend::read_answered(std::uint64_t number, Time now) {
-  const auto slot = static_cast<std::uint32_t>(number);
-  if (--reads_[slot].unanswered > 0) return;
-  const Completion done = reads_[slot].done;
-  reads_.give_back(slot);
-  if (done) done(now);
-}
-
 // ---- What is to be told
 
 void Backend::statistics(StatisticsCollector& collector) const {
   collector.group("received", received_);
-  for_each_part([&](const auto& part) { part.statistics(collector); });
-  if (parts_.schedule != nullptr) parts_.schedule->statistics(collector);
+  parts_.statistics(collector);
 }
 
 std::string Backend::pending() const {
-  std::vector<std::string> all;
+  std::vector<std::string> all = parts_.pending();
   if (held_ > 0) {
-    all.push_back(std::to_string(held_) + " writes are held by the backend" +
-                  (without_room_.empty() ? "" : ", which has no room for one and its metadata"));
+    all.insert(all.begin(),
+               std::to_string(held_) + " writes are held by the backend" +
+                   (without_room_.empty() ? "" : ", which has no room for one and its metadata"));
   }
-  for_each_part([&](const auto& part) { all.push_back(part.pending()); });
-  if (parts_.schedule != nullptr) all.push_back(parts_.schedule->pending());
   return sentences(all.size(), [&](std::size_t i) { return all[i]; });
-}
-
-std::unique_ptr<ImageDecoder> Backend::decoder() const {
-  DecoderChain::Decoders decoders;
-  for_each_part([&](const auto& part) {
-    if (auto decoder = part.decoder()) decoders.push_back(std::move(decoder));
-  });
-  if (decoders.empty()) return nullptr;
-  return std::make_unique<DecoderChain>(std::move(decoders));
-}
-
-SurvivingRegisters Backend::registers() const {
-  SurvivingRegisters registers;
-  for_each_part([&](const auto& part) { part.add_registers(registers); });
-  return registers;
-}
-
-void Backend::add_spare_bits(DeviceImage& device) const {
-  for (const auto& operation : parts_.operations) {
-    operation->add_spare_bits(device, [this](Line line) { return place(line); });
-  }
 }
 
 }  // namespace pmemsim

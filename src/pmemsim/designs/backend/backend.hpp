@@ -37,7 +37,6 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,9 +45,9 @@
 #include "pmemsim/common/slab.hpp"
 #include "pmemsim/designs/backend/backend_parameters.hpp"
 #include "pmemsim/designs/backend/backend_parts.hpp"
-#include "pmemsim/designs/backend/deferred_entries.hpp"
 #include "pmemsim/designs/backend/metadata_port.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
+#include "pmemsim/designs/backend/passing_reads.hpp"
 #include "pmemsim/designs/backend/received_statistics.hpp"
 #include "pmemsim/designs/backend/result_buffer.hpp"
 #include "pmemsim/machine/memory/memory.hpp"
@@ -57,8 +56,6 @@ namespace pmemsim {
 
 class Backend final : public MetadataPort {
  public:
-  using Operations = BackendParts::Operations;
-
   // `forward_latency`: until a read is answered by a write that is held.
   Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds forward_latency,
           const BackendFaults& faults = {});
@@ -90,30 +87,9 @@ class Backend final : public MetadataPort {
   void survivors_changed() override { pm_.survivors_changed(); }
   void persisted_in_caches(Line line, const LineData& data) { pm_.persisted_in_caches(line, data); }
 
-  // ---- For who predicts writes. Once, before the run: how much may be prepared at a time, and who
-  // is told the outcomes.
-  void expect_predictions(const ResultBufferSize& size, PredictionObserver& observer) {
-    results_.expect(size, observer);
-  }
-  // Starts the operations on what is known. The identity names nothing if there is no room; then
-  // there is no outcome either. The same if there is no operation: a choice that predicts needs
-  // one, by its row in the table, so that it has no use for telling the two apart.
-  PreparedId prepare(const Prediction& prediction) { return results_.prepare(prediction); }
-  // The line is known now; these bytes of the data are, or are others. False if the prediction has
-  // had its outcome.
-  bool complete(PreparedId id, Line line) { return results_.complete(id, line); }
-  bool complete(PreparedId id, const LineData& data, ByteMask bytes) {
-    return results_.complete(id, data, bytes);
-  }
-  bool discard(PreparedId id) { return results_.discard(id); }
-  // Would operations start on a prediction at once? If not, `free` is called once, when they would.
-  bool prepares_at_once(Completion free) const;
-  void discard_thread(CoreId core) { results_.discard_thread(core); }
-  // From one line to before another.
-  void discard_range(Line first, Line end) {
-    results_.discard_range(first, end, Fate::kRangeDiscarded);
-  }
-  void discard_all() { results_.discard_all(); }
+  // For who predicts writes.
+  ResultBuffer& predictions() { return results_; }
+  const BackendParts& parts() const { return parts_; }
 
   // As declared in metadata_port.hpp.
   void read_metadata(Line line, Completion done) override {
@@ -124,34 +100,15 @@ class Backend final : public MetadataPort {
   void write_back_entries(Line line, Completion persisting) override;
   void metadata_changed(Line line) override;
   LineData decode_before(const BackendOperation& operation, Line line,
-                         LineData data) const override;
+                         LineData data) const override {
+    return parts_.decode(line, data, &operation);
+  }
 
-  // ---- For designs whose crashes may leave lines that can't be read, and that recovery restores.
-
-  void stored(Line line, EntryNeed need);
-  // Before a commit that isn't a write. True: what has been accepted could be read after a crash;
-  // otherwise `done` will be called when it could.
-  bool publish(Completion done);
-  // What a crash would leave to be read if the line had just been accepted because the caches have
-  // evicted it; nothing if it would have to wait.
-  std::optional<LineData> evicted(Line line, const LineData& data) const;
-
-  // Before the run: the device's contents are as they would be if they had been written here.
-  void format(Image& device);
-  // Instead: nobody will look at them.
-  void leave_unsealed();
   const BackendFaults& faults() const override { return faults_; }
-  const Operations& operations() const { return parts_.operations; }
-  LineEntries* entries() const { return parts_.entries.get(); }  // nullptr: nobody needs them
   void observe(WriteObserver* observer) const;
   void statistics(StatisticsCollector& collector) const;
   // Empty if nothing is held; otherwise who waits for what.
   std::string pending() const;
-  // nullptr if images are as programs have written them.
-  std::unique_ptr<ImageDecoder> decoder() const;
-  // What a crash now would leave beside the bytes of the device.
-  SurvivingRegisters registers() const;
-  void add_spare_bits(DeviceImage& device) const;
 
  private:
   enum class State : std::uint8_t {
@@ -189,15 +146,7 @@ class Backend final : public MetadataPort {
     bool is_entries = false;
     Completion persisting{};
   };
-  struct Reading {
-    Line line;
-    Completion done;
-    std::uint32_t unanswered = 0;
-  };
 
-  template <class Visit>
-  void for_each_part(Visit visit) const;
-  bool passes_all() const { return parts_.operations.empty(); }
   void count(const Write& write, bool sent);
   WriteId take(const Write& write, bool reserved);
   std::uint32_t bringer(const Write& write) const;
@@ -210,7 +159,6 @@ class Backend final : public MetadataPort {
   void send_next_later(std::uint64_t line, Time now);
   void send(std::uint32_t slot);
   Encoded encode(Passing& passing) const;
-  Encoded encode(const Write& write, const Passing& passing) const;
   Write as_sent(std::uint32_t slot);
   void carry(std::uint32_t slot, Write& metadata);
   void leaves(Passing& passing, Encoded encoded);
@@ -221,16 +169,10 @@ class Backend final : public MetadataPort {
   bool send_together(std::uint32_t slot);
   bool send_entries(const Waiting& waiting);
   void accepted(std::uint64_t slot, Time now);
-  void schedule_accepted(const Passing& passing);
   void written(std::uint64_t slot, Time now);
-  void read_located(std::uint64_t slot, Time now);
-  void read_came(std::uint64_t slot, Time now);
-  void read_answered(std::uint64_t slot, Time now);
   void no_longer_here(const Passing& passing);
   void dropped_from_queue(Line line, WriteId in_queue);
   void forget(std::uint32_t slot);
-  Line place(Line line) const;
-  LineData decode(Line line, LineData data) const;
   LineData accepted_newest(Line line) const;
   bool holds_whole(Line line) const;
   bool taken_along(const Passing& passing) const;
@@ -244,7 +186,6 @@ class Backend final : public MetadataPort {
   std::vector<WriteGate*> gates_;
   const Picoseconds forward_latency_;
   bool keeps_outdated_ = false;  // some gate replaces results that are outdated
-  Picoseconds after_read_{};     // of all operations
   const BackendFaults faults_;
   ResultBuffer results_;
   Slab<Passing> writes_;
@@ -253,7 +194,7 @@ class Backend final : public MetadataPort {
   std::deque<Waiting> without_room_;
   bool within_step_ = false;        // operations hear that a write has been accepted, or written
   std::vector<Write> behind_step_;  // metadata
-  Slab<Reading> reads_;
+  PassingReads reads_;
   std::uint64_t order_ = 0;
   std::uint64_t left_ = 0;
   LineTable<std::uint64_t> last_left_;  // of the data that have come: Write::left

@@ -41,4 +41,110 @@ void BackendParts::add_shared(const BackendParameters& parameters,
       parameters.units_per_core * cores * unit_scale, parameters);
 }
 
+// ---- Writes and reads
+
+Encoded BackendParts::encode(const Write& write, const Prepared& prepared,
+                             std::uint64_t order) const {
+  Encoded encoded{.place = write.line, .data = write.data, .order = order};
+  encoded.predicted = prepared.data.has_value();
+  for_each([&](const auto& part) { part.encode(write, prepared, encoded); });
+  return encoded;
+}
+
+void BackendParts::sent(const Write& write, const Encoded& encoded) const {
+  for_each([&](auto& part) { part.sent(write, encoded); });
+}
+
+void BackendParts::accepted(const Write& write, const Encoded& encoded) const {
+  for_each([&](auto& part) { part.accepted(write, encoded); });
+}
+
+void BackendParts::dropped(const Write& write, const Encoded& encoded, bool accepted) const {
+  for_each([&](auto& part) { part.dropped(write, encoded, accepted); });
+}
+
+void BackendParts::written(const Write& write, const Encoded& encoded) const {
+  for_each([&](auto& part) { part.written(write, encoded); });
+}
+
+void BackendParts::schedule_accepted(const Write& write, const Encoded& encoded) const {
+  if (schedule != nullptr) schedule->accepted(write, encoded);
+}
+
+Line BackendParts::place(Line line) const {
+  for (const auto& operation : operations) line = operation->place(line);
+  return line;
+}
+
+// From the last operation to the first, each by the line that it had.
+LineData BackendParts::decode(Line line, LineData data, const BackendOperation* before) const {
+  std::vector<std::pair<const BackendOperation*, Line>> passed;
+  for (const auto& operation : operations) {
+    if (operation.get() == before) break;
+    passed.emplace_back(operation.get(), line);
+    line = operation->place(line);
+  }
+  for (auto operation = passed.rbegin(); operation != passed.rend(); ++operation) {
+    data = operation->first->decode(operation->second, data);
+  }
+  return data;
+}
+
+// ---- Entries
+
+void BackendParts::stored(Line line, EntryNeed need) const {
+  if (entries != nullptr) entries->stored(line, need);
+}
+
+bool BackendParts::publish(Completion done) const {
+  return entries == nullptr || entries->publish(done);
+}
+
+std::optional<LineData> BackendParts::evicted(Line line, const LineData& data) const {
+  return entries == nullptr ? data : entries->evicted(line, data);
+}
+
+void BackendParts::format(Image& device) const {
+  if (entries != nullptr) entries->format(device);
+}
+
+void BackendParts::leave_unsealed() const {
+  if (entries != nullptr) entries->leave_unsealed();
+}
+
+// ---- What a crash leaves, and what is to be told
+
+std::unique_ptr<ImageDecoder> BackendParts::decoder() const {
+  DecoderChain::Decoders decoders;
+  for_each([&](const auto& part) {
+    if (auto decoder = part.decoder()) decoders.push_back(std::move(decoder));
+  });
+  if (decoders.empty()) return nullptr;
+  return std::make_unique<DecoderChain>(std::move(decoders));
+}
+
+SurvivingRegisters BackendParts::registers() const {
+  SurvivingRegisters registers;
+  for_each([&](const auto& part) { part.add_registers(registers); });
+  return registers;
+}
+
+void BackendParts::add_spare_bits(DeviceImage& device) const {
+  for (const auto& operation : operations) {
+    operation->add_spare_bits(device, [this](Line line) { return place(line); });
+  }
+}
+
+void BackendParts::statistics(StatisticsCollector& collector) const {
+  for_each([&](const auto& part) { part.statistics(collector); });
+  if (schedule != nullptr) schedule->statistics(collector);
+}
+
+std::vector<std::string> BackendParts::pending() const {
+  std::vector<std::string> all;
+  for_each([&](const auto& part) { all.push_back(part.pending()); });
+  if (schedule != nullptr) all.push_back(schedule->pending());
+  return all;
+}
+
 }  // namespace pmemsim

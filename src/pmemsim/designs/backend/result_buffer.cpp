@@ -47,6 +47,10 @@ PreparedId ResultBuffer::prepare(const Prediction& prediction) {
   return entry.outcome.id;
 }
 
+bool ResultBuffer::starts_at_once(Completion free) const {
+  return std::ranges::all_of(gates_, [&](WriteGate* gate) { return gate->starts_at_once(free); });
+}
+
 bool ResultBuffer::complete(PreparedId id, Line line) {
   discard_old();
   const std::uint32_t slot = slot_of(id);

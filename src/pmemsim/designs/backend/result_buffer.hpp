@@ -49,14 +49,22 @@ class ResultBuffer {
   ResultBuffer(const ResultBuffer&) = delete;
   ResultBuffer& operator=(const ResultBuffer&) = delete;
 
+  // Once, before the run: how much may be prepared at a time, and who is told the outcomes.
   void expect(const ResultBufferSize& size, PredictionObserver& observer);
 
-  // For whoever predicts; backend.hpp says what they do.
+  // Starts the operations on what is known. The identity names nothing if there is no room; then
+  // there is no outcome either. The same if there is no operation: a choice that predicts needs
+  // one, by its row in the table, so that it has no use for telling the two apart.
   PreparedId prepare(const Prediction& prediction);
+  // Would operations start on a prediction at once? If not, `free` is called once, when they would.
+  bool starts_at_once(Completion free) const;
+  // The line is known now; these bytes of the data are, or are others. False if the prediction has
+  // had its outcome.
   bool complete(PreparedId id, Line line);
   bool complete(PreparedId id, const LineData& data, ByteMask bytes);
   bool discard(PreparedId id);
   void discard_thread(CoreId core);
+  // From one line to before another.
   void discard_range(Line first, Line end, Fate fate);
   void discard_all();
   // Injected fault: those of the line are used although its counter has changed.

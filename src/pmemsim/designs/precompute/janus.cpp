@@ -169,7 +169,7 @@ void Janus::decode_one(std::uint64_t, Time now) {
 void Janus::start(std::uint64_t waited, Time) {
   if (waited != 0) waiting_ = false;
   while (!operations_.empty() && !waiting_) {
-    if (!context_->pm.prepares_at_once(completion<&Janus::start>(*this, 1))) {
+    if (!context_->pm.predictions().starts_at_once(completion<&Janus::start>(*this, 1))) {
       waiting_ = true;
       return;
     }
@@ -203,19 +203,19 @@ void Janus::execute(const Operation& operation) {
     }
     complete_bytes(entry.part);
     const Lines::Entry joined = entry;
-    bool there = !address || context_->pm.complete(joined.id, *joined.part.line);
+    bool there = !address || context_->pm.predictions().complete(joined.id, *joined.part.line);
     if (joined.part.bytes != 0) {
-      there = context_->pm.complete(joined.id, joined.part.data, joined.part.bytes);
+      there = context_->pm.predictions().complete(joined.id, joined.part.data, joined.part.bytes);
     }
     tell_started(joined.id, part.from, there);
     return;
   }
   complete_bytes(part);
-  const PreparedId id = context_->pm.prepare({.core = core_of(object),
-                                              .number = object,
-                                              .line = part.line,
-                                              .data = part.data,
-                                              .bytes = part.bytes});
+  const PreparedId id = context_->pm.predictions().prepare({.core = core_of(object),
+                                                            .number = object,
+                                                            .line = part.line,
+                                                            .data = part.data,
+                                                            .bytes = part.bytes});
   ++(id ? statistics_.prepared : statistics_.results_dropped);
   tell_started(id, part.from, true);
   Lines& now = lines_[object];  // outcomes of others may have come

@@ -125,9 +125,9 @@ void PmWeaver::arrive(std::uint64_t number, Time) {
   if (predicted.wanted) {
     for (const PreparedId other : lines_.in_the_way(predicted.write.line)) {
       lines_.displaced();
-      context_->pm.discard(other);
+      context_->pm.predictions().discard(other);
     }
-    id = context_->pm.prepare(prediction_of(predicted, slot));
+    id = context_->pm.predictions().prepare(prediction_of(predicted, slot));
   }
   if (!id) return sent_.give_back(slot);
   ++statistics_.prepared;
