@@ -232,7 +232,7 @@ def test_threads_end_while_the_watchdog_looks(
         assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
 
 
-@pytest.mark.parametrize("name", THREADED)
+@pytest.mark.parametrize("name", USUALLY_THREADED)
 def test_threads_run_without_being_recorded(build: Callable[[str, str], Path], name: str) -> None:
     assert run(build("threads.cpp", "-O2"), name, "4").stdout == "right\n"
 
@@ -333,7 +333,7 @@ OWN_LOCKS = {
 }
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O2"))
 @pytest.mark.parametrize("name", OWN_LOCKS)
 def test_locks_of_the_programs_own_are_recognised(
     build: Callable[[str, str], Path], tmp_path: Path, name: str, level: str
@@ -406,7 +406,7 @@ def test_program_that_becomes_another_one(
     assert_nothing_left(output)
 
 
-@pytest.mark.parametrize("name", SLEEPERS)
+@pytest.mark.parametrize("name", long_except(SLEEPERS, "own_futex", "shell", "named_pipe"))
 def test_sleeping_unseen_does_not_stop_a_recording(
     build: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
