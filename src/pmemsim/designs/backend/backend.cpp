@@ -10,9 +10,12 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::uint32_t kHere = UINT32_MAX - 1;  // WriteId::channel of what the backend has named
-constexpr unsigned kSlotBits = 24;               // of a WriteId's number; the rest is the order
-constexpr unsigned kGateShift = 32;              // of a completion's argument; below it is the slot
+// WriteId::channel of writes that the backend has named.
+constexpr std::uint32_t kHere = UINT32_MAX - 1;
+// Bits of the slot in a WriteId's number; the bits above are the order.
+constexpr unsigned kSlotBits = 24;
+// Bits of the slot in a completion's argument; the bits above are the gate.
+constexpr unsigned kGateShift = 32;
 
 constexpr std::uint64_t bit(std::size_t gate) { return std::uint64_t{1} << gate; }
 
@@ -66,20 +69,21 @@ WriteId Backend::write(const Write& write) {
     parts_.stored(write.line, EntryNeed::kTogether);
     Write newest = write;
     newest.data = this->newest(write.line);
-    newest.left = *last_left_.find(write.line);  // not now, since what leaves later may have left
+    // Not the current time, since data that leave later may have left already.
+    newest.left = *last_left_.find(write.line);
     return this->write(newest);
   }
   count(write, parts_.empty());
   return parts_.empty() ? pm_.write(write) : take(write, false);
 }
 
-// `sent`: to the queues at once.
+// `sent`: the write is sent to the queues at once.
 void Backend::count(const Write& write, bool sent) {
   ++ReceivedStatistics::of(received_.writes, write.kind);
   if (sent) ++ReceivedStatistics::of(received_.sent, write.kind);
 }
 
-// Rule 6.
+// Implements rule 6.
 bool Backend::overtaken(const Write& write) {
   const std::uint64_t left = write.left != 0 ? write.left : leaving();
   std::uint64_t* last = last_left_.find(write.line);
@@ -96,7 +100,7 @@ WriteId Backend::write_reserved(const Write& write) {
   return goes_on ? pm_.write_reserved(write) : take(write, true);
 }
 
-// Rule 2. The write that would bring this one; kNoSlot: none.
+// Returns the line's write that this one coalesces with (rule 2); kNoSlot: none.
 std::uint32_t Backend::bringer(const Write& write) const {
   const std::uint32_t* const newest = newest_.find(write.line);
   if (newest == nullptr || results_.expects(write.line)) return kNoSlot;
@@ -129,7 +133,7 @@ void Backend::bring(std::uint32_t slot, const Write& newer) {
   }
 }
 
-// There won't be any.
+// Drops the acknowledgements of a write that won't be persistent.
 void Backend::forget_acknowledgements(const Passing& passing) {
   if (passing.acknowledgements != kNoSlot) acknowledgements_.give_back(passing.acknowledgements);
 }
@@ -182,7 +186,7 @@ void Backend::gate_done(std::uint64_t slot_and_gate, Time) {
   }
 }
 
-// Rule 2.
+// Implements rule 2.
 void Backend::send_next(Line line) {
   while (const std::uint32_t* const newest = newest_.find(line)) {
     std::uint32_t next = kNoSlot;  // the oldest that hasn't been accepted
@@ -198,7 +202,7 @@ void Backend::send_next(Line line) {
 
 void Backend::send_next_later(std::uint64_t line, Time) { send_next({line}); }
 
-// Rules 3 and 6.
+// Implements rules 3 and 6.
 void Backend::send(std::uint32_t slot) {
   Passing& passing = writes_[slot];
   Encoded encoded = encode(passing);
@@ -217,7 +221,7 @@ void Backend::send(std::uint32_t slot) {
   writes_[slot].in_queue = id;
 }
 
-// Rules 4 and 5.
+// Implements rules 4 and 5.
 Encoded Backend::encode(Passing& passing) const {
   Write& write = passing.write;
   if (write.bytes != kWholeLine) {
@@ -250,7 +254,7 @@ void Backend::leaves(Passing& passing, Encoded encoded) {
   discard_prepared(passing);
 }
 
-// Rule 5.
+// Implements rule 5.
 void Backend::discard_prepared(Passing& passing) {
   const PreparedId id = std::exchange(passing.prepared, {}).id;
   if (!id) return;
@@ -288,7 +292,7 @@ void Backend::write_behind_step(std::uint64_t, Time) {
   for (const Write& write : std::exchange(behind_step_, {})) pm_.write(write);
 }
 
-// Maybe from within a queue, which has to be through first.
+// May be called from within a queue, so that it sends the line in a later step.
 void Backend::write_back_entries(Line line, Completion persisting) {
   without_room_.push_back(
       {.write = {}, .entries = line, .is_entries = true, .persisting = persisting});
@@ -301,14 +305,14 @@ void Backend::observe(WriteObserver* observer) const {
   for (WriteGate* const gate : gates_) gate->observe(observer);
 }
 
-// Rule 8: the metadata's write stands for the line's.
+// Implements rule 8: the write of the metadata takes the place of the line's.
 void Backend::carry(std::uint32_t slot, Write& metadata) {
   metadata.persisted = writes_[slot].write.persisted;
   metadata.persisting = completion<&Backend::accepted>(*this, slot);
   metadata.written = completion<&Backend::written>(*this, slot);
 }
 
-// The write as the queues get it.
+// Returns the write as it is sent to the queues.
 Write Backend::as_sent(std::uint32_t slot) {
   Write write = writes_[slot].write;
   write.line = writes_[slot].encoded.place;
@@ -319,8 +323,8 @@ Write Backend::as_sent(std::uint32_t slot) {
   return write;
 }
 
-// Sending gives entries back, so that this may be called from within: what is being sent is no
-// longer in the list.
+// Sending may release queue entries and thus call this function again. A write that is being sent
+// is therefore no longer in the list.
 void Backend::send_with_metadata(std::uint64_t, Time) {
   while (!without_room_.empty()) {
     const Waiting waiting = without_room_.front();
@@ -382,7 +386,7 @@ bool Backend::send_together(std::uint32_t slot) {
   return true;
 }
 
-// From within the queue: what comes next has to wait until it is through.
+// Called from within the queue; the next write of the line is sent in a later step.
 void Backend::accepted(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Passing& passing = writes_[slot];
@@ -455,7 +459,7 @@ bool Backend::droppable(const Passing& passing) const {
   return pm_.pending(passing.in_queue) != nullptr && !taken_along(passing);
 }
 
-// Rules 4 and 8. Writes that have merged are dropped together.
+// Implements rules 4 and 8. Writes that have merged are dropped together.
 bool Backend::taken_along(const Passing& passing) const {
   std::uint32_t slot = *newest_.find(passing.write.line);
   for (; &writes_[slot] != &passing; slot = writes_[slot].older) {
@@ -517,8 +521,8 @@ bool Backend::drop(WriteId id) {
   return true;
 }
 
-// Before it is: what the operations keep changes in the same step. With the write go all that have
-// merged with it.
+// Called before the drop itself, since the operations' state changes in the same step. All writes
+// that have merged with the dropped one are dropped, too.
 void Backend::dropped_from_queue(Line line, WriteId in_queue) {
   for (std::uint32_t slot = *newest_.find(line); slot != kNoSlot;) {
     const Passing& passing = writes_[slot];
@@ -543,7 +547,7 @@ LineData Backend::newest(Line line) const {
   return all.data;
 }
 
-// Without what hasn't been accepted yet, as far as it is held here.
+// Returns the line's contents without writes that are held here and haven't been accepted.
 LineData Backend::accepted_newest(Line line) const {
   return parts_.decode(line, pm_.newest(parts_.place(line)));
 }
@@ -575,7 +579,7 @@ void Backend::read(Line line, Completion done) {
   reads_.read(line, done);
 }
 
-// Rule 1.
+// Implements rule 1.
 bool Backend::holds_whole(Line line) const {
   ByteMask held = 0;
   const std::uint32_t* const newest = newest_.find(line);
@@ -586,7 +590,7 @@ bool Backend::holds_whole(Line line) const {
   return held == kWholeLine;
 }
 
-// ---- What is to be told
+// ---- Statistics
 
 void Backend::statistics(StatisticsCollector& collector) const {
   collector.group("received", received_);

@@ -1,38 +1,41 @@
-// Layer 3, backend: what must the controller do to a write before it counts?
+// Layer 3, backend: the work that the controller does on a write before the write is accepted.
 //
-// Every write to PM, whoever sends it, and every read from PM passes here on its way to the
+// Every write to PM, from any sender, and every read from PM passes through the backend to the
 // controller's queues (machine/memory/memory.hpp). The backend is a list of operations
-// (designs/backend/operation.hpp); a write goes on when all of them are done with it, and a read is
-// answered when they are. Without operations, everything goes straight on.
+// (designs/backend/operation.hpp). A write is sent to the queues when all operations are done with
+// it; a read is answered when they are. Without operations, everything is forwarded at once.
 //
-//   1  A write that is held here hasn't been accepted: a crash loses it. In everything else it is
-//      as if it were in its queue: it can be found, dropped and counted, and a read of its line is
-//      answered from it, if what is held has all bytes of the line.
-//   2  The writes of a line go on in the order in which they came, each when the one before has
+//   1  A write that is held in the backend hasn't been accepted: a crash loses it. In every other
+//      respect it behaves as if it were in its queue. It can be found, dropped and counted. A read
+//      of its line is answered from the held writes if these have all bytes of the line.
+//   2  The writes of a line are sent in the order of their arrival, each when the one before has
 //      been accepted.
-//      One that comes while operations are still at work on the one before is brought by that one,
-//      as writes merge in a queue: they have one identity, kind and owner, and are accepted or
-//      dropped together. [Open: neither paper says what becomes of it.]
-//   3  A write goes to the queues as the operations encode it then: elsewhere, perhaps, and
-//      together with metadata, which are accepted in the same step. Until there is room for all of
-//      it, it waits behind the others that do.
-//   4  A write of some bytes of its line is as if the line's other bytes came with it: operations
-//      see the line's newest contents in their place. What goes to the queues is a whole line,
-//      completed when it is encoded by what the line then holds, which is right because of rule 2.
-//      A write whose bytes one behind it has taken with it can't be dropped any more.
-//   5  Operations may start before a write comes, on what somebody predicts (result_buffer.hpp). A
-//      write that comes takes the results that fit it along, until it goes on or is dropped. If it
-//      is a part whose line turns out to hold something else, those of the data are lost. Where it
-//      uses those of the data, what is encoded are the data that they were worked out with.
-//   6  Data that have left the caches are under way for a time that depends on their way. If what
-//      left later has come sooner, what left before brings the line's newest contents instead. They
-//      may be those of a region that has committed meanwhile.
+//      A write that arrives while operations still work on the one before coalesces with it, as
+//      writes merge in a queue. The two have one identity, kind and owner, and are accepted or
+//      dropped together. [Open: neither paper says what becomes of such a write.]
+//   3  A write goes to the queues as the operations encode it at that time. It may go to another
+//      place, together with metadata that are accepted in the same step. Until there are free
+//      entries for all of it, it waits behind the other writes that do.
+//   4  A write of some bytes of its line is treated as if it had the other bytes, too. Operations
+//      see the line's newest contents in their place. A whole line is sent to the queues. It is
+//      completed when it is encoded, with the line's contents at that time, which is right because
+//      of rule 2. A write whose bytes a later write has taken into its own line can't be dropped
+//      any more.
+//   5  Operations may start before a write arrives, on predicted data (result_buffer.hpp). An
+//      arriving write takes over the results that match it, and keeps them until it is sent or
+//      dropped. A write of some bytes loses the results that depend on data if the rest of its line
+//      turns out to be different. A write that uses results that depend on data is encoded with the
+//      data that these were computed from.
+//   6  Data that have left the caches are in flight for a time that depends on their path. If data
+//      of the line that left later have arrived first, the write that left earlier carries the
+//      line's newest contents instead. These may be contents of a region that has committed
+//      meanwhile.
 //   7  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
-//      the operations make of it. An entry reserved for it there is given back if it goes to
-//      another channel, or nowhere.
-//   8  A write whose data are elsewhere already has metadata alone go to the queues. Neither it nor
-//      what is older can be dropped any more, since the place of the line's former data may be
-//      given to others; nor can what is older than a write that has been written.
+//      place the operations choose. An entry reserved for it there is released if the write goes to
+//      another channel, or to none.
+//   8  A write whose data are in PM already sends only metadata to the queues. Neither this write
+//      nor an older one of its line can be dropped any more: the place of the line's former data
+//      may be reused. A write that is older than one that has been written can't be dropped either.
 #pragma once
 
 #include <deque>
@@ -56,7 +59,7 @@ namespace pmemsim {
 
 class Backend final : public MetadataPort {
  public:
-  // `forward_latency`: until a read is answered by a write that is held.
+  // `forward_latency`: the time until a read is answered by a write that is held.
   Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds forward_latency,
           const BackendFaults& faults = {});
   Backend(const Backend&) = delete;
@@ -65,10 +68,10 @@ class Backend final : public MetadataPort {
 
   void read(Line line, Completion done);
   WriteId write(const Write& write);
-  // For Write::left: data leave the caches.
+  // Returns the next value of Write::left, for data that leave the caches.
   std::uint64_t leaving() { return ++left_; }
 
-  // As in Memory, for writes that are held here, too.
+  // Functions of Memory, which here include writes that are held.
   bool drop(WriteId id);
   bool find(Line line, WriteKind kind, WriteId& id) const;
   const Write* pending(WriteId id) const;
@@ -87,11 +90,11 @@ class Backend final : public MetadataPort {
   void survivors_changed() override { pm_.survivors_changed(); }
   void persisted_in_caches(Line line, const LineData& data) { pm_.persisted_in_caches(line, data); }
 
-  // For who predicts writes.
+  // Returns the result buffer, for the layer that predicts writes.
   ResultBuffer& predictions() { return results_; }
   const BackendParts& parts() const { return parts_; }
 
-  // As declared in metadata_port.hpp.
+  // Functions that metadata_port.hpp declares.
   void read_metadata(Line line, Completion done) override {
     ++received_.metadata_reads;
     pm_.read(line, done);
@@ -107,39 +110,40 @@ class Backend final : public MetadataPort {
   const BackendFaults& faults() const override { return faults_; }
   void observe(WriteObserver* observer) const;
   void statistics(StatisticsCollector& collector) const;
-  // Empty if nothing is held; otherwise who waits for what.
+  // Describes which writes wait for what; empty if none is held.
   std::string pending() const;
 
  private:
   enum class State : std::uint8_t {
-    kHeld,      // by an operation, or by an older write of its line
-    kNoRoom,    // for it and its metadata
-    kSent,      // to the queues, but not accepted
-    kAccepted,  // but not written yet
+    kHeld,      // waits for an operation, or for an older write of its line
+    kNoRoom,    // waits for queue entries for itself and its metadata
+    kSent,      // sent to the queues, but not accepted
+    kAccepted,  // accepted, but not written yet
   };
-  // What is to be told of a write that an older one brings.
+  // Completions of a newer write that has coalesced with this one.
   struct Brought {
     Completion persisting, written;
   };
   // A write, from its arrival until it has been written.
   struct Passing {
     Write write;
-    std::uint64_t order = 0;        // of arrival; 0: none
-    std::uint64_t unfinished = 0;   // gates: a bit each
-    std::uint32_t older = kNoSlot;  // the line's write before this one
+    std::uint64_t order = 0;       // order of arrival; 0: none
+    std::uint64_t unfinished = 0;  // gates that aren't done: a bit each
+    std::uint32_t older = kNoSlot;
     State state = State::kHeld;
     bool reserved = false;
-    bool completed = false;    // it brought part of its line
+    bool completed = false;    // the write had only some bytes of its line
     bool overwritten = false;  // a newer write of its line, perhaps elsewhere, has been written
-    Prepared prepared{};       // what it may use of what was prepared
+    Prepared prepared{};       // prepared results that it may use
     WriteId in_queue;
-    Encoded encoded;  // once it is sent
+    Encoded encoded;  // valid once it is sent
     std::vector<Brought> brought{};
-    std::uint32_t acknowledgements = kNoSlot;  // of all, if it brings others
+    // Slot of the completions of all coalesced writes, if there are any.
+    std::uint32_t acknowledgements = kNoSlot;
 
     bool here() const { return state <= State::kNoRoom; }
   };
-  // Without room: a write and its metadata, or a line of entries by itself.
+  // A write and its metadata, or a line of entries by itself, that waits for free queue entries.
   struct Waiting {
     WriteId write;
     Line entries{};
@@ -190,18 +194,18 @@ class Backend final : public MetadataPort {
   ResultBuffer results_;
   Slab<Passing> writes_;
   Slab<std::vector<Completion>> acknowledgements_;
-  LineTable<std::uint32_t> newest_;  // by line: its newest write
+  LineTable<std::uint32_t> newest_;  // newest write of each line
   std::deque<Waiting> without_room_;
-  bool within_step_ = false;        // operations hear that a write has been accepted, or written
-  std::vector<Write> behind_step_;  // metadata
+  bool within_step_ = false;        // operations are being notified of an accepted or written write
+  std::vector<Write> behind_step_;  // metadata writes to send after that step
   PassingReads reads_;
   std::uint64_t order_ = 0;
   std::uint64_t left_ = 0;
-  LineTable<std::uint64_t> last_left_;  // of the data that have come: Write::left
+  LineTable<std::uint64_t> last_left_;  // greatest Write::left that has arrived, of each line
   ReceivedStatistics received_;
   std::uint64_t held_ = 0;
   std::vector<std::uint32_t> held_by_bank_;
-  mutable std::vector<std::uint32_t> all_by_bank_;  // what pending_operations() has returned
+  mutable std::vector<std::uint32_t> all_by_bank_;  // result of pending_operations()
 };
 
 }  // namespace pmemsim

@@ -1,5 +1,5 @@
-// How the backend's operations are executed, and what of it can be left out, to see what it is good
-// for.
+// Parameters of how the backend executes its operations, and injected faults that leave parts of it
+// out, to show what each part is good for.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace pmemsim {
 
-// Injected faults: each takes one protective mechanism away. They concern every
-// operation; the row of one lists them as its parameters.
+// Injected faults: each takes one protective mechanism away. They concern every operation; the row
+// of one lists them as its parameters.
 struct BackendFaults {
   bool order = false;
   bool metadata = false;
@@ -51,10 +51,10 @@ struct BackendFaults {
   }
 };
 
-// When the sender of a write hears that it is persistent.
+// The time at which the sender of a write is notified that it is persistent.
 enum class Acknowledge : std::uint8_t {
   kDone,     // when its operations are done and a queue has accepted it
-  kArrival,  // as if its operations took no time; they are done behind its back
+  kArrival,  // at once, as if its operations took no time; they are executed afterwards
 };
 
 inline std::span<const std::string_view> choice_names(Acknowledge) {
@@ -62,10 +62,10 @@ inline std::span<const std::string_view> choice_names(Acknowledge) {
   return kNames;
 }
 
-// Which writes are persistent in one step with their line's entry (Janus, 4.3.2).
+// The writes that are persistent in one step with their line's entry (Janus, 4.3.2).
 enum class MetadataAtomicity : std::uint8_t {
-  kWriteThrough,  // all
-  kSelective,     // those that a crash couldn't undo without (designs/backend/deferred_entries.hpp)
+  kWriteThrough,  // all writes
+  kSelective,     // writes whose entry recovery needs (designs/backend/deferred_entries.hpp)
 };
 
 inline std::span<const std::string_view> choice_names(MetadataAtomicity) {
@@ -73,13 +73,13 @@ inline std::span<const std::string_view> choice_names(MetadataAtomicity) {
   return kNames;
 }
 
-// When what is expected is worked out anew, after other writes have changed what it was worked out
-// with.
+// The time at which prepared results are recomputed after other writes have changed the metadata
+// that they were computed from.
 enum class OutdatedResults : std::uint8_t {
-  kWhenWritten,  // when its write comes; if the line's own metadata have changed, not at all
-                 // (Janus)
-  kAtOnce,       // PMWeaver, V-C3
-  kNever,        // as if nothing were outdated
+  // When their write arrives; not at all if the line's own metadata have changed (Janus).
+  kWhenWritten,
+  kAtOnce,  // at once (PMWeaver, V-C3)
+  kNever,   // never: results are used as if none were outdated
 };
 
 inline std::span<const std::string_view> choice_names(OutdatedResults) {

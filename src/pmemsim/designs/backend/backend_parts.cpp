@@ -13,7 +13,8 @@ BackendParts::BackendParts(BackendParts&&) noexcept = default;
 BackendParts& BackendParts::operator=(BackendParts&&) noexcept = default;
 BackendParts::~BackendParts() = default;
 
-// Behind the last of those that need them: what comes then neither moves nor changes them.
+// Adds the entries after the last operation that needs them. Later operations neither move nor
+// change the entries.
 void BackendParts::add_entries(const MetadataCacheParameters& counter_cache, std::uint32_t cores,
                                bool defers) {
   const auto last = std::find_if(operations.rbegin(), operations.rend(), [](const auto& operation) {
@@ -76,7 +77,8 @@ Line BackendParts::place(Line line) const {
   return line;
 }
 
-// From the last operation to the first, each by the line that it had.
+// Decodes from the last operation to the first, each with the place that it had chosen for the
+// line.
 LineData BackendParts::decode(Line line, LineData data, const BackendOperation* before) const {
   std::vector<std::pair<const BackendOperation*, Line>> passed;
   for (const auto& operation : operations) {
@@ -112,7 +114,7 @@ void BackendParts::leave_unsealed() const {
   if (entries != nullptr) entries->leave_unsealed();
 }
 
-// ---- What a crash leaves, and what is to be told
+// ---- Crash images and statistics
 
 std::unique_ptr<ImageDecoder> BackendParts::decoder() const {
   DecoderChain::Decoders decoders;

@@ -1,6 +1,6 @@
-// What a backend is made of: the chosen operations, the entries that some of them have in common
-// (line_entries.hpp), and the time that their sub-operations take (schedule.hpp). What is asked of
-// a backend as a whole is asked of each of them, in the order in which they work on a line.
+// The parts of a backend: the chosen operations, the entries that some of them share
+// (line_entries.hpp), and the schedule of their sub-operations (schedule.hpp). A request to the
+// backend as a whole is passed to each part, in the order in which the parts work on a line.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ class OperationSchedule;
 struct BackendParts {
   using Operations = std::vector<std::unique_ptr<BackendOperation>>;
 
-  BackendParts(Operations operations = {});  // without what they share
+  BackendParts(Operations operations = {});  // without the shared parts
   BackendParts(BackendParts&&) noexcept;
   BackendParts& operator=(BackendParts&&) noexcept;
   ~BackendParts();
 
-  // Adds what the operations share, before the backend is made.
+  // Adds the parts that the operations share, before the backend is made.
   void add_shared(const BackendParameters& parameters, const MetadataCacheParameters& counter_cache,
                   std::uint32_t cores, std::uint32_t unit_scale = 1,
                   bool entries_may_come_later = false);
@@ -44,39 +44,39 @@ struct BackendParts {
 
   // ---- Writes and reads.
 
-  // `order`: of the write's arrival.
+  // `order`: the order of the write's arrival.
   Encoded encode(const Write& write, const Prepared& prepared, std::uint64_t order) const;
   void sent(const Write& write, const Encoded& encoded) const;
   void accepted(const Write& write, const Encoded& encoded) const;
   void dropped(const Write& write, const Encoded& encoded, bool accepted) const;
   void written(const Write& write, const Encoded& encoded) const;
-  // The schedule works predictions out that the write outdates.
+  // Notifies the schedule, which recomputes predictions that the write outdates.
   void schedule_accepted(const Write& write, const Encoded& encoded) const;
   Line place(Line line) const;
   LineData decode(Line line, const LineData& data) const { return decode(line, data, nullptr); }
-  // What the operations before this one would make of it; before nullptr: all of them.
+  // Decodes with all operations that come before this one; nullptr: with all operations.
   LineData decode(Line line, LineData data, const BackendOperation* before) const;
 
-  // ---- For designs whose crashes may leave lines that can't be read, and that recovery restores.
+  // ---- For designs whose crashes may leave unreadable lines that recovery restores.
 
   void stored(Line line, EntryNeed need) const;
-  // Before a commit that isn't a write. True: what has been accepted could be read after a crash;
-  // otherwise `done` will be called when it could.
+  // Prepares for a commit that isn't a write. True if everything accepted so far could be read
+  // after a crash; otherwise `done` will be called when it could.
   bool publish(Completion done) const;
-  // What a crash would leave to be read if the line had just been accepted because the caches have
-  // evicted it; nothing if it would have to wait.
+  // Returns the line as a crash would leave it if it had just been accepted after an eviction from
+  // the caches. Returns nothing if its acceptance would have to wait.
   std::optional<LineData> evicted(Line line, const LineData& data) const;
 
-  // Before the run: the device's contents are as they would be if they had been written here.
+  // Before the run: encodes the device's contents as if they had been written by this backend.
   void format(Image& device) const;
-  // Instead: nobody will look at them.
+  // Called instead of format() if the device's contents won't be read.
   void leave_unsealed() const;
 
-  // ---- What a crash now would leave, and what makes images of it.
+  // ---- The state that a crash at this time would leave, and the decoder of its images.
 
-  // nullptr if images are as programs have written them.
+  // Returns the decoder; nullptr if images are as programs have written them.
   std::unique_ptr<ImageDecoder> decoder() const;
-  // Beside the bytes of the device.
+  // Returns the registers that survive in addition to the bytes of the device.
   SurvivingRegisters registers() const;
   void add_spare_bits(DeviceImage& device) const;
 
@@ -84,8 +84,8 @@ struct BackendParts {
   std::vector<std::string> pending() const;
 
   Operations operations;
-  std::unique_ptr<LineEntries> entries;         // nullptr: no operation needs them
-  std::size_t before_entries = 0;               // so many operations come before the entries
+  std::unique_ptr<LineEntries> entries;         // nullptr: no operation needs entries
+  std::size_t before_entries = 0;               // number of operations before the entries
   std::unique_ptr<OperationSchedule> schedule;  // nullptr: there are no sub-operations
 
  private:

@@ -7,23 +7,24 @@
 namespace pmemsim {
 namespace {
 
-// Elements of so many bytes as differences of so many.
+// A form of compression: the bytes of an element and of a difference.
 struct Way {
   std::uint32_t element, difference;
 
   constexpr std::uint32_t elements() const { return kLineBytes / element; }
   constexpr std::uint32_t mask_bytes() const { return elements() / 8; }
-  // With the byte that says which way it is.
+  // Returns the number of bytes, including the one that gives the form.
   constexpr std::uint32_t bytes() const {
     return 1 + mask_bytes() + element + elements() * difference;
   }
 };
 
-// The shortest first. What a compressed line begins with is one more than the index here, ...
+// Forms, the shortest first. A compressed line begins with a byte that is one more than the index
+// of its form, or kZero or kRepeated.
 constexpr std::array<Way, 6> kWays{{{8, 1}, {4, 1}, {8, 2}, {2, 1}, {4, 2}, {8, 4}}};
 static_assert(std::ranges::is_sorted(kWays, {}, &Way::bytes));
 static_assert(kWays.back().bytes() < kLineBytes);
-// ... or one of these.
+// First bytes of lines that are stored as one word.
 constexpr std::byte kZero{0}, kRepeated{kWays.size() + 1};
 constexpr std::uint32_t kWord = 8;
 
@@ -33,19 +34,19 @@ std::uint64_t get(const std::byte* from, std::uint32_t bytes) {
   return value;
 }
 
-// With the sign of a number of so many bytes.
+// Returns the value, sign-extended from that number of bytes.
 std::uint64_t extended(std::uint64_t value, std::uint32_t bytes) {
   const std::uint32_t above = 64 - 8 * bytes;
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << above) >> above);
 }
 
-// Does a difference have room? Elements' arithmetic wraps around.
+// True if a difference fits. Elements' arithmetic wraps around.
 bool fits(std::uint64_t difference, const Way& way) {
   const std::uint64_t wrapped = extended(difference, way.element);
   return extended(wrapped, way.difference) == wrapped;
 }
 
-// Rule 2.
+// Implements rule 2.
 std::optional<LineData> compress(const LineData& data, std::size_t number) {
   const Way& way = kWays[number];
   LineData line{static_cast<std::byte>(number + 1)};
@@ -90,7 +91,7 @@ LineData repeated(const std::byte* word) {
 
 }  // namespace
 
-// Rule 3: a word is shorter than anything with a base.
+// Implements rule 3: a repeated word is shorter than every form with a base.
 std::optional<CompressedLine> compress(const LineData& data) {
   if (data == LineData{}) return CompressedLine{{kZero}, 1};
   if (data == repeated(data.data())) {

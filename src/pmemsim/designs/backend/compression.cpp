@@ -4,7 +4,7 @@
 
 namespace pmemsim {
 
-// The bit comes with the line; here, it stands where the operation keeps it.
+// Decompresses lines. The operation itself keeps the bit that the hardware stores with the line.
 class Compression::DecompressedImage final : public ImageDecoder {
  public:
   explicit DecompressedImage(const Compression& compression) : compression_(compression) {}
@@ -24,7 +24,7 @@ std::vector<SubOperation> Compression::sub_operations() const {
            .external = {.data = true}}};
 }
 
-// Rule 1.
+// Implements rule 1.
 void Compression::encode(const Write&, const Prepared&, Encoded& encoded) const {
   if (const auto compressed = compress(encoded.data)) encoded.data = compressed->line;
 }

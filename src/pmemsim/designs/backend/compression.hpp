@@ -1,18 +1,18 @@
 // Compression, before data are looked up or encrypted: the first of all operations (Janus, Table 1:
 // "reduce the size of memory accesses to save the bandwidth"; bdi.hpp).
 //
-//   C1  compressing the line
+//   C1  Compresses the line.
 //
-//   1  A line that becomes shorter stands compressed at the beginning of its place, others as they
-//      are. A bit says which, one of those that the line has beyond its 64 bytes (spare_bits.hpp):
-//      it comes with the line, is accepted and dropped with it, and costs no traffic.
-//   2  Nothing is saved but by the statistics: this memory's bursts and writes are those of whole
-//      lines. [Open: what shorter ones would save of a bus and of banks.]
-//   3  A line whose data are elsewhere (deduplication) has the bit of that place, for the bit
+//   1  A line that becomes shorter is stored compressed at the beginning of its place, others
+//      unchanged. One of the line's spare bits (spare_bits.hpp) says whether it is compressed. The
+//      bit is read, accepted and dropped together with the line, and costs no traffic.
+//   2  Nothing is saved except in the statistics: this memory's bursts and writes are those of
+//      whole lines. [Open: what shorter ones would save of a bus and of banks.]
+//   3  A line whose data are elsewhere (deduplication) has the bit of that place, since the bit
 //      follows from the data.
-//   4  A read is decompressed once the line has come.
-//   5  Words of a compressed line mean nothing without the others: the line must be persistent as a
-//      whole, as it is where queues survive.
+//   4  A read is decompressed after the line's data have arrived.
+//   5  Words of a compressed line mean nothing without the others. The line must therefore be
+//      persistent as a whole, which it is where queues survive a crash.
 #pragma once
 
 #include "pmemsim/common/relations.hpp"

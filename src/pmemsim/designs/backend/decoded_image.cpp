@@ -16,7 +16,7 @@
 namespace pmemsim {
 namespace {
 
-// Those that need the entries of lines; encryption and integrity need a key, too.
+// Operations that need the entries of lines. Encryption and integrity need a key, too.
 constexpr std::array<std::string_view, 3> kSealing{"deduplication", "encryption", "integrity"};
 
 class Decoder {
@@ -101,7 +101,7 @@ class Decoder {
     sealed_ ? sealed_->changed(place, data, next) : next(place, data);
   }
 
-  // The bit comes with the line from where its data are.
+  // Decompresses lines by their bit, which is stored where their data are.
   void decompress(const DeviceImage& device) {
     Image plain;
     image_.plain.for_each_page([&](std::uint64_t address, const std::byte*) {
@@ -125,7 +125,7 @@ class Decoder {
   std::optional<LineHash> authenticator_;
   std::optional<SealedImage> sealed_;
   std::optional<StartGapRegions> regions_;
-  const std::vector<Line> moved_{};  // none since the beginning
+  const std::vector<Line> moved_{};  // empty: registers don't change while an image is decoded
   std::optional<LevelledImage> levelled_;
   DecodedImage image_;
 };

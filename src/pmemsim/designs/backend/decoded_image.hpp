@@ -1,7 +1,6 @@
-// Reads what a crash has left with the surviving registers, from nothing: as the hardware does it
-// when it is switched on again, and as a program that knows nothing of the simulation can
-// (`pmemsim decode`). Crash runs follow their image change by change instead, with the same
-// decoders.
+// Decodes a crash image from scratch, with the registers that survived. The hardware does the same
+// when it is switched on again, and so does a program without access to the simulation (`pmemsim
+// decode`). Crash runs use the same decoders, but follow their image change by change.
 #pragma once
 
 #include <string>
@@ -13,11 +12,11 @@
 namespace pmemsim {
 
 struct DecodedImage {
-  Image plain;                   // as programs have written it
-  std::vector<Line> unreadable;  // lines whose MAC isn't that of what they hold
+  Image plain;                   // lines as programs have written them
+  std::vector<Line> unreadable;  // lines whose MAC isn't the MAC of their contents
   std::uint64_t corrected = 0;   // lines of the device that had errors
   std::uint64_t elsewhere = 0;   // lines that deduplication has put at another's place
-  std::string problem;           // why nothing of it is to be believed; empty: nothing is wrong
+  std::string problem;           // why the image can't be trusted; empty: it can
 };
 
 // Throws ConfigError if the registers don't have what the operations need.

@@ -13,15 +13,18 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::uint64_t kTable = std::uint64_t{1} << 55;         // of fingerprints, as line numbers
-constexpr std::uint64_t kFingerprints = std::uint64_t{1} << 26;  // that it has room for: of 4 GB
+// First line number of the table of fingerprints.
+constexpr std::uint64_t kTable = std::uint64_t{1} << 55;
+// Capacity of the table: the number of lines in 4 GB.
+constexpr std::uint64_t kFingerprints = std::uint64_t{1} << 26;
 constexpr std::uint64_t kFingerprintsALine = 4;
 
-// A mapping reaches the lines around its own (EntryLayout): those that differ in no other bits.
+// The number of lines that a mapping reaches (EntryLayout): lines whose numbers differ in no higher
+// bits.
 constexpr std::uint64_t kReach = std::uint64_t{1} << 28;
 constexpr std::uint64_t window_of(Line line) { return line.number / kReach; }
 
-// CRC-32 (ISO 3309), bit by bit for each byte's remainder.
+// Remainders of CRC-32 (ISO 3309) for each byte, computed bit by bit.
 constexpr std::array<std::uint32_t, 256> kRemainders = [] {
   std::array<std::uint32_t, 256> remainders{};
   for (std::uint32_t byte = 0; byte < remainders.size(); ++byte) {
@@ -43,7 +46,7 @@ std::uint32_t crc32(const LineData& data) {
   return ~remainder;
 }
 
-// Where the sub-operations stand among those of sub_operations().
+// The index of a sub-operation in sub_operations().
 constexpr std::uint32_t kTableRead = 1;
 
 }  // namespace
@@ -99,7 +102,7 @@ std::optional<Line> Deduplication::read_table(Line line, bool changes) {
   return found.hit ? std::nullopt : std::optional(line);
 }
 
-// The line that is read last, if there is one.
+// Returns the line that is read last, if there is one.
 std::optional<Line> Deduplication::compare(const LineData& data) {
   const auto [first, end] = by_fingerprint_.equal_range(fingerprint_of(data));
   std::optional<Line> last;
@@ -125,7 +128,7 @@ bool Deduplication::locate(Line line, Completion done) {
   return !missing;
 }
 
-// ---- Which data are where
+// ---- Location of data
 
 std::uint64_t Deduplication::fingerprint_of(const LineData& data) const {
   return parameters_.fingerprint == Fingerprint::kMd5 ? md5_.of(data, {}) : crc32(data);
@@ -139,7 +142,7 @@ bool Deduplication::drawn(const LineData& data) const {
   return mixed % 100 < parameters_.drawn_percent;
 }
 
-// The lowest place, so that it doesn't matter how a table is organised.
+// Returns the lowest place, so that the result doesn't depend on how a table is organised.
 std::optional<Line> Deduplication::find(Line line, const LineData& data) const {
   std::optional<Line> found;
   const auto [first, end] = by_fingerprint_.equal_range(fingerprint_of(data));
@@ -164,7 +167,8 @@ void Deduplication::put(Line line, Line place) {
   }
 }
 
-// A place that nothing is known of has what its own line has, which never was elsewhere.
+// Returns the contents of a place. A place without contents has those of its own line, which has
+// never been elsewhere.
 Deduplication::Contents& Deduplication::contents_at(Line place) {
   return contents_.try_emplace(place.number).first->second;
 }
@@ -189,7 +193,8 @@ bool Deduplication::is_free(Line place) const {
   return number && *number < free.size() && free[*number] == place;
 }
 
-// Rule 1. Besides their own places, lines have some at the end of what a mapping reaches.
+// Implements rule 1. Besides their own places, lines have free places at the end of a mapping's
+// reach.
 Line Deduplication::place_for(Line line) const {
   const Line now = place(line);
   if (references(now) == 1) return now;
@@ -209,7 +214,7 @@ void Deduplication::take(Line place) {
   }
 }
 
-// Rules 2 and 3.
+// Implements rules 2 and 3.
 void Deduplication::leave(Line place) {
   note(place);
   Contents& contents = contents_at(place);
@@ -233,7 +238,7 @@ void Deduplication::find_no_more(Contents& contents, Line place) {
   contents.fingerprint.reset();
 }
 
-// ---- What becomes of a write
+// ---- Encoding and outcome of a write
 
 void Deduplication::encode(const Write& write, const Prepared&, Encoded& encoded) const {
   if (parameters_.duplicates == Duplicates::kDrawn) {
@@ -306,7 +311,7 @@ void Deduplication::dropped(const Write& write, const Encoded& encoded, bool acc
   const auto found = before_.extract(encoded.seal.counter);
   if (found.empty()) return;
   const Move& move = found.mapped();
-  if (move.gone_on) return settle(move);  // dropped with a newer one that it has merged with
+  if (move.gone_on) return settle(move);  // dropped with a newer write that it has merged with
   const Line now = encoded.seal.place;
   if (place(write.line) == now) {
     put(write.line, move.before);
@@ -319,7 +324,7 @@ void Deduplication::dropped(const Write& write, const Encoded& encoded, bool acc
   leave(now);
 }
 
-// It has been taken for a write that won't come.
+// Releases a place that was taken for a write which has been dropped.
 void Deduplication::give_back(Line place) {
   if (reserved_.erase(place.number) == 0) return;
   note(place);
@@ -327,7 +332,7 @@ void Deduplication::give_back(Line place) {
   make_free(place);
 }
 
-// The line won't be where it was again.
+// Releases the line's former place, to which it can't return any more.
 void Deduplication::settle(const Move& move) {
   owe(move.before, -1);
   leave(move.before);
@@ -343,7 +348,7 @@ void Deduplication::written(const Write& write, const Encoded& encoded) {
   if (!moved.empty()) settle(moved.mapped());
 }
 
-// Rule 3.
+// Implements rule 3.
 void Deduplication::find_from_now_on(const Write& write, Line place) {
   note(place);
   Contents& contents = contents_at(place);
@@ -407,7 +412,7 @@ std::string Deduplication::problem(Line place, const SealedImage& image) const {
   return fingerprint_problem(place, image);
 }
 
-// Does a line refer to it by an entry that isn't stale?
+// True if a line refers to the place by an entry that isn't stale.
 bool Deduplication::is_believed(Line place, const SealedImage& image) const {
   const auto stale = std::ranges::count_if(
       stale_, [place](const auto& line) { return line.second.by_entry == place; });
@@ -422,7 +427,7 @@ std::string Deduplication::fingerprint_problem(Line place, const SealedImage& im
     const LineData plain = backend_->decode_before(*this, data->first, data->second);
     if (fingerprint_of(plain) == *contents.fingerprint) return {};
   } else if (contents.references > 0 && !is_believed(place, image)) {
-    return {};  // it is for lines that could be there again
+    return {};  // its fingerprint is for lines that could return to it
   }
   return fmt::format("deduplication finds data at place {:#x} that aren't there", place.address());
 }

@@ -1,31 +1,32 @@
 // Deduplication (Janus, 3.1, after DeWrite: Zuo, Hua, Zhao, Zhou, Guo, MICRO 2018): data that PM
-// has already aren't written again; the line's entry says where they are.
+// already has aren't written again; the line's entry says where they are.
 //
-//   D1  the fingerprint of the data: MD5, or CRC-32
-//   D2  looking it up among those of the data that PM has. With CRC-32, which different data have
-//       in common, each line that was found is read and compared. [Open: in which order, if there
-//       are several; all at once. Places with the same data count as one.]
-//   D3  the address mapping is changed: the line's entry is looked up (line_entries.hpp)
-//   D4  the entry is encrypted. [Open: its time; that of AES] It stands beside the counter, so not
-//       before E1.
+//   D1  Computes the fingerprint of the data: MD5, or CRC-32.
+//   D2  Looks the fingerprint up among those of the data that PM has. Different data may have the
+//       same CRC-32, so that each line found by it is read and compared. [Open: in which order, if
+//       there are several; all at once. Places with the same data count as one.]
+//   D3  Changes the address mapping: the line's entry is looked up (line_entries.hpp).
+//   D4  Encrypts the entry. [Open: its time; that of AES] It is stored beside the counter, so that
+//       D4 doesn't start before E1 is done.
 //
-//   1  A place has as many references as lines whose data are there. A write to a line leaves its
-//      place to the others, if there are any, and goes to a free one; otherwise it stays.
-//   2  A place that no line refers to is free, as soon as its line's new data are written: until
-//      then they could be dropped, and the line were again where it was.
-//   3  Data are found by their fingerprint once they are written: a write that waits could be
-//      dropped. They are found no more when their place gets others, or is free.
-//   4  Fingerprints, references and free places are reconstructable: from the entries and the data
-//      (4.3.2). What is kept of them is, at every crash, what recovery would rebuild from the
-//      image: but for references of entries that a dropped write has left behind, of lines that
-//      could still be again where they were (rule 2), and places of writes that have been sent and
-//      wait for room in their queue. Data that are there and aren't found cost no
-//      more than a write. The table of fingerprints is in PM and cached; entries of it have 16
-//      bytes.
+//   1  A place has as many references as lines whose data are there. A write to a line moves to a
+//      free place if other lines refer to its current one; otherwise it stays.
+//   2  A place that no line refers to becomes free as soon as its line's new data are written.
+//      Until then these could be dropped, and the line would be at its former place again.
+//   3  Data can be found by their fingerprint once they are written, since a write in a queue could
+//      be dropped. They can no longer be found when their place gets other data, or is free.
+//   4  Fingerprints, references and free places are reconstructable from the entries and the data
+//      (4.3.2). At every crash, the tables equal what recovery would rebuild from the image, with
+//      these exceptions:
+//        - references of entries that a dropped write has left behind,
+//        - references of lines that could still return to their former place (rule 2),
+//        - places of writes that have been sent and wait for room in their queue.
+//      Data that are in PM and aren't found cost no more than a write. The table of fingerprints is
+//      in PM and cached; its entries have 16 bytes.
 //
-// Where duplicates are drawn (Janus's experiments: "a deduplication ratio of 0.5"), a write of
-// these data is a duplicate or not by a number that only depends on them and the seed.
-// This is for time and traffic: the data are kept as they were written, and nothing is mapped.
+// Where duplicates are drawn (Janus's experiments: "a deduplication ratio of 0.5"), a number that
+// depends only on the data and the seed decides whether a write is a duplicate. This is for time
+// and traffic only: the data are kept as they were written, and nothing is mapped.
 #pragma once
 
 #include <map>
@@ -140,27 +141,28 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   void statistics(StatisticsCollector& collector) const override;
 
  private:
-  // What is at a place.
+  // The contents of a place.
   struct Contents {
     std::uint32_t references = 1;
-    std::optional<std::uint64_t> fingerprint{};  // by which it is found
+    std::optional<std::uint64_t> fingerprint{};  // fingerprint by which the data are found
     std::uint64_t counter = 0;
-    std::optional<std::size_t> freed_as{};  // which one of the free places
+    std::optional<std::size_t> freed_as{};  // index among the free places
     LineData data{};
   };
-  // Of what a mapping reaches: places that no line refers to, and those taken that are no line's
-  // own.
+  // Places within the reach of a mapping: those that no line refers to, and the number of taken
+  // ones that are no line's own.
   struct Space {
     std::vector<Line> free;
     std::uint64_t taken = 0;
   };
 
-  // A write to another place: where its line was. Has the line gone on since, as a duplicate?
+  // A write to another place, and the line's former place. `gone_on`: the line has moved since
+  // then, as a duplicate.
   struct Move {
     Line line, before;
     bool gone_on = false;
   };
-  // A line whose latest write was dropped: where its entry in PM says that it is, and where it is.
+  // A line whose latest write was dropped: its place by its entry in PM, and its actual place.
   struct Stale {
     Line by_entry, is;
   };
@@ -200,17 +202,20 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   MetadataCache cache_;
   MetadataPort* backend_ = nullptr;
   LineEntries* entries_ = nullptr;
-  std::unordered_map<std::uint64_t, Contents> contents_;  // by place
-  std::unordered_map<std::uint64_t, Line> places_;        // of lines that aren't at their own
-  std::unordered_multimap<std::uint64_t, Line> by_fingerprint_;  // places
-  std::unordered_map<std::uint64_t, Space> spaces_;              // by what a mapping reaches
-  std::unordered_map<std::uint64_t, LineData> kept_;             // drawn duplicates, by line
-  std::map<std::uint64_t, Move> before_;        // by the counter of a write that waits
+  std::unordered_map<std::uint64_t, Contents> contents_;  // contents of each place
+  std::unordered_map<std::uint64_t, Line> places_;  // place of each line that isn't at its own
+  std::unordered_multimap<std::uint64_t, Line> by_fingerprint_;  // places by fingerprint
+  std::unordered_map<std::uint64_t, Space> spaces_;              // keyed by window_of()
+  std::unordered_map<std::uint64_t, LineData> kept_;  // data of drawn duplicates, keyed by line
+  // Moves, keyed by the counter of a write that isn't written yet.
+  std::map<std::uint64_t, Move> before_;
   std::unordered_set<std::uint64_t> reserved_;  // places of writes that aren't accepted yet
-  // Of rule 4's exceptions.
-  std::unordered_map<std::uint64_t, Stale> stale_;        // by line
-  std::unordered_map<std::uint64_t, std::int64_t> owed_;  // by place: references beyond the entries
-  std::optional<std::unordered_set<std::uint64_t>> changed_;  // places, once they are asked for
+  // State of rule 4's exceptions.
+  std::unordered_map<std::uint64_t, Stale> stale_;  // keyed by line
+  // References of each place beyond those of the entries.
+  std::unordered_map<std::uint64_t, std::int64_t> owed_;
+  // Changed places, once changed_places() has been called.
+  std::optional<std::unordered_set<std::uint64_t>> changed_;
   DeduplicationStatistics statistics_;
 };
 

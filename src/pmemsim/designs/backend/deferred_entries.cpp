@@ -11,7 +11,7 @@ void DeferredEntries::connect(EventQueue& queue, MetadataPort& backend, Completi
   persistent_ = persistent;
 }
 
-// Rule 1: once a line has to be readable, it always has.
+// Implements rule 1: once an entry has to be written with its data, this is never undone.
 void DeferredEntries::stored(Line line, EntryNeed need) {
   if (EntryNeed* const known = needs_.find(line)) {
     *known = std::max(*known, need);
@@ -21,7 +21,7 @@ void DeferredEntries::stored(Line line, EntryNeed need) {
 }
 
 EntryNeed DeferredEntries::need(Line line) const {
-  // No program stores to lines of hardware logs.
+  // Lines of hardware logs have no entry here: no program stores to them.
   const EntryNeed* const known = needs_.find(line);
   const EntryNeed need = known != nullptr ? *known : EntryNeed::kTogether;
   return backend_->faults().log_entries && need == EntryNeed::kTogether ? EntryNeed::kLater : need;
@@ -32,7 +32,7 @@ void DeferredEntries::deferred(Line entries) {
   changed_.push_back(entries);
 }
 
-// Rule 4.
+// Implements rule 4.
 void DeferredEntries::write_back(Line entries) {
   ++started_;
   ++statistics_.written_back;
@@ -48,7 +48,7 @@ void DeferredEntries::written_back(Time now) {
   }
 }
 
-// Rule 3.
+// Implements rule 3.
 bool DeferredEntries::publish(Completion done) {
   if (backend_->faults().publication) return true;
   for (const Line entries : std::exchange(changed_, {})) {

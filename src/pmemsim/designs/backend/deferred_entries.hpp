@@ -1,19 +1,23 @@
-// Selective metadata atomicity (Janus, 4.3.2, after Liu et al., HPCA 2018): the entries of most
-// lines stay in the cache when their data are accepted, and are written before what makes these
-// data count.
+// Selective metadata atomicity (Janus, 4.3.2, after Liu et al., HPCA 2018). The entries of most
+// lines stay in the cache when their data are accepted. They are written before the commit that
+// makes these data count.
 //
-//   1  An entry goes together with its data if a crash couldn't do without: that of a log record,
-//      since a log that can't be read undoes nothing, of a commit, and of what a program stores
-//      outside regions, where nothing but the store itself makes it count. [Open: "writes that can
-//      immediately affect the crash consistency status" (4.3.2). Programs have no call for it.]
-//      The same goes for a line that comes to the controller late, with what a region has written
-//      that has committed meanwhile.
-//   2  The others, which are those of lines that only regions have written so far, may come later.
-//      A crash in between leaves new data with an old entry: the line can't be read. Recovery gives
-//      it its old contents back, as a whole.
-//   3  A commit waits until they have been written: all of them, since nobody knows whose they are.
-//      An atomicity that commits in a register asks for that (Backend::publish()).
-//   4  Entries are written as they are when there is room for them.
+//   1  An entry is written together with its data if recovery needs it after a crash. This is the
+//      entry
+//        - of a log record, since an unreadable log undoes nothing,
+//        - of a commit,
+//        - of a line that a program stores to outside regions, where the store alone makes it
+//        count,
+//        - of a line that arrives late at the controller, with data of a committed region.
+//      [Open: "writes that can immediately affect the crash consistency status" (4.3.2). Programs
+//      have no call for it.]
+//   2  The other entries, of lines that only regions have written so far, may be written later. A
+//      crash in between leaves new data with an old entry, so that the line can't be read. Recovery
+//      restores its old contents, as a whole.
+//   3  A commit waits until all of these entries have been written, since nothing says to which
+//      region an entry belongs. An atomicity that commits in a register requests this with
+//      Backend::publish().
+//   4  Entries are written with their contents at the time when there is room for them.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +33,12 @@
 
 namespace pmemsim {
 
-// When the entry of a line has to be persistent, if not all are with their data
-// (designs/backend/line_entries.hpp).
+// The time at which the entry of a line has to be persistent, where not every entry is persistent
+// with its data (designs/backend/line_entries.hpp).
 enum class EntryNeed : std::uint8_t {
-  kLater,     // a region wrote the line, and recovery would undo that: when it commits
-  kTogether,  // in one step with the data
-  kCommit,    // the same, and those of all lines written before it sooner
+  kLater,     // at the region's commit: only regions wrote the line, and recovery would undo that
+  kTogether,  // persistent in one step with the data
+  kCommit,    // persistent in one step with the data, after the entries of all lines written before
 };
 
 struct DeferredEntriesStatistics {
@@ -52,22 +56,23 @@ struct DeferredEntriesStatistics {
 
 class DeferredEntries {
  public:
-  // `cache`: says which lines of entries differ from PM.
+  // `cache`: marks the lines of entries that differ from PM.
   explicit DeferredEntries(MetadataCache& cache) : cache_(cache) {}
-  // `persistent` is called, with the number of the line, in the step in which a line of entries
-  // that is written back becomes persistent.
+  // `persistent` is called, with the number of the line, in the step in which a written-back line
+  // of entries becomes persistent.
   void connect(EventQueue& queue, MetadataPort& backend, Completion persistent);
 
   void stored(Line line, EntryNeed need);
   EntryNeed need(Line line) const;
 
-  // A write has been accepted without its entry, which is in that line.
+  // Notes that a write has been accepted without its entry, which is in that line.
   void deferred(Line entries);
-  // Writes a line of entries that the cache has evicted.
+  // Writes a line of entries back, which the cache has evicted or a commit needs.
   void write_back(Line entries);
-  // One that has been asked for has become persistent.
+  // Notes that a line of entries that was written back has become persistent.
   void written_back(Time now);
-  // Writes them all. True if they were; otherwise `done` is called once when they are.
+  // Writes all deferred entries. True if they were written already; otherwise `done` is called once
+  // when they are.
   bool publish(Completion done);
   bool published() const { return changed_.empty() && written_ == started_; }
   void forget(const Completion& done);
@@ -77,7 +82,7 @@ class DeferredEntries {
 
  private:
   struct Waiting {
-    std::uint64_t until;  // so many have been written
+    std::uint64_t until;  // number of completed write-backs to wait for
     Completion done;
   };
 
@@ -85,8 +90,8 @@ class DeferredEntries {
   EventQueue* queue_ = nullptr;
   MetadataPort* backend_ = nullptr;
   Completion persistent_{};
-  LineTable<EntryNeed> needs_;  // of lines that programs have stored to
-  std::vector<Line> changed_;   // lines of entries, some of which have been written since
+  LineTable<EntryNeed> needs_;  // need of each line that programs have stored to
+  std::vector<Line> changed_;   // lines of entries of deferred writes since the last publish()
   std::uint64_t started_ = 0, written_ = 0;
   std::deque<Waiting> waiting_;
   DeferredEntriesStatistics statistics_;

@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "pmemsim device 1";
-constexpr std::uint64_t kPlaces = std::uint64_t{1} << 58;  // that have an address
+constexpr std::uint64_t kPlaces = std::uint64_t{1} << 58;  // number of places that have an address
 
 struct Record {
   std::uint64_t place;

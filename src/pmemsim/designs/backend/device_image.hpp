@@ -1,9 +1,10 @@
-// What PM's devices hold: of each line its 64 bytes, and what stands beside them in a ninth chip.
+// The contents of PM's devices: for each line its 64 bytes, and the bits beside them in a ninth
+// chip.
 //
-// A file of it begins with 16 bytes that say what it is. Then comes, for each line that isn't all
-// zero, in ascending order: its number (8 bytes, the lowest first; the address by 64), its 64
-// bytes, a byte of check bits for each of its words, and 8 bytes for the other bits: 1 if it is
-// compressed.
+// A file with these contents begins with 16 bytes that identify it. A record follows for each line
+// that isn't all zero, in ascending order. The record begins with the line's number (8 bytes,
+// little-endian; the address divided by 64) and its 64 bytes. A byte of check bits for each of its
+// words follows, then 8 bytes for the other bits: 1 if the line is compressed.
 #pragma once
 
 #include <functional>
@@ -22,12 +23,12 @@ struct DeviceLine {
   bool operator==(const DeviceLine&) const = default;
 };
 
-using DeviceImage = std::map<Line, DeviceLine>;  // by place
+using DeviceImage = std::map<Line, DeviceLine>;  // keyed by place
 
-// Lines of which there are bytes.
+// Returns the lines that have any bytes in the image.
 DeviceImage device_image(const Image& device);
 
-// Both throw Error.
+// Both functions throw Error.
 void write_device_image(const DeviceImage& image, const std::string& path);
 DeviceImage read_device_image(const std::string& path);
 

@@ -1,14 +1,16 @@
-// Counter-mode encryption (Janus, 3.1): a line and its counter make a one-time pad; the line is
+// Counter-mode encryption (Janus, 3.1): a line and its counter yield a one-time pad; the line is
 // written as the XOR of its data and the pad.
 //
-//   E1  a new counter: the line's entry is looked up (line_entries.hpp). [Open: its time; 0]
-//   E2  the pad, by AES
-//   E3  the XOR. [Open: its time; 0] With deduplication, not before that has looked the data up.
+//   E1  Takes a new counter: the line's entry is looked up (line_entries.hpp). [Open: its time; 0]
+//   E2  Computes the pad, by AES.
+//   E3  Computes the XOR. [Open: its time; 0] With deduplication, not before the data have been
+//       looked up.
 //
-// A write changes its line's counter: what was prepared for others of the line doesn't hold any
-// more.
+// A write changes its line's counter, so that results prepared for other writes of the line become
+// invalid.
 //
-// Reads decrypt: the pad is made while PM is read, as soon as the entry is there (2.2).
+// A read decrypts its line: the pad is computed while PM is read, as soon as the entry is available
+// (2.2).
 #pragma once
 
 #include <memory>

@@ -10,8 +10,7 @@
 
 namespace pmemsim {
 
-// A line's entry: where its data are, and with what they are sealed
-// there.
+// A line's entry: the place of its data, and the counter and MAC that they are sealed with.
 struct Seal {
   Line place;
   std::uint64_t counter = 0;
@@ -19,7 +18,7 @@ struct Seal {
   bool operator==(const Seal&) const = default;
 };
 
-// Where entries lie in PM, and how they look there.
+// The location of entries in PM, and their format.
 class EntryLayout {
  public:
   explicit EntryLayout(bool with_macs) : with_macs_(with_macs) {}
@@ -30,28 +29,29 @@ class EntryLayout {
   bool holds_entries(Line place) const {
     return place.number >= kEntries && place.number < 2 * kEntries;
   }
-  // Behind all entries: what operations keep there is rebuilt of entries and data.
+  // True for places behind all entries. Recovery rebuilds the operations' metadata there from
+  // entries and data.
   bool holds_others(Line place) const { return place.number >= 2 * kEntries; }
-  // The first line whose entry is there.
+  // Returns the first line that has its entry there.
   Line first_covered(Line entries) const { return {(entries.number - kEntries) * lines_covered()}; }
   Seal get(const LineData& entries, Line line) const;
   void put(LineData& entries, Line line, const Seal& entry) const;
-  // What a leaf of the tree is made of: counters and places (Janus, 4.2).
+  // Returns the contents of a leaf of the tree: counters and places (Janus, 4.2).
   LineData leaf(const LineData& entries) const;
 
  private:
-  // Counter and place share a word: a place is one of 16 GiB around the line.
+  // Number of bits of a counter, which shares a word with a place within 16 GiB around the line.
   static constexpr unsigned kCounterBits = 36;
-  static constexpr std::uint64_t kEntries = std::uint64_t{1} << 53;  // as line numbers
+  static constexpr std::uint64_t kEntries = std::uint64_t{1} << 53;  // first line number of entries
   std::size_t offset(Line line) const;
 
   const bool with_macs_;
 };
 
-// The counter of what programs find in memory.
+// The counter of lines that PM holds when a program starts.
 inline constexpr std::uint64_t kFormatCounter = 1;
 
-// What a MAC is made of: ciphertext, address and counter.
+// Returns the MAC of ciphertext, address and counter.
 std::uint64_t mac_of(const LineHash& authenticator, Line place, std::uint64_t counter,
                      const LineData& data);
 

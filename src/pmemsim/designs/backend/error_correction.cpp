@@ -8,7 +8,7 @@
 namespace pmemsim {
 namespace {
 
-// What a crash leaves of a line.
+// Returns a line as a crash leaves it.
 CodedLine after_crash(const ErrorCorrectionParameters& parameters, Line place,
                       const LineData& data) {
   CodedLine line = coded(data);
@@ -20,7 +20,7 @@ CodedLine after_crash(const ErrorCorrectionParameters& parameters, Line place,
   return line;
 }
 
-// Rule 3.
+// Implements rule 3.
 class CorrectedImage final : public ImageDecoder {
  public:
   explicit CorrectedImage(const ErrorCorrectionParameters& parameters) : parameters_(parameters) {}
@@ -40,7 +40,8 @@ class CorrectedImage final : public ImageDecoder {
 
  private:
   const ErrorCorrectionParameters parameters_;
-  std::set<Line> uncorrectable_;  // and always will be: as many bits flip whatever is there
+  // Lines that always remain uncorrectable: as many bits flip with any contents.
+  std::set<Line> uncorrectable_;
 };
 
 }  // namespace
@@ -67,7 +68,8 @@ std::unique_ptr<ImageDecoder> ErrorCorrection::decoder() const {
   return std::make_unique<CorrectedImage>(parameters_);
 }
 
-// Of all lines: those that the run hasn't written have been standing there for longer.
+// Flips bits of all lines, also of those that the run hasn't written: they have been in PM for
+// longer.
 void ErrorCorrection::add_spare_bits(DeviceImage& device, const std::function<Line(Line)>&) const {
   for (auto& [place, line] : device) {
     const CodedLine left = after_crash(parameters_, place, line.data);

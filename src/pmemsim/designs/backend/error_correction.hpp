@@ -1,15 +1,16 @@
-// Error correction: of every word of eight bytes that goes to the device, one wrong bit is
-// corrected and two are detected (secded.hpp). Janus, Table 1: "corrects memory error", 0.4-3 ns.
+// Error correction: in every word of 8 bytes that is sent to the device, one wrong bit is corrected
+// and two are detected (secded.hpp). Janus, Table 1: "corrects memory error", 0.4-3 ns.
 //
-//   X1  the check bits of the line as the device gets it: not before it is compressed and encrypted
+//   X1  Computes the check bits of the line as the device gets it: not before the line is
+//       compressed and encrypted.
 //
-//   1  Check bits stand in a ninth chip: they are read and written with the line, in the same
-//      burst, and cost no traffic of their own. They are a function of the line, in a queue as on
-//      the device, so that they aren't kept here but worked out when they are needed.
-//   2  A read takes as long for its correction once the line has come.
-//   3  Bits may flip while the power is off, check bits as well as others, of metadata, too. What
-//      can be corrected in the image that a crash has left is corrected before anything else is
-//      done with it; recovery gives up if something can't.
+//   1  Check bits are in a ninth chip. They are read and written with the line, in the same burst,
+//      and cost no traffic of their own. They are a function of the line, in a queue as well as on
+//      the device. They are therefore computed when they are needed, and not stored here.
+//   2  A read takes the same time for its correction after the line's data have arrived.
+//   3  Bits may flip while the power is off: check bits and data bits, of metadata, too. Errors in
+//      a crash image are corrected before the image is used in any other way. Recovery gives up if
+//      an error can't be corrected.
 #pragma once
 
 #include "pmemsim/common/relations.hpp"
@@ -58,7 +59,7 @@ struct ErrorCorrectionStatistics {
   }
 };
 
-// Of one word, after a crash, the bits that have flipped. They differ.
+// Two different bits of a word, or of its check bits, that flip at a crash.
 struct FlippedBits {
   std::uint32_t first, second;
 };

@@ -6,7 +6,7 @@
 namespace pmemsim {
 namespace {
 
-constexpr unsigned kNodeBits = 8;  // of a completion's argument; above it is the slot
+constexpr unsigned kNodeBits = 8;  // bits of the node in a completion's argument; above is the slot
 constexpr std::uint64_t kNodeMask = (1u << kNodeBits) - 1;
 
 template <class Visit>
@@ -41,7 +41,7 @@ void ExpectedWrites::connect(EventQueue& queue, MetadataPort& backend) {
   backend_ = &backend;
 }
 
-// ---- What is expected
+// ---- Predictions
 
 void ExpectedWrites::prepare(PreparedId id, const Prediction& prediction) {
   const std::uint32_t* const there = expected_.find({id.number});
@@ -80,7 +80,7 @@ void ExpectedWrites::join(Expected& expected) {
         completion<&ExpectedWrites::address_fetched>(*this), slot);
 }
 
-// Rule 3.
+// Implements rule 3.
 void ExpectedWrites::fetch(NodeSet nodes, const Prediction& subject, Fetches& fetches,
                            Completion done, std::uint64_t slot) {
   const Inputs known{.address = subject.line.has_value(), .data = subject.whole()};
@@ -145,7 +145,8 @@ ExpectedWrites::When ExpectedWrites::when(const Address* address, const Expected
   return when;
 }
 
-// What has been executed, or to its end will be; what is under way only if nobody else counts that.
+// Counts nodes that have been executed. `running_too`: counts running ones, too, which are counted
+// nowhere else.
 void ExpectedWrites::count(const When& when, NodeSet nodes, bool running_too) {
   const Time now = queue_->now();
   for_each_node(nodes, [&](std::size_t node) {
@@ -245,7 +246,7 @@ void ExpectedWrites::begin_anew(Address& address) {
   address.since = queue_->now();
 }
 
-// What had been begun is counted; changed_at() tells when it begins anew.
+// Counts the nodes that had been started. changed_at() returns the time at which they start again.
 void ExpectedWrites::renew(const Write& write, const Encoded& encoded, const Address& other) {
   for (std::size_t operation = 0; operation < operations_.size(); ++operation) {
     const auto first = operations_[operation]->outdates(write, encoded, other.line);

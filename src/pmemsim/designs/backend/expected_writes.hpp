@@ -1,20 +1,20 @@
-// Sub-operations of writes that are expected, where what other writes outdate is worked out anew at
-// once (PMWeaver, V-C): for a schedule with units for all.
+// Sub-operations of predicted writes, where results that other writes outdate are recomputed at
+// once (PMWeaver, V-C): a schedule with enough units for all.
 //
-//   1  What needs nothing but the address is worked out once for all predictions of a line: its
-//   pad,
-//      its hashes ("limited to at most 16 recalculations", V-C3). What needs data is worked out for
-//      each prediction (V-C1).
-//   2  With units for all, when something is done follows from when its inputs were there: nothing
-//      is simulated until a write comes and takes over what is done by then, and what is under way.
-//   3  A prediction's lines of metadata that aren't cached are read when it is made, all at once.
-//      [Open. PMWeaver's artifact looks metadata up for predictions, too.] A write that comes
-//      before such a line begins without it: it counts as cached since.
-//   4  Once a write of a line has come, or is accepted, what predictions of the line have of the
-//      address is worked out anew: it was of the counter that this write has used. What other
-//      lines' predictions have of nodes that it has changed, and of all that follows, is worked out
-//      anew from when it is accepted. [Open: what is under way then is given up at once.]
-//   5  Where outdated results are kept (`backend.outdated_results=never`), rule 4 is left out.
+//   1  Results that depend on the address alone, which are the pad and the hashes, are computed
+//      once for all predictions of a line ("limited to at most 16 recalculations", V-C3). Results
+//      that depend on data are computed for each prediction (V-C1).
+//   2  With enough units for all, the end of a sub-operation follows from the times at which its
+//      inputs were known. Nothing is simulated until a write arrives and takes over what is done
+//      and what is running by then.
+//   3  Lines of metadata that aren't cached are read when a prediction is made, all at once. [Open.
+//      PMWeaver's artifact looks metadata up for predictions, too.] A write that arrives before the
+//      line has been read doesn't wait for it, since the line counts as cached.
+//   4  The address results of a line's predictions belong to the counter that the line's next write
+//      uses. They are recomputed when such a write arrives, and when it is accepted. When a write
+//      is accepted, other lines' predictions recompute the nodes that it has changed, and all that
+//      depends on them. [Open: sub-operations that are running then are given up at once.]
+//   5  Where outdated results are kept (`backend.outdated_results=never`), rule 4 doesn't apply.
 #pragma once
 
 #include <array>
@@ -47,7 +47,8 @@ struct ExpectedStatistics {
 class ExpectedWrites {
  public:
   using Times = std::array<Time, OperationGraph::kMostNodes>;
-  // What a write finds: what is done, or under way, and when it was or will be done.
+  // The state of a prediction that a write takes over: sub-operations that are done or running, and
+  // their past or future end.
   struct Progress {
     NodeSet done = 0, running = 0;
     Times done_at{};
@@ -57,29 +58,30 @@ class ExpectedWrites {
                  const BackendParameters& parameters, WorkStatistics& work);
   void connect(EventQueue& queue, MetadataPort& backend);
 
-  // As BackendOperation has it.
+  // Functions that OperationSchedule passes its calls on to.
   void prepare(PreparedId id, const Prediction& prediction);
   void discard(PreparedId id);
   void accepted(const Write& write, const Encoded& encoded);
-  // A write takes a prediction over, with its data or without; that is none any more.
+  // Hands a prediction over to a write, with its data or without, and ends it.
   Progress take(PreparedId id, bool with_data);
   bool has(PreparedId id) const { return expected_.find({id.number}) != nullptr; }
 
   void statistics(StatisticsCollector& collector) const;
 
  private:
-  // What has been read of metadata, for the sub-operations that need it; kNever: not yet.
+  // Times at which lines of metadata are available, for the sub-operations that need them. kNever:
+  // still being read.
   struct Fetches {
     Times there_at{};
     std::uint32_t pending = 0;
   };
-  // Of a line: rule 1.
+  // Results of a line that depend on its address alone (rule 1).
   struct Address {
     Line line;
     Time since{};
     Fetches fetches;
     std::uint32_t predictions = 0;
-    std::uint32_t place = 0;  // in addresses_
+    std::uint32_t place = 0;  // index in addresses_
   };
   struct Expected {
     Prediction subject;
@@ -111,14 +113,14 @@ class ExpectedWrites {
   WorkStatistics& work_;
   EventQueue* queue_ = nullptr;
   MetadataPort* backend_ = nullptr;
-  std::vector<std::uint32_t> first_nodes_;  // of each operation
-  // From the address on, with all metadata cached.
+  std::vector<std::uint32_t> first_nodes_;  // first node of each operation
+  // Earliest start after the address is known, with all metadata cached.
   std::array<Picoseconds, OperationGraph::kMostNodes> earliest_{};
-  LineTable<std::uint32_t> expected_;  // by PreparedId::number
+  LineTable<std::uint32_t> expected_;  // keyed by PreparedId::number
   Slab<Expected> slots_;
   LineTable<std::uint32_t> by_line_;
   Slab<Address> address_slots_;
-  std::vector<std::uint32_t> addresses_;  // slots, of lines that something is predicted of
+  std::vector<std::uint32_t> addresses_;  // slots of all lines that have predictions
   ExpectedStatistics statistics_;
 };
 

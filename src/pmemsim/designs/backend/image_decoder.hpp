@@ -1,5 +1,5 @@
-// What a program would read in an image that a crash has left, where the device doesn't hold it as
-// it was written: it is encrypted, stands elsewhere, ...
+// Decoding of crash images where the device doesn't hold a line as it was written: encrypted, at
+// another place, ... The decoder returns what a program would read.
 #pragma once
 
 #include <functional>
@@ -13,34 +13,35 @@
 
 namespace pmemsim {
 
-// Follows the changes of what would survive, so that a crash costs what has changed since the one
-// before, not what there is.
+// Follows the changes of what would survive a crash. The cost of a crash thus depends on what has
+// changed since the last one, not on the size of the image.
 class ImageDecoder {
  public:
-  // A line reads so from now on.
+  // Called with a line's new decoded contents.
   using Tell = std::function<void(Line, const LineData&)>;
 
   virtual ~ImageDecoder() = default;
-  // Before all changes: what the device holds when the run begins, as Backend::format() has left
-  // it.
+  // Called before all changes, with the device's contents at the beginning of the run, as
+  // Backend::format() has left them.
   virtual void begin(const Image& /*device*/) {}
-  // The device, or a queue that survives, holds that now.
+  // Called when the device, or a queue that survives, has new contents for a place.
   virtual void changed(Line place, const LineData& data, const Tell& tell) = 0;
-  // What the operation keeps in persistent registers may have changed.
+  // Called when the operation's state in persistent registers may have changed.
   virtual void registers_changed(const Tell& tell) = 0;
-  // Empty if what survives now can be read; otherwise why it can't be: a line doesn't fit its
-  // metadata, ... Asked at crashes only, for between the writes of one step it may well be so.
-  // Recovery gives up then. A line whose accepted write was dropped is no reason: who drops it
-  // doesn't read it any more, and only its data are as they were.
+  // Empty if the surviving state can be read; otherwise the reason why it can't be, such as a line
+  // that doesn't match its metadata. Recovery gives up then. It is called at crashes only, since
+  // the state may be inconsistent between the writes of one step. A line whose accepted write was
+  // dropped is no reason: its sender doesn't read it any more, and only its data have their former
+  // contents.
   virtual std::string problem() const { return {}; }
 };
 
-// Of several operations: what the last one has made of a write is undone first.
+// The decoders of several operations, which undo the effect of the last operation first.
 class DecoderChain final : public ImageDecoder {
  public:
   using Decoders = std::vector<std::unique_ptr<ImageDecoder>>;
 
-  // In the order of the operations.
+  // `decoders`: in the order of the operations.
   explicit DecoderChain(Decoders decoders) : decoders_(std::move(decoders)) {}
 
   void begin(const Image& device) override {
@@ -60,7 +61,7 @@ class DecoderChain final : public ImageDecoder {
   }
 
  private:
-  // Through the first so many.
+  // Passes a line through the first `count` decoders.
   void pass(std::size_t count, Line line, const LineData& data, const Tell& tell) {
     if (count == 0) return tell(line, data);
     decoders_[count - 1]->changed(line, data, [&](Line inner, const LineData& decoded) {

@@ -5,14 +5,14 @@
 namespace pmemsim {
 namespace {
 
-// A node of the graph, counted from the leaf.
+// Returns the name of a hash's sub-operation, counted from the leaf.
 std::string hash_name(std::size_t number) {
   std::string name = "I";
   return name += std::to_string(number);
 }
 
-constexpr std::uint32_t kMac = 0, kLeaf = 1;  // numbers of sub-operations; nodes' are one more than
-                                              // their level
+// Numbers of sub-operations. A node's is one more than its level.
+constexpr std::uint32_t kMac = 0, kLeaf = 1;
 
 }  // namespace
 
@@ -64,7 +64,7 @@ void Integrity::connect(EventQueue& queue, const Memory&, MetadataPort& backend)
   backend_ = &backend;
 }
 
-// What a sub-operation makes a hash of: the line of entries, or a node.
+// Returns the line that a sub-operation hashes: the line of entries, or a node.
 Line Integrity::node_hashed(std::uint32_t number, Line line) const {
   if (number == kLeaf) return EntryLayout(true).line_of(line);
   return MerkleTree::node_above(leaf_of(line), number - kLeaf);
@@ -86,7 +86,8 @@ Time Integrity::changed_at(std::uint32_t number, const Prediction& subject) cons
   return changed == nullptr ? kAlways : *changed;
 }
 
-// The lowest node that both lines have is hashed anew, and so is what follows.
+// Returns the sub-operation of the lowest node that both lines share. This node and all above it
+// are hashed again.
 std::optional<std::uint32_t> Integrity::outdates(const Write& write, const Encoded& encoded,
                                                  Line other) const {
   const bool only_unpredicted = parameters_.staleness != Staleness::kSharedLevels;
@@ -97,7 +98,7 @@ std::optional<std::uint32_t> Integrity::outdates(const Write& write, const Encod
   return kLeaf + level;
 }
 
-// Puts it into the cache if it isn't there.
+// Inserts the node into the cache if it isn't there.
 bool Integrity::cached(Line node, bool changes) {
   const MetadataCache::Found found = cache_.look_up(node, changes);
   if (found.evicted) {
@@ -144,7 +145,7 @@ void Integrity::count_written(Line node) {
   ++(level_of(node) == 1 ? nodes_.lowest_written : nodes_.higher_written);
 }
 
-// Puts it into the cache if it isn't there. `persisted`: PM has it, too.
+// Inserts the node into the cache if it isn't there. `persisted`: PM has its new contents, too.
 void Integrity::node_changed(Line node, bool persisted) {
   cached(node, !persisted);
   if (!persisted) return;
@@ -152,7 +153,7 @@ void Integrity::node_changed(Line node, bool persisted) {
   cache_.clean(node);
 }
 
-// Without metadata, the line's entry comes later.
+// If the write has no metadata, the line's entry is written later.
 void Integrity::accepted(const Write& write, const Encoded& encoded) {
   if (!encoded.predicted) last_unpredicted_ = queue_->now();
   const bool outdates = parameters_.staleness != Staleness::kUnpredicted || !encoded.predicted;
@@ -184,7 +185,7 @@ void Integrity::statistics(StatisticsCollector& collector) const {
   collector.group("metadata", nodes_);
 }
 
-// The roots are those of the lines' entries.
+// The roots are among the registers of LineEntries.
 void Integrity::add_registers(SurvivingRegisters& registers) const {
   registers.add_operation("integrity");
   registers.published_macs = parameters_.mac == MacForm::kPublished;

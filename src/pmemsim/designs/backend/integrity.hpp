@@ -1,30 +1,31 @@
 // Integrity verification (Janus, 4.2): a MAC for each line, and a Bonsai Merkle tree over the
 // lines' counters, whose root is in a persistent register.
 //
-//   E4      the MAC: a keyed hash of ciphertext, address and counter. (The paper counts it among
-//           encryption's steps, since it comes with integrity. [Open: its time; that of SHA-1] As
-//           published, 4.2, it is of ciphertext and counter, and nothing says that it is keyed:
-//           then anybody can make one, or put a line's data, MAC and counter in another line's
-//           place.)
-//   I1      the hash of the leaf: of the line of entries that the line's own is in. (In PMWeaver's
-//           artifact after the pad, too.)
-//   I2, ... the hashes above it, up to the root: with nodes of eight hashes and 4 GB, nine in all
+//   E4      Computes the MAC: a keyed hash of ciphertext, address and counter. (The paper counts it
+//           among encryption's steps. Here it exists only with integrity. [Open: its time; that of
+//           SHA-1] As published, 4.2, it is a hash of ciphertext and counter, and nothing says that
+//           it is keyed. Anybody could then make one, or put a line's data, MAC and counter in
+//           another line's place.)
+//   I1      Computes the hash of the leaf, which is the line of entries that has the line's own.
+//           (In PMWeaver's artifact, this starts after the pad, too.)
+//   I2, ... Compute the hashes above it, up to the root: with nodes of eight hashes and 4 GB, nine
+//           in all.
 //
-// A line of entries that comes from PM is verified from its leaf up to the first node that is
+// A line of entries that is read from PM is verified from its leaf up to the first node that is
 // cached (2.2: "uses caching to reduce the number of verification steps"). [Open: data don't wait
 // for that.]
 //
-// Entries, the tree's leaves, are persistent with their data, and recovery builds the tree anew.
-// [Open: the nodes, `persist_nodes`.] With `leaves` they are written when they are evicted, and
-// recovery doesn't look at them; with `all` those above an entry are persistent in one step with
-// it, and recovery holds them against what is below them.
+// Entries, the tree's leaves, are persistent with their data, and recovery rebuilds the tree.
+// [Open: the nodes, `persist_nodes`.] With `leaves`, nodes are written when they are evicted, and
+// recovery ignores them. With `all`, the nodes above an entry are persistent in one step with it,
+// and recovery compares them with what is below them.
 //
-// What has been hashed for a write that is expected is of the tree as it was. Every write changes
-// the root, so that read strictly nothing could be done early (4.3.1). [Open: hashes below the
-// lowest node that has been changed since hold; those from there on are made anew. Or nobody
-// cares.] PMWeaver (V-C3) has that of writes that were unpredicted or wrong: hashes of predictions
-// must have been made one upon the other then, in the order of their writes, which is taken to be
-// so.
+// Hashes for a predicted write belong to the tree at that time. Every write changes the root, so
+// that, strictly, nothing could be done early (4.3.1). [Open: hashes below the lowest node that has
+// been changed since remain valid; those from there on are recomputed. `ignored`: all remain
+// valid.] PMWeaver (V-C3) recomputes only after writes that were unpredicted or predicted wrongly.
+// Hashes of predictions must then have been computed one on top of the other, in the order of their
+// writes; this is assumed.
 #pragma once
 
 #include "pmemsim/common/relations.hpp"
@@ -54,12 +55,12 @@ struct IntegrityFaults {
   }
 };
 
-// Which hashes made before their write comes don't hold after another write.
+// The hashes that a write makes invalid if they were computed before their own write arrives.
 enum class Staleness : std::uint8_t {
-  kSharedLevels,  // those above what it has changed
-  kUnpredicted,   // the same, if it wasn't predicted as a whole (PMWeaver, V-C3)
-  kAllHashes,     // all, if it wasn't predicted as a whole (PMWeaver's artifact)
-  kIgnored,       // none
+  kSharedLevels,  // hashes above what it has changed
+  kUnpredicted,   // the same hashes, if it wasn't predicted as a whole (PMWeaver, V-C3)
+  kAllHashes,     // all hashes, if it wasn't predicted as a whole (PMWeaver's artifact)
+  kIgnored,       // no hashes
 };
 
 inline std::span<const std::string_view> choice_names(Staleness) {
@@ -75,7 +76,7 @@ inline std::span<const std::string_view> choice_names(MacForm) {
   return kNames;
 }
 
-// When the hash of the leaf may begin.
+// The earliest time at which the hash of the leaf may start.
 enum class LeafAfter : std::uint8_t { kCounter, kPad };
 
 inline std::span<const std::string_view> choice_names(LeafAfter) {
@@ -83,8 +84,8 @@ inline std::span<const std::string_view> choice_names(LeafAfter) {
   return kNames;
 }
 
-// What of the tree is persistent in one step with the data (strict or leaf persistence, Thomas et
-// al., ASPLOS 2024).
+// The parts of the tree that are persistent in one step with the data (strict or leaf persistence,
+// Thomas et al., ASPLOS 2024).
 enum class PersistNodes : std::uint8_t { kLeaves, kAll };
 
 inline std::span<const std::string_view> choice_names(PersistNodes) {
@@ -163,7 +164,6 @@ class Integrity final : public BackendOperation, private EntryVerifier {
     return {.most_metadata = persists_nodes() ? tree_.levels() - 1 : 0, .needs_entries = true};
   }
   void share(LineEntries& entries) override;
-  // Beside the entries.
 
   std::vector<SubOperation> sub_operations() const override;
   std::optional<Line> look_up(std::uint32_t number, const Prediction& subject) override;
@@ -198,7 +198,7 @@ class Integrity final : public BackendOperation, private EntryVerifier {
   MerkleTree tree_;
   MetadataCache cache_;
   Time last_unpredicted_ = kAlways;
-  LineTable<Time> changed_;  // nodes, and lines of entries: when a write has been accepted
+  LineTable<Time> changed_;  // time of the last noted change of each node and line of entries
   EventQueue* queue_ = nullptr;
   MetadataPort* backend_ = nullptr;
   LineEntries* entries_ = nullptr;

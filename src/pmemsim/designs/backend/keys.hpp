@@ -5,7 +5,7 @@
 
 namespace pmemsim {
 
-// Some bytes that nobody has chosen: those of the golden ratio's fraction, of multiples.
+// Returns a key of arbitrary bytes: those of multiples of the golden ratio's fraction.
 constexpr Key key_number(std::uint64_t number) {
   Key key{};
   std::uint64_t word = number * 0x9e3779b97f4a7c15u;

@@ -1,4 +1,5 @@
-// An image whose lines wear levelling has moved, as recovery reads it: with the regions' registers.
+// Decoder of an image whose lines wear levelling has moved. It uses the regions' registers, as
+// recovery does.
 #pragma once
 
 #include <vector>
@@ -30,7 +31,7 @@ class LevelledImage final : public ImageDecoder {
   const StartGapRegions& regions_;
   const std::vector<Line>& moved_;
   Image device_;
-  std::size_t known_ = 0;  // of the moves
+  std::size_t known_ = 0;  // number of moves that have been passed on
 };
 
 }  // namespace pmemsim

@@ -11,7 +11,7 @@
 namespace pmemsim {
 namespace {
 
-// The library refuses nothing of what is asked of it here, unless it is broken or out of memory.
+// Throws if the library refuses a request. It only does if it is broken or out of memory.
 void must(bool done) {
   if (!done)
     throw std::runtime_error("the library libcrypto doesn't do AES-128, SHA-1, MD5 or HMAC");
@@ -44,7 +44,8 @@ LineCipher::LineCipher(const Key& key) : library_(std::make_unique<Library>()) {
 LineCipher::~LineCipher() = default;
 
 LineData LineCipher::apply(Line place, std::uint64_t counter, const LineData& data) const {
-  // A block of the pad each: the line's number has 58 bits, so there is room for the block's.
+  // Each block of the pad has a number of its own: a line's number has 58 bits, which leaves room
+  // for it.
   constexpr std::size_t kBlocks = kLineBytes / sizeof(Key);
   std::array<std::uint64_t, 2 * kBlocks> blocks;
   for (std::size_t i = 0; i < kBlocks; ++i) {

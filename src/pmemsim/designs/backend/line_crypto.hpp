@@ -1,5 +1,5 @@
-// What makes lines on the device unreadable and unforgeable: a library's AES-128, SHA-1 and MD5,
-// with keys that stand for those of the processor.
+// Encryption and authentication of lines on the device: a library's AES-128, SHA-1 and MD5, with
+// keys that stand for those of the processor.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace pmemsim {
 
 using Key = std::array<std::byte, 16>;
 
-// Counter mode (Janus, 3.1): the line's bytes and a one-time pad, which address and counter decide.
-// Doing it again undoes it.
+// Counter mode (Janus, 3.1): the XOR of the line's bytes and a one-time pad that depends on address
+// and counter. Applying it twice yields the original line.
 class LineCipher {
  public:
   explicit LineCipher(const Key& key);
@@ -29,8 +29,8 @@ class LineCipher {
   std::unique_ptr<Library> library_;
 };
 
-// A digest, SHA-1 or MD5, of which the first 8 bytes are kept. With a key (HMAC of SHA-1), nobody
-// without it can make one.
+// A digest, SHA-1 or MD5, whose first 8 bytes are kept. With a key (HMAC of SHA-1), it can't be
+// computed without the key.
 class LineHash {
  public:
   explicit LineHash(const char* digest);

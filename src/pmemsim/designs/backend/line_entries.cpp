@@ -12,7 +12,7 @@ void LineEntries::connect(EventQueue& queue, MetadataPort& backend) {
   deferred_.connect(queue, backend, completion<&LineEntries::written_back>(*this));
 }
 
-// Rule 3.
+// Implements rule 3.
 void LineEntries::format(Image& device) {
   if (seals_.cipher == nullptr && seals_.authenticator == nullptr) return;
   std::vector<Line> lines;
@@ -71,7 +71,7 @@ void LineEntries::take_over(Line entries, const LineData& contents) {
   persistent(entries, contents);
 }
 
-// Puts it into the cache if it isn't there.
+// Inserts the line into the cache if it isn't there.
 bool LineEntries::cached(Line entries, bool changes) {
   const MetadataCache::Found found = cache_.look_up(entries, changes);
   if (found.evicted) deferred_.write_back(*found.evicted);
@@ -114,7 +114,7 @@ bool LineEntries::write(const Write& write, const Prepared&, Completion done) {
   return need(write.line) != EntryNeed::kCommit || publish(done);
 }
 
-// Where the data are elsewhere, the entry is all that there is to write.
+// Adds the entry, which is all that is written if the data are elsewhere.
 void LineEntries::encode(const Write& write, const Prepared&, Encoded& encoded) const {
   if (!encoded.elsewhere && need(write.line) == EntryNeed::kLater) return;
   const Line entries = layout().line_of(write.line);
@@ -124,7 +124,7 @@ void LineEntries::encode(const Write& write, const Prepared&, Encoded& encoded) 
   add_nodes(entries, data, encoded.metadata);
 }
 
-// As the tree is when the line of entries holds that.
+// Adds the tree's nodes as they are when the line of entries has these contents.
 void LineEntries::add_nodes(Line entries, const LineData& data,
                             std::vector<Encoded::Metadata>& metadata) const {
   if (!seals_.persist_nodes) return;

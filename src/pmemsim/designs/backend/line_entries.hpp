@@ -1,26 +1,29 @@
-// The entries of lines: for each line of PM where its data are, a counter that says by which write
-// they came there, and a MAC (Janus, 4.2 and 5.1). Encryption, integrity and deduplication have
-// them in common, so they are a part of the backend of their own, which is there when one of these
-// is, and comes behind them.
+// The entries of lines. An entry has the place of its line's data, a counter that identifies the
+// write that put them there, and a MAC (Janus, 4.2 and 5.1). Encryption, integrity and
+// deduplication share them. The entries are therefore a separate part of the backend, which exists
+// if one of these operations does, and follows them.
 //
-//   1  Entries lie in PM, in lines of their own, and are cached on the chip. An entry has 16 bytes,
-//      so that a line of entries covers four of data; without integrity it has no MAC and 8 bytes.
-//      [Open: neither paper says where MACs are. Beside the counter, whoever reads a line's counter
-//      has what it is to be checked with.]
+//   1  Entries are stored in PM, in lines of their own, and are cached on the chip. An entry has 16
+//      bytes, so that a line of entries covers 4 lines of data; without integrity it has no MAC and
+//      8 bytes. [Open: neither paper says where MACs are. Beside the counter, a MAC is available to
+//      every reader of the counter.]
 //   2  A write's data, entry and MAC are persistent in one step (metadata atomicity, 4.3.2), unless
-//      its entry may come later (deferred_entries.hpp). Entries of other lines go along.
-//   3  Counters come from one persistent register, which has counted every write that was sent,
-//      whatever a crash has lost: no pad, of a place and a counter, is used for two plaintexts. A
-//      machine that is switched on again goes on from there.
+//      its entry may be written later (deferred_entries.hpp). Entries of other lines in the same
+//      line of entries become persistent with it.
+//   3  Counters are taken from one persistent register, which has counted every write that was
+//      sent, even if a crash has lost the write. No pad, of a place and a counter, is therefore
+//      used for two plaintexts. A machine that is switched on again continues with the register's
+//      value.
 //      [Open: a counter for each line would begin again where a crash has lost the last one, or a
 //      mapping has taken its place.] A line that has never been written has counter 0, and is zero;
-//      what programs find there has counter 1.
+//      a line that PM holds when a program starts has counter 1.
 //   4  A line whose data are elsewhere has the counter and the MAC of that place. (The paper's
 //      entry is a counter or a mapping; where both fit, reading takes one look-up.)
-//   5  Data that are dropped from a queue although they were accepted leave their entry behind: the
-//      line can't be read until it is written again. Who drops them doesn't read it.
-//   6  Times don't depend on it, so that where nobody will look at the device data stand there in
-//      the clear, and neither MACs nor the tree's hashes are worked out.
+//   5  Data that are dropped from a queue after they were accepted leave their entry behind. The
+//      line can't be read until it is written again, and the design that drops the data doesn't
+//      read it.
+//   6  Times don't depend on encryption. Where the device's contents won't be read, data are stored
+//      in plain text, and neither MACs nor the tree's hashes are computed.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +45,8 @@ namespace pmemsim {
 
 class PlaceKeeper;
 
-// Told of lines of entries that come from PM, and have to be verified, and of those that have
-// become persistent later than their data.
+// Observer of lines of entries. It is notified of lines that are read from PM, and have to be
+// verified. It is also notified of lines that have become persistent later than their data.
 class EntryVerifier {
  public:
   virtual void entries_missed(Line entries) = 0;
@@ -53,18 +56,19 @@ class EntryVerifier {
   ~EntryVerifier() = default;
 };
 
-// How lines are sealed; nullptr where it isn't done.
+// The objects that seal lines; nullptr where lines aren't sealed that way.
 struct Seals {
   const LineCipher* cipher = nullptr;
   const LineHash* authenticator = nullptr;
-  MerkleTree* tree = nullptr;  // over what is persistent; its roots are in a persistent register
-  bool persist_nodes = false;  // of the tree, in one step with the entries below
+  // The tree over all persistent entries, whose roots are in a persistent register.
+  MerkleTree* tree = nullptr;
+  bool persist_nodes = false;  // nodes are persistent in one step with the entries below
   EntryVerifier* verifier = nullptr;
-  PlaceKeeper* keeper = nullptr;  // of tables that recovery rebuilds
+  PlaceKeeper* keeper = nullptr;  // owner of tables that recovery rebuilds
   bool known_of_others = false;   // an operation asks for the entries of other lines
   struct {
     bool root = false, tree = false, address = false, nodes = false;
-  } faults{};  // of integrity
+  } faults{};  // injected faults of integrity
 };
 
 struct EntryStatistics {
@@ -81,45 +85,50 @@ struct EntryStatistics {
 
 class LineEntries final : public WriteGate {
  public:
-  // `defers`: entries may come later than their data.
+  // `defers`: entries may be written later than their data.
   LineEntries(const MetadataCacheParameters& cache, std::uint32_t cores, bool defers)
       : cache_(cache, cores), defers_(defers), deferred_(cache_) {}
-  // By operations that seal lines, before the run.
+  // Returns the seals, which operations that seal lines set before the run.
   Seals& seals() { return seals_; }
-  // Rule 6.
+  // True if lines are sealed (rule 6).
   bool sealed() const { return sealed_; }
 
   void connect(EventQueue& queue, MetadataPort& backend);
-  // Before the run, if somebody will look at the device: it holds what programs find there in the
-  // clear, and shall hold it as if it had been written here.
+  // Called before the run, if the device's contents will be read. Replaces plain-text lines by
+  // lines as this backend would have written them.
   void format(Image& device);
-  // Instead, if nobody will: what it holds needn't be encrypted, or hashed. Times are the same.
+  // Called instead of format() if the device's contents won't be read: they are neither encrypted
+  // nor hashed. Times are the same.
   void leave_unsealed() { sealed_ = false; }
-  // Instead: the device holds what a crash has left, and these registers have survived. Tables that
-  // deduplication keeps aren't rebuilt. (No command goes on after a crash. That rule 3 holds over
-  // one can be seen only by going on: tests do.)
+  // Called instead of format() to continue after a crash, with the device's contents and the
+  // registers that have survived. Tables that deduplication keeps aren't rebuilt. (No command
+  // continues after a crash. Only tests do, since rule 3 can be checked across a crash only in this
+  // way.)
   void restart(const Image& device, const SurvivingRegisters& registers);
 
-  // The line of entries that has to be read first, if it isn't cached.
+  // Returns the line of entries that has to be read first, if it isn't cached.
   std::optional<Line> look_up_entry(Line line);
-  // From within encode(), by whoever seals the data first: they are where they stay, and get the
-  // counter of the next write to be sent.
+  // Called from encode() of the operation that seals the data first. From then on, the data keep
+  // their place; they get the counter of the next write to be sent.
   void begin_seal(Encoded& encoded) const {
     if (encoded.seal.counter == 0) encoded.seal = {.place = encoded.place, .counter = counter_ + 1};
   }
-  // Of its newest data that have been accepted.
+  // Returns the entry of the line's newest accepted data.
   Seal entry_of(Line line) const;
-  // Of the newest data there that have been accepted, and not dropped. Counter 0: in the clear.
+  // Returns the seal of the newest data at a place that were accepted and not dropped. Counter 0:
+  // they are in plain text.
   Seal seal_at(Line place) const;
 
   bool write(const Write& write, const Prepared&, Completion done) override;
-  // A commit has to wait for what has been accepted before it came, not before the other one did.
+  // False for a commit, which has to wait for everything accepted before its own arrival, not only
+  // for that before the other write's.
   bool may_bring(const Write& newer) const override {
     return need(newer.line) != EntryNeed::kCommit;
   }
   void forget(const Completion& done) override { deferred_.forget(done); }
 
-  // As those of an operation (operation.hpp), behind the last one that needs entries.
+  // Functions that BackendOperation declares (operation.hpp), called after those of the last
+  // operation that needs entries.
   void encode(const Write& write, const Prepared&, Encoded& encoded) const;
   void sent(const Write&, const Encoded& encoded);
   void accepted(const Write& write, const Encoded& encoded);
@@ -130,19 +139,20 @@ class LineEntries final : public WriteGate {
   void statistics(StatisticsCollector& collector) const;
   std::string pending() const { return deferred_.pending(); }
 
-  // A program's store to the line is about to become visible.
+  // Called when a program's store to the line is about to become visible.
   void stored(Line line, EntryNeed need) {
     if (defers_) deferred_.stored(line, need);
   }
-  // True: what has been accepted could be read after a crash. Otherwise `done` will be called once,
-  // when what has been until now could.
+  // Writes deferred entries before a commit. True if everything accepted so far could be read after
+  // a crash. Otherwise `done` will be called once, when it could.
   bool publish(Completion done) { return deferred_.publish(done); }
-  // What a line of entries holds now, and others that have to become persistent in one step with
-  // it, behind it.
+  // Returns the current contents of a line of entries, followed by other lines that have to become
+  // persistent in one step with it.
   std::vector<Encoded::Metadata> metadata(Line entries) const;
-  // From within the queue: the line of entries that DeferredEntries has sent is persistent.
+  // Called from within the queue when the line of entries that DeferredEntries has sent is
+  // persistent.
   void written_back(std::uint64_t entries, Time now);
-  // Backend::evicted()
+  // Implements Backend::evicted().
   std::optional<LineData> evicted(Line line, const LineData& data) const;
 
  private:
@@ -171,10 +181,11 @@ class LineEntries final : public WriteGate {
   bool sealed_ = true;
   DeferredEntries deferred_;
   MetadataPort* backend_ = nullptr;
-  std::uint64_t counter_ = 0;  // a persistent register
+  std::uint64_t counter_ = 0;  // value of a persistent register
   LineTable<Seal> entries_;
-  LineTable<Seal> seals_at_;  // by place
-  // Of accepted data that could still be dropped, by their counter: those before them.
+  LineTable<Seal> seals_at_;  // keyed by place
+  // Seals that accepted data have replaced, keyed by the counter of these data as long as they can
+  // be dropped.
   FlatTable<Counter, Seal> before_;
   EntryStatistics statistics_;
 };

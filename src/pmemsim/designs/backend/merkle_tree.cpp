@@ -6,7 +6,7 @@
 namespace pmemsim {
 
 MerkleTree::MerkleTree(std::uint32_t levels) : levels_(levels), hash_("SHA1"), nodes_(levels) {
-  of_zero_.push_back(0);  // of a leaf: nothing is hashed
+  of_zero_.push_back(0);  // hash of a zero leaf
   for (std::uint32_t level = 1; level < levels; ++level) {
     Node node;
     node.fill(of_zero_.back());
@@ -29,10 +29,10 @@ MerkleTree::Node& MerkleTree::find(std::uint32_t level, std::uint64_t number) {
   return found->second;
 }
 
-// Level by level, so that what many leaves have in common is hashed once.
+// Computes hashes level by level, so that nodes shared by many leaves are hashed once.
 void MerkleTree::work_out() {
   std::unordered_map<std::uint64_t, std::uint64_t> hashes;
-  // An empty map, since clearing one takes as long as it has ever been large.
+  // The map is replaced, since clearing it takes time in proportion to its largest size.
   for (const auto& [leaf, contents] : std::exchange(changed_, {})) {
     hashes[leaf] = hash(leaf, contents);
   }

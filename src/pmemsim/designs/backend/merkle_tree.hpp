@@ -1,9 +1,9 @@
 // A Bonsai Merkle tree (Rogers, Chhabra, Prvulovic, Solihin: MICRO 2007; Janus, 4.2): hashes of
-// lines of entries, hashes of eight of these, and so on to the root. What isn't there is as if all
-// below it were zero.
+// lines of entries, hashes of 8 of these, and so on to the root. A node that isn't stored has the
+// value that it has if everything below is zero.
 //
-// A node is a line of eight hashes. Of PM that is larger than one tree there are several, each with
-// a root of its own.
+// A node is a line of 8 hashes. PM that is larger than one tree has several, each with a root of
+// its own.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@
 
 namespace pmemsim {
 
-// A node of the tree as a line of PM.
-constexpr std::uint64_t kNodes = std::uint64_t{1} << 54;  // as line numbers, up to twice that
-constexpr unsigned kNodeNumberBits = 48;                  // of a node on its level
+// The location of the tree's nodes among the lines of PM: from kNodes to below 2 * kNodes.
+constexpr std::uint64_t kNodes = std::uint64_t{1} << 54;
+constexpr unsigned kNodeNumberBits = 48;  // bits of a node's number on its level
 
 constexpr bool is_node(Line line) { return line.number >= kNodes && line.number < 2 * kNodes; }
 constexpr Line node_line(std::uint32_t level, std::uint64_t number) {
@@ -39,29 +39,29 @@ constexpr std::uint64_t number_of(Line node) {
 class MerkleTree {
  public:
   static constexpr std::uint32_t kArity = 8;
-  using Roots = std::map<std::uint64_t, std::uint64_t>;  // of each tree that isn't all zero
+  using Roots = std::map<std::uint64_t, std::uint64_t>;  // roots of trees that aren't all zero
 
-  // `levels` of hashes, those of the leaves and the root among them.
+  // `levels`: number of levels of hashes, including the leaves' and the root.
   explicit MerkleTree(std::uint32_t levels);
 
-  // A leaf holds something else. Its hashes are worked out when somebody asks for one.
   std::uint32_t levels() const { return levels_; }
+  // Changes the contents of a leaf. Its hashes are computed on the next query.
   void update(std::uint64_t leaf, const LineData& contents) { changed_[leaf] = contents; }
   const Roots& roots();
-  // The node above so many levels of hashes, at least one; its number is that of its first leaf by
-  // so many arities.
+  // Returns a node at that number of levels above the leaves, at least one. Its number is the
+  // number of its first leaf divided by kArity for each level.
   LineData node(std::uint32_t level, std::uint64_t number);
   LineData node(Line node) { return this->node(level_of(node), number_of(node)); }
-  // The nodes above a leaf, from the lowest on, as they were if it held that.
+  // Returns the nodes above a leaf, from the lowest on, as they would be with these contents.
   std::vector<std::pair<Line, LineData>> nodes_above(std::uint64_t leaf, const LineData& contents);
-  // All that aren't as if everything below were zero.
+  // Returns all nodes that differ from those of an all-zero tree.
   std::vector<Line> all_nodes();
 
-  // Where the leaf's node stands on that level.
+  // Returns the number of the leaf's node on that level.
   static std::uint64_t above(std::uint64_t leaf, std::uint32_t level) {
     return leaf >> (kBitsALevel * level);
   }
-  // The lowest level on which both leaves have the same node.
+  // Returns the lowest level on which both leaves have the same node.
   static std::uint32_t common_level(std::uint64_t one, std::uint64_t other) {
     return (static_cast<std::uint32_t>(std::bit_width(one ^ other)) + kBitsALevel - 1) /
            kBitsALevel;
@@ -83,7 +83,7 @@ class MerkleTree {
   const std::uint32_t levels_;
   const LineHash hash_;
   std::vector<std::uint64_t> of_zero_;  // the hash of a subtree of zeros, by its levels
-  std::vector<std::unordered_map<std::uint64_t, Node>> nodes_;  // by level, from 1
+  std::vector<std::unordered_map<std::uint64_t, Node>> nodes_;  // nodes of each level from 1 on
   std::unordered_map<std::uint64_t, LineData> changed_;         // leaves that haven't been hashed
   Roots roots_;
 };

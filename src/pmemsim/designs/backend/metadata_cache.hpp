@@ -1,12 +1,12 @@
-// A cache on the chip for lines of the backend's metadata: which are there, and which differ from
-// PM (Janus, Table 3: counter cache, Merkle-tree cache). What they hold is known to their
-// operation.
+// A cache on the chip for lines of the backend's metadata (Janus, Table 3: counter cache,
+// Merkle-tree cache). It records which lines are cached, and which of them differ from PM. Their
+// contents are kept by their operation.
 //
-// A line is there from the look-up that misses on, although it has yet to be read: a second one at
-// that time finds it.
+// A line counts as cached from the look-up that misses on, although it has yet to be read. A second
+// look-up at that time hits.
 //
-// Each area of metadata begins at a set of its own. Else those that lie powers of two apart, as the
-// levels of a tree do, and the copies of a program (run.instances), would all begin at the first.
+// Each area of metadata begins at a set of its own. Without this, areas at powers of two would all
+// begin at the first set, such as a tree's levels and a program's copies (run.instances).
 #pragma once
 
 #include <cstdint>
@@ -57,9 +57,9 @@ class MetadataCache {
 
   struct Found {
     bool hit;
-    std::optional<Line> evicted{};  // to be written: PM has something older
+    std::optional<Line> evicted{};  // line to write back, since PM has an older version
   };
-  // Puts the line there if it isn't. `changes`: it will differ from PM.
+  // Looks a line up, and inserts it if it isn't cached. `changes`: it will differ from PM.
   Found look_up(Line line, bool changes) {
     ++statistics_.look_ups;
     const std::size_t way = lines_.find(moved(line));
@@ -72,7 +72,7 @@ class MetadataCache {
     ++statistics_.misses;
     return {.hit = false, .evicted = install(line, changes)};
   }
-  // PM has the line as it is from now on. False if it had, or the line isn't there.
+  // Marks the line as equal to PM. False if it was equal already, or isn't cached.
   bool clean(Line line) {
     const std::size_t way = lines_.find(moved(line));
     return way != kNoWay && std::exchange(lines_.meta(way).changed, false);
@@ -82,12 +82,12 @@ class MetadataCache {
 
  private:
   struct State {
-    bool changed = false;  // PM has something older
+    bool changed = false;  // PM has an older version
   };
 
   static constexpr std::uint64_t kAreaLines = 4096;
 
-  // Within its area; of what it returns, it returns the line.
+  // Permutes lines within an area; applied twice, it returns the original line.
   static Line moved(Line line) {
     return {line.number ^ mix(line.number / kAreaLines) % kAreaLines};
   }

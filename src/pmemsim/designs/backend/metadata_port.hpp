@@ -1,5 +1,5 @@
-// What parts of the backend call: reads and writes of their metadata, which lie where no program's
-// data do.
+// The interface that parts of the backend call: reads and writes of their metadata, which are
+// stored at lines outside all program data.
 #pragma once
 
 #include "pmemsim/common/event_queue.hpp"
@@ -14,19 +14,19 @@ class BackendOperation;
 class MetadataPort {
  public:
   virtual void read_metadata(Line line, Completion done) = 0;
-  // From within accepted() or written() it goes to its queue when they are over: what becomes
-  // persistent in one step isn't to be seen in part.
+  // Writes a line of metadata. A call from within accepted() or written() takes effect after these,
+  // since what becomes persistent in one step must not be visible in part.
   virtual void write_metadata(Line line, const LineData& data, Completion persisted = {}) = 0;
-  // The same for a line of entries once there is room, as the line is then; `persisting` is as that
-  // of a Write.
+  // Writes a line of entries once there is room, with its contents at that time. `persisting` is
+  // called as Write::persisting is.
   virtual void write_back_entries(Line line, Completion persisting) = 0;
-  // The results for the line, of whatever prediction or write, don't hold any more. Predictions
-  // stay if a gate replaces what they have lost.
+  // Invalidates the results for the line, of every prediction and write. Predictions remain if a
+  // gate recomputes the results that they have lost.
   virtual void metadata_changed(Line line) = 0;
-  // What operations before this one would make of the line, when it has read these data.
+  // Decodes data that were read from the line's place, with all operations before this one.
   virtual LineData decode_before(const BackendOperation& operation, Line line,
                                  LineData data) const = 0;
-  // The operation calls this when what it keeps in persistent registers has changed.
+  // Called by the operation when its state in persistent registers has changed.
   virtual void survivors_changed() = 0;
   virtual const BackendFaults& faults() const = 0;
 

@@ -1,4 +1,4 @@
-// What operations with metadata take on the chip.
+// Chip area of operations with metadata.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ inline Structure persistent_register(std::string_view name) {
           .source = "4.2"};
 }
 
-// What lines' entries take, for all operations that need them.
+// Returns the storage of the lines' entries, for all operations that need them.
 inline Storage entries_storage(const MetadataCacheParameters& counter_cache, const Chip& chip) {
   return {{metadata_cache("counter cache", counter_cache, chip), persistent_register("counter")}};
 }

@@ -1,19 +1,20 @@
 // One operation of the backend: encryption, integrity, deduplication, wear-leveling, ...
 //
-// It does two things to a write: it takes time (sub_operations()), and it changes what goes to the
-// device (encode()): the line's place, its contents, and lines of its own metadata beside it.
-// encode() only proposes. What the operation keeps changes when it is told that a write has been
-// sent, accepted, dropped, or written out; what it keeps in persistent registers, in accepted() and
-// dropped() alone, for these come in the very step in which the write becomes persistent, or is
+// An operation does two things to a write. It takes time (sub_operations()), and it changes what is
+// sent to the device (encode()): the line's place, its contents, and lines of its own metadata.
+//
+// encode() only proposes. The operation's state changes when it is notified that a write has been
+// sent, accepted, dropped, or written. State in persistent registers changes in accepted() and
+// dropped() alone. These are called in the very step in which the write becomes persistent, or is
 // lost.
 //
-// Its sub-operations may start before the write comes, on what is expected to be written. Nothing
-// may follow from a prediction but time: what the operation keeps, what it encodes and what it
-// would answer a read with are as without it.
+// Sub-operations may start before the write arrives, on predicted data. A prediction may change
+// nothing but time: the operation's state, its encoded lines and the results of reads are the same
+// as without it.
 //
-// An operation always sees the data of a whole line. Of a write that brings only some bytes
-// (Write::bytes), its gate sees the others as they were when it came, encode() and what follows as
-// they go with it.
+// An operation always sees the data of a whole line. For a write of only some bytes (Write::bytes),
+// its gate sees the other bytes as they were when the write arrived. Later functions, from encode()
+// on, see them as they are sent.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ namespace pmemsim {
 
 class LineEntries;
 
-// What goes to the queues for a write.
+// The lines that a write sends to the queues.
 struct Encoded {
   struct Metadata {
     Line line;
@@ -47,78 +48,81 @@ struct Encoded {
   };
   Line place;
   LineData data;
-  std::uint64_t order = 0;           // in which the write came, of all: no other one has it
+  std::uint64_t order = 0;           // order of the write's arrival, unique among all writes
   std::vector<Metadata> metadata{};  // accepted together with the data, or not at all
-  // The data are there already: metadata alone are written.
+  // True if PM has the data already at another place: only metadata are written.
   bool elsewhere = false;
-  bool predicted = false;     // as a whole, before it came
-  bool stale_hashes = false;  // those that were predicted are of other metadata: an injected fault
-  // The line's entry, if it has one. Its place is that of the data as they are when they are
-  // sealed.
+  bool predicted = false;     // the write's whole data were predicted before it arrived
+  bool stale_hashes = false;  // the predicted hashes are of other metadata: an injected fault
+  // The line's entry, if it has one. Its place is the place of the data at the time of sealing.
   Seal seal{};
 };
 
 class BackendOperation {
  public:
   virtual ~BackendOperation() = default;
-  // Once, before the run. What `pm` holds then is as the program has written it. `backend` is to be
-  // told of metadata_changed().
+  // Called once, before the run. `pm` then holds its contents as the program has written them. The
+  // operation has to call metadata_changed() of `backend`.
   virtual void connect(EventQueue&, const Memory& /*pm*/, MetadataPort& /*backend*/) {}
   struct Traits {
-    std::uint32_t most_metadata = 0;  // lines of metadata that a write may have, at most
-    bool needs_entries = false;       // of lines (LineEntries)
-    Picoseconds after_read{};         // what a read takes once the line's data have come from PM
+    std::uint32_t most_metadata = 0;  // most lines of metadata that a write may have
+    bool needs_entries = false;       // needs the entries of lines (LineEntries)
+    Picoseconds after_read{};         // time that a read takes after its data have arrived from PM
   };
   virtual Traits traits() const { return {}; }
-  // Before connect(), if it needs the entries of lines: from now on they are there.
+  // Called before connect() if the operation needs the entries of lines.
   virtual void share(LineEntries&) {}
 
-  // ---- The time that it takes for a write: that of its sub-operations
-  // (designs/backend/schedule.hpp), in an order in which they can be done.
+  // ---- Time for a write: the operation's sub-operations (designs/backend/schedule.hpp), in an
+  // order in which they can be executed.
   virtual std::vector<SubOperation> sub_operations() const { return {}; }
-  // The sub-operation of that number is about to start: the line of metadata in PM that it has to
-  // wait for, since that isn't cached. It is from now on.
+  // Called when the sub-operation of that number is about to start. Returns the line of metadata
+  // that it has to read from PM first, since that isn't cached. The line counts as cached from then
+  // on.
   virtual std::optional<Line> look_up(std::uint32_t /*number*/, const Prediction&) { return {}; }
-  // One that finds duplicates is done: where these data are already.
+  // Called when a sub-operation that finds duplicates is done. Returns the place that has these
+  // data.
   virtual std::optional<Line> duplicate(const Prediction&) { return {}; }
-  // Since when the sub-operation would come out as it would now, but for duplicates that it finds;
-  // kAlways: it always would have.
+  // Returns the time since which the sub-operation would yield its current result, apart from
+  // duplicates that it finds. kAlways: it always would have.
   static constexpr Time kAlways{-1};
   virtual Time changed_at(std::uint32_t /*number*/, const Prediction&) const { return kAlways; }
-  // From which of its sub-operations on what was worked out for another line comes out differently
-  // now that the write is accepted.
+  // Returns the first of its sub-operations whose result for the other line changes because the
+  // write is accepted. The results of all later ones change, too.
   virtual std::optional<std::uint32_t> outdates(const Write&, const Encoded&,
                                                 Line /*other*/) const {
     return {};
   }
-  // What takes time of its own before a write goes on, instead of sub-operations; nullptr: nothing.
+  // Returns the gate that delays writes instead of sub-operations; nullptr: none.
   virtual WriteGate* gate() { return nullptr; }
-  // A read has reached the controller. True: nothing to do for it. Otherwise `done` will be called
-  // once, not from within.
+  // Called when a read has reached the controller. True if the operation has nothing to do for it.
+  // Otherwise `done` will be called once, not from within.
   virtual bool read(Line, Completion /*done*/) { return true; }
-  // Where a line stands has to be known before it can be read. True: it is. Otherwise `done` will
-  // be called once, not from within.
+  // Called before a read, which needs the line's place. True if the place is known. Otherwise
+  // `done` will be called once, not from within.
   virtual bool locate(Line, Completion /*done*/) { return true; }
 
-  // What would go to the queues if the write were accepted now; other operations come before and
-  // after this one. `prepared`: what is left of that of its gates; if it has data, so has the
-  // write.
+  // Adds what this operation would send to the queues if the write were accepted now. Other
+  // operations are called before and after this one. `prepared`: the results that the write may
+  // still use; if these have data, the write has the same data.
   virtual void encode(const Write&, const Prepared& /*prepared*/, Encoded&) const {}
   virtual void sent(const Write&, const Encoded&) {}
   virtual void accepted(const Write&, const Encoded&) {}
-  // ... a write that was sent. `accepted`: it was persistent; the line is again what it was before.
+  // Called when a write that was sent is dropped. `accepted`: it was persistent; its line has its
+  // former contents again.
   virtual void dropped(const Write&, const Encoded&, bool /*accepted*/) {}
-  // It has left its queue for the device: it can't be dropped any more.
+  // Called when a write has left its queue for the device: it can't be dropped any more.
   virtual void written(const Write&, const Encoded&) {}
 
-  // Where a line stands now, and what it holds there means.
+  // Returns the line's current place, and decodes the contents that it has there.
   virtual Line place(Line line) const { return line; }
   virtual LineData decode(Line /*line*/, const LineData& data) const { return data; }
-  // nullptr: images are as programs have written them.
+  // Returns the decoder of crash images; nullptr: images are as programs have written them.
   virtual std::unique_ptr<ImageDecoder> decoder() const { return nullptr; }
-  // If it changes lines: its name, and what it keeps in registers that survive.
+  // Adds the operation's name, if it changes lines, and its registers that survive a crash.
   virtual void add_registers(SurvivingRegisters&) const {}
-  // What stands beside the lines that a crash leaves. `place`: where any line stands now.
+  // Adds the spare bits of the lines that a crash leaves. `place`: returns the current place of a
+  // line.
   virtual void add_spare_bits(DeviceImage&, const std::function<Line(Line)>& /*place*/) const {}
 
   virtual void statistics(StatisticsCollector&) const {}

@@ -12,7 +12,8 @@ OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& ope
     }
   }
   if (nodes_.size() > kMostNodes) throw std::logic_error("more sub-operations than a set holds");
-  if (execution == Execution::kSerialized) {  // rule 3; for all, since some may fall away
+  // Rule 3. Every earlier node is a predecessor, since some may be skipped.
+  if (execution == Execution::kSerialized) {
     for (std::size_t node = 1; node < nodes_.size(); ++node) nodes_[node].before = set_of(node) - 1;
   } else {
     connect();
@@ -30,7 +31,7 @@ OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& ope
   }
 }
 
-// Rule 1.
+// Implements rule 1.
 void OperationGraph::connect() {
   for (Node& node : nodes_) {
     for (const std::string& name : node.sub.after) {
@@ -43,7 +44,7 @@ void OperationGraph::connect() {
   }
 }
 
-// Rule 2. A round for each node that can be done when all those of earlier rounds are.
+// Implements rule 2. Each round handles the nodes whose predecessors have been handled.
 void OperationGraph::find_inputs() {
   NodeSet found = 0;
   for (std::size_t left = nodes_.size(); left > 0;) {
@@ -63,7 +64,7 @@ void OperationGraph::find_inputs() {
   }
 }
 
-// Until nothing is added any more.
+// Extends each set until nothing is added any more.
 void OperationGraph::find_what_follows() {
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     NodeSet from = set_of(node);

@@ -1,13 +1,13 @@
-// The sub-operations of all chosen operations as one graph, and what follows from its edges alone:
-// which of them can run side by side, and which before the write comes (Janus, 3.1). No combination
-// of operations is treated in any way of its own.
+// The sub-operations of all chosen operations as one graph. Its edges alone decide which of them
+// can run in parallel, and which before the write arrives (Janus, 3.1). No combination of
+// operations is a special case.
 //
-//   1  Sub-operations wait for those that they are `after`, whichever operation these belong to.
-//      Two without a path between them may run at the same time.
-//   2  A sub-operation needs the external inputs of all that it waits for, too: it is
-//      address-dependent, data-dependent, or both, and may run as soon as these are known.
-//   3  Serialized, operations are as they were before anybody looked inside: one after the other,
-//      each in its own order, in the order in which they were chosen.
+//   1  A sub-operation waits for all those in its `after`, of any operation. Two without a path
+//      between them may run at the same time.
+//   2  A sub-operation also needs the external inputs of all that it waits for. It is
+//      address-dependent, data-dependent, or both, and may run as soon as these inputs are known.
+//   3  Serialized operations run as undivided units, one after the other in the order in which they
+//      were chosen. Each executes its sub-operations in its own order.
 #pragma once
 
 #include <array>
@@ -38,18 +38,18 @@ class OperationGraph {
 
   struct Node {
     SubOperation sub;
-    std::uint32_t operation;  // the index of the operation it belongs to
-    std::uint32_t number;     // among this one's
-    NodeSet before = 0;       // that it waits for
-    Inputs inputs{};          // that it needs, by whatever way
+    std::uint32_t operation;  // index of the operation that it belongs to
+    std::uint32_t number;     // number among this operation's sub-operations
+    NodeSet before = 0;       // nodes that it waits for
+    Inputs inputs{};          // inputs that it needs, directly or indirectly
   };
 
-  // The sub-operations of each operation, which stand in an order that they can be done in.
+  // `operations`: the sub-operations of each operation, in an order in which they can be executed.
   OperationGraph(const std::vector<std::vector<SubOperation>>& operations, Execution execution);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   NodeSet all() const { return all_; }
-  // Those that can be done once all of `done` are, with these inputs.
+  // Returns the nodes that can be executed once all of `done` are, with these inputs.
   NodeSet ready(NodeSet done, Inputs known) const {
     NodeSet ready = 0;
     for (NodeSet left = of_inputs_[index(known)] & ~done; left != 0; left &= left - 1) {
@@ -58,13 +58,13 @@ class OperationGraph {
     }
     return ready;
   }
-  // Those that need data, maybe beside the address.
+  // Returns the nodes that need data, alone or together with the address.
   NodeSet of_data() const { return of_data_; }
-  // All of them, each behind those that it waits for.
+  // Returns all nodes, each after those that it waits for.
   std::span<const std::size_t> order() const { return order_; }
-  // The node, and all that wait for it, by whatever way.
+  // Returns the node, and all that wait for it directly or indirectly.
   NodeSet from(std::size_t node) const { return from_[node]; }
-  // Those that fall away for duplicates.
+  // Returns the nodes that are skipped for duplicates.
   NodeSet unless_duplicate() const { return unless_duplicate_; }
 
  private:
@@ -78,7 +78,7 @@ class OperationGraph {
   std::vector<Node> nodes_;
   std::vector<std::size_t> order_;
   std::vector<NodeSet> from_;
-  std::array<NodeSet, 4> of_inputs_{};  // those that need no others, by index()
+  std::array<NodeSet, 4> of_inputs_{};  // nodes that need no other inputs, by index()
   NodeSet all_ = 0, of_data_ = 0, unless_duplicate_ = 0;
 };
 

@@ -5,7 +5,7 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::uint64_t kTree = std::uint64_t{1} << 57;  // as line numbers
+constexpr std::uint64_t kTree = std::uint64_t{1} << 57;  // first line number of the tree
 
 }  // namespace
 
@@ -28,7 +28,7 @@ bool Oram::read(Line, Completion done) {
   return false;
 }
 
-// Rule 1.
+// Implements rule 1.
 void Oram::access(Completion done) {
   const std::uint64_t leaf =
       mix(mix(parameters_.seed) + ++statistics_.accesses) >> (64 - parameters_.levels - 1) >> 1;
@@ -52,7 +52,7 @@ void Oram::write_back(std::uint64_t number, Time now) {
   if (access.done) access.done(now);
 }
 
-// Buckets are numbered level by level, from the root: 1.
+// Returns a line of a path. Buckets are numbered level by level, from the root: 1.
 Line Oram::path_line(std::uint64_t leaf, std::uint32_t number) const {
   const std::uint32_t level = number / parameters_.bucket_lines;
   const std::uint64_t bucket =

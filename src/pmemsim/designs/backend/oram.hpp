@@ -1,19 +1,19 @@
 // Oblivious RAM (Janus, Table 1: "hides the memory access pattern by changing the location of data
-// after every access", about 1000 ns): Path ORAM (Stefanov, van Dijk, Shi, Fletcher, Ren, Yu,
-// Devadas: CCS 2013), its time and its traffic. Lines stay where they are, and hold what they do:
-// data and crash images are as without it.
+// after every access", about 1000 ns). It has the time and traffic of Path ORAM (Stefanov, van
+// Dijk, Shi, Fletcher, Ren, Yu, Devadas: CCS 2013). Lines keep their place and contents: data and
+// crash images are the same as without it.
 //
-//   O1  an access: the path from the root of a tree of buckets to the leaf that the line is mapped
-//       to is read, and written back
+//   O1  Accesses the tree of buckets: the path from the root to the leaf that the line is mapped to
+//       is read, and written back.
 //
-//   1  Every write, and every read, reads all lines of a path of `levels` buckets below the root,
-//      and writes them back when its time is over. Leaves are drawn at random for each access, as
-//      the mapping is anew after each. [Open: the time is Table 1's, whatever the path's lines
-//      take; they keep the banks and the bus from others.]
+//   1  Every write, and every read, reads all lines of a path of `levels` buckets below the root.
+//      It writes them back when its time is over. A leaf is drawn at random for each access, since
+//      the mapping changes after each. [Open: the time is Table 1's, regardless of the time of the
+//      path's lines; these occupy the banks and the bus.]
 //   2  Position map and stash are on the chip. [Open: the map of a large memory is in ORAMs of its
 //      own.]
-//   3  The pad (E2) doesn't wait for it. [Open: Path ORAM encrypts a bucket with a number of the
-//      bucket's; the counter of a line here is the line's, wherever it stands.]
+//   3  The pad (E2) doesn't wait for the access. [Open: Path ORAM encrypts a bucket with a number
+//      of the bucket; here, the counter belongs to the line, at every place.]
 #pragma once
 
 #include "pmemsim/common/relations.hpp"
@@ -70,7 +70,7 @@ class Oram final : public BackendOperation {
  private:
   struct Access {
     std::uint64_t leaf;
-    Completion done;  // of a read
+    Completion done;  // completion of a read; empty for a write
   };
 
   void access(Completion done);

@@ -1,5 +1,5 @@
-// Reads of PM that pass the backend's operations: each knows first where the line stands, then the
-// line is read there, and the read is answered when the operations have done what they do with it.
+// Reads of PM that pass through the backend's operations. A read first determines the place of its
+// line, then reads the line there. It is answered when all operations are done with it.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class PassingReads {
   EventQueue& queue_;
   Memory& pm_;
   const BackendParts& parts_;
-  Picoseconds after_read_{};  // of all operations
+  Picoseconds after_read_{};  // sum over all operations
   Slab<Reading> reads_;
 };
 

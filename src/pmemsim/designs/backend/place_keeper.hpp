@@ -1,5 +1,5 @@
-// Who keeps tables of places that are volatile, since recovery rebuilds them from the entries and
-// the data in PM. In a crash's image both can be held against each other: what is kept must be what
+// Interface of an operation that keeps volatile tables of places, which recovery rebuilds from the
+// entries and the data in PM. In a crash image, the two can be compared: the tables must equal what
 // would be rebuilt.
 #pragma once
 
@@ -14,12 +14,12 @@ class SealedImage;
 
 class PlaceKeeper {
  public:
-  // Places of which something else is kept than at the last call. From the first call on they are
-  // written down, so that a run without crashes has no work with it.
+  // Returns the places whose table entries have changed since the last call. Changes are recorded
+  // from the first call on, so that runs without crashes don't pay for this.
   virtual std::vector<Line> changed_places() = 0;
-  // The line's latest write was dropped from its queue, and has left its entry behind.
+  // True if the line's latest write was dropped from its queue, and has left its entry behind.
   virtual bool is_stale(Line line) const = 0;
-  // Empty if what is kept of the place is what the image says; otherwise what isn't.
+  // Describes how the tables differ from the image at that place; empty if they don't.
   virtual std::string problem(Line place, const SealedImage& image) const = 0;
 
  protected:

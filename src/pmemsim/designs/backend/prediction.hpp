@@ -1,5 +1,5 @@
-// What somebody expects to be written, so that operations can start on it before the write comes,
-// and what became of that: Janus's pre-execution requests, PMWeaver's predictions.
+// A write that is predicted, so that operations can start on it before it arrives, and the outcome
+// of the prediction: Janus's pre-execution requests, PMWeaver's predictions.
 #pragma once
 
 #include <compare>
@@ -12,39 +12,42 @@
 namespace pmemsim {
 
 struct Prediction {
-  CoreId core = 0;             // whose thread will write
-  std::uint64_t number = 0;    // whatever the precompute layer knows it by
-  std::optional<Line> line{};  // not known yet: only what follows from the data can be prepared
+  CoreId core = 0;           // core whose thread will write
+  std::uint64_t number = 0;  // name that the precompute layer uses for it
+  // Empty: not known yet; only results that depend on the data alone can be prepared.
+  std::optional<Line> line{};
   LineData data{};
-  ByteMask bytes = 0;              // of the data that are known
-  ByteMask compared = kWholeLine;  // with a write's; fewer would be a defect of who predicts
+  ByteMask bytes = 0;  // bytes of the data that are known
+  // Bytes compared with a write's; fewer would be a defect of the predictor.
+  ByteMask compared = kWholeLine;
 
   bool whole() const { return bytes == kWholeLine; }
 };
 
-// Names what is prepared for a prediction; never again for another one.
+// Identifies the results prepared for a prediction; never used again for another one.
 struct PreparedId {
-  std::uint64_t number = 0;  // 0: nothing
+  std::uint64_t number = 0;  // 0: none
   explicit operator bool() const { return number != 0; }
   constexpr auto operator<=>(const PreparedId&) const = default;
 };
 
-// What a write may use.
+// Prepared results that a write may use.
 struct Prepared {
   PreparedId id{};
-  // All of it, which was worked out with these data; otherwise what follows from the line alone.
+  // The data, if the write may use all results, which were computed with these data. Empty: it may
+  // use only results that depend on the line alone.
   std::optional<LineData> data{};
-  Time since{};           // when it was prepared
+  Time since{};           // time at which it was prepared
   bool outlived = false;  // the line's counter has changed since: an injected fault
 };
 
 enum class Fate : std::uint8_t {
-  kUsed,             // by a write of that line with those data
-  kUsedInPart,       // by a write of that line: the data were others, or not known as a whole
-  kTakenBack,        // by who had made the prediction
-  kThreadEnded,      // all of the thread's were discarded
-  kRangeDiscarded,   // all in a range of addresses were
-  kMetadataChanged,  // an operation's results didn't hold any more
+  kUsed,             // used by a write of that line with those data
+  kUsedInPart,       // used by a write of that line with other data, or without all data known
+  kTakenBack,        // discarded by the predictor
+  kThreadEnded,      // all predictions of the thread were discarded
+  kRangeDiscarded,   // all predictions in a range of addresses were discarded
+  kMetadataChanged,  // an operation's results were no longer valid
   kTooOld,
   kRunEnded,
 };
@@ -52,18 +55,18 @@ enum class Fate : std::uint8_t {
 struct Outcome {
   PreparedId id;
   CoreId core;
-  std::uint64_t number;  // of the prediction
+  std::uint64_t number;  // number of the prediction
   Fate fate;
   Time when;
-  ByteMask differing = 0;  // known bytes that the write had otherwise
-  LineData written{};      // by the write
-  bool late = false;       // used, but some operation still had something to do for the write
+  ByteMask differing = 0;  // known bytes that differ from the write's
+  LineData written{};      // data of the write
+  bool late = false;       // used, but some operation still had work to do for the write
 };
 
 class PredictionObserver {
  public:
-  // Once for each prediction that was taken. May come from within a call that discards; must not
-  // prepare, complete or discard anything itself.
+  // Called once for each accepted prediction. It may be called from within a call that discards; it
+  // must not prepare, complete or discard anything itself.
   virtual void outcome(const Outcome&) {}
 
  protected:

@@ -1,5 +1,5 @@
-// What becomes of the writes and reads that reach the backend. Nothing of it is published: it ties
-// the statistics of those who write and read to those of PM.
+// Statistics of the writes and reads that reach the backend. They aren't published: they relate the
+// statistics of their senders to those of PM.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@
 namespace pmemsim {
 
 struct ReceivedStatistics {
-  using Counts = std::array<std::uint64_t, kWriteKinds>;  // by WriteKind
+  using Counts = std::array<std::uint64_t, kWriteKinds>;  // indexed by WriteKind
 
   Counts writes{};
-  Counts sent{};                // to the queues
-  std::uint64_t elsewhere = 0;  // whose data PM already has: only their metadata are sent
+  Counts sent{};                // writes sent to the queues
+  std::uint64_t elsewhere = 0;  // writes whose data PM already has: only their metadata are sent
   std::uint64_t coalesced = 0, dropped_here = 0, dropped_in_queue = 0;
-  std::uint64_t metadata_sent_again = 0;  // only by injected faults
-  std::uint64_t past_operations = 0;      // only by an injected fault
+  std::uint64_t metadata_sent_again = 0;  // not zero only with injected faults
+  std::uint64_t past_operations = 0;      // not zero only with an injected fault
   std::uint64_t reads = 0, forwarded_reads = 0, metadata_reads = 0;
 
   static std::uint64_t& of(Counts& counts, WriteKind kind) {

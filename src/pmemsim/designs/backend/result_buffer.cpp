@@ -6,9 +6,10 @@
 namespace pmemsim {
 namespace {
 
-constexpr unsigned kEntryBits = 24;  // of a PreparedId's number; the rest is the order
+// Bits of the slot in a PreparedId's number; the bits above are the order.
+constexpr unsigned kEntryBits = 24;
 
-// Bytes that are known of a prediction, but not as the write has them.
+// Returns the known bytes of a prediction that differ from the write's.
 ByteMask differing(const Prediction& prediction, const Write& write) {
   ByteMask found = 0;
   for (std::size_t at = 0; at < kLineBytes; ++at) {

@@ -6,7 +6,7 @@
 namespace pmemsim {
 namespace {
 
-constexpr unsigned kNodeBits = 8;  // of a completion's argument; above it is the slot
+constexpr unsigned kNodeBits = 8;  // bits of the node in a completion's argument; above is the slot
 
 constexpr std::uint64_t slot_and_node(std::uint32_t slot, std::uint32_t node) {
   return std::uint64_t{slot} << kNodeBits | node;
@@ -45,7 +45,7 @@ Inputs OperationSchedule::known(const Work& work) const {
   return {.address = work.subject.line.has_value(), .data = work.subject.whole()};
 }
 
-// ---- What is expected
+// ---- Predictions
 
 void OperationSchedule::prepare(PreparedId id, const Prediction& prediction) {
   if (expected_writes_) return expected_writes_->prepare(id, prediction);
@@ -64,7 +64,8 @@ void OperationSchedule::prepare(PreparedId id, const Prediction& prediction) {
 
 void OperationSchedule::lose_data(Work& work) { lose(work, graph_.of_data()); }
 
-// With what follows from it, what fell away comes back.
+// Removes nodes from those that are done. If one of them has found a duplicate, skipped nodes are
+// no longer skipped.
 void OperationSchedule::lose(Work& work, NodeSet nodes) {
   const std::vector<OperationGraph::Node>& all = graph_.nodes();
   for (std::size_t node = 0; node < all.size(); ++node) {
@@ -76,7 +77,8 @@ void OperationSchedule::lose(Work& work, NodeSet nodes) {
   work.useless |= work.running & nodes;
 }
 
-// Rule 4. In the order in which they can be done, so that what follows needs no look of its own.
+// Implements rule 4, in an order in which nodes can be executed: nodes that follow an outdated one
+// are lost with it.
 void OperationSchedule::lose_outdated(Work& work, TakenOver& taken) {
   for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
     if ((work.done & ~work.fallen_away & set_of(node)) == 0) continue;
@@ -123,7 +125,7 @@ bool OperationSchedule::write(const Write& write, const Prepared& prepared, Comp
   }
   if (acknowledges_on_arrival()) find_duplicate(work);
   go_on(slot);
-  if (complete(work)) return answer_at_once(slot, done);  // within no time
+  if (complete(work)) return answer_at_once(slot, done);  // its sub-operations took no time
   if (acknowledges_on_arrival()) {
     tell_done(done, {});
     return true;
@@ -139,7 +141,7 @@ bool OperationSchedule::answer_at_once(std::uint32_t slot, const Completion& don
   return true;
 }
 
-// Rule 7.
+// Implements rule 7.
 void OperationSchedule::find_duplicate(Work& work) {
   for (const OperationGraph::Node& node : graph_.nodes()) {
     if (!node.sub.finds_duplicates) continue;
@@ -147,7 +149,7 @@ void OperationSchedule::find_duplicate(Work& work) {
   }
 }
 
-// Rule 4.
+// Implements rule 4.
 std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& prepared,
                                            TakenOver& taken) {
   if (expected_writes_) return take_over_expected(write, prepared, taken);
@@ -165,7 +167,7 @@ std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& p
     taken.unfinished = !complete(works_[slot]);
     statistics_.executed_before += !taken.unfinished;
     lose_outdated(works_[slot], taken);
-    if (works_[slot].waits) {  // now among the writes
+    if (works_[slot].waits) {  // it waits among the writes from now on
       std::erase(expected_waiting_, slot);
       works_[slot].waits = false;
     }
@@ -175,7 +177,7 @@ std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& p
   return slot;
 }
 
-// What is under way there goes on here.
+// Takes over a prediction of ExpectedWrites. Its running nodes continue here.
 std::uint32_t OperationSchedule::take_over_expected(const Write& write, const Prepared& prepared,
                                                     TakenOver& taken) {
   const std::uint32_t slot = works_.take();
@@ -203,7 +205,7 @@ std::uint32_t OperationSchedule::take_over_expected(const Write& write, const Pr
   return slot;
 }
 
-// Rule 5.
+// Implements rule 5.
 void OperationSchedule::brings(const Write& both, const Completion& done) {
   ++statistics_.coalesced;
   const std::uint32_t* const there = come_.find({done.argument});
@@ -221,12 +223,12 @@ void OperationSchedule::forget(const Completion& done) {
   const std::uint32_t slot = *there;
   come_.erase({done.argument});
   works_[slot].finished = {};
-  if (!complete(works_[slot])) unwanted(slot);  // else end() is about to be called
+  if (!complete(works_[slot])) unwanted(slot);  // otherwise end() is about to be called
 }
 
 // ---- Units
 
-// Rules 1 and 2. Sub-operations that take no time let others be ready at once.
+// Implements rules 1 and 2. Sub-operations that take no time may make others ready at once.
 void OperationSchedule::go_on(std::uint32_t slot) {
   Work& work = works_[slot];
   if (work.starting) return;
@@ -268,7 +270,7 @@ void OperationSchedule::give_unit_back(Work& work) {
     next.waits = false;
     if (!next.expected) next.unit_wait += queue_->now() - next.waits_since;
     go_on(slot);
-    if (next.expected || !complete(next)) continue;  // else within no time
+    if (next.expected || !complete(next)) continue;  // otherwise its sub-operations took no time
     queue_->schedule(queue_->now(), Phase::kController,
                      completion<&OperationSchedule::end>(*this, slot));
   }
@@ -298,7 +300,7 @@ void OperationSchedule::start(std::uint32_t slot, std::uint32_t node) {
   queue_->schedule(queue_->now() + parameters_.miss_latency, Phase::kController, fetched);
 }
 
-// Rule 3.
+// Implements rule 3.
 void OperationSchedule::fetched(std::uint64_t both, Time) { begin(slot_in(both), node_in(both)); }
 
 void OperationSchedule::begin(std::uint32_t slot, std::uint32_t node) {
@@ -329,7 +331,7 @@ void OperationSchedule::finish_node(std::uint32_t slot, std::uint32_t node) {
   look_for_duplicate(work, node);
 }
 
-// Of a sub-operation that is done.
+// Called for a sub-operation that is done.
 void OperationSchedule::look_for_duplicate(Work& work, std::size_t node) {
   const OperationGraph::Node& what = graph_.nodes()[node];
   if (!what.sub.finds_duplicates) return;
@@ -341,7 +343,7 @@ void OperationSchedule::look_for_duplicate(Work& work, std::size_t node) {
   work.done |= work.fallen_away;
 }
 
-// ---- The end
+// ---- Completion
 
 void OperationSchedule::end(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
@@ -351,7 +353,7 @@ void OperationSchedule::end(std::uint64_t number, Time now) {
   const Picoseconds waited = now - work.came;
   statistics_.time += waited;
   statistics_.unit_wait += work.unit_wait;
-  if (!work.finished) return leave_if_idle(slot);  // nobody waits
+  if (!work.finished) return leave_if_idle(slot);  // no write is stalled
   const Completion finished = work.finished;
   tell_done(finished, waited);
   come_.erase({finished.argument});
@@ -366,7 +368,7 @@ void OperationSchedule::unwanted(std::uint32_t slot) {
   leave_if_idle(slot);
 }
 
-// What runs on its unit runs to its end.
+// Releases the unit, unless it is still running sub-operations, which it finishes.
 void OperationSchedule::leave_if_idle(std::uint32_t slot) {
   Work& work = works_[slot];
   if (work.running != 0) return;
@@ -375,7 +377,8 @@ void OperationSchedule::leave_if_idle(std::uint32_t slot) {
   works_.give_back(slot);
 }
 
-// What is only for data that are written is in vain if they are elsewhere, whenever that was found.
+// Counts the results that are used. Sub-operations that only written data need are unused if the
+// data are elsewhere, whenever that was found.
 void OperationSchedule::count_used(const Work& work) {
   NodeSet left = work.done & ~work.fallen_away;
   if (work.duplicate_at) left &= ~graph_.unless_duplicate();

@@ -1,29 +1,30 @@
-// When the sub-operations of all operations are done, for writes that have come and for those that
-// are expected: the BMO logic of Janus (4.3.2, Figure 7d).
+// The execution times of the sub-operations of all operations, for writes that have arrived and for
+// predicted ones: the BMO logic of Janus (4.3.2, Figure 7d).
 //
-//   1  A unit does the sub-operations of one line at a time, side by side as far as the graph lets
-//      them (Janus, Table 3: "4 units per core, at cache-line granularity"). There are so many
-//      units; 0: as many as are wanted. [Open: who gets one. Writes that have come go before those
-//      that are expected, each in their order; nobody gives a unit up that has something to do.]
-//   2  What is expected is done as far as its inputs are known. The unit is free again when nothing
-//      more can be done; another one goes on when more is known.
-//   3  A sub-operation that needs a line of metadata that isn't cached waits for that to be read
-//      from PM, on its unit.
-//   4  A write takes over what was done for it: everything, if its data were known; otherwise what
-//      needs nothing but the address. What is running goes on (4.3.1: "the actual write access can
-//      arrive before the BMOs complete"). If what is running has become useless, its unit does it
-//      to its end, and then anew.
-//      What would come out differently now, since other writes have changed what it was worked out
-//      with, is lost, and all that follows from it (4.3.1).
-//      Where that is found when the other write is accepted, or never, what is expected is worked
-//      out by rules of its own (expected_writes.hpp).
-//   5  If bytes that were expected are replaced, what has been done with data is lost. The same if
-//      a write that has come brings the data of a newer one, too.
-//   6  For a line whose data are elsewhere already, what is only for data that are written falls
-//      away.
-//   7  Where writes are acknowledged on arrival, they go on at once; their sub-operations are done
-//      all the same, and find the duplicate, or none, that was there when the write came. (The
-//      ideal of Janus's 5.2.2: "write-backs don't block".)
+//   1  A unit executes the sub-operations of one line at a time, in parallel as far as the graph
+//      allows (Janus, Table 3: "4 units per core, at cache-line granularity"). The number of units
+//      is limited; 0: as many as are needed. [Open: which line gets a unit. Writes that have
+//      arrived take precedence over predicted ones, each in their order; a line that has work to do
+//      keeps its unit.]
+//   2  A prediction is executed as far as its inputs are known. The unit is free again when nothing
+//      more can be executed; another unit continues when more is known.
+//   3  A sub-operation that needs a line of metadata that isn't cached waits, on its unit, until
+//      the line has been read from PM.
+//   4  A write takes over the results of its prediction: all of them if its data were known,
+//      otherwise those that depend on the address alone. Running sub-operations continue (4.3.1:
+//      "the actual write access can arrive before the BMOs complete"). If a running sub-operation
+//      has become useless, its unit finishes it, and then executes it again.
+//      Results that would differ now are lost, because other writes have changed the metadata that
+//      they were computed from. All results that depend on them are lost, too (4.3.1).
+//      Where outdated results are found when the other write is accepted, or never, predictions are
+//      executed by the rules of expected_writes.hpp.
+//   5  If predicted bytes are replaced, the results that depend on data are lost. The same happens
+//      if a newer write coalesces with a write that has arrived.
+//   6  For a line whose data are elsewhere already, sub-operations that only written data need are
+//      skipped.
+//   7  Where writes are acknowledged on arrival, they are sent at once. Their sub-operations are
+//      executed all the same, and find the duplicate, or none, that was there when the write
+//      arrived. (The ideal of Janus's 5.2.2: "write-backs don't block".)
 #pragma once
 
 #include <array>
@@ -81,7 +82,7 @@ struct ScheduleStatistics {
 
 class OperationSchedule final : public WriteGate {
  public:
-  // `operations` are those that the graph is made of, `units` those of all cores.
+  // `operations`: the operations that the graph consists of. `units`: the number for all cores.
   OperationSchedule(std::vector<BackendOperation*> operations, OperationGraph graph,
                     std::uint32_t units, const BackendParameters& parameters);
   void connect(EventQueue& queue, MetadataPort& backend);
@@ -100,23 +101,24 @@ class OperationSchedule final : public WriteGate {
   std::string pending() const;
 
  private:
-  // A line, from when it is expected or comes until all is done, or nobody wants it any more.
+  // The work for a line, from its prediction or arrival until all is done, or until it is
+  // discarded.
   struct Work {
     Prediction subject;
     NodeSet done = 0, running = 0;
-    NodeSet useless = 0;      // of what is running
-    NodeSet fallen_away = 0;  // of what counts as done
+    NodeSet useless = 0;      // running ones whose results won't be used
+    NodeSet fallen_away = 0;  // skipped ones, which count as done
     std::optional<Line> duplicate_at{};
     std::array<Time, OperationGraph::kMostNodes> done_at{};
-    Completion finished{};  // of a write that waits to be answered
-    Time came{};            // of a write
+    Completion finished{};  // completion of a stalled write
+    Time came{};            // arrival of the write
     Time waits_since{};
     Picoseconds unit_wait{};
-    bool expected = true;  // and hasn't come
+    bool expected = true;  // predicted, hasn't arrived
     bool has_unit = false;
-    bool waits = false;  // for a unit
+    bool waits = false;  // waits for a unit
     bool wanted = true;
-    bool starting = false;  // go_on() is at it
+    bool starting = false;  // go_on() is running
   };
 
   Inputs known(const Work& work) const;
@@ -157,10 +159,10 @@ class OperationSchedule final : public WriteGate {
   const BackendParameters parameters_;
   std::uint32_t busy_units_ = 0;
   Slab<Work> works_;
-  LineTable<std::uint32_t> expected_;  // by PreparedId::number: of predictions
-  LineTable<std::uint32_t> come_;      // by Completion::argument: of writes
+  LineTable<std::uint32_t> expected_;  // work for predictions, keyed by PreparedId::number
+  LineTable<std::uint32_t> come_;      // work for arrived writes, keyed by Completion::argument
   std::deque<std::uint32_t> writes_waiting_, expected_waiting_;
-  Completion free_;  // for who waits to start on something
+  Completion free_;  // called when a unit is free
   WriteObserver* observer_ = nullptr;
   ScheduleStatistics statistics_;
   WorkStatistics works_done_;

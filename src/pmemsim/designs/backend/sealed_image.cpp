@@ -15,7 +15,8 @@ LineData unreadable_line() {
 SealedImage::SealedImage(const EntryLayout& layout, ImageKeys keys)
     : layout_(layout), keys_(std::move(keys)), tree_(keys_.tree_levels) {}
 
-// Lines are where they belong, and whoever begins knows what is written there.
+// Begins with all lines at their own place. No line is reported, since the caller has their plain
+// contents.
 void SealedImage::begin(const Image& device) {
   formatted_ = true;
   device.for_each_page([&](std::uint64_t address, const std::byte* page) {
@@ -68,7 +69,7 @@ void SealedImage::map(Line line, Line from, Line to) {
   if (keys_.keeper != nullptr) to_compare_.insert({from, to});
 }
 
-// Rule 1.
+// Implements rule 1.
 LineData SealedImage::read(Line line) {
   const Seal entry = this->entry(line);
   const std::optional<LineData> data = open(entry);
@@ -128,7 +129,7 @@ void SealedImage::note_nodes(std::uint64_t leaf) {
   }
 }
 
-// One that is wrong stays to be compared until it is right.
+// Compares nodes. A node that is wrong is compared again until it is right.
 std::string SealedImage::problem_of_nodes() const {
   while (!nodes_to_compare_.empty()) {
     const Line node = *nodes_to_compare_.begin();
@@ -175,7 +176,7 @@ std::optional<std::pair<Line, LineData>> SealedImage::read_at(Line place) const 
   return {};
 }
 
-// One that is wrong stays to be compared until it is right.
+// Compares places. A place that is wrong is compared again until it is right.
 std::string SealedImage::problem_of_places() const {
   if (keys_.keeper == nullptr) return {};
   for (const Line place : keys_.keeper->changed_places()) to_compare_.insert(place);

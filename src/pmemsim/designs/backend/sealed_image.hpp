@@ -1,19 +1,19 @@
-// An image whose lines are sealed, as recovery reads it: with the keys and the persistent register
-// of the tree's roots, and nothing else.
+// Decoder of an image whose lines are sealed. It uses the keys and the persistent register of the
+// tree's roots, and nothing else, as recovery does.
 //
-//   1  A line's entry is looked up in the image: where its data are, and their MAC, which must be
-//      that of what is there; otherwise the line can't be read. A crash leaves such a line only
-//      where its data have been dropped, or where a write didn't take its entry along. No place may
-//      have had two contents with one counter: whoever has seen both has their XOR.
-//   2  The tree is built of all lines of entries anew. If a root isn't the register's, somebody has
-//      changed entries, and nothing of the image is believed. Its nodes in PM are looked at if
-//      each is persistent with what is below it: they must be those of this tree, so that who
-//      verifies a line by its path alone believes what is here believed.
-//   3  Which lines refer to a place follows from the entries alone. What somebody keeps of that in
-//      volatile tables is held against it, at the places that either has changed since the last
-//      time, so that a crash costs what has changed. While entries in PM are behind the tables, as
-//      recovery will put them back, there is nothing to compare; what has changed is kept for
-//      later.
+//   1  A line's entry in the image has the place of its data, and their MAC. If that isn't the MAC
+//      of the contents of the place, the line can't be read. A crash leaves such a line only where
+//      its data have been dropped, or where a write was accepted without its entry. No place may
+//      have had two contents with one counter: an attacker who has seen both has their XOR.
+//   2  The tree is rebuilt from all lines of entries. If a root isn't the register's, an attacker
+//      has changed entries, and the whole image is rejected. If nodes are persistent with what is
+//      below them, those in PM are checked, too. They must equal the nodes of the rebuilt tree, so
+//      that verifying a line by its path alone yields the same result.
+//   3  The lines that refer to a place follow from the entries alone. An operation's volatile
+//      tables of places are compared with this. Only places that have changed in the image or in
+//      the tables since the last comparison are checked. The cost of a crash thus depends on what
+//      has changed. While entries in PM are older than the tables (recovery will restore their
+//      data), nothing is compared; the changed places are kept for later.
 #pragma once
 
 #include <functional>
@@ -29,19 +29,19 @@ namespace pmemsim {
 
 class PlaceKeeper;
 
-// What a line holds that can't be read.
+// Returns the contents that stand for a line that can't be read.
 LineData unreadable_line();
 
-// What an image is opened with; nullptr where it isn't sealed so.
+// The keys and registers that an image is decoded with; nullptr where it isn't sealed that way.
 struct ImageKeys {
   const LineCipher* cipher = nullptr;
   const LineHash* authenticator = nullptr;
   bool macs_have_address = true;
   std::uint32_t tree_levels = 1;
-  std::function<const MerkleTree::Roots&()> roots{};  // what their register holds
+  std::function<const MerkleTree::Roots&()> roots{};  // returns the roots in their register
   bool nodes_persisted = false;
   PlaceKeeper* keeper = nullptr;
-  std::function<bool()> entries_behind{};  // lines' data are in PM, and their entries aren't
+  std::function<bool()> entries_behind{};  // true if PM has data without their entries
 };
 
 class SealedImage final : public ImageDecoder {
@@ -52,18 +52,18 @@ class SealedImage final : public ImageDecoder {
   void changed(Line place, const LineData& data, const Tell& tell) override;
   void registers_changed(const Tell&) override {}
   std::string problem() const override;
-  // Lines whose MAC isn't that of what they hold.
+  // Returns the lines whose MAC isn't the MAC of their contents.
   const std::set<Line>& unreadable() const { return unreadable_; }
 
-  // Lines whose data are at another's place.
+  // Returns the number of lines whose data are at another line's place.
   std::uint64_t elsewhere() const;
 
-  // By its entry.
+  // Returns the place of the line's data, by its entry.
   Line place(Line line) const { return entry(line).place; }
   bool has_entry(Line line) const { return entry(line).counter != 0; }
-  // Lines that have an entry, and their data there.
+  // Returns the number of lines that have an entry, and their data at that place.
   std::uint64_t references(Line place) const;
-  // A line of these whose data can be read, and the data.
+  // Returns one of these lines whose data can be read, and the data.
   std::optional<std::pair<Line, LineData>> read_at(Line place) const;
 
  private:
@@ -84,13 +84,12 @@ class SealedImage final : public ImageDecoder {
   Image device_;
   mutable MerkleTree tree_;
   std::set<Line> unreadable_;
-  std::map<std::pair<Line, std::uint64_t>, LineData> sealed_;  // by place and counter
+  std::map<std::pair<Line, std::uint64_t>, LineData> sealed_;  // contents of each place and counter
   bool pad_used_twice_ = false;
-  bool formatted_ = false;  // lines were there before
+  bool formatted_ = false;  // begin() was called: lines may have been formatted
   mutable std::set<Line> nodes_to_compare_;
-  std::map<Line, std::set<Line>>
-      mapped_;                         // by place: lines of other addresses whose data are there
-  mutable std::set<Line> to_compare_;  // places, with who keeps tables of them
+  std::map<Line, std::set<Line>> mapped_;  // lines at another's place, by place
+  mutable std::set<Line> to_compare_;      // places to compare with the PlaceKeeper
 };
 
 }  // namespace pmemsim

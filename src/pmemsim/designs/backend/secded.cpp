@@ -7,8 +7,8 @@
 namespace pmemsim {
 namespace {
 
-// Those of data bits: all with three ones, and the first with five. Those with one are the check
-// bits' own.
+// Columns of data bits: all with three ones, and the first ones with five. Columns with a single
+// one belong to the check bits.
 constexpr std::array<std::uint8_t, kDataBits> kColumns = [] {
   std::array<std::uint8_t, kDataBits> columns{};
   std::size_t count = 0;
@@ -20,7 +20,7 @@ constexpr std::array<std::uint8_t, kDataBits> kColumns = [] {
   return columns;
 }();
 
-// By check bit: the data bits that it checks.
+// The data bits that each check bit covers.
 constexpr std::array<std::uint64_t, kCheckBits> kChecked = [] {
   std::array<std::uint64_t, kCheckBits> checked{};
   for (std::uint32_t bit = 0; bit < kDataBits; ++bit) {
@@ -51,7 +51,7 @@ std::uint8_t check_bits(std::uint64_t word) {
   return static_cast<std::uint8_t>(check);
 }
 
-// Rule 2.
+// Implements rule 2.
 Correction correct(std::uint64_t& word, std::uint8_t& check) {
   const auto syndrome = static_cast<std::uint8_t>(check_bits(word) ^ check);
   if (syndrome == 0) return Correction::kNothingWrong;

@@ -1,9 +1,9 @@
-// Bits that a line has beyond its 64 bytes, as a DIMM's ninth chip has them: they go with a write
-// through its queue to the device, and are dropped with it. Here, they are those of the newest
-// write of the line that has been accepted and not dropped.
+// Bits that a line has beyond its 64 bytes, as in a DIMM's ninth chip. They are sent with a write
+// through its queue to the device, and are dropped with it. This table has those of the line's
+// newest write that was accepted and not dropped.
 //
-// Whoever keeps some tells what becomes of each write (BackendOperation); writes are named by
-// Encoded::order.
+// Its owner calls accepted(), dropped() and written() for each write (BackendOperation). Writes are
+// identified by Encoded::order.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace pmemsim {
 template <class Bits>
 class SpareBits {
  public:
-  // As they are if the line hasn't been written: all zero.
+  // Returns the line's bits; all zero if it hasn't been written.
   Bits of(Line line) const {
     const auto found = newest_.find(line.number);
     return found == newest_.end() ? Bits{} : found->second.bits;
   }
 
-  // Calls visit(line, bits) for each that has been written.
+  // Calls visit(line, bits) for each line that has been written.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const auto& [number, written] : newest_) visit(Line{number}, written.bits);
@@ -32,7 +32,8 @@ class SpareBits {
   void accepted(Line line, std::uint64_t order, Bits bits) {
     before_[order] = std::exchange(newest_[line.number], {order, bits});
   }
-  // That was accepted. A newer one of the line comes then after the one before.
+  // Drops an accepted write. A newer write of the line then follows the one before the dropped
+  // write.
   void dropped(Line line, std::uint64_t order) {
     const auto found = before_.extract(order);
     if (found.empty()) return;
@@ -42,7 +43,7 @@ class SpareBits {
       if (older.order == order) older = found.mapped();
     }
   }
-  // To the device: it can't be dropped any more.
+  // Notes that a write has left its queue for the device: it can't be dropped any more.
   void written(std::uint64_t order) { before_.erase(order); }
 
  private:
@@ -50,8 +51,9 @@ class SpareBits {
     std::uint64_t order = 0;  // 0: no write
     Bits bits{};
   };
-  std::unordered_map<std::uint64_t, Written> newest_;  // by line
-  std::unordered_map<std::uint64_t, Written> before_;  // by the write that could be dropped
+  std::unordered_map<std::uint64_t, Written> newest_;  // newest write of each line
+  // Former bits of a line, keyed by the order of a write that could be dropped.
+  std::unordered_map<std::uint64_t, Written> before_;
 };
 
 }  // namespace pmemsim

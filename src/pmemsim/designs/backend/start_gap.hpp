@@ -1,10 +1,10 @@
-// Start-Gap (Qureshi, Karidis, Franceschini, Srinivasan, Lastras, Abali: MICRO 2009): a region of
-// lines has a place more than it has lines, and two registers say which line is where.
+// Start-Gap (Qureshi, Karidis, Franceschini, Srinivasan, Lastras, Abali: MICRO 2009): a region has
+// one place more than it has lines, and two registers determine the place of each line.
 //
-//   1  The gap is the place that no line is at; before it, and behind it, lines are in their order,
-//      beginning with that whose place `start` would be 0 without a gap.
-//   2  The gap moves by one place: the line before it goes there. It was everywhere after as many
-//      moves as there are places, and every line is one further.
+//   1  The gap is the place that has no line. The places before and after it have the lines in
+//      their cyclic order. Without the gap, line 0 would be at place `start`.
+//   2  The gap moves by one place when the line before it moves into the gap. After as many moves
+//      as there are places, the gap has been everywhere, and every line is one place further.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace pmemsim {
 class StartGap {
  public:
   explicit StartGap(std::uint64_t lines) : StartGap(lines, 0, lines) {}
-  // As registers say that survived.
+  // Restores the state from registers that survived a crash.
   StartGap(std::uint64_t lines, std::uint64_t start, std::uint64_t gap)
       : lines_(lines), start_(start), gap_(gap) {}
 
@@ -29,7 +29,7 @@ class StartGap {
   }
   std::uint64_t start() const { return start_; }
   std::uint64_t gap() const { return gap_; }
-  // Of the line that goes to the gap with its next move.
+  // Returns the place of the line that moves into the gap next.
   std::uint64_t before_gap() const { return gap_ == 0 ? lines_ : gap_ - 1; }
   void move() {
     if (gap_ == 0) start_ = (start_ + 1) % lines_;

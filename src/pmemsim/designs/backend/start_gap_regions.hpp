@@ -1,5 +1,5 @@
-// Lines levelled region by region (start_gap.hpp): what follows from the regions' registers alone,
-// while the memory is in use and when recovery reads an image.
+// The mapping of lines that are levelled region by region (start_gap.hpp). It follows from the
+// regions' registers alone, both while the memory is in use and when recovery reads an image.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace pmemsim {
 
 class StartGapRegions {
  public:
-  // By a region's number. One that isn't there is as if its gap had never moved.
+  // Registers, keyed by the region's number. A region without registers counts as one whose gap has
+  // never moved.
   using Registers = std::unordered_map<std::uint64_t, StartGap>;
 
   explicit StartGapRegions(std::uint64_t region_lines, Registers registers = {})
@@ -36,7 +37,7 @@ class StartGapRegions {
     if (region == registers_.end()) return line;
     return in_region(region->first, region->second.place_of(line.number % region_lines_));
   }
-  // None at a region's gap.
+  // Returns the line at a place; none at a region's gap.
   std::optional<Line> line_at(Line place) const {
     const auto region = registers_.find(region_of(place));
     if (region == registers_.end()) return place;
@@ -47,7 +48,7 @@ class StartGapRegions {
   }
 
  private:
-  // As line numbers: one for each region of what lies below all metadata, which no region has.
+  // The first line numbers of the regions' spare places and of metadata, which belong to no region.
   static constexpr std::uint64_t kSpare = std::uint64_t{1} << 56,
                                  kMetadata = std::uint64_t{1} << 53;
 

@@ -1,4 +1,4 @@
-// What operations of the backend are made of (Janus, 3.1 and 4.2): sub-operations, the nodes of one
+// Sub-operations of the backend's operations (Janus, 3.1 and 4.2), which are the nodes of one
 // graph.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace pmemsim {
 
-// Of a write, what a sub-operation works on.
+// The parts of a write that a sub-operation works on.
 struct Inputs {
   bool address = false;
   bool data = false;
@@ -20,13 +20,13 @@ struct Inputs {
   friend constexpr Inputs operator|(Inputs one, Inputs other) {
     return {one.address || other.address, one.data || other.data};
   }
-  // Are they all there?
+  // True if all inputs are known.
   constexpr bool within(Inputs known) const {
     return (!address || known.address) && (!data || known.data);
   }
 };
 
-// What a sub-operation works out, as far as that takes energy (machine/run/run_energy.hpp).
+// The kind of work of a sub-operation, where it takes energy (machine/run/run_energy.hpp).
 enum class WorkKind : std::uint8_t {
   kNone,
   kPad,
@@ -38,19 +38,20 @@ enum class WorkKind : std::uint8_t {
   kCheckBits,
 };
 inline constexpr std::size_t kWorkKinds = 8;
-// In statistics.
+// Names in statistics.
 inline constexpr std::array<std::string_view, kWorkKinds> kWorkNames{
     "", "pads", "macs", "tree_hashes", "md5s", "crc32s", "compressions", "check_bits"};
 
 struct SubOperation {
-  std::string name;  // as the paper has it: E1
+  std::string name;  // the paper's name, such as E1
   Picoseconds latency{0};
   WorkKind work = WorkKind::kNone;
-  Inputs external{};  // not those that come by way of `after`
-  // Whose results it needs. Names of operations that aren't chosen stand for nothing.
+  Inputs external{};  // inputs that aren't already those of `after`
+  // Names of the sub-operations whose results it needs. Names of operations that aren't chosen are
+  // ignored.
   std::vector<std::string> after{};
-  bool finds_duplicates = false;  // tells whether the line's data are elsewhere already
-  bool unless_duplicate = false;  // falls away if they are
+  bool finds_duplicates = false;  // finds whether the line's data are elsewhere already
+  bool unless_duplicate = false;  // skipped if the line's data are elsewhere
 };
 
 }  // namespace pmemsim

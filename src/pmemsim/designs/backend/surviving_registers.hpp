@@ -1,5 +1,5 @@
-// What the hardware keeps without power beside PM: with an image of PM and this, and nothing else,
-// a crash's image is read (decoded_image.hpp).
+// The registers that survive a crash besides PM. An image of PM and these registers suffice to
+// decode a crash image (decoded_image.hpp).
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,15 @@ struct SurvivingRegisters {
 
   void add_operation(const char* name);
 
-  // What has been done to lines, in its order: the names of the backend's operations.
+  // Names of the backend's operations, in the order in which they changed the lines.
   std::vector<std::string> operations;
-  // Each is there if the operation is that needs it.
+  // Registers of operations, empty without their operation.
   std::optional<Key> encryption_key, authentication_key;
-  bool published_macs = false;  // need no key
+  bool published_macs = false;  // MACs need no key
   std::optional<std::uint64_t> write_counter;
   std::optional<Tree> tree;
-  bool nodes_persisted = false;  // of the tree, with what is below them
+  // Nodes of the tree are persistent together with what is below them.
+  bool nodes_persisted = false;
   std::optional<Levelling> levelling;
 };
 

@@ -30,7 +30,7 @@ std::vector<SubOperation> WearLeveling::sub_operations() const {
            .unless_duplicate = true}};
 }
 
-// Rule 5.
+// Implements rule 5.
 bool WearLeveling::locate(Line, Completion done) {
   if (parameters_.latency == Picoseconds{}) return true;
   queue_->schedule(queue_->now() + parameters_.latency, Phase::kController, done);
@@ -43,7 +43,7 @@ void WearLeveling::encode(const Write&, const Prepared&, Encoded& encoded) const
   encoded.place = lines_.place(encoded.place);
 }
 
-// Rule 3.
+// Implements rule 3.
 void WearLeveling::sent(const Write&, const Encoded& encoded) {
   if (encoded.elsewhere) return;
   ++value_at(sent_, encoded.place);
@@ -83,7 +83,7 @@ Line WearLeveling::before_gap(std::uint64_t region) {
   return lines_.in_region(region, lines_.registers_of(region).before_gap());
 }
 
-// What is called from within the memory must not call it.
+// Starts a move in a later step, since the memory may be the caller and must not be called by it.
 
 void WearLeveling::move_if_due(std::uint64_t number) {
   Region& region = regions_[number];

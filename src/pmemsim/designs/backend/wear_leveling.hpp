@@ -1,19 +1,20 @@
 // Wear levelling (Janus, Table 1: "spreads out writes requests to even out memory cell wear-out"):
 // Start-Gap, region by region (start_gap.hpp).
 //
-//   W1  the line's place is worked out: not before it is known which one deduplication has chosen
+//   W1  Computes the line's place: not before deduplication has chosen one.
 //
-//   1  A region is a number of lines side by side, and a spare one that lies far away. Start and
-//      gap are persistent registers. [Open: the paper also scatters addresses by a fixed
-//      permutation, so that lines written often aren't neighbours; a region's aren't scattered.]
-//   2  After so many writes to a region its gap moves: the line before it is read, written to the
-//      gap, and when that is persistent the registers change. A crash before finds the line where
-//      it was, one after finds it in the gap, and both places hold the same.
-//   3  While one of the line's writes is on its way from the queue to the device, it could be
-//      dropped, so that the copy would be of something that never was: the move waits. A write that
-//      is sent during a move goes to the line's old place, and voids the copy, which is made anew.
-//   4  Lines go to the device as all other operations have made them, check bits with them. Lines
-//      of metadata stay where they are.
+//   1  A region is a number of adjacent lines, and a spare one that is far away. Start and gap are
+//      persistent registers. [Open: the paper also scatters addresses by a fixed permutation, so
+//      that lines written often aren't neighbours; a region's aren't scattered.]
+//   2  After a number of writes to a region its gap moves: the line before it is read and written
+//      to the gap. When that copy is persistent, the registers change. After a crash before that
+//      change, the line is at its former place; after a later one, it is in the gap. Both places
+//      have the same contents.
+//   3  A write of the line that has been sent and not yet written could be dropped. A copy would
+//      then have contents that never existed. The move waits for it. A write that is sent during a
+//      move is sent to the line's old place, and voids the copy, which is made again.
+//   4  Lines are moved as all other operations have encoded them, together with their check bits.
+//      Lines of metadata aren't moved.
 //   5  A read of a line waits until its place is known.
 #pragma once
 
@@ -101,7 +102,7 @@ class WearLeveling final : public BackendOperation {
 
  private:
   struct Region {
-    std::uint32_t writes = 0;  // since the last move
+    std::uint32_t writes = 0;  // writes since the last move
     bool moving = false;
     bool voided = false;
   };
@@ -121,10 +122,10 @@ class WearLeveling final : public BackendOperation {
   MetadataPort* backend_ = nullptr;
   StartGapRegions lines_;
   std::unordered_map<std::uint64_t, Region> regions_;
-  LineTable<std::uint32_t> sent_;    // by place: writes that haven't been written
-  LineTable<std::uint64_t> writes_;  // by place
+  LineTable<std::uint32_t> sent_;    // writes to each place that haven't been written
+  LineTable<std::uint64_t> writes_;  // writes to each place
   std::vector<Line> moved_;          // places that have got their line by a move, in order
-  std::uint64_t moving_ = 0;         // regions
+  std::uint64_t moving_ = 0;         // number of moving regions
   WearLevelingStatistics statistics_;
 };
 

@@ -1,5 +1,4 @@
-// The energy of the work that sub-operations do (work_statistics.hpp), whichever operation has
-// them.
+// The energy of the work that sub-operations of all operations do (work_statistics.hpp).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the backend's sub-operations have worked out in a run, whoever has had them executed.
+// The work that the backend's sub-operations have done in a run, for predictions and writes.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@
 
 namespace pmemsim {
 
-// Sub-operations that have been executed to their end, by what they work out.
+// Numbers of sub-operations that have been executed to their end, by the kind of their work.
 struct WorkStatistics {
   struct Count {
-    bool there = false;  // some operation has such
+    bool there = false;  // some operation does such work
     std::uint64_t executed = 0, used = 0;
   };
   std::array<Count, kWorkKinds> counts{};

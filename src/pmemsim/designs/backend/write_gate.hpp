@@ -1,7 +1,7 @@
-// What may keep a write from going to the queues.
+// A gate: a part of the backend that may delay a write before it is sent to the queues.
 //
-// A gate starts on predicted writes, too: prepare() shows what is expected to be written, and
-// write() what of this it may use. Nothing may follow from a prediction but time.
+// A gate starts on predicted writes, too: prepare() passes the prediction, and write() the prepared
+// results that the write may use. A prediction may change nothing but time.
 #pragma once
 
 #include "pmemsim/common/event_queue.hpp"
@@ -17,28 +17,29 @@ class WriteGate {
   virtual ~WriteGate() = default;
   // Registers an observer of the time that writes spend waiting here.
   virtual void observe(WriteObserver*) {}
-  // Would it start on a prediction at once? If not, `free` is called once, when it would.
+  // True if the gate would start on a prediction at once. If not, `free` is called once, when it
+  // would.
   virtual bool starts_at_once(Completion /*free*/) { return true; }
 
-  // A write is expected: start on it, as far as the prediction goes. Called again with the same
-  // identity when more is known of it, or bytes of its data have been replaced.
+  // Starts the gate on a predicted write, as far as the prediction is known. Called again with the
+  // same identity when more is known, or bytes of the data have been replaced.
   virtual void prepare(PreparedId, const Prediction&) {}
-  // True if it replaces results that no longer hold by itself.
+  // True if the gate itself recomputes results that are no longer valid.
   virtual bool keeps_outdated() const { return false; }
-  // The results aren't needed any more. Once for each identity, whatever has become of it.
+  // Discards the results. Called once for each identity, regardless of its outcome.
   virtual void discard(PreparedId) {}
 
-  // A write has reached the controller. True: nothing to do before it may go to the queues.
-  // Otherwise `done` will be called once, not from within, unless the write is dropped first.
-  // `prepared`: results that fit the write, until they are discarded, which may be before it goes
-  // on.
+  // Called when a write has reached the controller. True if the gate has nothing to do before the
+  // write may be sent to the queues. Otherwise `done` will be called once, not from within, unless
+  // the write is dropped first. `prepared`: results that match the write, until they are discarded,
+  // which may be before the write is sent.
   virtual bool write(const Write&, const Prepared& prepared, Completion done) = 0;
-  // A write has arrived for a line that another one is still held for. May that one take its data
-  // along?
+  // True if a newer write may coalesce with a write of its line that is still held.
   virtual bool may_bring(const Write& /*newer*/) const { return true; }
-  // It does: the write that `done` is waited for, if it still is, holds that now.
+  // Called when a newer write has coalesced with the write that has this `done`. `both`: the
+  // combined write. The gate may be done with the held write already.
   virtual void brings(const Write& /*both*/, const Completion& /*done*/) {}
-  // A write that is still held has been dropped: `done` must not be called any more.
+  // Called when a write that is still held has been dropped: `done` must not be called any more.
   virtual void forget(const Completion& /*done*/) {}
 };
 

@@ -1,4 +1,4 @@
-// How long writes wait for the backend's operations, for whoever judges what was prepared.
+// Observer of the time that writes wait for the backend's operations, to evaluate prepared results.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace pmemsim {
 
-// What a write that has come found wanting in the results that were prepared for it.
+// The gaps in prepared results that an arriving write has found.
 struct TakenOver {
-  bool unfinished = false;  // some weren't there yet, or couldn't be, without its data
-  bool duplicate = false;   // where the same data are, or that they are nowhere, didn't hold
-  bool outdated = false;    // others didn't hold
+  bool unfinished = false;  // some results weren't complete, or couldn't be without its data
+  bool duplicate = false;   // the place of the same data, or that there is none, was wrong
+  bool outdated = false;    // other results were outdated
 };
 
 class WriteObserver {
  public:
   virtual ~WriteObserver() = default;
-  // `number` names the write until it is done, or dropped.
+  // `number` identifies the write until it is done, or dropped.
   virtual void came(std::uint64_t number, const Write& write, const Prepared& prepared,
                     const TakenOver& taken, Time when) = 0;
   virtual void done(std::uint64_t number, Picoseconds waited) = 0;
