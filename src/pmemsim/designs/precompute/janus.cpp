@@ -35,7 +35,7 @@ void Janus::hint(CoreId core, const Hint& hint, Time when) {
                            completion<&Janus::arrive>(*this));
 }
 
-// Lines of what is announced; without an address, it begins at a line.
+// Splits an announced range into lines. A range without an address begins at a line.
 std::deque<Janus::Part> Janus::parts_of(CoreId core, const Hint& hint) {
   std::deque<Part> parts;
   for (std::uint64_t at = 0; at < hint.bytes;) {
@@ -150,7 +150,7 @@ void Janus::decode_one(std::uint64_t, Time now) {
   decoding_ = false;
   const auto next =
       std::ranges::find_if(requests_, [](const Request& request) { return !request.buffered; });
-  if (next == requests_.end()) return;  // it has gone with its thread, or its page
+  if (next == requests_.end()) return;  // its thread has ended
   ++statistics_.operations;
   if (operations_.size() < size(parameters_.operation_entries)) {
     operations_.push_back({next->object, next->parts.front()});
@@ -193,7 +193,7 @@ void Janus::execute(const Operation& operation) {
   const std::size_t number = address ? lines.addresses : lines.data;
   lines.addresses += address;
   lines.data += data;
-  if (address != data && number < lines.entries.size()) {  // the other half is there
+  if (address != data && number < lines.entries.size()) {  // the entry has the other half
     Lines::Entry& entry = lines.entries[number];
     if (address) {
       entry.part.line = part.line;
@@ -218,7 +218,7 @@ void Janus::execute(const Operation& operation) {
                                                             .bytes = part.bytes});
   ++(id ? statistics_.prepared : statistics_.results_dropped);
   tell_started(id, part.from, true);
-  Lines& now = lines_[object];  // outcomes of others may have come
+  Lines& now = lines_[object];  // other outcomes may have erased it
   now.entries.push_back({id, part});
   now.open += static_cast<bool>(id);
 }

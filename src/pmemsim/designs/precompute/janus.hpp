@@ -1,27 +1,28 @@
-// Janus: software says early what it will write, and operations on it start before the write comes.
-//
-//   S. Liu, K. Seemakhupt, G. Pekhimenko, A. Kolli, S. Khan: Janus: Optimizing Memory and Storage
-//   Support for Non-Volatile Memory Systems. ISCA 2019.
+// Janus: software announces its writes early, and operations on them start before the write
+// arrives.
 //
 //   1  A call of the interface (4.4, Table 2) is a request with an address, or data, or both, of an
-//      object: PRE_ID, thread and transaction. The data are those at the time of the call. It comes
-//      to the request queue, which all cores share. [Open: when; a write-back's way later]
-//   2  Immediate requests go on as soon as the decoder is free. Buffered ones wait for
-//      PRE_START_BUF of their object; those of one object that touch the same lines, or lines
-//      beside each other, become one (4.3.2, 4.4).
-//   3  While the request queue is full, the oldest buffered request leaves it for a new one (4.6);
-//      if there is none, the new one is dropped (4.3.2).
-//   4  The decoder makes operations of a line each, one after the other (4.3.2). [Open: one a
-//      cycle] While the operation queue is full, new ones are dropped.
-//   5  An operation leaves the queue for a unit when one is free, and opens an entry of the
-//      intermediate result buffer then; while that is full, it is dropped (4.3.2).
-//   6  The n-th line of an object's addresses and the n-th line of its data are one entry. [Open]
-//      Bytes of a line that weren't announced are as the line has them then. [Open]
-//   7  An entry goes when its write comes, when it is too old, with its thread (4.6), with its
-//      range of addresses, or when its line's counter changes (designs/backend/result_buffer.hpp).
-//      What a write may use is said in designs/backend/schedule.hpp, rule 4.
-//   8  A thread that ends, or is taken back, takes its requests and operations along (4.6).
-//      Memory that is swapped isn't modelled, since no recording tells of swaps.
+//      object: PRE_ID, thread and transaction. The data are those at the time of the call. The
+//      request arrives at the request queue, which all cores share. [Open: when; after the time of
+//      a write-back's path]
+//   2  Immediate requests are decoded as soon as the decoder is free. Buffered ones wait for
+//      PRE_START_BUF of their object. Those of one object that touch the same lines, or adjacent
+//      lines, are merged (4.3.2, 4.4).
+//   3  While the request queue is full, a new request displaces the oldest buffered one (4.6). If
+//      there is none, the new one is dropped (4.3.2).
+//   4  The decoder splits a request into operations of a line each, one after the other (4.3.2).
+//      [Open: one a cycle] While the operation queue is full, new ones are dropped.
+//   5  An operation leaves the queue for a unit when one is free, and then opens an entry of the
+//      intermediate result buffer. While that is full, the operation is dropped (4.3.2).
+//   6  The n-th line of an object's addresses and the n-th line of its data share one entry. [Open]
+//      Bytes of a line that weren't announced are taken from the line's contents at that time.
+//      [Open]
+//   7  An entry leaves the buffer when its write arrives, or when it is too old. It is discarded
+//      with its thread (4.6), with its range of addresses, or when its line's counter changes
+//      (designs/backend/result_buffer.hpp). Rule 4 of designs/backend/schedule.hpp says which
+//      results a write may use.
+//   8  A thread that ends, or rolls back, discards its requests and operations (4.6). Swapped
+//      memory isn't modelled, since recordings have no swaps.
 #pragma once
 
 #include <cstdint>
@@ -88,7 +89,7 @@ struct JanusStatistics {
 class Janus final : public Precompute {
  public:
   Janus(const JanusParameters& parameters, std::uint32_t cores);
-  // The queues and the buffer (Janus, 4.3 and 5.2.7).
+  // Returns the storage of the queues and the buffer (Janus, 4.3 and 5.2.7).
   static Storage storage(const JanusParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context) override { context_.emplace(context); }
   ResultBufferSize result_buffer() const override;
@@ -101,7 +102,8 @@ class Janus final : public Precompute {
   void statistics(StatisticsCollector& collector) const override;
 
  private:
-  // PRE_ID, thread and transaction: a thread numbers its objects, whatever transaction they are of.
+  // An object (PRE_ID, thread and transaction). A thread numbers its objects across all
+  // transactions.
   using Object = std::uint64_t;
   static Object object_of(CoreId core, std::uint32_t number) {
     return std::uint64_t{core} << 32 | number;
@@ -112,7 +114,7 @@ class Janus final : public Precompute {
   struct Part {
     std::optional<Line> line{};
     LineData data{};
-    ByteMask bytes = 0;  // of the data
+    ByteMask bytes = 0;  // known bytes of the data
     HintedLine from{};
   };
   struct Request {
@@ -124,7 +126,7 @@ class Janus final : public Precompute {
     Object object;
     Part part;
   };
-  // An object's lines so far, of its addresses and of its data, and the entries of them.
+  // The number of address lines and data lines of an object so far, and their entries.
   struct Lines {
     struct Entry {
       PreparedId id;

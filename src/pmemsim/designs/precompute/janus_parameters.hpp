@@ -1,4 +1,4 @@
-// What Janus has (ISCA 2019, Table 3 and 4.3 to 4.6).
+// Parameters of Janus (ISCA 2019, Table 3 and 4.3 to 4.6).
 #pragma once
 
 #include "pmemsim/common/parameters.hpp"

@@ -1,12 +1,13 @@
-// The table that PMWeaver's artifact has instead of the timeout predictor, and of what is known of
-// lines since their last write-back: its cache line accumulator.
+// The cache line accumulator of PMWeaver's artifact. It replaces the timeout predictor, and limits
+// the record of stores to lines since their last write-back.
 //
-//   1  An entry is a line of PM, when it came, and the time of the latest store to it.
-//   2  At each store to PM, first all lines that nobody has stored to for the timeout are sent, as
-//      they are; once until the next store.
-//   3  A line too many takes the place of the one that came first. That is sent, too, and what was
-//      stored to it won't be learnt.
-//   4  A line that is written back leaves.
+//   1  An entry is a line of PM and the time of the latest store to it. Entries are in the order of
+//      their insertion.
+//   2  At each store to PM, all lines without a store for the duration of the timeout are sent
+//      first, with their current contents. Each is sent once until its next store.
+//   3  If the table is full, a new line displaces the one that was inserted first. The displaced
+//      line is sent, too, and its stores won't be learnt.
+//   4  A line that is written back is removed.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ class LineAccumulator {
  public:
   LineAccumulator(std::size_t entries, Picoseconds timeout) : most_(entries), timeout_(timeout) {}
 
-  // Calls sent(line, whether it has left) for each.
+  // Calls sent(line, left) for each line that is sent; `left`: it was displaced.
   template <class Sent>
   void stored(Line line, Time now, Sent sent) {
     for (Entry& entry : entries_) {
@@ -60,7 +61,7 @@ class LineAccumulator {
   };
   std::size_t most_;
   Picoseconds timeout_;
-  std::vector<Entry> entries_;  // the one that came first first
+  std::vector<Entry> entries_;  // first inserted one first
   StructureUse use_;
 };
 

@@ -1,11 +1,11 @@
-// Pointers that stored pointers lead to: the first of the predictors that PMWeaver names as ones
-// that it could take in (VII: "next pointer prediction can improve the accuracy of PM address
-// prediction"; Collins et al., MICRO 2002, and content-directed prefetching, which looks for
-// pointers in lines).
+// Next pointers: pointers in the lines that stored pointers lead to. This is the first of the
+// predictors that PMWeaver names as extensions (VII: "next pointer prediction can improve the
+// accuracy of PM address prediction"; Collins et al., MICRO 2002, and content-directed prefetching,
+// which looks for pointers in lines).
 //
-//   1  A write's address that no store has may stand in a line of PM that a store has the address
-//      of: word n of the line that the value points to. Of several stores the oldest counts.
-//   2  The word is read, as the caches have it, when all else of the prediction is known. [Open]
+//   1  A write's address that no store has may be in a line of PM whose address was stored: it is
+//      word n of that line. If several stores match, the oldest counts.
+//   2  The word is read from the caches when all other values of the prediction are known. [Open]
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace pmemsim {
 
 class NextPointers {
  public:
-  // The newest contents of PM; what isn't PM holds nothing there.
+  // `pm`: the newest contents of PM; lines outside PM are empty.
   explicit NextPointers(const Image& pm) : pm_(&pm) {}
 
-  // Which word of the line holds an address within the other one.
+  // Returns the index of the word of `holder` that has an address within `pointed`.
   std::optional<std::uint8_t> word_to(Line holder, Line pointed) const {
     const LineData data = pm_->read(holder);
     for (std::uint8_t word = 0; word < kWords; ++word) {

@@ -1,16 +1,17 @@
 // Predictions that wait for values: PMWeaver's pending prediction table (V-B2, Figure 15).
 //
-//   1  It has two levels: the index generator finds, by the instruction, the predictions that wait
-//      for it; a pending prediction collects the values.
-//   2  A store fills all that waits for its instruction, the first time that it comes. [Open]
-//   3  What is zero, or isn't predicted, is filled from the beginning. Of a pattern whose data
-//      aren't to be trusted the address alone is predicted (V-C1).
-//   4  When all is filled, the prediction is made, and leaves.
-//   5  What is predicted by its difference from the path's last write, since no store tells it, is
-//      filled from the beginning, too (value_deltas.hpp).
-//   6  While all pending predictions are taken, a new one takes the oldest one's place; while the
-//      index generator is full, a new instruction takes the place of the one that came first. What
-//      waits for that will never be filled. [Open; the latter is the artifact's rule]
+//   1  The table has two levels. The index generator finds the predictions that wait for an
+//      instruction; a pending prediction collects the values.
+//   2  A store fills all predictions that wait for its instruction, at its first execution. [Open]
+//   3  Values that are zero, or aren't predicted, are filled from the beginning. Where a pattern's
+//      data aren't trusted, only the address is predicted (V-C1).
+//   4  When all values are filled, the prediction is made, and leaves the table.
+//   5  Values that no store provides may be predicted by their difference from the path's last
+//      write. They are filled from the beginning, too (value_deltas.hpp).
+//   6  While all pending predictions are taken, a new one displaces the oldest one. While the index
+//      generator is full, a new instruction displaces the one that was inserted first. Values that
+//      wait for the displaced instruction are never filled. [Open; the latter is the artifact's
+//      rule]
 #pragma once
 
 #include <algorithm>
@@ -28,14 +29,15 @@
 
 namespace pmemsim {
 
-// A write that is expected, as far as stores have told.
+// A predicted write, as far as stores have provided its values.
 struct PredictedWrite {
-  std::uint64_t path = 0;  // of the pattern
+  std::uint64_t path = 0;  // path of the pattern
   Line line;
   std::array<std::uint32_t, kChunksALine> chunks{};
-  ChunkMask known = 0;  // the chunks that the pattern has stored
+  ChunkMask known = 0;  // chunks that the pattern predicts
   bool with_data = false;
-  // The line isn't that, but the one whose address it has at this word (next_pointers.hpp).
+  // Word of `line` that has the address of the predicted line, if that isn't `line` itself
+  // (next_pointers.hpp).
   std::optional<std::uint8_t> next_pointer{};
 };
 
@@ -44,7 +46,7 @@ class PendingPredictions {
   PendingPredictions(std::size_t predictions, std::size_t sites)
       : most_(predictions), most_sites_(sites) {}
 
-  // Calls made(PredictedWrite) where deltas have told all of it.
+  // Opens a prediction. Calls made(PredictedWrite) if no store has to provide a value.
   template <class Made>
   void open(const PredictionTable::Entry& entry, Made made) {
     if (pending_.size() == most_) drop_oldest();
@@ -74,7 +76,7 @@ class PendingPredictions {
     made(write);
   }
 
-  // Calls made(PredictedWrite) for each prediction that has all it needs now.
+  // Calls made(PredictedWrite) for each prediction that this store completes.
   template <class Made>
   void stored(std::uint64_t site, std::span<const std::byte> value, Made made) {
     for (std::size_t i = 0; i < waiting_.size();) {
@@ -147,7 +149,7 @@ class PendingPredictions {
     pending_.erase(pending_.begin());
   }
 
-  // Whether it has all now.
+  // Fills the values that this instruction provides. True if the prediction is complete.
   static bool fill(Pending& pending, std::uint64_t site, std::span<const std::byte> value) {
     const ValueSource& address = pending.pattern.address;
     if (pending.waits_for_address && address.site == site &&
@@ -168,8 +170,8 @@ class PendingPredictions {
   }
 
   std::size_t most_, most_sites_;
-  std::vector<Pending> pending_;  // the oldest first
-  std::vector<Waiting> waiting_;  // the index generator, the oldest first
+  std::vector<Pending> pending_;  // oldest first
+  std::vector<Waiting> waiting_;  // index generator, oldest first
   std::uint64_t numbers_ = 0;
   StructureUse predictions_, index_;
 };

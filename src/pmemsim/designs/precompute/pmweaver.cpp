@@ -75,7 +75,7 @@ void PmWeaver::note_time(CoreId core, Line line, Time when) {
   });
 }
 
-// Another core may have stored to the line since, or written it back.
+// Removes the record, unless another core has stored to the line since, or written it back.
 void PmWeaver::forget_stores(CoreId core, Line line) {
   const Stored* const found = stored_.find(line);
   if (found != nullptr && found->core == core) stored_.erase(line);

@@ -1,24 +1,22 @@
-// PMWeaver: hardware predicts what will be written from what is stored, and operations on it start
-// before the write comes.
+// PMWeaver: hardware predicts writes from earlier stores, and operations on them start before the
+// write arrives.
 //
-//   S. Mahar, S. Liu, K. Seemakhupt, V. Young, S. Khan: Write Prediction for Persistent Memory
-//   Systems. PACT 2021.
-//
-//   1  Each core has a learner and predictor of its own (write_learner.hpp, timeout_predictor.hpp),
-//      which see its stores as they retire, to PM and to DRAM. [Open: when] Where the core tells of
-//      a store after it has retired, nothing comes of it before that.
-//   2  A line counts as stored to from its last write-back on, by whatever way it has left; only
-//      flushes teach. [Open; the artifact's rule] What another core has stored there teaches
-//      nobody.
-//   3  A prediction has its values, merged with the bytes that aren't predicted as the caches have
-//      them when it is sent (V-B2), and comes to the result buffer after a fixed time. A line that
-//      isn't PM is dropped.
-//   4  The timeout predictor sends a line as the caches have it (V-D2).
-//   5  The result buffer is shared; so many lines for each core, so many predictions of a line
-//      (predicted_lines.hpp). A write that comes uses the newest of its line whose data are its
-//      own; if there is none, the address was right (V-C2; designs/backend/result_buffer.hpp).
-//   6  What becomes of a prediction changes the confidence of its pattern (prediction_table.hpp).
-//      Before that nothing is changed that anybody sees (III-C).
+//   1  Each core has its own learner and predictors (write_learner.hpp, timeout_predictor.hpp),
+//      which process its stores as they retire, to PM and to DRAM. [Open: when] If the core reports
+//      a store after its retirement, the store has no effect before the report.
+//   2  Stores to a line are recorded from its last write-back on, whether it was flushed, evicted
+//      or sent. Only flushes are learnt. [Open; the artifact's rule] Stores of another core to the
+//      line aren't learnt.
+//   3  A prediction consists of its values, merged with the line's other bytes as the caches have
+//      them (V-B2). It arrives at the result buffer after a fixed time, and is merged at that time.
+//      A prediction for a line outside PM is dropped.
+//   4  The timeout predictor predicts a line with the contents of the caches (V-D2).
+//   5  The result buffer is shared. It has a number of lines for each core, and a number of
+//      predictions for each line (predicted_lines.hpp). An arriving write uses the newest
+//      prediction of its line that has its data. If there is none, only the address was right
+//      (V-C2; designs/backend/result_buffer.hpp).
+//   6  The outcome of a prediction changes the confidence of its pattern (prediction_table.hpp).
+//      Until then, a prediction changes no visible state (III-C).
 #pragma once
 
 #include <array>
@@ -93,7 +91,7 @@ struct PmWeaverStatistics {
   }
 };
 
-// How long after the last store to a line it is flushed (Figure 7).
+// The time from the last store to a line until its flush (Figure 7).
 struct WriteBackGaps {
   static constexpr std::array<std::uint64_t, 9> kLimitsNs{10,  50,   100,  150,  300,
                                                           610, 1000, 3000, 10000};
@@ -123,7 +121,8 @@ struct WriteBackGaps {
 class PmWeaver final : public Precompute {
  public:
   PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores);
-  // Table I; the paper prints sizes of structures, from which those of entries follow.
+  // Returns the structures of Table I. The paper prints their sizes, from which the sizes of
+  // entries follow.
   static Storage storage(const PmWeaverParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context) override {
     context_.emplace(context);
@@ -142,15 +141,15 @@ class PmWeaver final : public Precompute {
   struct PerCore {
     WriteLearner learner;
     TimeoutPredictor timeout;
-    LineAccumulator accumulator;  // instead; the artifact's
+    LineAccumulator accumulator;  // replaces `timeout` in the artifact's variant
   };
-  // Chunks of a line that were stored to since its last write-back, all by one core.
+  // The chunks of a line that were stored to since its last write-back, all by one core.
   struct Stored {
     CoreId core = 0;
     ChunkMask chunks = 0;
     Time latest{};
   };
-  // On its way to the result buffer, or there.
+  // A prediction in flight to the result buffer, or in it.
   struct Predicted {
     CoreId core = 0;
     bool by_timeout = false;
@@ -179,10 +178,10 @@ class PmWeaver final : public Precompute {
   std::optional<LayerContext> context_;
   std::vector<PerCore> cores_;
   LineTable<Stored> stored_;
-  LineTable<bool> predicted_;  // at some time
+  LineTable<bool> predicted_;  // lines predicted at any time
   PredictedLines lines_;
   Slab<Predicted> sent_;
-  std::vector<std::uint32_t> on_their_way_;  // slots
+  std::vector<std::uint32_t> on_their_way_;  // slots of predictions in flight to the buffer
   struct Look {
     CoreId core;
     Line line;

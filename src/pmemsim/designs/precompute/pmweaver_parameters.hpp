@@ -1,4 +1,4 @@
-// What PMWeaver has (PACT 2021, Table I).
+// Parameters of PMWeaver (PACT 2021, Table I).
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace pmemsim {
 
-// What of a write is worked out early.
+// The parts of a write that are computed early.
 enum class Predicted : std::uint8_t { kAddressAndData, kAddress, kNothing };
 
 inline std::span<const std::string_view> choice_names(Predicted) {
@@ -16,7 +16,7 @@ inline std::span<const std::string_view> choice_names(Predicted) {
   return kNames;
 }
 
-// Where the authors' artifact does something else than the paper says.
+// The source of rules: the paper, or the authors' artifact where it differs.
 enum class PmWeaverVariant : std::uint8_t { kPaper, kArtifact };
 
 inline std::span<const std::string_view> choice_names(PmWeaverVariant) {

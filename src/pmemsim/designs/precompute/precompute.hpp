@@ -1,11 +1,11 @@
-// Layer 4, precompute: who starts backend operations early?
+// Layer 4, precompute: starts backend operations before their write arrives.
 //
-// Calls of hint() and stored() come in each core's program order when the instruction retires.
+// hint() and stored() are called in each core's program order, when the instruction retires.
 //   Janus     hint() decodes software's pre-execution requests into lines.
-//   PMWeaver  stored() sees every store of the program, volatile ones too, with PC (the site) and
-//             value, and predicts; written_back() is what it learns from.
-// What they expect goes to Backend::prepare() (LayerContext::pm) and Backend::complete(); outcome()
-// says what became of it, once for each.
+//   PMWeaver  stored() predicts from every store of the program, including volatile ones, with PC
+//             (the site) and value; written_back() provides the write-backs that it learns from.
+// Predictions are passed to ResultBuffer::prepare() and complete()
+// (LayerContext::pm.predictions()). outcome() reports the outcome of each once.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,20 @@ namespace pmemsim {
 class Precompute : public PredictionObserver {
  public:
   virtual ~Precompute() = default;
-  // Once, before the run.
+  // Called once, before the run.
   virtual void connect(const LayerContext&) {}
-  // What of its predictions may be prepared at a time.
+  // Returns the limits of the result buffer for its predictions.
   virtual ResultBufferSize result_buffer() const { return {}; }
   virtual std::uint32_t interests() const { return 0; }
-  // Instructions that a hint costs the program.
+  // Returns the number of instructions that a hint costs the program.
   virtual std::uint32_t hint_instructions() const { return 0; }
   virtual void hint(CoreId, const Hint&, Time) {}
-  // Who wants to know what becomes of hints.
+  // Registers an observer of the outcomes of hints.
   virtual void observe(HintObserver*) {}
-  // The core's thread has ended, or goes back to where its region began.
+  // Called when the core's thread has ended, or rolls back to the beginning of its region.
   virtual void thread_ended(CoreId) {}
   virtual void stored(const RetiredStore&, Time) {}
-  // A modified line of PM has left the caches, by whatever way: the core is the one that has
+  // Called when a modified line of PM has left the caches, in any way. The core is the one that has
   // flushed it, or whose stores were evicted or sent.
   virtual void written_back(CoreId, Line, const LineData&, WriteBack, Time) {}
   virtual void statistics(StatisticsCollector&) const {}

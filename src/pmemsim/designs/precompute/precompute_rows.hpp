@@ -1,4 +1,4 @@
-// The precompute layer's rows of the table of choices.
+// The precompute layer's rows in the table of implementations.
 #pragma once
 
 #include "pmemsim/designs/interface/choice.hpp"

@@ -1,8 +1,9 @@
-// Which predictions the result buffer has: PMWeaver's organisation of it (V-C2, Figure 14d).
+// The predictions in the result buffer, as PMWeaver organises it (V-C2, Figure 14d).
 //
-//   1  It has so many lines, each with so many predictions, its candidates.
-//   2  A prediction of a further line takes the place of all of the line that was predicted longest
-//      ago; one candidate too many takes the oldest one's place. [Open: which has to go]
+//   1  The buffer has a limited number of lines, each with a limited number of predictions, its
+//      candidates.
+//   2  A prediction of a new line displaces all predictions of the line that was predicted longest
+//      ago. A candidate too many displaces the oldest one. [Open: which one is displaced]
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ class PredictedLines {
  public:
   PredictedLines(std::size_t lines, std::size_t candidates) : lines_(lines), most_(candidates) {}
 
-  // What has to go before there is room for a prediction of the line.
+  // Returns the predictions to discard before a prediction of the line can be added.
   std::vector<PreparedId> in_the_way(Line line) const {
     const auto found = find(line);
     if (found == known_.end()) {
@@ -44,16 +45,16 @@ class PredictedLines {
     if (found->candidates.empty()) known_.erase(found);
   }
 
-  // A prediction has to go for another one.
+  // Counts a prediction that another one displaces.
   void displaced() { ++use_.displaced; }
-  // A write that came has used one.
+  // Counts a prediction that an arriving write has used.
   void used() { ++use_.hits; }
   const StructureUse& use() const { return use_; }
 
  private:
   struct Known {
     Line line;
-    std::vector<PreparedId> candidates;  // the oldest first
+    std::vector<PreparedId> candidates;  // oldest first
   };
   std::vector<Known>::iterator find(Line line) {
     return std::ranges::find(known_, line, &Known::line);
@@ -63,7 +64,7 @@ class PredictedLines {
   }
 
   std::size_t lines_, most_;
-  std::vector<Known> known_;  // the one predicted longest ago first
+  std::vector<Known> known_;  // line predicted longest ago first
   std::uint64_t predictions_ = 0;
   StructureUse use_;
 };

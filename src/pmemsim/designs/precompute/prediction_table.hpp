@@ -1,20 +1,22 @@
-// What was learnt: PMWeaver's prediction table (V-B1, Figure 14c).
+// The learnt patterns: PMWeaver's prediction table (V-B1, Figure 14c).
 //
-//   1  It is set-associative, by the hash of the path before the oldest store that a pattern needs.
+//   1  The table is set-associative, indexed by the hash of the path before the oldest store that a
+//      pattern needs.
 //   2  An entry has a confidence in its address and one in its data (V-C1). [Open: 3 bits each, 6
 //      at first; a part is predicted while its confidence is above 1. The artifact's constants.]
-//   3  A new pattern takes the place of the one with the lowest confidence in its set, of several
-//      the oldest. [Open]
-//   4  A pattern learnt for a path that has one already takes its place if either confidence is 1
-//      or less; else the confidence in the data falls by one, and what is zero is learnt anew.
+//   3  A new pattern displaces the one with the lowest confidence in its set; of several, the
+//      oldest. [Open]
+//   4  A pattern learnt for a path that has one already displaces it if either confidence is 1 or
+//      less. Otherwise the confidence in the data falls by one, and zero chunks are learnt again.
 //      [Open; the artifact's rule. The same pattern again changes nothing.]
-//   5  An address that was right raises its confidence, data that were right theirs; wrong data
-//      lower theirs; a prediction that nobody has used lowers both. [Open: the last]
+//   5  A right address raises the confidence in the address; right data raise that in the data.
+//      Wrong data lower the confidence in the data. A prediction that no write has used lowers
+//      both. [Open: the last]
 //
-// The artifact's has no limit and trusts everything. A pattern stays for its path, until more than
-// 8 others have been learnt without a write that it had predicted. Of data that were wrong it notes
-// chunks that were written with the same value as the last time they were wrong: from then on that
-// is what it predicts.
+// The artifact's table has no limit and trusts everything. A pattern stays for its path, until more
+// than 8 others have been learnt without a write that it had predicted. When data were wrong, the
+// table records chunks that were written with the same value as the last time they were wrong. From
+// then on it predicts that value.
 #pragma once
 
 #include <algorithm>
@@ -42,13 +44,13 @@ class PredictionTable {
   };
   struct Entry {
     std::uint64_t path = 0;
-    std::uint64_t learnt = 0;  // when, as a number from 1 on; 0: empty
+    std::uint64_t learnt = 0;  // order of learning, from 1 on; 0: empty
     std::uint32_t address_confidence = 0, data_confidence = 0;
     WritePattern pattern{};
-    // What its stores don't tell, where that is predicted (value_deltas.hpp).
+    // Values that no store provides, where these are predicted (value_deltas.hpp).
     ValueDeltas deltas{};
     LastWrite last{};
-    // The artifact's.
+    // State of the artifact's variant.
     bool was_right = false;
     std::array<Constant, kChunksALine> constants{};
 
@@ -67,7 +69,7 @@ class PredictionTable {
     return found == set.end() ? nullptr : &*found;
   }
 
-  // `whole`: the pattern, with the deltas, has all data; else its address alone is to be predicted.
+  // `whole`: the pattern and the deltas provide all data; otherwise only the address is predicted.
   Learnt learn(std::uint64_t path, const WritePattern& pattern, bool whole,
                const ValueDeltas& deltas = {}) {
     Entry* const known = known_by(path);
@@ -86,7 +88,7 @@ class PredictionTable {
     known->pattern.zero = pattern.zero;
     return Learnt::kKept;
   }
-  // The last write of a path, which deltas count from; a path of which nothing could be learnt has
+  // Records the last write of a path, which deltas count from. A path without a learnt pattern gets
   // an entry for that alone.
   void wrote(std::uint64_t path, const LastWrite& write) {
     Entry* known = known_by(path);
@@ -94,7 +96,7 @@ class PredictionTable {
     known->last = write;
   }
 
-  // The pattern begins a prediction.
+  // Counts a prediction that the pattern starts.
   void triggered() { ++use_.hits; }
   const StructureUse& use() const { return use_; }
 
@@ -102,7 +104,7 @@ class PredictionTable {
   void data_right(std::uint64_t path) { change(path, 0, 1); }
   void data_wrong(std::uint64_t path) { change(path, 0, -1); }
   void unused(std::uint64_t path) { change(path, -1, -1); }
-  // A chunk was predicted, and written with this value.
+  // Records the written value of a chunk that was predicted wrongly.
   void chunk_wrong(std::uint64_t path, std::size_t chunk, std::uint32_t written) {
     Entry* const entry = known_by(path);
     if (entry == nullptr || !has_no_limit()) return;
@@ -116,7 +118,8 @@ class PredictionTable {
 
  private:
   static constexpr std::size_t kNoLimit = SIZE_MAX;
-  static constexpr std::uint64_t kMostAge = 8;  // of what was never right; the artifact's
+  // Limit for patterns that were never right, in the artifact.
+  static constexpr std::uint64_t kMostAge = 8;
 
   bool has_no_limit() const { return ways_ == kNoLimit; }
   std::span<const Entry> set_of(std::uint64_t path) const {
@@ -159,7 +162,7 @@ class PredictionTable {
   }
   void change(std::uint64_t path, int address, int data) {
     Entry* const entry = known_by(path);
-    if (entry == nullptr) return;  // another pattern has taken its place
+    if (entry == nullptr) return;  // another pattern has displaced it
     entry->was_right |= data > 0;
     if (has_no_limit()) return;
     entry->address_confidence = changed(entry->address_confidence, address);

@@ -1,14 +1,15 @@
 // The values that were stored last: PMWeaver's store history buffer (V-A2, Figure 14b).
 //
-//   1  It is set-associative, by value. An entry is a 4-byte chunk of a store's value, or an 8-byte
-//      word of it; words are found by the line that they are an address of. [Open: the paper has
-//      4- and 8-byte matches in one buffer. A store of 8 bytes takes three entries here.]
-//   2  A new entry takes the oldest one's place in its set.
-//   3  Of several that match, the oldest counts (V-B1: "the one with a lower timestamp value").
+//   1  The buffer is set-associative, indexed by value. An entry is a 4-byte chunk of a store's
+//      value, or an 8-byte word of it. Words are found by the line that they are an address of.
+//      [Open: the paper has 4- and 8-byte matches in one buffer. A store of 8 bytes takes three
+//      entries here.]
+//   2  A new entry displaces the oldest one of its set.
+//   3  If several entries match, the oldest counts (V-B1: "the one with a lower timestamp value").
 //   4  An entry has the path before its store.
 //
-// The artifact has a queue of so many stores instead, which is looked through from the oldest on;
-// once a write-back was learnt from, or not, what was found for it counts for no other one.
+// The artifact has a queue of stores instead, which is searched from the oldest on. Stores found
+// for a write-back, whether it was learnt or not, no longer count for others.
 #pragma once
 
 #include <array>
@@ -32,8 +33,8 @@ class StoreHistory {
     std::uint64_t key = 0;
     std::uint64_t when = 0;  // number of the store, from 1 on; 0: empty
     std::uint64_t site = 0;
-    std::uint64_t path = 0;    // its hash before the store
-    std::uint32_t offset = 0;  // in the store's value
+    std::uint64_t path = 0;    // hash of the path before the store
+    std::uint32_t offset = 0;  // offset in the store's value
   };
 
   static StoreHistory by_value(std::size_t entries, std::size_t ways) {
@@ -53,10 +54,10 @@ class StoreHistory {
     }
   }
 
-  // Who has stored this chunk, or an address within this line; nullptr: nobody that is known.
+  // Returns the oldest store of this chunk, or of an address within this line; nullptr: none.
   const Entry* find_chunk(std::uint32_t chunk) { return found(oldest(chunk_key(chunk))); }
   const Entry* find_address(Line line) { return found(oldest(line_key(line))); }
-  // Visits all that may be addresses, as (entry, line).
+  // Visits all entries that may be addresses, as (entry, line).
   template <class Visitor>
   void addresses(Visitor visit) const {
     for (const Entry& entry : entries_) {
@@ -64,7 +65,7 @@ class StoreHistory {
       if (counts && (entry.key & kChunk) == 0) visit(entry, Line{entry.key});
     }
   }
-  // A store counts no more.
+  // Removes the entries of a store.
   void forget(std::uint64_t when) {
     for (Entry& entry : entries_) {
       if (entry.when != when) continue;
@@ -77,12 +78,12 @@ class StoreHistory {
 
  private:
   static constexpr std::uint64_t kNoLimit = UINT64_MAX;
-  static constexpr std::size_t kMostEntries = 3;  // of a store
+  static constexpr std::size_t kMostEntries = 3;  // entries of a store
 
   StoreHistory(std::size_t entries, std::size_t ways, std::uint64_t stores)
       : ways_(ways), stores_(stores), entries_(entries), next_(entries / ways) {}
 
-  // Lines have fewer bits than this one.
+  // Marks keys of chunks: the numbers of lines have fewer bits.
   static constexpr std::uint64_t kChunk = std::uint64_t{1} << 63;
   static std::uint64_t chunk_key(std::uint32_t chunk) { return kChunk | chunk; }
   static std::uint64_t line_key(Line line) { return line.number; }
@@ -97,7 +98,7 @@ class StoreHistory {
   std::size_t set_of(std::uint64_t key) const {
     return next_.size() == 1 ? 0 : mix(key) % next_.size();
   }
-  // A set's oldest entry is the one that was put there first.
+  // Replaces a set's oldest entry, which is the one that was inserted first.
   void put(const Entry& entry) {
     const std::size_t set = set_of(entry.key);
     std::size_t& next = next_[set];
@@ -125,9 +126,9 @@ class StoreHistory {
   }
 
   std::size_t ways_;
-  std::uint64_t stores_;  // older ones don't count
+  std::uint64_t stores_;  // number of latest stores that count
   std::vector<Entry> entries_;
-  std::vector<std::size_t> next_;  // of each set: where its oldest entry is
+  std::vector<std::size_t> next_;  // index of each set's oldest entry
   std::uint64_t now_ = 0;
   std::uint64_t used_ = 0;
   StructureUse use_;

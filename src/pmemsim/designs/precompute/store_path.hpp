@@ -1,8 +1,8 @@
-// Which stores came last: PMWeaver's PC path (V-A1, Figure 14a).
+// The instructions of the latest stores: PMWeaver's PC path (V-A1, Figure 14a).
 //
-// The hash is the XOR of the latest program counters, the oldest as it is, each later one shifted
-// by a bit more. [Open: which end is shifted, here as in the authors' artifact; 64 bits, what is
-// shifted out is lost.] A program counter has 48 bits here, as virtual addresses do.
+// The hash is the XOR of the latest program counters. The oldest is unshifted; each later one is
+// shifted by one bit more. [Open: which end is shifted, here as in the authors' artifact; 64 bits,
+// bits that are shifted out are lost.] A program counter has 48 bits here, as virtual addresses do.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace pmemsim {
 
 class StorePath {
  public:
-  // How many stores it looks back, 64 at most.
+  // `length`: number of stores in the path, 64 at most.
   explicit StorePath(std::size_t length) : sites_(length) {}
 
   void push(std::uint64_t site) {
@@ -27,10 +27,10 @@ class StorePath {
 
  private:
   static constexpr std::uint64_t kSiteBits = (std::uint64_t{1} << 48) - 1;
-  // Holds all shifted bits, so that a step back loses none.
+  // Type that holds all shifted bits, so that none is lost when the oldest is removed.
   __extension__ using Sum = unsigned __int128;
 
-  std::vector<std::uint64_t> sites_;  // a ring
+  std::vector<std::uint64_t> sites_;  // ring buffer
   std::size_t next_ = 0;
   Sum sum_ = 0;
 };

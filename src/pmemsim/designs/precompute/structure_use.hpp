@@ -1,4 +1,5 @@
-// How full one of PMWeaver's structures has been, what was found in it, and what had to go.
+// The use of one of PMWeaver's structures: its largest number of entries, hits, and displaced
+// entries.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@ struct StructureUse {
   std::uint64_t displaced = 0;
 
   void filled(std::uint64_t entries) { most = std::max(most, entries); }
-  // Of another core.
+  // Adds the use of another core's structure.
   StructureUse& operator+=(const StructureUse& other) {
     filled(other.most);
     hits += other.hits;

@@ -1,12 +1,11 @@
-// Lines that nobody has stored to for a while: PMWeaver's timeout predictor table (V-D2, Figure
-// 17).
+// Lines without a store for some time: PMWeaver's timeout predictor table (V-D2, Figure 17).
 //
-//   1  An entry is a line of PM and the time of the latest store to it. A line that isn't there
-//      takes the place of the one that was stored to longest ago.
-//   2  It fires when so much time has gone by, once until the next store: then the line is taken to
-//      be what will be written. Timers count ticks; stores set them back. [Open: a tick begins with
-//      the store]
-//   3  A line that is written back leaves. [Open]
+//   1  An entry is a line of PM and the time of the latest store to it. A new line displaces the
+//      one whose latest store is the oldest.
+//   2  An entry fires when the timeout has passed since that store, once until the next store. The
+//      prediction is that the line will be written with its current contents. Timers count ticks;
+//      stores reset them. [Open: a tick begins with the store]
+//   3  A line that is written back is removed. [Open]
 #pragma once
 
 #include <algorithm>
@@ -23,8 +22,8 @@ class TimeoutPredictor {
  public:
   TimeoutPredictor(std::size_t entries, Picoseconds timeout) : most_(entries), timeout_(timeout) {}
 
-  // When the line has to be looked at, if nobody is going to. The store may have retired before
-  // now.
+  // Returns the time at which look() has to be called for the line, unless such a call is scheduled
+  // already. The store may have retired before `now`.
   std::optional<Time> stored(Line line, Time when, Time now) {
     auto found = std::ranges::find(entries_, line, &Entry::line);
     if (found == entries_.end()) {
@@ -46,7 +45,8 @@ class TimeoutPredictor {
   void clear() { entries_.clear(); }
   const StructureUse& use() const { return use_; }
 
-  // What a look shows: the line fires, or is to be looked at again, or neither, since it has left.
+  // The result of look(): the line fires, has to be checked again, or neither, since it was
+  // removed.
   struct Look {
     bool fires = false;
     std::optional<Time> again{};
@@ -65,7 +65,7 @@ class TimeoutPredictor {
   struct Entry {
     Line line;
     Time stored{};
-    Time look = kNever;  // when
+    Time look = kNever;  // time of the next look()
   };
   std::size_t most_;
   Picoseconds timeout_;

@@ -1,12 +1,12 @@
-// What a write differs in from the last one of its path: the second of the predictors that PMWeaver
-// names as ones that it could take in (VII: "address-value-delta based prediction can augment
+// The difference of a write from the last one of its path. This is the second of the predictors
+// that PMWeaver names as extensions (VII: "address-value-delta based prediction can augment
 // PMWeaver to calculate next address/data predictions from previous predictions").
 //
 //   1  An entry of the prediction table has the last write that its path was learnt from.
-//   2  Of a write whose address or chunks don't stand in the store history, these are the last
-//      ones and a difference; the difference is what is learnt. [Open: from the last write, not
-//      from a prediction that may never be written]
-//   3  The first write of a path makes an entry that predicts nothing yet. [Open]
+//   2  If a write's address or chunks aren't in the store history, they are predicted as the last
+//      ones plus a difference, which is learnt. [Open: from the last write, not from a prediction
+//      that may never be written]
+//   3  The first write of a path creates an entry that predicts nothing yet. [Open]
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace pmemsim {
 
-// What was written, by chunks.
+// A path's last write, by chunks.
 struct LastWrite {
   Line line;
   std::array<std::uint32_t, kChunksALine> chunks{};
@@ -31,9 +31,9 @@ struct LastWrite {
 };
 
 struct ValueDeltas {
-  bool address = false;    // whether the address is so predicted
-  ChunkMask chunks = 0;    // chunks that are
-  std::uint64_t line = 0;  // lines from the last one, modulo 2^64
+  bool address = false;    // the address is predicted by a difference
+  ChunkMask chunks = 0;    // chunks that are predicted by a difference
+  std::uint64_t line = 0;  // difference in lines, modulo 2^64
   std::array<std::uint32_t, kChunksALine> values{};
   bool operator==(const ValueDeltas&) const = default;
 

@@ -1,21 +1,22 @@
-// What PMWeaver has in each core: it learns where writes come from, and predicts them (section IV).
+// The learner in each core of PMWeaver. It learns where writes come from, and predicts them
+// (section IV).
 //
-//   1  A store's value enters the history, with the path before it. (V-A)
-//   2  Only stores of 4 or 8 bytes do the following. [Open; the artifact's rule]
-//   3  The store enters the path. Is the path in the table, a prediction is pending from now on;
-//      then the store's value fills what waits for its instruction. So a pattern that begins with a
-//      store is found at the store before. (V-B; Figure 13)
-//   4  A flush of a line that was stored to since its last write-back teaches: its address must
-//      stand in the history, and each chunk that was stored to, unless it is zero. The pattern is
-//      kept under the path before the oldest of these stores. (V-B1, V-D1)
-//   5  If not all is found, nothing is learnt. [Open; the artifact's rule.] With
-//      `learn_address_alone` the address is.
-//   6  With `next_pointers` and `value_deltas`, predictors that the paper names as ones to take in
-//      (VII), an address that isn't in the history is looked for where stored pointers lead
-//      (next_pointers.hpp); and what is found nowhere is told by the path's last write
-//      (value_deltas.hpp).
-//   7  Where zeros are looked for like other values, their stores don't tell the path. [Open; the
-//      artifact's rule]
+//   1  A store's value is added to the history, with the path before it. (V-A)
+//   2  The following rules apply only to stores of 4 or 8 bytes. [Open; the artifact's rule]
+//   3  The store is added to the path. If that path is in the table, a prediction is pending from
+//      then on. Then the store's value fills all predictions that wait for its instruction. A
+//      pattern that begins with a store is thus found at the store before. (V-B; Figure 13)
+//   4  A flush of a line that was stored to since its last write-back is learnt. Its address must
+//      be in the history, and so must each chunk that was stored to, unless it is zero. The pattern
+//      is kept under the path before the oldest of these stores. (V-B1, V-D1)
+//   5  If not all values are found, nothing is learnt. [Open; the artifact's rule.] With
+//      `learn_address_alone`, the address is learnt.
+//   6  `next_pointers` and `value_deltas` are predictors that the paper names as extensions (VII).
+//      With the former, an address that isn't in the history is searched where stored pointers lead
+//      (next_pointers.hpp). With the latter, values that are found nowhere are derived from the
+//      path's last write (value_deltas.hpp).
+//   7  Where zeros are searched like other values, their stores don't determine the path. [Open;
+//      the artifact's rule]
 #pragma once
 
 #include <algorithm>
@@ -84,16 +85,16 @@ class WriteLearner {
                    : PredictionTable(parameters.table_entries, parameters.table_ways)),
         pending_(parameters.pending_entries, parameters.index_entries) {}
 
-  // Whose lines pointers lead to.
+  // Sets the contents of PM in which pointers are followed.
   void sees(const Image& pm) { pointers_.emplace(pm); }
 
-  // Rule 2.
+  // True if the rules from 3 on apply to the store (rule 2).
   static bool follows(const RetiredStore& store) {
     return store.value.size() == StoreHistory::kChunkBytes ||
            store.value.size() == StoreHistory::kWordBytes;
   }
 
-  // Calls made(PredictedWrite).
+  // Processes a store. Calls made(PredictedWrite) for each prediction that it completes.
   template <class Made>
   void stored(const RetiredStore& store, LearnerStatistics& statistics, Made made) {
     history_.add(store.value, store.site, path_.hash());
@@ -113,7 +114,7 @@ class WriteLearner {
     pending_.stored(store.site, store.value, predicted);
   }
 
-  // A flush of a line of whose chunks these were stored to since its last write-back.
+  // Learns from a flush of a line. `stored`: chunks that were stored to since its last write-back.
   void written_back(Line line, const LineData& data, ChunkMask stored,
                     LearnerStatistics& statistics);
 
@@ -127,10 +128,10 @@ class WriteLearner {
   struct Found {
     WritePattern pattern;
     const StoreHistory::Entry* address = nullptr;
-    const StoreHistory::Entry* oldest = nullptr;  // of all that tell the path
+    const StoreHistory::Entry* oldest = nullptr;  // oldest store that determines the path
     ChunkMask missing = 0;                        // chunks that weren't found
     ValueDeltas deltas;
-    std::vector<std::uint64_t> stores;  // that are used up now; the artifact's
+    std::vector<std::uint64_t> stores;  // stores that are used up, in the artifact
 
     bool has_address() const { return address != nullptr || deltas.address; }
     bool has_data() const { return missing == deltas.chunks; }

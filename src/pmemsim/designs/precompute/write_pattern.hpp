@@ -1,4 +1,4 @@
-// Where the address and the data of a write come from: what PMWeaver learns, and predicts by.
+// The sources of a write's address and data, which PMWeaver learns, and predicts by.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 namespace pmemsim {
 
 inline constexpr std::size_t kChunksALine = kLineBytes / 4;
-// Chunks of a line, a bit each.
+// A set of a line's chunks: a bit each.
 using ChunkMask = std::uint16_t;
 
 // Bytes of the value that a store instruction stores.
@@ -30,12 +30,13 @@ inline std::uint32_t chunk_of(const LineData& data, std::size_t chunk) {
 }
 
 struct WritePattern {
-  ValueSource address;  // 8 bytes, an address within the line
-  // Instead: an address within a line that has it at this word (next_pointers.hpp).
+  ValueSource address;  // source of 8 bytes, an address within the line
+  // If set, `address` is within another line, which has the address of the line at this word
+  // (next_pointers.hpp).
   std::optional<std::uint8_t> next_pointer{};
   std::array<ValueSource, kChunksALine> chunks{};
   ChunkMask from_stores = 0;  // chunks that have a source
-  ChunkMask zero = 0;         // chunks that are zero, which nobody has to store (V-D1)
+  ChunkMask zero = 0;         // chunks that are zero, which no store has to provide (V-D1)
   bool operator==(const WritePattern&) const = default;
 };
 
