@@ -1,4 +1,4 @@
-// Bloom filters of lines: they may know a line that was never put in.
+// Bloom filters of lines. A filter may report a line that was never inserted (a false positive).
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace pmemsim {
 
-// The places of a line in a filter.
+// Computes the positions of a line in a filter.
 class BloomHash {
  public:
   static constexpr std::uint64_t kHashes = 4;
@@ -27,7 +27,7 @@ class BloomHash {
   std::uint64_t places_;
 };
 
-// Forgets only all lines at once.
+// A Bloom filter that can only remove all lines at once.
 class BloomFilter {
  public:
   explicit BloomFilter(Bytes size) : hash_(size.count * 8), bits_(size.count * 8) {}
@@ -56,7 +56,7 @@ class BloomFilter {
   bool empty_ = true;
 };
 
-// Counts where the other has bits, so that lines can be taken out again.
+// A Bloom filter with counters in place of bits, so that single lines can be removed.
 class CountingBloomFilter {
  public:
   explicit CountingBloomFilter(std::uint64_t counters) : hash_(counters), counters_(counters) {}
@@ -66,7 +66,7 @@ class CountingBloomFilter {
       ++counters_[hash_.place(line, hash)];
     }
   }
-  // It must have been inserted.
+  // Removes a line that was inserted before.
   void remove(Line line) {
     for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
       --counters_[hash_.place(line, hash)];

@@ -1,6 +1,6 @@
-// The tags of one set-associative cache with LRU replacement, indexed by where lines lie in memory;
-// for the L1 that is the virtual address, which chooses its set (its sets are no more than a page
-// has lines). What a line carries besides its tag is the owner's business (Meta).
+// The tag array of a set-associative cache with LRU replacement. Lines are indexed by their
+// location in memory. In the L1 the virtual address selects the set, because the L1 has no more
+// sets than a page has lines. The owner defines what a line stores besides its tag (Meta).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace pmemsim {
 
-// In place of an index: the line isn't there.
+// The index of a line that is not in the cache.
 inline constexpr std::size_t kNoWay = SIZE_MAX;
 
 template <class Meta>
@@ -34,7 +34,7 @@ class CacheArray {
   std::uint64_t bytes() const { return sets_ * ways_ * kLineBytes; }
   std::uint32_t ways() const { return ways_; }
 
-  // Where the line is (an index for meta(), touch() ...), or kNoWay.
+  // Returns the way that holds the line (an index for meta(), touch() ...), or kNoWay.
   std::size_t find(Line line) const {
     const std::size_t first = set_of(line) * ways_;
     for (std::size_t way = first; way < first + ways_; ++way) {
@@ -44,7 +44,7 @@ class CacheArray {
   }
   void touch(std::size_t way) { stamps_[way] = ++clock_; }
 
-  // The way that a new line of that set takes: an empty one, or the least recently used.
+  // Returns the way for a new line of that set: an empty one, or the least recently used.
   std::size_t victim(Line line) const {
     const std::size_t first = set_of(line) * ways_;
     std::size_t oldest = first;
@@ -83,7 +83,8 @@ class CacheArray {
   std::vector<Meta> metas_;
 };
 
-// Refuses a geometry that no cache can have; the keys are the parameters to name.
+// Returns a message if no cache can have this geometry. The keys are the parameters that the
+// message names.
 inline std::string cache_geometry_problem(const std::string& size_key, std::uint64_t bytes,
                                           const std::string& ways_key, std::uint32_t ways) {
   if (bytes % (kLineBytes * ways) == 0) return {};

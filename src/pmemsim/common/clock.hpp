@@ -1,7 +1,8 @@
-// The time base inside a core. A slot is 1/width of a clock cycle: the time in which a core of
-// that width dispatches or retires one instruction. Counting in slots, the window model needs no
-// division; conversion to picoseconds happens only where the core meets other components, exactly
-// (slot n ends at n * 10^12 / (frequency * width), so that nothing drifts).
+// The time base inside a core. A slot is 1/width of a clock cycle: the time in which a core of that
+// width dispatches or retires one instruction. The window model counts in slots, so that it needs
+// no division. Times are converted to picoseconds only where the core interacts with other
+// components. The conversion is exact and does not drift: slot n ends at n * 10^12 / (frequency *
+// width).
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,12 @@ class Clock {
 
   Slot cycle() const { return width_; }
   Slot cycles(std::int64_t count) const { return count * width_; }
-  // The time at which a slot begins, and the first slot that begins at or after a time.
+  // Convert between slots and time: time() returns when a slot begins, slot() the first slot that
+  // begins at or after a time.
   Time time(Slot slot) const { return {slot * numerator_ / denominator_}; }
   Slot slot(Time time) const { return (time.count * denominator_ + numerator_ - 1) / numerator_; }
   Slot slots(Delay delay) const { return delay.cycles ? cycles(delay.count) : slot({delay.count}); }
-  // How long slots take, and a delay.
+  // Return the duration of a number of slots, or of a delay.
   Picoseconds duration(Slot slots) const { return time(slots).since_start(); }
   Picoseconds duration(Delay delay) const {
     return delay.cycles ? duration(cycles(delay.count)) : Picoseconds{delay.count};

@@ -1,6 +1,6 @@
-// The energy of a run, from what components have counted: so much for each thing that is done,
-// whether somebody uses it or not, and power for as long as cores run. Nothing is counted for it
-// while a machine runs. docs/model.md says where the figures are from.
+// The energy of a run, computed from the statistics of components. Each operation takes a fixed
+// energy, whether its result is used or not; cores take power as long as they run. Nothing is
+// counted for it during simulation. docs/model.md gives the sources of the figures.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,8 @@ struct EnergyParameters {
   }
 };
 
-// In picojoules. What is used in vain is counted twice: there, and where it belongs.
+// Energies in picojoules. Unused work is counted twice: in `unused`, and in the part to which it
+// belongs.
 struct Energy {
   double cores = 0, dram = 0;
   double pm_reads = 0, pm_data_writes = 0, pm_log_writes = 0, pm_metadata_writes = 0;
@@ -101,16 +102,16 @@ struct Energy {
   }
 };
 
-// What a run has counted, and what that takes, in picojoules.
+// The statistics of a run, and the energies that follow from them, in picojoules.
 class EnergyBill {
  public:
-  // `core_time`: of all cores that run a thread, together.
+  // Constructs the bill; `core_time` is the sum over all cores that run a thread.
   EnergyBill(const EnergyParameters& prices, std::span<const Statistic> statistics,
              Picoseconds core_time)
       : prices_(prices), statistics_(statistics), core_time_(core_time) {}
 
   const EnergyParameters& prices() const { return prices_; }
-  // Nothing of what the run's design hasn't got.
+  // Returns the statistic's value, or 0 if the run's design does not have it.
   double count(std::string_view name) const {
     const auto found = std::ranges::find(statistics_, name, &Statistic::name);
     return found == statistics_.end() ? 0 : found->value;
@@ -122,7 +123,8 @@ class EnergyBill {
   double look_ups(const std::string& cache, Picojoules each) const {
     return (count(cache + ".hits") + count(cache + ".misses")) * price(each);
   }
-  // A kind of sub-operations of the backend, and of these, those that no write has used.
+  // Energy of all executed sub-operations of one kind in the backend. unused() returns the energy
+  // of those whose result no write used.
   double executed(const std::string& work, Picojoules each) const {
     return counted("backend." + work, each);
   }

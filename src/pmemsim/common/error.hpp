@@ -1,4 +1,4 @@
-// Errors that a person can act on: one sentence with the place, the reason and the cure.
+// Errors that a user can act on: one sentence with the place, the reason and the remedy.
 #pragma once
 
 #include <stdexcept>
@@ -15,7 +15,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Everything that is wrong with a configuration, found in one pass.
+// All problems of a configuration, found in one pass.
 class ConfigError : public Error {
  public:
   explicit ConfigError(std::vector<std::string> problems)
@@ -31,20 +31,21 @@ class ConfigError : public Error {
   std::vector<std::string> problems_;
 };
 
-// The simulation can't go on: nothing is scheduled although work is pending. Says who waits for
-// whom. A defect of pmemsim or of the trace, or of the configuration; then it names the cure.
+// The simulation cannot continue: nothing is scheduled although work is pending. The message names
+// what each component waits for. The cause is a defect of pmemsim, of the trace or of the
+// configuration; in the last case the message names the remedy.
 class StuckError : public Error {
  public:
   using Error::Error;
 };
 
-// A defect of pmemsim that it has found itself. The message asks to report it.
+// A defect of pmemsim that pmemsim detected itself. The message asks the user to report it.
 class InternalError : public Error {
  public:
   using Error::Error;
 };
 
-// Whoever had this done wants no more of it.
+// The caller has cancelled the operation.
 class Interrupted : public Error {
  public:
   using Error::Error;

@@ -47,7 +47,7 @@ void EventQueue::push(const Event& event) {
   heap_[hole] = event;
 }
 
-// Half: what comes soon shall have room.
+// Fills only half of the array, so that it has free slots for new early events.
 void EventQueue::refill() {
   soon_count_ = std::min(kSoon / 2, heap_.size());
   for (std::size_t place = soon_count_; place > 0; --place) soon_[place - 1] = pop();

@@ -1,6 +1,5 @@
-// Discrete events, ordered by (time, phase, sequence), so that the same run always takes the same
-// course. An event is a plain function with an object and an argument: no allocation, no virtual
-// call of its own.
+// Discrete events, ordered by (time, phase, sequence), so that a run is deterministic. An event is
+// a plain function with an object and an argument: it needs no allocation and no virtual call.
 #pragma once
 
 #include <array>
@@ -12,15 +11,15 @@
 
 namespace pmemsim {
 
-// What happens first when several things happen in the same picosecond.
+// Order of events that happen in the same picosecond.
 enum class Phase : std::uint8_t {
   kDevice,      // a bank has finished
   kController,  // a controller decides
   kCache,       // a request reaches the shared cache
-  kCore,        // a core goes on
+  kCore,        // a core continues
 };
 
-// Someone to tell that something has happened: at what time, with the number given along.
+// A callback for the completion of an operation. It receives the time and the stored argument.
 struct Completion {
   void (*call)(void* object, std::uint64_t argument, Time when) = nullptr;
   void* object = nullptr;
@@ -43,13 +42,13 @@ Completion completion(Object& object, std::uint64_t argument = 0) {
 class EventQueue {
  public:
   Time now() const { return now_; }
-  // The earliest point in time from `when` on at which an event can be scheduled. Cores compute
-  // ahead of the queue or behind it, so that their times may be past.
+  // Returns the earliest time, not before `when`, at which an event can be scheduled. Cores compute
+  // ahead of the queue or behind it, so that `when` may be in the past.
   Time now_or_later(Time when) const { return max(when, now_); }
   bool empty() const { return soon_count_ == 0 && heap_.empty(); }
   std::uint64_t executed() const { return executed_; }
 
-  // Asserts that `when` isn't past.
+  // Schedules an event. Asserts that `when` is not in the past.
   void schedule(Time when, Phase phase, Completion action);
 
   // Executes the next event; false if there is none.
@@ -71,12 +70,12 @@ class EventQueue {
   void push(const Event& event);
   void sift_down(std::size_t hole, Event event);
 
-  // Most events come before nearly all that wait: a core's next store is due a cycle from now. So
-  // the first ones stand in order, the next one last, where few have to make room; all others,
-  // which are later than these, are in a heap.
+  // Most new events are due before nearly all pending ones: the next store of a core is due one
+  // cycle later. Therefore the earliest events are in a sorted array, the next one last, so that an
+  // insertion moves few entries. All later events are in a heap.
   std::array<Event, kSoon> soon_;
   std::size_t soon_count_ = 0;
-  std::vector<Event> heap_;  // 4-ary: fewer cache misses than a binary heap
+  std::vector<Event> heap_;  // 4-ary: it has fewer cache misses than a binary heap
   std::uint64_t sequence_ = 0;
   std::uint64_t executed_ = 0;
   Time now_{};

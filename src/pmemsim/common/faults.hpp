@@ -1,8 +1,8 @@
-// Injected faults: protective mechanisms that are taken away, to show that crash verification
-// notices.
+// Fault injection: a protective mechanism of a component is removed, to show that crash
+// verification detects it.
 //
-// A fault is no parameter. It is declared once, in the struct of the component that would have it,
-// by
+// A fault is not a parameter. It is declared once, in the struct of the component that would have
+// it, by
 //
 //   struct X86Faults {
 //     bool fence = false;
@@ -13,7 +13,7 @@
 //     }
 //   };
 //
-// and a member `faults` of the component's parameters. A FaultSet has a bit for each.
+// and a member `faults` of the component's parameters. A FaultSet has one bit for each fault.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +33,14 @@ struct Fault {
   std::string what;  // "fences don't wait for flushes"
 };
 
-// Which of the declared faults are injected.
+// The set of declared faults, with a bit for each that is injected.
 class FaultSet {
  public:
-  void declare(Fault fault);  // once, however often it is called
+  void declare(Fault fault);  // repeated calls have no further effect
   std::span<const Fault> declared() const { return declared_; }
 
-  // Injects exactly these, names separated by commas. Returns what is wrong, in words that complete
-  // "KEY: ...".
+  // Injects exactly these faults, whose names are separated by commas. Returns a description of the
+  // problem that completes the sentence "KEY: ...", or nothing.
   std::optional<std::string> inject(std::string_view names);
   bool has(std::string_view name) const;
   std::vector<std::string_view> injected() const;
@@ -49,7 +49,7 @@ class FaultSet {
   std::optional<std::size_t> find(std::string_view name) const;
 
   std::vector<Fault> declared_;
-  std::vector<bool> bits_;  // by the order of declared_
+  std::vector<bool> bits_;  // in the order of declared_
 };
 
 // Visits the faults of components, group by group.

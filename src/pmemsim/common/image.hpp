@@ -1,5 +1,5 @@
-// The bytes of an address space, in pages that come to life, all zero, when first written. What an
-// image begins with it shares with all others that do; a page is copied when somebody writes there.
+// The bytes of an address space, in pages. A page is allocated, all zero, when it is first written.
+// An image may share its initial pages with other images; a page is copied on the first write.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,15 @@ namespace pmemsim {
 
 using LineData = std::array<std::byte, kLineBytes>;
 
-// Some bytes of a line, a bit each: the lowest is the first byte's.
+// A set of a line's bytes, one bit each: the lowest bit is the first byte.
 using ByteMask = std::uint64_t;
 inline constexpr ByteMask kWholeLine = ~ByteMask{0};
-// So many, at least one, from an offset on.
+// Returns the mask of `count` bytes, at least 1, that begin at `offset`.
 constexpr ByteMask bytes_from(std::uint64_t offset, std::uint64_t count) {
   return kWholeLine >> (kLineBytes - count) << offset;
 }
 
-// Takes these bytes over from `other`.
+// Copies the given bytes from `other`.
 inline void take_bytes(LineData& data, const LineData& other, ByteMask bytes) {
   if (bytes == kWholeLine) {
     data = other;
@@ -41,8 +41,7 @@ inline void take_bytes(LineData& data, const LineData& other, ByteMask bytes) {
 class Image {
  public:
   static constexpr std::uint64_t kPageBytes = 4096;
-  // What a page takes of the host's memory: with its entry in the table, and what the allocator
-  // adds.
+  // Host memory that a page takes, with its entry in the table and the allocator's overhead.
   static constexpr std::uint64_t kPageCost = kPageBytes + 64;
 
   using Page = std::array<std::byte, kPageBytes>;
@@ -50,7 +49,7 @@ class Image {
       std::unordered_map<std::uint64_t, std::unique_ptr<Page>>;  // by address / kPageBytes
 
   Image() = default;
-  // Begins with so many copies of these pages, so many bytes apart.
+  // Constructs an image that begins with `copies` copies of these pages, `apart` bytes apart.
   Image(std::shared_ptr<const Pages> pages, std::uint64_t copies, std::uint64_t apart)
       : first_(std::move(pages)), copies_(copies), pages_apart_(apart / kPageBytes) {}
 
@@ -71,7 +70,7 @@ class Image {
     take_bytes(all, data, bytes);
     write(line, all);
   }
-  // May cross a page. Zeros bring no page to life.
+  // Writes bytes, which may cross a page. Zeros do not allocate a page.
   void write(std::uint64_t address, const std::byte* bytes, std::size_t size) {
     while (size > 0) {
       const std::size_t offset = address % kPageBytes;
@@ -107,15 +106,15 @@ class Image {
     return std::all_of(bytes, bytes + size, [](std::byte byte) { return byte == std::byte{}; });
   }
 
-  // A small direct-mapped table of pages used lately stands before the maps: nearly every access
-  // finds its page there, and pages never move.
+  // A small direct-mapped table of recently used pages precedes the maps. Nearly every access finds
+  // its page in this table, and pages never move.
   struct Recent {
     std::uint64_t number = UINT64_MAX;
     const std::byte* page = nullptr;
-    std::byte* own = nullptr;  // to write to; nullptr: the page is shared
+    std::byte* own = nullptr;  // the writable page; nullptr: the page is shared
   };
 
-  // No page if nothing was written there.
+  // Returns the page, or an empty entry if it was never written.
   Recent find(std::uint64_t number) const {
     Recent& recent = recent_[number % recent_.size()];
     if (recent.number == number) return recent;
@@ -125,13 +124,13 @@ class Image {
     if (const Page* shared = first(number)) return recent = {number, shared->data(), nullptr};
     return {};
   }
-  // What the page began with, if anything.
+  // Returns the shared initial page, or nullptr if there is none.
   const Page* first(std::uint64_t number) const {
     if (copies_ == 0 || number / pages_apart_ >= copies_) return nullptr;
     const auto found = first_->find(number % pages_apart_);
     return found == first_->end() ? nullptr : found->second.get();
   }
-  // To write to.
+  // Returns the page for writing; copies or allocates it if needed.
   std::byte* page(std::uint64_t number) {
     if (const Recent found = find(number); found.own != nullptr) return found.own;
     const Page* shared = first(number);

@@ -1,4 +1,4 @@
-// Tables from lines, or other numbers, to values, found in one or two steps.
+// Hash tables from lines, or other numbers, to values; a look-up takes one or two steps.
 #pragma once
 
 #include <cassert>
@@ -10,8 +10,8 @@
 
 namespace pmemsim {
 
-// For what one region touches: emptied at once. Values stay where they are until the table grows or
-// a key is erased. A key is a type with nothing but a `number`.
+// A hash table for the lines that one region touches, with a fast clear(). Values do not move until
+// the table grows or a key is erased. A key is a type whose only member is a `number`.
 template <class Key, class Value>
 class FlatTable {
  public:
@@ -21,7 +21,7 @@ class FlatTable {
   }
   const Value* find(Key key) const { return const_cast<FlatTable*>(this)->find(key); }
 
-  // The key must not be there.
+  // Inserts a key that is not in the table.
   Value& insert(Key key) {
     if (2 * ++size_ > entries_.size()) grow();
     Entry& entry = entries_[place(key)];
@@ -29,7 +29,7 @@ class FlatTable {
     return entry.value;
   }
 
-  // The key must be there. What stands behind it, and not at its own place, moves up.
+  // Erases a key that is in the table. Entries behind it that are not in their home slot move up.
   void erase(Key key) {
     const std::size_t mask = entries_.size() - 1;
     std::size_t hole = place(key);
@@ -45,7 +45,7 @@ class FlatTable {
   }
 
   std::size_t size() const { return size_; }
-  // visit(key, value), in no particular order.
+  // Calls visit(key, value) for each entry, in no particular order.
   template <class Visit>
   void for_each(Visit visit) {
     for (Entry& entry : entries_) {
@@ -69,11 +69,11 @@ class FlatTable {
     Value value{};
   };
 
-  // Where the key would stand in an empty table.
+  // Returns the slot of the key in an empty table.
   std::size_t home(Key key) const {
     return ((key.number * 0x9e3779b97f4a7c15) >> 32) & (entries_.size() - 1);
   }
-  // Where it stands, or where it would.
+  // Returns the slot that holds the key, or the free slot where it would be inserted.
   std::size_t place(Key key) const {
     const std::size_t mask = entries_.size() - 1;
     std::size_t at = home(key);
@@ -97,7 +97,7 @@ class FlatTable {
 template <class Value>
 using LineTable = FlatTable<Line, Value>;
 
-// For larger values, of lines that come and go one by one: values stay where they are.
+// A map for larger values, of lines that are inserted and erased one by one. Values never move.
 template <class Value>
 class LineMap {
  public:
@@ -106,13 +106,13 @@ class LineMap {
     return slot == nullptr ? nullptr : &values_[*slot];
   }
   bool contains(Line line) const { return slots_.find(line) != nullptr; }
-  // Its value, a new one if it wasn't there.
+  // Returns the line's value; inserts a new one if the line is not in the map.
   Value& operator[](Line line) {
     if (Value* found = find(line)) return *found;
     const std::uint32_t slot = slots_.insert(line) = values_.take();
     return values_[slot] = Value{};
   }
-  // The line must be there.
+  // Erases a line that is in the map.
   void erase(Line line) {
     values_.give_back(*slots_.find(line));
     slots_.erase(line);

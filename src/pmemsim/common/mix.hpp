@@ -1,5 +1,6 @@
-// A number of its own for each number, all of whose bits depend on all of that: the finaliser of
-// SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+// A one-to-one mixing of numbers: every bit of the result depends on all bits of the input. It is
+// the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
+// Generators", OOPSLA 2014).
 #pragma once
 
 #include <cstdint>

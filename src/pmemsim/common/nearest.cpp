@@ -25,7 +25,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
-  // A third of the letters wrong is a slip of the hand; more is another word.
+  // Up to a third of the letters wrong counts as a typing error; more counts as another word.
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   const std::string* best = nullptr;
   for (const std::string& candidate : candidates) {

@@ -1,4 +1,4 @@
-// What somebody may have meant by a misspelt word.
+// Suggestions for misspelt words.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace pmemsim {
 
-// The candidate nearest to a misspelt word, if one is near.
+// Returns the candidate nearest to a misspelt word, if one is near enough.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace pmemsim

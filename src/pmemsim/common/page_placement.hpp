@@ -1,12 +1,13 @@
-// Where a program's pages lie in memory: what decides which banks, and which sets of the caches
-// that are indexed by physical addresses, they share.
+// Placement of a program's pages in memory. It decides which pages share banks, and which share
+// sets of physically indexed caches.
 //
-// Contiguous: at their virtual addresses, so that copies of a program have their pages in the same
-// banks and sets. Random: each page of 4 KiB in a frame that has nothing to do with its address, as
-// ChampSim places them (it draws a free frame for each page) and as an operating system ends up
-// with. The draw is a fixed one-to-one mixing of the page's number, the copy's among it, so that
-// two pages never share a frame and runs can be repeated. What a design keeps in memory itself, its
-// logs among it, lies beyond all programs' addresses and stays contiguous.
+// Contiguous placement puts pages at their virtual addresses, so that copies of a program have
+// their pages in the same banks and sets. Random placement puts each 4 KiB page in a frame that is
+// unrelated to its address. ChampSim places pages like this (it draws a free frame for each page),
+// and operating systems end up with such a placement. The draw is a fixed one-to-one mixing of the
+// page's number, which includes the number of the copy. Two pages therefore never share a frame,
+// and runs can be repeated. Memory that a design uses itself, such as its logs, is beyond all
+// programs' addresses and stays contiguous.
 #pragma once
 
 #include <cstdint>
@@ -37,14 +38,14 @@ struct PageParameters {
 
 class PageFrames {
  public:
-  // Of all copies of a program (run.instances) together.
+  // Bits of an address, over all copies of a program (run.instances) together.
   static constexpr unsigned kAddressBits = 53;
 
   constexpr PageFrames() = default;
   explicit constexpr PageFrames(PagePlacement placement)
       : random_(placement == PagePlacement::kRandom) {}
 
-  // The line where it lies in memory.
+  // Returns the physical line of a virtual line.
   constexpr Line frame_line(Line line) const {
     if (!random_ || line.number >> (kAddressBits - kLineBits) != 0) return line;
     constexpr std::uint64_t kWithin = (std::uint64_t{1} << kLinesOfPageBits) - 1;
@@ -55,8 +56,9 @@ class PageFrames {
   static constexpr unsigned kLineBits = 6, kLinesOfPageBits = 6;  // pages of 4 KiB
   static constexpr unsigned kPageBits = kAddressBits - kLineBits - kLinesOfPageBits;
 
-  // One-to-one: multiplication with an odd number is, and so is folding the upper half down. Before
-  // each the upper half holds what the whole number says; the factors are splitmix64's.
+  // Mixes a page number one to one. Multiplication by an odd number is one to one, and so is
+  // folding the upper half down. Before each fold the upper half depends on the whole number. The
+  // factors are those of splitmix64.
   static constexpr std::uint64_t mix(std::uint64_t page) {
     constexpr std::uint64_t kMask = (std::uint64_t{1} << kPageBits) - 1;
     constexpr unsigned kHalf = kPageBits / 2 + 1;

@@ -1,4 +1,4 @@
-// A group of parameters whose type only its user knows: a struct with a describe(), and its name.
+// A named group of parameters whose type only its user knows: a struct with a describe().
 #pragma once
 
 #include <memory>
@@ -31,9 +31,9 @@ class ParameterGroup {
   }
   void describe(ParameterLister& visit) { box_->describe(visit); }
   void describe(ParameterSetter& visit) { box_->describe(visit); }
-  // Visits the faults of its component, if it has some.
+  // Visits the faults of the group's component, if it has any.
   void describe_faults(FaultVisitor& visit) { box_->describe_faults(name_, visit); }
-  // nullptr if the group is of another type.
+  // Returns the parameters, or nullptr if the group has another type.
   template <class Parameters>
   Parameters* get() {
     auto* const box = dynamic_cast<Box<Parameters>*>(box_.get());

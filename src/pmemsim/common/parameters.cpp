@@ -17,7 +17,7 @@ namespace {
 using Wide = unsigned __int128;
 using Problem = std::optional<std::string>;
 
-// A decimal number as written, kept exact, and what follows it.
+// A decimal number as written, kept exact, and the text that follows it.
 struct Decimal {
   Wide digits = 0;
   unsigned decimals = 0;
@@ -25,7 +25,7 @@ struct Decimal {
   std::string_view unit;
 };
 
-// Units of one type. `scale` is how many base units (ps, Hz, B, B/s, pJ, mW) one of them is.
+// A unit of one type. `scale` is the number of base units (ps, Hz, B, B/s, pJ, mW) in one of it.
 struct Unit {
   std::string_view name;
   std::uint64_t scale;
@@ -47,7 +47,8 @@ constexpr Unit kEnergyUnits[] = {
 constexpr Unit kPowerUnits[] = {{"mW", 1}, {"W", 1'000}};
 constexpr Unit kCycleUnits[] = {{"cycles", 1}, {"cycle", 1}};
 
-// More digits (after leading zeros) mean nothing in any unit; with any scale, Wide holds these.
+// Number of significant digits at most. Wide holds as many digits with any scale, and no unit needs
+// more.
 constexpr std::size_t kMostDigits = 24;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -79,7 +80,7 @@ Problem scan(std::string_view text, std::string_view expected, Decimal& decimal)
   return std::nullopt;
 }
 
-// The number in base units, if it is a whole one.
+// Returns the number in base units, or nothing if it is not a whole number of them.
 std::optional<Wide> scaled(const Decimal& decimal, std::uint64_t scale) {
   Wide value = decimal.digits * scale;
   for (unsigned i = 0; i < decimal.decimals; ++i) {
@@ -111,7 +112,7 @@ std::string without_trailing_zeros(std::string text) {
   return text;
 }
 
-// In the largest unit that leaves at least 1 before the point, exact.
+// Formats the value exactly, in the largest unit that leaves at least 1 before the point.
 std::string format_decimal(std::uint64_t value, std::span<const Unit> units) {
   const Unit* unit = &units.front();
   for (const Unit& candidate : units) {
@@ -125,7 +126,7 @@ std::string format_decimal(std::uint64_t value, std::span<const Unit> units) {
          std::string(unit->name);
 }
 
-// What is wrong with a value that has been read, measured in base units.
+// Returns what is wrong with a parsed value, measured in base units.
 template <class Format>
 Problem check_limits(std::string_view text, double value, const Limits& limits, Format&& format) {
   if (value < limits.least) {
@@ -170,7 +171,7 @@ Problem parse_with_units(std::string_view text, const Limits& limits, std::span<
   return std::nullopt;
 }
 
-// "KB" is 1000 to some and 1024 to others: neither is guessed.
+// "KB" means 1000 bytes to some users and 1024 to others, so that pmemsim refuses it.
 Problem refuse_ambiguous_size(std::string_view text) {
   constexpr std::string_view kAmbiguous[] = {"KB", "kB", "MB", "GB", "TB"};
   constexpr std::string_view kClear[] = {"KiB", "KiB", "MiB", "GiB", "TiB"};
@@ -243,7 +244,7 @@ Problem parse_value(std::string_view text, const Limits& limits, Delay& value) {
     return fmt::format("'{0}': missing unit; write {0}ns or {0}cycles", text);
   }
   if (find_unit(kCycleUnits, decimal.unit)) {
-    Picoseconds count;  // any type with a 64-bit count
+    Picoseconds count;  // any type with a 64-bit count serves
     const Limits unlimited;
     if (!scaled(decimal, 1)) return fmt::format("'{}' is not a whole number of cycles", text);
     if (auto problem = parse_with_units(text, unlimited, kCycleUnits, "4cycles", count)) {
@@ -346,7 +347,7 @@ std::string format_value(std::uint32_t value) { return fmt::format("{}", value);
 std::string format_value(bool value) { return value ? "true" : "false"; }
 
 std::string format_value(Ratio value) {
-  // The shortest text that reads back as the same double; never with an exponent.
+  // This is the shortest text that reads back as the same double, and never has an exponent.
   std::array<char, 512> text;
   const auto [end, error] =
       std::to_chars(text.data(), text.data() + text.size(), value.value, std::chars_format::fixed);
@@ -365,7 +366,7 @@ std::string format_value(Delay value) {
 std::string format_value(Hertz value) { return format_decimal(value.count, kFrequencyUnits); }
 
 std::string format_value(Bytes value) {
-  // Whole units only: "1536B" says more than "1.5KiB" to somebody who counts entries.
+  // Only whole units are used: "1536B" says more than "1.5KiB" to a user who counts entries.
   const Unit* unit = &kSizeUnits[0];
   for (const Unit& candidate : kSizeUnits) {
     if (value.count != 0 && value.count % candidate.scale == 0) unit = &candidate;
@@ -400,7 +401,7 @@ std::string range(const Limits& limits, Format&& format) {
   return text;
 }
 
-// Of a type that counts base units.
+// Formats the limits of a type that counts base units.
 template <class Value>
 std::string range_of_units(const Limits& limits) {
   return range(limits, [](double base) {
@@ -439,7 +440,7 @@ std::string format_limits(const Limits& limits, Milliwatts) {
 
 namespace {
 
-// The key somebody meant: a slip of the hand, or a name without its group.
+// Returns the key that the user probably meant: a typing error, or a name without its group.
 std::optional<std::string> meant(const std::string& key, std::span<const std::string> keys) {
   for (const std::string& candidate : keys) {
     if (candidate.ends_with("." + key)) return candidate;
@@ -447,11 +448,11 @@ std::optional<std::string> meant(const std::string& key, std::span<const std::st
   return nearest(key, keys);
 }
 
-// Keys that begin as this one or, if there is none, that contain its last part.
+// Returns the keys that begin with this one or, if there are none, keys that contain its last part.
 std::vector<std::string> alike(const std::string& key, std::span<const std::string> keys) {
   const std::string word = key.substr(key.rfind('.') + 1);
   std::vector<std::string> begin, contain;
-  if (word.size() < 3) return begin;  // what stands in half of all keys says nothing
+  if (word.size() < 3) return begin;  // a shorter word is in half of all keys
   for (const std::string& candidate : keys) {
     if (candidate.starts_with(key)) begin.push_back(candidate);
     if (candidate.find(word) != candidate.npos) contain.push_back(candidate);
@@ -459,7 +460,7 @@ std::vector<std::string> alike(const std::string& key, std::span<const std::stri
   return begin.empty() ? contain : begin;
 }
 
-// What to write in place of a key that there isn't.
+// Returns advice on what to write in place of an unknown key.
 std::string cure_of_key(const std::string& key, std::span<const std::string> keys) {
   constexpr std::size_t kShown = 5;
   if (const auto candidate = meant(key, keys)) return fmt::format("did you mean '{}'?", *candidate);

@@ -1,4 +1,5 @@
-// Parameters are declared once, in the struct of the component that uses them, by a member
+// Declaration of parameters. Each one is declared once, in the struct of the component that uses
+// it, by a member
 //
 //   template <class Visitor>
 //   void describe(Visitor& visit) {
@@ -6,10 +7,11 @@
 //           "Entries of the reorder buffer");
 //   }
 //
-// What is parsed, checked, printed and documented comes from there. Supported types: std::uint32_t
-// (a count), bool, Ratio, Picoseconds ("2ns"), Delay ("2ns" or "4cycles" of the cores' clock),
-// Hertz ("2GHz"), Bytes ("32KiB"), Bandwidth ("6.6GB/s"), Picojoules ("1.2nJ"), Milliwatts ("13W"),
-// enums that have a choice_names(), and one or several of some names (NamedChoice, NamedChoices).
+// Parsing, checks, output and documentation of parameters use these declarations. Supported types:
+// std::uint32_t (a count), bool, Ratio, Picoseconds ("2ns"), Delay ("2ns" or "4cycles" of the
+// cores' clock), Hertz ("2GHz"), Bytes ("32KiB"), Bandwidth ("6.6GB/s"), Picojoules ("1.2nJ"),
+// Milliwatts ("13W"), enums that have a choice_names(), and one or several names from a list
+// (NamedChoice, NamedChoices).
 #pragma once
 
 #include <cstdint>
@@ -34,25 +36,26 @@ struct Ratio {
 // A duration that may be given in cycles of the cores' clock.
 struct Delay {
   std::int64_t count = 0;
-  bool cycles = false;  // otherwise picoseconds
+  bool cycles = false;  // false: `count` is in picoseconds
 };
 constexpr Delay cycles(std::int64_t count) { return {count, true}; }
 constexpr Delay picoseconds(std::int64_t count) { return {count, false}; }
 constexpr Delay nanoseconds(std::int64_t count) { return {count * 1000, false}; }
 
-// Bytes per second, decimal as device makers give it.
+// Bytes per second, with decimal prefixes as in data sheets of devices.
 struct Bandwidth {
   std::uint64_t count = 0;
 };
 
-// One of some names that are known when the program runs: `index` says which.
+// A choice among names that are known only at run time. `index` is the number of the chosen name.
 struct NamedChoice {
   std::vector<std::string_view> names;
   std::size_t index = 0;
   std::string_view name() const { return names.at(index); }
 };
 
-// Several of such names, in the order in which they are given, or kNoChoice.
+// Several choices among such names, in the order in which the user gives them. No choices are
+// written as kNoChoice.
 struct NamedChoices {
   std::vector<std::string_view> names;
   std::vector<std::size_t> indices;
@@ -75,21 +78,22 @@ concept NamedEnum = std::is_enum_v<Enum> && requires(Enum value) {
 struct ParameterInfo {
   std::string key;     // "core.rob_entries"
   std::string type;    // "count", "flag", "ratio", "time", "delay", "frequency", "size", ...
-  std::string value;   // as text, with its unit
-  std::string limits;  // as text: "1 to 64"; empty if every value will do
+  std::string value;   // text with its unit
+  std::string limits;  // text such as "1 to 64"; empty if every value is allowed
   std::vector<std::string> choices;
   std::string description;
-  std::string place = "default";  // of the setting that gave it its value
+  std::string place = "default";  // the place of the setting that gave the parameter its value
 };
 
-// One setting that a user, a machine or a design makes. Later settings win.
+// One setting that a user, a machine or a design makes. A later setting overrides an earlier one.
 struct Setting {
   std::string key;
   std::string value;
   std::string place;  // "machines/asap.yaml:12", "--set"
 };
 
-// Text to value and back. parse_value returns what is wrong, in words that complete "KEY: ...".
+// Conversions between text and value. parse_value returns a description of the problem that
+// completes the sentence "KEY: ...", or nothing.
 std::optional<std::string> parse_value(std::string_view text, const Limits&, std::uint32_t& value);
 std::optional<std::string> parse_value(std::string_view text, const Limits&, bool& value);
 std::optional<std::string> parse_value(std::string_view text, const Limits&, Ratio& value);
@@ -117,7 +121,8 @@ std::string format_value(Milliwatts value);
 std::string format_value(const NamedChoice& value);
 std::string format_value(const NamedChoices& value);
 
-// "1 to 64", "at least 1KiB", "1 to 8, a power of two"; empty if every value will do.
+// Describes limits: "1 to 64", "at least 1KiB", "1 to 8, a power of two". Empty if every value is
+// allowed.
 std::string format_limits(const Limits& limits, std::uint32_t);
 std::string format_limits(const Limits& limits, bool);
 std::string format_limits(const Limits& limits, Ratio);
@@ -142,7 +147,7 @@ constexpr std::string_view type_name(Milliwatts) { return "power"; }
 constexpr std::string_view type_name(const NamedChoice&) { return "choice"; }
 constexpr std::string_view type_name(const NamedChoices&) { return "choices"; }
 
-// Collects every parameter with its present value.
+// Collects every parameter with its current value.
 class ParameterLister {
  public:
   template <class Group>
@@ -171,7 +176,8 @@ class ParameterLister {
     }
     found.push_back(std::move(info));
   }
-  // Injected faults are no parameters, but a configuration with some says so.
+  // Lists injected faults as one entry. They are not parameters, but a configuration that has some
+  // must show them.
   void faults(FaultSet& faults) {
     if (faults.injected().empty()) return;
     std::string names;
@@ -187,7 +193,7 @@ class ParameterLister {
   std::string prefix_;
 };
 
-// Applies settings and notes every problem; throw_problems() reports them all at once.
+// Applies settings and records every problem. throw_problems() reports all problems at once.
 class ParameterSetter {
  public:
   explicit ParameterSetter(std::span<const Setting> settings)
@@ -224,11 +230,12 @@ class ParameterSetter {
     }
   }
 
-  // Values that are legal one by one, but not together. The sentence names the parameters, in full
-  // or as members of `group`; the places where they were set come from there. Left out if one of
-  // them could not be read, because the sentence is then about a default that nobody chose.
+  // Adds a problem between values that are each within their limits. The sentence names the
+  // parameters, in full or as members of `group`. The message begins with the places where they
+  // were set. The problem is dropped if one of these values could not be read: it would be about a
+  // default value that the user did not choose.
   void add_problem(std::string_view sentence, std::string_view group = "");
-  // Also reports the settings whose key nobody asked for.
+  // Throws all problems, and reports settings whose key no component declares.
   void throw_problems();
 
  private:
@@ -246,13 +253,14 @@ class ParameterSetter {
   }
 
   std::vector<std::string> keys_in(std::string_view sentence, std::string_view group) const;
-  // Where the value comes from that counts: the last setting's place, empty for a default.
+  // Returns the place of the last setting of the key, which determines its value. Empty for a
+  // default.
   std::string_view place_of(std::string_view key) const;
 
   std::span<const Setting> settings_;
   std::vector<bool> used_;
   std::vector<std::string> keys_;
-  std::vector<std::string> unreadable_;  // keys
+  std::vector<std::string> unreadable_;  // keys with a value that could not be parsed
   std::vector<std::string> problems_;
   std::string prefix_;
 };

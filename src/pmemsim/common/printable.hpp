@@ -1,4 +1,4 @@
-// Text that others have chosen (a recording's names), for a terminal.
+// Display of text that others have chosen, such as names in a recording, on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace pmemsim {
 
-// How many bytes the character at the front of `text` takes, if it is one that a terminal only
-// shows: of valid UTF-8, and no control character. Otherwise 0.
+// Returns the number of bytes of the character at the front of `text` if a terminal only displays
+// it. Such a character is valid UTF-8 and not a control character. Returns 0 otherwise.
 inline std::size_t printable_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -20,12 +20,13 @@ inline std::size_t printable_character(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
     code = code << 6 | (byte(i) & 0x3f);
   }
-  constexpr unsigned kLeast[] = {0, 0, 0xa0, 0x800, 0x10000};  // below 0xa0 are controls, too
+  constexpr unsigned kLeast[] = {0, 0, 0xa0, 0x800, 0x10000};  // below 0xa0: control characters
   const bool surrogate = code >= 0xd800 && code < 0xe000;
   return code >= kLeast[bytes] && code <= 0x10ffff && !surrogate ? bytes : 0;
 }
 
-// The same length, with `?` for each byte that a terminal might do something else with than show.
+// Returns a text of the same length, with `?` for each byte that a terminal might not simply
+// display.
 inline std::string printable(std::string_view text) {
   std::string shown(text);
   for (std::size_t at = 0; at < text.size();) {

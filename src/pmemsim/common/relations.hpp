@@ -1,16 +1,17 @@
-// What a statistic says of others where it is declared. The end of every run checks it
+// Relations that a statistic declares to other statistics. They are checked at the end of every run
 // (statistics.hpp).
 //
-//   part_of("reads")             It is at most that statistic.
-//   part_of("hits", "misses")    It is at most the sum of these.
-//   share_of("writes")           All statistics that say so add up to that one.
-//   share_of("writes", "kind")   The same for one of several ways to divide a statistic.
-//   origin_of("dram.writes")     The same, but a design that is not pmemsim's own may write, too,
-//                                without saying so: all that do add up to at most that one.
-//   at_most("run.drained_ns")    It is limited by that: a mean, or a wait of one party, by a time.
-//   at_most("run.drained_ns", 4) It is at most 4 times that: the waits of 4 parties.
+//   part_of("reads")             The statistic is at most that one.
+//   part_of("hits", "misses")    The statistic is at most the sum of these.
+//   share_of("writes")           All statistics with this relation add up to that one.
+//   share_of("writes", "kind")   The same, for one of several ways to divide a statistic.
+//   origin_of("dram.writes")     All statistics with this relation add up to at most that one: a
+//                                design that is not pmemsim's own may write without declaring it.
+//   at_most("run.drained_ns")    That statistic limits this one: a time limits a mean, or the wait
+//                                of one party.
+//   at_most("run.drained_ns", 4) The statistic is at most 4 times that one: the waits of 4 parties.
 //
-// A name without a dot belongs to the group of the statistic that says so.
+// A name without a dot belongs to the group of the statistic that declares the relation.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ namespace pmemsim {
 struct Relation {
   enum class Kind : std::uint8_t { kPart, kShare, kOrigin, kLimit };
 
-  // Each one that a share counts stands for so many of the whole: 64 bytes for a line.
+  // Sets the factor: each unit of the share stands for `count` units of the whole, such as 64 bytes
+  // for a line.
   Relation each(std::uint64_t count) && {
     factor = static_cast<double>(count);
     return std::move(*this);
@@ -31,7 +33,7 @@ struct Relation {
 
   Kind kind;
   std::vector<std::string> wholes;
-  double factor = 1;  // of a share, or of what limits
+  double factor = 1;  // factor of a share, or of the limiting statistic
   std::string division{};
 };
 

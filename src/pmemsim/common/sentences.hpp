@@ -1,4 +1,4 @@
-// Texts for people that are put together from sentences.
+// Messages that are composed of sentences.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,7 @@
 
 namespace pmemsim {
 
-// What say(0), say(1), ... have to say, up to `count`: "one; another". Empty sentences are left
-// out.
+// Joins the sentences say(0), ..., say(count - 1): "one; another". Empty sentences are left out.
 template <class Say>
 std::string sentences(std::size_t count, Say say) {
   std::string text;

@@ -1,5 +1,5 @@
-// Slots with numbers, taken and given back. Slots never move; the slab grows while more are in use
-// than ever before, and allocates nothing otherwise.
+// Numbered slots that are allocated and released. Slots never move. The slab grows only when more
+// slots are in use than ever before, and allocates nothing otherwise.
 #pragma once
 
 #include <cstdint>

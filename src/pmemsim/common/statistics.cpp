@@ -44,7 +44,7 @@ class StatisticsCollector::Check {
     for (const auto& [whole, shares] : origins_) check_shares(*whole, shares, some);
   }
 
-  // A sentence for each relation that does not hold.
+  // Sentences, one for each relation that does not hold.
   std::vector<std::string> problems;
 
  private:
@@ -74,8 +74,9 @@ class StatisticsCollector::Check {
     for (const Term& term : terms) all += (all.empty() ? "" : " + ") + term.text();
     return all;
   }
-  // Whole numbers are compared exactly while doubles hold them exactly. A sum of others depends on
-  // the order of its terms in the last of 16 digits, which 9 digits do not show.
+  // Whole numbers are compared exactly as long as a double represents them exactly. A sum of other
+  // numbers depends on the order of its terms in the last of 16 digits. 9 digits do not show that
+  // difference.
   static double tolerance(const Declared& one, const Terms& others) {
     constexpr double kRelative = 1e-9, kExact = 9'007'199'254'740'992;  // 2^53
     const double largest = std::max(std::abs(one.amount.value), std::abs(total(others)));
@@ -116,8 +117,8 @@ class StatisticsCollector::Check {
                                    what, text(wholes)));
   }
 
-  // Times of clock edges are rounded down to picoseconds (clock.hpp): each of the shares, and their
-  // whole, loses less than one.
+  // Times of clock edges are rounded down to picoseconds (clock.hpp). Each of the shares, and their
+  // whole, loses less than 1 ps by that.
   void check_shares(const Declared& whole, const Terms& shares, bool may_lack) {
     const double lacking = whole.amount.value - total(shares);
     const double rounded = whole.amount.is_time ? static_cast<double>(shares.size() - 1) : 0;
@@ -130,7 +131,7 @@ class StatisticsCollector::Check {
   }
 
   std::unordered_map<std::string_view, const Declared*> by_name_;
-  // By whole and division, in the order of declaration.
+  // Shares by whole and division, in the order of declaration.
   std::map<std::pair<const Declared*, std::string_view>, Terms> shares_;
   std::map<const Declared*, Terms> origins_;
 };

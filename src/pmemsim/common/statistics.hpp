@@ -1,4 +1,5 @@
-// Statistics are plain integers in a struct of the component that counts them, declared once by
+// Declaration of statistics. They are plain integers in a struct of the component that counts them,
+// declared once by
 //
 //   template <class Visitor>
 //   void describe(Visitor& visit) const {
@@ -7,7 +8,7 @@
 //   }
 //
 // The relations (relations.hpp) are checked at the end of every run. A quantity is declared only
-// for them: it has a name and a value like a statistic, and is not published.
+// for relations: it has a name and a value like a statistic, but is not published.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,10 @@ struct Statistic {
   double value;
   std::string unit;
   std::string description;
-  std::source_location place;  // of the declaration
+  std::source_location place;  // place of the declaration
 };
 
-// A statistic's name, which knows where it is written.
+// The name of a statistic, with the place in the source code where it is declared.
 struct StatisticName {
   template <class Text>
   StatisticName(const Text& name, std::source_location here = std::source_location::current())
@@ -40,7 +41,8 @@ struct StatisticName {
   std::source_location place;
 };
 
-// Which origins of a statistic are declared: they add up to it, or to at most that.
+// Completeness of the declared origins of a statistic. With kAll they add up to it; with kSome they
+// add up to at most that.
 enum class Origins : std::uint8_t { kSome, kAll };
 
 class StatisticsCollector {
@@ -52,8 +54,8 @@ class StatisticsCollector {
     statistics.describe(*this);
     prefix_ = outer;
   }
-  // A group each of whose statistics is a share of the same statistic of the group `of`. Only the
-  // latter's statistics have relations to other groups.
+  // Adds a group whose statistics are each a share of the statistic with the same name in the group
+  // `of`. Only the statistics of `of` have relations to other groups.
   template <class Group>
   void share(std::string_view name, const Group& statistics, std::string_view of) {
     of_ = of;
@@ -78,7 +80,7 @@ class StatisticsCollector {
              .is_whole = false},
             std::forward<Relations>(relations)...);
   }
-  // Durations come out in nanoseconds; the name must end in _ns.
+  // Adds a duration. It is published in nanoseconds, and its name must end in _ns.
   template <class... Relations>
   void operator()(const StatisticName& name, Picoseconds value, std::string_view description,
                   Relations&&... relations) {
@@ -95,18 +97,18 @@ class StatisticsCollector {
             std::forward<Relations>(relations)...);
   }
 
-  // How many relations the collected statistics have.
+  // Returns the number of relations that the collected statistics have.
   std::size_t relations() const;
-  // Those of one of them.
+  // Returns the relations of the named statistic.
   std::vector<Relation> relations_of(std::string_view name) const;
-  // Throws InternalError if some of them do not hold, with a sentence for each. Origins are all
-  // known if every part of the design is pmemsim's own.
+  // Throws InternalError if relations do not hold, with a sentence for each. Use Origins::kAll if
+  // every part of the design is pmemsim's own: then all origins are declared.
   void check(Origins origins = Origins::kSome) const;
 
   std::vector<Statistic> found;
 
  private:
-  static constexpr double kPicoseconds = 1000;  // of a nanosecond
+  static constexpr double kPicoseconds = 1000;  // picoseconds in a nanosecond
 
   // Times are in picoseconds. Doubles hold whole numbers up to 2^53 exactly.
   struct Amount {
@@ -137,7 +139,7 @@ class StatisticsCollector {
   void relate(Relation relation);
 
   std::string prefix_;
-  std::string_view of_;  // the group that the present one is a share of
+  std::string_view of_;  // the group whose statistics the current group divides
   std::vector<Declared> declared_;
 };
 

@@ -1,5 +1,5 @@
-// Time, frequency, energy and addresses as types of their own, so that a cycle can't be taken for a
-// picosecond, a duration for a point in time, nor a byte address for a line.
+// Time, frequency, energy and addresses as separate types, so that the compiler rejects mistakes. A
+// cycle is not a picosecond, a duration is not a point in time, and a byte address is not a line.
 #pragma once
 
 #include <compare>
@@ -69,14 +69,14 @@ struct Picojoules {
   constexpr auto operator<=>(const Picojoules&) const = default;
 };
 
-// A milliwatt is a picojoule in each nanosecond.
+// Power. One milliwatt is one picojoule per nanosecond.
 struct Milliwatts {
   std::int64_t count = 0;
   constexpr auto operator<=>(const Milliwatts&) const = default;
 };
 
 inline constexpr std::uint64_t kLineBytes = 64;
-inline constexpr std::uint64_t kWordBytes = 8;  // what is stored to PM in one step
+inline constexpr std::uint64_t kWordBytes = 8;  // unit that is stored to PM atomically
 
 // A 64-byte line: its address divided by 64.
 struct Line {
