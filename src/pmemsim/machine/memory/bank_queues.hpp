@@ -1,6 +1,6 @@
-// The requests of one kind (reads or writes) that wait in a channel, by bank, in order of arrival.
-// Knows for each bank the oldest request and the oldest one for the row that is open, so that
-// choosing first-ready, first-come first-served (FR-FCFS) looks at each bank once.
+// The queued requests of one kind (reads or writes) in a channel, by bank, in order of arrival. For
+// each bank the queues maintain the oldest request and the oldest request for the open row.
+// First-ready, first-come first-served scheduling (FR-FCFS) therefore checks each bank once.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace pmemsim {
 
 inline constexpr std::uint64_t kNoRow = UINT64_MAX;
 
-// What queueing needs to know of a request; reads and writes derive from it.
+// The part of a request that queueing needs. Reads and writes derive from it.
 struct Request {
   std::uint64_t row = 0;
-  std::uint64_t order = 0;  // of arrival at the channel
+  std::uint64_t order = 0;  // order of arrival at the channel
   std::uint32_t bank = 0;
   std::uint32_t previous = kNoSlot;
   std::uint32_t next = kNoSlot;
 };
 
-// A list of requests by their links, oldest first.
+// A doubly linked list of requests, oldest first.
 template <class Slot>
 class RequestList {
  public:
@@ -55,7 +55,7 @@ class BankQueues {
   const Slot& operator[](std::uint32_t slot) const { return slots_[slot]; }
 
   std::uint32_t size() const { return size_; }
-  // One bit a bank: has requests; has requests for its open row.
+  // Bit masks of banks: those with requests, and those with requests for their open row.
   std::uint64_t occupied() const { return occupied_; }
   std::uint64_t hits() const { return hits_; }
   std::uint32_t oldest(std::uint32_t bank) const { return banks_[bank].requests.first(); }

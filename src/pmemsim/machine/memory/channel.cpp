@@ -1,6 +1,6 @@
-// The queues of a channel (channel.hpp): reads and writes from their arrival until the scheduler
-// (channel_scheduler.cpp) gives them to a bank, and from when the bank is done with them until
-// whoever waits for them has heard. Rules 5 to 9 are here.
+// The queues of a channel (channel.hpp). They hold reads and writes until the scheduler
+// (channel_scheduler.cpp) issues them to a bank. After the bank has finished, they hold them until
+// their completions have been called. This file implements rules 5 to 9.
 #include "pmemsim/machine/memory/channel.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace pmemsim {
 
 namespace {
 
-constexpr unsigned kSlotBits = 24;  // of a WriteId's number; the rest is the order of arrival
+constexpr unsigned kSlotBits = 24;  // lower bits of a WriteId's number; the upper ones: order
 
 std::uint32_t part(Ratio ratio, std::uint32_t whole) {
   return static_cast<std::uint32_t>(ratio.value * whole);
@@ -85,7 +85,7 @@ void Channel::read_arrived(std::uint64_t number, Time now) {
   Read& read = reads_[slot];
   read.order = ++order_;
   if (whole_line_waits(read.line)) {
-    // As gem5 has it, the controller's front end answers, without bank or back end.
+    // The controller's front end answers, without bank or back end, as in gem5.
     ++statistics_.reads_forwarded;
     ++reads_held_;
     const Time sent = queues_in_device_ ? link_.to_host.send_line(now) : now;
@@ -98,7 +98,8 @@ void Channel::read_arrived(std::uint64_t number, Time now) {
   }
 }
 
-// Rule 9. The first that a bank has taken hides those before it, which are there, too.
+// Rule 9. The search stops at a write that a bank has taken: all older writes of the line are in
+// their banks, too.
 bool Channel::whole_line_waits(Line line) const {
   ByteMask found = 0;
   for (std::uint32_t slot = lines_[bucket(line)]; slot != kNoSlot && found != kWholeLine;
@@ -239,7 +240,7 @@ void Channel::write_arrived(std::uint64_t number, Time now) {
   accept_waiting(entries, now);
 }
 
-// Rule 7.
+// Implements rule 7.
 Channel::Entries& Channel::entries_for(const Write& write) {
   const bool log = write.kind == WriteKind::kLog || write.kind == WriteKind::kLogHeader;
   return log && log_queue_.count > 0 ? log_queue_ : wpq_;
@@ -262,7 +263,7 @@ void Channel::accept_waiting(Entries& entries, Time now) {
   }
 }
 
-// Rule 8.
+// Implements rule 8.
 void Channel::accept_reserved(std::uint32_t slot, Time now) {
   const Line line = writes_[slot].write.line;
   --reserved_;
@@ -279,7 +280,8 @@ void Channel::accept_reserved(std::uint32_t slot, Time now) {
   }
 }
 
-// Of the writes of its line that wait, which are older: they are accepted with it.
+// Adds bytes of waiting writes of the same line. They are older than this write, and are accepted
+// together with it.
 void Channel::add_waiting_bytes(std::uint32_t slot) {
   Write& write = writes_[slot].write;
   for (std::uint32_t other = lines_[bucket(write.line)];
@@ -291,7 +293,7 @@ void Channel::add_waiting_bytes(std::uint32_t slot) {
   }
 }
 
-// The waiting writes of the line are older than the accepted one, which stands for them.
+// Merges the waiting writes of the line into the accepted write, which is newer than they are.
 void Channel::take_in_waiting(Line line, std::uint32_t with, Time now) {
   for (std::uint32_t slot = lines_[bucket(line)]; slot != kNoSlot;) {
     const PendingWrite& waiting = writes_[slot];
@@ -339,7 +341,7 @@ void Channel::hold_entry(Entries& entries, Time now) {
   if (++entries.held == entries.count) entries.full_since = now;
 }
 
-// Those that wait for an entry move up.
+// Frees an entry. The oldest waiting writes are accepted into it.
 void Channel::free_entry(Entries& entries, Time now) {
   if (entries.full()) entries.full_time += now - entries.full_since;
   --entries.held;
@@ -350,7 +352,7 @@ void Channel::free_entry(Entries& entries, Time now) {
   awaiting_.clear();
 }
 
-// The queue, which has an entry for it, takes the write.
+// Moves the write into its queue, which has an entry for it.
 void Channel::accept(std::uint32_t slot, Time now) {
   PendingWrite& pending = writes_[slot];
   pending.state = WriteState::kQueued;
@@ -366,7 +368,8 @@ void Channel::accept(std::uint32_t slot, Time now) {
   consider_waking(write_queue_, slot, false, now);
 }
 
-// Rule 6: the newest accepted write of the line, if the write may merge with it.
+// Implements rule 6: returns the newest accepted write of the line if the given write may merge
+// with it.
 std::uint32_t Channel::merge_candidate(const Write& write) const {
   if (!merging_) return kNoSlot;
   std::uint32_t slot = lines_[bucket(write.line)];
@@ -389,7 +392,8 @@ void Channel::merge(std::uint32_t with, const Write& write, Time now) {
   if (writes_[with].persistent) tell_observer(write, PersistencePoint::kAccepted, now);
 }
 
-// Whoever waits for the write hears when the other one, which stands for it, gets there.
+// Records the completions of a merged write. They are called when the write with which it merged
+// reaches the same points.
 void Channel::tell_with(std::uint32_t with, const Write& write, Time now) {
   PendingWrite& pending = writes_[with];
   ++statistics_.writes_merged;
@@ -420,7 +424,8 @@ void Channel::tell_observer(const Write& write, PersistencePoint reached, Time n
   }
 }
 
-// Never from within write(): the caller may not know its WriteId yet.
+// Schedules the acknowledgement. It is never called from within write(), whose caller may not have
+// the WriteId yet.
 void Channel::acknowledge(const Completion& persisted, Time now) {
   if (persisted) queue_.schedule(now + acknowledge_latency_, Phase::kController, persisted);
 }
@@ -474,7 +479,7 @@ bool Channel::drop(std::uint64_t number) {
       accept_waiting(entries, now);
       break;
     }
-    default: {  // forgotten before somebody takes its entry, who may ask for the line's contents
+    default: {  // removed before its entry is reused: the next owner may read the line
       leave_accepted(slot);
       if (pending.persistent && observer_) observer_->dropped(pending.write, now);
       while (pending.merged != kNoSlot) {
@@ -513,7 +518,7 @@ void Channel::unlink_line(std::uint32_t slot) {
   std::uint32_t* link = &lines_[bucket(writes_[slot].write.line)];
   while (*link != slot) link = &writes_[*link].same_bucket;
   *link = writes_[slot].same_bucket;
-  writes_[slot].order = 0;  // its WriteId names nothing any more
+  writes_[slot].order = 0;  // invalidates its WriteId
 }
 
 bool Channel::find(Line line, WriteKind kind, std::uint64_t& number) const {

@@ -1,43 +1,49 @@
-// One channel: read queue, write pending queue (WPQ), if wanted a log queue, banks and data bus.
+// One memory channel: read queue, write pending queue (WPQ), optional log queue, banks and data
+// bus.
 //
-// Scheduling is by request, not by DRAM command: when the first command of a request can be given,
-// the channel decides for it and works out all of its times. Rules:
-//  1. Row hits first, then the oldest (FR-FCFS), among the requests that can start now. After
-//     max_accesses_per_row a row closes if its bank's oldest request is for another one.
-//  2. Reads go before writes. The channel turns to writes when the WPQ is fuller than the high
-//     watermark, or when there is no read and the WPQ is fuller than the low one; it turns back
-//     when no write is left, when the WPQ is min_writes_per_switch below the low watermark, or when
-//     reads wait and min_writes_per_switch have been done (gem5's policy, src/mem/mem_ctrl.cc).
-//     A log queue fuller than the high watermark counts as much as the WPQ. Where writes are
-//     persistent only when written, somebody waits for them, so the low watermark counts as 0 while
-//     such writes are queued. drain() makes it 0 too, until no write is left.
-//  3. The banks of a fixed device share nothing but the bus, so while the preferred kind of request
-//     can't start, the other kind may.
+// Scheduling is by request, not by DRAM command. When the first command of a request can be issued,
+// the channel selects the request and computes all of its times. Rules:
+//  1. Row hits go first, then the oldest request (FR-FCFS), among the requests that can start now.
+//     After max_accesses_per_row accesses a row closes if its bank's oldest request is for another
+//     row.
+// 2. Reads go before writes. The channel switches to writes when the WPQ is fuller than the high
+//    watermark. It also does so when there is no read and the WPQ is fuller than the low watermark.
+//    It switches back in three cases (gem5's policy, src/mem/mem_ctrl.cc): no write is left; the
+//    WPQ is min_writes_per_switch below the low watermark; or reads are queued and
+//    min_writes_per_switch writes have been issued. A log queue fuller than the high watermark
+//    counts as much as the WPQ. Where writes are persistent only when written, other components
+//    wait for them. Therefore the low watermark counts as 0 while such writes are queued. drain()
+//    makes it 0 too, until no write is left.
+//  3. The banks of a fixed or buffered device share only the bus. While the preferred kind of
+//     request can't start, the other kind may start.
 //  4. Timing: tRCD, tCL, tCWD, tRP, tRAS, tWR, tRTP per bank; tRRD, tFAW, tWTR per rank; tRTW and
 //     one burst at a time on the bus; refresh stops all banks. Not modelled: the command bus, bank
 //     groups (tCCD_L) and the gap between bursts of different ranks (tCS).
-//  5. A write holds its entry until its bank takes it, a read its entry until it is answered.
+//  5. A write occupies its entry until its bank takes it, a read until it is answered.
 //  6. Writes are accepted in order of arrival. A write merges with the newest accepted write of its
-//     line if that hasn't gone to the bank and has the same kind and owner; then it needs no entry.
-//  7. With log_queue_entries, writes of log entries and log headers are accepted by a log queue,
-//     which has entries of its own, and are persistent when their bank has written them; all others
-//     by the WPQ. A full queue holds up its own writes only; the same scheduler serves both. Thus
-//     log and data must not share a line.
-//  8. A reserved entry counts as taken. One entry, or as many as writes that are accepted together
-//     need, is never reserved, so that writes without a reservation always get on. A write that
-//     takes over a reserved entry overtakes those that wait; those of its own line merge into it.
-//  9. A write of some bytes of its line is a write like any other: it needs an entry, and its bank
-//     takes as long as for a whole line. Where it merges, newer bytes win. A read is answered by
-//     the queues if what waits there has all bytes of its line; otherwise by its bank, and the
-//     bytes that wait are put in on its way back, which takes no time.
+//     line if that write is still in its queue and has the same kind and owner. A merged write
+//     needs no entry.
+//  7. With log_queue_entries, a log queue with its own entries accepts the writes of log entries
+//     and log headers. They are persistent when their bank has written them. The WPQ accepts all
+//     other writes. A full queue delays only its own writes; the same scheduler serves both queues.
+//     Therefore log and data must not share a line.
+//  8. A reserved entry counts as occupied. One entry is never reserved, or as many as writes that
+//     are accepted together need, so that writes without a reservation always make progress. A
+//     write that uses a reserved entry overtakes waiting writes; those of its own line merge into
+//     it.
+// 9. A write of some bytes of its line needs an entry, and its bank takes as long as for a whole
+//    line. Where it merges, newer bytes win. The queues answer a read if their writes contain all
+//    bytes of its line. Otherwise its bank answers it, and the queued bytes are inserted on the
+//    return path, which takes no time.
+// 10. A buffered device adds the time of its media to a read. It takes no write while enough media
+//     writes are pending (internal_buffer.hpp, rule 4). A write that it has taken counts as
+//     written.
 //
-// 10. A buffered device adds to a read what its media takes, and takes no write while it has enough
-//     to do (internal_buffer.hpp). What it has taken counts as written.
-//
-// In two files: the queues, rules 5 to 9, in channel.cpp; the scheduler, rules 1 to 4, with banks
-// and bus in channel_scheduler.cpp. They are one class all the same: the scheduler takes requests
-// out of the middle of the queues, and what arrives, merges or is dropped there changes what it may
-// take next, so that each would need nearly all of the other's members.
+// The implementation is in two files: the queues, rules 5 to 9, in channel.cpp; the scheduler,
+// rules 1 to 4, with banks and bus in channel_scheduler.cpp. They form one class, because each
+// needs nearly all of the other's members. The scheduler removes requests from the middle of the
+// queues. Writes that arrive, merge or are dropped there change the requests that it may select
+// next.
 #pragma once
 
 #include <cstdint>
@@ -62,18 +68,18 @@ namespace pmemsim {
 
 class Channel {
  public:
-  // Writes go to `device` if there is one. `operations` counts, by bank, the operations that wait
-  // for it or use it.
+  // Constructs a channel whose writes go to `device` if it is not null. `operations` counts, by
+  // bank, the operations that wait for the bank or use it.
   Channel(EventQueue& queue, const MemoryParameters& parameters, LinkPair& link, Image* device,
           std::span<std::uint32_t> operations);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
   void read(Line line, const Place& place, Completion done);
-  // Both give the WriteId::number.
+  // Both functions return the WriteId::number.
   std::uint64_t write(const Write& write, const Place& place);
   std::uint64_t write_reserved(const Write& write, const Place& place);
-  // Accepts it at once; there must be room.
+  // Accepts the write at once; the WPQ must have a free entry for it.
   std::uint64_t write_now(const Write& write, const Place& place, bool reserved, bool more_follow);
   bool has_room(std::uint32_t entries) const { return wpq_.held + entries <= wpq_.count; }
   void await_room(Completion room);
@@ -85,7 +91,7 @@ class Channel {
   bool drop(std::uint64_t number);
   bool find(Line line, WriteKind kind, std::uint64_t& number) const;
   const Write* pending(std::uint64_t number) const;
-  Write pending_of(Line line) const;  // all pending writes of the line, as one
+  Write pending_of(Line line) const;  // all pending writes of the line, combined
 
   template <class Visit>
   void for_each_accepted(Visit&& visit) const {
@@ -111,33 +117,33 @@ class Channel {
     Time arrived{};
   };
   enum class WriteState : std::uint8_t {
-    kTravelling,  // on the link to a device that has the queues
-    kWaiting,     // for its queue to have room
+    kTravelling,  // on the link to a device that contains the queues
+    kWaiting,     // waiting for an entry of its queue
     kQueued,      // in the WPQ or the log queue
     kWriting,     // its bank has taken it
-    kDropped,     // dropped while it was travelling
+    kDropped,     // dropped while it was on the link
   };
   struct PendingWrite : Request {
     Write write;
     WriteState state = WriteState::kTravelling;
     bool persistent = false;
-    bool reserved = false;    // has an entry of the WPQ before it is accepted
+    bool reserved = false;    // has a WPQ entry before it is accepted
     bool log_queued = false;  // belongs to the log queue
     Time arrived{};
     Time accepted{};
-    std::uint32_t same_bucket = kNoSlot;  // next in the table of lines
-    std::uint32_t merged = kNoSlot;       // first of those to tell that merged with this one
+    std::uint32_t same_bucket = kNoSlot;  // next write in the same bucket of lines_
+    std::uint32_t merged = kNoSlot;       // first of the writes that merged with this one
     std::uint32_t accepted_previous = kNoSlot;
     std::uint32_t accepted_next = kNoSlot;
   };
-  // What is left of a write that has merged with another.
+  // The completions of a write that has merged with another one.
   struct Merged {
     Completion persisted;
     Completion written;
     Completion persisting;
     std::uint32_t next = kNoSlot;
   };
-  // The entries of the WPQ or the log queue, and the writes that wait for one.
+  // The entries of the WPQ or the log queue, and the writes that wait for an entry.
   struct Entries {
     Entries(std::uint32_t entries, const MemoryParameters& p);
 
@@ -157,23 +163,24 @@ class Channel {
     Time precharge_allowed{};
     Time column_allowed{};
     Time unwanted_since = kNever;  // its row is open but another is needed
-    std::uint32_t accesses = 0;    // to the open row
+    std::uint32_t accesses = 0;    // accesses to the open row
     std::uint32_t rank = 0;
     bool conflict = false;  // its last row was closed for another one
   };
   struct Rank {
-    Time read_allowed{};      // tWTR
-    Time activate_allowed{};  // tRRD, tFAW
-    // The last four, in a ring; from long ago until there have been four.
+    Time read_allowed{};      // limited by tWTR
+    Time activate_allowed{};  // limited by tRRD and tFAW
+    // Times of the last four activates, as a ring buffer. Initial values are far in the past.
     Time activates[4] = {kLongAgo, kLongAgo, kLongAgo, kLongAgo};
     std::uint32_t next_activate = 0;
   };
-  // When the bus (and the link) could take a row hit, or a request that has to activate its row.
+  // Earliest times at which the bus and the link can take a row hit, or a request that has to
+  // activate its row.
   struct Earliest {
     Time hit;
     Time miss;
   };
-  // Events.
+  // Event handlers.
   void wake(std::uint64_t, Time now);
   void read_arrived(std::uint64_t slot, Time now);
   void read_answered(std::uint64_t slot, Time now);
@@ -204,7 +211,7 @@ class Channel {
   void forget(std::uint32_t slot);
   void unlink_line(std::uint32_t slot);
   std::uint64_t number_of(std::uint32_t slot) const;
-  std::uint32_t slot_of(std::uint64_t number) const;  // kNoSlot if it is no longer here
+  std::uint32_t slot_of(std::uint64_t number) const;  // kNoSlot if the write has left the channel
   static bool waits(WriteState state) { return state <= WriteState::kQueued; }
   bool whole_line_waits(Line line) const;
   std::size_t bucket(Line line) const;
@@ -253,7 +260,7 @@ class Channel {
   const Picoseconds front_latency_;
   const Picoseconds answer_latency_;
   const Picoseconds acknowledge_latency_;
-  const Picoseconds link_to_bank_;  // what the link adds between leaving a queue and the bank
+  const Picoseconds link_to_bank_;  // link latency between leaving a queue and the bank
 
   Slab<Read> reads_;
   Slab<PendingWrite> writes_;
@@ -263,27 +270,27 @@ class Channel {
   RequestList<Read> waiting_reads_;
   Entries wpq_;
   Entries log_queue_;
-  std::uint32_t reserved_ = 0;        // entries of the WPQ without a write
+  std::uint32_t reserved_ = 0;        // WPQ entries that are reserved without a write
   std::uint32_t kept_free_ = 1;       // entries that are never reserved
-  std::vector<Completion> awaiting_;  // an entry that can be reserved
-  Completion room_;                   // wants to know of any entry that becomes free
-  bool more_follow_ = false;          // what is being accepted comes together with others
+  std::vector<Completion> awaiting_;  // completions for the next entry that can be reserved
+  Completion room_;                   // completion for the next entry that becomes free
+  bool more_follow_ = false;          // other writes of the accepted write's group follow
   std::vector<std::uint32_t> lines_;  // hash table of pending writes by line, newest first
   std::uint32_t oldest_accepted_ = kNoSlot;
   std::uint32_t newest_accepted_ = kNoSlot;
-  std::uint32_t reads_held_ = 0;  // entries of the read queue in use
+  std::uint32_t reads_held_ = 0;  // number of read queue entries in use
   std::int64_t reads_under_way_ = 0, most_reads_ = 0;
   std::int64_t writes_under_way_ = 0, most_writes_ = 0;
   std::uint64_t order_ = 0;
 
   std::vector<Bank> banks_;
-  std::uint64_t unwanted_ = 0;  // a bit for each bank with unwanted_since
+  std::uint64_t unwanted_ = 0;  // bit mask of the banks with unwanted_since
   std::vector<Rank> ranks_;
   DataBus bus_;
   InternalBuffer internal_;
   bool writing_ = false;
   bool draining_ = false;
-  std::uint32_t started_ = 0;  // requests since the channel turned round
+  std::uint32_t started_ = 0;  // requests issued since the channel switched direction
   Time wake_at_ = kNever;
   Time next_refresh_ = kNever;
 

@@ -1,5 +1,5 @@
-// The scheduler of a channel (channel.hpp): which request goes to its bank when, and what that does
-// to banks, ranks and bus. Rules 1 to 4 are here.
+// The scheduler of a channel (channel.hpp). It decides which request goes to its bank at what time,
+// and applies the effects to banks, ranks and bus. This file implements rules 1 to 4.
 #include <bit>
 
 #include "pmemsim/machine/memory/channel.hpp"
@@ -22,8 +22,8 @@ void Channel::request_wake(Time at) {
   queue_.schedule(at, Phase::kController, completion<&Channel::wake>(*this));
 }
 
-// A request has been queued: does it call for a decision before the next one is due? An estimate
-// that may be early, never late: the wake-up looks closely.
+// Requests a wake-up if a newly queued request needs a decision before the next one is due. The
+// estimated time may be too early but never too late; wake() then computes the exact time.
 template <class Slot>
 void Channel::consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading,
                               Time now) {
@@ -48,12 +48,12 @@ void Channel::consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot,
   }
 }
 
-// The queues wake the scheduler.
+// The queues (channel.cpp) use these instances.
 template void Channel::consider_waking(const BankQueues<Read>&, std::uint32_t, bool, Time);
 template void Channel::consider_waking(const BankQueues<PendingWrite>&, std::uint32_t, bool, Time);
 
 void Channel::wake(std::uint64_t, Time now) {
-  if (now != wake_at_) return;  // an earlier decision has made this one obsolete
+  if (now != wake_at_) return;  // an earlier decision has made this event obsolete
   wake_at_ = kNever;
   if (now >= next_refresh_) refresh(now);
   Time next = kNever;
@@ -64,18 +64,18 @@ void Channel::wake(std::uint64_t, Time now) {
   if (next != kNever) request_wake(next);
 }
 
-// For queued writes to reach their banks.
+// True if queued writes have to reach their banks without delay.
 bool Channel::somebody_waits() const {
   return draining_ || persistence_ == PersistencePoint::kWritten || log_queue_.held > 0 ||
          !awaiting_.empty() || room_;
 }
 
-// Whether writes are worth doing when there is no read.
+// True if the channel should write when it has no reads.
 bool Channel::writes_wanted() const {
   return somebody_waits() || wpq_.held > low_watermark_ || wpq_.full();
 }
 
-// Rule 2.
+// Implements rule 2.
 bool Channel::should_write() const {
   const bool reads = read_queue_.size() > 0;
   if (write_queue_.size() == 0) return false;
@@ -103,7 +103,8 @@ void Channel::choose_direction(Time now) {
   }
 }
 
-// Rule 3: starts the best request that can start now. If there is none, `next` is when one will.
+// Rule 3: starts the best request that can start now. If there is none, lowers `next` to the
+// earliest time at which one can start.
 bool Channel::start_one(Time now, Time& next) {
   if (writing_) {
     if (start_from(write_queue_, false, now, next)) return true;
@@ -113,7 +114,7 @@ bool Channel::start_one(Time now, Time& next) {
   return timing_.independent_banks && writes_wanted() && start_from(write_queue_, false, now, next);
 }
 
-// Rule 4: when the bank can start its best request.
+// Rule 4: returns the time at which the bank can start its best request.
 inline Time Channel::ready(std::uint32_t number, bool reading, const Earliest& earliest) const {
   const Bank& bank = banks_[number];
   const Rank& rank = ranks_[bank.rank];
@@ -128,7 +129,7 @@ inline Time Channel::ready(std::uint32_t number, bool reading, const Earliest& e
   return max(max(precharge + timing_.rp, rank.activate_allowed), earliest.miss);
 }
 
-// Rule 1.
+// Implements rule 1.
 template <class Slot>
 bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Time now, Time& next) {
   if (queue.size() == 0) return false;
@@ -139,7 +140,7 @@ bool Channel::start_from(BankQueues<Slot>& queue, bool reading, Time now, Time& 
       max(way_free, bus_.first_free(now + latency) - latency),
       max(way_free, bus_.first_free(now + timing_.rcd + latency) - timing_.rcd - latency)};
 
-  // Nobody can start while the bus is taken: no need to look at the banks.
+  // No request can start while the bus is busy, so that the banks need no check.
   const Time bus_free = min(queue.hits() != 0 ? earliest.hit : kNever,
                             queue.occupied() != queue.hits() ? earliest.miss : kNever);
   if (bus_free > now) {
@@ -195,9 +196,9 @@ void Channel::start(std::uint32_t slot, PendingWrite& pending, Time now) {
   leave_queue(slot, now);
 }
 
-// Closes the bank's row if another is needed (rule 1). The precharge takes no decision of its own:
-// it happens as soon as the row is unwanted and may close. To be called whenever the requests that
-// count change.
+// Closes the bank's row if another one is needed (rule 1). The precharge is not a scheduling
+// decision: it happens as soon as the row is unwanted and timing permits. The caller calls this
+// whenever the set of candidate requests changes.
 template <class Slot>
 void Channel::update_wanted(const BankQueues<Slot>& queue, std::uint32_t number, Time now) {
   Bank& bank = banks_[number];
@@ -219,8 +220,8 @@ void Channel::update_wanted(const BankQueues<Slot>& queue, std::uint32_t number,
   }
 }
 
-// Gives the bank the request, whose first command goes out now; when its data has been on the bus.
-// They come later than the bank's timing says if the request `waits` for its device's media.
+// Issues the request to its bank; its first command is sent now. Returns the time at which its data
+// have left the bus. `waits` is the delay by the device's media, in addition to the bank's timing.
 Time Channel::use_bank(const Request& request, bool reading, Time now, Picoseconds waits) {
   Bank& bank = banks_[request.bank];
   Rank& rank = ranks_[bank.rank];
@@ -275,8 +276,8 @@ void Channel::close_row(std::uint32_t number, Time precharge) {
   write_queue_.row_closed(number);
 }
 
-// Refreshes that fell due while nothing happened were over before anybody came; the last one, which
-// may still be going on, holds up all banks.
+// Applies all refreshes that are due. Earlier refreshes fell in an idle period and are over. The
+// last one may still be active, and blocks all banks.
 void Channel::refresh(Time now) {
   const std::int64_t due = (now - next_refresh_).count / timing_.refi.count;
   statistics_.refreshes += static_cast<std::uint64_t>(due) + 1;

@@ -1,5 +1,6 @@
-// When lines are on a channel's data bus. Bursts are reserved ahead of time: a row that has just
-// been activated sends its data tRCD later, and a row hit that comes up meanwhile may go before it.
+// The occupancy of a channel's data bus. Bursts are reserved ahead of time. A row that has just
+// been activated sends its data tRCD later, and a row hit that is issued in the meantime may go
+// before it.
 #pragma once
 
 #include <cassert>
@@ -14,7 +15,7 @@ class DataBus {
  public:
   explicit DataBus(Picoseconds burst) : burst_(burst) { starts_.reserve(256); }
 
-  // The first time, not before `from`, at which a burst fits.
+  // Returns the first time, not before `from`, at which a burst fits.
   Time first_free(Time from) const {
     Time start = max(from, floor_);
     if (start >= end_) return start;
@@ -25,7 +26,8 @@ class DataBus {
     return start;
   }
 
-  // `start` must come from first_free(); nothing will be asked for that starts before `now`.
+  // Reserves a burst. `start` must be a result of first_free(). Later requests must not start
+  // before `now`.
   void reserve(Time start, Time now) {
     assert(start >= now && start >= floor_);
     while (first_ < starts_.size() && starts_[first_] + burst_ <= now) ++first_;
@@ -39,7 +41,7 @@ class DataBus {
     end_ = max(end_, start + burst_);
   }
 
-  // The bus turns round: what comes now comes after everything reserved so far, and after a gap.
+  // Turns the bus around. Later bursts follow all reserved ones, after a gap.
   void turn(Picoseconds gap) {
     floor_ = end_ + gap;
     starts_.clear();
@@ -49,8 +51,8 @@ class DataBus {
  private:
   Picoseconds burst_;
   Time floor_{};
-  Time end_{};                // of the last burst
-  std::vector<Time> starts_;  // in order, from first_ on
+  Time end_{};                // end of the last burst
+  std::vector<Time> starts_;  // sorted, from index first_ on
   std::size_t first_ = 0;
 };
 

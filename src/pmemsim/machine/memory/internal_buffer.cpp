@@ -60,14 +60,14 @@ InternalBuffer::WrittenLine* InternalBuffer::find_written(std::uint64_t number) 
   return found == writes_.end() ? nullptr : &*found;
 }
 
-// Rule 1: when it begins.
+// Rule 1: returns the start of the operation.
 Time InternalBuffer::use_media(Time now, Picoseconds interval) {
   const Time begin = max(now, media_free_);
   media_free_ = begin + interval;
   return begin;
 }
 
-// xorshift64*: the same in each run.
+// xorshift64*, so that every run draws the same numbers.
 std::uint32_t InternalBuffer::random_slot() {
   random_ ^= random_ >> 12;
   random_ ^= random_ << 25;

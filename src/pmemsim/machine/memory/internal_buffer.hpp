@@ -1,26 +1,28 @@
-// The inside of a module whose media is read and written in internal lines that are larger than the
-// processor's: Optane's 256 bytes, with the small buffers before them. One for each channel.
+// The inside of a memory module whose media reads and writes internal lines that are larger than
+// the processor's. In Optane they have 256 bytes, with small buffers before the media. Each channel
+// has one.
 //
 // Rules:
-//  1. The media does one thing at a time. A read takes it for media_read_interval, a write for
-//     media_write_interval; both say what bandwidth it has. A read's data are in the buffer
-//     read_latency after it began.
-//  2. A read of the media puts an internal line into the read buffer, over the one that came first.
-//     The line's other parts are then read from there, as soon as they have come.
-//  3. A write goes into the write buffer, to the parts of its internal line that are there, or over
-//     a line chosen at random, which is written to the media as a whole: write amplification. What
-//     it lacks is read first, in the write's own time. The line written over is gone from the read
-//     buffer.
+//  1. The media does one operation at a time. A read occupies it for media_read_interval, a write
+//     for media_write_interval; these two give its bandwidth. The data of a read are in the buffer
+//     read_latency after its start.
+//  2. A read of the media puts an internal line into the read buffer, in place of the oldest entry.
+//     Later reads of the line's other parts are served from there, as soon as the data have
+//     arrived.
+// 3. A write goes into the write buffer. It is added to its internal line if that is in the buffer.
+//    Otherwise, once the buffer is full, it replaces a line chosen at random, which is written to
+//    the media as a whole: write amplification. Parts that the replaced line lacks are read first,
+//    within the time of the write. The read buffer drops the internal line of the new write.
 //  4. While one line is being written to the media and another one waits for that, no write is
 //     taken.
-//  5. Reads find what the write buffer has of them.
+//  5. Reads are served from the write buffer if it contains their line.
 //
-// Random replacement and the two buffers are what Xiang et al. found in first-generation Optane
-// modules ("Characterizing the Performance of Intel Optane Persistent Memory", EuroSys 2022), the
-// internal line what Yang et al. found ("An Empirical Guide to the Behavior and Use of Scalable
-// Persistent Memory", FAST 2020). That write bandwidth follows from how many media writes there are
-// alone, and not from the reads that complete them, is what the latter's effective write ratio
-// shows (section 5.1). The address indirection table isn't modelled, nor wear-leveling.
+// Random replacement and the two buffers are findings of Xiang et al. about first-generation Optane
+// modules ("Characterizing the Performance of Intel Optane Persistent Memory", EuroSys 2022). The
+// internal line is a finding of Yang et al. ("An Empirical Guide to the Behavior and Use of
+// Scalable Persistent Memory", FAST 2020). Write bandwidth depends only on the number of media
+// writes, and not on the reads that complete them. The latter paper's effective write ratio shows
+// this (section 5.1). The address indirection table isn't modelled, nor is wear-leveling.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +39,9 @@ class InternalBuffer {
 
   bool present() const { return !writes_.empty(); }
 
-  // How long the data of a read that begins now are not yet in the buffer.
+  // Returns how long it takes until the data of a read that begins now are in the buffer.
   Picoseconds read(Line line, Time now);
-  // From when on a write is taken (rule 4).
+  // Returns the time from which a write is taken (rule 4).
   Time takes_writes_at() const { return media_free_ - write_interval_; }
   void write(Line line, Time now);
 
@@ -70,10 +72,10 @@ class InternalBuffer {
 
   const unsigned part_bits_;
   const Picoseconds read_latency_, read_interval_, write_interval_;
-  std::vector<ReadLine> reads_;  // a ring
+  std::vector<ReadLine> reads_;  // ring buffer
   std::size_t oldest_read_ = 0;
   std::vector<WrittenLine> writes_;
-  std::size_t written_ = 0;  // slots in use, the first ones
+  std::size_t written_ = 0;  // number of slots in use, which are the first ones
   Time media_free_{};
   std::uint64_t random_ = 0x9E3779B97F4A7C15;
   std::uint64_t media_lines_read_ = 0, media_lines_written_ = 0;

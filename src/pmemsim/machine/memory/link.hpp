@@ -1,5 +1,5 @@
-// One direction of a link between a host and its device (CXL): lines take turns on it, then travel
-// for its latency. Requests without data take no turn.
+// One direction of a link between a host and its device (CXL). Lines are sent one after the other,
+// then take the latency of the link. Requests without data do not occupy the link.
 #pragma once
 
 #include "pmemsim/common/units.hpp"
@@ -19,7 +19,7 @@ class Link {
   Picoseconds latency() const { return latency_; }
   Time free_at() const { return free_at_; }
 
-  // When the line that may start at `from` has arrived at the other end.
+  // Sends a line that may start at `from`. Returns the time of its arrival at the other end.
   Time send_line(Time from) {
     if (line_time_.count == 0) return from + latency_;
     free_at_ = max(from, free_at_) + line_time_;

@@ -1,12 +1,12 @@
-// Where a line lies: which channel, bank and row.
+// The mapping of lines to channels, banks and rows.
 //
-// Memory is cut into chunks: pages under page interleaving, lines under line interleaving. Chunk n
-// lies in channel n mod C, and the channels of a memory are numbered so that consecutive chunks
-// alternate first between controllers, then between a controller's channels: channel c belongs to
-// controller c mod controllers. Within a channel, m = n / C, the chunk lies in bank m mod B of the
-// channel's B banks (all ranks), bank b belonging to rank b / banks_per_rank, and is chunk m / B of
-// that bank, whose bytes fill its rows one after the other. No bits are hashed; where a program's
-// pages lie is a matter of its own (page_placement.hpp).
+// Memory is divided into chunks: pages under page interleaving, lines under line interleaving.
+// Chunk n is in channel n mod C. Consecutive chunks alternate first between controllers, then
+// between a controller's channels: channel c belongs to controller c mod controllers. Within a
+// channel, m = n / C, the chunk is in bank m mod B of the channel's B banks (all ranks). Bank b
+// belongs to rank b / banks_per_rank. The chunk is chunk m / B of that bank, whose bytes fill its
+// rows one after the other. No bits are hashed. The placement of a program's pages is a separate
+// matter (page_placement.hpp).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace pmemsim {
 
 struct Place {
   std::uint32_t channel = 0;
-  std::uint32_t bank = 0;  // of the channel
+  std::uint32_t bank = 0;  // bank within the channel
   std::uint64_t row = 0;
 };
 
@@ -41,9 +41,9 @@ class Mapping {
  private:
   PageFrames frames_;
   std::uint64_t channels_;
-  unsigned chunk_bits_;  // lines of a chunk
+  unsigned chunk_bits_;  // log2 of the lines of a chunk
   unsigned bank_bits_;
-  unsigned row_bits_;  // lines of a row
+  unsigned row_bits_;  // log2 of the lines of a row
 };
 
 }  // namespace pmemsim

@@ -28,7 +28,7 @@ struct Memory::Implementation {
 
   EventQueue& queue;
   PersistenceObserver* observer = nullptr;
-  std::uint32_t banks;  // of a channel
+  std::uint32_t banks;  // banks in a channel
   Mapping mapping;
   Image device;
   std::vector<std::unique_ptr<LinkPair>> links;

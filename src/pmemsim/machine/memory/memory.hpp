@@ -1,8 +1,8 @@
-// Main memory: what the caches (and the designs) see of the controllers, their queues and the
-// devices. Two of these exist in a machine, one for DRAM and one for persistent memory (PM).
+// Main memory: the interface that caches and designs have to the controllers, their queues and the
+// devices. A machine has two memories, one for DRAM and one for persistent memory (PM).
 //
-// A Memory is a number of channels, each with its own read queue, write pending queue (WPQ), if
-// wanted a log queue, banks and data bus (channel.hpp). Lines are spread over channels and banks by
+// A Memory consists of channels. Each has its own read queue, write pending queue (WPQ), optional
+// log queue, banks and data bus (channel.hpp). Lines are distributed over channels and banks by
 // page or by line.
 //
 // Time: every function is called when the request reaches the controller, that is at queue.now().
@@ -27,7 +27,7 @@ namespace pmemsim {
 struct MemoryParameters;  // memory_parameters.hpp
 struct MemoryStatistics;
 
-// Are the bytes of writes kept on the device?
+// Selects whether the device stores the bytes of writes.
 enum class Contents : bool { kNotKept, kKept };
 
 class Memory {
@@ -38,78 +38,83 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // Reads a line. A read whose line is in the WPQ as a whole is answered from there (forwarding);
-  // with only part of it there, it takes as long as from its bank, and finds those bytes all the
-  // same. A full read queue delays the request inside; it is never lost.
+  // Reads a line. The WPQ answers a read if it contains the whole line (forwarding). With only part
+  // of the line in the WPQ, the read takes as long as from its bank, and still returns those bytes.
+  // If the read queue is full, the read waits inside the memory; it is never lost.
   void read(Line line, Completion done);
 
-  // Accepts the write when its queue, the WPQ or the log queue, has room (requests wait in arrival
-  // order per channel and queue: this is the back-pressure that the caller feels as a late
-  // `persisted`). A write merges with the newest write of its line in the queue if that isn't yet
-  // being written and has the same kind and owner: together they write what either does, in the
-  // newer one's words where both do. The id returned is then that write's. No completion is called
-  // from within this function.
+  // Accepts the write when its queue, the WPQ or the log queue, has a free entry. Requests wait in
+  // arrival order per channel and queue. The caller observes this back-pressure as a late
+  // `persisted`. A write merges with the newest write of its line in the queue, if that one has the
+  // same kind and owner and is not yet being written. The merged write has the bytes of both; the
+  // newer value wins where both write a byte. The returned id is then that of the older write. This
+  // function calls no completion.
   WriteId write(const Write& write);
 
-  // Accepts all of these writes, whose lines differ, in one step, and says where they are; or none
-  // of them, and returns false, if there isn't room for all. `first_reserved`: the first one uses
-  // an entry reserved. For queues at the host, and writes that no log queue takes.
+  // Accepts all of these writes in one step and returns their ids in `ids`. If there are not enough
+  // entries for all, accepts none and returns false. Their lines must differ. With `first_reserved`
+  // the first write uses a reserved entry. The queues must be at the host, and no log queue may
+  // take these writes.
   bool write_together(std::span<const Write> writes, bool first_reserved, std::span<WriteId> ids);
-  // Calls `room` once when an entry has become free somewhere, before whoever waits for it takes
-  // it.
+  // Calls `room` once when any entry has become free, before a waiting write takes it.
   void await_room(Completion room);
-  // Writes that come together may be so many: reserve() leaves entries for them.
+  // Sets the largest number of writes in one write_together(). reserve() leaves as many entries
+  // free.
   void expect_together(std::uint32_t writes);
 
-  // Takes an entry of that channel's WPQ for a write to come, if one is free, no write waits for
-  // one and enough are left without a reservation; false otherwise. release() gives it back
-  // unused. write_reserved() uses one of its channel: the WPQ accepts the write, of whatever kind,
-  // as soon as it has arrived. For designs that keep in the controller what may not be written yet.
+  // Reserves an entry of that channel's WPQ for a later write. Returns false if no entry is free,
+  // if writes are waiting, or if too few unreserved entries would be left. release() releases the
+  // entry unused. write_reserved() uses one of its channel: the WPQ accepts the write, of any kind,
+  // as soon as it has arrived. Designs use reservations for writes that the controller must not
+  // issue yet.
   bool reserve(std::uint32_t channel);
-  // Would reserve() succeed so many times?
+  // True if `entries` consecutive calls of reserve() would succeed.
   bool can_reserve(std::uint32_t channel, std::uint32_t entries) const;
   void release(std::uint32_t channel);
-  // Calls `free` once, when reserve() would succeed again.
+  // Calls `free` once when reserve() would succeed again.
   void await_entry(std::uint32_t channel, Completion free);
   WriteId write_reserved(const Write& write);
 
-  // Removes a write that hasn't been accepted or is still waiting in its queue, with all that
-  // merged with it, and frees its entry. False if it has gone to the bank, has merged with another
-  // one when its turn came, or was never here. Its `written` is never called, nor is `persisted` if
-  // that point hasn't been reached.
+  // Removes a write that has not been accepted or is still in its queue, with all writes that
+  // merged with it, and frees its entry. Returns false if the write has gone to the bank, has
+  // merged with another one when it was accepted, or was never in this memory. Its `written` is
+  // never called; its `persisted` is not called if that point has not been reached.
   bool drop(WriteId id);
 
-  // The newest write of that line and kind that can still be dropped, accepted or not.
+  // Finds the newest write of that line and kind that can still be dropped, accepted or not.
   bool find(Line line, WriteKind kind, WriteId& id) const;
   const Write* pending(WriteId id) const;
 
   std::uint32_t channel_of(Line line) const;
   std::uint32_t bank_of(Line line) const;  // over all channels: channel * banks + bank
-  // By bank: operations (reads and writes) that wait for it or use it: LALEA's counters.
+  // Numbers of pending operations by bank: reads and writes that wait for it or use it. They are
+  // LALEA's counters.
   std::span<const std::uint32_t> pending_operations() const { return operations_; }
 
-  // The newest contents that have arrived, wherever they are: what a read will find.
+  // Returns the newest contents of the line that have arrived, in a queue or on the device: the
+  // contents that a read returns.
   LineData newest(Line line) const;
 
-  // What the device holds (writes that banks have finished).
+  // Returns the device's contents, which include all writes that banks have finished.
   const Image& device() const;
   Image& device();
-  // What would survive now: the device, and on top of it the writes that are persistent but not yet
-  // written by their banks (with PersistencePoint::kAccepted all that WPQs have accepted). Visits
-  // these in the order in which they must be applied to the device, each with its own bytes.
+  // Visits the writes that are persistent but not yet written by their banks. With
+  // PersistencePoint::kAccepted these are all writes that WPQs have accepted. A crash now would
+  // leave the device's contents with these writes applied in the visited order, each with its own
+  // bytes.
   void for_each_accepted(void (*visit)(void* context, const Write&), void* context) const;
-  // What would survive of the line.
+  // Returns the contents of the line after a crash now.
   LineData surviving(Line line) const;
 
   void observe(PersistenceObserver* observer);
-  void survivors_changed();  // to be told by the design
+  void survivors_changed();  // for designs that report such a change
   void persisted_in_caches(Line line, const LineData& data);
 
-  // Nothing waits and nothing is under way.
+  // True if no request is queued or in progress.
   bool idle() const;
-  // What waits, by channel, in words; empty when idle.
+  // Describes the pending requests by channel; empty when idle.
   std::string describe_pending() const;
-  // The run is over: write out what the WPQ still holds, however few entries they are.
+  // Writes out all that is left in the WPQ after the end of a run, below the low watermark too.
   void drain();
 
   const MemoryStatistics& statistics() const;

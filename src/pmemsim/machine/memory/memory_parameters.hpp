@@ -1,9 +1,10 @@
-// What describes one memory of a machine. A machine has two: the groups "dram" and "pm".
+// The parameters of one memory of a machine. A machine has two memories: the groups "dram" and
+// "pm".
 //
-// The defaults are DDR4-2400 as gem5 24 describes it (src/mem/DRAMInterface.py, DDR4_2400_16x4) and
-// gem5's controller policy (src/mem/MemCtrl.py): write drain between 85% and 50% of the WPQ with at
-// least 16 writes per switch, 10 ns in the front end and 10 ns in the back end, rows closed after
-// 16 accesses. The papers' machines overrule what their tables say.
+// The defaults are DDR4-2400 as gem5 24 describes it (src/mem/DRAMInterface.py, DDR4_2400_16x4),
+// with the controller policy of gem5 (src/mem/MemCtrl.py). Writes drain between 85% and 50% of the
+// WPQ, with at least 16 writes per switch. The front end and the back end take 10 ns each. Rows
+// close after 16 accesses. The papers' machines override the values that are in their tables.
 #pragma once
 
 #include <span>
@@ -19,7 +20,7 @@ namespace pmemsim {
 
 enum class DeviceKind : std::uint8_t {
   kDram,      // banks with row buffers: DRAM, PCM
-  kFixed,     // every access takes its bank for the same time: simple NVM models
+  kFixed,     // every access occupies its bank for the same time: simple NVM models
   kBuffered,  // a module with buffers before media of larger lines: Optane (internal_buffer.hpp)
 };
 inline std::span<const std::string_view> choice_names(DeviceKind) {
@@ -39,7 +40,7 @@ inline std::span<const std::string_view> choice_names(PagePolicy) {
   return kNames;
 }
 
-// Where the queues stand when a link (CXL) lies between the host and the device.
+// Location of the queues when a link (CXL) connects the host and the device.
 enum class QueuePlace : std::uint8_t { kHost, kDevice };
 inline std::span<const std::string_view> choice_names(QueuePlace) {
   static constexpr std::string_view kNames[] = {"host", "device"};
@@ -51,9 +52,9 @@ inline std::span<const std::string_view> choice_names(PersistencePoint) {
   return kNames;
 }
 
-inline constexpr std::uint32_t kMostBanks = 64;  // of a channel
+inline constexpr std::uint32_t kMostBanks = 64;  // limit of banks in a channel
 
-// Injected faults: each takes one protective mechanism away.
+// Fault injections: each one removes one protective mechanism.
 struct MemoryFaults {
   bool merge = false;
   bool device = false;
@@ -117,16 +118,17 @@ struct MemoryParameters {
   Bandwidth link_bandwidth{0};
   QueuePlace queue_place = QueuePlace::kHost;
 
-  MemoryFaults faults;  // described by themselves: only PM has them
+  MemoryFaults faults;  // not in describe(): only PM has faults
 
   std::uint32_t channels() const { return controllers * channels_per_controller; }
-  std::uint32_t banks() const { return ranks * banks_per_rank; }  // of a channel
+  std::uint32_t banks() const { return ranks * banks_per_rank; }  // banks in a channel
 
-  // The kinds of device that a parameter of this name means something to; all, if nothing else is
-  // known.
+  // Returns the kinds of device that use the parameter of this name. Returns all kinds for a name
+  // that no list contains.
   static std::vector<DeviceKind> devices_of(std::string_view name);
 
-  // What is wrong although every value by itself is within its limits; empty if nothing.
+  // Returns the conflicts between values that are each within their limits. Empty if there are
+  // none.
   std::vector<std::string> problems() const;
 
   template <class Visitor>

@@ -1,4 +1,4 @@
-// What one memory counts, over all its channels.
+// The statistics of one memory, over all its channels.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct MemoryStatistics {
   std::uint64_t media_lines_written = 0;
   std::uint64_t media_bytes_read = 0;
   std::uint64_t media_bytes_written = 0;
-  std::uint64_t row_accesses = 0;  // of banks that have rows
+  std::uint64_t row_accesses = 0;  // accesses to banks that have rows
   std::uint64_t row_hits = 0;
   std::uint64_t row_misses = 0;
   std::uint64_t row_conflicts = 0;
@@ -34,10 +34,10 @@ struct MemoryStatistics {
   Picoseconds wpq_full_time{};        // sum over channels
   Picoseconds log_queue_full_time{};  // sum over channels
   Picoseconds bus_time{};             // sum over channels
-  Picoseconds burst{};                // of one line, the same on all channels
+  Picoseconds burst{};                // time of a line on the bus, the same on all channels
   Picoseconds refresh_time{};         // refresh intervals that have passed, summed over channels
-  Picoseconds channel_time{};         // time simulated, times channels
-  // The most that wait at a time, summed over channels.
+  Picoseconds channel_time{};         // simulated time, multiplied by the number of channels
+  // Upper bounds of the requests that are pending at the same time, summed over channels.
   std::uint64_t most_reads = 0, most_writes = 0, queue_entries = 0;
 
   std::uint64_t all_writes() const { return sum(writes); }

@@ -16,8 +16,8 @@ Timing::Timing(const MemoryParameters& p) {
     const bool buffered = p.device == DeviceKind::kBuffered;
     cl = scaled(buffered ? p.buffer_latency : p.read_latency);
     wr = buffered ? Picoseconds{0} : scaled(p.write_latency);
-    // A fixed device's bank is busy until its data has left; a buffered one has no banks to wait
-    // for.
+    // A bank of a fixed device is busy until its data have left. A buffered device has no banks
+    // that could be busy.
     rtp = buffered ? burst : cl + burst;
     rcd = cwd = rp = ras = wtr = rtw = rrd = faw = Picoseconds{0};
     close_rows = true;

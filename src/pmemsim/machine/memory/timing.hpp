@@ -1,6 +1,6 @@
-// The timings a channel obeys, worked out from the parameters. A fixed device is a DRAM whose row
-// buffers are never open and whose banks are busy for as long as an access takes, and a buffered
-// one has banks that are never busy; so there is one scheduler for all.
+// The timings of a channel, computed from the parameters. One scheduler serves all kinds of device.
+// A fixed device is a DRAM whose row buffers are never open and whose banks are busy for the whole
+// access. A buffered device has banks that are never busy.
 #pragma once
 
 #include "pmemsim/common/units.hpp"
@@ -12,8 +12,8 @@ struct Timing {
   explicit Timing(const MemoryParameters& parameters);
 
   Picoseconds rcd, cl, cwd, rp, ras, wr, wtr, rtp, rtw, rrd, faw, burst, rfc, refi;
-  bool close_rows;  // after each access
-  // Reads and writes share nothing but the data bus: banks that one can't use serve the other.
+  bool close_rows;  // close the row after each access
+  // Reads and writes share only the data bus: banks that cannot serve one kind may serve the other.
   bool independent_banks;
 };
 
