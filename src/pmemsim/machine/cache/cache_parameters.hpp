@@ -1,6 +1,6 @@
-// Parameters of the cache hierarchy. Latencies add up: a hit in the shared cache costs the core
-// its L1's, its L2's and the shared cache's latency (as in gem5 and ChampSim, on which the papers
-// whose tables these numbers come from were evaluated).
+// Parameters of the cache hierarchy. Latencies add up: a hit in the shared cache costs the core the
+// latencies of its L1, its L2 and the shared cache. gem5 and ChampSim, with which the papers that
+// give these numbers were evaluated, count in the same way.
 #pragma once
 
 #include "pmemsim/common/parameters.hpp"
@@ -46,7 +46,7 @@ struct SharedCacheParameters {
   }
 };
 
-// The way between the shared cache and the memory controllers.
+// The path between the shared cache and the memory controllers.
 struct PathParameters {
   Delay request_latency = nanoseconds(0);
   Delay response_latency = nanoseconds(0);

@@ -9,7 +9,7 @@ namespace pmemsim {
 namespace {
 
 constexpr std::uint64_t kWriteBit = 1;
-constexpr unsigned kCoreBits = 6;  // with a line of any address that a trace may have: 63 bits
+constexpr unsigned kCoreBits = 6;  // beside a line of any address that a trace has: 63 bits
 
 constexpr std::uint64_t bit(CoreId core) { return std::uint64_t{1} << core; }
 
@@ -98,7 +98,8 @@ void Hierarchy::memory_answers(std::uint64_t number, Time now) {
   shared_.install(way, line, {.sharers = 0, .ready = ready, .owner = kNobody, .dirty = false});
   const Source source = pm_space_.contains(line) ? Source::kPm : Source::kDram;
   for (const Waiter& waiter : waiters) {
-    // Serving one waiter may evict the line again if the set is tiny; then the others miss anew.
+    // If the set is tiny, serving one waiter may evict the line again. The other waiters then miss
+    // again.
     const std::size_t found = shared_.find(line);
     if (found == kNoWay) {
       ++statistics_.repeated_requests;
@@ -126,7 +127,8 @@ void Hierarchy::serve(CoreId core, Line line, bool to_write, std::size_t way, Ti
   clients_[core]->filled(line, state, when, source);
 }
 
-// True if another core's caches had to be asked.
+// Takes the line from other cores as far as the request needs. True if another core's caches were
+// snooped.
 bool Hierarchy::take_from_others(CoreId core, Line line, bool to_write, SharedLine& shared) {
   const std::uint64_t others = shared.sharers & ~bit(core);
   if (others == 0) return false;
@@ -221,7 +223,7 @@ std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool
   return index;
 }
 
-// What the line holds as it leaves the core.
+// Copies the contents that the line has when the flush leaves the core.
 void Hierarchy::take_along(Flush& flush) {
   if (!pm_space_.contains(flush.line)) return;
   flush.data = pm_space_.newest().read(flush.line);
@@ -229,7 +231,7 @@ void Hierarchy::take_along(Flush& flush) {
 }
 
 void Hierarchy::send_flush(std::uint32_t index, Time when) {
-  // The look-ups on the way down, then the way to the controller.
+  // The look-ups on the path down precede the path to the controller.
   queue_.schedule(queue_.now_or_later(when + way_out()), Phase::kCache,
                   completion<&Hierarchy::flush_arrives>(*this, index));
 }
@@ -261,7 +263,7 @@ void Hierarchy::send_combined(const CombinedLine& combined, Time when) {
   send_flush(combined.flush, max(combined.latest, when));
 }
 
-// Whichever core's buffer holds it.
+// Sends the line's write-combining buffer of any core.
 void Hierarchy::send_combined_of(Line line, Time when) {
   if (!combining_.any()) return;
   for (CoreId core = 0; core < private_.size(); ++core) {
@@ -269,7 +271,7 @@ void Hierarchy::send_combined_of(Line line, Time when) {
   }
 }
 
-// Than in this core's caches.
+// True if the shared cache or another core's private caches hold dirty data of the line.
 bool Hierarchy::dirty_elsewhere(CoreId core, Line line) const {
   const std::size_t way = shared_.find(line);
   if (way == kNoWay) return false;
@@ -298,8 +300,8 @@ void Hierarchy::flush_arrives(std::uint64_t index, Time now) {
   ++statistics_.flushes;
   Flush& flush = flushes_[index];
   const bool persistent = pm_space_.contains(flush.line);
-  // What a region has stored since the flush left its core may not go yet: it stays in the caches,
-  // and only what the core has flushed goes.
+  // A region may have stored to the line after the flush left its core, and these stores may not
+  // leave yet. They stay in the caches, and only the data that the core has flushed are written.
   const bool overtaken = persistent && !design_.may_leave(flush.line);
   bool dirty = flush.dirty || (overtaken && flush.dirty_elsewhere);
   const std::size_t way = shared_.find(flush.line);
@@ -321,7 +323,7 @@ void Hierarchy::flush_arrives(std::uint64_t index, Time now) {
     const auto under_way = under_way_.find(flush.line.number);
     if (under_way != under_way_.end()) {
       under_way->second.flushes.push_back(static_cast<std::uint32_t>(index));
-      send_combined_of(flush.line, now);  // one opened since the flush left its core
+      send_combined_of(flush.line, now);  // a buffer may have opened after the flush left its core
     } else {
       acknowledge_later(static_cast<std::uint32_t>(index), now);
     }
@@ -369,9 +371,9 @@ void Hierarchy::flush_acknowledged(std::uint64_t index, Time now) {
 }
 
 void Hierarchy::warm(std::span<const Touch> touches) {
-  // A set of the shared cache keeps as many lines as it has ways, those touched last: whatever else
-  // was touched is gone from all caches and needn't have been in any. Once all are full, what comes
-  // is either gone or has been touched by somebody else since.
+  // A set of the shared cache keeps as many lines as it has ways: those touched last. All other
+  // lines have left all caches, so that they need not be installed. Once all sets are full, every
+  // older touch is of a line that was evicted or touched again later.
   CacheArray<std::monostate> kept(shared_.bytes(), shared_.ways(), frames_);
   std::uint64_t room = kept.sets() * kept.ways();
   std::vector<Touch> newest_first;

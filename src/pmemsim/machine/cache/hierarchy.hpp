@@ -1,9 +1,9 @@
-// The coherent cache hierarchy: every core's private caches and the shared cache that includes
-// them and keeps their directory.
+// The coherent cache hierarchy: every core's private caches, and the inclusive shared cache with
+// their directory.
 //
-// A request takes effect, for all cores at once, when it reaches the shared cache: that is the
-// point of order of the protocol (MESI), so there are no transient states. What a request finds
-// out there (a snoop, a miss) adds to its latency; the line's data are usable from then on.
+// A request takes effect for all cores at once when it reaches the shared cache. This is the point
+// of order of the protocol (MESI), which therefore has no transient states. Later parts of the
+// request (a snoop, a miss) add to its latency, after which the line's data are usable.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace pmemsim {
 
-// Where a load's or store's line came from.
+// The source of the line that a load or store requested.
 enum class Source : std::uint8_t { kPrivate, kShared, kOtherCore, kDram, kPm };
 
 struct HierarchyStatistics {
@@ -74,11 +74,11 @@ struct HierarchyStatistics {
   }
 };
 
-// Whoever asked for a line: a core.
+// The requester of a line: a core.
 class CacheClient {
  public:
   virtual ~CacheClient() = default;
-  // The line stands in the private caches from now on; its data are usable at `when`.
+  // The line is in the private caches from now on; its data are usable at `when`.
   virtual void filled(Line line, LineState state, Time when, Source source) = 0;
 };
 
@@ -99,7 +99,8 @@ class Hierarchy final : public CachePort {
   void connect(CoreId core, CacheClient& client) { clients_[core] = &client; }
   PrivateCaches& private_caches(CoreId core) { return private_[core]; }
 
-  // A private miss, or a store to a line that the core may not write, leaves the core at `when`.
+  // Sends a request that leaves the core at `when`: a private miss, or a store to a line that the
+  // core may not write.
   void request(CoreId core, Line line, bool to_write, Time when);
 
   void flush(CoreId core, Line line, bool invalidate, bool dirty, Time when,
@@ -107,14 +108,14 @@ class Hierarchy final : public CachePort {
   bool combine(CoreId core, Line line, ByteMask bytes, Time when, Completion acknowledge) override;
   void mark_clean(Line line) override;
   bool drop(Line line) override;
-  // What the core's write-combining buffers hold leaves at `when`.
+  // Sends the contents of the core's write-combining buffers at `when`.
   void send_combined(CoreId core, Time when);
 
   struct Touch {
     CoreId core;
     Line line;
   };
-  // Before the run: these were the last accesses, the newest one at the end.
+  // Warms the caches before the run with the last accesses, the newest one at the end.
   void warm(std::span<const Touch> touches);
 
   Picoseconds way_out() const override { return shared_tag_latency_ + request_latency_; }
@@ -129,10 +130,10 @@ class Hierarchy final : public CachePort {
  private:
   static constexpr std::uint8_t kNobody = 255;
   struct SharedLine {
-    std::uint64_t sharers = 0;  // a bit for each core that may have a copy
+    std::uint64_t sharers = 0;  // bit mask of the cores that may have a copy
     Time ready{};
     std::uint8_t owner = kNobody;   // the core whose copy is exclusive or modified
-    std::uint8_t writer = kNobody;  // the core whose modified copy came here last
+    std::uint8_t writer = kNobody;  // the core whose modified copy was written back here last
     bool dirty = false;
 
     void take(bool modified, CoreId from) {
@@ -150,11 +151,11 @@ class Hierarchy final : public CachePort {
     CoreId core;
     bool invalidate, dirty, dirty_elsewhere;
     Completion acknowledge;
-    LineData data;  // as it left the core, and when
+    LineData data;  // contents and order number at the time it left the core
     std::uint64_t left;
   };
-  // The writes of a PM line that have left the caches and aren't persistent yet, and the flushes
-  // that found it clean and wait for them.
+  // The writes of a PM line that have left the caches and are not yet persistent. `flushes` are
+  // those that found the line clean and wait for these writes.
   struct UnderWay {
     std::uint32_t writes = 0;
     std::vector<std::uint32_t> flushes;
@@ -195,10 +196,10 @@ class Hierarchy final : public CachePort {
   std::vector<CacheClient*> clients_;
   CacheArray<SharedLine> shared_;
   PageFrames frames_;
-  std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;  // lines on their way from memory
+  std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;  // lines in flight from memory
   std::unordered_map<std::uint64_t, UnderWay> under_way_;
   WriteCombiningBuffers combining_;
-  std::vector<Flush> flushes_;  // under way; slots are reused
+  std::vector<Flush> flushes_;  // flushes in flight; slots are reused
   std::vector<std::uint32_t> free_flushes_;
   HierarchyStatistics statistics_;
 };

@@ -40,7 +40,7 @@ PrivateCaches::Lookup PrivateCaches::look_up_l2(Line line, Slot start) {
 void PrivateCaches::install_l1(Line line, const PrivateLine& meta) {
   const std::size_t victim = l1_.victim(line);
   if (l1_.occupied(victim) && l1_.meta(victim).state == LineState::kModified && l2_.present()) {
-    // The L2 includes the L1, so the victim is there.
+    // The L2 includes the L1, so that the victim is in the L2.
     l2_.meta(l2_.find(l1_.line(victim))).state = LineState::kModified;
   }
   l1_.install(victim, line, meta);
@@ -49,7 +49,7 @@ void PrivateCaches::install_l1(Line line, const PrivateLine& meta) {
 Departure PrivateCaches::fill(Line line, LineState state, Slot ready) {
   Departure departure;
   CacheArray<PrivateLine>& outer = l2_.present() ? l2_ : l1_;
-  if (outer.find(line) != kNoWay) {  // an upgrade: the line is still here
+  if (outer.find(line) != kNoWay) {  // an upgrade: the line is still in the private caches
     for (CacheArray<PrivateLine>* cache : {&l1_, &l2_}) {
       const std::size_t way = cache->present() ? cache->find(line) : kNoWay;
       if (way != kNoWay) cache->meta(way) = {ready, state};

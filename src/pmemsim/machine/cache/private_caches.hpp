@@ -1,5 +1,5 @@
-// One core's private caches: L1 and, where the machine has one, an L2 that includes it. Look-ups
-// are inline, for every load and store passes here, and concern nobody else while they hit.
+// One core's private caches: L1 and, where the machine has one, an inclusive L2. Look-ups are
+// inline because every load and store executes them. Hits involve no other component.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace pmemsim {
 
-// MESI, as the core sees its own copy.
+// MESI state of the core's own copy.
 enum class LineState : std::uint8_t { kShared, kExclusive, kModified };
 
 struct PrivateLine {
-  Slot ready = 0;  // when the data is (or was) there, in the core's slots
+  Slot ready = 0;  // when the data are available, in the core's slots
   LineState state = LineState::kShared;
-  bool prefetched = false;  // and not used since
+  bool prefetched = false;  // prefetched and not used since
 };
 
 // A line that left the private caches.
@@ -28,7 +28,7 @@ struct Departure {
 
 class PrivateCaches {
  public:
-  // One level: a hit adds `latency`, a miss `tag_latency`.
+  // One cache level. A hit adds `latency`, a miss `tag_latency`.
   struct Level {
     std::uint64_t bytes;
     std::uint32_t ways;
@@ -52,19 +52,19 @@ class PrivateCaches {
     Slot ready = 0;  // hit: when the line is in the L1
   };
 
-  // Whether the line is here, for somebody who doesn't use it.
+  // True if the line is in the private caches. Does not count as a use.
   bool holds(Line line) const {
     return l1_.find(line) != kNoWay || (l2_.present() && l2_.find(line) != kNoWay);
   }
-  // The line, which is in the L1, was asked for before anybody needed it.
+  // Marks the line, which is in the L1, as prefetched before any access.
   void mark_prefetched(Line line) { l1_.meta(l1_.find(line)).prefetched = true; }
-  // Whether it is still waiting for its first use in the L1, which this is.
+  // True if this is the first use of a prefetched line in the L1.
   bool first_use(Line line) {
     const std::size_t way = l1_.find(line);
     return way != kNoWay && std::exchange(l1_.meta(way).prefetched, false);
   }
 
-  // Brings an L2 hit into L1 on the way.
+  // Looks the line up. An L2 hit is also installed in the L1.
   Lookup look_up(Line line, Slot start) {
     const std::size_t way = l1_.find(line);
     if (way != kNoWay) {
@@ -76,24 +76,24 @@ class PrivateCaches {
     return look_up_l2(line, start);
   }
 
-  // The line must be here, exclusive or modified.
+  // Writes to the line, which must be in the private caches, exclusive or modified.
   void write(Line line) {
     const std::size_t way = l1_.find(line);
     if (way != kNoWay) l1_.meta(way).state = LineState::kModified;
   }
 
-  // A line arrives from the shared cache; returns what it pushes out.
+  // Installs a line from the shared cache; returns the line that it evicts.
   Departure fill(Line line, LineState state, Slot ready);
 
   bool modified(Line line) const;
 
-  // What the directory and flushes ask for. They return whether the copy was dirty.
+  // Requests of the directory and of flushes. They return true if the copy was dirty.
   bool invalidate(Line line);
-  bool downgrade(Line line);  // to shared
-  bool clean(Line line);      // stays, exclusive
+  bool downgrade(Line line);  // the copy becomes shared
+  bool clean(Line line);      // the copy stays and becomes exclusive
 
   Slot l1_latency() const { return l1_latency_; }
-  // From the store queue through the private caches, for a flush or a request.
+  // Time of a flush or a request from the store queue through the private caches.
   Slot passing_latency() const { return l1_tag_latency_ + l2_tag_latency_; }
 
  private:

@@ -1,11 +1,12 @@
-// A core's prefetcher: finds streams of lines, up or down, and says which lines to ask for ahead.
+// A core's prefetcher. It finds streams of lines, up or down, and selects the lines to request
+// ahead.
 //
-// It hears of lines that the core lacks and of prefetched ones that it uses for the first time. A
-// line that lies within kWindow lines of a stream's last one belongs to that stream. The third of a
-// stream's lines in one direction confirms it; from then on each one moves the stream's end: it is
-// two lines ahead at first, twice as many with each line that is used, `distance` at most. Streams
-// cross pages, as those of processors do that have a next-page prefetcher. The stream that was used
-// longest ago makes room for a new one. No machine of a paper has a prefetcher.
+// It observes lines that miss in the private caches, and the first use of prefetched lines. A line
+// within kWindow lines of a stream's last line belongs to that stream. The third line of a stream
+// in one direction confirms the stream; from then on each line moves the stream's end. The end is
+// two lines ahead at first, and twice as many with each line that is used, at most `distance`.
+// Streams cross pages, like those of processors with a next-page prefetcher. A new stream replaces
+// the least recently used one. No machine of a paper has a prefetcher.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +41,9 @@ class StreamPrefetcher {
 
   bool present() const { return !streams_.empty(); }
 
-  // The core has used the line. Calls ask(line) for each line to ask for, nearest first, until it
-  // says false: there is no room, and the stream goes on there next time.
+  // Records that the core has used the line. Calls ask(line) for each line to request, nearest
+  // first, until it returns false because no register is free. The stream continues there next
+  // time.
   template <class Ask>
   void used(Line line, Ask ask) {
     Stream* stream = find(line);
@@ -63,15 +65,15 @@ class StreamPrefetcher {
 
  private:
   static constexpr std::int64_t kWindow = 16;
-  static constexpr std::uint32_t kConfirmed = 2;  // steps
+  static constexpr std::uint32_t kConfirmed = 2;  // number of steps
 
   struct Stream {
     std::int64_t last = 0;   // the foremost line that was used
-    std::int64_t asked = 0;  // the foremost line that was asked for
+    std::int64_t asked = 0;  // the foremost line that was requested
     std::int64_t direction = 0;
     std::int64_t ahead = 1;
     std::uint32_t steps = 0;
-    std::uint64_t used = 0;  // 0: no stream yet
+    std::uint64_t used = 0;  // order number of its last use; 0: unused entry
   };
 
   Stream* find(Line line) {
@@ -92,7 +94,7 @@ class StreamPrefetcher {
     oldest = {.last = number, .asked = number, .used = ++time_};
   }
 
-  // True if the stream is confirmed and the line moves it on.
+  // Updates the stream. True if it is confirmed and the line moves its end.
   bool advance(Stream& stream, Line line) {
     const std::int64_t step = static_cast<std::int64_t>(line.number) - stream.last;
     if (step == 0) return false;
@@ -102,7 +104,7 @@ class StreamPrefetcher {
       stream.steps = 0;
       stream.asked = stream.last;
     }
-    if (direction != stream.direction) return false;  // one that the processor has reordered
+    if (direction != stream.direction) return false;  // an access that the processor has reordered
     stream.last += step;
     if ((stream.last - stream.asked) * direction > 0) stream.asked = stream.last;
     if (++stream.steps < kConfirmed) return false;

@@ -1,15 +1,18 @@
-// The write-combining buffers of the cores, in which non-temporal stores of a line come together
-// before they go past the caches (Intel SDM vol. 3A, Memory Cache Control: Buffering of Write
-// Combining Memory Locations). Rules, the hierarchy's and the core's:
-//  1. A line leaves its buffer when all of its bytes are stored; when another line needs a buffer
-//     and all are in use, the one opened first; with its core's next fence, clflush (which waits
-//     for all flushes before it), locked instruction, begin or end of a region, and when the
-//     thread leaves the core or ends; and when anybody asks the caches for the line or flushes it.
-//  2. A buffer is out of reach of the caches: what it holds is as the core left it, and newer data
-//     that reach the controller first aren't undone by it (Backend, rule 6).
-//  3. A line that leaves in part is one write all the same. (Processors send pieces of 8 bytes,
-//     which their controllers put together again.)
-// Not modelled: that a processor may empty a buffer at any time, and shares them with its misses.
+// The write-combining buffers of the cores. They collect the non-temporal stores of a line before
+// these bypass the caches (Intel SDM vol. 3A, Memory Cache Control: Buffering of Write Combining
+// Memory Locations). Rules, which the hierarchy and the core implement:
+//  1. A line leaves its buffer at the first of these events:
+//     - All of its bytes are stored.
+//     - Another line needs a buffer, all are in use, and this one was opened first.
+//     - Its core executes a fence, a clflush (which waits for all earlier flushes), a locked
+//       instruction, or the begin or end of a region.
+//     - The thread leaves the core or ends.
+//     - Any component requests the line from the caches or flushes it.
+//  2. The caches have no access to a buffer. Its contents stay as the core left them, and do not
+//     undo newer data that reach the controller first (Backend, rule 6).
+//  3. A partly filled line leaves as one write, too. (Processors send segments of 8 bytes, which
+//     their controllers combine again.)
+// Not modelled: a processor may empty a buffer at any time, and shares the buffers with its misses.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +27,9 @@ namespace pmemsim {
 
 struct CombinedLine {
   Line line;
-  ByteMask bytes;       // stored so far
-  std::uint32_t flush;  // its write, which hasn't left yet
-  Time latest;          // store
+  ByteMask bytes;       // bytes stored so far
+  std::uint32_t flush;  // number of its flush, which has not left yet
+  Time latest;          // time of the latest store
 };
 
 class WriteCombiningBuffers {
@@ -34,7 +37,7 @@ class WriteCombiningBuffers {
   WriteCombiningBuffers(std::uint32_t cores, std::uint32_t buffers)
       : buffers_(buffers), cores_(cores) {}
 
-  // In use by any core.
+  // True if any core uses a buffer.
   bool any() const { return used_ > 0; }
   bool full(CoreId core) const { return cores_[core].size() == buffers_; }
   CombinedLine* find(CoreId core, Line line) {
@@ -45,7 +48,7 @@ class WriteCombiningBuffers {
     cores_[core].push_back(combined);
     ++used_;
   }
-  // The one opened first, if there is one.
+  // Removes the buffer that was opened first, if there is one.
   std::optional<CombinedLine> take_oldest(CoreId core) {
     return cores_[core].empty() ? std::optional<CombinedLine>{} : take(core, cores_[core].begin());
   }
@@ -68,7 +71,7 @@ class WriteCombiningBuffers {
     return combined;
   }
 
-  const std::uint32_t buffers_;  // of a core
+  const std::uint32_t buffers_;  // buffers of each core
   std::vector<Buffers> cores_;
   std::uint32_t used_ = 0;
 };
