@@ -1,5 +1,5 @@
-// A gshare branch predictor (McFarling, "Combining branch predictors", WRL TN-36, 1993): two-bit
-// counters, indexed by the branch's site and the latest outcomes.
+// A gshare branch predictor (McFarling, "Combining branch predictors", WRL TN-36, 1993). Two-bit
+// counters are indexed by the branch's site and the latest outcomes.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ class BranchPredictor {
       : mask_((1u << index_bits) - 1),
         counters_(((std::size_t{1} << index_bits) + kInByte - 1) / kInByte, kAllWeaklyTaken) {}
 
-  // Learns the outcome; true if it had been predicted.
+  // Trains with the outcome. True if it had been predicted.
   bool predicted(std::uint32_t site, bool taken) {
-    // Sites are dense numbers: spread them, so that neighbours don't share counters.
+    // Sites are dense numbers; the factor spreads them so that neighbours don't share counters.
     const std::uint32_t index = ((site * 0x9E3779B1u >> 8) ^ history_) & mask_;
     std::uint8_t& byte = counters_[index / kInByte];
     const unsigned shift = index % kInByte * 2;
@@ -29,7 +29,8 @@ class BranchPredictor {
 
  private:
   static constexpr unsigned kWeaklyTaken = 2, kStronglyTaken = 3;
-  // As in hardware, so that the tables of many cores fit into the host's caches.
+  // Four counters are in a byte, like in hardware, so that the tables of many cores fit into the
+  // host's caches.
   static constexpr unsigned kInByte = 4;
   static constexpr std::uint8_t kAllWeaklyTaken = 0b10101010;
   std::uint32_t mask_;

@@ -66,9 +66,10 @@ void Core::filled(Line line, LineState, Time when, Source source) {
     Entry& waiting = entry(index);
     waiting.cause = kCauses[static_cast<std::size_t>(source)];
     if (line == Line::of(waiting.address + waiting.size - 1)) {
-      // A load that the core has issued ahead may find a request that ends before it begins.
+      // A load that was issued ahead of time may be served by a request that ends before the load
+      // begins.
       complete(index, std::max(slot, waiting.ready + caches_.l1_latency()));
-    } else {  // crosses into the next line, which may still be on its way
+    } else {  // crosses into the next line, which may still be in flight
       waiting.ready = std::max(waiting.ready, slot - caches_.l1_latency());
       load(index);
     }

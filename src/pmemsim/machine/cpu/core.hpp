@@ -1,18 +1,19 @@
-// An out-of-order core, as a window that moves over one thread's recorded operations.
+// An out-of-order core, modelled as a window that moves over one thread's recorded operations.
 //
-// The core isn't simulated cycle by cycle. For each operation it computes when it was dispatched
-// (width, reorder buffer, queues, mispredicted branches), when its operands were there (register
-// dependences from the trace, store-to-load forwarding), when it completed and when it retired.
-// As long as nothing outside the core is needed, that is plain arithmetic in slots (clock.hpp), for
-// hundreds of operations in a row. An operation whose completion is not known yet (a miss, a lock)
-// keeps a place in the window; what depends on it waits in its list; everything else goes on, until
-// the reorder buffer is full. An event then fills in the missing time and the window moves again.
+// The core isn't simulated cycle by cycle. For each operation it computes four times. It is
+// dispatched (width, reorder buffer, queues, mispredicted branches); its operands are ready
+// (register dependences from the trace, store-to-load forwarding); it completes; it retires. While
+// the operations need nothing outside the core, this is arithmetic in slots (clock.hpp), for
+// hundreds of operations in a row. An operation whose completion is not yet known (a miss, a lock)
+// keeps its entry in the window. Operations that depend on it are in its list of waiters. All
+// others proceed until the reorder buffer is full. An event then supplies the missing time and the
+// window moves again.
 //
 // Stores, flushes, fences and locked instructions take effect in program order from the store
 // queue, after they have retired (x86-TSO; Intel SDM vol. 3A, ch. 9.2, and the descriptions of
-// CLWB, SFENCE and MFENCE): stores wait for their line (asked for when they retire), a flush sends
-// its line on its way, SFENCE waits until the ordering layer lets it go, MFENCE and locked
-// instructions hold up younger loads as well.
+// CLWB, SFENCE and MFENCE). Stores wait for their line, which they request when they retire. A
+// flush sends its line to memory. SFENCE waits until the ordering layer releases it. MFENCE and
+// locked instructions also block younger loads.
 #pragma once
 
 #include <algorithm>
@@ -54,15 +55,15 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
        const TlbParameters& tlb, const PrefetchParameters& prefetch, CoreId id,
        LockOrder lock_order);
 
-  // Gives the core its thread and starts it at the queue's present time. `races` are the
-  // recording's and must outlive the core. `first_race_object`: the first of the objects by which
-  // threads of this copy keep the order of races.
+  // Assigns a thread to the core and starts it at the queue's current time. `races` belong to the
+  // recording and must outlive the core. `first_race_object` is the first of the objects that keep
+  // the order of races between threads of this copy.
   void run(const trace::TraceFile& file, const trace::Races& races, std::uint32_t thread,
            const ProgramCopy& copy, std::uint32_t first_race_object);
 
   void filled(Line line, LineState state, Time when, Source source) override;
 
-  // As designs/interface/thread_control.hpp says.
+  // Thread control for designs, as specified in designs/interface/thread_control.hpp.
   void pause();
   void resume();
   bool in_region() const { return store_head_.region_in_effect() != 0; }
@@ -74,7 +75,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   const CoreStatistics& statistics() const { return statistics_; }
   const CycleAccount& account() const { return account_; }
   const Clock& clock() const { return clock_; }
-  // What the core waits for, in words (for StuckError).
+  // Describes what the core waits for, for a StuckError.
   std::string waiting_for() const;
 
  private:
@@ -84,7 +85,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   using State = InstructionWindow::State;
   using Entry = InstructionWindow::Entry;
 
-  // Front end (core_front_end.cpp): room in the window, dispatch.
+  // Front end (core_front_end.cpp): free entries in the window, dispatch.
   void advance();
   bool next_operation();
   bool end_time_slice();
@@ -105,10 +106,11 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   bool dispatch_plain(const trace::Operation& operation, Kind kind);
   void count_locks(trace::SyncKind kind);
   void count_own_locks(trace::LockRole role);
-  // Is the operation on an atomic variable bound to its place in the recorded order? With the order
-  // of locks left to simulated time, what a lock protects follows that lock.
+  // True if the operation on an atomic variable has to keep its recorded order. If simulated time
+  // decides the order of locks, operations under a lock follow the order of that lock.
   bool in_recorded_order() const { return lock_order_ == LockOrder::kRecorded || locks_held_ == 0; }
-  // What it does to a lock of the program's own making, if simulated time decides about locks.
+  // Returns the operation's effect on a lock that the program implements itself, if simulated time
+  // decides the order of locks.
   trace::LockRole lock_role(const trace::Operation& operation) const;
   bool has_room(const trace::Operation& operation, std::uint32_t loads, std::uint32_t stores);
   void hold_up(Slot until, Cause cause);
@@ -141,7 +143,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void give_hint();
   void retry_waiting_loads();
 
-  // From the store queue's head.
+  // Calls from the store queue's head.
   void left(std::uint32_t rob, Slot slot) override { complete(rob, slot); }
   void stopped() override {
     if (races_.any_reached()) races_.release(progress());
@@ -159,7 +161,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
             clock_.time(std::max(retire_, store_head_.drained()))};
   }
 
-  // Pausing, and going back to where a region began (core_rewind.cpp).
+  // Pausing, and rolling back to the beginning of a region (core_rewind.cpp).
   void forget_what_is_in_flight(Slot restart);
   void take_back_statistics();
 
@@ -183,70 +185,72 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   const bool full_fences_, arm_locks_, loads_pass_locks_;
   const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
   const Picoseconds run_ahead_;
-  const bool ends_are_durable_;  // regions', without the design's saying so
-  const bool rewinds_;           // the design may
+  const bool ends_are_durable_;  // regions are durable at their end, without notification
+  const bool rewinds_;           // true if the design may roll back regions
   const std::uint32_t hint_instructions_;
 
   CoreStatistics statistics_;
 
-  // the thread
+  // State of the thread.
   std::unique_ptr<LoweredStream> stream_;
   const trace::SiteTable* sites_ = nullptr;
   trace::Operation operation_;
   bool has_operation_ = false;
   bool at_end_ = false;
   bool finished_ = false;
-  std::uint64_t region_ = 0;  // number of the outermost region begun last
+  std::uint64_t region_ = 0;  // number of the outermost region that began last
   bool in_region_ = false;
   std::uint32_t locks_held_ = 0;
   RaceOrder races_;
   struct PendingHint {
-    Hint hint;  // without its data
+    Hint hint;  // its data are in `data`
     std::vector<std::byte> data;
   };
-  std::deque<PendingHint> hints_;  // that haven't retired
+  std::deque<PendingHint> hints_;  // hints that have not retired
 
-  // If the design may take regions back: those that have been dispatched and whose end hasn't left
-  // the store queue.
+  // Regions that have been dispatched and whose end has not left the store queue. Recorded only if
+  // the design may roll back regions.
   struct RegionStart {
     std::uint64_t region;
     LoweredStream::Place place;
     std::uint32_t locks_held;
-    std::uint32_t acquired, released;  // before it: numbers of the last
+    std::uint32_t acquired, released;  // numbers of the last acquisition and release before it
     bool end_retired = false;
-    Picoseconds time{};  // if its end has retired
+    Picoseconds time{};  // duration, once its end has retired
   };
   std::deque<RegionStart> region_starts_;
-  // What takes something from other threads has a number, and what gives something to them has one:
-  // the last that have been dispatched (StoreQueueHead has the last that ever took effect).
+  // Numbers of the last acquisition and the last release that have been dispatched. Acquisitions
+  // take something from other threads; releases give something to them. StoreQueueHead has the
+  // numbers of the last that ever took effect.
   std::uint32_t dispatched_acquires_ = 0, dispatched_releases_ = 0;
   bool paused_ = false;
   Slot paused_since_ = 0;
 
-  // front end
+  // State of the front end.
   Slot dispatch_ = 0;
   Slot slice_ends_;
   Slot delay_ = 0;
   Cause delay_cause_ = Cause::kBase;
   std::uint32_t blocking_branch_ = kNoEntry;
-  std::uint32_t carried_ = 0;  // instructions that need no entry of their own
+  std::uint32_t carried_ = 0;  // instructions without an entry of their own
   bool advancing_ = false;
   bool wake_scheduled_ = false;
   BranchPredictor predictor_;
 
   InstructionWindow window_;
   Slot retire_ = 0;
-  std::vector<std::uint32_t> ready_;  // entries to execute
+  std::vector<std::uint32_t> ready_;  // entries that can execute
   bool executing_ = false, retiring_ = false;
   std::uint32_t barrier_entry_ = kNoEntry;  // the latest serialising operation
   Slot barrier_ = 0;
   Slot region_began_ = 0;
-  // What the oldest instruction waits for if it takes a lock without going through the store queue.
+  // State of the oldest instruction while it acquires a lock without passing through the store
+  // queue.
   enum class Acquiring : std::uint8_t { kNot, kLock, kLine };
   Acquiring acquiring_ = Acquiring::kNot;
-  std::uint64_t regions_retired_ = 0, retired_region_ = 0;  // as region_, but at retirement
+  std::uint64_t regions_retired_ = 0, retired_region_ = 0;  // the latter is region_ at retirement
 
-  // misses
+  // State of address translation and misses.
   Tlb tlb_;
   MissRegisters misses_;
   std::vector<std::uint32_t> loads_without_mshr_;

@@ -1,4 +1,4 @@
-// Execution and retirement: when operations complete, and what that sets in motion.
+// Execution and retirement: completion of operations, and its consequences.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -16,7 +16,7 @@ void Core::execute(std::uint32_t index) {
       load(index);
       return;
     case Kind::kAtomicLoad:
-      // Ordered among all cores: at its own time.
+      // Atomic loads are ordered among all cores, so that each happens at its own simulated time.
       ready.state = State::kIssued;
       queue_.schedule(queue_.now_or_later(clock_.time(ready.ready)), Phase::kCore,
                       completion<&Core::version_due>(*this, index));
@@ -24,7 +24,7 @@ void Core::execute(std::uint32_t index) {
     case Kind::kSerial:
     case Kind::kAcquire:
       ready.state =
-          State::kIssued;  // goes on when it is the oldest: start_serial(), start_acquire()
+          State::kIssued;  // resumed when it is the oldest: start_serial(), start_acquire()
       return;
     case Kind::kStore:
       translate(ready);
@@ -59,7 +59,7 @@ void Core::version_reached(std::uint64_t index, Time now) {
   advance();
 }
 
-// How long an access to these bytes waits for its page.
+// Returns how long an access to these bytes waits for address translation.
 Slot Core::translation(std::uint64_t address, std::uint64_t bytes) {
   const Tlb::Translation found = tlb_.translate(address, bytes);
   ++statistics_.translations;
@@ -98,7 +98,7 @@ void Core::load(std::uint32_t index) {
       done = std::max(done, found.done);
       continue;
     }
-    // Asks for both lines if it lacks both, and waits for the first before it looks again.
+    // Requests both lines if both miss. The load waits for the first one before it looks again.
     MissRegisters::Register* mshr = misses_.ask_to_read(line, found.done);
     if (missed) continue;
     missed = true;
@@ -163,8 +163,8 @@ void Core::retire() {
   if (races_.any_reached()) races_.release(progress());
 }
 
-// A serialising operation takes effect as the oldest one, after the store queue has drained up to
-// it. True once it is complete.
+// Starts a serialising operation. It takes effect when it is the oldest one, after the store queue
+// has drained up to it. Returns true once it is complete.
 bool Core::start_serial(Entry& oldest) {
   if (oldest.kind != Kind::kSerial || oldest.pending > 0 || oldest.state == State::kComplete) {
     return false;
@@ -182,7 +182,8 @@ bool Core::start_serial(Entry& oldest) {
   return oldest.state == State::kComplete;
 }
 
-// Takes effect as the oldest one, at its own time, whatever the store queue still holds.
+// Starts an acquisition. It takes effect when it is the oldest operation, at its own simulated
+// time, regardless of stores that are still in the store queue.
 void Core::start_acquire(Entry& oldest) {
   if (oldest.kind != Kind::kAcquire || oldest.pending > 0 || acquiring_ != Acquiring::kNot) return;
   acquiring_ = Acquiring::kLock;
@@ -216,7 +217,8 @@ void Core::acquired(std::uint64_t index, Time now) {
   advance();
 }
 
-// Completes the acquisition if the lock's line is here, to be written; else filled() comes back.
+// Completes the acquisition if the core has the lock's line in a writable state. Otherwise filled()
+// calls this function again.
 void Core::write_lock() {
   Entry& lock = entry(window_.head());
   const Line line = Line::of(lock.address);
@@ -231,7 +233,8 @@ void Core::write_lock() {
   complete(window_.head(), std::max(slot + cycle_, found.ready) + locked_latency_);
 }
 
-// Says what the core waited for from `from`, when it could have retired this, until it did.
+// Attributes the time from `from`, when this operation could have retired, until it did, to the
+// causes of the wait.
 void Core::account_for(const Entry& oldest, Slot from, Slot until) {
   if (oldest.kind == Kind::kSerial) {
     Slot left = until - from;
@@ -282,8 +285,8 @@ void Core::retired(Entry& oldest) {
     statistics_.region_time += time;
     store_head_.region_retired(oldest.store + oldest.stores, region_began_, retire_);
   }
-  if (oldest.kind == Kind::kSerial) {  // has left the store queue already
-    // Reads, even if it doesn't write: a compare-exchange that failed.
+  if (oldest.kind == Kind::kSerial) {  // its stores have already left the store queue
+    // An atomic update reads even if it doesn't write, such as a compare-exchange that failed.
     const std::uint8_t kind = sites_->sites()[oldest.site].kind;
     if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
       tell_layers_of_load(oldest);
@@ -304,8 +307,9 @@ void Core::retired(Entry& oldest) {
   store_head_.drain();
 }
 
-// Its value stands in the ring, even if it has left the queue. `pieces`: of its instruction, before
-// this entry; returns how many there are with it.
+// Notifies the design of a retired store. The value is still in the ring buffer, even if the store
+// has left the queue. `pieces` is the number of pieces of the instruction before this entry;
+// returns the number with this entry.
 std::uint32_t Core::tell_of_store(const StoreEntry& store, std::uint32_t pieces) {
   if (!design_.wants(kAllStores) || !store.writes) return pieces;
   for (std::uint32_t done = 0; done < store.size; done += RetiredStore::kMostBytes) {

@@ -1,4 +1,4 @@
-// The front end of a core: room in the window, dispatch.
+// The front end of a core: free entries in the window, dispatch.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -39,7 +39,7 @@ void Core::advance() {
     const Slot drained = store_head_.drained();
     store_head_.empty_buffers(drained);
     design_.thread_ended(id_);
-    // What trails the last operation that has an entry.
+    // Instructions after the last operation that has an entry.
     account_.add(Cause::kBase, carried_);
     retire_ += carried_;
     if (drained > retire_) {
@@ -51,8 +51,9 @@ void Core::advance() {
   }
 }
 
-// The thread is taken off the core. Before it may be put back, what it has done has left the store
-// queue, and the design keeps nothing of it in the core that it couldn't find on another one.
+// Takes the thread off the core at the end of its time slice. The thread continues only after its
+// stores have left the store queue. The design must also have no state of the thread left in this
+// core that another core couldn't find.
 bool Core::end_time_slice() {
   Operation interrupt{};
   interrupt.kind = SiteKind::kMark;
@@ -68,7 +69,7 @@ void Core::wake(std::uint64_t, Time) {
   advance();
 }
 
-// The front end goes on behind an access that it has waited for.
+// Continues the front end at an access that has waited for a race.
 void Core::race_over(std::uint64_t, Time now) {
   hold_up(clock_.slot(now), Cause::kLock);
   advance();
@@ -95,7 +96,8 @@ bool Core::next_operation() {
   return true;
 }
 
-// False if there is no room: an event will move the window and call advance() again.
+// Dispatches the operation. Returns false if an entry is missing: an event will move the window and
+// call advance() again.
 bool Core::dispatch(const Operation& operation) {
   switch (operation.kind) {
     case SiteKind::kLoad:
@@ -154,14 +156,15 @@ bool Core::dispatch_load(const Operation& operation) {
   } else {
     load.ready = std::max(load.ready, barrier_);
   }
-  // What a barrier holds up finds the store queue empty, unless that only takes a lock.
+  // A load behind a barrier finds the store queue empty, unless the barrier only acquires a lock.
   const bool empty = barrier_entry_ != kNoEntry && entry(barrier_entry_).kind != Kind::kAcquire;
   load.forwarded = kind == Kind::kLoad && !empty && forward(index);
   if (kind == Kind::kAtomicLoad &&
       !(in_recorded_order() && lock_role(operation) == LockRole::kNone)) {
-    load.version = 0;  // waits for nobody
+    load.version = 0;  // version 0 never waits
   }
-  // What it waits for ends a loop whose branch was predicted to go round.
+  // The awaited value ends a loop whose branch was predicted to repeat, so that the front end
+  // stalls.
   if (kind == Kind::kAtomicLoad && synchronisation_.version(load.object) < load.version) {
     blocking_branch_ = index;
   }
@@ -171,7 +174,7 @@ bool Core::dispatch_load(const Operation& operation) {
 }
 
 // If the bytes are still in the store queue, the load waits for the youngest store that wrote any
-// of them instead of for the cache (memory dependences are known, as a good predictor knows them).
+// of them, and not for the cache. Memory dependences are known exactly, like with a good predictor.
 bool Core::forward(std::uint32_t index) {
   Entry& load = entry(index);
   const StoreEntry* youngest = nullptr;
@@ -230,21 +233,22 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
   if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
     window_.add_dependences(index, dependences_of(operation.site), cycle_);
   }
-  // After the dependences: in a loop, a compare-exchange uses what it read the time before.
+  // The order matters: in a loop, a compare-exchange uses the value that it read in the last
+  // iteration.
   if (kind == StoreKind::kLocked) window_.produces(operation.site, index);
   if (serialising && holds_up_loads(operation, kind)) barrier_entry_ = index;
   start(index);
   return true;
 }
 
-// Of what is serialising.
+// True if the serialising operation blocks younger loads.
 bool Core::holds_up_loads(const Operation& operation, StoreKind kind) const {
   const bool lock = operation.kind == SiteKind::kSync && (operation.address != 0 || operation.flag);
   return !(loads_pass_locks_ && (lock || kind == StoreKind::kLocked));
 }
 
-// Locks have an address; what else threads meet in, such as condition variables, is kernel code and
-// holds up everything on ARM, too.
+// Dispatches a synchronisation operation. Locks have an address. Other objects, such as condition
+// variables, are kernel code and block all younger operations, on ARM too.
 bool Core::dispatch_synchronisation(const Operation& operation) {
   const auto kind = static_cast<SyncKind>(operation.detail);
   if (operation.flag) return dispatch_annotated_lock(operation);
@@ -257,9 +261,9 @@ bool Core::dispatch_synchronisation(const Operation& operation) {
       operation, trace::is_acquire(kind) ? StoreKind::kAcquire : StoreKind::kRelease, true);
 }
 
-// The instructions that take the lock, or give it back, stand in the recording themselves. This
-// only says so: it writes nothing, and takes what the design takes. Acquired, it holds up what
-// follows.
+// Dispatches an annotation of a lock. The recording contains the instructions that acquire or
+// release the lock. The annotation writes nothing, and takes only the time that the design takes.
+// An acquisition blocks younger operations.
 bool Core::dispatch_annotated_lock(const Operation& operation) {
   const auto kind = static_cast<SyncKind>(operation.detail);
   const bool acquires = trace::is_acquire(kind);
@@ -290,7 +294,7 @@ void Core::count_locks(SyncKind kind) {
     ++statistics_.locks;
     ++locks_held_;
   } else if (trace::is_unlock(kind) && locks_held_ > 0) {
-    --locks_held_;  // else it was acquired before the recording began
+    --locks_held_;  // otherwise the lock was acquired before the recording began
   }
 }
 
@@ -307,7 +311,7 @@ void Core::count_own_locks(LockRole role) {
 }
 
 bool Core::dispatch_branch(const Operation& operation) {
-  // The window has room or not; the predictor must be asked once only.
+  // Checked first, so that each branch queries the predictor only once.
   if (!has_room(operation, 0, 0)) return false;
   ++statistics_.branches;
   if (predictor_.predicted(operation.site, operation.flag)) {
@@ -322,8 +326,8 @@ bool Core::dispatch_branch(const Operation& operation) {
   return true;
 }
 
-// No instruction of its own: it is complete when its value is there, and retires no sooner, as the
-// instruction that computes the value.
+// Dispatches a recurrence, which is not an instruction. It is complete when its value is ready, and
+// retires no earlier, like the instruction that computes the value.
 bool Core::dispatch_recurrence(const Operation& operation) {
   if (!has_room(operation, 0, 0)) return false;
   const std::uint32_t index = new_entry(operation, Kind::kRecurrence);
@@ -351,7 +355,7 @@ bool Core::dispatch_mark(const Operation& operation) {
       mark == MarkKind::kFenceRegions || (end && design_.commits_synchronously());
   if (!has_room(operation, 0, layers_care ? 1 : 0)) return false;
   const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
-  entry(index).store = stores_.tail();  // behind all that the region has stored
+  entry(index).store = stores_.tail();  // behind all stores of the region
   entry(index).region_begin = mark == MarkKind::kRegionBegin;
   entry(index).region_end = end;
   if (mark == MarkKind::kRegionBegin) {
@@ -368,7 +372,7 @@ bool Core::dispatch_mark(const Operation& operation) {
                                                                    : StoreKind::kFenceRegions,
                                   operation);
     store.serialising = serialising;
-    // The last one that has ended.
+    // The number of the last region that has ended.
     if (store.kind == StoreKind::kFenceRegions) store.region = in_region_ ? region_ - 1 : region_;
     if (serialising) barrier_entry_ = index;
   } else if (end && ends_are_durable_) {
@@ -379,7 +383,7 @@ bool Core::dispatch_mark(const Operation& operation) {
   return true;
 }
 
-// No layer cares, so the end takes no entry of the store queue.
+// Ends the region without an entry of the store queue, because no layer takes part in regions.
 void Core::end_region_with_its_last_store() {
   if (!stores_.empty() && stores_.back().region == region_) {
     stores_.back().ends_region = true;
@@ -388,7 +392,7 @@ void Core::end_region_with_its_last_store() {
   }
 }
 
-// The design learns of it when it retires.
+// Dispatches a hint, which the design receives when it retires.
 bool Core::dispatch_hint(const Operation& operation) {
   Operation call = operation;
   call.instructions = hint_instructions_;
@@ -472,7 +476,7 @@ std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
 
 namespace {
 
-// Of those bytes that lie in the line of the first.
+// Returns the number of the operation's bytes in the line of the first byte.
 std::uint32_t bytes_in_first_line(const Operation& operation) {
   const auto to_the_end = static_cast<std::uint32_t>(kLineBytes - operation.address % kLineBytes);
   return std::min<std::uint32_t>(operation.size, to_the_end);
@@ -484,7 +488,7 @@ std::uint32_t Core::stores_of(const Operation& operation) {
   return operation.size > bytes_in_first_line(operation) ? 2 : 1;
 }
 
-// One that crosses a line takes two places in the store queue. Returns the last.
+// Creates the store queue entries of an operation: two if it crosses a line. Returns the last.
 StoreEntry& Core::new_stores(std::uint32_t index, StoreKind kind, const Operation& operation) {
   const std::uint32_t first_bytes = bytes_in_first_line(operation);
   if (operation.size == first_bytes) return new_store(index, kind, operation);

@@ -8,7 +8,7 @@
 
 namespace pmemsim {
 
-// What taking and giving back a lock waits for.
+// Ordering rules for acquiring and releasing a lock: x86 or ARM.
 enum class LockBarrier : std::uint8_t { kX86, kArm };
 inline std::span<const std::string_view> choice_names(LockBarrier) {
   static constexpr std::string_view kNames[] = {"x86", "arm"};

@@ -1,9 +1,9 @@
-// Pausing, and going back to where the outermost region began:
-// designs/interface/thread_control.hpp, for one core.
+// Pausing a core, and rolling its thread back to the beginning of the outermost region, as
+// specified in designs/interface/thread_control.hpp.
 //
-// Events and completions that belong to what is forgotten may still come. They name an entry of the
-// reorder buffer or of the store queue that isn't there any more (numbers aren't used again), and
-// are ignored.
+// Events and completions of discarded operations may still arrive. They name an entry of the
+// reorder buffer or of the store queue that no longer exists (numbers are not reused), and are
+// ignored.
 #include <algorithm>
 #include <cassert>
 
@@ -16,7 +16,8 @@ void Core::pause() {
   paused_since_ = clock_.slot(queue_.now());
 }
 
-// What the core had worked out beyond the beginning of the pause comes as much later.
+// Resumes the core. Times that it had computed beyond the beginning of the pause are delayed by the
+// length of the pause.
 void Core::resume() {
   paused_ = false;
   if (finished_) return;
@@ -28,7 +29,8 @@ void Core::resume() {
     }
     retire_ = paused_since_;
   }
-  // Nothing, if the thread was taken back meanwhile and its core had worked ahead beyond now.
+  // This is 0 if the thread was rolled back during the pause and its core had computed ahead beyond
+  // now.
   const Slot paused = std::max<Slot>(clock_.slot(queue_.now()) - paused_since_, 0);
   account_.add(Cause::kSpeculation, paused);
   retire_ += paused;
@@ -67,7 +69,7 @@ void Core::rewind() {
   advance();
 }
 
-// Regions that have retired and haven't left the store queue will retire again.
+// Removes regions that have retired but not left the store queue: they will retire again.
 void Core::take_back_statistics() {
   for (const RegionStart& start : region_starts_) {
     if (!start.end_retired) continue;

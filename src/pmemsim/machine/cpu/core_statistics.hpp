@@ -1,4 +1,4 @@
-// What a core counts.
+// The statistics of a core.
 #pragma once
 
 #include <cstdint>

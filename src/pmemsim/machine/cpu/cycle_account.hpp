@@ -1,5 +1,6 @@
-// Where a core's cycles went. Every slot between the start and the core's last retirement belongs
-// to exactly one cause: the causes add up to the core's time (a property that tests check).
+// The distribution of a core's cycles over causes. Every slot between the start and the core's last
+// retirement belongs to exactly one cause. Therefore the causes add up to the core's time, which
+// tests check.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// The reorder buffer and the load queue: operations in flight, in program order, what they wait
-// for, and those that wait for them. Entries that have retired keep their place until it is needed,
-// since their times say when it became free.
+// The reorder buffer and the load queue: operations in flight, in program order, with their
+// dependences in both directions. Entries that have retired stay until their place is needed,
+// because their times tell when it became free.
 #pragma once
 
 #include <algorithm>
@@ -27,59 +27,60 @@ class InstructionWindow {
     kBranch,
     kRecurrence,
     kSerial,
-    kAcquire,  // a lock that doesn't wait for the store queue
+    kAcquire,  // a lock that does not wait for the store queue
   };
   enum class State : std::uint8_t { kWaiting, kIssued, kComplete };
 
-  // A place in the reorder buffer.
+  // An entry of the reorder buffer.
   struct Entry {
     std::uint64_t address;
     Slot dispatched;
-    Slot ready;  // operands and barriers; once complete: when that was
+    Slot ready;  // when operands and barriers are ready; once complete, the time of completion
     Slot retired;
-    Slot delay;           // by which its dispatch was held up, and why
-    std::uint64_t store;  // number of the first in the store queue
+    Slot delay;           // delay of its dispatch; delay_cause is the reason
+    std::uint64_t store;  // number of its first entry in the store queue
     std::uint32_t instructions;
     std::uint32_t site;
-    std::uint32_t first_waiter;  // link, or kNoEntry
-    std::uint32_t next_in_line;  // in the list of its MSHR
+    std::uint32_t first_waiter;  // first link in its list of waiters, or kNoEntry
+    std::uint32_t next_in_line;  // next load in the list of its MSHR
     std::uint32_t object, version;
-    std::uint32_t synchronisation;  // of what takes something: its number
-    std::uint16_t pending;          // operands whose time isn't known yet
+    std::uint32_t synchronisation;  // number of the acquisition
+    std::uint16_t pending;          // number of operands whose time isn't known yet
     Kind kind;
     State state;
     Cause cause;
     Cause delay_cause;
     std::uint8_t size;
     std::uint8_t detail;
-    std::uint8_t stores;  // entries in the store queue
-    bool forwarded;       // a load that takes its value from the store queue
+    std::uint8_t stores;  // number of its entries in the store queue
+    bool forwarded;       // true for a load that takes its value from the store queue
     bool region_begin, region_end;
     bool hint;
   };
 
   explicit InstructionWindow(const CoreParameters& parameters)
       : rob_entries_(parameters.rob_entries),
-        // Operations of zero instructions take a place too, hence twice the instructions.
+        // Operations of zero instructions take an entry too, hence twice the number of
+        // instructions.
         entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
         entry_mask_(static_cast<std::uint32_t>(entries_.size() - 1)),
         load_retired_(std::bit_ceil(std::size_t{parameters.load_queue_entries}), 0),
         load_queue_entries_(parameters.load_queue_entries),
         load_mask_(load_retired_.size() - 1) {}
 
-  // Before the first entry: the program has so many sites.
+  // Prepares for a program with this number of sites, before the first entry.
   void begin(std::size_t sites) { producers_.assign(sites, {}); }
 
   Entry& operator[](std::uint32_t index) { return entries_[index & entry_mask_]; }
   const Entry& operator[](std::uint32_t index) const { return entries_[index & entry_mask_]; }
-  std::uint32_t head() const { return head_; }  // the oldest in flight
+  std::uint32_t head() const { return head_; }  // the oldest entry in flight
   std::uint32_t tail() const { return tail_; }
   bool empty() const { return head_ == tail_; }
-  // Or has it retired, or been taken back?
+  // False if the entry has retired or has been rolled back.
   bool in_flight(std::uint32_t index) const { return index - head_ < tail_ - head_; }
 
-  // Makes room for so many instructions, and moves `dispatch` to when there was. False: there is
-  // none.
+  // Frees entries for so many instructions, and moves `dispatch` to the time at which they were
+  // free. Returns false if they are still in use.
   bool make_room(std::uint32_t instructions, Slot& dispatch) {
     while (instructions_ + instructions > rob_entries_ || tail_ - first_ == entries_.size()) {
       if (first_ == head_) return false;
@@ -89,7 +90,7 @@ class InstructionWindow {
     }
     return true;
   }
-  // The same in the load queue, for one load.
+  // Does the same in the load queue, for one load.
   bool make_room_for_load(Slot& dispatch) const {
     if (loads_dispatched_ < load_queue_entries_) return true;
     const std::uint64_t previous = loads_dispatched_ - load_queue_entries_;
@@ -97,7 +98,7 @@ class InstructionWindow {
     dispatch = std::max(dispatch, load_retired_[previous & load_mask_]);
     return true;
   }
-  // The index of a new entry, whose fields are those of an older one.
+  // Returns the index of a new entry, whose fields still have the values of an older one.
   std::uint32_t push(std::uint32_t instructions) {
     instructions_ += std::min(instructions, rob_entries_);
     return tail_++;
@@ -106,11 +107,11 @@ class InstructionWindow {
   void load_retired(Slot slot) { load_retired_[loads_retired_++ & load_mask_] = slot; }
   void retire_oldest() { ++head_; }
 
-  // The entry produces what others of its site's consumers use.
+  // Makes the entry the producer for later consumers of its site.
   void produces(std::uint32_t site, std::uint32_t index) {
     producers_[site] = {kUnknownSlot, index};
   }
-  // The entry waits for what these dependences (trace/format.hpp) name.
+  // Makes the entry wait for the producers that these dependences (trace/format.hpp) name.
   void add_dependences(std::uint32_t index, std::span<const std::uint32_t> dependences,
                        Slot cycle) {
     Entry& consumer = (*this)[index];
@@ -135,7 +136,7 @@ class InstructionWindow {
     (*this)[producer].first_waiter = link;
     ++(*this)[index].pending;
   }
-  // The entry is complete. Appends those that waited for nothing else to `ready`.
+  // Completes the entry. Appends the entries that waited for nothing else to `ready`.
   void complete(std::uint32_t index, Slot slot, std::vector<std::uint32_t>& ready) {
     Entry& done = (*this)[index];
     std::uint32_t link = done.first_waiter;
@@ -150,13 +151,13 @@ class InstructionWindow {
       link = waiter.next;
     }
   }
-  // What the entry produces is there, if it is still the latest of its site.
+  // Records when the entry's result is available, if the entry is still the latest of its site.
   void produced(std::uint32_t index, Slot slot) {
     if (Producer& producer = producers_[(*this)[index].site]; producer.entry == index) {
       producer = {slot, kNoEntry};
     }
   }
-  // All that is in flight, as if it had never been.
+  // Discards all entries in flight, as if they had never existed.
   void forget() {
     links_.clear();
     free_link_ = kNoEntry;
@@ -174,7 +175,7 @@ class InstructionWindow {
   };
   struct Producer {
     Slot complete = 0;
-    std::uint32_t entry = kNoEntry;  // while `complete` is unknown
+    std::uint32_t entry = kNoEntry;  // the producing entry while `complete` is unknown
   };
 
   const std::uint32_t rob_entries_;
@@ -182,11 +183,11 @@ class InstructionWindow {
   std::vector<Entry> entries_;
   const std::uint32_t entry_mask_;
   std::uint32_t first_ = 0, head_ = 0, tail_ = 0;
-  std::uint32_t instructions_ = 0;  // of [first_, tail_)
+  std::uint32_t instructions_ = 0;  // instructions in [first_, tail_)
   std::vector<Link> links_;
   std::uint32_t free_link_ = kNoEntry;
   std::vector<Producer> producers_;  // by site
-  std::vector<Slot> load_retired_;   // of the latest loads, in a ring of a power of two
+  std::vector<Slot> load_retired_;   // ring buffer of the latest loads; size is a power of two
   const std::uint64_t load_queue_entries_, load_mask_;
   std::uint64_t loads_dispatched_ = 0, loads_retired_ = 0;
 };

@@ -14,7 +14,7 @@ std::uint32_t MissRegisters::filled(Line line, Slot slot) {
   return std::exchange(mshr->first_load, kNoLoad);
 }
 
-// A line that isn't here, or that has been prefetched, may belong to a stream.
+// Only misses and first uses of prefetched lines train the prefetcher.
 void MissRegisters::prefetch_after(Line line, const PrivateCaches::Lookup& found) {
   if (!prefetcher_.present()) return;
   if (found.hit) {
@@ -37,7 +37,6 @@ void MissRegisters::prefetch_after(Line line, const PrivateCaches::Lookup& found
   });
 }
 
-// The register that waits for the line; nullptr if none is free.
 MissRegisters::Register* MissRegisters::ask_to_read(Line line, Slot leaves) {
   Register* mshr = find(line);
   if (mshr != nullptr) return mshr;
@@ -57,7 +56,8 @@ MissRegisters::Register* MissRegisters::find(Line line) {
   return nullptr;
 }
 
-// The register that is free first; `start` moves to when it is.
+// Returns the demand register that is free first, or nullptr. Moves `start` to the time at which it
+// is free.
 MissRegisters::Register* MissRegisters::take(Slot& start) {
   Register* best = nullptr;
   for (Register& mshr : std::span(registers_).first(demand_)) {
@@ -67,7 +67,6 @@ MissRegisters::Register* MissRegisters::take(Slot& start) {
   return best;
 }
 
-// False if there is no MSHR to ask with.
 bool MissRegisters::ask_to_write(Line line, Slot slot) {
   if (find(line) != nullptr) return true;
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);

@@ -1,4 +1,4 @@
-// The registers of the lines that a core's private caches wait for (MSHRs), and its prefetcher.
+// The miss registers of a core's private caches (MSHRs), and the core's prefetcher.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ class MissRegisters {
   struct Register {
     Line line;
     Slot free_since = 0;
-    std::uint32_t first_load = kNoLoad;  // of those that wait for the line
+    std::uint32_t first_load = kNoLoad;  // first load in the list of those that wait for the line
     bool used = false;
-    bool prefetch = false;  // nobody has needed the line yet
+    bool prefetch = false;  // no load or store has needed the line yet
   };
 
-  // `entries`: for demand; the prefetcher has its own.
+  // Constructs `entries` registers for demand misses; the prefetcher has its own.
   MissRegisters(Hierarchy& hierarchy, const Clock& clock, CoreId core, std::uint32_t entries,
                 const PrefetchParameters& prefetch, CoreStatistics& statistics)
       : hierarchy_(hierarchy),
@@ -34,16 +34,17 @@ class MissRegisters {
         prefetcher_(prefetch),
         statistics_(statistics) {}
 
-  // The register that waits for the line, which is asked for if it isn't yet; nullptr: none is
-  // free.
+  // Returns the register of the line; requests the line if no register is waiting for it. Returns
+  // nullptr if no register is free.
   Register* ask_to_read(Line line, Slot leaves);
-  // The same to write the line, if it isn't there for that. False: no register is free.
+  // Requests the line for writing if the private caches don't have it in a writable state. Returns
+  // false if no register is free.
   bool ask_to_write(Line line, Slot slot);
-  // The line has arrived. Returns the first load that waits for it.
+  // Frees the register of a line that has arrived. Returns the first load that waits for it.
   std::uint32_t filled(Line line, Slot slot);
-  // Tells the prefetcher of an access, for the private caches' answer.
+  // Trains the prefetcher with an access and the private caches' result.
   void prefetch_after(Line line, const PrivateCaches::Lookup& found);
-  // No load waits any more.
+  // Removes all loads from the lists of waiters.
   void forget_loads() {
     for (Register& one : registers_) one.first_load = kNoLoad;
   }
@@ -57,7 +58,7 @@ class MissRegisters {
   const Clock clock_;
   const CoreId core_;
   const std::uint32_t demand_;
-  std::vector<Register> registers_;  // those for demand, then those of the prefetcher
+  std::vector<Register> registers_;  // registers for demand, then those of the prefetcher
   StreamPrefetcher prefetcher_;
   CoreStatistics& statistics_;
 };

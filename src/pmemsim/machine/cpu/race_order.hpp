@@ -1,8 +1,9 @@
-// Accesses that race are executed in the order in which they were recorded (analysis/races.hpp), so
-// that what the recording says of values stays true.
+// Racing accesses execute in the order in which they were recorded (analysis/races.hpp), so that
+// recorded values stay true.
 //
-// Before an operation that another thread's comes before, the front end waits until that one has
-// retired and its stores have left the store queue. No layer is notified: hardware doesn't know.
+// An operation that follows another thread's operation in that order stalls the front end. The
+// stall ends when the other operation has retired and its stores have left the store queue. No
+// layer is notified, because hardware has no such mechanism.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +19,42 @@ namespace pmemsim {
 class RaceOrder {
  public:
   static constexpr std::uint64_t kNever = UINT64_MAX;
-  // How far a core has got: the entries of its reorder buffer in flight, and the stores in its
-  // queue.
+  // Progress of a core: the entries in flight of its reorder buffer, and the stores in its queue.
   struct Progress {
     std::uint32_t head, tail;
     std::uint64_t first_store, next_store;
-    Time when;  // everything before these is over
+    Time when;  // time at which everything before these entries is over
   };
 
-  // `over`: called when a wait has ended.
+  // Constructs the order; `over` is called when a wait has ended.
   RaceOrder(EventQueue& queue, Synchronisation& synchronisation, Completion over)
       : queue_(queue), synchronisation_(synchronisation), over_(over) {}
 
-  // `first_object`: of those by which the threads of a copy of the program keep the order.
+  // Starts to follow a thread. `first_object` is the first of the objects with which the threads of
+  // a copy of the program keep the order.
   void follow(const trace::Races& races, std::uint32_t thread, std::uint32_t first_object);
-  // The number of the operation before which there is something to do; kNever: of none.
+  // Returns the number of the next operation with a wait or a place that others wait for; kNever if
+  // there is none.
   std::uint64_t next() const { return next_; }
-  // Before the operation of that number. False: the front end has to wait.
+  // Processes the waits and places before the operation of that number. Returns false if the front
+  // end has to stall.
   bool pass(std::uint64_t number, const Progress& progress);
-  // Releases the places that the thread has passed, with all that was before.
+  // Releases the places that the thread has passed once all earlier operations are over.
   void release(const Progress& progress);
   bool any_reached() const { return !reached_.empty(); }
-  // The thread goes on with the operation of that number.
+  // Continues with the operation of that number after a rollback.
   void take_back(std::uint64_t number);
 
   bool waiting() const { return waiting_; }
-  // The thread of the access that is waited for.
+  // Returns the thread of the awaited access.
   std::uint32_t awaited_thread() const { return waits_[next_wait_].thread; }
 
  private:
-  // A place that others wait for, and what has to be over there.
+  // A place in the thread that others wait for, and the entries that have to be over there.
   struct Reached {
     std::uint32_t version;
-    std::uint32_t entry;  // the first behind it
-    std::uint64_t store;  // the same
+    std::uint32_t entry;  // the first entry behind the place
+    std::uint64_t store;  // the first store behind the place
   };
   void find_next();
   void wait_over(std::uint64_t, Time now);

@@ -1,4 +1,4 @@
-// The cores of a machine, as a layer that speculates sees them.
+// The interface to a machine's cores for layers that speculate.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace pmemsim {
 
 class Threads final : public ThreadControl {
  public:
-  // In the order of their numbers.
+  // Adds the next core, in the order of their numbers.
   void add(Core& core) { cores_.push_back(&core); }
 
   std::uint32_t cores() const override { return static_cast<std::uint32_t>(cores_.size()); }

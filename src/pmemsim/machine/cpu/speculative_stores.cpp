@@ -15,7 +15,8 @@ SpeculativeStores::Stored& SpeculativeStores::History::stored(CoreId core, std::
   });
 }
 
-// Anew, perhaps: what it has stored before keeps its place.
+// Begins the region, perhaps again after a rollback. Stores of its earlier execution keep their
+// positions.
 void SpeculativeStores::begin(CoreId core) { region_of(core).open = true; }
 
 void SpeculativeStores::end(CoreId core) {
@@ -40,7 +41,7 @@ void SpeculativeStores::store_in_line(CoreId core, std::uint64_t address,
                                       std::span<const std::byte> value) {
   const Line line = Line::of(address);
   Region& region = region_of(core);
-  if (region.open && region.executed < region.stores.size()) {  // executed before
+  if (region.open && region.executed < region.stores.size()) {  // executed before the rollback
     history(line).stored(core, region.executed++).there = true;
     rebuild(line);
     return;
@@ -78,7 +79,7 @@ void SpeculativeStores::rebuild(Line line) {
   newest_.write(line, data);
 }
 
-// What nobody can take back any more, and nothing before it, becomes what the line held before.
+// Applies the oldest stores to `before`, as far as no rollback can take them back any more.
 void SpeculativeStores::settle(Line line) {
   const std::uint32_t* const slot = lines_.find(line);
   if (slot == nullptr) return;

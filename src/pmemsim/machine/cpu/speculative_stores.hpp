@@ -1,9 +1,10 @@
-// The stores to PM of regions that may be taken back (designs/interface/thread_control.hpp).
+// The stores to PM of regions that may be rolled back (designs/interface/thread_control.hpp).
 //
-// A line that such a region has stored to has a history: what it held before, and all stores to it
-// since, whoever's they are, in the order in which they became visible. Taking a store back leaves
-// its place in there empty until it is executed again; what the line holds is what the others
-// leave. So bytes that another thread has stored to later stay as they are, both times.
+// A line that such a region has stored to has a history: its contents before the region, and all
+// later stores to it. The stores are those of any core, in the order in which they became visible.
+// Taking a store back leaves its position empty until it is executed again. The line's contents
+// result from the remaining stores. Therefore bytes that another thread has stored to later do not
+// change, neither by the rollback nor by the re-execution.
 #pragma once
 
 #include <array>
@@ -22,13 +23,13 @@ class SpeculativeStores {
  public:
   explicit SpeculativeStores(Image& newest) : newest_(newest) {}
 
-  // The core's stores from now on may be taken back, until the region ends.
+  // Makes the core's stores revocable from now on, until the region ends.
   void begin(CoreId core);
   void end(CoreId core);
-  // A store becomes visible. Bytes may lie in two lines.
+  // Makes a store visible. Its bytes may be in two lines.
   void store(CoreId core, std::uint64_t address, std::span<const std::byte> value);
-  // Takes back the core's stores since the region began, the latest first, and tells of each when
-  // the newest contents are as before it: told(address, bytes).
+  // Takes back the core's stores since the region began, the latest first. Calls told(address,
+  // bytes) for each, after the newest contents have been restored.
   template <class Told>
   void take_back(CoreId core, Told&& told) {
     Region& region = region_of(core);
@@ -40,17 +41,17 @@ class SpeculativeStores {
       told(line.address() + stored.offset, stored.size);
     }
   }
-  // Lines with a history.
+  // Returns the number of lines with a history.
   std::size_t lines() const { return lines_.size(); }
 
  private:
   static constexpr CoreId kNobody = UINT32_MAX;
   struct Stored {
-    CoreId core;           // kNobody: can't be taken back any more
-    std::uint32_t number;  // of the region's stores
+    CoreId core;           // kNobody: can no longer be taken back
+    std::uint32_t number;  // position among the region's stores
     std::uint8_t offset, size;
     bool there;
-    LineData value;  // from `offset` on
+    LineData value;  // bytes from `offset` on
   };
   struct History {
     LineData before{};
@@ -59,12 +60,12 @@ class SpeculativeStores {
   };
   struct Region {
     bool open = false;
-    std::uint32_t executed = 0;  // of `stores`, since the region began or was taken back
-    std::vector<Line> stores;    // where each is
+    std::uint32_t executed = 0;  // number of `stores` since the begin or the last rollback
+    std::vector<Line> stores;    // line of each store
   };
 
   Region& region_of(CoreId core);
-  // Of a line that has one.
+  // Returns the history of a line that has one.
   History& history(Line line) { return histories_[*lines_.find(line)]; }
   History& new_history(Line line);
   void store_in_line(CoreId core, std::uint64_t address, std::span<const std::byte> value);
@@ -73,7 +74,7 @@ class SpeculativeStores {
 
   Image& newest_;
   std::vector<Region> regions_;     // by core
-  LineTable<std::uint32_t> lines_;  // of those with a history: its slot
+  LineTable<std::uint32_t> lines_;  // slots of the lines with a history
   Slab<History> histories_;
 };
 

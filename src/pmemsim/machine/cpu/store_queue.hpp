@@ -1,6 +1,6 @@
-// The store queue: everything that takes effect in program order after it has retired (total
-// store order). Stores wait here for their line; flushes, fences, locked instructions and the
-// boundaries of regions keep their place among them.
+// The store queue. It contains everything that takes effect in program order after it has retired
+// (total store order). Stores wait here for their line. Flushes, fences, locked instructions and
+// the boundaries of regions keep their program order among them.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ enum class StoreKind : std::uint8_t {
   kAtomicStore,
   kFlush,
   kFence,
-  kFullFence,  // serialising, as all that follow
+  kFullFence,  // serialising, like all that follow
   kLocked,     // atomic read-modify-write
   kAcquire,
   kRelease,
@@ -30,15 +30,15 @@ enum class StoreKind : std::uint8_t {
   kContextSwitch,
 };
 
-// How far the entry at the head of the queue is. Each kind of entry takes some of these steps, in
+// Progress of the entry at the head of the queue. Each kind of entry takes some of these steps, in
 // this order.
 enum class Step : std::uint8_t {
   kArrived,   // at the head of the queue
-  kInTime,    // simulated time has reached it: it asks for a lock, its turn or a region's boundary
-  kAcquired,  // it has the lock, or its turn
-  kReleases,  // the layers let it hand something over
-  kOffered,   // simulated time has reached it: the layers are asked for the store or the flush
-  kAllowed,   // the layers let it go on
+  kInTime,    // simulated time has reached it: it requests a lock, its turn or a region's boundary
+  kAcquired,  // it has the lock or its turn
+  kReleases,  // the layers allow it to release something to other threads
+  kOffered,   // simulated time has reached it: the store or the flush is offered to the layers
+  kAllowed,   // the layers allow it to continue
   kSent,      // a flush, a fence or a region's boundary that the design has answered
 };
 
@@ -46,27 +46,27 @@ struct StoreEntry {
   std::uint64_t number;
   std::uint64_t address;
   std::uint64_t region;  // 0: none
-  Slot eligible;         // retired, or at the head of the ROB if serialising; kUnknownSlot before
+  Slot eligible;         // when retired, or oldest if serialising; kUnknownSlot before
   Slot data_ready;       // when a load can take the value from here; kUnknownSlot before
-  Slot drained = 0;      // when it left
-  Slot waiting_since;    // at the head of the queue, for something other than its turn
+  Slot drained = 0;      // when it left the queue
+  Slot waiting_since;    // when the head began to wait for something other than its turn
   std::uint32_t rob;     // its entry in the reorder buffer, while it is there
   std::uint32_t site;
   std::uint32_t object, version;
-  std::uint32_t synchronisation;  // of what takes or gives something: its number
+  std::uint32_t synchronisation;  // number of the acquisition or release
   StoreKind kind;
   trace::Purpose purpose;
   std::uint8_t detail;  // FlushKind, SyncKind, FenceMeaning
   std::uint8_t size;
   Step step;
-  bool waits;        // to be resumed; it then goes on at `step`
-  LayerAsked asked;  // by Design::store() or Design::region_end()
+  bool waits;        // an event will resume it, at `step`
+  LayerAsked asked;  // layers that Design::store() or Design::region_end() has asked
   bool serialising;
-  bool goes_on;            // of a store that crosses a line, the part in the first one
-  bool follows;            // ... and in the second one
-  bool ends_region;        // the last of a region whose end isn't an entry of its own
-  bool writes;             // a failed compare-exchange doesn't
-  bool in_recorded_order;  // of its atomic variable
+  bool goes_on;            // part in the first line of a store that crosses a line
+  bool follows;            // part in the second line of a store that crosses a line
+  bool ends_region;        // the last store of a region whose end has no entry of its own
+  bool writes;             // false for a failed compare-exchange
+  bool in_recorded_order;  // follows the recorded order of its atomic variable
   trace::LockRole lock_role;
   std::array<std::byte, trace::kMaxAccessBytes> value;
 };
@@ -86,21 +86,22 @@ class StoreQueue {
   StoreEntry& back() { return at(tail_ - 1); }
 
   bool has_room(std::uint32_t count) const { return tail_ + count - head_ <= limit_; }
-  // If it has: since when.
+  // Returns the time since which that many entries have been free, if has_room().
   Slot free_since(std::uint32_t count) const {
     return entries_[(tail_ + count - 1 - limit_) & mask_].drained;
   }
 
   StoreEntry& push() { return entries_[tail_++ & mask_]; }
   void pop(Slot drained) { at(head_++).drained = drained; }
-  // All that wait, as if they had never been.
+  // Discards all entries, as if they had never existed.
   void forget(Slot when) {
     while (!empty()) pop(when);
   }
 
-  // Store-to-load forwarding: the youngest store to the 8-byte granule, if it is in the queue at
-  // `when`. A store may have been worked out to its end although it leaves later than that: it
-  // stands in the ring until its place is needed, and no load comes before that place is free.
+  // Store-to-load forwarding: returns the youngest store to the 8-byte granule if it is in the
+  // queue at `when`. A store's time of leaving may have been computed although it is later than
+  // `when`. Its entry stays in the ring buffer until its place is needed, and no load is dispatched
+  // there before that place is free.
   void remember(std::uint64_t granule, std::uint64_t number) {
     forwards_[granule % kForwards] = {granule, number + 1};
   }
@@ -120,7 +121,7 @@ class StoreQueue {
   };
   std::uint64_t limit_, mask_;
   std::uint64_t head_ = 0, tail_ = 0;
-  std::vector<StoreEntry> entries_;  // a power of two, larger than the limit
+  std::vector<StoreEntry> entries_;  // the size is a power of two, larger than the limit
   std::array<Forward, kForwards> forwards_{};
 };
 

@@ -51,7 +51,7 @@ void StoreQueueHead::drain() {
     if (head.eligible == kUnknownSlot) break;
     Slot slot = std::max(head.eligible, drained_);
     tell_of_early_acquisitions(slot);
-    // A store that the layers have let go on waits for its line alone.
+    // A store that the layers have allowed only waits for its line.
     const bool only_its_line = head.kind == StoreKind::kStore && head.step == Step::kAllowed;
     if (head.step != Step::kArrived && !only_its_line) {
       slot = std::max(slot, clock_.slot(queue_.now()));
@@ -98,14 +98,15 @@ void StoreQueueHead::resume_drain(std::uint64_t number, Time) {
   owner_.resumed();
 }
 
-// Always false: the entry goes on at `step` when it is resumed.
+// Makes the entry wait; it continues at `step` when it is resumed. Always returns false.
 bool StoreQueueHead::wait(StoreEntry& head, Step step) {
   head.step = step;
   head.waits = true;
   return false;
 }
 
-// The entry goes on at `step` as soon as simulated time has reached the slot. False if it waits.
+// Lets the entry continue at `step` as soon as simulated time has reached the slot. Returns false
+// if it waits.
 bool StoreQueueHead::at_time(StoreEntry& head, Step step, Slot slot) {
   head.step = step;
   const Time when = clock_.time(slot);
@@ -147,8 +148,8 @@ bool StoreQueueHead::drain_store(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-// A non-temporal store goes past the caches: written to its line's newest value and sent to memory
-// like a flush, by way of a write-combining buffer; a fence waits for it.
+// A non-temporal store bypasses the caches. It is written to its line's newest value and sent to
+// memory like a flush, through a write-combining buffer. A later fence waits for it.
 bool StoreQueueHead::drain_non_temporal(StoreEntry& head, Slot& slot) {
   if (!tell_layers(head, slot)) return false;
   const Line line = Line::of(head.address);
@@ -167,7 +168,8 @@ bool StoreQueueHead::drain_non_temporal(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-// Is the line here, to be written? `slot` moves to when the store is done.
+// True if the line is in the private caches in a writable state. `slot` moves to the end of the
+// store.
 bool StoreQueueHead::may_write(const StoreEntry& head, Slot& slot) {
   const Line line = Line::of(head.address);
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
@@ -175,14 +177,14 @@ bool StoreQueueHead::may_write(const StoreEntry& head, Slot& slot) {
     misses_.ask_to_write(line, slot);
     return false;
   }
-  // Writes to the L1 are pipelined; what comes from further out has to arrive first.
+  // Writes to the L1 are pipelined; a line from an outer cache has to arrive first.
   slot = std::max(one_store_at_a_time_ ? found.done : slot + cycle_, found.ready);
   caches_.write(line);
   return true;
 }
 
-// Stores ask for their line when they retire, so that their misses overlap; in order, and as soon
-// as there is an MSHR.
+// Requests the lines of stores when these retire, so that their misses overlap. Requests are in
+// program order, as soon as an MSHR is free.
 void StoreQueueHead::ask_ahead() {
   if (one_store_at_a_time_) return;
   asked_ = std::max(asked_, stores_.head());
@@ -209,9 +211,9 @@ void StoreQueueHead::apply(const StoreEntry& head) {
   }
 }
 
-// Layers that take part in stores learn of each at its own time, before it becomes visible, and
-// may hold it back. The store waits for that time even if no layer wants to know: a design isn't
-// faster or slower for looking.
+// Notifies the layers that take part in stores. Each store is offered at its own simulated time,
+// before it becomes visible, and a layer may delay it. The store waits for that time even if no
+// layer takes part, so that observing stores does not change a design's speed.
 bool StoreQueueHead::tell_layers(StoreEntry& head, Slot& slot) {
   if (!head.writes || !pm_space_.contains(head.address) || head.step >= Step::kAllowed) return true;
   if (head.step != Step::kOffered && !at_time(head, Step::kOffered, slot)) return false;
@@ -224,7 +226,7 @@ bool StoreQueueHead::tell_layers(StoreEntry& head, Slot& slot) {
     return wait(head, Step::kOffered);
   }
   head.step = Step::kAllowed;
-  drained_ = std::max(drained_, slot);  // it may still have to wait for its line
+  drained_ = std::max(drained_, slot);  // the store may still have to wait for its line
   return true;
 }
 
@@ -242,7 +244,7 @@ bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-// A design with a log may hold a flush back until it is safe.
+// True if the flush may leave. A design with a log may delay it until it is safe.
 bool StoreQueueHead::may_flush(StoreEntry& head, Slot slot) {
   if (!design_.wants(kFlushes) || head.step == Step::kAllowed ||
       !pm_space_.contains(head.address)) {
@@ -260,7 +262,7 @@ bool StoreQueueHead::send_flush(const StoreEntry& head, Slot slot) {
   const Line line = Line::of(head.address);
   auto kind = static_cast<trace::FlushKind>(head.detail);
   if (clwb_evicts_ && kind == trace::FlushKind::kClwb) kind = trace::FlushKind::kClflushopt;
-  if (kind == trace::FlushKind::kClflush) empty_buffers(slot);  // it waits for all before it
+  if (kind == trace::FlushKind::kClflush) empty_buffers(slot);  // clflush waits for these, too
   const bool dirty =
       kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
   program_events_.flushed(id_, line);
@@ -274,11 +276,11 @@ bool StoreQueueHead::send_fence(const StoreEntry& head, Slot slot) {
                        resume_of_head());
 }
 
-// Of write combining.
+// Empties the write-combining buffers.
 void StoreQueueHead::empty_buffers(Slot slot) { hierarchy_.send_combined(id_, clock_.time(slot)); }
 
-// Atomic stores and read-modify-writes take their place in the recorded order of their variable:
-// it is theirs from the first line that they write to the last.
+// Atomic stores and read-modify-writes take effect in the recorded order of their variable. One
+// that crosses a line keeps its turn from the first line that it writes to the last.
 bool StoreQueueHead::drain_atomic(StoreEntry& head, Slot& slot) {
   if (head.step == Step::kArrived && head.follows) {
     head.waiting_since = kUnknownSlot;
@@ -334,8 +336,7 @@ void StoreQueueHead::atomic_has_written(const StoreEntry& atomic, Slot slot) {
   }
 }
 
-// False if it has to wait. A write lock's companion matters only where the order is the recorded
-// one.
+// The companion of a write lock matters only if the recorded order of locks applies.
 bool StoreQueueHead::acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
                              std::uint32_t version, Completion resume) {
   if (lock_order_ == LockOrder::kSimulated && trace::is_companion(kind, address)) return true;
@@ -355,7 +356,7 @@ void StoreQueueHead::tell_of_early_acquisitions(Slot slot) {
   }
 }
 
-// Once, although the region may be taken back after it.
+// Performs a release only once, even if its region is rolled back afterwards and executes again.
 void StoreQueueHead::give(const StoreEntry& head, Slot slot) {
   if (head.synchronisation > ever_released_) release_later(head, slot);
   ever_released_ = std::max(ever_released_, head.synchronisation);
@@ -393,7 +394,8 @@ bool StoreQueueHead::has_acquired(const StoreEntry& head) {
   return acquires && head.step >= Step::kAcquired && !(head.step == Step::kAcquired && head.waits);
 }
 
-// May what the entry hands over to other threads go? A layer that orders stores may have to wait.
+// True if the entry may pass its release on to other threads. A layer that orders stores may delay
+// it.
 bool StoreQueueHead::may_release(StoreEntry& head, Slot& slot) {
   if (!design_.wants(kReleases)) return true;
   if (head.step == Step::kArrived && !at_time(head, Step::kAcquired, slot)) return false;
@@ -426,7 +428,8 @@ bool StoreQueueHead::drain_release(StoreEntry& head, Slot& slot) {
 
 namespace {
 
-// Of locks, conditions and semaphores: all else, atomic variables too, needs its version alone.
+// Returns the recorded kind for locks, conditions and semaphores. All other releases, such as those
+// of atomic variables, only raise their version.
 trace::SyncKind kind_of_release(const StoreEntry& head) {
   if (head.lock_role == trace::LockRole::kGivesBack) return trace::SyncKind::kMutexUnlock;
   const auto recorded = static_cast<trace::SyncKind>(head.detail);
@@ -457,7 +460,7 @@ bool StoreQueueHead::drain_region(StoreEntry& head, Slot& slot) {
     empty_buffers(slot);
     if (head.asked == LayerAsked::kNone) head.waiting_since = slot;
     if (!ask_design(head, clock_.time(slot))) {
-      // The next layer is asked for a region's end when it is resumed.
+      // When a region's end is resumed, it continues with the next layer.
       return wait(head, head.kind == StoreKind::kRegionEnd ? Step::kInTime : Step::kSent);
     }
     if (slot > head.waiting_since) waited(head, slot, Cause::kCommit);
@@ -472,7 +475,8 @@ bool StoreQueueHead::drain_region(StoreEntry& head, Slot& slot) {
   return true;
 }
 
-// From when its begin leaves the queue until its end does, a region may be taken back.
+// Tracks the region that may be rolled back: from the time its begin leaves the queue until its end
+// does.
 void StoreQueueHead::region_takes_effect(const StoreEntry& head) {
   if (head.kind == StoreKind::kRegionBegin) {
     region_in_effect_ = head.region;
@@ -501,7 +505,6 @@ void StoreQueueHead::waited(const StoreEntry& head, Slot until, Cause cause) {
   waits_[next_wait_++ % waits_.size()] = {head.waiting_since, until, cause};
 }
 
-// How much of an interval the head of the store queue spent waiting for that.
 Slot StoreQueueHead::overlap(Slot from, Slot until, Cause cause) const {
   Slot sum = 0;
   for (const Wait& wait : waits_) {
@@ -512,7 +515,8 @@ Slot StoreQueueHead::overlap(Slot from, Slot until, Cause cause) const {
   return sum;
 }
 
-// A lock that the head has, although it hasn't left the queue, it has.
+// Cancels the head's wait. A lock that the head has acquired stays acquired, although the entry has
+// not left the queue.
 void StoreQueueHead::forget_wait() {
   if (stores_.empty()) return;
   const StoreEntry& head = stores_.front();
@@ -530,13 +534,13 @@ void StoreQueueHead::forget_wait() {
 
 namespace {
 
-// In the order of StoreKind.
+// Names of store kinds, in the order of StoreKind.
 constexpr std::string_view kKinds[] = {
     "a store",        "a non-temporal store", "an atomic store", "a flush",   "a fence",
     "a full fence",   "a locked instruction", "an acquisition",  "a release", "a region's begin",
     "a region's end", "a fence for regions",  "a context switch"};
 
-// What resumes an entry that goes on at that step.
+// Describes the event that resumes an entry at its current step.
 std::string_view awaited(const StoreEntry& head) {
   switch (head.step) {
     case Step::kAcquired:

@@ -1,7 +1,8 @@
-// The head of a core's store queue: where stores become visible, flushes leave, fences wait.
+// The head of a core's store queue. At the head, stores become visible, flushes are sent and fences
+// wait.
 //
-// An entry may need several steps, each at its own time (Step). While it waits for an event that
-// will call resume_drain(), its step is the one at which it goes on.
+// An entry may need several steps, each at its own time (Step). While an entry waits for an event
+// that will call resume_drain(), its step is the one at which it continues.
 #pragma once
 
 #include <array>
@@ -27,16 +28,16 @@ namespace pmemsim {
 
 class StoreQueueHead {
  public:
-  // The core.
+  // The interface to the core.
   class Owner {
    public:
-    // A serialising entry has left the queue, whose entry in the reorder buffer is that.
+    // A serialising entry has left the queue. `rob` is its entry in the reorder buffer.
     virtual void left(std::uint32_t rob, Slot slot) = 0;
     // The queue is empty, or its head waits.
     virtual void stopped() = 0;
-    // An event has let the head go on.
+    // An event has resumed the head.
     virtual void resumed() = 0;
-    // The end of the oldest region that could be taken back has left the queue.
+    // The end of the oldest region that could be rolled back has left the queue.
     virtual void region_over() = 0;
 
    protected:
@@ -51,10 +52,10 @@ class StoreQueueHead {
     const ProgramEvents& program_events;
     SpeculativeStores& speculative_stores;
   };
-  // A lock that was taken before the stores in front of it had left the store queue: the layers are
-  // notified of it in its order with those.
+  // A lock that was acquired before older stores had left the store queue. The layers are notified
+  // of it in program order with these stores.
   struct EarlyAcquisition {
-    std::uint64_t store;  // the first behind it
+    std::uint64_t store;  // number of the first store behind it
     std::uint64_t address;
     trace::SyncKind kind;
   };
@@ -65,42 +66,44 @@ class StoreQueueHead {
 
   StoreQueue& stores() { return stores_; }
   bool draining() const { return draining_; }
-  // When the last entry has left.
+  // Returns the time at which the last entry left.
   Slot drained() const { return drained_; }
   std::uint64_t region_in_effect() const { return region_in_effect_; }
 
-  // What an entry at the head is and what it waits for, in words.
+  // Describes the entry at the head and what it waits for.
   static std::string waiting_for(const StoreEntry& head);
 
-  // Before the thread's first entry.
+  // Sets the start time, before the thread's first entry.
   void begin(Slot slot) { drained_ = slot; }
-  // Lets entries leave, as far as they can.
+  // Lets entries leave the queue as far as possible.
   void drain();
-  // Stores ask for their line when they retire, so that their misses overlap.
+  // Requests the lines of retired stores ahead of time, so that their misses overlap.
   void ask_ahead();
-  // Sends what write-combining buffers hold.
+  // Sends the contents of the write-combining buffers.
   void empty_buffers(Slot slot);
-  // A region has retired at `slot`. `until`: the number of the store behind its last one.
+  // Records that a region has retired at `slot`. `until` is the number of the store behind its last
+  // one.
   void region_retired(std::uint64_t until, Slot began, Slot slot);
-  // How much of an interval the head spent waiting for that: tells a fence from a mere lack of
-  // room.
+  // Returns how much of an interval the head spent waiting for this cause. The result separates
+  // waits for a fence from waits for a free entry.
   Slot overlap(Slot from, Slot until, Cause cause) const;
 
-  // False if it has to wait, for `resume`.
+  // Acquires a lock or another object. Returns false if the operation has to wait; `resume` is
+  // called later.
   bool acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
                std::uint32_t version, Completion resume);
-  // The acquisition of that number has taken effect outside the queue.
+  // Records that the acquisition of this number has taken effect outside the queue.
   void acquired_early(const EarlyAcquisition& acquisition, std::uint32_t number, Slot slot);
-  // Has that acquisition taken effect before its thread was taken back?
+  // True if that acquisition took effect before its thread was rolled back.
   bool has_ever_acquired(std::uint32_t number) const { return number <= ever_acquired_; }
   Slot lock_latency(trace::SyncKind kind) const { return trace::is_lock(kind) ? lock_latency_ : 0; }
 
-  // The thread goes back to where its region began: forgets all that is in the queue.
+  // Rolls the thread back to the beginning of its region: discards all entries of the queue.
   void take_back(Slot restart);
 
  private:
-  // Each returns false while the entry has to wait, and moves `slot` to where the next entry may
-  // begin.
+  // Each of these returns false while the entry has to wait. Otherwise it moves `slot` to the time
+  // at which the next entry may begin.
   bool drain_one(StoreEntry& entry, Slot& slot);
   bool drain_store(StoreEntry& entry, Slot& slot);
   bool drain_non_temporal(StoreEntry& entry, Slot& slot);
@@ -152,16 +155,16 @@ class StoreQueueHead {
   const LockOrder lock_order_;
   const bool clwb_evicts_, one_store_at_a_time_;
   const Slot cycle_, locked_latency_, lock_latency_;
-  const bool ends_are_durable_;  // regions', without the design's saying so
-  const bool rewinds_;           // the design may
+  const bool ends_are_durable_;  // regions are durable at their end, without notification
+  const bool rewinds_;           // true if the design may roll back regions
 
   StoreQueue stores_;
-  std::uint64_t asked_ = 0;  // the stores before this one have asked for their line
+  std::uint64_t asked_ = 0;  // all stores before this number have requested their line
   Slot drained_ = 0;
   bool draining_ = false;
-  std::uint64_t region_in_effect_ = 0;  // whose begin, and not its end, has left; 0: none
-  // What takes something from other threads, and what gives something to them, has a number: the
-  // last that ever took effect. Those up to there are done again by a thread that was taken back.
+  std::uint64_t region_in_effect_ = 0;  // region whose begin, but not end, has left; 0: none
+  // Numbers of the last acquisition and the last release that ever took effect. A thread that was
+  // rolled back executes those up to this number again.
   std::uint32_t ever_acquired_ = 0, ever_released_ = 0;
   std::deque<EarlyAcquisition> early_acquisitions_;
   // A region whose end has retired while some of its stores are still in the queue.
@@ -170,7 +173,7 @@ class StoreQueueHead {
     Slot began;
   };
   std::deque<DrainingRegion> draining_regions_;
-  // What the head has waited for lately.
+  // Recent waits of the head.
   struct Wait {
     Slot from = 0, until = 0;
     Cause cause = Cause::kStoreQueue;

@@ -35,7 +35,8 @@ void Synchronisation::release(SyncKind kind, std::uint32_t object, std::uint32_t
   }
   if (!arbitrated(kind)) return release_version(object, version, now);
   if (kind == SyncKind::kReadUnlock) {
-    // The recording counts read unlocks on the companion object; the lock itself is the one before.
+    // The recording counts read unlocks on the companion object; the lock itself is the object
+    // before it.
     Object& lock = objects_[object - 1];
     --lock.readers;
     grant_waiting(lock, now);
@@ -86,7 +87,8 @@ void Synchronisation::release_version(std::uint32_t object, std::uint32_t versio
 }
 
 void Synchronisation::resume_satisfied(Object& found, Time now) {
-  // Resuming may release the same object again: take the satisfied ones out first.
+  // Resuming a waiter may release the same object again, so that satisfied waiters are removed
+  // first.
   std::vector<Waiter> satisfied;
   std::erase_if(found.waiters, [&](const Waiter& waiter) {
     if (waiter.version > found.version.number()) return false;

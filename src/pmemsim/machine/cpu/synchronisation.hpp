@@ -1,12 +1,13 @@
-// Locks, condition variables, barriers, threads and atomic variables, as the recording numbers
-// them. Every object has a version, which counts the releases up to which all have come.
+// Locks, condition variables, barriers, threads and atomic variables, with the numbers of the
+// recording. Every object has a version: the number up to which all of its releases have happened.
 //
-// Recorded order: an acquire waits until the object has reached the version that it saw when the
-// program was recorded, so that every value in the trace stays true.
-// Simulated order: mutexes and reader-writer locks go to whoever asks first in simulated time;
-// everything else still waits for its version, since the program's course depends on it. But a
-// signal of a condition variable or a post of a semaphore stands for those before it: whoever
-// should have given them may need a lock that the waiting thread holds.
+// Recorded order: an acquire waits until the object has reached the version that it saw during
+// recording. Every value in the trace therefore stays true.
+// Simulated order: mutexes and reader-writer locks are granted in the order of requests in
+// simulated time. All other objects still wait for their version, since the program's course
+// depends on it. There is one exception: a signal of a condition variable or a post of a semaphore
+// also counts for the earlier ones. The threads that should have performed those may need a lock
+// that the waiting thread holds.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +31,18 @@ class Synchronisation {
  public:
   Synchronisation(std::uint32_t objects, LockOrder order) : order_(order), objects_(objects) {}
 
-  // Both are called when the operation takes effect, at the event queue's present time.
-  // acquire() returns false if the caller has to wait for `resume`.
+  // Acquire or release an object when the operation takes effect, at the event queue's current
+  // time. acquire() returns false if the caller has to wait for `resume`.
   bool acquire(trace::SyncKind kind, std::uint32_t object, std::uint32_t version,
                Completion resume);
   void release(trace::SyncKind kind, std::uint32_t object, std::uint32_t version, Time now);
 
-  // An atomic variable: reads wait for their version, writes for the one before theirs.
+  // Acquire or release an atomic variable: reads wait for their version, writes for the version
+  // before theirs.
   bool acquire_version(std::uint32_t object, std::uint32_t version, Completion resume);
   void release_version(std::uint32_t object, std::uint32_t version, Time now);
 
-  // Whoever waits for the object doesn't any more, or never did: `resume` is not called.
+  // Cancels the wait with this `resume` for the object, if there is one: `resume` is not called.
   void forget(std::uint32_t object, const Completion& resume);
 
   std::uint32_t version(std::uint32_t object) const { return objects_[object].version.number(); }

@@ -1,7 +1,7 @@
-// A core's translation lookaside buffers: two levels, of pages of one size, and walks of the page
-// table. Loads and stores are translated once each, when their operands are there, and wait for it;
-// any number of walks are under way at a time, and a walk takes the same time always. Locked
-// instructions and flushes find their pages translated. The buffers are empty when the run begins.
+// A core's translation lookaside buffers: two levels, for pages of one size, and walks of the page
+// table. Each load and store is translated once, when its operands are ready, and waits for the
+// result. Any number of walks can be in progress at a time, and each takes the same time. Locked
+// instructions and flushes need no time for translation. The buffers are empty when the run begins.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class Tlb {
     bool in_first = true;
     bool walked = false;
   };
-  // Of all bytes from `address` on, which may lie in two pages.
+  // Translates all bytes from `address` on, which may be in two pages.
   Translation translate(std::uint64_t address, std::uint64_t bytes) {
     const std::uint64_t page = address >> page_bits_;
     const std::uint64_t last = (address + bytes - 1) >> page_bits_;
@@ -69,7 +69,7 @@ class Tlb {
 
  private:
   struct Nothing {};
-  // A page number takes the place of a line's.
+  // A CacheArray whose lines stand for pages.
   using Buffer = CacheArray<Nothing>;
 
   Translation look_up(Line page) {
@@ -78,7 +78,7 @@ class Tlb {
     return {second_latency_ + (walked ? walk_latency_ : 0), false, walked};
   }
 
-  // Or installs it.
+  // True if the buffer holds the page; installs it otherwise.
   static bool find(Buffer& buffer, Line page) {
     if (!buffer.present()) return false;
     const std::size_t way = buffer.find(page);
