@@ -9,7 +9,7 @@
 namespace pmemsim {
 namespace {
 
-// pmemsim takes about half as much memory for them.
+// Limit of the machine's caches. pmemsim takes about half as much host memory for them.
 constexpr std::uint64_t kMostCacheBytes = std::uint64_t{1} << 34;
 
 void check_cache(ParameterSetter& setter, const std::string& size_key, std::uint64_t bytes,
@@ -63,7 +63,8 @@ Configuration configure(std::span<const Setting> settings, const ChoiceTable& ta
   ParameterSetter setter(settings);
   configuration.describe(setter);
 
-  // Slots of such a clock convert to picoseconds exactly for minutes of simulated time.
+  // Slots of a clock with such a frequency convert to picoseconds exactly for minutes of simulated
+  // time.
   constexpr std::uint64_t kFrequencyStep = 100'000;
   if (configuration.core.frequency.count % kFrequencyStep != 0) {
     setter.add_problem("core.frequency: " + format_value(configuration.core.frequency) +

@@ -1,5 +1,5 @@
-// Everything that can be configured: the machine, the design's four layers, the run. One
-// describe() declares it all; parsing, printing and documentation follow from it.
+// The complete configuration: the machine, the design's four layers, the run. One describe()
+// declares all parameters; parsing, output and documentation use it.
 #pragma once
 
 #include <span>
@@ -42,7 +42,7 @@ struct RunParameters {
 };
 
 struct Configuration {
-  std::vector<Setting> settings;  // those that it was made from
+  std::vector<Setting> settings;  // the settings from which it was made
 
   DesignConfiguration design{choices()};
   RunParameters run;
@@ -84,30 +84,31 @@ struct Configuration {
     describe_faults(injector);
   }
   void describe_faults(FaultVisitor& visit) {
-    visit.group("pm", pm.faults);  // what DRAM holds doesn't matter to a crash
+    visit.group("pm", pm.faults);  // the contents of DRAM do not matter to a crash
     design.describe_faults(visit);
   }
 
-  // What the design is built from.
+  // Returns the facts from which the design is built.
   Blueprint blueprint() const;
 };
 
-// Applies the settings to the defaults. Throws ConfigError with every problem at once. The table of
-// choices must outlive the configuration.
+// Applies the settings to the defaults. Throws ConfigError with every problem at once. `table` must
+// outlive the configuration.
 Configuration configure(std::span<const Setting> settings, const ChoiceTable& table = choices());
 
-// Throws ConfigError with what is wrong with single settings. For settings that don't make up a
-// whole configuration, so that nothing can be said about how they go together.
+// Throws ConfigError with the problems of single settings. Use it for settings that are not a
+// complete configuration, so that combinations can't be checked.
 void check_values(std::span<const Setting> settings);
 
-// Throws ConfigError with a sentence on what is wrong with the configuration, and the places where
-// the parameters that it names were set.
+// Throws ConfigError with a sentence on what is wrong with the configuration, and with the places
+// where the parameters that the sentence names were set.
 void throw_problem(const Configuration& configuration, const std::string& sentence);
 
-// Every fault that can be injected.
+// Returns every fault that can be injected.
 std::vector<Fault> declared_faults();
 
-// Every parameter with its value in this configuration, and the place of the setting that gave it.
+// Returns every parameter with its value in this configuration, and the place of the setting that
+// gave the value.
 std::vector<ParameterInfo> parameters(Configuration configuration);
 
 }  // namespace pmemsim

@@ -1,5 +1,5 @@
-// Components count what a recording makes them do, and declare it once they are there. So a machine
-// is built for the shortest recording that there is, and never runs.
+// Lists a machine's statistics without a run. Components declare their statistics once they exist.
+// Therefore a machine is built for the shortest possible recording, and never runs.
 #include "pmemsim/machine/run/declared_statistics.hpp"
 
 #include <array>
@@ -50,7 +50,8 @@ std::vector<std::byte> built_in_sites() {
   return table;
 }
 
-// Records a thread that executes one instruction, of a program with this software log.
+// Writes a recording of a program with this software log, in which one thread executes one
+// instruction.
 void write_recording(const std::string& path, trace::ProgramLog log) {
   const std::string_view source =
       log == trace::ProgramLog::kRedo ? trace::kRedoPool : trace::kUndoPool;

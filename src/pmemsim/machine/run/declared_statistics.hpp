@@ -1,4 +1,4 @@
-// The statistics that a machine counts, without a run.
+// The statistics that a machine has, listed without a run.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,12 @@ namespace pmemsim {
 struct Configuration;
 
 struct DeclaredStatistic {
-  Statistic statistic;  // before anything was counted
+  Statistic statistic;  // with its value before anything is counted
   std::vector<Relation> relations;
 };
 
-// In the order of declaration, of a machine that runs one thread. Throws ConfigError.
+// Returns the statistics of a machine that runs one thread, in the order of declaration. Throws
+// ConfigError.
 std::vector<DeclaredStatistic> declared_statistics(const Configuration& configuration);
 
 }  // namespace pmemsim

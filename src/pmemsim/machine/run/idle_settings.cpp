@@ -21,7 +21,7 @@ bool has_group(const Choice& choice, std::string_view group) {
 
 std::string_view group_of(std::string_view key) { return key.substr(0, key.find('.')); }
 
-// What a layer has chosen, as it is set.
+// Returns the layer's chosen implementations as a setting: "ordering=...".
 std::string chosen_of(const DesignConfiguration& design, Layer layer) {
   std::vector<std::string_view> names;
   for (const Choice* const choice : design.chosen()) {
@@ -31,7 +31,8 @@ std::string chosen_of(const DesignConfiguration& design, Layer layer) {
   return fmt::format("{}={}", kLayerNames[static_cast<std::size_t>(layer)], fmt::join(names, ","));
 }
 
-// Of a group of parameters that some choices have; empty if one of these is chosen, or none has it.
+// Explains why a group of parameters has no effect: no chosen implementation has it. Empty if a
+// chosen one has it, or if no implementation does.
 std::string why_unchosen(const DesignConfiguration& design, std::string_view group) {
   std::map<Layer, std::vector<std::string_view>> owners;
   for (const Choice& choice : design.table()) {
@@ -51,7 +52,7 @@ std::string why_unchosen(const DesignConfiguration& design, std::string_view gro
                   fmt::format("{}", fmt::join(instead, " or ")));
 }
 
-// What gives another kind of device its times.
+// Returns the names of the parameters that set the times of this kind of device.
 std::string_view times_of(DeviceKind device) {
   switch (device) {
     case DeviceKind::kDram:
@@ -78,7 +79,7 @@ std::string why_of_memory(const MemoryParameters& memory, std::string_view group
                                    fmt::join(names, " or "), group, times_of(memory.device)));
 }
 
-// Of what is left out because it has no size.
+// Explains why a parameter of an absent component has no effect: the component's size is 0.
 std::string why_absent(const Configuration& configuration, std::string_view group,
                        std::string_view name) {
   if (group == "l2" && name != "size" && configuration.l2.size.count == 0) {
@@ -93,7 +94,8 @@ std::string why_absent(const Configuration& configuration, std::string_view grou
   return "";
 }
 
-// Returns why an injected fault can have no effect: no chosen implementation has it. Otherwise "".
+// Explains why an injected fault can have no effect: no chosen implementation has it. Empty
+// otherwise.
 std::string why_no_fault(const Configuration& configuration) {
   for (const std::string_view name : configuration.faults.injected()) {
     if (std::string why = why_unchosen(configuration.design, group_of(name)); !why.empty()) {
@@ -108,7 +110,7 @@ std::string why_no_fault(const Configuration& configuration) {
 std::string why_idle(const Configuration& configuration, std::string_view key) {
   if (key == kFaultsKey) return why_no_fault(configuration);
   const std::size_t dot = key.find('.');
-  if (dot == std::string_view::npos) return "";  // a layer's choice
+  if (dot == std::string_view::npos) return "";  // a choice of a layer's implementation
   const std::string_view group = key.substr(0, dot), name = key.substr(dot + 1);
   if (group == "dram") return why_of_memory(configuration.dram, group, name);
   if (group == "pm") return why_of_memory(configuration.pm, group, name);

@@ -1,6 +1,7 @@
-// Settings that change nothing: of a choice that a layer hasn't made, of another kind of memory
-// than there is, of a cache or a table that is left out. Presets have them, since what uses them
-// may be chosen beside; somebody who has set one by hand has expected something of it.
+// Detection of settings that have no effect. They belong to an implementation that is not chosen,
+// to another kind of memory, or to a cache or table that is left out. Presets may contain such
+// settings, because other settings may choose the component. A setting that the user gives is
+// expected to have an effect.
 #pragma once
 
 #include <string>
@@ -10,8 +11,8 @@
 
 namespace pmemsim {
 
-// Returns why a setting of this key changes nothing in the configuration: "has no effect with ...;
-// choose ..., or leave it out". Empty if it may change something.
+// Explains why a setting of this key has no effect in the configuration: "has no effect with ...;
+// choose ..., or leave it out". Empty if it may have an effect.
 std::string why_idle(const Configuration& configuration, std::string_view key);
 
 }  // namespace pmemsim

@@ -69,7 +69,8 @@ std::uint32_t cores_that_fit(const Configuration& configuration, const trace::Tr
   return cores_needed(configuration, trace);
 }
 
-// The whole machine's, although only the cores that run a thread have private caches.
+// Returns the shared cache of the whole machine, although only cores that run a thread have private
+// caches.
 SharedCacheParameters shared_cache(const Configuration& configuration) {
   SharedCacheParameters shared = configuration.shared;
   shared.size.count += shared.size_per_core.count * configuration.core.count;
@@ -144,8 +145,9 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
   }
 }
 
-// Copies differ in address bits that no user-space address has, and in no other. Pages at their
-// virtual addresses are then in the same banks and sets (pages.placement).
+// Returns the address offset of a copy of the program. Copies differ only in address bits that no
+// user-space address has. Pages at their virtual addresses are then in the same banks and sets
+// (pages.placement).
 std::uint64_t Machine::address_offset(std::uint32_t instance) const {
   return instance * trace::kMaxAddress;
 }
@@ -175,12 +177,14 @@ std::uint64_t Machine::operations_read() const {
   return read;
 }
 
-// Executes all events. False if `report` has said so. `done` counts what makes progress.
+// Executes all events. Returns false if `report` returned false. `done` counts finished work, to
+// detect a lack of progress.
 bool Machine::run_events(const std::function<bool()>& report,
                          const std::function<std::uint64_t()>& done) {
   constexpr std::uint64_t kEventsBetweenReports = 1u << 16;
-  // These are 67 million events, which take seconds. An operation of a program and a write of a
-  // line take thousands at most, but for polling at an interval much shorter than a latency.
+  // These reports are 67 million events, which take seconds. An operation of a program and a write
+  // of a line take thousands of events at most. The exception is polling at an interval much
+  // shorter than a latency.
   constexpr std::uint64_t kMostReportsWithoutProgress = 1u << 10;
   std::uint64_t until_report = kEventsBetweenReports;
   std::uint64_t without_progress = 0;
@@ -196,7 +200,7 @@ bool Machine::run_events(const std::function<bool()>& report,
   return true;
 }
 
-// Executes the events that are left after all programs have ended.
+// Executes the remaining events after all programs have ended.
 void Machine::run_drain() {
   run_events([] { return true; }, [this] { return pm_.statistics().all_lines_written(); });
 }
@@ -216,7 +220,7 @@ bool Machine::run(const std::function<bool(double)>& progress) {
   design_.drain();
   run_drain();
   Time before{};
-  do {  // what the backend does when a line has been written may have to be written, too
+  do {  // the backend may cause further writes when a line has been written
     before = queue_.now();
     pm_.drain();
     dram_.drain();
@@ -252,7 +256,7 @@ void Machine::report_stuck(std::string_view what) const {
   throw StuckError(text + "; " + (remedy.empty() ? "please report this with the trace" : remedy));
 }
 
-// Pages that nobody has stored to are all zero.
+// Copies the surviving contents. Pages that were never stored to are all zero.
 Image Machine::image(std::uint64_t begin, std::uint64_t end) const {
   const bool caches_persist = design_.promises().caches_persist;
   Image image;

@@ -1,4 +1,4 @@
-// A machine with a design on it: all components, wired together, and the loop that runs them.
+// A machine with a design: all connected components, and the loop that runs them.
 #pragma once
 
 #include <functional>
@@ -22,33 +22,36 @@
 
 namespace pmemsim {
 
-// What is wrong with running the trace on this machine, where every thread needs a core and every
-// lock a place; empty if nothing is.
+// Returns why the trace can't run on this machine, where every thread needs a core and every lock
+// an object. Empty if it can.
 std::string fit_problem(const Configuration& configuration, const trace::TraceFile& trace);
 
-// What persistent memory holds when the trace begins, as any number of machines can begin with it.
-// Throws Error if this computer has no room for it, trace::TraceError.
+// Loads the contents of persistent memory at the begin of the trace. Any number of machines can
+// share them. Throws Error if this computer has too little memory for them, and trace::TraceError.
 std::shared_ptr<const Image::Pages> load_contents(const trace::TraceFile& trace);
 
 class Machine {
  public:
-  // Of persistent memory, of each instance: what is newest, and what is on the device.
+  // Number of images of persistent memory for each instance: the newest contents and the device's
+  // contents.
   static constexpr std::uint64_t kCopies = 2;
 
-  // Begins with the trace's `contents`, loaded here if they aren't given. Throws ConfigError if the
-  // trace doesn't fit the machine (more threads than cores), and trace::TraceError.
+  // Constructs a machine with the trace's `contents`, which are loaded if none are given. Throws
+  // ConfigError if the trace doesn't fit the machine (more threads than cores), and
+  // trace::TraceError.
   Machine(const Configuration& configuration, const trace::TraceFile& trace,
           std::shared_ptr<const Image::Pages> contents = nullptr);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // Runs to the end, every write written out. `progress` gets the share of operations done, now
-  // and then; returning false stops the run. Throws StuckError, trace::TraceError, and
-  // InternalError if the statistics contradict each other. False if stopped.
+  // Runs to the end, until every write has been written out. `progress` is called now and then with
+  // the share of operations done; the run stops if it returns false. Returns false if stopped.
+  // Throws StuckError, trace::TraceError, and InternalError if the statistics contradict each
+  // other.
   bool run(const std::function<bool(double)>& progress);
 
   Time now() const { return queue_.now(); }
-  // When the last core was done (write-out not included).
+  // Returns the time at which the last core ended, without the final write-out.
   Time end() const;
   std::uint32_t cores_used() const { return cores_used_; }
   const std::vector<std::unique_ptr<Core>>& cores() const { return cores_; }
@@ -57,22 +60,27 @@ class Machine {
   const PmSpace& pm_space() const { return pm_space_; }
   const Design& design() const { return design_; }
   const Synchronisation& synchronisation() const { return synchronisation_; }
-  // Before run(), for who judges what a crash leaves: PM holds what the program finds there as the
-  // backend would have written it. Times are the same without.
+  // Prepares PM before run(), for callers that check crash images. The device then holds the
+  // program's initial contents as the backend would have written them. Times do not depend on this
+  // call.
   void format() { design_.format(pm_.device()); }
-  // Before run(), if only times matter.
+  // Skips encryption and hashing of PM contents, for callers that need only times. Call it before
+  // run().
   void leave_unsealed() { design_.leave_unsealed(); }
-  // Before run(): whom to tell of every change of what would survive a crash.
+  // Registers an observer of every change of the contents that would survive a crash. Call it
+  // before run().
   void observe(PersistenceObserver* observer) { pm_.observe(observer); }
-  // ... and of what the program does, and is promised.
+  // Registers an observer of the program's actions and of its durability guarantees. Call it before
+  // run().
   void observe(ProgramObserver* observer) { program_events_.observe(observer); }
-  // ... and of what becomes of hints, and how long writes wait for the backend's operations.
+  // Registers observers of the fate of hints, and of the time that writes wait for the backend's
+  // operations. Call it before run().
   void observe(HintObserver* hints, WriteObserver* writes) { design_.observe(hints, writes); }
   std::uint64_t events() const { return queue_.executed(); }
   void describe_statistics(StatisticsCollector& collector) const;
-  // What programs would read from `begin` to below `end`, and perhaps beyond, if power were lost
-  // now: what persistent caches hold, else what the device does, without what operations of the
-  // backend have made of it.
+  // Returns the contents that programs would read from `begin` to below `end`, and perhaps beyond,
+  // after a power failure now. These are the contents of persistent caches, otherwise those of the
+  // device. Operations of the backend, such as encryption, are undone.
   Image image(std::uint64_t begin, std::uint64_t end) const;
 
  private:
@@ -81,7 +89,7 @@ class Machine {
   std::uint64_t address_offset(std::uint32_t instance) const;
   bool run_events(const std::function<bool()>& report, const std::function<std::uint64_t()>& done);
   void run_drain();
-  // Names what waits.
+  // Throws StuckError with a description of every waiting component.
   [[noreturn]] void report_stuck(std::string_view what) const;
   std::uint64_t operations_of_trace() const;
   std::uint64_t operations_read() const;

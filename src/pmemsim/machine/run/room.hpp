@@ -1,6 +1,6 @@
-// Whether this computer has room for what a command keeps of a recording's persistent memory. A few
-// megabytes of a recording can stand for any number of pages, so this is asked before any is
-// loaded.
+// Check of this computer's memory for the copies of a recording's persistent memory that a command
+// keeps. A recording of a few megabytes can stand for any number of pages. Therefore the check
+// precedes the loading of pages.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace pmemsim {
 
-// In bytes.
+// Returns this computer's installed memory in bytes.
 std::uint64_t installed_memory();
 
-// Throws Error if so many copies of what persistent memory holds at the start take more than `room`
-// bytes.
+// Throws Error if this number of copies of the initial contents of persistent memory takes more
+// than `room` bytes.
 void check_room(const trace::TraceFile& trace, std::uint64_t copies,
                 std::uint64_t room = installed_memory());
 

@@ -6,7 +6,7 @@
 
 namespace pmemsim {
 
-// What the machine uses, and what each chosen implementation adds.
+// Computes the energy of the machine, and of each chosen implementation.
 Energy energy_of(const EnergyBill& bill, const Blueprint& blueprint);
 
 }  // namespace pmemsim

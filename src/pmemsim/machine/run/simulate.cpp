@@ -14,7 +14,7 @@
 namespace pmemsim {
 namespace {
 
-// What all cores counted together.
+// Returns the sum of all cores' statistics.
 CoreStatistics sum(const std::vector<std::unique_ptr<Core>>& cores) {
   CoreStatistics total;
   for (const auto& core : cores) total += core->statistics();
@@ -35,7 +35,7 @@ void describe_stall(Cause cause, Picoseconds time, StatisticsCollector& collecto
   }
 }
 
-// Where the cores' time went, added up over the cores.
+// Publishes the distribution of the cores' time over causes, summed over the cores.
 void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
   CycleAccount account;
   for (const auto& core : machine.cores()) account += core->account();
@@ -52,9 +52,9 @@ void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
             "Time of all cores, from the start to each one's end: the sum of the causes");
 }
 
-// The times that limit others: of cores until their ends, of the run until the last core's end, and
-// until everything has been written. Cores compute ahead, so that a core's end may come after all
-// events.
+// Declares the times that limit other statistics: of cores until their end, of the run until the
+// last core's end, and until everything has been written. Cores compute ahead, so that a core's end
+// may be later than all events.
 void describe_times(const Machine& machine, StatisticsCollector& collector) {
   collector.quantity("run.time_ns", machine.end().since_start(), part_of("run.drained_ns"));
   collector.quantity("run.drained_ns", max(machine.now(), machine.end()).since_start());

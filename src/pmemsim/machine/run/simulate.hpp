@@ -1,4 +1,4 @@
-// One run from end to end: a configuration and a trace in, statistics out.
+// A complete run: takes a configuration and a trace, returns statistics.
 #pragma once
 
 #include <functional>
@@ -19,23 +19,25 @@ class TraceFile;
 }
 
 struct RunResult {
-  std::uint64_t instructions = 0;  // simulated, on all cores
+  std::uint64_t instructions = 0;  // instructions simulated on all cores
   std::uint64_t regions = 0;       // outermost atomic regions completed
   std::uint64_t pm_write_bytes = 0;
-  Picoseconds time{0};        // until the last core was done
-  std::uint32_t threads = 0;  // cores used
-  double wall_s = 0;          // of the host, for the simulation itself
+  Picoseconds time{0};        // time at which the last core ended
+  std::uint32_t threads = 0;  // number of cores used
+  double wall_s = 0;          // host time of the simulation itself, in seconds
   std::vector<Statistic> statistics;
-  std::size_t relations = 0;  // between statistics, which have been checked
+  std::size_t relations = 0;  // number of checked relations between statistics
 };
 
 // Throws ConfigError, with the places of its settings, if the trace doesn't fit the machine.
 void check_fit(const trace::TraceFile& trace, const Configuration& configuration);
 
-// `progress` gets the share done, now and then; the run ends with Interrupted if it returns false.
-// `images`, if there are any, are the files that get what programs would read of each PM region of
-// the trace when power is lost after the run; of the first instance.
-// `contents` are the trace's, loaded for several simulations; else this one loads them.
+// Simulates the trace. `progress` is called now and then with the share done; if it returns false,
+// Interrupted is thrown.
+// `images`, if not empty, are files for the PM regions of the trace, of the first instance. Each
+// receives the contents that programs would read if power failed after the run.
+// `contents` are the trace's initial contents, shared by several simulations; they are loaded if
+// none are given.
 // Throws ConfigError, trace::TraceError, StuckError, Error.
 RunResult simulate(const trace::TraceFile& trace, const Configuration& configuration,
                    const std::function<bool(double)>& progress,
