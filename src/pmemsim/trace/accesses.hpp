@@ -1,4 +1,4 @@
-// Which operations read memory, and which change it.
+// Classification of operations: those that read memory, and those that change it.
 #pragma once
 
 #include "pmemsim/trace/reader.hpp"
@@ -10,7 +10,7 @@ inline bool loads_something(const Operation& operation) {
          operation.kind == SiteKind::kAtomicUpdate || operation.kind == SiteKind::kCopyLoad;
 }
 
-// An atomic update may find that there is nothing to store.
+// True if the operation changes memory. An atomic update may store nothing.
 inline bool stores_something(const Operation& operation) {
   switch (operation.kind) {
     case SiteKind::kStore:

@@ -1,9 +1,10 @@
-// What persistent memory holds at the end, as the recorder leaves it in a file beside the recording
-// for whoever compares it with what the recorded operations make of the image (unrecorded.hpp).
+// The contents of persistent memory at the end of a recording, in a file that the recorder writes
+// beside the recording. They are compared with the result of the image and the recorded operations
+// (unrecorded.hpp).
 //
-// The file is a list of ContentsRecord. Each stands for some pages; what comes later counts, since
-// memory that is unmapped is written when that happens, and may be mapped again. Of pages that no
-// record names nothing is known. No dependences, because the recorder shares this header.
+// The file is a list of ContentsRecord. Each stands for some pages. A later record overrides
+// earlier ones: memory is written when it is unmapped, and may be mapped again. Pages that no
+// record names are unknown. This header has no dependences, because the recorder shares it.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,13 @@ namespace pmemsim::trace {
 
 enum class PagesAre : std::uint32_t {
   kZero = 0,
-  kAsInImage = 1,  // in the recording's kImage frames
+  kAsInImage = 1,  // unchanged from the recording's kImage frames
   kGiven = 2,      // the contents of one page follow, kImagePageBytes
 };
 inline constexpr std::uint32_t kPagesAre = 3;
 
 struct ContentsRecord {
-  std::uint64_t begin;  // where the trace has the first page
+  std::uint64_t begin;  // address of the first page in the trace
   std::uint32_t pages;
   PagesAre are;
 };

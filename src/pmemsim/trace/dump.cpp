@@ -12,7 +12,7 @@
 namespace pmemsim::trace {
 namespace {
 
-// What the kind's name leaves open: "clwb", "mutex_lock", "purpose log", ...
+// Returns details that the kind's name lacks: "clwb", "mutex_lock", "purpose log", ...
 std::string detail_of(const Operation& operation) {
   switch (operation.kind) {
     case SiteKind::kFlush:
@@ -50,7 +50,7 @@ std::string place_of(const SiteTable& sites, std::uint32_t number) {
 
 std::string to_text(const Operation& operation, const SiteTable& sites) {
   const RecordLayout& layout = layout_of(static_cast<std::uint8_t>(operation.kind));
-  // Not by format_to(), which is a template and would compile all of fmt once more.
+  // format_to() is not used, because it is a template that would compile all of fmt once more.
   std::string text(name_of(operation.kind));
   if (const std::string detail = detail_of(operation); !detail.empty()) {
     text += fmt::format(" {}", detail);

@@ -1,4 +1,4 @@
-// Operations as text, one a line, for people to read and for tools like grep.
+// Operations as text, one per line, for people and for tools like grep.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace pmemsim::trace {
 
-// "store 0x10002a040 8 = 2a00000000000000  btree.cpp:214 insert".
+// Formats an operation: "store 0x10002a040 8 = 2a00000000000000  btree.cpp:214 insert".
 std::string to_text(const Operation& operation, const SiteTable& sites);
 
-// Writes the thread's operations from `first`, `count` of them at most, each after its position.
+// Writes at most `count` of the thread's operations, from `first` on, each after its position.
 // Throws TraceError, and Error if the output can't be written.
 void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std::uint64_t count,
           std::FILE* output);

@@ -1,22 +1,23 @@
-// The .pmt trace format: what stands in the file, byte for byte.
+// The .pmt trace format, byte for byte.
 //
-// docs/trace_format.md explains it to people; this header is the only place in the code that knows
-// the layout. It has no dependencies, because the recorder's runtime shares it with the simulator.
+// docs/trace_format.md explains it to people; this header is the only place in the code that
+// defines the layout. It has no dependencies, because the recorder's runtime shares it with the
+// simulator.
 //
 // All integers are little-endian.
 //
 //   FileHeader
-//   frames         one after the other, of any kind and thread, each checksummed on its own, so
+//   frames         one after the other, of any kind and thread, each with its own checksum, so
 //                  that a recording streams to disk and a reader streams from it
-//   FrameIndex     one FrameEntry a frame, in file order
-//   FileFooter     the last bytes of the file: where the index is, and its checksum
+//   FrameIndex     one FrameEntry per frame, in file order
+//   FileFooter     the last bytes of the file: position and checksum of the index
 //
 // A thread's operations are the concatenation of its kOperations frames. No record crosses a frame.
 //
 // An operation is a 32-bit head, (site << 1) | flag, followed by the payload of its kind. The site
-// is an index into the site table (frame kSites), which says of every recorded instruction what it
-// is, how wide, on which source line, and which earlier instructions feed its address and its
-// data. The first kBuiltinSites entries stand for what the runtime itself reports.
+// is an index into the site table (frame kSites). The table describes every recorded instruction:
+// its kind, its width, its source line, and the earlier instructions that produce its address and
+// its data. The first kBuiltinSites entries stand for events that the runtime itself reports.
 #pragma once
 
 #include <cstddef>
@@ -28,14 +29,14 @@ inline constexpr char kMagic[8] = {'P', 'M', 'T', 'R', 'A', 'C', 'E', '\0'};
 inline constexpr char kFooterMagic[8] = {'P', 'M', 'T', 'E', 'N', 'D', '\0', '\0'};
 inline constexpr std::uint32_t kVersion = 1;
 
-// Uncompressed bytes of one frame; a reader refuses a frame that claims more.
+// Uncompressed bytes of one frame at most; a reader refuses a frame that claims more.
 inline constexpr std::uint32_t kMaxFrameBytes = 1u << 20;
 inline constexpr std::uint32_t kMaxThreads = 1024;
 inline constexpr std::uint32_t kMaxSites = 1u << 24;
 inline constexpr std::uint32_t kMaxSyncObjects = 1u << 28;
 inline constexpr std::uint32_t kMaxAccessBytes = 64;
-// No program's address is higher (x86-64 has 47 bits for user space): an address plus a size never
-// overflows, and the simulator has the bits above for itself.
+// Highest address of a program (x86-64 has 47 bits for user space). An address plus a size never
+// overflows, and the simulator can use the bits above.
 inline constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 47;
 // Memory intrinsics (memcpy, memset, memmove) are recorded as accesses of this width.
 inline constexpr std::uint32_t kCopyBytes = 16;
@@ -59,13 +60,13 @@ enum class FrameKind : std::uint8_t {
 };
 inline constexpr std::uint8_t kFrameKinds = 7;
 
-// Stands before every frame's compressed bytes.
+// The header in front of every frame's compressed bytes.
 struct FrameHeader {
   std::uint8_t kind;
   std::uint8_t reserved[3];    // zero
   std::uint32_t thread;        // kOperations, kTurns: dense thread number from 0; otherwise 0
-  std::uint32_t raw_bytes;     // after decompression
-  std::uint32_t stored_bytes;  // of the zstd frame that follows
+  std::uint32_t raw_bytes;     // bytes after decompression
+  std::uint32_t stored_bytes;  // bytes of the zstd frame that follows
   std::uint64_t operations;    // kOperations: records in this frame; otherwise 0
   std::uint64_t checksum;      // XXH64 (seed 0) of the stored bytes
 };
@@ -76,8 +77,8 @@ constexpr bool is(const FrameHeader& header, FrameKind kind) {
 }
 
 struct FrameEntry {
-  std::uint64_t offset;  // of the FrameHeader
-  FrameHeader header;    // a copy
+  std::uint64_t offset;  // file offset of the FrameHeader
+  FrameHeader header;    // copy of the FrameHeader
 };
 static_assert(sizeof(FrameEntry) == 40);
 
@@ -98,19 +99,20 @@ enum class SiteKind : std::uint8_t {
   kNonTemporal = 2,   // u64 address, value[size]
   kAtomicLoad = 3,    // u64 address, u32 object, u32 version
   kAtomicStore = 4,   // u64 address, u32 object, u32 version, value[size]
-  kAtomicUpdate = 5,  // read-modify-write, compare-exchange. flag: it wrote. As kAtomicStore.
+  kAtomicUpdate = 5,  // read-modify-write, compare-exchange. flag: it wrote. Like kAtomicStore
   kCopyLoad = 6,      // u64 address, u8 bytes (1..kCopyBytes): part of a memory intrinsic
   kCopyStore = 7,     // u64 address, u8 bytes, value[bytes]
   kBranch = 8,        // flag: taken
-  kExecute = 9,       // nothing: only SiteRecord::instructions
+  kExecute = 9,       // no payload; SiteRecord::instructions only
   kFlush = 10,        // u64 address; SiteRecord::detail is a FlushKind
-  kFence = 11,        // nothing; SiteRecord::detail is a FenceKind
+  kFence = 11,        // no payload; SiteRecord::detail is a FenceKind
   kExternal = 12,     // u32 instructions executed in code that was not instrumented
   kMark = 13,         // u64 first, u64 second; SiteRecord::detail is a MarkKind
-  kSync = 14,         // u64 address, u32 object, u32 version; SiteRecord::detail is a SyncKind
-                      // flag: it says of a lock what is recorded itself (annotated, kMutex... only)
-  kRecurrence = 15,   // a value that a loop carries in a register, at the loop's head.
-                      // flag: it has come round, else the loop begins
+  kSync = 14,         // u64 address, u32 object, u32 version; SiteRecord::detail is a SyncKind.
+                      // flag: annotation of a lock whose instructions are recorded themselves
+                      // (kMutex... only)
+  kRecurrence = 15,   // value that a loop carries in a register, recorded at the loop's head. flag:
+                      // the loop iterates; otherwise it begins
 };
 inline constexpr std::uint8_t kSiteKinds = 16;
 
@@ -120,14 +122,14 @@ inline constexpr std::uint8_t kFlushKinds = 3;
 enum class FenceKind : std::uint8_t { kSfence = 0, kMfence = 1, kLfence = 2 };
 inline constexpr std::uint8_t kFenceKinds = 3;
 
-// What the program says about itself through pmemsim/pm.h (or what the runtime finds out).
+// Marks: statements of the program through pmemsim/pm.h, or findings of the runtime.
 enum class MarkKind : std::uint8_t {
   kRoiBegin = 0,  // this thread's measured part begins
   kRoiEnd = 1,
   kRegionBegin = 2,    // first: nesting depth after the call (1 = outermost)
   kRegionEnd = 3,      // first: nesting depth before the call
   kLogRange = 4,       // first: address, second: bytes. The region will write this range.
-  kPurpose = 5,        // first: a Purpose. What follows, until the next kPurpose, is for it.
+  kPurpose = 5,        // first: a Purpose, which holds for all operations until the next kPurpose
   kNextFence = 6,      // first: a FenceMeaning of the next fence of this thread
   kAllocate = 7,       // first: address, second: bytes
   kFree = 8,           // first: address
@@ -138,8 +140,8 @@ enum class MarkKind : std::uint8_t {
 };
 inline constexpr std::uint8_t kMarkKinds = 13;
 
-// What a stretch of code is for. Lowering drops the purposes that a design's program would not
-// contain (docs/trace_format.md has the table).
+// The purpose of a part of the program. Lowering drops the purposes that a design's program would
+// not contain (docs/trace_format.md has the table).
 enum class Purpose : std::uint8_t {
   kProgram = 0,    // the program itself
   kLog = 1,        // software log: collect, look up, write, flush and fence the log entries
@@ -150,9 +152,9 @@ enum class Purpose : std::uint8_t {
 inline constexpr std::uint8_t kPurposes = 5;
 
 enum class FenceMeaning : std::uint8_t {
-  kBare = 0,     // a fence of the program's own, meaning whatever x86 makes of it
-  kOrder = 1,    // pm_order(): what was stored before persists before what is stored after
-  kDurable = 2,  // pm_durable(): what was stored before has persisted when it returns
+  kBare = 0,     // a fence of the program's own, with the meaning that x86 gives it
+  kOrder = 1,    // pm_order(): earlier stores persist before later stores
+  kDurable = 2,  // pm_durable(): earlier stores are persistent when it returns
 };
 inline constexpr std::uint8_t kFenceMeanings = 3;
 
@@ -168,23 +170,24 @@ enum class HintKind : std::uint8_t {  // Janus, its table 2
 };
 inline constexpr std::uint8_t kHintKinds = 8;
 
-// Synchronisation: every object (lock, condition variable, barrier, thread, atomic variable) has a
-// dense number and a version, which counts the releases of it. An acquire waits until the version
-// has reached the one recorded; a release raises the version to the one recorded. Atomics follow
-// the same rule: an atomic load waits for the version it read, a write makes the next version.
+// Kinds of synchronisation. Every object (lock, condition variable, barrier, thread, atomic
+// variable) has a dense number and a version, which counts its releases. An acquire waits until the
+// version has reached the recorded one; a release raises the version to the recorded one. Atomics
+// follow the same rule: an atomic load waits for the version it read, a write makes the next
+// version.
 //
-// Acquires are even; the release that goes with one is the number after it.
+// Acquires have even numbers; the matching release has the next number.
 enum class SyncKind : std::uint8_t {
   kMutexLock = 0,
   kMutexUnlock = 1,
   kReadLock = 2,    // the object's version counts write unlocks
-  kReadUnlock = 3,  // of the object's companion (object + 1), which counts read unlocks
-  kWriteLock = 4,   // then a second record, without address, of the companion
+  kReadUnlock = 3,  // release of the object's companion (object + 1), which counts read unlocks
+  kWriteLock = 4,   // followed by a second record, without address, for the companion
   kWriteUnlock = 5,
-  kWait = 6,    // for anything else; in recordings older than the kinds below, for those, too
-  kSignal = 7,  // the same
+  kWait = 6,    // any other acquire; in recordings older than the kinds below, those too
+  kSignal = 7,  // any other release; in recordings older than the kinds below, those too
   kConditionWait = 8,
-  kConditionSignal = 9,  // or broadcast
+  kConditionSignal = 9,  // signal or broadcast
   kBarrierWait = 10,
   kBarrierArrive = 11,
   kSemaphoreWait = 12,
@@ -196,13 +199,14 @@ enum class SyncKind : std::uint8_t {
 };
 inline constexpr std::uint8_t kSyncKinds = 18;
 
-// What an atomic access does to a lock that the program has made itself of the variable. The pass
-// says kTakes of what may take one (an exchange, a compare-exchange), the runtime what is true.
+// The effect of an atomic access on a lock that the program implements with the variable. The
+// compiler pass writes kTakes for each site that may acquire a lock (an exchange, a
+// compare-exchange). The runtime replaces this by the observed role.
 enum class LockRole : std::uint8_t {
   kNone = 0,       // the variable isn't a lock
-  kTakes = 1,      // if it writes
-  kGivesBack = 2,  // if it writes
-  kOther = 3,      // looks whether it is free, or makes it
+  kTakes = 1,      // acquires the lock, if it writes
+  kGivesBack = 2,  // releases the lock, if it writes
+  kOther = 3,      // tests whether the lock is free, or initialises it
 };
 inline constexpr std::uint8_t kLockRoles = 4;
 
@@ -211,45 +215,45 @@ inline constexpr std::uint8_t kSiteFullFence = 1;  // locked instruction: orders
 
 struct SiteRecord {
   std::uint8_t kind;    // SiteKind
-  std::uint8_t detail;  // FlushKind, FenceKind, MarkKind, SyncKind or LockRole, by kind; else 0
-  std::uint8_t size;    // bytes accessed (1..kMaxAccessBytes) where the kind has a size; else 0
+  std::uint8_t detail;  // FlushKind, FenceKind, MarkKind, SyncKind or LockRole, by kind; or 0
+  std::uint8_t size;    // bytes accessed (1..kMaxAccessBytes) if the kind has a size; otherwise 0
   std::uint8_t flags;   // kSite...
   std::uint32_t instructions;  // machine instructions since the previous record of the same basic
                                // block, this one included
   std::uint32_t file;          // byte offset into the strings; 0 is the empty string
   std::uint32_t function;      // byte offset into the strings
   std::uint32_t line;          // 0: unknown
-  std::uint32_t first_dependence;     // into the dependences: the address's, then the data's
-  std::uint16_t address_dependences;  // of a recurrence: those of the value that it begins with
-  std::uint16_t data_dependences;     // of the stored value; of the condition, for a branch; of the
-                                      // value that comes round, for a recurrence
+  std::uint32_t first_dependence;     // index into the dependences: the address's, then the data's
+  std::uint16_t address_dependences;  // for a recurrence: dependences of its initial value
+  std::uint16_t data_dependences;     // dependences of the stored value; of the condition, for a
+                                      // branch; of the next iteration's value, for a recurrence
 };
 static_assert(sizeof(SiteRecord) == 28);
 
 // A dependence: (site << 8) | cycles. The value comes from the latest execution of that load,
-// atomic or recurrence by the same thread, through instructions that take so many cycles.
-inline constexpr std::uint32_t kMaxDependences = 8;  // of each sort, per site
+// atomic or recurrence by the same thread, through instructions that take this number of cycles.
+inline constexpr std::uint32_t kMaxDependences = 8;  // dependences of each sort, per site
 
-// A call in whose place the compiler has put the function's code. It has a number, from 1. If there
-// are any, then behind the dependences stand the number of each site's innermost one (u32[]; 0: the
-// site's code hasn't been inlined) and the calls themselves (InlinedCall[]).
+// A call that the compiler has inlined. Calls have numbers from 1. If there are any, two arrays
+// follow the dependences: the number of each site's innermost call (u32[]; 0: the site's code
+// hasn't been inlined), and the calls themselves (InlinedCall[]).
 struct InlinedCall {
-  std::uint32_t file, function, line;  // where the call stands, as a site's
-  std::uint32_t outer;  // by which the code around the call has been inlined: a lower number, or 0
+  std::uint32_t file, function, line;  // source line of the call, like a site's
+  std::uint32_t outer;  // call by which the code around this call was inlined: a lower number, or 0
 };
 static_assert(sizeof(InlinedCall) == 16);
 inline constexpr std::uint32_t kMaxInlinedCalls = kMaxSites;
-inline constexpr std::uint32_t kMaxInlinedDepth = 1024;  // calls of one chain
+inline constexpr std::uint32_t kMaxInlinedDepth = 1024;  // calls in one chain
 
 struct SiteTableHeader {
   std::uint32_t sites;
   std::uint32_t dependences;
   std::uint32_t string_bytes;
-  std::uint32_t inlined_calls;  // 0 in recordings that are older than these
+  std::uint32_t inlined_calls;  // 0 in recordings that are older than inlined calls
 };
 static_assert(sizeof(SiteTableHeader) == 16);
 
-// The site table may be longer than a frame; it is then the concatenation of its frames.
+// A site table that is longer than a frame is the concatenation of its frames.
 
 // Built-in sites: kMark sites are kFirstMarkSite + MarkKind, kSync sites kFirstSyncSite + SyncKind.
 inline constexpr std::uint32_t kExternalSite = 0;
@@ -261,10 +265,10 @@ static_assert(kFirstSyncSite + kSyncKinds <= kBuiltinSites);
 
 // ---- Other frames ---------------------------------------------------------------------------
 
-// kImage: PM pages that are not all zero. u64 address (4096-aligned), then 4096 bytes.
+// kImage record: a PM page that is not all zero. u64 address (4096-aligned), then 4096 bytes.
 inline constexpr std::uint32_t kImagePageBytes = 4096;
 
-// kWarm: (line address | written) in order of last touch, and the thread that touched it.
+// kWarm record: (line address | written) in order of last touch, and the thread that touched it.
 struct WarmLine {
   std::uint64_t line;  // 64-byte aligned; bit 0: written
   std::uint32_t thread;
@@ -272,17 +276,18 @@ struct WarmLine {
 };
 static_assert(sizeof(WarmLine) == 16);
 
-// kTurns: of all the threads one runs at a time. A thread's turns have increasing numbers and ends,
-// and no two turns of a recording have the same number. Those without an operation are left out.
+// kTurns record. The recorder runs one thread at a time. A thread's turns have increasing numbers
+// and ends, and no two turns of a recording have the same number. Turns without an operation are
+// left out.
 struct Turn {
-  std::uint64_t number;  // in the order of all threads' turns
-  std::uint64_t end;     // how many operations the thread has executed when its turn ends
+  std::uint64_t number;  // position in the order of all threads' turns
+  std::uint64_t end;     // number of operations that the thread has executed when its turn ends
 };
 static_assert(sizeof(Turn) == 16);
 
-// kRaces: before its operation `number`, a thread waits until another one has executed `count`
-// operations (races.hpp). By thread, then in the order of its operations. The table may be longer
-// than a frame; it is then the concatenation of its frames.
+// kRaces records: before its operation `number`, a thread waits until another one has executed
+// `count` operations (races.hpp). They are ordered by thread, then by operation. A table that is
+// longer than a frame is the concatenation of its frames.
 struct RacesHeader {
   std::uint64_t races;
 };

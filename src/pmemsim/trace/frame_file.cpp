@@ -87,7 +87,7 @@ int FrameFile::finish() {
 void FrameFile::abandon() noexcept {
   if (descriptor_ < 0) return;
   unlink(partial_);
-  descriptor_ = -1;  // not closed: another thread may be writing to it; it ends with the process
+  descriptor_ = -1;  // not closed: another thread may be writing; it ends with the process
 }
 
 int FrameFile::write_all(const void* bytes, std::size_t count) {

@@ -1,7 +1,8 @@
-// The file under a Writer: compressing frames and appending them, index, footer, renaming.
+// The file layer below Writer: compresses and appends frames, writes index and footer, renames the
+// file.
 //
-// Knows neither exceptions nor the C++ library nor the heap, because the recording runtime uses it
-// inside the user's program, whose heap it must not disturb. Everybody else uses Writer.
+// It uses no exceptions, no C++ library and no heap: the recording runtime uses it inside the
+// user's program, whose heap it must not disturb. All other code uses Writer.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +12,20 @@
 
 namespace pmemsim::trace {
 
-// Zstandard's level for frames; docs/trace_format.md tells how it was chosen.
+// Zstandard's compression level for frames; docs/trace_format.md gives the reasons.
 inline constexpr int kCompressionLevel = 1;
-// Where a file grows before it gets its own name.
+// Suffix of a file's name until it is complete.
 inline constexpr char kPartialSuffix[] = ".partial";
 
-// Room for one compressed frame of `raw_bytes`.
+// Returns the size of a buffer for one compressed frame of `raw_bytes`.
 std::size_t stored_bound(std::size_t raw_bytes);
 
-// Compresses `raw` with `context` (a ZSTD_CCtx) into `stored` and fills in the header's sizes and
-// checksum; the rest of the header is the caller's. False if zstd fails.
+// Compresses `raw` with `context` (a ZSTD_CCtx) into `stored`, and fills in the header's sizes and
+// checksum. The caller fills in the rest of the header. Returns false if zstd fails.
 bool compress_frame(void* context, const void* raw, std::size_t raw_bytes, void* stored,
                     std::size_t stored_capacity, FrameHeader& header);
 
-// All functions that return int return 0 or an errno value.
+// A file of frames. All functions that return int return 0 or an errno value.
 class FrameFile {
  public:
   FrameFile() = default;
@@ -39,9 +40,9 @@ class FrameFile {
   const FrameEntry& entry(std::uint64_t frame) const { return index_[frame]; }
   // Changes the thread of a frame that is already in the file.
   int renumber(std::uint64_t frame, std::uint32_t thread);
-  // Writes index and footer, syncs, renames.
+  // Writes index and footer, syncs and renames the file.
   int finish();
-  // Async-signal-safe: unlinks the partial file. What is appended afterwards goes nowhere.
+  // Unlinks the partial file; async-signal-safe. Frames that are appended afterwards are lost.
   void abandon() noexcept;
 
  private:
@@ -54,8 +55,8 @@ class FrameFile {
   char partial_[kMaxPath] = {};
   int descriptor_ = -1;
   std::uint64_t offset_ = 0;
-  // Address space for kMaxFrames, of which only what is used becomes memory: the index never moves,
-  // so that where the program's own mappings land doesn't depend on it.
+  // Address space for kMaxFrames entries, of which only used pages become memory. The index never
+  // moves, so that the addresses of the program's own mappings don't depend on it.
   FrameEntry* index_ = nullptr;
   std::uint64_t frames_ = 0;
 };

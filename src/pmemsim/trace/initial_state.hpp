@@ -1,5 +1,5 @@
-// What a trace says about the moment at which its operations begin: the contents of persistent
-// memory, and the lines that were touched last.
+// The state at the begin of a trace's operations: the contents of persistent memory, and the lines
+// that were touched last.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ void for_each_image_page(
     const TraceFile& file,
     const std::function<void(std::uint64_t address, std::span<const std::byte>)>& visit);
 
-// How many pages these are, by the file's index alone.
+// Returns the number of these pages, from the file's index alone.
 std::uint64_t image_pages(const TraceFile& file);
 
-// Calls visit for each line touched before the operations begin, the one touched longest ago first.
+// Calls visit for each line touched before the operations begin, the least recently touched first.
 void for_each_warm_line(const TraceFile& file, const std::function<void(const WarmLine&)>& visit);
 
 }  // namespace pmemsim::trace

@@ -1,4 +1,4 @@
-// Flushes and fences that a program is taken to be without.
+// Flushes and fences that an analysis treats as missing from the program.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,17 @@
 
 namespace pmemsim::trace {
 
-// By thread, their numbers among its operations, ascending. Null: none.
+// Numbers of the left-out operations, by thread, ascending. Null: none are left out.
 using LeftOut = std::shared_ptr<const std::vector<std::vector<std::uint64_t>>>;
 
-// Whoever reads a thread's operations in their order asks it of each.
+// Tells which operations of a thread are left out, for a reader that goes through them in order.
 class LeftOutOfThread {
  public:
   LeftOutOfThread(const LeftOut& all, std::uint32_t thread) {
     if (all != nullptr) left_ = all->at(thread);
   }
-  // `number`: the operation's, from 0; no lower one is asked of later.
+  // True if the operation of this number (from 0) is left out. Numbers must not decrease between
+  // calls.
   bool leaves_out(std::uint64_t number) {
     while (!left_.empty() && left_.front() < number) left_ = left_.subspan(1);
     return !left_.empty() && left_.front() == number;

@@ -1,4 +1,4 @@
-// The names of kinds, as people and Python see them: the enumerators of format.hpp in snake case.
+// The names of kinds, for people and Python: the enumerators of format.hpp in snake case.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// Which addresses of a recording are persistent memory. Answers quickly for those near the one
-// asked about last.
+// Tells which addresses of a recording are persistent memory. A query in the same region as the
+// last one is fast.
 #pragma once
 
 #include <cstdint>

@@ -24,15 +24,15 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "a .pmt file is read as it stands");
 
 constexpr std::uint32_t kMaxStringBytes = 1u << 28;
-constexpr int kMaxMetadataDepth = 16;  // of arrays and objects; ours need 3
-// No table of sites or races is compressed better than by this.
+constexpr int kMaxMetadataDepth = 16;  // nesting of arrays and objects; pmemsim's own need 3
+// Compression ratio that no table of sites or races exceeds.
 constexpr std::uint64_t kMaxTableCompression = 256;
 constexpr std::array<std::string_view, kFrameKinds> kFrameNames = {
     "metadata", "site table", "image", "warm-up", "operations", "turns", "table of races"};
 
 std::string_view name_of(const FrameHeader& header) { return kFrameNames[header.kind]; }
 
-// Of a metadata key that may be absent.
+// Returns the value of a metadata key that may be absent.
 template <class Value>
 Value value_or(const nlohmann::ordered_json& json, const char* key, Value otherwise) {
   const auto found = json.find(key);
@@ -47,7 +47,8 @@ std::uint64_t unsigned_number(const nlohmann::ordered_json& json, const char* ke
   return value.get<std::uint64_t>();
 }
 
-// Of what the simulator has no use for, but those who read the JSON rely on its types.
+// Checks the types of keys that the simulator doesn't use, because readers of the JSON rely on
+// them.
 void check_other_keys(const nlohmann::ordered_json& json) {
   for (const char* key : {"regions", "msyncs"}) {
     if (json.contains(key)) unsigned_number(json, key);
@@ -138,7 +139,7 @@ bool is_builtin(const SiteRecord& site, std::uint32_t number) {
   return equals(builtin_site(number)) || (came_later(number) && equals(unused_site()));
 }
 
-// What is wrong with a site, or nullptr.
+// Returns what is wrong with a site, or nullptr.
 const char* problem_of(const SiteRecord& site, std::uint32_t number,
                        const std::vector<SiteRecord>& sites,
                        const std::vector<std::uint32_t>& dependences, std::size_t string_bytes) {
@@ -171,7 +172,7 @@ const char* problem_of(const SiteRecord& site, std::uint32_t number,
   return nullptr;
 }
 
-// Of the table behind its header.
+// Returns the bytes of the table that follow its header.
 std::uint64_t bytes_of(const SiteTableHeader& header) {
   const std::uint64_t words =
       std::uint64_t{header.dependences} + (header.inlined_calls > 0 ? header.sites : 0);
@@ -371,7 +372,7 @@ void TraceFile::read_metadata() {
   } catch (const TraceError& error) {
     not_understood(error.what());
   }
-  // Each was used at least once, and no two uses compress to less than a byte.
+  // Each object was used at least once, and no two uses are compressed to less than one byte.
   if (metadata_.sync_objects > file_bytes_) {
     fail(found->offset, "the metadata counts more synchronisation objects than the file has bytes");
   }
@@ -486,7 +487,7 @@ void OperationStream::seek(std::uint64_t position) {
   const auto frames = file_->frames();
   if (end_ == nullptr || position < frame_position_ ||
       position - frame_position_ >= frames[frame_].header.operations) {
-    // Find the frame that holds the position; what stands before it need not be decompressed.
+    // Finds the frame that contains the position; earlier frames need not be decompressed.
     position_ = 0;
     cursor_ = end_ = nullptr;
     for (next_frame_ = 0; next_frame_ < frames.size(); ++next_frame_) {

@@ -1,5 +1,5 @@
-// Reads .pmt files: opens and checks the whole frame structure, then streams each thread's
-// operations with one frame in memory at a time.
+// Reader of .pmt files. It opens the file and checks the whole frame structure. Then it streams
+// each thread's operations with one frame in memory at a time.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class TraceError : public Error {
   using Error::Error;
 };
 
-// The source of a pool of pmemsim/pm.h, by the log that the program's library has.
+// The source of a pool of pmemsim/pm.h; it tells which log the program's library has.
 inline constexpr std::string_view kUndoPool = "pm_open";
 inline constexpr std::string_view kRedoPool = "pm_open, redo log";
 
@@ -38,19 +38,19 @@ struct PmRegion {
 
 // The log in the recorded program.
 enum class ProgramLog : std::uint8_t {
-  kUndo,  // or none at all
+  kUndo,  // an undo log, or no log
   kRedo,
 };
 
-// What the metadata frame says (docs/trace_format.md lists its keys).
+// The contents of the metadata frame (docs/trace_format.md lists its keys).
 struct Metadata {
-  std::string json;  // of the file, without its spaces
+  std::string json;  // text of the metadata frame without white space
   std::string program;
   std::string workload;  // empty if the program isn't one of pmemsim's own
   std::uint64_t seed = 0;
   std::vector<PmRegion> pm_regions;
   std::uint32_t threads = 0;
-  std::uint32_t sync_objects = 0;  // numbers used by kSync and the atomics are below this
+  std::uint32_t sync_objects = 0;  // limit of the object numbers that kSync and the atomics use
 
   ProgramLog log() const {
     const auto has_redo_log = [](const PmRegion& region) { return region.source == kRedoPool; };
@@ -58,7 +58,7 @@ struct Metadata {
   }
 };
 
-// Where an instruction or an inlined call stands.
+// The source line of an instruction or an inlined call.
 struct SourceLine {
   std::uint32_t file, function;  // SiteTable::string()
   std::uint32_t line;            // 0: unknown
@@ -66,22 +66,24 @@ struct SourceLine {
 
 class SiteTable {
  public:
-  // Takes the concatenated kSites frames. Throws TraceError with the reason alone.
+  // Parses the concatenated kSites frames. Throws TraceError with the reason alone.
   static SiteTable parse(std::span<const std::byte> raw);
 
   std::span<const SiteRecord> sites() const { return sites_; }
-  // Addresses' dependences first, then the data's; see format.hpp for the encoding.
+  // Returns the dependences of the address, then those of the data; format.hpp has the encoding.
   std::span<const std::uint32_t> dependences(const SiteRecord& site) const {
     return {dependences_.data() + site.first_dependence,
             std::size_t{site.address_dependences} + site.data_dependences};
   }
   std::string_view string(std::uint32_t offset) const { return strings_.data() + offset; }
-  // Lines have numbers: those of the sites are the sites', and those of the inlined calls follow.
+  // Returns the source line of this number. The first numbers are those of the sites; inlined calls
+  // follow.
   const SourceLine& line(std::uint32_t number) const { return lines_[number]; }
   std::size_t lines() const { return lines_.size(); }
-  // The line of the call by which the compiler has inlined the code of that line; 0: it hasn't.
+  // Returns the line of the call by which the compiler inlined the code of that line; 0: not
+  // inlined.
   std::uint32_t inlined_at(std::uint32_t number) const { return inlined_at_[number]; }
-  // By site: packed_length().
+  // The packed_length() of each site.
   std::span<const std::uint8_t> lengths() const { return lengths_; }
 
  private:
@@ -101,16 +103,16 @@ struct Operation {
   std::uint64_t second;    // kMark
   const std::byte* value;  // `size` bytes, valid until the next call of next()
   std::uint32_t site;
-  std::uint32_t instructions;     // machine instructions, this one included
+  std::uint32_t instructions;     // machine instructions, including this one
   std::uint32_t object, version;  // kSync and atomics
   SiteKind kind;
   std::uint8_t detail;
   std::uint8_t size;
   std::uint8_t site_flags;
-  bool flag;  // taken; wrote
+  bool flag;  // branch: taken; atomic update: wrote
 };
 
-// Some of the kinds of operations.
+// A set of kinds of operations.
 class KindSet {
  public:
   constexpr KindSet(std::initializer_list<SiteKind> kinds) {
@@ -129,7 +131,7 @@ static_assert(kSiteKinds <= 32);
 
 class TraceFile {
  public:
-  // Opens the file, reads index, metadata and site table, checks them all. Throws TraceError.
+  // Opens the file, reads index, metadata and site table, and checks them all. Throws TraceError.
   explicit TraceFile(std::string path);
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
@@ -140,22 +142,23 @@ class TraceFile {
   const SiteTable& sites() const { return sites_; }
   std::span<const FrameEntry> frames() const { return index_; }
   std::uint64_t operations(std::uint32_t thread) const;
-  // XXH64 of the index, which covers every frame's checksum: identifies the recording.
+  // Returns the XXH64 of the index, which covers every frame's checksum; it identifies the
+  // recording.
   std::uint64_t hash() const { return hash_; }
 
-  // One frame as it stands in the file, without its header, checked by its checksum. Throws
+  // Reads the stored bytes of one frame, without its header, and checks the checksum. Throws
   // TraceError.
   void read_stored(const FrameEntry& frame, std::vector<std::byte>& stored) const;
-  // Decompresses one frame into `raw`, checking length and checksum. Throws TraceError.
+  // Decompresses one frame into `raw`, and checks length and checksum. Throws TraceError.
   void read_frame(const FrameEntry& frame, std::vector<std::byte>& raw) const;
 
-  // nullptr: there is none.
+  // Returns the first frame of this kind, or nullptr if there is none.
   const FrameEntry* first_frame(FrameKind kind) const;
-  // What the frames of this kind hold together. Throws TraceError, also if that is longer than a
-  // file of this size would have it.
+  // Returns the concatenated contents of the frames of this kind. Throws TraceError, also if they
+  // are longer than possible for a file of this size.
   std::vector<std::byte> read_table(FrameKind kind) const;
 
-  // Says what is wrong at `offset` of this file, and what to do.
+  // Throws TraceError with what is wrong at `offset` of this file, and what to do.
   [[noreturn]] void fail(std::uint64_t offset, std::string_view reason) const;
 
  private:
@@ -174,19 +177,20 @@ class TraceFile {
   SiteTable sites_;
 };
 
-// The operations of one thread, in order. Holds one decompressed frame.
+// The operations of one thread, in order. Keeps one decompressed frame.
 class OperationStream {
  public:
   OperationStream(const TraceFile& file, std::uint32_t thread);
 
-  // False at the end. Throws TraceError on a damaged frame or record. Inline: this is the first
-  // thing that every simulated operation passes through.
+  // Reads the next operation. Returns false at the end. Throws TraceError on a damaged frame or
+  // record. It is inline because every simulated operation passes through it.
   bool next(Operation& operation);
 
-  // Passes over the operations before the next one of these kinds, without decoding them.
+  // Skips to the next operation of these kinds, without decoding the skipped ones.
   void skip_to(KindSet kinds);
 
-  // The position in the thread (operations read so far), and a way back (PMEM-Spec re-executes).
+  // position() is the number of operations read so far. seek() goes to any position (PMEM-Spec
+  // re-executes).
   std::uint64_t position() const { return position_; }
   void seek(std::uint64_t position);
 
@@ -205,8 +209,8 @@ class OperationStream {
   std::uint32_t sync_objects_;
   std::uint32_t thread_;
   std::size_t next_frame_ = 0;        // index into the file's frames
-  std::size_t frame_ = 0;             // the one in raw_
-  std::uint64_t frame_position_ = 0;  // of its first operation
+  std::size_t frame_ = 0;             // index of the frame in raw_
+  std::uint64_t frame_position_ = 0;  // position of the frame's first operation
   std::vector<std::byte> raw_;        // the frame, then kMaxRecordBytes of zeros
   const std::byte* cursor_ = nullptr;
   const std::byte* end_ = nullptr;
@@ -224,15 +228,16 @@ Integer load(const std::byte* from) {
 
 }  // namespace detail
 
-// The next record's place is what everything waits for, so it comes from a table of its own.
+// The position of the next record is on the critical path, so that lengths have a table of their
+// own.
 inline std::size_t OperationStream::length(const std::byte* record, std::uint32_t site) const {
   const std::size_t packed = lengths_[site];
   const auto copied = static_cast<std::size_t>(record[kHeadBytes + sizeof(std::uint64_t)]);
   return (packed & (kLengthVaries - 1)) + (copied & (std::size_t{0} - packed / kLengthVaries));
 }
 
-// Decodes without branches on the kind: kinds follow each other as the program pleases, so such
-// branches would be mispredicted. What is read too far lies in the zeros behind the frame.
+// Decodes without branches on the kind: the order of kinds depends on the program, so that such
+// branches would be mispredicted. Reads beyond the frame's end return the zeros behind it.
 inline bool OperationStream::next(Operation& operation) {
   if (cursor_ == end_ && !next_frame()) [[unlikely]]
     return false;
@@ -276,9 +281,9 @@ inline bool OperationStream::next(Operation& operation) {
   return true;
 }
 
-// Branches for the usual lengths, although the sum is the same: code that is passed over repeats
-// itself, so the processor guesses them, and goes on to the next record before it has this one's
-// length.
+// Advances the cursor. It has branches for the usual lengths although the sum is the same. Skipped
+// code repeats itself, so that the processor predicts the branches. It then continues with the next
+// record before it has loaded this one's length.
 inline void OperationStream::pass(std::size_t bytes) {
   if (bytes == kHeadBytes) {
     cursor_ += kHeadBytes;

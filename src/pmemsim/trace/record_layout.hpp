@@ -1,5 +1,5 @@
-// What stands in the records of each kind, and the built-in sites: format.hpp's rules as tables,
-// shared by the reader, the recorder and the tests.
+// The fields in the records of each kind, and the built-in sites. They express format.hpp's rules
+// as tables, which the reader, the recorder and the tests share.
 #pragma once
 
 #include <array>
@@ -10,22 +10,23 @@
 
 namespace pmemsim::trace {
 
-// Bytes of a record up to its value: the head and the fixed part of the payload. The masks are all
-// ones where the kind has the field and zero where not, so that decoding needs no branches.
+// The layout of a record. `fixed` is the number of bytes before its value: the head and the fixed
+// part of the payload. The masks are all ones if the kind has the field and zero otherwise, so that
+// decoding needs no branches.
 struct RecordLayout {
   std::uint64_t first = 0;   // u64 after the head: an address or a mark's first word
-  std::uint64_t second = 0;  // u64 after that
-  std::uint64_t access = 0;  // `first` is an address
+  std::uint64_t second = 0;  // u64 after `first`
+  std::uint64_t access = 0;  // all ones if `first` is an address
   std::uint32_t object = 0;  // u32 object and u32 version after the address
   std::uint32_t count = 0;   // u32 after the head: instructions
-  std::uint32_t flag = 0;    // bit 0 of the head means something
+  std::uint32_t flag = 0;    // bit 0 of the head is in use
   std::uint32_t copied = 0;  // u8 bytes after the address
   std::uint32_t value = 0;   // the accessed bytes follow the fixed part
   std::uint32_t fixed = 4;
 };
 
 inline constexpr std::uint32_t kHeadBytes = 4;
-// The longest record, and how far a decoder may look past the end of a frame.
+// Length of the longest record. A decoder reads at most this far past the end of a frame.
 inline constexpr std::uint32_t kMaxRecordBytes = kHeadBytes + 16 + kMaxAccessBytes;
 
 inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
@@ -64,9 +65,9 @@ inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
 
 constexpr const RecordLayout& layout_of(std::uint8_t kind) { return kLayouts[kind]; }
 
-// The length of a site's records in one byte, so that finding the next record takes one look-up:
-// the fixed part and the value; with kLengthVaries, the byte after the address is still to be
-// added.
+// Returns the length of a site's records in one byte, so that finding the next record takes one
+// look-up. It is the length of the fixed part and the value. With kLengthVaries, the byte after the
+// address has to be added.
 inline constexpr std::uint8_t kLengthVaries = 0x80;
 static_assert(kMaxRecordBytes < kLengthVaries);
 constexpr std::uint8_t packed_length(const SiteRecord& site) {
@@ -75,31 +76,31 @@ constexpr std::uint8_t packed_length(const SiteRecord& site) {
                                    ((layout.copied & layout.value) != 0 ? kLengthVaries : 0));
 }
 
-// Does the kind say in SiteRecord::size how wide the access is?
+// True if SiteRecord::size gives the width of the access for this kind.
 constexpr bool has_size(SiteKind kind) { return kind <= SiteKind::kAtomicUpdate; }
 constexpr bool is_atomic(SiteKind kind) {
   return kind >= SiteKind::kAtomicLoad && kind <= SiteKind::kAtomicUpdate;
 }
-// Does the kind produce a value that later sites can depend on?
+// True if the kind produces a value that later sites can depend on.
 constexpr bool has_result(SiteKind kind) {
   return kind == SiteKind::kLoad || kind == SiteKind::kAtomicLoad ||
          kind == SiteKind::kAtomicUpdate || kind == SiteKind::kCopyLoad ||
          kind == SiteKind::kRecurrence;
 }
 
-// Is the mark's first word an address (0: none)?
+// True if the mark's first word is an address (0: none).
 constexpr bool has_address(MarkKind kind) {
   return kind == MarkKind::kLogRange || kind == MarkKind::kAllocate || kind == MarkKind::kFree ||
          kind == MarkKind::kHint || kind == MarkKind::kReadFirst;
 }
 
-// A built-in site that has no use yet does nothing.
+// Returns a site without effect, for unused numbers of built-in sites.
 constexpr SiteRecord unused_site() {
   SiteRecord site{};
   site.kind = static_cast<std::uint8_t>(SiteKind::kExecute);
   return site;
 }
-// Site `number` < kBuiltinSites.
+// Returns the built-in site of this number, which is below kBuiltinSites.
 constexpr SiteRecord builtin_site(std::uint32_t number) {
   SiteRecord site = unused_site();
   if (number == kExternalSite) {
@@ -120,20 +121,21 @@ constexpr std::uint32_t sync_site(SyncKind kind) {
   return kFirstSyncSite + static_cast<std::uint32_t>(kind);
 }
 
-// In recordings that are older than its kind, the built-in site is unused.
+// True if old recordings may lack the built-in site's kind, so that the site is unused there.
 constexpr bool came_later(std::uint32_t site) {
   return site >= sync_site(SyncKind::kConditionWait) ||
          (site >= mark_site(MarkKind::kReadFirst) && site < kFirstSyncSite);
 }
 
-// Which synchronisation records wait; the others raise a version.
+// True for synchronisation records that wait; the others raise a version.
 constexpr bool is_acquire(SyncKind kind) { return static_cast<std::uint8_t>(kind) % 2 == 0; }
-// Which are of mutexes and reader-writer locks, whose holders are in a critical section.
+// True for acquisitions of mutexes and reader-writer locks, whose holders are in a critical
+// section.
 constexpr bool is_lock(SyncKind kind) { return kind <= SyncKind::kWriteUnlock && is_acquire(kind); }
 constexpr bool is_unlock(SyncKind kind) {
   return kind <= SyncKind::kWriteUnlock && !is_acquire(kind);
 }
-// The second record of a write lock, on the count of read unlocks.
+// True for the second record of a write lock, which waits for the count of read unlocks.
 constexpr bool is_companion(SyncKind kind, std::uint64_t address) {
   return kind == SyncKind::kWriteLock && address == 0;
 }

@@ -1,4 +1,4 @@
-// What a site's flags say, beside kSiteFullFence: where in the compiled program it stands.
+// The flags of a site, beside kSiteFullFence. They describe its position in the compiled program.
 #pragma once
 
 #include <cstdint>

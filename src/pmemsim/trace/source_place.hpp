@@ -1,4 +1,4 @@
-// Where in the program's source a recorded instruction stands.
+// The source location of a recorded instruction.
 #pragma once
 
 #include <compare>
@@ -19,8 +19,8 @@ inline bool in_system_header(const SiteTable& sites, std::uint32_t line) {
   return sites.string(sites.line(line).file).starts_with("/usr/");
 }
 
-// The line itself; for a system header's, the one outside that calls it, if the compiler has
-// inlined that call. A site's number is its line's.
+// Returns the line itself or, for a line of a system header, the innermost call outside system
+// headers into which the compiler inlined it. Sites have the same numbers as their lines.
 inline std::uint32_t program_line(const SiteTable& sites, std::uint32_t line) {
   std::uint32_t outside = line;
   while (outside != 0 && in_system_header(sites, outside)) outside = sites.inlined_at(outside);

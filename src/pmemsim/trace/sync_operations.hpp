@@ -1,5 +1,5 @@
-// How threads wait for each other in a recording. Each lock, atomic variable and the like is an
-// object with a version (format.hpp), which its releases raise.
+// How threads wait for each other in a recording. Each lock, atomic variable and similar object has
+// a version (format.hpp), which its releases raise.
 #pragma once
 
 #include <algorithm>
@@ -22,27 +22,28 @@ inline bool writes_atomic(const Operation& operation) {
          (operation.kind == SiteKind::kAtomicUpdate && operation.flag);
 }
 
-// Of operations that synchronise: whether this one raises the version.
+// True if the operation, which must be one that synchronises, raises the version.
 inline bool releases(const Operation& operation) {
   return operation.kind == SiteKind::kSync ? !is_acquire(static_cast<SyncKind>(operation.detail))
                                            : writes_atomic(operation);
 }
 
-// The version of its object that an operation waits for. A release by kSync waits for nothing; a
-// write to an atomic variable follows the write before.
+// Returns the version of its object that an operation waits for. A release by kSync waits for
+// nothing. A write to an atomic variable follows the previous write.
 inline std::uint32_t awaited_version(const Operation& operation) {
   if (!releases(operation)) return operation.version;
   return operation.kind == SiteKind::kSync ? 0 : std::max(operation.version, 1u) - 1;
 }
 
-// Of an object: the version up to which all its releases have come. What waits for a version waits
-// for them all: for whoever arrives at a barrier, not only for who came last when it was recorded.
-// They may come in another order than recorded, and again after a rewind.
+// The version of an object up to which all of its releases have happened. A wait for a version is a
+// wait for all releases up to it. At a barrier it waits for all arriving threads, not only for the
+// last one of the recording. Releases may happen in another order than recorded, and again after a
+// rollback.
 class ReachedVersion {
  public:
   std::uint32_t number() const { return number_; }
 
-  // Stands for all before it.
+  // Releases this version and all earlier ones.
   void release_up_to(std::uint32_t version) { number_ = std::max(number_, version); }
 
   void release(std::uint32_t version) {

@@ -34,7 +34,7 @@ void Writer::frame(FrameKind kind, std::uint32_t thread, std::span<const std::by
     throw Error(
         fmt::format("{}: a frame holds 1 to {} bytes, not {}", path_, kMaxFrameBytes, raw.size()));
   }
-  // As much as this frame needs: a short trace is written faster than a megabyte is filled.
+  // The buffer grows only as needed: a short trace is written faster than 1 MiB is filled.
   compressed_.resize(std::max(compressed_.size(), stored_bound(raw.size())));
   FrameHeader header{};
   header.kind = static_cast<std::uint8_t>(kind);

@@ -1,8 +1,8 @@
-// Writes a .pmt file frame by frame: for importers and tests. (The recording runtime uses the layer
+// Writes a .pmt file frame by frame, for importers and tests. (The recording runtime uses the layer
 // below, frame_file.hpp.)
 //
-// The file grows under a temporary name beside the final one and is renamed by finish(), so that
-// nothing half-written ever stands under the final name.
+// The file grows under a temporary name beside the final one, and finish() renames it. Therefore no
+// incomplete file ever has the final name.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +30,16 @@ class Writer {
   void frame(FrameKind kind, std::uint32_t thread, std::span<const std::byte> raw,
              std::uint64_t operations);
 
-  // Appends a frame of another file, compressed as it is there.
+  // Appends a compressed frame of another file.
   void frame(const FrameHeader& header, std::span<const std::byte> stored);
 
-  // The same for all frames but those of one kind. Throws TraceError, too.
+  // Appends all frames of another file except those of one kind. Throws TraceError, too.
   void copy(const TraceFile& from, FrameKind but);
 
-  // Writes index and footer, syncs, renames. The writer is of no use afterwards.
+  // Writes index and footer, syncs and renames the file. The writer can't be used afterwards.
   void finish();
 
-  // Async-signal-safe: unlinks the partial file (for a program that dies while being recorded).
+  // Unlinks the partial file (for a program that dies while being recorded); async-signal-safe.
   void abandon() noexcept;
 
  private:
