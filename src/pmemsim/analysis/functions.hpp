@@ -1,9 +1,9 @@
-// The functions that a program was compiled into: which one each recorded instruction belongs to.
+// The compiled functions of a program, and the function to which each recorded instruction belongs.
 //
-// A site names the function of its source line, which in inlined code isn't the one that was
-// compiled. The recorder lists the sites of a compiled function one behind the other, and marks the
-// first (kSiteNewFunction); the function has the name of those that weren't inlined. Recordings
-// without these marks have a function of each name instead.
+// A site names the function of its source line, which in inlined code isn't the compiled function.
+// The recorder lists the sites of a compiled function one after the other, and marks the first
+// (kSiteNewFunction). Sites that weren't inlined give the function's name. In recordings without
+// these marks, all sites with the same function name form a function.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ class Functions {
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   explicit Functions(const SiteTable& sites);
-  // The same, but for recordings that say which code was inlined and not by which calls, as those
-  // do that are older than InlinedCall: there all code of a name is a function.
+  // Does the same, except for recordings that mark inlined code but not the inlined calls, because
+  // they are older than InlinedCall. In those, all sites with the same function name form a
+  // function.
   static Functions with_inlined_calls(const SiteTable& sites);
 
-  // kNone: the site is built in.
+  // Returns the site's function; kNone for a built-in site.
   std::uint32_t of(std::uint32_t site) const { return of_[site]; }
-  // Empty: all of the function's instructions come from others.
+  // Returns the function's name; empty if all of its instructions are inlined from other functions.
   std::string_view name(std::uint32_t function) const { return names_[function]; }
   std::size_t size() const { return names_.size(); }
 
@@ -34,7 +35,7 @@ class Functions {
   void follow_marks(const SiteTable& sites);
   void go_by_names(const SiteTable& sites);
 
-  std::vector<std::uint32_t> of_;  // by site
+  std::vector<std::uint32_t> of_;  // function by site
   std::vector<std::string_view> names_;
 };
 

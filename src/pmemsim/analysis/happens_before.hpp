@@ -1,5 +1,6 @@
-// Which of a recording's operations happened before which: program order within a thread, and
-// releases of locks and atomic variables before the acquisitions that saw them (vector clocks).
+// The happens-before relation between a recording's operations (vector clocks). It consists of
+// program order within a thread, and of releases of locks and atomic variables before the
+// acquisitions that saw them.
 #pragma once
 
 #include <algorithm>
@@ -19,25 +20,26 @@ class HappensBefore {
   // A thread's operations between two of its releases, counted from 1.
   using Epoch = std::uint32_t;
 
-  // What acquires a version of an object sees what its releases have seen, at least if no more than
-  // `remembered` others have come behind it; what acquires an older one sees nothing.
+  // Constructs the clocks. An acquisition of an object's version sees what the version's releases
+  // have seen. This is certain only if at most `remembered` later releases exist; an acquisition of
+  // a discarded version sees nothing.
   HappensBefore(std::uint32_t threads, std::uint32_t objects,
                 std::uint32_t remembered = UINT32_MAX / 2)
       : clocks_(threads, Clock(threads)), objects_(objects), remembered_(remembered) {
     for (std::uint32_t thread = 0; thread < threads; ++thread) clocks_[thread][thread] = 1;
   }
 
-  // The version of an object up to which all releases have come.
+  // Returns the version of an object up to which all releases have happened.
   std::uint32_t version(std::uint32_t object) const {
     return objects_[object].forgotten + known(objects_[object]);
   }
 
-  // Whether what the operation waits for has come.
+  // True if the version for which the operation waits has been reached.
   bool may_execute(const trace::Operation& operation) const {
     return !trace::synchronises(operation) ||
            version(operation.object) >= trace::awaited_version(operation);
   }
-  // It has been executed; does nothing unless it synchronises.
+  // Applies an executed operation; does nothing unless it synchronises.
   void synchronise(CoreId thread, const trace::Operation& operation) {
     if (!trace::synchronises(operation)) return;
     const std::uint32_t object = operation.object, version = operation.version;
@@ -48,7 +50,8 @@ class HappensBefore {
   }
 
   Epoch now(CoreId thread) const { return clocks_[thread][thread]; }
-  // Does what the other thread did in that epoch come before what the thread does now?
+  // True if the other thread's operations in that epoch happen before the thread's current
+  // operation.
   bool before(CoreId other, Epoch epoch, CoreId thread) const {
     return clocks_[thread][other] >= epoch;
   }
@@ -67,7 +70,7 @@ class HappensBefore {
     }
     ++clocks_[thread][thread];
   }
-  // Sees all releases up to that version, which have come.
+  // Makes the thread see all releases up to that version, all of which have happened.
   void acquire(CoreId thread, std::uint32_t object, std::uint32_t version) {
     Object& acquired = objects_[object];
     const std::uint32_t seen = std::min(version, this->version(object));
@@ -75,18 +78,18 @@ class HappensBefore {
   }
 
  private:
-  // By thread: the last epoch of it that is known.
+  // The last known epoch of each thread.
   using Clock = std::vector<Epoch>;
   struct Object {
-    std::uint32_t forgotten = 0;           // so many versions
-    std::vector<Epoch> known;              // clock after clock: to who sees the others
-    std::map<std::uint32_t, Clock> early;  // of releases that others should have come before
+    std::uint32_t forgotten = 0;           // number of the oldest versions that were discarded
+    std::vector<Epoch> known;              // what an acquisition of each version sees
+    std::map<std::uint32_t, Clock> early;  // clocks of releases that happened too early
   };
 
   static void join(std::span<Epoch> clock, std::span<const Epoch> other) {
     for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
   }
-  // So many versions.
+  // Returns the number of known versions.
   std::uint32_t known(const Object& object) const {
     return static_cast<std::uint32_t>(object.known.size() / clocks_.size());
   }
@@ -94,7 +97,7 @@ class HappensBefore {
     const std::size_t before = version - object.forgotten - 1;
     return std::span(object.known).subspan(before * clocks_.size(), clocks_.size());
   }
-  // As the version behind those that are.
+  // Adds the clock as the next known version.
   void make_known(Object& object, const Clock& clock) const {
     const std::size_t before = object.known.size();
     object.known.insert(object.known.end(), clock.begin(), clock.end());

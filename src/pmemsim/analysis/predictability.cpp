@@ -37,7 +37,7 @@ Predictable::Found& operator+=(Predictable::Found& sum, const Predictable::Found
   return sum;
 }
 
-// Of one write-back.
+// The match of one write-back with the history.
 struct Match {
   bool address, chunks, words;
   Predictable::Found found() const {
@@ -50,9 +50,9 @@ struct SetCount {
   std::vector<std::uint32_t> sites;
 };
 
-// What all threads have found; sites stand for source lines.
+// The results of all threads together, before sites are replaced by source lines.
 struct Totals {
-  std::vector<Predictable> by_site;              // of the last store
+  std::vector<Predictable> by_site;              // by the site of the last store
   std::map<std::uint64_t, SetCount> store_sets;  // by a hash of their sites
   PredictabilityReport report;
 };
@@ -89,10 +89,10 @@ class Thread {
  private:
   // A PM line that the thread has stored to.
   struct Written {
-    std::uint16_t chunks = 0;            // stored to since the last write-back, a bit each
-    std::uint32_t last_site = 0;         // of the last store
-    std::uint64_t last_instruction = 0;  // its number
-    std::uint64_t since = 0;             // the last write-back: the number of the store before it
+    std::uint16_t chunks = 0;            // bit mask: stored to since the last write-back
+    std::uint32_t last_site = 0;         // site of the last store
+    std::uint64_t last_instruction = 0;  // instruction number of the last store
+    std::uint64_t since = 0;             // number of the store before the last write-back
   };
 
   void store(const trace::Operation& operation, bool cached) {
@@ -116,7 +116,7 @@ class Thread {
     return found != nullptr ? *found : written_.insert(line);
   }
 
-  // Rule 2.
+  // Implements rule 2.
   void remember(const trace::Operation& operation) {
     const std::size_t size = operation.size;
     for (std::size_t at = 0; at + kChunkBytes <= size; at += kChunkBytes) {
@@ -144,7 +144,7 @@ class Thread {
     line->since = stores_;
   }
 
-  // Rules 3 to 6.
+  // Implements rules 3 to 6.
   void match(Line number, const Written& line) {
     const LineData data = memory_.read(number);
     all_ = without_own_ = {true, true, true};
@@ -189,13 +189,14 @@ class Thread {
   ValueHistory chunks_, words_;
   ValueHistory addresses_;  // words that are addresses of PM, by their line
   LineTable<Written> written_;
-  // Of the write-back at hand.
+  // State of the write-back that is being matched.
   Match all_{}, without_own_{};
   std::vector<std::uint32_t> sites_;
   std::uint64_t instructions_ = 0, stores_ = 0;
 };
 
-// A source line may have several sites, and code be inlined in several places.
+// Sums up results by source line: a line may have several sites, and may be inlined in several
+// places.
 std::vector<PredictabilityReport::ByLine> by_line(const std::vector<Predictable>& by_site,
                                                   const trace::SiteTable& sites) {
   std::map<trace::SourcePlace, Predictable> lines;
@@ -210,7 +211,7 @@ std::vector<PredictabilityReport::ByLine> by_line(const std::vector<Predictable>
   return list;
 }
 
-// The most frequent ones; of equally frequent ones those whose instructions stand first.
+// Returns the most frequent sets; equally frequent ones are ordered by their sites.
 std::vector<PredictabilityReport::StoreSet> most_frequent(
     const std::map<std::uint64_t, SetCount>& sets, const trace::SiteTable& sites) {
   std::vector<const SetCount*> ordered;

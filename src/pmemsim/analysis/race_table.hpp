@@ -1,5 +1,4 @@
-// The races that a recording holds (docs/trace_format.md), as read from its table and as written to
-// it.
+// The table of races in a recording (docs/trace_format.md): reading and writing.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +11,22 @@
 
 namespace pmemsim::trace {
 
-// Before its operation `number`, a thread waits until `thread` has executed `count` operations.
+// A wait: before its operation `number`, a thread waits until `thread` has executed `count`
+// operations.
 struct RaceWait {
   std::uint64_t number;
   std::uint64_t count;
   std::uint32_t thread;
-  std::uint32_t version;  // of that place of the other thread (races.hpp, rule 4)
+  std::uint32_t version;  // version of that place of the other thread (races.hpp, rule 4)
   bool operator==(const RaceWait&) const = default;
 };
 using RaceWaits = std::vector<std::vector<RaceWait>>;  // by thread
 
-// Empty if the recording has no table of races. Throws TraceError if the table is impossible.
+// Returns the stored races, or nothing if the recording has no table of races. Throws TraceError if
+// the table is impossible.
 std::optional<RaceWaits> stored_races(const TraceFile& trace);
 
-// The contents of the table.
+// Returns the contents of the table.
 std::vector<std::byte> race_table(std::span<const std::vector<RaceWait>> waits);
 
 }  // namespace pmemsim::trace

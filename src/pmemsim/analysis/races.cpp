@@ -24,8 +24,8 @@
 namespace pmemsim::trace {
 namespace {
 
-// Of a thread, of a word: 23 variables of up to 16 bytes may reach into it, each read in some
-// sizes.
+// Limit of a thread's recorded reads of one word. 23 variables of up to 16 bytes may overlap the
+// word, each read in several sizes.
 constexpr std::size_t kMostReads = 128;
 
 constexpr KindSet kAccesses{SiteKind::kLoad,       SiteKind::kStore,       SiteKind::kNonTemporal,
@@ -33,8 +33,9 @@ constexpr KindSet kAccesses{SiteKind::kLoad,       SiteKind::kStore,       SiteK
                             SiteKind::kCopyLoad,   SiteKind::kCopyStore};
 constexpr KindSet kAccessesAndSync = kAccesses | KindSet{SiteKind::kSync};
 
-// Lines that several threads access, at least one of which writes. What is known of lines stands by
-// page, since this is asked for each access of a recording, and accesses have neighbours.
+// Lines that several threads access and at least one of them writes. The table is organised by
+// page, because it is queried for each access of a recording, and accesses are often close
+// together.
 class SharedLines {
  public:
   explicit SharedLines(const TraceFile& trace) {
@@ -54,7 +55,8 @@ class SharedLines {
   }
 
  private:
-  // The first thread that accesses the line, counted from 1, and what else is known; 0: nothing.
+  // Use of a line: the first thread that accesses it, counted from 1, and two flags; 0: not
+  // accessed.
   using Use = std::uint16_t;
   static constexpr Use kShared = 1u << 14, kWritten = 1u << 15, kThread = kShared - 1;
   static_assert(kMaxThreads < kShared);
@@ -85,7 +87,7 @@ class SharedLines {
   bool contain(Line line) { return (use_of(line) & (kShared | kWritten)) == (kShared | kWritten); }
 
   std::unordered_map<std::uint64_t, Page> pages_;
-  std::array<Found, 1024> found_;  // the latest ones, by their numbers' last bits
+  std::array<Found, 1024> found_;  // recently used pages, by the last bits of their numbers
 };
 
 struct Word {
@@ -98,17 +100,18 @@ struct Access {
 
   std::uint32_t thread;
   HappensBefore::Epoch epoch;
-  std::uint64_t number;  // of the thread's operations
-  std::uint32_t object;  // of an atomic one: the variable's
-  std::uint8_t bytes;    // of the word
+  std::uint64_t number;  // position among the thread's operations
+  std::uint32_t object;  // the object of an atomic access's variable; kPlain otherwise
+  std::uint8_t bytes;    // bit mask of the word's bytes
 };
 
-// Those that later accesses of a word may race with, each with those of its bytes for which no
-// later one stands: whoever waits for that has waited for it.
+// The accesses with which later accesses of a word may race. Each has only those of its bytes that
+// no later access covers. A thread that waits for the later access has waited for the earlier one,
+// too.
 struct LatestAccesses {
-  std::vector<Access> writes;  // of each byte the latest one
-  std::vector<Access> reads;   // since then: of each thread the latest plain one, and those of each
-                               // atomic variable
+  std::vector<Access> writes;  // for each byte the latest write
+  std::vector<Access> reads;   // reads since the latest write: for each thread the latest plain
+                               // one, and the reads of each atomic variable
 };
 
 class Search {
@@ -173,7 +176,7 @@ class Search {
     }
   }
 
-  // Rule 1: plain accesses of PM are of whole words.
+  // Rule 1: plain accesses of PM count as accesses of whole words.
   std::uint8_t bytes_of(Word word, const Operation& operation) {
     if (!is_atomic(operation.kind) && pm_.contains(word.number * kWordBytes)) return UINT8_MAX;
     std::uint8_t bytes = 0;
@@ -209,7 +212,7 @@ class Search {
     take_from(latest.reads, now, [&](const Access& read) { return !of_one_variable(now, read); });
     latest.writes.push_back(now);
   }
-  // Those bytes are of no matter for others any more.
+  // Removes the bytes of `now` from the selected accesses; later accesses need not wait for them.
   template <class Which>
   static void take_from(std::vector<Access>& accesses, const Access& now, Which&& which) {
     std::erase_if(accesses, [&](Access& before) {
@@ -236,7 +239,7 @@ class Search {
   std::vector<std::unique_ptr<OperationStream>> streams_;
   FlatTable<Word, LatestAccesses> words_;
   Races::Waits waits_;
-  // By thread and other thread: so many of its operations have been waited for.
+  // Numbers of operations that have been waited for, by thread and other thread.
   std::vector<std::vector<std::uint64_t>> waited_;
 };
 

@@ -1,17 +1,17 @@
-// Accesses of memory that race, and in which order they were recorded.
+// Racing memory accesses, and the order in which they were recorded.
 //
 //   1  Two accesses race if different threads make them to the same byte, one of them writes, and
-//      nothing that synchronises orders them (happens_before.hpp). In PM plain ones count as of
-//      whole words (8 bytes), as they do for whoever judges what is left of them after a crash.
-//      Atomic ones of one variable don't race: its versions order writes, and what reads of them;
-//      a read may come behind the next write.
-//   2  Of two that race, the one that was recorded later (turns.hpp) waits for the other. Whoever
-//      goes through the threads in any order in which all that is waited for comes first, finds
-//      that each plain load reads what it has read.
-//   3  Who waits for an operation of a thread has waited for those before it, too: that is said
-//      once.
-//   4  Of the places of a thread that others wait for, the n-th has version n, as if the thread
-//      released an object of its own there. So races can be gone through as other synchronisation.
+//      no synchronisation orders them (happens_before.hpp). Plain accesses of PM count as accesses
+//      of whole words (8 bytes), as in the check of crash images. Atomic accesses of one variable
+//      don't race: its versions order writes, and the reads of their values. A read may follow the
+//      next write.
+//   2  The access that was recorded later (turns.hpp) waits for the one with which it races. Any
+//      replay that respects all waits lets each plain load read the value that it has read in the
+//      recording.
+//   3  A wait for an operation of a thread includes all of the thread's earlier operations.
+//      Therefore a wait that an earlier one includes is not recorded.
+//   4  The n-th place of a thread for which others wait has version n, as if the thread released an
+//      object of its own there. Races can therefore be processed like other synchronisation.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,17 @@ class Races {
   using Wait = RaceWait;
   using Waits = RaceWaits;
 
-  Races() = default;  // none
-  // Those that stand in the recording, or are found. None are known of a recording without turns.
-  // Throws TraceError.
+  Races() = default;  // no races
+  // Reads the races from the recording, or finds them if it has no table. A recording without turns
+  // has no known races. Throws TraceError.
   explicit Races(const TraceFile& trace);
 
-  // What a thread waits for, in the order of its operations.
+  // Returns the waits of a thread, in the order of its operations.
   std::span<const Wait> of(std::uint32_t thread) const {
     return thread < waits_.size() ? waits_[thread] : std::span<const Wait>{};
   }
-  // The places of a thread that others wait for: how many operations it has executed there.
+  // Returns the places of a thread for which others wait: the number of operations that it has
+  // executed there.
   std::span<const std::uint64_t> awaited(std::uint32_t thread) const {
     return thread < awaited_.size() ? awaited_[thread] : std::span<const std::uint64_t>{};
   }
@@ -47,17 +48,18 @@ class Races {
   void number_places();
 
   Waits waits_;                                      // empty without turns
-  std::vector<std::vector<std::uint64_t>> awaited_;  // the same
+  std::vector<std::vector<std::uint64_t>> awaited_;  // places by thread; empty without turns
 };
 
-// Goes through all operations by turns, which the recording must have. Throws TraceError.
+// Finds the races by replaying all operations in turns, which the recording must have. Throws
+// TraceError.
 Races::Waits find_races(const TraceFile& trace);
 
-// Writes the races into a finished recording that has turns, unless they are there. Throws Error
-// (disk full, ...) and leaves the recording unchanged.
+// Writes the races into a finished recording that has turns, unless it has a table of races. On an
+// Error (disk full, ...) the recording is unchanged.
 void store_races(const std::string& path);
 
-// Throws TraceError if the races that a recording holds differ from those that it has.
+// Throws TraceError if the recording's table of races differs from the races of its operations.
 void verify_races(const TraceFile& trace);
 
 }  // namespace pmemsim::trace

@@ -14,7 +14,7 @@
 namespace pmemsim::trace {
 namespace {
 
-// What threads have in common, to be counted once.
+// Lines and locks that several threads may share, for counts without duplicates.
 struct Shared {
   std::unordered_set<std::uint64_t> lines;
   std::unordered_map<std::uint32_t, std::uint64_t> locks;  // acquisitions, by object

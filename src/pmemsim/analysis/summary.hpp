@@ -1,4 +1,4 @@
-// What a trace holds, counted in one pass: the numbers that `pmemsim trace info` prints.
+// The contents of a trace, counted in one pass: the numbers that `pmemsim trace info` prints.
 #pragma once
 
 #include <array>
@@ -13,22 +13,22 @@ namespace pmemsim::trace {
 struct ThreadSummary {
   std::uint64_t operations = 0;
   std::array<std::uint64_t, kSiteKinds> by_kind{};
-  std::uint64_t instructions = 0;                                  // of instrumented code
-  std::uint64_t external_instructions = 0;                         // of code that isn't
-  std::array<std::uint64_t, kPurposes> instructions_by_purpose{};  // both together
+  std::uint64_t instructions = 0;                                  // instrumented instructions
+  std::uint64_t external_instructions = 0;                         // other instructions
+  std::array<std::uint64_t, kPurposes> instructions_by_purpose{};  // sum of both kinds
 
   std::uint64_t pm_loads = 0, pm_stores = 0, dram_loads = 0, dram_stores = 0;
   std::uint64_t pm_bytes_written = 0;
-  std::uint64_t pm_lines = 0;  // different ones, loaded or stored
+  std::uint64_t pm_lines = 0;  // number of different lines, loaded or stored
   std::uint64_t flushes = 0, fences = 0;
   std::uint64_t locks = 0;  // mutexes and reader-writer locks acquired
   std::uint64_t different_locks = 0;
-  std::uint64_t busiest_lock = 0;  // how often the one acquired most often was
+  std::uint64_t busiest_lock = 0;  // acquisitions of the lock that was acquired most often
 
-  std::uint64_t regions = 0;              // outermost ones that have ended
-  std::uint64_t region_instructions = 0;  // all purposes
+  std::uint64_t regions = 0;              // outermost regions that have ended
+  std::uint64_t region_instructions = 0;  // instructions in regions, for all purposes
   std::uint64_t region_program_instructions = 0;
-  std::uint64_t region_lines = 0;  // PM lines that the program's own stores wrote
+  std::uint64_t region_lines = 0;  // PM lines in regions that the program's own stores wrote
   double lines_per_region() const { return per_region(region_lines); }
   double instructions_per_region() const { return per_region(region_instructions); }
   double program_instructions_per_region() const { return per_region(region_program_instructions); }
@@ -40,19 +40,19 @@ struct ThreadSummary {
 };
 
 struct Summary {
-  ThreadSummary total;  // pm_lines, locks: of all threads together
+  ThreadSummary total;  // pm_lines, locks: counted over all threads without duplicates
   std::vector<ThreadSummary> threads;
   std::uint64_t sites = 0;
   std::uint64_t image_pages = 0;
   std::uint64_t warm_lines = 0;
-  std::uint64_t turns = 0;  // 0: not recorded
-  std::uint64_t races = 0;  // times that an access waits for one of another thread (races.hpp)
+  std::uint64_t turns = 0;  // 0: turns were not recorded
+  std::uint64_t races = 0;  // number of accesses' waits for another thread (races.hpp)
 };
 
 // Reads the whole trace. Throws TraceError.
 Summary summarize(const TraceFile& file);
 
-// The same as JSON: {"threads": [{...}], "total": {...}, "sites": ..., ...}.
+// Formats the summary as JSON: {"threads": [{...}], "total": {...}, "sites": ..., ...}.
 std::string to_json(const Summary& summary);
 
 }  // namespace pmemsim::trace

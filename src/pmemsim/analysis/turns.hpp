@@ -1,4 +1,4 @@
-// Which thread ran when, as the recorder has written it down (docs/trace_format.md, Turns).
+// The turns in which threads ran, as the recorder wrote them (docs/trace_format.md, Turns).
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace pmemsim::trace {
 
-// The turns of one thread, in order. Holds one decompressed frame.
+// The turns of one thread, in order. Keeps one decompressed frame.
 class TurnStream {
  public:
   TurnStream(const TraceFile& file, std::uint32_t thread)
       : file_(&file), thread_(thread), operations_(file.operations(thread)) {}
 
-  // False at the end. Throws TraceError on a damaged frame, and if the turn doesn't come behind the
-  // one before, or ends behind the thread.
+  // Reads the next turn. Returns false at the end. Throws TraceError on a damaged frame, if the
+  // turn doesn't follow the previous one, or if it ends behind the thread's end.
   bool next(Turn& turn);
 
  private:
@@ -25,15 +25,15 @@ class TurnStream {
 
   const TraceFile* file_;
   std::uint32_t thread_;
-  std::uint64_t operations_;    // of the thread
+  std::uint64_t operations_;    // number of the thread's operations
   std::size_t next_frame_ = 0;  // index into the file's frames
   std::vector<std::byte> raw_;
-  std::size_t used_ = 0;  // bytes of raw_
+  std::size_t used_ = 0;  // number of bytes of raw_ that have been read
   Turn last_{};
   bool any_ = false;
 };
 
-// The turns of all threads, gone through together.
+// The turns of all threads, merged.
 class Turns {
  public:
   struct Next {
@@ -43,12 +43,14 @@ class Turns {
 
   explicit Turns(const TraceFile& file);
 
-  // Recordings of one thread, old ones and imported ones have none.
+  // True if the recording has turns. Recordings of one thread, old ones and imported ones have
+  // none.
   bool recorded() const { return !threads_.empty(); }
 
-  // Whose turn is next. pending(thread) is the number of the thread's next operation, or nothing if
-  // it has ended; it never gets less. Nothing if all have ended. Throws TraceError if an operation
-  // has no turn, or two threads have the same one.
+  // Returns the thread whose turn is next, or nothing if all threads have ended. `pending` gives
+  // the number of a thread's next operation, or nothing if the thread has ended. The number must
+  // never decrease. Throws TraceError if an operation has no turn, or if two threads have the same
+  // one.
   template <class Pending>
   std::optional<Next> next(Pending pending) {
     std::optional<Next> first;
@@ -72,7 +74,7 @@ class Turns {
   };
 
   const TraceFile* file_;
-  std::vector<Thread> threads_;  // empty: not recorded
+  std::vector<Thread> threads_;  // empty: turns were not recorded
 };
 
 }  // namespace pmemsim::trace

@@ -32,7 +32,7 @@ constexpr KindSet kStores{SiteKind::kStore, SiteKind::kNonTemporal, SiteKind::kA
 using Page = std::array<std::byte, kPage>;
 constexpr Page kZeroPage{};
 
-// The file of contents.hpp.
+// A reader of the file that contents.hpp describes.
 class Contents {
  public:
   explicit Contents(const std::string& path) : path_(path), file_(path, std::ios::binary) {
@@ -43,7 +43,7 @@ class Contents {
     file_.clear();
   }
 
-  // Pages whose contents the file has, in their order.
+  // Calls visit(page) for each page whose contents are in the file, in ascending order.
   template <class Visit>
   void for_each_given(Visit visit) const {
     for (const auto& [begin, pages] : pages_) {
@@ -51,7 +51,7 @@ class Contents {
     }
   }
 
-  // What the page holds, read into `page` if need be; nullptr: it isn't known.
+  // Returns the contents of the page, read into `page` if necessary; nullptr if they are unknown.
   const Page* find(std::uint64_t number, const Page& image, Page& page) {
     auto found = pages_.upper_bound(number);
     if (found == pages_.begin() || (--found)->second.end <= number) return nullptr;
@@ -66,7 +66,7 @@ class Contents {
   struct Pages {
     std::uint64_t end;  // number of the page behind the last one
     PagesAre are;
-    std::streamoff offset;  // in the file, of what is given
+    std::streamoff offset;  // position in the file of given contents
   };
 
   void take(const ContentsRecord& record) {
@@ -80,7 +80,7 @@ class Contents {
     pages_[begin] = {end, record.are, file_.tellg()};
     if (record.are == PagesAre::kGiven) file_.seekg(kPage, std::ios::cur);
   }
-  // Forgets what was said before of [begin, end).
+  // Discards earlier records of [begin, end).
   void make_room(std::uint64_t begin, std::uint64_t end) {
     split(begin);
     split(end);
@@ -101,15 +101,15 @@ class Contents {
 
   std::string path_;
   std::ifstream file_;
-  std::map<std::uint64_t, Pages> pages_;  // by the number of the first one
+  std::map<std::uint64_t, Pages> pages_;  // by the number of the first page
 };
 
-// What one thread has stored last.
+// The last stores of one thread to each byte.
 class LastStores {
  public:
   struct Bytes {
     Page value{};
-    std::array<std::uint64_t, kPage / 64> stored{};  // a bit of each
+    std::array<std::uint64_t, kPage / 64> stored{};  // bit mask of the stored bytes
 
     bool holds(std::size_t at) const { return (stored[at / 64] >> at % 64 & 1) != 0; }
   };
@@ -155,7 +155,7 @@ class LastStores {
     Bytes* bytes = nullptr;
   };
   std::unordered_map<std::uint64_t, Bytes> pages_;
-  std::array<Found, 1024> found_;  // the latest ones, by their numbers' last bits
+  std::array<Found, 1024> found_;  // recently used pages, by the last bits of their numbers
 };
 
 class Comparison {
@@ -203,7 +203,7 @@ class Comparison {
     }
   }
 
-  // Rule 2.
+  // Implements rule 2.
   static bool may_hold(std::byte held, std::size_t at, const Page& image,
                        std::span<const LastStores::Bytes* const> stores) {
     bool stored = false;
@@ -215,7 +215,7 @@ class Comparison {
     return !stored && held == image[at];
   }
 
-  // Bytes of a page come in their order, pages in any.
+  // Records a changed byte. Bytes of a page arrive in order, pages in any order.
   void note(std::uint64_t address) {
     ++found_.bytes;
     if (!places_.empty() && places_.back().end <= address && touch(places_.back().end, address)) {
@@ -224,7 +224,7 @@ class Comparison {
       places_.push_back({address, address + 1});
     }
   }
-  // Are the words next to each other, or the same?
+  // True if the words are adjacent or the same.
   static bool touch(std::uint64_t end, std::uint64_t begin) {
     return begin / kWordBytes - (end - 1) / kWordBytes <= 1;
   }

@@ -1,12 +1,12 @@
-// Persistent memory that has changed without a recorded store: by code that isn't instrumented, a
-// signal handler, another process, the kernel.
+// Detection of persistent memory that has changed without a recorded store: by code that isn't
+// instrumented, a signal handler, another process, or the kernel.
 //
-//   1  Compared is what memory held when recording ended (contents.hpp) with what the image and the
-//      recorded stores make of it.
-//   2  A byte that is stored to must hold what one of the threads has stored there last, whichever:
-//      of stores that race, nobody has to know the order. Any other byte must hold what the image
-//      says.
-//   3  So a change is missed if a recorded store has covered it, or if it left what was there.
+//   1  The contents of memory when recording ended (contents.hpp) are compared with the result of
+//      the image and the recorded stores.
+// 2  A byte that was stored to must have the last value that any of the threads has stored there.
+//    The order of racing stores is not needed. Any other byte must have the image's value.
+//   3  Therefore a change is missed if a recorded store has covered it, or if it did not change the
+//      value.
 #pragma once
 
 #include <cstddef>
@@ -25,16 +25,16 @@ struct Unrecorded {
   };
   static constexpr std::size_t kMostPlaces = 16;
 
-  std::uint64_t bytes = 0;    // that have changed
-  std::uint64_t places = 0;   // words that have, next to each other, are one
-  std::vector<Place> lowest;  // at most kMostPlaces of them, by address
+  std::uint64_t bytes = 0;    // number of changed bytes
+  std::uint64_t places = 0;   // number of changed places; adjacent changed words are one place
+  std::vector<Place> lowest;  // the places with the lowest addresses, at most kMostPlaces
 };
 
-// Throws TraceError.
+// Compares the recording with the file of final contents. Throws TraceError.
 Unrecorded find_unrecorded(const TraceFile& trace, const std::string& contents);
 
-// Writes what is found into the metadata of a finished recording, if there is anything. Throws
-// Error (disk full, ...); the recording is then as it was.
+// Writes the changes, if there are any, into the metadata of a finished recording. On an Error
+// (disk full, ...) the recording is unchanged.
 void store_unrecorded(const std::string& path, const std::string& contents);
 
 }  // namespace pmemsim::trace

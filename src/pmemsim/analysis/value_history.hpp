@@ -1,5 +1,4 @@
-// Where each value was stored first, of all that a thread has stored: what a predictor without
-// limits remembers.
+// The first store of each value by a thread: the memory of a predictor without limits.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +8,10 @@
 
 namespace pmemsim {
 
-// One store: the piece of it that has the value, if it has several.
+// One store, or the piece of it that has the value.
 struct ValueStore {
-  Line line;               // written to
-  std::uint64_t when = 0;  // its number among the thread's stores, from 1 on
+  Line line;               // line that was stored to
+  std::uint64_t when = 0;  // number among the thread's stores, from 1
   std::uint32_t site = 0;
 };
 
@@ -27,8 +26,8 @@ class ValueHistory {
   }
 
   struct Sight {
-    const ValueStore* oldest = nullptr;  // store of the value; nullptr: none
-    bool beside = false;                 // others than the stores to the line after `since` have it
+    const ValueStore* oldest = nullptr;  // oldest store of the value; nullptr: none
+    bool beside = false;                 // a store until `since`, or to another line, has it
   };
   Sight look(std::uint64_t value, Line line, std::uint64_t since) const {
     const Known* known = first_.find({value});
@@ -44,7 +43,7 @@ class ValueHistory {
   };
   struct Known {
     ValueStore first;
-    bool elsewhere = false;  // stored to another line than the first's, too
+    bool elsewhere = false;  // true if it was also stored to another line
   };
   FlatTable<Number, Known> first_;
 };

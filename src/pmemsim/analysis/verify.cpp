@@ -27,8 +27,8 @@ class ThreadReplay {
     more_ = stream_.next(operation_);
   }
 
-  // Goes on until the thread has to wait, has executed `end` operations or all. True if it got
-  // anywhere.
+  // Replays until the thread has to wait, has executed `end` operations, or has ended. True if it
+  // executed any operation.
   bool advance(std::uint64_t end = UINT64_MAX) {
     bool moved = false;
     while (more_ && number() < end && can_execute()) {
@@ -40,7 +40,7 @@ class ThreadReplay {
   }
 
   bool ended() const { return !more_; }
-  // Of the operation that comes next.
+  // Returns the number of the next operation.
   std::uint64_t number() const { return stream_.position() - 1; }
   std::uint64_t operations() const { return stream_.position(); }
 

@@ -1,4 +1,4 @@
-// A full check of a trace, beyond what reading it checks: that a run of it can come to its end.
+// A full check of a trace, beyond the checks of reading it: that a run of it can reach its end.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,17 @@ namespace pmemsim::trace {
 
 struct Verification {
   std::uint64_t operations = 0;
-  // What is odd but no error: a thread that the end of the recording cut off inside a region, say.
+  // Notes on unusual facts that are not errors, such as a recording that ends inside a thread's
+  // region.
   std::vector<std::string> notes;
 };
 
-// Reads everything and replays the synchronisation of all threads. Throws TraceError if a frame or
-// record is damaged, if regions don't nest, if an object's versions aren't made one by one, if
-// threads wait for versions that nobody makes, or if the races that it names aren't those it has.
+// Reads everything and replays the synchronisation of all threads. Throws TraceError for each of
+// these:
+// - A frame or record is damaged.
+// - Regions don't nest.
+// - An object's versions aren't made one by one, or threads wait for versions that are never made.
+// - The table of races differs from the races of the operations.
 Verification verify(const TraceFile& file);
 
 }  // namespace pmemsim::trace
