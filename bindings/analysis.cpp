@@ -1,4 +1,4 @@
-// pmemsim._core's analyses of recordings, which simulate no time.
+// Analyses of recordings in pmemsim._core, which simulate no time.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -21,7 +21,7 @@ namespace {
 
 using Report = PredictabilityReport;
 
-// The bounds, none behind the last one, and how many write-backs are within each.
+// The bounds with the number of write-backs within each; the last entry has no bound.
 using Distances = std::vector<std::pair<std::optional<std::uint64_t>, std::uint64_t>>;
 Distances distances(const Report& report) {
   Distances found;

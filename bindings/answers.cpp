@@ -1,4 +1,4 @@
-// pmemsim._core's images that a program's reader answers.
+// Checks of images in pmemsim._core by the answers of a program's reader.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -26,7 +26,7 @@ namespace {
 
 using answers::AnswerCheck;
 
-// Calls of functions with these names, or regions.
+// Returns the calls of functions with these names, or the regions if no names are given.
 std::vector<answers::ProgramOperation> operations_of(
     const trace::TraceFile& trace, const std::optional<std::vector<std::string>>& functions) {
   if (!functions) return answers::regions_of(trace);
@@ -44,7 +44,8 @@ class AnswerImages {
         check_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most, reader,
                jobs, operations_of(trace, functions)) {}
 
-  // Until so many seconds are over (once one has been shown), or there are no more.
+  // Shows images until this number of seconds is over (but at least one image), or until there are
+  // no more.
   void show_all(std::optional<double> seconds, const Progress& progress) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
@@ -77,14 +78,14 @@ class AnswerImages {
   AnswerCheck check_;
 };
 
-// An operation that is being executed at a crash.
+// An operation that is in progress at a crash.
 struct Executing {
   std::uint32_t thread = 0;
   std::string name;
   std::uint64_t number = 0;
 };
 
-// Why the answer of an image is wrong.
+// The reason why the answer of an image is wrong.
 struct Wrong {
   answers::Said got;
   std::vector<Executing> executing;
@@ -107,7 +108,7 @@ std::optional<Wrong> judge(AnswerImages& images, const Progress& progress) {
                stretch.set_up, wrong->allowed,       wrong->moment};
 }
 
-// What a store has left in a line.
+// The trace of a store in a line.
 struct Piece {
   trace::SourcePlace place;
   std::uint32_t thread = 0;

@@ -1,4 +1,4 @@
-// The parts of the Python module, one function a part.
+// The parts of the Python module, one function for each.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,16 +16,16 @@
 
 namespace pmemsim::bindings {
 
-// Paths are any bytes, as the system has them.
+// Paths are arbitrary bytes, like in the operating system.
 using Path = std::filesystem::path;
 std::vector<std::string> to_strings(const std::vector<Path>& paths);
 
-// What persistent memory holds when a recording begins; Python only passes it on.
+// The contents of persistent memory at the begin of a recording; Python only passes them on.
 struct Contents {
   std::shared_ptr<const Image::Pages> pages;
 };
 
-// Notifies Python of the progress; a signal (Ctrl-C) or an exception there ends the run.
+// Notifies Python of the progress. A signal (Ctrl-C) or an exception in Python ends the run.
 using Progress = std::optional<nanobind::typed<nanobind::callable, void(double)>>;
 bool report(const Progress& progress, double share);
 

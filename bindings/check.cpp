@@ -1,4 +1,4 @@
-// pmemsim._core's check of a recorded program.
+// Check of a recorded program in pmemsim._core.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

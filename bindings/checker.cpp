@@ -1,4 +1,4 @@
-// pmemsim._core's checkers: programs and libraries that judge images.
+// Checkers in pmemsim._core: programs and libraries that check images.
 #include "checker.hpp"
 
 #include <nanobind/stl/string.h>

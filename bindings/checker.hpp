@@ -1,4 +1,4 @@
-// Checkers, as the Python module has them.
+// Checkers for the Python module.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 namespace pmemsim::bindings {
 
-// What a checker has answered, if it rejects the image.
+// Returns the checker's answer if it rejects the image, otherwise nothing.
 std::optional<CheckerAnswer> rejection(const CheckerAnswer& answer, bool library);
 
-// Calls `report` several times a second, however often it is called.
+// Returns a function that calls `report` at most every 50 ms, however often it is called.
 CheckerProcess::KeepGoing seldom(CheckerProcess::KeepGoing report);
 
 }  // namespace pmemsim::bindings

@@ -1,4 +1,4 @@
-// pmemsim._core.Configuration: settings, resolved once, and what follows from them.
+// pmemsim._core.Configuration: settings, resolved once, and the values that follow from them.
 #include "pmemsim/machine/run/configuration.hpp"
 
 #include <nanobind/nanobind.h>
@@ -16,7 +16,7 @@
 
 namespace nb = nanobind;
 
-// Python's own class has more fields. Any object with these three will do.
+// Converts settings. Python's own class has more fields; any object with these three is accepted.
 template <>
 struct nanobind::detail::type_caster<pmemsim::Setting> {
   NB_TYPE_CASTER(pmemsim::Setting, const_name("pmemsim.presets.Setting"))
@@ -35,7 +35,7 @@ struct nanobind::detail::type_caster<pmemsim::Setting> {
 namespace pmemsim::bindings {
 namespace {
 
-// What the implementation of a layer takes on the chip.
+// The on-chip storage of a layer's implementation.
 struct LayerStorage {
   std::string layer;
   std::vector<Structure> structures;

@@ -1,4 +1,4 @@
-// pmemsim._core's crashes: one call that verifies a design on a recording.
+// Crash verification in pmemsim._core: one call that verifies a design on a recording.
 #include "pmemsim/crash/crash.hpp"
 #include "pmemsim/designs/backend/surviving_registers.hpp"
 
@@ -21,10 +21,10 @@ namespace nb = nanobind;
 namespace pmemsim::bindings {
 namespace {
 
-// Puts in words what a checker answers.
+// A Python function that describes a checker's answer in words.
 using Words = std::optional<nb::typed<nb::callable, std::string(CheckerAnswer)>>;
 
-// Checkers that see images, and Python, which puts in words what they answer.
+// Checkers of images, and the Python function that describes their answers.
 class Checkers final : public ImageJudge {
  public:
   Checkers(const CheckerCommand& command, const trace::TraceFile& trace, std::size_t jobs,
@@ -51,7 +51,7 @@ class Checkers final : public ImageJudge {
   const CheckerProcess::KeepGoing keep_going_;
 };
 
-// A copy of an image, which goes on changing.
+// A copy of an image that changes later.
 class KeptImage {
  public:
   KeptImage(const Image& image, std::vector<trace::PmRegion> regions)
@@ -65,7 +65,7 @@ class KeptImage {
   KeptImage(KeptImage&&) = default;
   KeptImage& operator=(KeptImage&&) = default;
   ~KeptImage() = default;
-  // A file for each region.
+  // Writes each region to its file.
   void write(const std::vector<Path>& files) const {
     for (std::size_t i = 0; i < files.size(); ++i) {
       write_image(image_, regions_.at(i).begin, regions_.at(i).end, files[i].string());
@@ -77,7 +77,7 @@ class KeptImage {
   std::vector<trace::PmRegion> regions_;
 };
 
-// What the run has found, and what it was to keep.
+// The result of the run, and the state that it was asked to keep.
 struct Crashed : CrashResult {
   std::optional<SurvivingRegisters> registers;
   std::optional<KeptImage> kept;

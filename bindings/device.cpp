@@ -1,4 +1,4 @@
-// pmemsim._core's images of devices: one call that reads what a crash has left.
+// Device images in pmemsim._core: one call that decodes the contents of a device after a crash.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -42,7 +42,7 @@ namespace {
 
 using Range = std::pair<std::uint64_t, std::uint64_t>;  // addresses
 
-// What has been read, beside the image.
+// The result of decoding, except for the image.
 struct Decoded {
   std::string problem;
   std::vector<std::uint64_t> unreadable;

@@ -1,4 +1,4 @@
-// pmemsim._core's linter: one call that judges the hints of a recording.
+// The linter in pmemsim._core: one call that checks the hints of a recording.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -23,7 +23,7 @@ HintReport lint_hints(const trace::TraceFile& trace, const Configuration& config
                              [&](double share) { return bindings::report(progress, share); });
 }
 
-// A property that is a member of a member.
+// Returns a property that is a member of a member.
 template <class Outer, class Inner, class Value>
 auto member(Inner Outer::* inner, Value Inner::* value) {
   return [inner, value](const Outer& outer) { return outer.*inner.*value; };

@@ -96,7 +96,7 @@ void ModelImages::write(const std::vector<Path>& files) {
   }
 }
 
-// Tells how far the images have come.
+// Returns a function that reports the number of images reached so far.
 CheckerProcess::KeepGoing ModelImages::reporter(const Progress& progress) const {
   return seldom([&] { report(progress, static_cast<double>(images_->number())); });
 }
@@ -120,12 +120,12 @@ Without without(const PersistCall& call) {
   return {std::make_shared<const std::vector<std::vector<std::uint64_t>>>(call.operations)};
 }
 
-// The digest of what a crash leaves by a persistency model; and the fingerprint of all images,
-// unless these are more.
+// The digest of the images that a persistency model allows (nothing for a design), and the
+// fingerprint of all images (nothing if there are too many).
 using Fingerprints = std::pair<std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
 Fingerprints fingerprint(const trace::TraceFile& trace, const WantedImages& wanted) {
   const double most = static_cast<double>(std::min(wanted.most, ImageSearch::kMostAll));
-  if (!wanted.design) {  // of which not one has to be made as a whole
+  if (!wanted.design) {  // no image has to be built as a whole
     AllowedImages images(trace, rules_of(wanted), 1, wanted.most, wanted.without.operations);
     const ImageSearch& search = images.search();
     if (search.possible() > most) return {images.digest(), std::nullopt};

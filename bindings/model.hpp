@@ -1,5 +1,5 @@
-// The images that a persistency model or a design's promises allow, and checkers that see them, as
-// the Python module has them.
+// Images that a persistency model or a design's durability guarantees allow, with their checkers,
+// for the Python module.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -22,22 +22,22 @@
 
 namespace pmemsim::bindings {
 
-// Flushes and fences that a program is without; none: it is whole.
+// Flushes and fences that are left out of a program; by default none.
 struct Without {
   trace::LeftOut operations;
 };
 
-// Which ones, in which order.
+// Selection and order of the images.
 struct WantedImages {
   bool eadr;
-  // The design whose guarantees allow the images; nothing: a persistency model does.
+  // The design whose guarantees allow the images; nothing: a persistency model allows them.
   std::optional<Configuration> design;
   std::uint64_t seed, most;
   Without without;
-  bool watch;  // what is read of them, where that can be told
+  bool watch;  // watch which parts of the images the checker reads, if possible
 };
 
-// The images, and checkers that see them.
+// A sequence of images, and checkers that check them.
 class ModelImages {
  public:
   ModelImages(const trace::TraceFile& trace, const WantedImages& wanted,
@@ -47,21 +47,22 @@ class ModelImages {
   ModelImages& operator=(const ModelImages&) = delete;
   virtual ~ModelImages() = default;
 
-  // Judges all, until one is rejected, so many seconds are over (once one has been shown), or there
-  // are no more. The number of the first one that was rejected, which they have come to then; 0:
-  // there is none.
+  // Checks the images until one is rejected, until this number of seconds is over (but at least one
+  // image), or until there are no more. Returns the number of the first rejected image, at which
+  // the sequence then is; 0 if there is none.
   std::uint64_t show_all(std::optional<double> seconds, const Progress& progress);
 
-  // To the image of this number; if it depends on what the checker reads which that is, they are
-  // judged up to there. False: there is none, or one before was rejected.
+  // Goes to the image of this number. If the checker's reads decide which image that is, the images
+  // before it are checked. Returns false if there is no such image, or if an earlier one was
+  // rejected.
   bool go_to(std::uint64_t number, const Progress& progress);
 
-  // What a checker says of the image that they have come to, if it rejects it.
+  // Returns a checker's answer to the current image if it rejects the image.
   std::optional<CheckerAnswer> judge(const Progress& progress);
-  // What it has said of the first one that show_all() has found.
+  // Returns the answer to the first rejected image that show_all() found.
   CheckerAnswer said() const { return checkers_.rejected().begin()->second; }
 
-  // Each region of PM to its file.
+  // Writes each region of PM to its file.
   void write(const std::vector<Path>& files);
 
   bool watches() const { return watches_; }
@@ -71,18 +72,19 @@ class ModelImages {
   const trace::TraceFile& trace() const { return trace_; }
   const trace::TraceFile& shown_as() const { return shown_as_; }
   const std::vector<trace::PmRegion>& regions() const { return shown_as_.metadata().pm_regions; }
-  // What the checkers see.
+  // Returns the image that the checkers receive.
   virtual const Image& image() { return images_->image(); }
-  // So many of them at most.
+  // Returns the largest number of images to check.
   virtual std::uint64_t limit() const { return UINT64_MAX; }
 
  protected:
-  // The checkers see the persistent memory of the program that `shown_as` is the recording of.
+  // Constructs the sequence. `shown_as` is the recording of the program whose persistent memory the
+  // checkers receive.
   ModelImages(const trace::TraceFile& trace, const trace::TraceFile& shown_as,
               const WantedImages& wanted, const CheckerCommand& command, std::size_t jobs);
 
-  // What the checkers see, and where it may differ from what they saw last, if the model's image
-  // may differ there.
+  // The image that the checkers receive, and the lines that may differ from the image they received
+  // last.
   struct Seen {
     const Image& image;
     std::vector<Line> changed;

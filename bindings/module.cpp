@@ -1,4 +1,4 @@
-// The Python module pmemsim._core: the simulator and the trace reader, as python/pmemsim uses them.
+// The Python module pmemsim._core: the simulator and the trace reader for python/pmemsim.
 #include <nanobind/nanobind.h>
 
 #include <exception>
@@ -19,7 +19,7 @@ nb::object error_class(const char* name) {
   return nb::module_::import_("pmemsim.errors").attr(name);
 }
 
-// What isn't UTF-8 in it, a path perhaps, is escaped.
+// Converts a text; bytes that are not UTF-8, as in a path, are escaped.
 nb::str to_text(const std::string& text) {
   return nb::steal<nb::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
@@ -29,7 +29,7 @@ void raise(const char* name, const std::exception& error) {
   PyErr_SetObject(error_class(name).ptr(), to_text(error.what()).ptr());
 }
 
-// pmemsim's own code throws nothing else, so that the exception is a plug-in's.
+// Reports an exception of a plug-in: pmemsim's own code throws no exception of another type.
 void raise_of_plugin(const char* what) {
   std::string names;
   for (const std::string& path : loaded_plugins()) names += (names.empty() ? "" : ", ") + path;
@@ -37,7 +37,7 @@ void raise_of_plugin(const char* what) {
   raise("Error", error);
 }
 
-// The exceptions of common/error.hpp become those of pmemsim/errors.py.
+// Translates the exceptions of common/error.hpp into those of pmemsim/errors.py.
 void translate(const std::exception_ptr& thrown, void* /*payload*/) {
   try {
     std::rethrow_exception(thrown);

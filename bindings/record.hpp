@@ -1,8 +1,8 @@
-// Results as Python has them: C++ structs as classes with read-only fields.
+// Results for Python: C++ structs as classes with read-only fields.
 //
 // The fields are declared once, in C++; nanobind generates the stub that gives Python their types.
-// A record behaves like a frozen dataclass: it is made of its fields, by which it compares, prints
-// itself and travels to other processes.
+// A record behaves like a frozen dataclass: its fields determine how it is constructed, compared,
+// printed and pickled.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -31,9 +31,9 @@ namespace pmemsim::bindings {
 
 template <class Struct, class Value>
 struct Field {
-  const char* name;  // in Python
+  const char* name;  // name in Python
   Value Struct::* member;
-  const char* meaning;  // empty: the name says it
+  const char* meaning;  // empty if the name is sufficient
 };
 
 template <class Struct, class Value>
@@ -41,7 +41,7 @@ Field<Struct, Value> field(const char* name, Value Struct::* member, const char*
   return {name, member, meaning};
 }
 
-// A field as JSON has it: records are objects.
+// Converts a field to JSON; records become objects.
 inline nanobind::object to_json(nanobind::handle value) {
   if (nanobind::hasattr(value, "to_dict")) return value.attr("to_dict")();
   if (!nanobind::isinstance<nanobind::list>(value)) return nanobind::borrow(value);
@@ -50,7 +50,7 @@ inline nanobind::object to_json(nanobind::handle value) {
   return values;
 }
 
-// Binds a struct as a record, whose fields are in this order.
+// Binds a struct as a record whose fields are in this order.
 template <class Struct, class... Values>
 nanobind::class_<Struct> bind_record(nanobind::handle module, const char* name, const char* meaning,
                                      Field<Struct, Values>... fields) {

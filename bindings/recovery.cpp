@@ -1,4 +1,4 @@
-// pmemsim._core's recovery: what a checker does to an image, crashed in its turn.
+// Crashes of recovery in pmemsim._core: a checker's changes to an image, crashed in their turn.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -24,7 +24,7 @@ namespace nb = nanobind;
 namespace pmemsim::bindings {
 namespace {
 
-// In recovery's recording from and to, and where the crashed program had it.
+// Address ranges: begin and end in the recording of recovery, and the begin in the crashed program.
 using Places = std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>;
 
 RecoveryPlaces to_places(const Places& given) {
@@ -33,8 +33,8 @@ RecoveryPlaces to_places(const Places& given) {
   return RecoveryPlaces(std::move(places));
 }
 
-// What a crash of recovery leaves of an image of the crashed program. Likely images come first
-// however many are wanted, so that a number means the same image whatever the budget.
+// Images that a crash of recovery leaves of an image of the crashed program. Likely images are
+// first, regardless of the wanted number, so that an image's number does not depend on the budget.
 class RecoveryImages final : public ModelImages {
  public:
   RecoveryImages(const trace::TraceFile& recovery, ModelImages& crashed, const Places& places,
@@ -42,7 +42,7 @@ class RecoveryImages final : public ModelImages {
       : ModelImages(recovery, crashed.shown_as(), wanted, command, jobs),
         places_(to_places(places)) {
     copy(crashed.image());
-    // The checker may have written to the file before it has mapped it.
+    // The checker may have written to the file before mapping it.
     trace::for_each_image_page(recovery, [&](std::uint64_t at, std::span<const std::byte> page) {
       for (std::size_t part = 0; part < page.size(); part += kLineBytes) {
         LineData data;
@@ -86,12 +86,12 @@ class RecoveryImages final : public ModelImages {
   std::vector<Line> changed_;
 };
 
-// Those of a persistency model are.
+// Returns the allowed images, which a persistency model always has.
 const AllowedImages& allowed(const ModelImages& images) {
   return dynamic_cast<const WholeImages&>(images.images()).images();
 }
 
-// What recovery has read that the crash left open.
+// A load of recovery that reads a store which the crash may have lost.
 struct Read {
   trace::SourcePlace load, store;
   bool there = false;
@@ -107,7 +107,7 @@ std::vector<Read> list_open_reads(const ModelImages& images, const trace::TraceF
   return found;
 }
 
-// A checker that sees images one by one, beside those that judge them.
+// A checker of single images, in addition to the checkers of the sequence.
 class OneChecker {
  public:
   OneChecker(const CheckerCommand& command, ModelImages& images)

@@ -1,4 +1,5 @@
-// pmemsim._core's simulator: what designs can be made of, and one call that runs a recording.
+// The simulator in pmemsim._core: the available implementations of layers, and one call that
+// simulates a recording.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

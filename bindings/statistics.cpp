@@ -1,4 +1,4 @@
-// pmemsim._core's statistics: what a machine counts, without a run.
+// Statistics in pmemsim._core: the declarations of a machine's statistics, without a run.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -30,7 +30,7 @@ struct Declaration {
   std::vector<DeclaredRelation> relations;
 };
 
-// The source file as the repository has it.
+// Returns the path of the source file within the repository.
 std::string file_of(const Statistic& statistic) {
   const std::string_view path = statistic.place.file_name();
   const std::size_t root = path.rfind("src/pmemsim/");

@@ -1,4 +1,4 @@
-// pmemsim._core.Trace: a recording, read from Python frame by frame.
+// pmemsim._core.TraceFile: a recording, which Python reads frame by frame.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -48,7 +48,7 @@ using trace::TraceFile;
 struct OperationRecord {
   std::uint64_t address;
   std::uint64_t second;
-  std::uint64_t value_offset;  // into the chunk's values
+  std::uint64_t value_offset;  // offset in the chunk's values
   std::uint32_t site;
   std::uint32_t instructions;
   std::uint32_t object;
@@ -65,7 +65,7 @@ static_assert(sizeof(OperationRecord) == 48);
 
 using ByteArray = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
 
-// Hands a vector's memory to NumPy without a copy.
+// Passes a vector's memory to NumPy without a copy.
 template <class Value>
 ByteArray to_array(std::vector<Value> values) {
   auto owned = std::make_unique<std::vector<Value>>(std::move(values));
@@ -76,12 +76,12 @@ ByteArray to_array(std::vector<Value> values) {
   return ByteArray(data, {bytes}, owner);
 }
 
-// The operations of one thread, a chunk at a time, so that memory stays bounded.
+// The operations of one thread in chunks, so that memory stays bounded.
 class OperationChunks {
  public:
   OperationChunks(const TraceFile& file, std::uint32_t thread) : stream_(file, thread) {}
 
-  // The next operations and their values, both as bytes; none at the end.
+  // Returns the next operations and their values, both as bytes; nothing at the end.
   std::optional<std::pair<ByteArray, ByteArray>> next() {
     std::vector<OperationRecord> records;
     std::vector<std::byte> values;
@@ -190,7 +190,7 @@ std::vector<std::string> names(std::uint8_t count) {
   return found;
 }
 
-// What the numbers in the arrays mean: names by number, of kinds, their details, purposes.
+// Returns the names of numbers in the arrays: kinds, their details, purposes.
 std::map<std::string, std::vector<std::string>> all_names() {
   std::map<std::string, std::vector<std::string>> found;
   found["kind"] = names<SiteKind>(trace::kSiteKinds);
@@ -210,7 +210,7 @@ std::string summary_json(const TraceFile& file) {
   return trace::to_json(trace::summarize(file));
 }
 
-// Writes to a descriptor of the caller's, which stays open.
+// Writes to a descriptor of the caller, which stays open.
 void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std::uint64_t count,
           int descriptor) {
   nb::gil_scoped_release release;
