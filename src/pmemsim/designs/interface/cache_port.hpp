@@ -1,4 +1,4 @@
-// What a layer asks of the caches, which know no layer by name.
+// The shared interface of the caches that a layer uses. The caches know no layer by name.
 #pragma once
 
 #include "pmemsim/common/event_queue.hpp"
@@ -9,30 +9,31 @@ namespace pmemsim {
 
 class CachePort {
  public:
-  // A flush leaves the core at `when`. `dirty`: the core's own copy was modified. What is written
-  // is the line's newest value when the flush arrives: what others have stored to it meanwhile must
-  // not be undone. `acknowledge` is called at the core once all that was stored to the line before
-  // is persistent: if it is clean everywhere, after the writes of it that are under way.
+  // Flushes a line; the flush leaves the core at `when`.
+  // `dirty`: the core's own copy was modified. The line's newest value at the flush's arrival is
+  // written, so that later stores of other cores are not undone.
+  // `acknowledge` is called at the core once all earlier stores to the line are persistent. If the
+  // line is clean everywhere, that is after its writes that are in flight.
   virtual void flush(CoreId core, Line line, bool invalidate, bool dirty, Time when,
                      Completion acknowledge) = 0;
 
-  // A non-temporal store of these bytes has left the store queue at `when`, to a write-combining
-  // buffer. False if it has joined one whose `acknowledge` is still to come, and stands for this
-  // store, too.
+  // Puts these bytes of a non-temporal store, which left the store queue at `when`, into a
+  // write-combining buffer. False if they coalesce with a buffer whose `acknowledge` is still
+  // pending and then covers this store, too.
   virtual bool combine(CoreId core, Line line, ByteMask bytes, Time when,
                        Completion acknowledge) = 0;
 
-  // A design has sent the line's newest value to memory by itself: all copies are clean.
+  // Marks all copies of the line clean: a design has sent the line's newest value to memory itself.
   virtual void mark_clean(Line line) = 0;
 
-  // All copies of the line are given up, a modified one as if the shared cache had evicted it.
-  // False if the line is on its way from memory: it will be there again.
+  // Drops all copies of the line, a modified one as if the shared cache had evicted it. False if a
+  // fetch of the line from memory is in flight, so that the caches will hold it again.
   virtual bool drop(Line line) = 0;
 
-  // How long a request takes from the shared cache to the controller, a miss or a write-back.
+  // The latency of a request (a miss or a write-back) from the shared cache to the controller.
   virtual Picoseconds way_out() const = 0;
-  // How long a write that passes the caches takes from a core to the controller, and an
-  // acknowledgement back.
+  // The latency of a write that passes the caches, from a core to the controller, and the latency
+  // of its acknowledgement back.
   virtual Picoseconds way_down(CoreId core) const = 0;
   virtual Picoseconds way_back() const = 0;
 

@@ -1,4 +1,4 @@
-// What a layer can be: the rows of the table of choices.
+// The rows of the table of choices: the implementations that a layer can have.
 #pragma once
 
 #include <deque>
@@ -27,14 +27,14 @@ enum class Layer : std::uint8_t { kOrdering, kAtomicity, kBackend, kPrecompute }
 inline constexpr std::string_view kLayerNames[] = {"ordering", "atomicity", "backend",
                                                    "precompute"};
 
-// What one layer needs and another gives, in words. A row may have others, too.
+// Capabilities that one layer needs and another gives, in words. A row may name others, too.
 inline constexpr std::string_view kOrderingFences = "fences that order";
 inline constexpr std::string_view kDurableFences = "fences that make durable";
 inline constexpr std::string_view kWritingFlushes = "flushes that write back";
 inline constexpr std::string_view kAtomicRegions = "atomic regions";
 inline constexpr std::string_view kSubOperations = "operations made of sub-operations";
-// What a choice that takes threads back needs: an atomicity that doesn't mind when a region begins
-// once more (designs/interface/thread_control.hpp, rule 7).
+// The capability that an implementation which rolls threads back needs: an atomicity layer that
+// accepts a second begin of the same region (designs/interface/thread_control.hpp, rule 7).
 inline constexpr std::string_view kRegionsAgain = "regions that can begin again";
 
 struct Choice {
@@ -49,39 +49,41 @@ struct Choice {
 
   std::string_view name;
   std::string_view summary;
-  // What its layer has if nobody chooses. Where no row says so, that is the layer's first.
+  // True for the layer's default. A layer without such a row defaults to its first row.
   bool by_default = false;
-  // What it can't work without, in words; another layer's choice must give it.
+  // Capabilities that this implementation requires, in words. Another layer's choice must give
+  // them.
   std::vector<std::string_view> needs{};
   std::vector<std::string_view> gives{};
-  Promises promises{};  // of ordering and atomicity
-  // Of ordering: its fences order nothing, so that no other layer can keep its promises either.
+  Promises promises{};  // durability guarantees of ordering and atomicity
+  // True for an ordering whose fences order nothing, so that no other layer can keep its guarantees
+  // either.
   bool voids_promises = false;
-  // Of what programs' recordings it runs, of atomicity.
+  // For atomicity: the kind of log in the programs whose recordings this implementation runs.
   trace::ProgramLog log = trace::ProgramLog::kUndo;
   std::vector<ParameterGroup> parameters{};
-  // Why it can't work with these parameters or on that machine, a sentence each.
+  // Reasons why it can't work with these parameters or on this machine, a sentence each.
   Problems problems = nullptr;
-  // What a user has to know of how it works there, a sentence each.
+  // Notes for the user on how it works with these parameters, a sentence each.
   Problems notes = nullptr;
-  // What its structures take on the chip; nullptr: nothing.
+  // The on-chip storage of its structures; nullptr: none.
   StorageOf storage = nullptr;
   // Adds the energy that it has used; nullptr: none of its own.
   AddEnergy energy = nullptr;
-  // Its place among the backend's operations: each works on what those of lower places have made of
-  // a line. 0: it may have any.
+  // Its position among the backend's operations: each operation works on the output of those with
+  // lower positions. 0: any position.
   std::uint32_t place = 0;
-  // How it is made, which says what layer it is a choice of, too.
+  // The function that makes it. The function's type also says which layer it belongs to.
   std::variant<MakeOrdering, MakeAtomicity, MakeOperation, MakePrecompute> make;
-  // What recovers an image, of atomicity: what an operation has done to it is undone by its
-  // decoder. nullptr: nothing has to be done.
+  // For atomicity: makes the procedure that recovers an image. It does not undo the backend
+  // operations' changes to the image: their decoders do. nullptr: nothing has to be recovered.
   MakeRecovery recovery = nullptr;
 
   Layer layer() const { return static_cast<Layer>(make.index()); }
   std::string_view layer_name() const { return kLayerNames[make.index()]; }
 };
 
-// A deque, so that rows stay where they are when a plug-in adds others.
+// A deque keeps the addresses of its rows valid when a plug-in adds others.
 using ChoiceTable = std::deque<Choice>;
 
 }  // namespace pmemsim

@@ -5,7 +5,8 @@
 namespace pmemsim {
 namespace {
 
-// What only some layers' rows may state, for of the others' nobody would read it.
+// Refuses a row that states something which only other layers' rows may state, and which nothing
+// reads in this layer's row.
 void check(const Choice& choice) {
   const auto refuse = [&](const std::string& what) {
     throw Error("the row of " + std::string(choice.layer_name()) + "=" + std::string(choice.name) +

@@ -1,5 +1,5 @@
-// What can be configured of a design: the choice for each layer, and the parameters of all choices.
-// Names, places and groups follow from the table of choices.
+// The configurable part of a design: the choice for each layer, and the parameters of all choices.
+// Names, positions and groups follow from the table of choices.
 #pragma once
 
 #include <optional>
@@ -14,23 +14,23 @@ namespace pmemsim {
 
 class DesignConfiguration {
  public:
-  // The table must outlive it. Throws Error if a row states what nobody reads there.
+  // The table must outlive it. Throws Error if a row states something that nothing reads there.
   explicit DesignConfiguration(const ChoiceTable& table);
 
   const Choice& ordering() const { return chosen(Layer::kOrdering, ordering_); }
   const Choice& atomicity() const { return chosen(Layer::kAtomicity, atomicity_); }
   const Choice& precompute() const { return chosen(Layer::kPrecompute, precompute_); }
   std::vector<const Choice*> operations() const;
-  // The choices of all layers.
+  // Returns the choices of all layers.
   std::vector<const Choice*> chosen() const;
   const ChoiceTable& table() const { return *table_; }
 
-  // What the layers promise together.
+  // Returns the durability guarantees of all layers together.
   Promises promises() const {
     return ordering().voids_promises ? Promises{} : ordering().promises | atomicity().promises;
   }
 
-  // nullptr if no choice in the table has such parameters.
+  // Returns nullptr if no choice in the table has such parameters.
   template <class Parameters>
   const Parameters* find_parameters() const {
     for (const ParameterGroup& group : groups_) {
@@ -38,7 +38,7 @@ class DesignConfiguration {
     }
     return nullptr;
   }
-  // Of a choice in the table, whose row lists them.
+  // Returns the parameters of a choice in the table, whose row lists them.
   template <class Parameters>
   const Parameters& parameters() const {
     const Parameters* const found = find_parameters<Parameters>();
@@ -64,7 +64,7 @@ class DesignConfiguration {
 
  private:
   std::vector<std::string_view> names(Layer layer) const;
-  // What a layer has before anything is chosen.
+  // Returns the layer's default, which applies before anything is chosen.
   NamedChoice unchosen(Layer layer) const;
   const Choice& chosen(Layer layer, const NamedChoice& choice) const;
   const Choice& find(Layer layer, std::string_view name) const;
@@ -75,18 +75,19 @@ class DesignConfiguration {
   std::vector<ParameterGroup> groups_;
 };
 
-// What a design is built from: what was chosen, and what it needs to know of the machine.
+// The input from which a design is built: the choices, and what the design needs to know of the
+// machine.
 struct Blueprint {
   const DesignConfiguration& design;
   std::uint32_t cores;
   const MemoryParameters& pm;
   bool hand_placed_flushes = false;
-  // That run, each on a core of its own; 0: not known yet, since no trace is there.
+  // Number of threads that run, each on its own core; 0: not known yet, since no trace is loaded.
   std::uint32_t threads = 0;
-  // In the program of the trace; nothing: not known yet.
+  // The kind of log in the trace's program; nothing: not known yet.
   std::optional<trace::ProgramLog> log{};
-  std::uint64_t l1_lines = 0;     // of a core
-  std::uint64_t cache_lines = 0;  // of all caches
+  std::uint64_t l1_lines = 0;     // lines in one core's L1
+  std::uint64_t cache_lines = 0;  // lines in all caches
 
   Chip chip() const {
     return {cores, pm.channels(), std::uint64_t{pm.channels()} * pm.banks(), l1_lines, cache_lines};

@@ -1,4 +1,4 @@
-// A design's recovery procedure, bound to the design whose survivors it works from.
+// A design's recovery procedure, bound to the design whose surviving structures it uses.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace pmemsim {
 
-// The recovery procedure has refused the image.
+// Reports that the recovery procedure has refused the image.
 class RecoveryError : public Error {
  public:
   using Error::Error;
@@ -18,21 +18,21 @@ class RecoveryError : public Error {
 class Recovery {
  public:
   virtual ~Recovery() = default;
-  // The image's line holds that now.
+  // Notifies the procedure that the image's line now holds these data.
   virtual void changed(Line, const LineData&) {}
-  // What survives at the time of the call. Throws RecoveryError.
+  // Recovers the image from the state that survives at the time of the call. Throws RecoveryError.
   virtual void run(RecoveryView pm) = 0;
 
-  // For a recovery that would do the same again and again, from crash to crash: may the image stay
-  // as the last run has left it? Only if recovery never reads what it writes.
+  // True if the image may keep the last run's result, for a recovery that would do the same work
+  // again at each crash. Only possible if recovery never reads what it writes.
   virtual bool image_may_stay() const { return false; }
-  // `pm` has stayed so, but for what has survived since in lines that recovery doesn't write. Can
-  // the next run go on from there, after these lines have been given back? Otherwise it wants all
-  // of them back.
+  // Prepares the next run on the kept image `pm`. Lines that recovery doesn't write have been
+  // updated to what has survived since. Returns the lines that must be restored before the next
+  // run; nothing if all lines must be restored.
   virtual std::optional<std::vector<Line>> go_on(RecoveryView) { return {}; }
 };
 
-// Of a design that leaves nothing to do.
+// The recovery of a design that leaves nothing to recover.
 class NoRecovery final : public Recovery {
  public:
   void run(RecoveryView) override {}

@@ -1,5 +1,5 @@
-// What a layer wants to be called for. The design asks once, so that a mechanism costs simulation
-// time only where it takes part.
+// The calls that a layer asks to receive. The design reads them once, so that a mechanism costs
+// simulation time only where it takes part.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ enum Interest : std::uint32_t {
   kSynchronisation = 1u << 4,  // Ordering::synchronised()
   kRegions = 1u << 5,          // Atomicity::region_begin(), region_end(), fence_regions();
                                // Ordering::region_begin(), region_end()
-  kAllStores = 1u << 6,        // Precompute::stored(): of the program's DRAM too
+  kAllStores = 1u << 6,        // Precompute::stored(), for the program's stores to DRAM too
   kHints = 1u << 7,            // Precompute::hint()
   kFlushes = 1u << 8,          // Atomicity::flush()
   kCleanEvictions = 1u << 9,   // Atomicity::evicted_clean()
   kVisibleStores = 1u << 10,   // Ordering::visible()
   kWriteBacks = 1u << 11,      // Precompute::written_back()
-  kRewind = 1u << 12,          // Ordering::restored(), and threads that can be taken back
+  kRewind = 1u << 12,          // Ordering::restored(), and threads that can be rolled back
   kReleases = 1u << 13,        // Ordering::release()
 };
 
-// What becomes of a dirty PM line that the shared cache evicts.
+// The handling of a dirty PM line that the shared cache evicts.
 enum class Eviction : std::uint8_t {
   kWrite,  // goes to the controller as a plain write
-  kTaken,  // the layer deals with it (drops it, delays it, keeps it elsewhere)
+  kTaken,  // the layer handles it (drops it, delays it, keeps it elsewhere)
 };
 
 }  // namespace pmemsim

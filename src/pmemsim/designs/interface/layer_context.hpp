@@ -1,4 +1,4 @@
-// What a layer works with.
+// The components that a layer works with.
 #pragma once
 
 #include "pmemsim/common/clock.hpp"
@@ -12,11 +12,11 @@
 
 namespace pmemsim {
 
-// All that a layer wants of PM goes through the backend: what is written, read, found, dropped,
-// counted and reserved there.
+// A layer accesses PM only through the backend `pm`: its writes, reads, look-ups, drops, counts and
+// reservations.
 struct LayerContext {
   EventQueue& queue;
-  const Clock& clock;  // of the cores
+  const Clock& clock;  // the cores' clock
   CachePort& caches;
   Backend& pm;
   Memory& dram;

@@ -19,7 +19,7 @@ bool LoweredStream::keep_mark(trace::Operation& operation) {
     case MarkKind::kFenceRegions:
       return wanted_.region_fences;
     case MarkKind::kHint:
-      // One that follows another at once announces none.
+      // A hint directly after another hint has no data of its own.
       if (std::exchange(state_.hint_given, true)) state_.hint_data.clear();
       ++state_.hints;
       operation.address += operation.address != 0 ? copy_.address_offset : 0;

@@ -1,10 +1,10 @@
-// One thread's operations as a design's program has them: one recording serves every design, and
-// lowering (designs/interface/lowering.hpp) says what each keeps of it. Whoever goes through a
-// program for a design, the core and the oracle, goes through this, so that both see the same
-// program.
+// One thread's operations in the version of the program that a design would run. One recording
+// serves every design, and lowering (designs/interface/lowering.hpp) says which operations each
+// design keeps. The core and the oracle both read programs through this class, so that both see the
+// same program.
 //
-// What counts even in code that the design's program would not contain: marks and synchronisation,
-// and atomics, since other threads wait for the versions they make.
+// Marks, synchronisation and atomics are kept even in code that the design's program would not
+// contain: other threads depend on the versions that atomics make.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 
 namespace pmemsim {
 
-// Where a copy of the recording lives (several independent copies may run side by side): added to
-// every address and to every synchronisation object's number.
+// The location of a copy of the recording (several independent copies may run side by side). The
+// offsets are added to every address and to every synchronisation object's number.
 struct ProgramCopy {
   std::uint64_t address_offset = 0;
   std::uint32_t object_offset = 0;
@@ -28,7 +28,8 @@ struct ProgramCopy {
 
 class LoweredStream {
  public:
-  // Beside the beginnings and ends of outermost regions, which all want to see.
+  // The marks that a reader asks for, besides the begins and ends of outermost regions, which every
+  // reader receives.
   struct WantedMarks {
     bool region_fences = false;
     bool hints = false;
@@ -40,7 +41,7 @@ class LoweredStream {
                 const WantedMarks& wanted, const ProgramCopy& copy = {})
       : stream_(file, thread), lowering_(lowering), wanted_(wanted), copy_(copy) {}
 
-  // The next operation that is kept; false at the end. Throws trace::TraceError.
+  // Reads the next operation that is kept; false at the end. Throws trace::TraceError.
   bool next(trace::Operation& operation) {
     do {
       if (state_.kept_in_part) stream_.skip_to(dropping() ? kSeenInDroppedCode : kSeenAmongFlushes);
@@ -52,34 +53,35 @@ class LoweredStream {
     return true;
   }
 
-  // Instructions around flushes and fences that aren't kept, which stay; since the last call.
+  // Returns the number of instructions, since the last call, around flushes and fences that aren't
+  // kept. The instructions themselves are kept.
   std::uint32_t take_left_over() { return std::exchange(left_over_, 0); }
-  // What the code around the last operation is for.
+  // Returns the purpose of the code around the last operation.
   trace::Purpose purpose() const { return state_.purpose; }
-  // If the last operation was a fence: what the program means by it.
+  // Returns the program's meaning of the last operation, if that was a fence.
   trace::FenceMeaning fence_meaning() const { return meaning_; }
-  // If it was a hint: the data that it announces.
+  // Returns the data that the last operation announces, if that was a hint.
   std::span<const std::byte> hint_data() const { return state_.hint_data; }
-  // ... and which one of the thread's, from 0.
+  // Returns that hint's number among the thread's hints, from 0.
   std::uint32_t hint_number() const { return state_.hints - 1; }
 
-  // Operations read so far, those included that are not kept.
+  // Returns the number of operations read so far, including those that are not kept.
   std::uint64_t position() const { return stream_.position(); }
 
-  // What is known at a place in the program of the code that follows.
+  // The state at a place in the program that the following code depends on.
   struct State {
     trace::Purpose purpose = trace::Purpose::kProgram;
-    bool kept_in_part = false;  // not all of the code for this purpose counts
+    bool kept_in_part = false;  // true if only part of the code for this purpose counts
     trace::FenceMeaning next_meaning = trace::FenceMeaning::kBare;
-    bool hint_given = false;  // its data are over with the next mark
-    std::uint32_t hints = 0;  // so far
+    bool hint_given = false;  // true if the hint's data end with the next mark
+    std::uint32_t hints = 0;  // number of hints so far
     std::vector<std::byte> hint_data{};
   };
   struct Place {
     std::uint64_t position;
     State state;
   };
-  // Just before the last operation, which must be a region's begin.
+  // Returns the place just before the last operation, which must be a region's begin.
   Place before_region() const { return {position() - 1, state_}; }
   void go_to(const Place& place) {
     state_ = place.state;
@@ -91,15 +93,15 @@ class LoweredStream {
   static constexpr trace::KindSet kSeenInDroppedCode{
       trace::SiteKind::kMark,        trace::SiteKind::kSync,         trace::SiteKind::kAtomicLoad,
       trace::SiteKind::kAtomicStore, trace::SiteKind::kAtomicUpdate, trace::SiteKind::kFence};
-  // The same where the flushes stay.
+  // The same kinds, and flushes, which stay in this code.
   static constexpr trace::KindSet kSeenAmongFlushes =
       kSeenInDroppedCode | trace::KindSet{trace::SiteKind::kFlush};
 
   std::size_t purpose_index() const { return static_cast<std::size_t>(state_.purpose); }
-  // Is what follows code that the design's program would not contain?
+  // True if the following code is not in the design's program.
   bool dropping() const { return !lowering_.keeps[purpose_index()]; }
 
-  // Is this operation part of the design's program? Moves what is kept to the copy.
+  // True if this operation is part of the design's program. Relocates a kept operation to the copy.
   bool keep(trace::Operation& operation) {
     switch (operation.kind) {
       case trace::SiteKind::kMark:
@@ -125,8 +127,8 @@ class LoweredStream {
     }
   }
 
-  // The mark that has announced a fence is gone with it. Full fences stay: programs need them for
-  // concurrency too.
+  // Decides on a fence and consumes the mark that has announced it. Full fences stay: programs also
+  // need them for concurrency.
   bool keep_fence(const trace::Operation& operation) {
     const auto kind = static_cast<trace::FenceKind>(operation.detail);
     if (kind != trace::FenceKind::kLfence || dropping()) {

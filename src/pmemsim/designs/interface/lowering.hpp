@@ -1,5 +1,5 @@
-// Lowering: one recording serves every design, because each design keeps of the program what its
-// own version of the program would contain.
+// Lowering: one recording serves every design, because each design keeps only the operations that
+// its own version of the program would contain.
 #pragma once
 
 #include <array>
@@ -13,26 +13,27 @@ struct Lowering {
   using ByPurpose = std::array<bool, trace::kPurposes>;
   static constexpr ByPurpose kAll{true, true, true, true, true};
 
-  // Is the code for this purpose part of the design's program?
+  // True if the code for this purpose is part of the design's program.
   ByPurpose keeps = kAll;
-  // ... and its flushes and fences?
+  // True if the flushes or fences in that code are kept.
   ByPurpose keeps_flushes = kAll;
   ByPurpose keeps_fences = kAll;
-  // Among these, those that only order?
+  // True if those kept fences include the fences that only order.
   ByPurpose keeps_ordering_fences = kAll;
-  // ... and its other instructions, which find out what to flush?
+  // True if the code's other instructions, which find out what to flush, are kept.
   ByPurpose keeps_the_rest = kAll;
-  // Are non-temporal stores to PM what they are, or stores like others, to the caches?
+  // True if non-temporal stores to PM stay non-temporal; otherwise they are ordinary stores to the
+  // caches.
   bool keeps_non_temporal = true;
 
-  // All but the code for these purposes.
+  // Returns a lowering that keeps everything except the code for these purposes.
   static constexpr Lowering without(std::initializer_list<trace::Purpose> purposes) {
     Lowering lowering;
     for (const auto purpose : purposes) lowering.keeps[static_cast<std::size_t>(purpose)] = false;
     return lowering;
   }
 
-  // What both layers leave.
+  // Returns the lowering that keeps what both layers keep.
   friend Lowering operator&(Lowering a, const Lowering& b) {
     for (std::size_t i = 0; i < trace::kPurposes; ++i) {
       a.keeps[i] = a.keeps[i] && b.keeps[i];

@@ -1,5 +1,5 @@
-// The way of a design's own writes: from a core's L1 down to the controller, past the caches, and
-// of the acknowledgements back.
+// The path of a design's own writes from a core's L1 to the controller, past the caches, and of the
+// acknowledgements back.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,9 @@ class PersistPort {
  public:
   void connect(const LayerContext& context) { context_.emplace(context); }
 
-  // The write leaves the core now. Its `persisted` is called at the controller; `acknowledged`
-  // when the core hears of that. A write must not be dropped before it is acknowledged.
+  // Sends a write that leaves the core now. Calls the write's `persisted` at the controller, and
+  // `acknowledged` when the acknowledgement reaches the core. A write must not be dropped before it
+  // is acknowledged.
   void send(CoreId core, const Write& write, Completion acknowledged);
 
  private:

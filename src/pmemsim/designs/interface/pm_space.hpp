@@ -1,5 +1,5 @@
-// Which addresses are persistent memory, and what the program has stored there: the newest value
-// of every line as the coherent caches hold it. What has reached the device stands in Memory.
+// The addresses of persistent memory, and the newest value of every line there, as the coherent
+// caches hold it. Memory holds the data that have reached the device.
 #pragma once
 
 #include <vector>

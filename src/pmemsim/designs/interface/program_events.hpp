@@ -1,5 +1,5 @@
-// What a running program does to persistent memory, and what it is promised, for whoever verifies a
-// design by crashing it.
+// The events that a crash checker observes: a running program's accesses to persistent memory, and
+// the durability guarantees that come into force for it.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@ namespace pmemsim {
 class ProgramObserver {
  public:
   virtual ~ProgramObserver() = default;
-  // A store has become visible in the coherent caches. `site` is its instruction's; 0: a store has
-  // been taken back there.
+  // A store has become visible in the coherent caches. `site` is the site of its instruction; 0: a
+  // store to the line has been rolled back.
   virtual void stored(Line line, std::uint32_t site) = 0;
   // A flush has left the core.
   virtual void flushed(CoreId, Line) {}
-  // From now on a crash may not take the core's region back any more: its durability fence or
-  // synchronous end has completed, or the design itself holds it for committed.
+  // From now on a crash may not roll the core's region back. Its durability fence or synchronous
+  // end has completed, or the design itself treats the region as committed.
   virtual void region_durable(CoreId core, std::uint64_t region) = 0;
-  // What a store fence or full fence of the core promises is fulfilled; fences count from 1. That
-  // may be later than the core goes on behind it.
+  // The durability guarantee of a store fence or full fence of the core is fulfilled; fences count
+  // from 1. The core may have continued after the fence earlier.
   virtual void fence_fulfilled(CoreId core, std::uint64_t fence) = 0;
-  // A load has read bytes that aren't the newest visible ones: its line came from PM before a store
-  // to it had arrived there. `region`: the outermost one that it belongs to; 0: none.
+  // A load has read bytes that aren't the newest visible ones: the line was fetched from PM before
+  // a store to it had arrived there. `region`: the load's outermost region; 0: none.
   virtual void stale_load(CoreId, std::uint64_t /*region*/, Line) {}
-  // The design has noticed that this line was read too early, and said so to software.
+  // The design has detected that this line was read too early, and has reported it to software.
   virtual void stale_line_reported(Line) {}
-  // The core's region begins again: what its loads have read counts for nothing.
+  // The core's region re-executes: the values that its loads have read no longer count.
   virtual void taken_back(CoreId) {}
 };
 

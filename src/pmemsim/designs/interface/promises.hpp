@@ -1,6 +1,6 @@
-// What a design promises to a program about crashes. Each choice declares its part in its row of
-// the table (designs/choices.hpp); the oracle, the command line and the contract tests read it
-// there.
+// A design's durability guarantees to a program. Each choice declares its part in its row of the
+// table (designs/choices.hpp). The oracle, the command line and the contract tests read the
+// guarantees there.
 #pragma once
 
 #include <algorithm>
@@ -8,30 +8,30 @@
 
 namespace pmemsim {
 
-// What is persistent when a fence that makes durable has been fulfilled.
+// The stores that are persistent once a fence that makes durable is fulfilled.
 enum class FencePromise : std::uint8_t {
   kNothing,
-  kFlushed,  // the thread's stores before it that it has flushed since (x86)
-  kStores,   // all of the thread's stores before it
+  kFlushed,  // the thread's earlier stores that it has flushed since (x86)
+  kStores,   // all of the thread's earlier stores
 };
 
-// When a region that has been executed can't be lost any more.
+// The time from which an executed region can't be lost any more.
 enum class RegionPromise : std::uint8_t {
   kNone,          // never
-  kAtEnd,         // when its end has left the store queue
-  kWhenDeclared,  // when the design says so (ProgramEvents::region_durable)
+  kAtEnd,         // when the region's end has left the store queue
+  kWhenDeclared,  // when the design declares it (ProgramEvents::region_durable)
 };
 
 struct Promises {
   bool whole_regions = false;    // a crash leaves a region whole or not at all
-  bool stores_in_order = false;  // a thread's stores persist in the order they become visible in
-  // A store persists after the stores of other threads that its thread has read from before.
+  bool stores_in_order = false;  // a thread's stores persist in the order they become visible
+  // A store persists after those stores of other threads that its thread has read from before.
   bool reads_in_order = false;
-  // A store is persistent when it has become visible. What a crash leaves is then what the layer
-  // says (Backend::persisted_in_caches), not what the queues and the device hold.
+  // A store is persistent when it becomes visible. The layer then determines the state after a
+  // crash (Backend::persisted_in_caches), not the queues and the device.
   bool caches_persist = false;
-  // What a region flushes itself, of lines that it has written, is persistent with its commit and
-  // no sooner, stores before the region included.
+  // Lines that a region has written and flushes itself persist with the region's commit and no
+  // sooner, including stores before the region.
   bool commits_cover_flushes = false;
   FencePromise fences = FencePromise::kNothing;
   RegionPromise regions = RegionPromise::kNone;
@@ -41,7 +41,7 @@ struct Promises {
   }
 
   bool operator==(const Promises&) const = default;
-  // What two layers promise together.
+  // Returns the guarantees of two layers together.
   friend constexpr Promises operator|(const Promises& a, const Promises& b) {
     return {a.whole_regions || b.whole_regions,
             a.stores_in_order || b.stores_in_order,

@@ -1,6 +1,5 @@
-// What a recovery procedure works on: the image that a crash has left. Keeps a journal, if wanted,
-// so that the image can be given back as it was, and whoever crashes recovery itself knows every
-// write of it.
+// A recovery procedure's access to the image that a crash has left. An optional journal lets the
+// caller restore the image. It also gives the code that crashes recovery itself every write of it.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@ struct RecoveryJournal {
     Line line;
     LineData before, after;
   };
-  // From the lowest to the highest line.
+  // The range from the lowest to the highest line.
   struct Extent {
     std::uint64_t first = UINT64_MAX, last = 0;
     void add(Line line) {
@@ -25,7 +24,7 @@ struct RecoveryJournal {
     }
     bool overlaps(const Extent& other) const { return first <= other.last && other.first <= last; }
   };
-  std::vector<Write> writes;  // in their order
+  std::vector<Write> writes;  // in execution order
   Extent read, written;
 
   void clear() {
@@ -38,15 +37,16 @@ class LogIndex;
 
 class RecoveryView {
  public:
-  // Not explicit: a recovery procedure takes a plain image as well.
+  // The constructor is not explicit, so that a recovery procedure takes a plain image as well.
   RecoveryView(Image& image, RecoveryJournal* journal = nullptr)
       : image_(image), journal_(journal) {}
 
-  // Saves searching the whole log, if there is one for this image.
+  // Returns this image's index of the log, which saves a search of the whole log; nullptr if none.
   const LogIndex* index() const { return index_; }
   void use(const LogIndex& index) { index_ = &index; }
 
-  // The procedure has ways of its own to read the image, so it may have read any line.
+  // Records that the procedure may have read any line, because it reads the image in ways of its
+  // own.
   void may_read_everything() const {
     if (journal_ != nullptr) journal_->read = {0, UINT64_MAX};
   }

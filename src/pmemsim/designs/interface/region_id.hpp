@@ -1,5 +1,5 @@
-// A region of a core in one number, as owner of its writes: Write::owner. Never 0, since cores
-// count their regions from 1.
+// A core's region in one number, for use as the owner of its writes (Write::owner). It is never 0,
+// since cores count their regions from 1.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,14 @@
-// Which lines the caches hold otherwise than programs have stored there.
+// The lines that the caches hold with contents older than the newest visible stores.
 //
-// Where PM gets its data past the caches, a line that they have dropped may be read again before
-// all that was stored to it has arrived. A recording can't go on with what it would have read then;
-// so this keeps, of each such line, the bytes that the caches hold, and tells whether a load has
-// read some that aren't the newest visible ones.
+// Where PM receives its data past the caches, a line that they have dropped may be read again
+// before all stores to it have arrived. A recording can't continue with the value that such a load
+// would have returned. So this class keeps the bytes that the caches hold of each such line. It
+// reports a load that has read some that aren't the newest visible ones.
 //
-//   1  A read of a line has the bytes that PM holds when it reaches the controller. What arrives
-//      later isn't in it, as if it were decided then.
-//   2  A store makes its own bytes right, in all caches: they are coherent.
-//   3  A line that the caches give up is forgotten when it is read again.
+//   1  A read of a line returns the bytes that PM holds when the read reaches the controller. It
+//      excludes data that arrive later.
+//   2  A store makes its own bytes correct in all caches: they are coherent.
+//   3  A line that the caches give up is forgotten.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class StaleLines {
  public:
   void connect(const LayerContext& context) { context_.emplace(context); }
 
-  // The line is read from PM, which holds these bytes of it. True if they aren't the newest.
+  // Records a read of the line from PM, which holds these bytes. True if they aren't the newest.
   bool read(Line line, const LineData& found) {
     const bool stale = found != newest(line);
     if (stale) {
@@ -34,7 +34,7 @@ class StaleLines {
     }
     return stale;
   }
-  // These bytes of the line are newest in the caches, too.
+  // Records that the caches, too, hold the newest value of these bytes of the line.
   void stored(Line line, ByteMask bytes) {
     LineData* const held = held_.size() == 0 ? nullptr : held_.find(line);
     if (held == nullptr) return;
@@ -42,7 +42,8 @@ class StaleLines {
     take_bytes(*held, now, bytes);
     if (*held == now) held_.erase(line);
   }
-  // Reports it if so. `region`: 0 if the design can't take it back.
+  // Reports a load that has read stale bytes, and returns true for it. `region`: 0 if the design
+  // can't roll it back.
   bool loaded(const Load& load, std::uint64_t region) {
     if (held_.size() == 0 || load.forwarded) return false;
     const LineData* const held = held_.find(load.line());
@@ -58,7 +59,7 @@ class StaleLines {
   void given_up(Line line) {
     if (held_.contains(line)) held_.erase(line);
   }
-  // That have read stale bytes.
+  // Returns the number of loads that have read stale bytes.
   std::uint64_t loads() const { return loads_; }
 
  private:

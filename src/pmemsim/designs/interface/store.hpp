@@ -1,5 +1,5 @@
-// A store to PM and a load from there, as the layers learn of them. Both lie in one line: what
-// crosses a line is told of in two parts.
+// A store to PM and a load from PM, in the form that the layers receive. Each lies in one line: an
+// access that crosses a line is reported in two parts.
 #pragma once
 
 #include <algorithm>
@@ -12,21 +12,21 @@
 
 namespace pmemsim {
 
-// As it leaves the store queue.
+// A store as it leaves the store queue.
 struct Store {
   CoreId core;
   std::uint32_t site;  // the program counter, as far as the trace knows it
   std::uint64_t address;
   std::uint32_t size;
   const std::byte* value;  // `size` bytes
-  const Image& newest;     // without this store
-  std::uint64_t region;    // the outermost region it belongs to; 0: none
-  bool atomic = false;     // of an atomic variable
+  const Image& newest;     // the newest values without this store
+  std::uint64_t region;    // the store's outermost region; 0: none
+  bool atomic = false;     // true for a store to an atomic variable
   trace::Purpose purpose = trace::Purpose::kProgram;
 
   Line line() const { return Line::of(address); }
   ByteMask bytes() const { return bytes_from(address % kLineBytes, size); }
-  // The line's contents without this store, and with it.
+  // Returns the line's contents without this store; after() includes it.
   LineData before() const { return newest.read(line()); }
   LineData after() const {
     LineData data = before();
@@ -35,7 +35,7 @@ struct Store {
   }
 };
 
-// The bytes of a store that store() has let go on, until it is visible.
+// The bytes of a store that store() has released, until the store is visible.
 struct LeavingStore {
   std::uint64_t address = 0;
   std::uint32_t size = 0;
@@ -54,13 +54,13 @@ struct LeavingStore {
   }
 };
 
-// When it has retired.
+// A load after it has retired.
 struct Load {
   CoreId core;
   std::uint64_t address;
   std::uint32_t size;
-  std::uint64_t region;    // as in Store
-  bool forwarded = false;  // has its value from the core's own store queue
+  std::uint64_t region;    // same as in Store
+  bool forwarded = false;  // true if the core's own store queue supplied the value
 
   Line line() const { return Line::of(address); }
   ByteMask bytes() const { return bytes_from(address % kLineBytes, size); }
