@@ -8,7 +8,8 @@
 //   1  A read of a line returns the bytes that PM holds when the read reaches the controller. It
 //      excludes data that arrive later.
 //   2  A store makes its own bytes correct in all caches: they are coherent.
-//   3  A line that the caches give up is forgotten.
+//   3  The bytes of a line that the caches evict are kept until the line is read again. given_up()
+//      forgets them at once.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ void DpoOrdering::connect(const LayerContext& context) {
   stale_.connect(context);
 }
 
-// Non-temporal stores go into the buffers like all others, and to the caches.
+// Non-temporal stores enter the buffers and the caches like all other stores.
 Lowering DpoOrdering::lowering() const {
   Lowering lowering;
   lowering.keeps_non_temporal = false;
@@ -184,7 +184,7 @@ std::optional<CoreId> DpoOrdering::next_core() {
   return next;
 }
 
-// The oldest entry that hasn't left and isn't a barrier: those leave with the entry before them.
+// True if the oldest unsent entry may leave. Barriers leave with the entry before them.
 bool DpoOrdering::can_leave(Buffer& buffer) const {
   const auto left = [&] { return buffer.left == buffer.entries.size(); };
   while (!left() && buffer.entries[buffer.left].bytes == 0) ++buffer.left;

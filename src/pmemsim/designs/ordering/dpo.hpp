@@ -2,36 +2,39 @@
 // time.
 //
 //   A. Kolli, J. Rosen, S. Diestelhorst, A. Saidi, S. Pelley, S. Liu, P. M. Chen, T. F. Wenisch:
-//   Delegated Persist Ordering. MICRO 2016; as J. Jeong, C. Jung: PMEM-Spec (ASPLOS 2021), 2.2, 3.1
-//   and 8.1 to 8.3.1, evaluate it.
+//   Delegated Persist Ordering. MICRO 2016; in the version that J. Jeong, C. Jung: PMEM-Spec
+//   (ASPLOS 2021), 2.2, 3.1 and 8.1 to 8.3.1, evaluate.
 //
-// The program is that of x86, with its flushes and fences (PMEM-Spec, 8.1).
+// The program is the x86 program, with its flushes and fences (PMEM-Spec, 8.1).
 //
-//   1  A store to PM that leaves the store queue goes to the L1 and into its core's persist buffer,
-//      with its bytes. It joins the youngest entry if that is of the same line, hasn't been sent,
-//      nobody depends on it, and the store brings no dependence of its own; and only where a write
-//      persists as a whole, since stores that have joined would lose their order otherwise. It
-//      waits while there is no room for an entry of its own.
+//   1  A store to PM that leaves the store queue goes to the L1, and its bytes into its core's
+//      persist buffer. It stalls while the buffer has no room for another entry. It coalesces with
+//      the youngest entry if that is of the same line, is unsent, no entry depends on it, and the
+//      store adds no dependence. Stores coalesce only where a write persists as a whole: otherwise
+//      coalesced stores would lose their order.
 //   2  Every fence is a barrier in the buffer: store fences, full fences, locked instructions, and
-//      all that takes and gives locks (PMEM-Spec, 8.2.2: "not only SFENCE but other barriers"). It
-//      takes an entry, together with the next store behind it; nothing waits for it.
-//   3  Entries leave in their order. In the whole machine only one write is under way at a time
+//      all lock operations (PMEM-Spec, 8.2.2: "not only SFENCE but other barriers"). A barrier
+//      takes an entry, together with the next store after it; the core doesn't stall for it.
+//   3  Entries leave in their order. In the whole machine only one write is in flight at a time
 //      (8.2.2: "globally serializes PM stores and allows only a single flush to the persistent
-//      memory controller at once"): the next leaves when it has been accepted, of the cores in
-//      turn (open: `token_until`, `turn`). An entry is free when its write has been acknowledged.
+//      memory controller at once"). The next write leaves when that one has been accepted, with the
+//      cores taking turns (open: `token_until`, `turn`). An entry is free when its write has been
+//      acknowledged.
 //   4  A store to, or a load from, a line that another core's buffer holds makes the next entry of
-//      its own core depend on the youngest such entry: it leaves when that is persistent.
-//   5  Reads of PM that miss the caches ask all buffers, so that they are never stale. Bytes that
-//      the buffers don't hold come from PM; if they hold all, PM isn't asked.
+//      its own core depend on the youngest such entry. The dependent entry leaves when that entry
+//      is persistent.
+//   5  Reads of PM that miss the caches snoop all buffers, so that they are never stale. Bytes that
+//      the buffers don't hold are read from PM; if the buffers hold the whole line, PM isn't read.
 //   6  Dirty lines of PM that the shared cache evicts are dropped (2.2).
-//   7  Each core whose buffer has to be asked takes `snoop_latency` of every line that comes to a
-//      core's caches (8.3.1: the burden of the coherence bus grows with the cores).
-//   8  A fence that makes durable waits until its core's buffer is empty, and so does one of
-//      unknown meaning: the paper doesn't say how durability is known (`draining_fences`: all wait,
-//      since an sfence doesn't say what it is for). Other fences are fulfilled when what was in the
-//      buffer before them is persistent.
+//   7  Every line that a core's caches receive takes `snoop_latency` longer for each core whose
+//      buffer is snooped (8.3.1: the burden of the coherence bus grows with the cores).
+//   8  A fence that makes durable, or whose meaning is unknown, stalls until its core's buffer is
+//      empty. The paper doesn't say how durability is known (`draining_fences`: all fences stall,
+//      since an sfence doesn't say what it is for). Other fences are fulfilled when all earlier
+//      entries of the buffer are persistent.
 //
-// Left out: that a store waits for stores before another core's loads of its line (DPO's barriers
+// Left out: the order between a store and earlier loads of its line by other cores (DPO's barriers
+// have Bloom filters of loads). No program can detect that order from the values that it has read.
 // have Bloom filters of loads). No program finds that out from what it has read.
 #pragma once
 
@@ -76,33 +79,33 @@ class DpoOrdering final : public Ordering {
  private:
   static constexpr CoreId kNobody = UINT32_MAX;
 
-  // Of another core's buffer: entries have numbers, from 1.
+  // An entry of another core's buffer. A core's entries have numbers, from 1.
   struct Place {
     CoreId core = kNobody;
     std::uint64_t number = 0;
   };
   struct Entry {
     Line line;
-    ByteMask bytes = 0;  // none: a barrier
+    ByteMask bytes = 0;  // written bytes; none: a barrier
     LineData data{};
     bool depended_on = false;
-    std::uint64_t order = 0;  // in which the stores of all cores came
+    std::uint64_t order = 0;  // position among the stores of all cores
     std::vector<Place> after{};
   };
-  // That isn't fulfilled yet.
+  // A fence that isn't fulfilled yet.
   struct Pending {
     std::uint64_t fence;
-    std::uint64_t until;  // the last entry before it
-    Completion resume;    // if the core waits for it
+    std::uint64_t until;  // the last entry before the fence
+    Completion resume;    // resumes the core if it stalls at the fence
   };
   struct Buffer {
     std::deque<Entry> entries;
-    std::size_t left = 0;            // so many of these are on their way to PM
-    std::uint64_t acknowledged = 0;  // so many entries have left
-    bool barrier = false;            // goes in before the next store
-    std::vector<Place> after;        // what the next entry depends on
+    std::size_t left = 0;            // number of entries in flight, at the front
+    std::uint64_t acknowledged = 0;  // number of entries that have left the buffer
+    bool barrier = false;            // true if a barrier enters before the next store
+    std::vector<Place> after;        // dependences of the next entry
     LeavingStore leaving;
-    Completion waiting;  // that store, for room
+    Completion waiting;  // resumes that store, which stalls for room
     std::deque<Pending> fences;
     std::uint64_t youngest() const { return acknowledged + entries.size(); }
   };
@@ -128,15 +131,15 @@ class DpoOrdering final : public Ordering {
   void free_entries(CoreId core, Time now);
 
   const DpoParameters parameters_;
-  const bool lines_whole_;  // writes persist so
+  const bool lines_whole_;  // true if a line's write persists as a whole
   std::vector<Buffer> buffers_;
   PersistPath path_;
   std::optional<LayerContext> context_;
-  LineTable<Place> youngest_;  // by line: the youngest entry of all buffers
+  LineTable<Place> youngest_;  // by line: the youngest entry in all buffers
   StaleLines stale_;
   bool under_way_ = false;
   CoreId turn_ = 0;
-  std::uint64_t entered_ = 0;  // entries, of all cores
+  std::uint64_t entered_ = 0;  // number of entries so far, of all cores
   Statistics statistics_;
 };
 

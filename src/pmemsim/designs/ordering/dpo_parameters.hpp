@@ -1,4 +1,4 @@
-// What DPO's persist buffers have (MICRO 2016; PMEM-Spec, 8.1).
+// The parameters of DPO's persist buffers (MICRO 2016; PMEM-Spec, 8.1).
 #pragma once
 
 #include <span>
@@ -8,22 +8,22 @@
 
 namespace pmemsim {
 
-// How long the one write that is under way keeps all others back.
+// How long the one write in flight blocks all others.
 enum class DpoToken : std::uint8_t {
-  kAccepted,      // until the controller has it
-  kAcknowledged,  // until its core has heard of that
+  kAccepted,      // until the controller has accepted the write
+  kAcknowledged,  // until the acknowledgement has reached its core
 };
 
-// Whose write is the next.
+// The core whose write leaves next.
 enum class DpoTurn : std::uint8_t {
-  kCores,   // the next core's
-  kOldest,  // that of the store which became visible first, of those that may leave
+  kCores,   // the next core in turn
+  kOldest,  // the core whose store became visible first, among entries that may leave
 };
 
-// Which fences hold up the store queue until the core's buffer is empty.
+// The fences that stall the store queue until the core's buffer is empty.
 enum class DpoDrains : std::uint8_t {
-  kDurable,  // those that make durable, or whose meaning isn't known
-  kAll,      // an sfence doesn't say what it is for
+  kDurable,  // fences that make durable, or whose meaning isn't known
+  kAll,      // all fences, since an sfence doesn't say what it is for
 };
 
 inline std::span<const std::string_view> choice_names(DpoToken) {
@@ -39,7 +39,7 @@ inline std::span<const std::string_view> choice_names(DpoDrains) {
   return kNames;
 }
 
-// Injected faults: each takes one protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct DpoFaults {
   bool order = false;
   bool token = false;

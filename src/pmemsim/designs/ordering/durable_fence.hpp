@@ -1,5 +1,5 @@
-// What waits behind a fence that makes durable, until it is fulfilled: HOPS's dfence, PMEM-Spec's
-// spec-barrier.
+// The operations that stall behind a fence that makes durable until it is fulfilled: HOPS's dfence,
+// PMEM-Spec's spec-barrier.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace pmemsim {
 
 enum class DurableFence : std::uint8_t {
-  kStopsPmStores,    // the next store to PM, and what is handed over to other threads
-  kStopsStoreQueue,  // what follows in the store queue: stores to DRAM, too
+  kStopsPmStores,    // stalls the next store to PM, and releases to other threads
+  kStopsStoreQueue,  // stalls all that follows in the store queue: stores to DRAM, too
 };
 
 inline std::span<const std::string_view> choice_names(DurableFence) {

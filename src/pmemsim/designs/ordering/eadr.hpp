@@ -1,5 +1,5 @@
 // eADR: the caches belong to the persistence domain, so a store is persistent when it becomes
-// visible. Flushes and store fences aren't part of the program; a software log still is, for
+// visible. Flushes and store fences aren't part of the program. A software log still is, because
 // atomicity needs one (Intel, "eADR: new opportunities for persistent memory applications", 2021).
 #pragma once
 
@@ -23,15 +23,15 @@ class EadrOrdering final : public NoOrdering {
   }
   std::uint32_t interests() const override {
     if (faults_.caches) return kEvictions;
-    // Of stores beforehand only so that each becomes visible at its own time.
+    // kStores is requested only so that each store becomes visible at its own time.
     return kStores | kVisibleStores | (faults_.evictions ? kEvictions : 0u);
   }
-  // Only with an injected fault it is news that the line survives.
+  // The line is persistent already, except with the injected fault of caches that don't survive.
   void non_temporal(CoreId core, Line line, ByteMask bytes, Time when) override {
     if (faults_.caches) persist(line);
     NoOrdering::non_temporal(core, line, bytes, when);
   }
-  // Stores before it have left the store queue.
+  // The fence is fulfilled at once: earlier stores have left the store queue.
   bool fence(const Fence& fence, Time, Completion) override {
     program_events_->fence_fulfilled(fence.core, fence.number);
     return true;
@@ -44,8 +44,8 @@ class EadrOrdering final : public NoOrdering {
     persist(line);
     if (const auto late = std::exchange(late_[core], {})) persist(*late);
   }
-  // Only with an injected fault: what leaves the caches is all that survives, or it is lost on its
-  // way.
+  // Called only with an injected fault. Either only lines that leave the caches survive, or evicted
+  // lines are lost.
   Eviction evicted(Line line, const LineData& data, Time) override {
     if (faults_.caches) {
       pm_->persisted_in_caches(line, data);
@@ -63,7 +63,7 @@ class EadrOrdering final : public NoOrdering {
   const Image* newest_ = nullptr;
   const ProgramEvents* program_events_ = nullptr;
   std::vector<std::optional<Line>>
-      late_;  // by core: with an injected fault, a store that the next overtakes
+      late_;  // by core: the store that the next one overtakes, with an injected fault
 };
 
 }  // namespace pmemsim

@@ -1,7 +1,7 @@
-// Write-backs that nobody waits for: flushes send their lines on their way, fences wait for none of
-// them. The ideal that Janus compares with ("non-blocking writeback", 5.2.2), in the reading in
-// which not even the way to the controller is waited for. Nothing is promised any more: of what
-// fences order, a log before its data, a crash may leave the second alone.
+// An ideal ordering without stalls: flushes send their lines to memory, and fences complete without
+// them. Janus compares with this ideal ("non-blocking writeback", 5.2.2). In the reading modelled
+// here, not even the path to the controller stalls. It gives no durability guarantee: of a log and
+// its data, which fences order, a crash may leave the data alone.
 #pragma once
 
 #include "pmemsim/designs/ordering/no_ordering.hpp"

@@ -44,7 +44,7 @@ void HopsOrdering::connect(const LayerContext& context) {
   flush_interval_ = context.clock.duration(parameters_.flush_interval);
 }
 
-// Flushes aren't part of the program, nor what finds out what to flush.
+// Flushes, and the code that finds out what to flush, aren't part of the program.
 Lowering HopsOrdering::lowering() const {
   Lowering lowering;
   lowering.keeps_flushes.fill(false);
@@ -192,7 +192,7 @@ void HopsOrdering::flush_oldest_epoch(CoreId number) {
     return;
   }
   const bool any = parameters_.faults.epochs;
-  // One that was ended without entries, because of what it waits for, has nothing to acknowledge.
+  // An epoch that was ended without entries, because of its dependence, gets no acknowledgement.
   if (!any && core.epochs.front().entries == 0 && epochs_persist(number)) return;
   if (!any && !may_leave_now(number, core.epochs.front())) return;
   if (any) {
@@ -224,7 +224,7 @@ void HopsOrdering::send(CoreId number, std::size_t index) {
   core.departs += cycle_;
 }
 
-// Rule 4: have the epochs that it waits for persisted, as far as the core knows?
+// Rule 4. True if the core knows that all epochs which this one depends on have persisted.
 bool HopsOrdering::may_leave_now(CoreId number, Epoch& epoch) {
   const Picoseconds interval = parameters_.poll_interval;
   const Time polled{context_->queue.now().count / interval.count * interval.count};
@@ -281,7 +281,8 @@ bool HopsOrdering::in_buffer(const PerCore& core, Line line) {
   });
 }
 
-// Those at the front, of whose entries none is left; the next one leaves. False if there is none.
+// Marks the oldest epochs without remaining entries as persistent, and flushes the next one. False
+// if there is no such epoch.
 bool HopsOrdering::epochs_persist(CoreId number) {
   PerCore& core = cores_[number];
   const EpochNumber before = core.persisted;
@@ -292,7 +293,7 @@ bool HopsOrdering::epochs_persist(CoreId number) {
   }
   if (core.persisted == before) return false;
   const Time now = context_->queue.now();
-  // All have learnt of those before the last poll; the latest of these stands for them.
+  // All cores know the epochs that persisted before the last poll; the latest of them suffices.
   while (core.published.size() > 1 && core.published[1].when + parameters_.poll_interval <= now) {
     core.published.pop_front();
   }
@@ -314,7 +315,7 @@ void HopsOrdering::dfence_over(CoreId number) {
   }
 }
 
-// What waits at the head of the store queue, if it may go on.
+// Resumes the stalled operation at the head of the store queue, if it may continue.
 void HopsOrdering::wake(CoreId number) {
   PerCore& core = cores_[number];
   if (core.waiting && may_store(core)) std::exchange(core.waiting, {})(context_->queue.now());

@@ -1,33 +1,35 @@
 // HOPS: persist buffers that write the epochs of a program to PM in their order.
 //
 //   S. Nalli, S. Haria, M. D. Hill, M. M. Swift, H. Volos, K. Keeton: An Analysis of Persistent
-//   Memory Use with WHISPER. ASPLOS 2017; as J. Jeong, C. Jung: PMEM-Spec (ASPLOS 2021), 2.2, 3.1
-//   and 8.1 to 8.3.1, evaluate it. What both leave open is as in multifacet's re-implementation for
-//   gem5 (github.com/multifacet/ASAP, branch hops; written MA below).
+//   Memory Use with WHISPER. ASPLOS 2017; in the version that J. Jeong, C. Jung: PMEM-Spec (ASPLOS
+//   2021), 2.2, 3.1 and 8.1 to 8.3.1, evaluate. Where both leave something open, this model follows
+//   multifacet's re-implementation for gem5 (github.com/multifacet/ASAP, branch hops; written MA
+//   below).
 //
-// The program has no flushes; ofence stands for fences that order, dfence for fences that make
-// durable (PMEM-Spec, figure 2), and for those of unknown meaning.
+// The program has no flushes. Fences that order become ofences. Fences that make durable
+// (PMEM-Spec, figure 2), and fences of unknown meaning, become dfences.
 //
-//   1  A store to PM that leaves the store queue goes to the L1 and into its core's persist buffer,
-//      with its bytes. If an entry of the same line and epoch hasn't been sent, it joins that one.
-//      While the buffer is full, it waits. (MA)
-//   2  ofence ends the core's epoch and goes on; the buffer begins to flush (PMEM-Spec, 8.1:
+//   1  A store to PM that leaves the store queue goes to the L1, and its bytes into its core's
+//      persist buffer. It coalesces with an unsent entry of the same line and epoch. It stalls
+//      while the buffer is full. (MA)
+//   2  ofence ends the core's epoch without a stall; the buffer begins to flush (PMEM-Spec, 8.1:
 //      "flushes the persist-buffer asynchronously"; in MA it doesn't: `ofence`). dfence ends the
-//      epoch and flushes; until the buffer is empty, the core's next store to PM and whatever it
-//      hands over to other threads wait, and nothing else (8.2.1: dfence doesn't block volatile
-//      operations; in MA it does: `dfence_stops`).
-//   3  A buffer flushes until it is empty; it begins as rule 2 says, with `flush_threshold`
+//      epoch and flushes. Until the buffer is empty, only the core's next store to PM and its
+//      releases to other threads stall (8.2.1: dfence doesn't block volatile operations; in MA it
+//      does: `dfence_stops`).
+//   3  A buffer flushes until it is empty. It begins as rule 2 says, with `flush_threshold`
 //      entries, `flush_interval` after a store has found it empty (MA), and while a read waits
-//      (rule 6). One entry leaves a cycle, of the oldest epoch alone; the next epoch's when all of
-//      that have been acknowledged.
+//      (rule 6). One entry leaves per cycle, only from the oldest epoch. The next epoch's entries
+//      leave when all of that epoch have been acknowledged.
 //   4  A store to a line whose last store is in another core's buffer, or a load from it, ends that
-//      core's epoch and its own; its new epoch leaves when the other one has persisted (sticky-M
-//      tells, PMEM-Spec, 3.1). A core learns of that every `poll_interval` (MA).
+//      core's epoch and its own. Its new epoch leaves when the other core's epoch has persisted
+//      (sticky-M tells, PMEM-Spec, 3.1). A core learns of that every `poll_interval` (MA).
 //   5  Dirty lines of PM that the shared cache evicts are dropped (2.2).
-//   6  Every read of PM looks into the filter at the controllers, which knows the lines in persist
-//      buffers. As long as it finds its line there, or seems to, the read waits (5.1.1, 8.2.2).
-//   7  Every line that comes to a core's caches takes longer for its sticky bit (8.2.2).
-//   8  A region is durable when the dfence before its end is over.
+//   6  Every read of PM looks up the filter at the controllers, which contains the lines in persist
+//      buffers. While the filter contains the line, or falsely seems to, the read stalls (5.1.1,
+//      8.2.2).
+//   7  Every line that a core's caches receive takes longer, for its sticky bit (8.2.2).
+//   8  A region is durable when the dfence before its end is fulfilled.
 #pragma once
 
 #include <deque>
@@ -70,7 +72,7 @@ class HopsOrdering final : public Ordering {
   std::string pending() const override;
 
  private:
-  // An entry of a core in one number, for its acknowledgement.
+  // A core's entry in one number, for its acknowledgement.
   static constexpr unsigned kCoreShift = 56;
 
   using EpochNumber = std::uint64_t;  // a core's epochs count from 1
@@ -88,11 +90,11 @@ class HopsOrdering final : public Ordering {
     bool acknowledged = false;
   };
   struct Epoch {
-    std::uint32_t entries = 0;   // in the buffer, sent or not
-    std::vector<Place> after{};  // other cores' epochs that it waits for
+    std::uint32_t entries = 0;   // number of entries in the buffer, sent or not
+    std::vector<Place> after{};  // other cores' epochs that must persist before it
   };
   struct PendingFence {
-    EpochNumber until;  // fulfilled when this epoch, and all before it, have persisted
+    EpochNumber until;  // the fence is fulfilled when all epochs up to this one have persisted
     std::uint64_t number;
   };
   struct Published {
@@ -100,22 +102,23 @@ class HopsOrdering final : public Ordering {
     Time when;
   };
   struct PerCore {
-    std::deque<Entry> entries;                        // they leave from the front, acknowledged
-    std::uint64_t left = 0;                           // so many have
-    std::uint64_t unsent = 0;                         // the first that isn't sent: counted alike
-    std::deque<Epoch> epochs = std::deque<Epoch>(1);  // the last one is the present one
-    EpochNumber persisted = 0;                        // the last epoch that has, and all before it
-    std::deque<Published> published{};                // ... as others learn of it, the latest last
-    std::uint32_t in_use = 0;                         // entries that aren't acknowledged
+    std::deque<Entry> entries;  // leave from the front, when acknowledged
+    std::uint64_t left = 0;     // number of entries that have left the buffer
+    std::uint64_t unsent = 0;   // number of the first unsent entry, counted like `left`
+    std::deque<Epoch> epochs = std::deque<Epoch>(1);  // the last one is the current epoch
+    EpochNumber persisted = 0;  // the last epoch of those that have all persisted
+    // persisted epochs that other cores learn of, the latest last
+    std::deque<Published> published{};
+    std::uint32_t in_use = 0;  // number of unacknowledged entries
     bool flushing = false;
-    bool durable = false;  // a dfence waits for the buffer to be empty
-    Time departs{};        // the next entry, at the soonest
-    Time flushes_at{-1};   // when the interval is over; -1: none runs
+    bool durable = false;  // true if a dfence needs the buffer to become empty
+    Time departs{};        // earliest departure of the next entry
+    Time flushes_at{-1};   // end of the flush interval; -1: none runs
     bool polls = false;
     std::deque<PendingFence> fences;
-    std::vector<std::uint64_t> ended;  // regions, while a dfence waits
+    std::vector<std::uint64_t> ended;  // regions that ended while a dfence is pending
     LeavingStore leaving;
-    Completion waiting;  // that store, or a dfence; or what is handed over
+    Completion waiting;  // resumes that store, or a stalled dfence or release
 
     EpochNumber present() const { return persisted + epochs.size(); }
     Epoch& epoch(EpochNumber number) { return epochs[number - persisted - 1]; }
@@ -159,7 +162,7 @@ class HopsOrdering final : public Ordering {
   LineTable<Place> last_writers_;
   CountingBloomFilter filter_;
   Slab<WaitingRead> reads_;
-  std::vector<std::uint32_t> filtered_;  // reads that wait, in their order
+  std::vector<std::uint32_t> filtered_;  // slots of stalled reads, in their order
   StaleLines stale_;
   Statistics statistics_;
 };

@@ -1,4 +1,4 @@
-// What HOPS has (ASPLOS 2017; PMEM-Spec, 8.1).
+// The parameters of HOPS (ASPLOS 2017; PMEM-Spec, 8.1).
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace pmemsim {
 
-// What an ofence does besides ending its core's epoch.
+// The effect of an ofence, besides ending its core's epoch.
 enum class Ofence : std::uint8_t {
-  kFlushes,    // PMEM-Spec, 8.1
-  kEndsEpoch,  // nothing: multifacet's model
+  kFlushes,    // begins to flush the buffer: PMEM-Spec, 8.1
+  kEndsEpoch,  // no other effect: multifacet's model
 };
 
 inline std::span<const std::string_view> choice_names(Ofence) {
@@ -20,7 +20,7 @@ inline std::span<const std::string_view> choice_names(Ofence) {
   return kNames;
 }
 
-// Injected faults: each takes one protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct HopsFaults {
   bool epochs = false;
   bool dependences = false;

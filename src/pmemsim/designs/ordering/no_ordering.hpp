@@ -21,7 +21,7 @@ class NoOrdering : public Ordering {
     return lowering;
   }
   bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
-  // Their lines go to memory, and nobody waits.
+  // A non-temporal store's line goes to memory; no core stalls for it.
   void non_temporal(CoreId core, Line line, ByteMask bytes, Time when) override {
     caches_->combine(core, line, bytes, when, nobody());
   }

@@ -1,11 +1,11 @@
-// What of the ordering layers can be left out, to see what it is good for.
+// Parameters of the simple ordering layers: the mechanisms that injected faults can disable.
 #pragma once
 
 #include "pmemsim/common/parameters.hpp"
 
 namespace pmemsim {
 
-// Injected faults: each takes one protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct X86Faults {
   bool flush = false;
   bool fence = false;

@@ -1,4 +1,4 @@
-// What the persist buffers of DPO and HOPS take on the chip.
+// The on-chip storage of DPO's and HOPS's persist buffers.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,8 @@
 
 namespace pmemsim {
 
-// `order_bits`: of an entry, by which entries are kept in order.
+// Returns a core's persist buffer. `order_bits`: the bits of an entry that keep the entries in
+// order.
 inline Structure persist_buffer(std::uint64_t entries, std::uint64_t order_bits,
                                 std::string_view order, const Chip& chip) {
   constexpr std::uint64_t kMaskBits = kLineBytes, kDataBits = kLineBytes * 8;

@@ -1,7 +1,9 @@
-// A path from the cores to the PM controllers past the caches, and of the acknowledgements back:
-// what DPO and HOPS flush their persist buffers by, and PMEM-Spec sends every store by.
+// A path from the cores to the PM controllers past the caches, and of the acknowledgements back.
+// DPO and HOPS flush their persist buffers through it.
 //
-// A write arrives `latency` after it has left, whatever else is under way; who wants an order sends
+// A write arrives `latency` after it has left, whatever else is in flight. For ordered writes, the
+// caller sends one after the other. An acknowledgement takes the controller's time and the latency
+// of any answer.
 // one after the other. Its acknowledgement takes the controller's time and the way that every
 // answer takes.
 #pragma once
@@ -19,8 +21,8 @@ class PersistPath {
   explicit PersistPath(Picoseconds latency) : latency_(latency) {}
   void connect(const LayerContext& context) { context_.emplace(context); }
 
-  // The write leaves its core at `departs`. `write.persisting` is called when it is persistent,
-  // `acknowledged` when the core hears of that.
+  // Sends a write that leaves its core at `departs`. Calls `write.persisting` when it is
+  // persistent, and `acknowledged` when the acknowledgement reaches the core.
   void send(const Write& write, Time departs, Completion acknowledged) {
     assert(departs >= context_->queue.now());
     const std::uint32_t slot = sent_.take();
@@ -31,7 +33,7 @@ class PersistPath {
     ++under_way_;
   }
   Picoseconds latency() const { return latency_; }
-  // Writes that haven't been acknowledged.
+  // Returns the number of writes that haven't been acknowledged.
   std::uint64_t under_way() const { return under_way_; }
 
  private:

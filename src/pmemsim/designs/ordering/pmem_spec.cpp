@@ -72,8 +72,8 @@ void PmemSpecOrdering::connect(const LayerContext& context) {
   buffers_.assign(surroundings_.controllers, SpeculationBuffer(parameters_, window_));
 }
 
-// Rule 6. Where stores enter slower than they leave the store queue, one waits no longer than all
-// that a path holds take to enter.
+// Rule 6. Where stores enter the path slower than they leave the store queue, a store waits at most
+// as long as a full path's stores take to enter.
 Picoseconds PmemSpecOrdering::window() const {
   if (parameters_.faults.window) return {};
   if (parameters_.window > Picoseconds{0}) return parameters_.window;
@@ -83,7 +83,7 @@ Picoseconds PmemSpecOrdering::window() const {
   return path * static_cast<std::int64_t>(cores_.size());
 }
 
-// Before a commit there is a place where regions look at their mark (rule 10).
+// Keeps the ordering fence before a commit, where regions check their mark (rule 10).
 Lowering PmemSpecOrdering::lowering() const {
   Lowering lowering;
   lowering.keeps_flushes.fill(false);
@@ -125,7 +125,7 @@ void PmemSpecOrdering::leave_early(CoreId number) {
   enter(number, store);
 }
 
-// Rules 1 and 11. What is executed again takes with it what others have stored there since.
+// Rules 1 and 11. A re-executed store also carries other threads' later stores to its bytes.
 void PmemSpecOrdering::visible(CoreId number, Line line) {
   PerCore& core = cores_[number];
   stale_.stored(line, core.leaving.bytes());
@@ -174,7 +174,7 @@ void PmemSpecOrdering::arrive(std::uint64_t number, Time now) {
   if (!cores_[number].backed_up) give(number, now);
 }
 
-// To their controllers, as many as these take.
+// Gives arrived stores to their controllers, as many as these take.
 void PmemSpecOrdering::give(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   const bool ordered = !parameters_.faults.order;
@@ -266,7 +266,7 @@ Time PmemSpecOrdering::window_time() const {
 
 // --- Waiting -------------------------------------------------------------------------------------
 
-// Has the core heard that so many of its stores have arrived?
+// True if the core has been notified that this number of its stores have arrived.
 bool PmemSpecOrdering::knows(PerCore& core, std::uint64_t stores) {
   const bool all = core.accepted == core.left;
   if (all && core.accepted_at + acknowledgement_ <= context_->queue.now()) core.heard = core.left;
@@ -302,7 +302,7 @@ void PmemSpecOrdering::fulfil_fences(CoreId number) {
   }
 }
 
-// Always false, for the store queue.
+// Stalls the store queue until the condition holds; always returns false, the answer to the queue.
 bool PmemSpecOrdering::wait(CoreId number, WaitsFor what, Completion resume) {
   PerCore& core = cores_[number];
   core.waits_for = what;
@@ -388,7 +388,7 @@ bool PmemSpecOrdering::release(CoreId number, Time, Completion resume) {
 
 // --- Misspeculation ------------------------------------------------------------------------------
 
-// Rule 7. The recording begins with locks that are held already.
+// Rule 7. An unlock may have no lock before it: at the recording's start, locks may be held.
 void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Time) {
   PerCore& core = cores_[number];
   if (trace::is_lock(kind)) {
@@ -435,10 +435,10 @@ bool PmemSpecOrdering::fetch(CoreId, Line line, Time, Completion done) {
   return false;
 }
 
-// A read that finds what PM holds now.
+// Records a read that returns the current contents of PM.
 void PmemSpecOrdering::watch(Line line) {
   LineData found = context_->pm.newest(line);
-  // Stores that have gone ahead may be there before they are visible: that isn't too old.
+  // A store that has entered its path early may be in PM before it is visible: not stale.
   for (const PerCore& core : cores_) {
     if (!core.entered || core.leaving.line() != line) continue;
     take_bytes(found, context_->pm_space.newest().read(line), core.leaving.bytes());
@@ -453,7 +453,7 @@ void PmemSpecOrdering::watch(Line line) {
   pause_if_full();
 }
 
-// A store that restores something there has arrived.
+// Handles the arrival of a store that restores the line's old contents: stalled reads continue.
 void PmemSpecOrdering::read_waiting(Line line) {
   std::uint64_t* const restoring = restoring_.find(line);
   if (--*restoring > 0) return;
@@ -509,7 +509,8 @@ void PmemSpecOrdering::interrupt(std::uint64_t, Time now) {
   handle_alarms(0, now);
 }
 
-// The handler goes on until none is left; while the windows' clock stands still, nobody knows when.
+// The handler runs until no alarm is left. While the windows' clock is stopped, the end isn't
+// known, so it polls.
 void PmemSpecOrdering::handle_alarms(std::uint64_t, Time now) {
   mark_threads();
   std::erase_if(alarms_, [this](const Alarm& alarm) {
@@ -530,7 +531,7 @@ void PmemSpecOrdering::handle_alarms(std::uint64_t, Time now) {
   }
 }
 
-// Is the line nowhere as it was read too early?
+// True if no cache holds the line's misspeculated data any more.
 bool PmemSpecOrdering::is_settled(const Alarm& alarm) {
   if (parameters_.alarmed_lines == AlarmedLines::kPublished) return true;
   if (window_time() < alarm.until || !context_->caches.drop(alarm.line)) return false;
@@ -538,7 +539,7 @@ bool PmemSpecOrdering::is_settled(const Alarm& alarm) {
   return true;
 }
 
-// Loads may have retired of a region whose begin is in the store queue.
+// Marks threads in regions. A region's loads may retire while its begin is in the store queue.
 void PmemSpecOrdering::mark_threads() {
   if (!surroundings_.regions) return;
   for (CoreId number = 0; number < cores_.size(); ++number) {
@@ -567,7 +568,7 @@ void PmemSpecOrdering::pause_if_full() {
   }
 }
 
-// While the windows' clock stands still, nobody knows when.
+// Polls while the windows' clock is stopped, since the time isn't known then.
 void PmemSpecOrdering::look_again_when_free(const SpeculationBuffer& buffer) {
   const Picoseconds left = buffer.next_expiry() - window_time();
   const Picoseconds least = backed_up_ > 0 ? look_again_ : Picoseconds{0};
@@ -596,7 +597,7 @@ void PmemSpecOrdering::resume(CoreId core) {
   if (--cores_[core].pauses == 0) context_->threads.resume(core);
 }
 
-// --- Going back ----------------------------------------------------------------------------------
+// --- Rollback ------------------------------------------------------------------------------------
 
 void PmemSpecOrdering::region_begin(CoreId number, std::uint64_t region) {
   if (!surroundings_.regions) return;
@@ -625,7 +626,7 @@ bool PmemSpecOrdering::region_end(CoreId number, std::uint64_t region, Time, Com
   return true;
 }
 
-// Rule 10. What is known may be known at once; but nobody goes back from within a call.
+// Rule 10. The condition may hold at once, but no thread rolls back from within a core's call.
 bool PmemSpecOrdering::check_region(CoreId number, Completion resume) {
   PerCore& core = cores_[number];
   if (alarms_.empty() && knows(core, core.left) && !core.marked) return true;
@@ -690,7 +691,7 @@ void PmemSpecOrdering::begin_again(std::uint64_t number64, Time now) {
   resume(number);
 }
 
-// Rule 12. Not as long as some store is visible and hasn't arrived, or an alarm isn't settled.
+// Rule 12. False while a visible store hasn't arrived, or an alarm isn't settled.
 bool PmemSpecOrdering::nothing_is_stale() const {
   return alarms_.empty() && std::ranges::none_of(cores_, [](const PerCore& core) {
            return core.speculates || core.accepted < core.speculated;

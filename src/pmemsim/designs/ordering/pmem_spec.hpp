@@ -3,68 +3,73 @@
 //   J. Jeong, C. Jung: PMEM-Spec: Persistent Memory Speculation (Strict Persistency Can Trump
 //   Relaxed Persistency). ASPLOS 2021.
 //
-// The program has neither flushes nor fences that order, but a spec-barrier where it makes durable
-// (8.1). Numbers in brackets are the paper's sections; what it leaves open, or unsound, says so.
+// The program has neither flushes nor fences that order, but has a spec-barrier where it makes
+// durable (8.1). Numbers in brackets are the paper's sections. "Open" marks what the paper leaves
+// open, "published" what it publishes where that is unsound.
 //
 // The paths
-//   1  A store to PM that leaves the store queue goes to the L1 and down its core's persist path:
-//      its bytes, not the line, which would carry other cores' words with it. Stores of a core
-//      arrive in their order, those of different cores in any order (4.2). One enters a cycle
-//      (open: `store_interval`). The path buffers nothing (4.2): when the controller has no room,
-//      it is backed up, and when it is full of stores, the store queue waits (open:
-//      `path_stores`).
-//   2  Dirty lines of PM that the shared cache evicts are dropped; the controller is told of the
-//      write-back, and of reads, which get what PM has then (4.2, 5.1).
+//   1  A store to PM that leaves the store queue goes to the L1 and down its core's persist path.
+//      The path carries the store's bytes, not the line, which would carry other cores' words with
+//      it. Stores of a core arrive in their order, those of different cores in any order (4.2). One
+//      store enters per cycle (open: `store_interval`). The path buffers nothing (4.2): when the
+//      controller has no room, the path is backed up. When it is full of stores, the store queue
+//      stalls (open: `path_stores`).
+//   2  Dirty lines of PM that the shared cache evicts are dropped. The controller is notified of
+//      the write-back, and of reads, which return the contents of PM at that time (4.2, 5.1).
 //   3  Several controllers (7: a limitation; this is an extension). A path ends before all of them.
-//      A store is given to its controller when the one before it has been accepted by its own, and
-//      `controller_latency` later if that was another one. So stores of a core are accepted in
-//      their order, wherever they go. A line belongs to one controller, so each can detect what
-//      concerns its lines by itself; all interrupt the same system.
+//      A store is given to its controller when the controller of the store before it has accepted
+//      that one, and `controller_latency` later if that was another controller. So stores of a core
+//      are accepted in their order, whichever controllers they go to. A line belongs to one
+//      controller, so each controller can check its own lines by itself. All controllers interrupt
+//      the same system.
 //
 // Durability
-//   4  spec-barrier waits until all earlier stores of its core have arrived and the core has heard
-//      of that. It doesn't block volatile operations (8.2.1): loads and stores to DRAM go on; the
-//      next store to PM, and whatever is handed over to other threads, wait (open:
+//   4  spec-barrier stalls until all earlier stores of its core have arrived and been acknowledged
+//      to the core. It doesn't block volatile operations (8.2.1): loads and stores to DRAM
+//      continue. The next store to PM, and all releases to other threads, stall (open:
 //      `barrier_stops`).
-//   5  What a thread hands over to others, a lock or the value of an atomic variable, waits until
-//      its stores have arrived; an atomic variable in PM is written when its value has. Otherwise a
-//      thread could read another's store in the caches, under its lock, and its own next store
-//      could arrive before that one. (5.2.2 leaves this to the detection of loads, which sees only
-//      what is read from PM. Published: nothing waits; speculation IDs find stores to the same
-//      line.)
+//   5  A thread's release to other threads, of a lock or of an atomic variable's value, stalls
+//      until the thread's stores have arrived. An atomic variable in PM is written when its value
+//      has arrived. Otherwise a thread could read another's store in the caches, under its lock.
+//      Its own next store could then arrive before that one. (5.2.2 leaves this to the detection of
+//      loads, which sees only reads from PM. Published: nothing stalls; speculation IDs detect
+//      stores to the same line.)
 //
 // Misspeculation
-//   6  The speculation buffers find out (speculation_buffer.hpp). The window is as long as the idle
-//      path times the cores (8.1), with what stores may wait where they enter it slowly. While a
-//      path is backed up, windows stand still (open: `backed_up_windows`).
-//   7  Whoever takes a lock gets the next speculation ID, which its stores carry until it has given
-//      back its last lock; inner locks bring newer IDs (5.2.2; inner locks are open:
-//      `inner_locks`). A region that goes back under a lock gets a new one, for what it has
-//      restored may carry a later one than it began with.
-//   8  When a buffer overflows, all cores pause until it doesn't (5.3; whether stores to PM leave
+//   6  The speculation buffers detect misspeculation (speculation_buffer.hpp). The window is as
+//      long as the idle path times the number of cores (8.1). Where stores enter the path slowly,
+//      the time that they may wait there is added to the path. While a path is backed up, windows
+//      stop (open: `backed_up_windows`).
+//   7  A thread that acquires a lock gets the next speculation ID. Its stores carry that ID until
+//      it has released its last lock; inner locks assign newer IDs (5.2.2; inner locks are open:
+//      `inner_locks`). A region that rolls back under a lock gets a new ID, because the stores that
+//      restored its data may carry a later ID than it began with.
+//   8  When a buffer overflows, all cores pause until it has room (5.3; whether stores to PM leave
 //      store queues meanwhile is open: `full_buffer_stops`).
-//   9  A misspeculated line is written down, and an interrupt comes to the handler (6.1.1); lines
-//      found meanwhile queue (open: `alarm_entries`; published: one address). The handler marks
-//      the threads that are in regions (6.2), and drops the line from all caches, where it is as
-//      stale as it was read, once the stores that were under way have arrived. (Published: it
-//      stays, and the region, executed again, hits it.)
-//  10  A region looks at its mark before its commit, and at its end, for a region that has only
-//  read
-//      has no commit; it waits until its stores have arrived and no interrupt is under way. By then
-//      all that it has read is known to have been right. (6.2.1 looks before the region ends, when
-//      an interrupt may still be under way. Published: at the end alone, at once.)
-//  11  A marked thread goes back to where its region began (6.2.1), or does so as soon as it is
-//      marked (6.2.2, eager). It waits until its stores have arrived; then it writes what was there
-//      before, the latest store first; when that has arrived, and no interrupt is under way, it
-//      begins again. Lines that it writes then count as being in the caches: reads of them wait.
-//      Bytes that others have stored to since stay as they are, in PM, too: what is written, and
-//      then stored again, is what is visible there (open: 6.2 has no such regions).
-//  12  After `retries` times, nobody speculates until the region is over: stores of all cores
-//      become visible when they have arrived. It begins again when those before have, and no alarm
-//      is left; then nothing can be stale that it reads, and it isn't marked any more. (Open. If
-//      only its own stores waited, it could read what others' have left stale. To keep other
-//      threads out meanwhile could be waiting for what they hold.)
-//  13  Without a log there is nothing to go back with: misspeculation is counted and reported.
+//   9  A misspeculated line is recorded, and an interrupt is sent to the handler (6.1.1). Lines
+//      found meanwhile queue (open: `alarm_entries`; published: one address). The handler marks the
+//      threads that are in regions (6.2). When the stores that were in flight have arrived, it
+//      drops the line from all caches, where it is still as stale as when it was read. (Published:
+//      the line stays, and the region hits it when it re-executes.)
+//  10  A region checks its mark before its commit, and at its end, since a region that has only
+//      read has no commit. The check stalls until the region's stores have arrived and no interrupt
+//      is in flight. By then, all data that the region has read are known to have been right.
+//      (6.2.1 checks before the region ends, when an interrupt may still be in flight. Published:
+//      at the end alone, at once.)
+//  11  A marked thread rolls back to its region's begin when the region checks its mark (6.2.1), or
+//      as soon as it is marked (6.2.2, eager). It stalls until its stores have arrived. Then it
+//      writes the old contents, those of the latest store first. When these writes have arrived,
+//      and no interrupt is in flight, the region re-executes. Lines that it writes then count as
+//      being in the caches: reads of them stall. Bytes that other threads have stored to since stay
+//      unchanged, in PM, too: the rollback and the repeated stores write the bytes that are visible
+//      there (open: 6.2 has no such regions).
+//  12  After `retries` rollbacks, no thread speculates until the region is over: stores of all
+//      cores become visible when they have arrived. The region re-executes when all earlier stores
+//      have arrived, and no alarm is left. Then it can read nothing stale, and it isn't marked any
+//      more. (Open. If only its own stores were delayed, it could read stale data left by other
+//      threads' stores. If other threads were kept out meanwhile, the region could stall for
+//      something that they hold.)
+//  13  Without a log no rollback is possible: misspeculation is counted and reported.
 #pragma once
 
 #include <deque>
@@ -85,10 +90,10 @@ class PmemSpecOrdering final : public Ordering {
  public:
   struct Surroundings {
     std::uint32_t cores;
-    std::uint32_t controllers;    // that have queues of their own
-    Picoseconds acknowledgement;  // a controller's time for one
-    bool regions;                 // have a log to go back with
-    // The code whose ordering fence stands before a region's commit.
+    std::uint32_t controllers;    // controllers with queues of their own
+    Picoseconds acknowledgement;  // a controller's time for an acknowledgement
+    bool regions;                 // true if regions have a log to roll back with
+    // The purpose of the code whose ordering fence precedes a region's commit.
     trace::Purpose before_commit;
   };
 
@@ -120,75 +125,77 @@ class PmemSpecOrdering final : public Ordering {
   std::string pending() const override;
 
  private:
-  // A core with a number of its stores, for acknowledgements.
+  // A core and a number of its stores in one number, for acknowledgements.
   static constexpr unsigned kCoreShift = 56;
 
-  // On a persist path.
+  // A store on a persist path.
   struct Travelling {
     Line line;
     ByteMask bytes;
     LineData data{};
     std::optional<std::uint32_t> id{};
-    Time left{};  // the store queue
+    Time left{};  // when the store left the store queue
     bool restores = false;
   };
-  // A fence that isn't fulfilled.
+  // A fence that isn't fulfilled yet.
   struct PendingFence {
-    std::uint64_t until;  // so many stores of the core must have arrived
+    std::uint64_t until;  // number of the core's stores that must have arrived
     std::uint64_t number;
-    bool barrier;  // a spec-barrier
+    bool barrier;  // true for a spec-barrier
   };
-  // What the head of a core's store queue, or the core itself, waits for.
+  // The condition for which the head of a core's store queue, or the core itself, stalls.
   enum class WaitsFor : std::uint8_t {
     kNothing,
-    kRoom,      // on the path, and for spec-barriers: a store
-    kArrivals,  // of all that has left: what is handed over, an atomic store
-    kCheck,     // those, and interrupts: a region that may have to go back
-    kGoesBack,  // those: a region that will
-    kRestored,  // as kCheck: a region that has gone back
+    kRoom,      // room on the path, and fulfilled spec-barriers: a store
+    kArrivals,  // arrival of all sent stores: a release, an atomic store
+    kCheck,     // those arrivals, and interrupts: a region that may have to roll back
+    kGoesBack,  // those arrivals: a region that will roll back
+    kRestored,  // same as kCheck: a region that has rolled back
   };
   struct PerCore {
     std::deque<Travelling> path;
-    std::uint64_t left = 0, arrived = 0, given = 0, accepted = 0;  // stores
-    Time departs{};                                                // the next, at the soonest
-    Time accepted_at{};                                            // the last that was
-    std::uint32_t controller = 0;                                  // its
-    std::deque<Travelling> unchecked;  // given, and looked at when accepted, in this order
-    bool giving = false;               // a store to its controller, just now
-    bool backed_up = false;            // the controller doesn't take the next
-    bool changes_controller = false;   // the next waits, for it goes to another controller
+    // Numbers of stores that have left the store queue, arrived, been given and been accepted.
+    std::uint64_t left = 0, arrived = 0, given = 0, accepted = 0;
+    Time departs{};                    // earliest departure of the next store
+    Time accepted_at{};                // when the last accepted store was accepted
+    std::uint32_t controller = 0;      // the last given store's controller
+    std::deque<Travelling> unchecked;  // given stores to check on acceptance, in this order
+    bool giving = false;               // true while a store is being given to its controller
+    bool backed_up = false;            // true while the next store can't be given to its controller
+    // true while the next store waits because its controller is another
+    bool changes_controller = false;
     std::deque<PendingFence> fences;
-    std::uint32_t barriers = 0;        // of these
-    std::vector<std::uint64_t> ended;  // regions, until those are over
+    std::uint32_t barriers = 0;        // number of spec-barriers among them
+    std::vector<std::uint64_t> ended;  // ended regions, until the spec-barriers are fulfilled
     LeavingStore leaving;
-    bool early = false;    // that store becomes visible after it has arrived
-    bool entered = false;  // ... and has gone down the path
+    bool early = false;    // true if that store becomes visible after it has arrived
+    bool entered = false;  // true if that store has entered the path early
     WaitsFor waits_for = WaitsFor::kNothing;
-    std::uint64_t wait_until = 0;  // so many stores have arrived
+    std::uint64_t wait_until = 0;  // number of stores that must have arrived
     Completion waiting;
-    std::uint64_t heard = 0;  // of so many arrivals
+    std::uint64_t heard = 0;  // number of arrivals that the core knows of
 
-    std::uint64_t region = 0;         // in effect; 0: none
-    std::uint64_t ending = 0;         // the same, at its end
-    std::uint64_t aborted = 0;        // the last that went back
-    std::uint64_t ended_region = 0;   // the last
-    std::uint64_t loaded_region = 0;  // the last that loads have retired of
+    std::uint64_t region = 0;         // region in effect; 0: none
+    std::uint64_t ending = 0;         // the same region, while its end is pending
+    std::uint64_t aborted = 0;        // the last region that rolled back
+    std::uint64_t ended_region = 0;   // the last region that ended
+    std::uint64_t loaded_region = 0;  // the last region with retired loads
     bool marked = false;
-    std::uint32_t aborts = 0;           // of that
-    bool gives_up_speculation = false;  // from when it has gone back too often until it is over
-    bool speculates = false;            // a store will be visible before it arrives
-    std::uint64_t speculated = 0;       // of so many stores, the last that was
+    std::uint32_t aborts = 0;           // number of rollbacks of `aborted`
+    bool gives_up_speculation = false;  // true from one rollback too many until the region is over
+    bool speculates = false;       // true if the leaving store will be visible before it arrives
+    std::uint64_t speculated = 0;  // number of stores up to the last speculative one
     Time goes_back_since{};
     std::uint32_t pauses = 0;
 
     std::optional<std::uint32_t> id;  // the speculation ID register
     std::uint32_t locks = 0;
-    std::uint32_t locks_at_begin = 0;  // of the region in effect
-    bool id_at_begin = false;          // was there one?
+    std::uint32_t locks_at_begin = 0;  // value of `locks` at the begin of the region in effect
+    bool id_at_begin = false;          // true if there was an ID then
   };
   struct Alarm {
     Line line;
-    Time until;  // by the windows' clock: what was under way has arrived then
+    Time until;  // by the windows' clock: when the stores in flight have arrived
   };
   struct WaitingRead {
     Line line;
@@ -206,7 +213,7 @@ class PmemSpecOrdering final : public Ordering {
     void describe(Visitor& visit) const;
   };
 
-  // The paths.
+  // Persist paths.
   bool may_store(const PerCore& core) const;
   void enter(CoreId number, Travelling store);
   void arrive(std::uint64_t core, Time now);
@@ -216,7 +223,7 @@ class PmemSpecOrdering final : public Ordering {
   void set_backed_up(PerCore& core, bool backed_up);
   Picoseconds window() const;
   Time window_time() const;
-  // Waiting.
+  // Stalls.
   bool knows(PerCore& core, std::uint64_t stores);
   void hear_later(CoreId number);
   void heard(std::uint64_t core_and_stores, Time now);
@@ -242,7 +249,7 @@ class PmemSpecOrdering final : public Ordering {
   void resume_when_free(std::uint64_t, Time now);
   void pause(CoreId core);
   void resume(CoreId core);
-  // Going back.
+  // Rollback.
   bool check_region(CoreId number, Completion resume);
   void go_back(std::uint64_t core, Time now);
   void rewind(CoreId number);
@@ -256,17 +263,19 @@ class PmemSpecOrdering final : public Ordering {
   std::vector<SpeculationBuffer> buffers_;  // by controller
   std::optional<LayerContext> context_;
   Picoseconds store_interval_{}, acknowledgement_{}, window_{};
-  Picoseconds look_again_{};  // after so long, where nobody tells when it is time
+  Picoseconds look_again_{};  // polling interval, where no event signals that a condition holds
   std::size_t path_stores_ = 1;
   StaleLines stale_;
-  LineTable<std::uint64_t> unreported_;  // by line: stale reads
-  LineTable<std::uint64_t> restoring_;   // by line: stores under way that restore what was there
+  LineTable<std::uint64_t> unreported_;  // by line: number of stale reads
+  // by line: number of stores in flight that restore old contents
+  LineTable<std::uint64_t> restoring_;
   std::vector<WaitingRead> waiting_reads_;
   std::vector<Alarm> alarms_;
-  bool interrupt_ = false;  // is under way, or its handler runs
+  bool interrupt_ = false;  // true while an interrupt is in flight, or its handler runs
   std::uint32_t next_id_ = 0;
-  std::uint32_t without_speculation_ = 0;  // regions that have given it up: then nobody speculates
-  std::uint32_t backed_up_ = 0;            // paths
+  // number of regions without speculation; if any, no thread speculates
+  std::uint32_t without_speculation_ = 0;
+  std::uint32_t backed_up_ = 0;  // number of backed-up paths
   Time backed_up_since_{};
   bool paused_ = false;
   Time paused_since_{};

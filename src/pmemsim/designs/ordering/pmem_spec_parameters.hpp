@@ -1,5 +1,5 @@
-// What PMEM-Spec has (ASPLOS 2021, 5, 6 and 8.1), and where it can be had as published although
-// that isn't sound.
+// The parameters of PMEM-Spec (ASPLOS 2021, 5, 6 and 8.1), and switches for the published behaviour
+// where that isn't sound.
 #pragma once
 
 #include <span>
@@ -10,43 +10,43 @@
 
 namespace pmemsim {
 
-// What makes an entry of the speculation buffer.
+// The requests that make an entry of the speculation buffer.
 enum class Allocation : std::uint8_t {
   kWriteBacksAndTagged,  // 5.3: write-backs, and stores of critical sections
-  kWriteBacks,           // 8.3.2
+  kWriteBacks,           // 8.3.2: write-backs alone
 };
 
-// Which lines are watched for reads that were too early.
+// The lines that are watched for reads that were too early.
 enum class Detection : std::uint8_t {
-  kEvictions,  // 5.1.4
-  kFetches,    // 5.1.2: the naive scheme, for which every store miss looks wrong
+  kEvictions,  // 5.1.4: evicted lines
+  kFetches,    // 5.1.2: fetched lines, the naive scheme: every store miss looks wrong
 };
 
-// When a thread that may have read something stale goes back.
+// The time when a thread that may have read stale data rolls back.
 enum class SpecRecovery : std::uint8_t {
   kLazy,   // 6.2.1: at its region's end
   kEager,  // 6.2.2: at once
 };
 
-// What a speculation window does while a persist path is backed up.
+// The behaviour of a speculation window while a persist path is backed up.
 enum class BackedUpWindows : std::uint8_t { kStandStill, kGoOn };
 
-// When a store is looked at by the speculation buffer.
+// The time when the speculation buffer checks a store.
 enum class StoreCheck : std::uint8_t {
-  kArrival,     // though the controller may have no room for it yet
-  kAcceptance,  // so that reads which come while it waits look as if they had been too early
+  kArrival,     // on arrival, though the controller may have no room for it yet
+  kAcceptance,  // on acceptance, so that reads which arrive before that look too early
 };
 
-// What stands still while a speculation buffer is full.
+// The activity that stops while a speculation buffer is full.
 enum class FullBuffer : std::uint8_t {
-  kCores,             // which dispatch and retire nothing; what is in store queues goes on
-  kCoresAndPmStores,  // and no store to PM leaves its store queue
+  kCores,             // cores dispatch and retire nothing; their store queues continue
+  kCoresAndPmStores,  // cores, and stores to PM, which stay in their store queues
 };
 
 // The speculation ID of stores under an inner lock.
 enum class InnerLocks : std::uint8_t { kNewId, kOuterId };
 
-// Where the paper leaves something unsound: as it should be, or as it is published.
+// The sound and the published behaviour, where what the paper leaves is unsound.
 enum class CommitCheck : std::uint8_t { kWaits, kPublished };
 enum class Releases : std::uint8_t { kWait, kPublished };
 enum class AlarmedLines : std::uint8_t { kDropped, kPublished };
@@ -97,7 +97,7 @@ inline std::span<const std::string_view> choice_names(SpecControllers) {
   return kNames;
 }
 
-// Injected faults: each takes one protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct PmemSpecFaults {
   bool detection = false;
   bool window = false;

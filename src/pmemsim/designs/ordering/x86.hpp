@@ -1,13 +1,13 @@
-// x86 persist ordering: clwb, clflushopt and clflush send a line on its way, sfence waits until
-// every line that the core has flushed is persistent.
+// x86 persist ordering: clwb, clflushopt and clflush send a line to PM, sfence stalls until every
+// line that the core has flushed is persistent.
 //
-//   1  A flush takes its place in the store queue, after the stores before it (Intel SDM vol. 2,
+//   1  A flush takes its place in the store queue, after the earlier stores (Intel SDM vol. 2,
 //      CLWB: ordered with older stores to the line; vol. 3A ch. 9.2).
-//   2  Flushes overlap: the queue goes on while the line is on its way. CLFLUSH, which is ordered
+//   2  Flushes overlap: the queue continues while the line is in flight. CLFLUSH, which is ordered
 //      with respect to other CLFLUSHes and stores, is the exception.
-//   3  SFENCE leaves the queue when all flushes before it have been acknowledged (PMEM-Spec, 8.1:
-//      "SFENCE ... ensures prior CLWBs complete"); so do MFENCE and locked instructions, which
-//      wait for the store queue to be empty before them.
+//   3  SFENCE leaves the queue when all earlier flushes have been acknowledged (PMEM-Spec, 8.1:
+//      "SFENCE ... ensures prior CLWBs complete"). The same holds for MFENCE and locked
+//      instructions, which first stall until the store queue is empty.
 //   4  A flush of a line that is clean everywhere is acknowledged without a write.
 #pragma once
 
@@ -32,7 +32,7 @@ class X86Ordering final : public Ordering {
   bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Time when,
              Completion resume) override;
   bool fence(const Fence& fence, Time when, Completion resume) override;
-  // Only with an injected fault: the line is lost.
+  // Called only with an injected fault: the line is lost.
   Eviction evicted(Line, const LineData&, Time) override { return Eviction::kTaken; }
   bool may_leave(Line) const override { return !faults_.evictions; }
   std::string pending() const override;
@@ -40,8 +40,8 @@ class X86Ordering final : public Ordering {
  private:
   struct PerCore {
     std::uint32_t outstanding = 0;  // flushes that have not been acknowledged
-    Completion waiting;             // the fence (or clflush) that waits for them
-    std::uint64_t fence = 0;        // its number; 0: none
+    Completion waiting;             // resumes the fence (or clflush) that stalls for them
+    std::uint64_t fence = 0;        // the stalled fence's number; 0: none
   };
   void acknowledged(std::uint64_t core, Time now);
 
