@@ -2,16 +2,16 @@
 // Efficient Crash Consistency in Persistent Memory", section III-B and figure 3).
 //
 //   1  Headers are buffered in the ADR buffer, the channel's write pending queue: a header takes as
-//      many entries there as it has lines (Backend::reserve). Upon a crash they are persisted.
-//   2  They stay there until nobody needs them, and are then discarded without a write to PM. Thus
-//      entries and header need no order among them.
-//   3  When there is no room, a buffered header is written to PM, and gives its entries back when
+//      many entries there as it has lines (Backend::reserve). A crash persists them.
+//   2  Headers stay there until they aren't needed any more, and are then discarded without a write
+//      to PM. Thus entries and header need no order among them.
+//   3  When there is no room, a buffered header is written to PM, and releases its entries when
 //      that write is persistent. The paper says "of a selected transaction"; here it is the oldest
-//      whose record is complete.
+//      header whose record is complete.
 //
-// What the paper leaves open is what becomes of the header that has found no room. A core's store
-// into an undo log waits for it. Where the controllers write the undo log, who can't wait, and in a
-// redo log, the header is volatile; a redo log's gets another chance when its record is complete.
+// The paper leaves open what happens to the header that has found no room. A core's store into an
+// undo log stalls for room. If the controllers, which can't stall, write the undo log, and in a
+// redo log, the header is volatile. A redo log's header is tried again when its record is complete.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ namespace pmemsim {
 
 class AdrBuffer final : public HeaderBuffer {
  public:
-  // `room` is to be told when an entry that somebody waits for may be had.
+  // `room` is notified when a requested entry may have become available.
   AdrBuffer(Backend& pm, std::uint32_t channels, std::uint32_t header_lines, bool from_controllers,
             Completion room);
 
@@ -48,7 +48,7 @@ class AdrBuffer final : public HeaderBuffer {
   const bool from_controllers_;
   const Completion room_;
   std::vector<std::deque<HeaderId>> complete_;  // by channel, oldest first
-  std::vector<bool> awaited_;                   // by channel: an entry
+  std::vector<bool> awaited_;                   // by channel: true if an entry is requested
 };
 
 }  // namespace pmemsim

@@ -1,5 +1,5 @@
-// Writing what a log record holds back to where it belongs: old contents from an undo log, new ones
-// from a redo log.
+// Writes the contents of a log record to the lines' home addresses: old contents from an undo log,
+// new contents from a redo log.
 #pragma once
 
 #include "pmemsim/designs/atomicity/log_reader.hpp"

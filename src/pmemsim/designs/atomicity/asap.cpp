@@ -11,9 +11,9 @@
 namespace pmemsim {
 namespace {
 
-// Where the owner of an evicted line is kept in DRAM (5.3), beyond all addresses that a program can
-// have. How the paper's "small buffer" is organised is open: here the line's number is its index,
-// and an entry has 8 bytes (a tag and the RID's 4).
+// Returns the DRAM location of an evicted line's owner (5.3), beyond all addresses that a program
+// can have. The paper leaves the organisation of its "small buffer" open: here the line's number is
+// the index, and an entry has 8 bytes (a tag and the RID's 4).
 Line buffer_line(Line line) {
   constexpr std::uint64_t kBase = std::uint64_t{1} << 54, kEntries = 1u << 16, kEntryBytes = 8;
   return Line::of(kBase + line.number % kEntries * kEntryBytes);
@@ -82,7 +82,7 @@ Asap::Operation Asap::take(std::uint64_t operation) {
   return operations_[slot];
 }
 
-// ---- What the cores ask: each is tried again, after something has become free, until it works
+// ---- Requests of the cores: each is retried, when something has become free, until it succeeds
 
 bool Asap::region_begin(CoreId core, std::uint64_t region, Time, Completion resume) {
   cores_[core].number = region;
@@ -106,7 +106,7 @@ bool Asap::region_end(CoreId core, std::uint64_t, Time when, Completion resume) 
   return !parameters_.fence_every_region || fence_regions(core, when, resume);
 }
 
-// The core's store before this one has become visible by now: its data may go.
+// Marks the core's previous store visible, and starts its data persist operation if that is due.
 void Asap::settle(CoreId core) {
   cores_[core].storing = false;
   Region* region = active(cores_[core].latest);
@@ -116,7 +116,7 @@ void Asap::settle(CoreId core) {
   }
 }
 
-// Regions commit in the order of the core's program, so the last that has ended is the last to.
+// A core's regions commit in program order, so the last one that has ended commits last.
 bool Asap::fence_regions(CoreId number, Time, Completion resume) {
   PerCore& core = cores_[number];
   const auto ended = std::find_if(core.regions.rbegin(), core.regions.rend(),
@@ -152,7 +152,7 @@ bool Asap::may_flush(CoreId number) const {
   return free;
 }
 
-// 5.7; data persist operations of regions that have ended are under way already.
+// 5.7. Data persist operations of ended regions are in flight already.
 bool Asap::context_switch(CoreId core, Time, Completion resume) {
   settle(core);
   if (Region* region = active(cores_[core].latest)) {
@@ -239,8 +239,8 @@ bool Asap::try_begin(CoreId number) {
   return true;
 }
 
-// Is it true of the region or of one that it depends on, directly or not? Each is asked once: there
-// may be very many paths between two regions.
+// True if the predicate holds for the region or for one that it depends on, directly or not. Each
+// region is checked once: there may be very many paths between two regions.
 template <class Predicate>
 bool Asap::any_before(Rid rid, Predicate predicate) const {
   std::vector<Rid> found{rid};
@@ -259,8 +259,9 @@ bool Asap::will_commit(Rid rid) const {
   return !any_before(rid, [](const Region& region) { return !region.ended; });
 }
 
-// Are the Dep slots full, with one to become free? A region that takes locks inside may wait for
-// the one that this wait would hold up; so only regions that need nobody any more are waited for.
+// True if the Dep slots are full, and one of them will become free. A region that acquires locks
+// inside could stall for the region that its own stall blocks. So it stalls only for regions that
+// commit without any thread's further progress.
 bool Asap::must_wait(const Region& region, std::size_t more) const {
   const auto& list = region.dependences;
   return list.size() + more > parameters_.dependence_slots &&
@@ -271,7 +272,7 @@ void Asap::depend(Region& region, Rid on, std::uint64_t& counter) {
   Region* other = active(on);
   if (other == nullptr || other == &region || contains(region.dependences, on)) return;
   if (parameters_.faults.dependences) return;
-  // Two regions that depended on each other would never commit.
+  // Two regions that depend on each other would never commit.
   if (region.depended_on &&
       any_before(on, [&region](const Region& before) { return &before == &region; })) {
     ++statistics_.cycles;
@@ -293,7 +294,7 @@ void Asap::load(const Load& load, Time) {
   if (Region* reader = active(self)) {
     depend(*reader, found->second.owner, statistics_.data_dependences);
   } else if (self >
-             cores_[load.core].latest) {  // has retired before its region's begin took effect
+             cores_[load.core].latest) {  // the load retired before its region's begin took effect
     cores_[load.core].early.emplace_back(self, found->second.owner);
   }
 }
@@ -318,7 +319,7 @@ bool Asap::try_store(CoreId number) {
   const bool listed = std::any_of(region.slots.begin(), region.slots.end(),
                                   [&](const Slot& s) { return s.line == core.line; });
   if (!listed && region.slots.size() == parameters_.cl_slots) {
-    // With fewer slots than the distance, none would ever start.
+    // With fewer slots than the distance, no operation would ever start.
     const bool none_started = std::none_of(region.slots.begin(), region.slots.end(),
                                            [](const Slot& s) { return s.in_flight > 0 || s.due; });
     if (none_started) start_dpo(region, region.slots.front());
@@ -340,7 +341,7 @@ bool Asap::try_store(CoreId number) {
   return true;
 }
 
-// The region writes the line: the slot's own, or another one.
+// Records the region's write of a line, either the slot's own or another one, in the slot.
 void Asap::written(Region& region, Slot& slot, Line line) {
   if (slot.line != line) {
     if (++slot.distance >= parameters_.dpo_distance) start_dpo(region, slot);
@@ -351,7 +352,7 @@ void Asap::written(Region& region, Slot& slot, Line line) {
   if (!parameters_.dpo_coalescing) slot.due = true;
 }
 
-// 4.6.1: the old value goes to the log while the store goes on.
+// 4.6.1: the old value goes to the log while the store continues.
 void Asap::log(const PerCore& core, Region& region, Tag& tag) {
   region.lines.push_back(core.line);
   tag.locks += !parameters_.faults.lock_bit;
@@ -363,9 +364,9 @@ void Asap::log(const PerCore& core, Region& region, Tag& tag) {
               completion<&Asap::lpo_persisted>(*this, operation(about)));
 }
 
-// Of the line that the core is about to write: with what other cores have been allowed to write to
-// it, too, even if it hasn't reached the cache yet. (Only with false sharing can that be; regions
-// that undo or keep the other's bytes would be wrong without.)
+// Returns the old contents of the line that the core is about to write. They include stores of
+// other cores that are allowed but haven't reached the cache yet. (This can occur only with false
+// sharing; without these stores, regions that undo or keep the other's bytes would be wrong.)
 LineData Asap::old_value(const PerCore& writer) const {
   LineData old = context_->pm_space.newest().read(writer.line);
   for (const PerCore& core : cores_) {
@@ -375,20 +376,20 @@ LineData Asap::old_value(const PerCore& writer) const {
   return old;
 }
 
-// At the controller: the data that an earlier region has written to the line needn't be written any
-// more (5.1).
+// At the controller: drops data that an earlier region has written to the line, which needn't be
+// written any more (5.1).
 void Asap::lpo_persisted(std::uint64_t number, Time) {
   const Operation about = take(number);
   if (parameters_.dpo_dropping) drop_data(about);
 }
 
-// 5.1: the log write has the same data as the earlier region's.
+// 5.1: the log write has the same data as the earlier region's data write.
 void Asap::drop_data(const Operation& logged) {
   WriteId id;
   if (!context_->pm.find(logged.line, WriteKind::kData, id)) return;
   const Rid owner = context_->pm.pending(id)->owner;
   if (owner == 0 || owner == logged.rid) return;
-  // While it waits for an acknowledgement, it may not have been accepted yet.
+  // While the operation is unacknowledged, its write may not have been accepted yet.
   const Region* earlier = active(owner);
   const bool in_flight =
       earlier != nullptr &&
@@ -404,7 +405,7 @@ void Asap::lpo_acknowledged(std::uint64_t number, Time now) {
   retry(now);
 }
 
-// Clears the LockBit: what has waited for it goes on.
+// Clears the LockBit, and starts the operations that it has delayed.
 void Asap::unlock(Region& logger, Line line) {
   Tag& tag = tags_.at(line.number);
   if (--tag.locks > 0) return;
@@ -465,7 +466,7 @@ void Asap::dpo_acknowledged(std::uint64_t number, Time now) {
   retry(now);
 }
 
-// ---- Lines that leave the shared cache, and come back (5.3)
+// ---- Lines that leave the shared cache, and are fetched again (5.3)
 
 Eviction Asap::evicted(Line line, const LineData&, Time) {
   save_owner(line);
@@ -486,7 +487,7 @@ void Asap::save_owner(Line line) {
   context_->dram.write({.line = buffer_line(line), .data = {}, .persisted = {}, .written = {}});
 }
 
-// The buffer is read beside PM; the line comes with its owner when both have answered.
+// Reads the buffer beside PM; the line and its owner are filled when both have answered.
 bool Asap::fetch(CoreId, Line line, Time, Completion done) {
   if (!filters_[context_->pm.channel_of(line)].contains(line)) return false;
   ++statistics_.buffer_reads;
@@ -528,7 +529,7 @@ void Asap::outstanding_acknowledged(std::uint64_t number, Time now) {
   finish_lines(region, now);
 }
 
-// All lines have persisted: the CL List entry is free, and the Dependence List hears of it.
+// Frees the CL List entry once all lines have persisted, and notifies the Dependence List.
 void Asap::finish_lines(Region& region, Time now) {
   if (!region.ended || region.finished || region.outstanding > 0 || !region.slots.empty()) return;
   region.finished = true;
@@ -551,7 +552,7 @@ void Asap::lines_persisted(std::uint64_t self, Time now) {
   retry(now);
 }
 
-// `ready` gets the regions that have waited for this one alone.
+// Adds to `ready` the regions that now depend on no other region.
 void Asap::commit(Rid self, Time now, std::vector<Rid>& ready) {
   Region& own = *active(self);
   PerCore& core = cores_[own.core];
@@ -572,8 +573,8 @@ void Asap::commit(Rid self, Time now, std::vector<Rid>& ready) {
     const auto tag = tags_.find(line.number);
     if (tag != tags_.end() && tag->second.owner == self && tag->second.locks == 0) tags_.erase(tag);
   }
-  if (--uncommitted_ == 0) {  // 5.3; of all Dependence Lists, since a line and its owner's entry
-                              // may be in different channels
+  // 5.3; of all Dependence Lists, since a line and its owner's entry may be in different channels
+  if (--uncommitted_ == 0) {
     for (BloomFilter& filter : filters_) filter.clear();
   }
   if (core.fence == self) {
@@ -582,7 +583,7 @@ void Asap::commit(Rid self, Time now, std::vector<Rid>& ready) {
   }
 }
 
-// ---- What can be seen from outside
+// ---- State visible from outside
 
 Asap::Survivors Asap::survivors() const {
   Survivors all{{}, log_.survivors()};
@@ -614,7 +615,7 @@ void Asap::statistics(StatisticsCollector& collector) const {
 }
 
 std::string Asap::pending() const {
-  // What depends on a region that the program has left unfinished doesn't commit.
+  // Regions that depend on a region that the program has left unfinished don't commit.
   std::string text;
   for (std::size_t core = 0; core < cores_.size(); ++core) {
     if (cores_[core].blocked == Blocked::kNo) continue;
@@ -628,8 +629,9 @@ std::string Asap::pending() const {
   return text.substr(0, text.size() - std::min<std::size_t>(text.size(), 2));
 }
 
-// A region that has ended stays in the lists while one that it depends on goes on, as after a lock
-// that was released inside; and that one may wait for whoever finds no room.
+// An ended region stays in the lists while one that it depends on is in progress, for example after
+// a lock that was released inside. The latter region may stall for the core that finds the list
+// full.
 std::string Asap::remedy() const {
   for (const PerCore& core : cores_) {
     const bool waits = core.blocked == Blocked::kBegin || core.blocked == Blocked::kStore;

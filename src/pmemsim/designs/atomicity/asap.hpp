@@ -1,62 +1,66 @@
 // ASAP: architecture support for asynchronous persistence (Abulila et al., ISCA 2022). An undo log
 // whose regions commit some time after they have ended, in the order of their dependences.
 //
-// In the paper's words, with its sections:
+// Rules in the paper's terms, with its sections:
 //   4.4  Thread State Registers: the core's log ring and its latest region.
-//   4.5  asap_begin(): an entry in the CL List and one in the Dependence List; the core's previous
+//   4.5  asap_begin(): an entry in the CL List and one in the Dependence List. The core's previous
 //        region is a control dependence while it is in the list.
 //   4.6  First write of a region to a line: LockBit, OwnerRID, a log entry, a log persist operation
 //        (LPO) in the background. Every write: a CLPtr slot. A data persist operation (DPO) starts
 //        when four other lines have been written, or at the region's end, once the LockBit is
 //        clear. Every access to a line that another uncommitted region owns: a data dependence.
-//   4.7  asap_end(): the CL List entry is Done; execution goes on.
+//   4.7  asap_end(): the CL List entry is Done; execution continues.
 //   4.8  No CLPtr left and Done: the Dependence List entry is Done. No Dep left either: the region
-//        commits: its log is freed, its entry cleared, its completion broadcast.
+//        commits. Its log is freed, its entry cleared, its completion broadcast.
 //   5.1  Traffic: DPO coalescing, LPO dropping, DPO dropping.
-//   5.2  asap_fence(): waits for the core's latest region.
-//   5.3  A line that leaves the shared cache while its owner is uncommitted takes the owner to a
-//        buffer in DRAM, and the channel's Bloom filter notes it. A read of PM that the filter
-//        knows reads the buffer as well, and has its line when both have answered. The filters are
-//        cleared when no region is uncommitted. A locked line doesn't leave.
+//   5.2  asap_fence(): stalls until the core's latest region commits.
+//   5.3  A line may leave the shared cache while its owner is uncommitted. Then the owner is saved
+//        in a buffer in DRAM, and the line is added to the channel's Bloom filter. A read of PM
+//        whose line is in the filter reads the buffer as well, and completes when both have
+//        answered. The filters are cleared when no region is uncommitted. A locked line doesn't
+//        leave.
 //   5.5  Records of a header and seven entries; the header of the latest stays in the LH-WPQ.
-//   5.6  A region's Dependence List entry is in the channel that its number's low bits say.
-//   5.7  Context switch: all DPOs of the thread start; it leaves when they have cleared its CLPtr
-//        slots, with its registers. The region that it is in goes on when the thread does.
-// The hardware stalls, here the store queue, when a list, its slots or the LH-WPQ are full.
+//   5.6  The low bits of a region's number select the channel of its Dependence List entry.
+//   5.7  Context switch: all DPOs of the thread start. The thread leaves, with its registers, when
+//        they have cleared its CLPtr slots. Its current region continues when the thread does.
+// The hardware (here the store queue) stalls when a list, its slots or the LH-WPQ are full.
 //
-// What the paper leaves open, and what is done here:
-//   - A region's first store to a line that an earlier region's LPO still locks waits. One LockBit
-//     can't stand for two LPOs; and if the later LPO, on another channel, were persistent first,
+// Decisions of this model where the paper leaves something open:
+//   - A region's first store to a line that an earlier region's LPO still locks stalls. One LockBit
+//     can't represent two LPOs. If the later LPO, on another channel, were persistent first,
 //     recovery would restore the earlier region's data without being able to undo them.
 //   - Regions conflict by lines. If each of two regions writes lines of the other before it ends
 //     (false sharing between locks, or no isolation), neither could ever commit. The dependence
-//     that would close the cycle is left out and counted (asap.cycles); a crash may then leave one
+//     that would close the cycle is left out and counted (asap.cycles). A crash may then leave one
 //     of the two in part, as no order of undoing whole regions is right.
-//   - A flush by an instruction of the program's own waits until the line's log entry and the data
-//     operations of the region that the thread is in have persisted, and until no other uncommitted
-//     region has the line in its log: recovery would take back what the flush has made persistent.
-//     It doesn't wait for a region that is in progress (false sharing), nor for one that depends on
-//     such a one: these may wait for the flush's own thread.
-//   - asap_fence() within a region waits for the regions before it.
-//   - A region that takes locks inside waits for Dep slots only if a region that it already depends
-//     on will commit without it.
+//   - A flush by an instruction of the program's own stalls for the line's log entry and the data
+//     operations of the thread's current region to persist. It also stalls until no other
+//     uncommitted region has the line in its log: recovery would undo the data that the flush has
+//     made persistent. It doesn't stall for a region that is in progress (false sharing), or for
+//     one that depends on such a region: these may stall for the flush's own thread.
+//   - asap_fence() within a region stalls for the regions before it.
+//   - A region that acquires locks inside stalls for Dep slots only if a region that it already
+//     depends on will commit without it.
 //
-// A load is told of when it retires, by a core that may have run ahead of others, and of its own
-// stores, in simulated time. No dependence can be missing: whoever reads what another region wrote
-// has acquired a lock or an atomic variable that the writer released after its store had left the
-// store queue; acquiring happens at its own time, loads after it retire later, and the owner is set
-// when the store leaves the queue. Stores of the reader's own core belong to its own region or to
-// earlier ones, which the control dependence covers. A region whose begin is still in the store
-// queue gets the dependence when it begins; it has written nothing until then. A dependence too
-// many is possible (the owner commits between the event and the load's own time): it is gone with
-// that commit, before a crash could show it.
+// Why no dependence is missing: the layer receives a load when it retires, from a core that may be
+// ahead, in simulated time, of other cores and of its own stores. A thread that reads another
+// region's data has acquired a lock or an atomic variable. The writer released that after its store
+// had left the store queue. The acquire happens at its own time, loads after it retire later, and
+// the owner is set when the store leaves the queue. Stores of the reader's own core belong to its
+// own region or to earlier ones, which the control dependence covers. If a region's begin is still
+// in the store queue, the region gets the dependence when it begins; it has written nothing until
+// then. An unnecessary dependence is possible (the owner commits between the event and the load's
+// own time). It disappears with that commit, before a crash could expose it.
 //
-// Not modelled: how long broadcasts and look-ups in the Dependence Lists take (the paper gives no
-// time); what an exception costs when a log ring overflows (it is counted, log.growths, and the
-// ring grows); a load that finds all Dep slots occupied lets the core's next store or region end
-// wait instead of itself; migration, for a thread that leaves its core (core.time_slice) comes back
-// to it, and its registers and those of the core are the same here. Nested regions (4.5) have been
-// flattened before they come here.
+// Not modelled:
+//   - the latency of broadcasts and of look-ups in the Dependence Lists (the paper gives none);
+//   - the cost of an exception when a log ring overflows (it is counted, log.growths, and the ring
+//     grows);
+//   - the stall of a load that finds all Dep slots occupied: the core's next store or region end
+//     stalls instead;
+//   - migration: a thread that leaves its core (core.time_slice) returns to the same core, and its
+//     registers and those of the core are the same here;
+//   - nested regions (4.5): they are flattened before they reach this layer.
 #pragma once
 
 #include <deque>
@@ -161,20 +165,20 @@ class Asap final : public Atomicity {
   std::string pending() const override;
   std::string remedy() const override;
 
-  using Rid = std::uint64_t;  // core and the core's number of the region
+  using Rid = std::uint64_t;  // the core and the core's number of the region
   static Rid rid(CoreId core, std::uint64_t region);
 
-  // What a crash leaves beside PM and the write pending queues (5.5): the Dependence Lists, the
-  // LH-WPQs, and the cores' registers LogAddress and LogSize.
+  // The state that survives a crash, besides PM and the write pending queues (5.5): the Dependence
+  // Lists, the LH-WPQs, and the cores' registers LogAddress and LogSize.
   struct Survivors {
-    std::map<Rid, std::vector<Rid>> dependences;  // of every uncommitted region
+    std::map<Rid, std::vector<Rid>> dependences;  // by uncommitted region
     LogSurvivors log;
   };
   Survivors survivors() const;
 
-  // What all structures hold, for who wants to look.
+  // The contents of all structures, for inspection.
   struct ClEntry {
-    bool done = false;        // else in progress
+    bool done = false;        // true: Done; false: in progress
     std::vector<Line> slots;  // CLPtr
   };
   struct DependenceEntry {
@@ -199,10 +203,11 @@ class Asap final : public Atomicity {
   struct Slot {
     Line line;
     std::uint32_t distance = 0;   // writes to other lines since its own last one
-    std::uint32_t in_flight = 0;  // data persist operations without acknowledgement
-    bool wanted = false;          // one has to start: the slot keeps a line, not a count of stores
-    bool due = false;             // as soon as the line is unlocked and the store visible
-    bool invisible = false;       // its last store has still to reach the cache
+    std::uint32_t in_flight = 0;  // number of unacknowledged data persist operations
+    // true if an operation has to start: the slot keeps a line, not a count of stores
+    bool wanted = false;
+    bool due = false;  // true if it starts as soon as the line is unlocked and the store visible
+    bool invisible = false;  // true if its last store hasn't reached the cache yet
   };
   // An uncommitted region: its CL List entry (while it has one) and its Dependence List entry.
   struct Region {
@@ -212,41 +217,41 @@ class Asap final : public Atomicity {
     bool finished = false;     // no longer in the CL List
     bool persisted = false;    // Dependence List: Done
     bool committed = false;    // no longer in the Dependence List
-    bool depended_on = false;  // in some other entry's Dep slot
+    bool depended_on = false;  // true if in some other entry's Dep slot
     std::uint32_t channel = 0;
-    std::uint32_t outstanding = 0;  // log writes and put-off evictions without acknowledgement
+    std::uint32_t outstanding = 0;  // number of unacknowledged log writes and delayed evictions
     std::vector<Slot> slots;
     std::vector<Rid> dependences;
     std::optional<HardwareLog::Id> log;
-    std::vector<Line> lines;  // that it owns, or has owned
+    std::vector<Line> lines;  // lines that it owns, or has owned
     Time ended_at{};
 
     Rid rid() const { return Asap::rid(core, number); }
   };
-  // Cache line tag extensions, and what the DRAM buffer keeps of them.
+  // Cache line tag extensions, and their copies in the DRAM buffer.
   struct Tag {
     Rid owner = 0;
-    std::uint32_t locks = 0;  // log persist operations without acknowledgement
-    bool evicted = false;     // while it was locked
-    bool awaited = false;     // a data persist operation waits for the LockBit
+    std::uint32_t locks = 0;  // number of unacknowledged log persist operations
+    bool evicted = false;     // true if evicted while it was locked
+    bool awaited = false;     // true if a data persist operation is delayed by the LockBit
   };
   enum class Blocked : std::uint8_t { kNo, kBegin, kStore, kEnd, kFlush, kSwitch };
   struct PerCore {
     Rid latest = 0;  // CurRID
     std::uint32_t cl_entries = 0;
-    std::deque<Region> regions;              // the uncommitted ones, by number, without gaps
+    std::deque<Region> regions;              // the uncommitted regions, by number, without gaps
     std::vector<std::pair<Rid, Rid>> early;  // dependences of loads before their region began
-    // The head of the store queue, if it has to wait.
+    // The state of the head of the store queue, if it stalls.
     Blocked blocked = Blocked::kNo;
-    std::string_view full;     // kBegin, kStore: the parameter of the list that has no room, if any
-    std::uint64_t number = 0;  // of the region that begins
+    std::string_view full;     // kBegin, kStore: the parameter of the full list, if any
+    std::uint64_t number = 0;  // number of the region that begins
     Line flushed;
-    Line line;  // of the latest store, its place in the line and its value
+    Line line;  // the latest store's line, its offset in the line and its value
     std::uint32_t offset = 0, size = 0;
     LineData value{};
-    bool storing = false;  // it has been allowed, but may not have reached the cache
+    bool storing = false;  // true if the store is allowed, but may not have reached the cache
     Completion resume;
-    Rid fence = 0;  // waits for this region
+    Rid fence = 0;  // the region that asap_fence() stalls for; 0: none
     Completion fence_resume;
   };
 
@@ -287,7 +292,7 @@ class Asap final : public Atomicity {
   void lines_persisted(std::uint64_t rid, Time now);
   void fetched(std::uint64_t fetch, Time now);
 
-  // What an event is about, while it is under way.
+  // The subject of an event that is in flight.
   struct Operation {
     Rid rid;
     Line line;
@@ -307,10 +312,10 @@ class Asap final : public Atomicity {
   PersistPort port_;
   std::vector<PerCore> cores_;
   HardwareLog log_;
-  std::vector<std::uint32_t> dependence_entries_;  // in use, by channel
+  std::vector<std::uint32_t> dependence_entries_;  // number of entries in use, by channel
   std::vector<BloomFilter> filters_;               // by channel
-  std::uint32_t blocked_ = 0;                      // cores
-  std::uint64_t uncommitted_ = 0;                  // regions
+  std::uint32_t blocked_ = 0;                      // number of stalled cores
+  std::uint64_t uncommitted_ = 0;                  // number of uncommitted regions
   std::unordered_map<std::uint64_t, Tag> tags_;
   Slab<Operation> operations_;
   Slab<Fetch> fetches_;

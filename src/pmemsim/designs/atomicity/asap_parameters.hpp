@@ -1,11 +1,12 @@
-// What ASAP's structures hold (ASAP, table 2 and section 6.2), and its traffic optimisations (5.1).
+// The sizes of ASAP's structures (ASAP, table 2 and section 6.2), and its traffic optimisations
+// (5.1).
 #pragma once
 
 #include "pmemsim/common/parameters.hpp"
 
 namespace pmemsim {
 
-// Injected faults: each takes one protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct AsapFaults {
   bool dependences = false;
   bool loads = false;

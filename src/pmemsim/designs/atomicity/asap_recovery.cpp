@@ -11,7 +11,7 @@ namespace {
 
 using Records = std::vector<LoggedRecord>;
 
-// The records of the regions that have to be undone.
+// Returns the records of the regions that have to be undone.
 std::map<std::uint64_t, Records> find_records(const Asap::Survivors& survivors,
                                               const RecoveryView& pm) {
   std::map<std::uint64_t, Records> found;
@@ -35,7 +35,7 @@ std::map<std::uint64_t, Records> find_records(const Asap::Survivors& survivors,
 void recover_asap(const Asap::Survivors& survivors, RecoveryView pm) {
   std::map<std::uint64_t, Records> left = find_records(survivors, pm);
   while (!left.empty()) {
-    // The list has no cycles, so there is a region that no other one left depends on.
+    // The list has no cycles, so there is a region on which none of the remaining regions depends.
     const auto last = std::find_if(left.begin(), left.end(), [&](const auto& candidate) {
       return std::none_of(left.begin(), left.end(), [&](const auto& other) {
         const auto& on = survivors.dependences.at(other.first);

@@ -1,5 +1,5 @@
-// Recovery from ASAP's log (designs/atomicity/asap.hpp; ASAP, section 5.5): from what is left after
-// a crash, and nothing else.
+// Recovery from ASAP's log (designs/atomicity/asap.hpp; ASAP, section 5.5), which uses only state
+// that survives a crash.
 #pragma once
 
 #include "pmemsim/designs/atomicity/asap.hpp"
@@ -7,8 +7,8 @@
 
 namespace pmemsim {
 
-// Undoes the regions in the Dependence Lists, each before those it depends on. `pm` is the device,
-// with what the write pending queues held on top. Doing it again changes nothing.
+// Undoes the regions in the Dependence Lists, each before those that it depends on. `pm` is the
+// device, updated with the contents of the write pending queues. Recovery is idempotent.
 void recover_asap(const Asap::Survivors& survivors, RecoveryView pm);
 
 }  // namespace pmemsim

@@ -9,7 +9,7 @@
 namespace pmemsim {
 namespace {
 
-// Its header queue is the LH-WPQ.
+// Returns the log's shape, whose header queue is the LH-WPQ.
 HardwareLog::Shape asap_shape(const Blueprint& blueprint) {
   HardwareLog::Shape shape = log_shape(blueprint, LogKind::kUndo);
   shape.header_entries = blueprint.parameters<AsapParameters>().lh_wpq_entries;
@@ -19,7 +19,8 @@ HardwareLog::Shape asap_shape(const Blueprint& blueprint) {
 std::vector<std::string> asap_problems(const Blueprint& blueprint, const Choice& choice) {
   std::vector<std::string> problems = buffered_header_problems(blueprint, choice);
   const auto& asap = blueprint.parameters<AsapParameters>();
-  // Not so the LH-WPQ: the paper has 16 entries for 18 cores (7.4), and few programs stop at fewer.
+  // The LH-WPQ is not checked: the paper has 16 entries for 18 cores (7.4), and few programs stop
+  // at fewer.
   add_if_too_small(problems, "asap.dependence_entries", asap.dependence_entries, blueprint);
   return problems;
 }

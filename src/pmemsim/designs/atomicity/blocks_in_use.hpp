@@ -1,5 +1,5 @@
-// What recovery leaves out when it rebuilds LALEA's FIFOs of free blocks, which a crash loses
-// (LALEA, III-A; designs/atomicity/load_aware_log.hpp, rule 5).
+// The blocks that recovery leaves out when it rebuilds LALEA's FIFOs of free blocks, which a crash
+// loses (LALEA, III-A; designs/atomicity/load_aware_log.hpp, rule 5).
 #pragma once
 
 #include <set>
@@ -9,7 +9,7 @@
 
 namespace pmemsim {
 
-// The blocks of these records: where their headers begin, and their entries.
+// Returns the blocks of these records: the first lines of their headers, and their entries.
 inline std::set<Line> blocks_in_use(const std::vector<LoggedRecord>& records) {
   std::set<Line> blocks;
   for (const LoggedRecord& record : records) {

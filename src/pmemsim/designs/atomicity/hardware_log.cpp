@@ -61,8 +61,8 @@ std::uint32_t HardwareLog::channel_of(const Record& record) const {
 
 // ---- Room for headers (rule 3)
 
-// False: there is no room for the record's header, or a chain can't lead to it yet, past one that
-// is being written.
+// False if there is no room for the record's header. Also false if a chain can't lead to it yet,
+// because a header before it is still being written.
 bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
   Log& log = logs_[id];
   Record& record = log.records[number];
@@ -98,13 +98,13 @@ bool HardwareLog::room(Id id) {
   return false;
 }
 
-// Not from within: whoever is told will append.
+// Schedules the notification instead of calling it, because its receiver will append entries.
 void HardwareLog::announce_room() {
   if (!std::exchange(room_wanted_, false)) return;
   context_->queue.schedule(context_->queue.now(), Phase::kController, room_);
 }
 
-// A header that is being written gives its room back.
+// Requests room for a header; a header that is being written will release its room.
 void HardwareLog::make_room(std::uint32_t channel) {
   room_wanted_ = true;
   spill(channel);
@@ -138,7 +138,7 @@ void HardwareLog::start_record(Id id) {
   record.counted = shape_.kind == LogKind::kRedo && !record.buffered;
 }
 
-// A chain runs through headers in the order in which they get their places.
+// A chain links headers in the order in which they get their locations.
 void HardwareLog::place_header(Record& record, HeaderPlace place) {
   record.place = place;
   record.links.previous = space_->append(record.header.core, place.first);
@@ -227,7 +227,7 @@ void HardwareLog::acknowledged(std::uint64_t id, Time now) {
 
 // ---- Headers
 
-// The last header of a redo log waits for the region's place in the order of commits.
+// The last header of a redo log is written after the region's position in the order of commits.
 bool HardwareLog::complete(const Log& log, std::uint32_t number) const {
   const Record& record = log.records[number];
   if (record.header.valid != first_entries(record.entries)) return false;
@@ -292,7 +292,7 @@ void HardwareLog::header_persisted(std::uint64_t slot, Time now) {
   announce_room();
 }
 
-// Rule 4: a chain breaks at a header that isn't persistent yet, so that what comes before it counts
+// Rule 4: a chain breaks at a header that isn't persistent yet, so entries of earlier headers count
 // first.
 void HardwareLog::tell_waiting(Log& log, Time now) {
   while (!log.unlinked.empty()) {
@@ -361,7 +361,7 @@ void HardwareLog::release(Id id, bool drop_pending) {
   if (log.headers_on_their_way == 0) finish_release(id);
 }
 
-// No header is on its way any more.
+// Finishes a release when no header is in flight any more.
 void HardwareLog::finish_release(Id id) {
   Log& log = logs_[id];
   bool gave = false;
@@ -384,7 +384,7 @@ void HardwareLog::drop(Line line, WriteKind kind) {
   if (context_->pm.find(line, kind, id) && context_->pm.drop(id)) ++statistics_.dropped;
 }
 
-// Half of the space that the log has before it grows.
+// True if the log uses half of the space that it has before it grows.
 bool HardwareLog::nearly_full() const { return 2 * records_in_use_ > space_->initial_records(); }
 
 LogSurvivors HardwareLog::survivors() const {
@@ -411,8 +411,8 @@ void HardwareLog::statistics(StatisticsCollector& collector) const {
 
 namespace {
 
-// LALEA's structures. III-A: "Assuming a row address and a column address have 16 and 10 bits
-// respectively".
+// Returns LALEA's structures. III-A: "Assuming a row address and a column address have 16 and 10
+// bits respectively".
 Storage load_aware_storage(const HardwareLogParameters& parameters, const Chip& chip) {
   constexpr std::uint64_t kRowAndColumnBits = 16 + 10;
   constexpr std::uint64_t kEntryBits = kRowAndColumnBits - std::bit_width(kLineBytes - 1);
@@ -467,7 +467,7 @@ Structure committed_register(const Chip& chip) {
 Storage HardwareLog::storage(const HardwareLogParameters& parameters, const Chip& chip) {
   const bool load_aware = parameters.allocation == LogAllocation::kLoadAware;
   Storage storage = load_aware ? load_aware_storage(parameters, chip) : Storage{};
-  // BLOM's headers are in the write pending queues that the machine has.
+  // BLOM's headers are in the write pending queues, which are part of the machine.
   if (parameters.metadata == LogMetadata::kCollatedHeader && parameters.header_entries > 0) {
     storage.structures.push_back(
         header_queue("log header queue, a channel", parameters.header_entries, chip, "ASAP, 6.3"));

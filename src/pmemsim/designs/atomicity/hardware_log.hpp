@@ -1,18 +1,18 @@
-// The log that hardware writes: what undo and redo logs have in common. A design opens a log for a
-// region, appends lines to it, and releases it when it isn't needed any more; where entries and
-// headers go, and when headers are written, is the business of two policies.
+// The log that hardware writes: the common part of undo and redo logs. A design opens a log for a
+// region, appends lines to it, and releases it when it isn't needed any more. Two policies decide
+// the locations of entries and headers, and when headers are written.
 //
 //   1  Seven entries share a header (log entry collation, LEC).
-//   2  allocation: a record's lines stand where a LogSpace says: one record after the other
-//      (sequential_log.hpp), or each line in the bank with the fewest pending operations (LALEA,
-//      load_aware_log.hpp), found by a chain of headers.
-//   3  metadata: a header waits where a HeaderBuffer has room for it: in a persistent queue of the
-//      channel until its record is complete (header_queue.hpp), or in the ADR buffer until the log
+//   2  allocation: a LogSpace gives a record's lines their locations. Either one record follows the
+//      other (sequential_log.hpp), or each line is in the bank with the fewest pending operations.
+//      Then a chain of headers leads to it (LALEA, load_aware_log.hpp).
+//   3  metadata: a HeaderBuffer with room holds a header. It is a persistent queue of the channel,
+//      until the header's record is complete (header_queue.hpp), or the ADR buffer, until the log
 //      is released (BLOM, adr_buffer.hpp).
-//   4  A header without room is volatile until it is written, which it is when its entries are
-//      persistent; in an undo log that has to wait for room, there is none such. What an undo log
-//      has an entry for may change only when that header is persistent, too, and all headers that a
-//      chain has to find it by.
+//   4  A header without room is volatile until it is written, after its entries are persistent. An
+//      undo log whose stores stall for room has no such header. A line with an entry in an undo log
+//      may change only when the entry's header is persistent, too, and all headers through which a
+//      chain finds it.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ namespace pmemsim {
 struct HardwareLogStatistics {
   std::uint64_t entries = 0, persistent_entries = 0, headers = 0, dropped = 0, growths = 0;
   std::uint64_t buffered_headers = 0, spilled_headers = 0;
-  std::uint64_t most_under_way = 0;  // entries
+  std::uint64_t most_under_way = 0;  // number of entries
   Picoseconds entry_latency{};
 
   template <class Visitor>
@@ -57,9 +57,9 @@ struct HardwareLogStatistics {
   }
 };
 
-// What kind of log a design keeps.
+// The kind of log that a design keeps.
 enum class LogKind : std::uint8_t {
-  kUndo,  // an entry must be undone if a crash comes right after it: headers persist before entries
+  kUndo,  // an entry must be undone if a crash follows it directly: headers persist before entries
   kRedo,  // entries count when the region commits: headers may persist after them
 };
 
@@ -68,38 +68,42 @@ class HardwareLog {
   struct Shape {
     LogKind kind;
     std::uint32_t cores, channels, banks;
-    std::uint32_t rings;            // sequential: one for each core, or one for all
-    std::uint32_t header_entries;   // of a channel's persistent header queue
-    bool from_controllers = false;  // entries come from there, not from the cores
+    std::uint32_t rings;            // sequential: one ring for each core, or one for all
+    std::uint32_t header_entries;   // size of a channel's persistent header queue
+    bool from_controllers = false;  // true if the controllers write entries, not the cores
   };
   HardwareLog(const Shape& shape, const HardwareLogParameters& parameters);
-  // What a log that hardware writes takes, by its allocation and metadata.
+  // Returns the on-chip storage of a log that hardware writes, for its allocation and metadata.
   static Storage storage(const HardwareLogParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context);
-  // Whom to tell when there is room for headers again.
+  // Registers the observer that is notified when there is room for headers again.
   void on_room(Completion room) { room_ = room; }
 
   using Id = std::uint32_t;
-  // A region's log. `idle` is called at the core whenever nothing of it is outstanding any more.
+  // Opens a region's log. `idle` is called at the core whenever nothing of the log is outstanding
+  // any more.
   Id open(CoreId core, std::uint64_t region, Completion idle);
-  // Undo logs: an append must wait for on_room() otherwise.
+  // True if an append is allowed. Otherwise, in an undo log, it must stall until on_room().
   bool room(Id id);
-  // The entry leaves the core now. `persisted` is called at the controller, `acknowledged` at the
-  // core; in an undo log with volatile headers not before the entry's header persists.
+  // Appends an entry that leaves the core now. `persisted` is called at the controller,
+  // `acknowledged` at the core. In an undo log with volatile headers, both wait for the entry's
+  // header to persist.
   void append(Id id, Line home, const LineData& data, Completion acknowledged,
               Completion persisted = {});
-  // No more entries: the last header may be written. Regions are redone in `commit_order`.
+  // Announces that no more entries follow: the last header may be written. Regions are redone in
+  // `commit_order`.
   void close(Id id, std::uint64_t commit_order);
-  // Undo logs with volatile headers: no further entry is about to come, so that the last header
-  // shouldn't wait for one.
+  // For undo logs with volatile headers: announces that no further entry follows soon, so that the
+  // last header shouldn't be delayed for one.
   void seal(Id id);
-  // Entries, and headers that have to persist before the region commits, without acknowledgement.
+  // Returns the number of unacknowledged entries, and of unacknowledged headers that have to
+  // persist before the region commits.
   std::uint32_t outstanding(Id id) const { return logs_[id].outstanding; }
-  // Removes the entries that wait in the write pending queues.
+  // Removes the entries that are in the write pending queues.
   void drop_entries(Id id);
-  // Redo logs: the region has committed.
+  // For redo logs: the region has committed.
   void link(Id id);
-  // The log isn't needed any more; nothing of it may be outstanding.
+  // Releases a log that isn't needed any more; nothing of it may be outstanding.
   void release(Id id, bool drop_pending);
 
   bool nearly_full() const;
@@ -115,10 +119,10 @@ class HardwareLog {
     LogLinks links;
     std::uint32_t entries = 0;
     HeaderState state = HeaderState::kVolatile;
-    bool buffered = false;               // it takes room in the header buffer
-    bool counted = false;                // the commit waits for its header
-    bool kept = false;                   // complete, but stays in the header buffer
-    std::uint32_t lines_left = 0;        // of a header on its way
+    bool buffered = false;               // true if it occupies the header buffer
+    bool counted = false;                // true if the commit depends on its header
+    bool kept = false;                   // true if it is complete, but stays in the header buffer
+    std::uint32_t lines_left = 0;        // number of lines of a header in flight
     std::vector<std::uint32_t> waiting;  // persistent entries that count when the header does
   };
   struct Log {
@@ -127,9 +131,10 @@ class HardwareLog {
     std::vector<Record> records;
     std::uint32_t outstanding = 0;
     std::uint32_t headers_on_their_way = 0;
-    std::vector<std::uint32_t> unlinked;  // records of these, in the order of their places
+    // records of these that aren't linked yet, in the order of their places
+    std::vector<std::uint32_t> unlinked;
     bool closed = false;
-    bool released = false;  // but headers may be on their way
+    bool released = false;  // true if released, though headers may be in flight
     Completion idle;
   };
   struct Entry {
@@ -171,7 +176,7 @@ class HardwareLog {
 
   const Shape shape_;
   const HardwareLogParameters parameters_;
-  const std::uint32_t header_lines_;  // of a record
+  const std::uint32_t header_lines_;  // number of header lines of a record
   std::optional<LayerContext> context_;
   Completion room_;
   bool room_wanted_ = false;
@@ -180,11 +185,11 @@ class HardwareLog {
   std::uint64_t records_in_use_ = 0;
   Slab<Log> logs_;
   Slab<Entry> entries_;
-  Slab<HeaderId> headers_;  // lines of headers on their way
+  Slab<HeaderId> headers_;  // lines of headers in flight
   HardwareLogStatistics statistics_;
 };
 
-// Structures of several designs.
+// Structures that several designs have.
 Structure header_queue(std::string_view name, std::uint32_t entries, const Chip& chip,
                        std::string_view source);
 Structure committed_register(const Chip& chip);

@@ -1,5 +1,5 @@
-// What all hardware logs have in common to configure: where records stand in PM, and where their
-// headers wait.
+// The common parameters of all hardware logs: the locations of records in PM, and the buffers of
+// their headers.
 #pragma once
 
 #include <span>
@@ -9,23 +9,24 @@
 
 namespace pmemsim {
 
-// Where a log entry goes.
+// The location of a log entry.
 enum class LogAllocation : std::uint8_t {
-  kSequential,  // one after the other, in a ring
+  kSequential,  // one entry after the other, in a ring
   kLoadAware,   // to the bank with the fewest pending operations (LALEA, III-A)
 };
-// Of a record: one that leads to entries anywhere needs room for their places.
+// Returns a record's number of header lines. A header that leads to entries at any location needs
+// space for these locations.
 constexpr std::uint32_t header_lines(LogAllocation allocation) {
   return allocation == LogAllocation::kLoadAware ? 2 : 1;
 }
 
-// Whose records follow each other.
+// The cores whose records share a ring.
 enum class LogArea : std::uint8_t {
-  kShared,   // all cores'
-  kPerCore,  // each core's
+  kShared,   // all cores
+  kPerCore,  // each core alone
 };
 
-// What becomes of a record's header.
+// The handling of a record's header.
 enum class LogMetadata : std::uint8_t {
   kCollatedHeader,  // written to PM once its entries are persistent (LEC: ATOM, HPCA 2017)
   kAdrBuffered,     // kept in the ADR buffer until the log isn't needed any more (LALEA, III-B)
@@ -44,7 +45,7 @@ inline std::span<const std::string_view> choice_names(LogMetadata) {
   return kNames;
 }
 
-// Injected faults: each takes one protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct LogFaults {
   bool order = false;
   bool commit = false;

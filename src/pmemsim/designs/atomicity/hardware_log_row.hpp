@@ -1,5 +1,6 @@
-// What the rows of hardware logs have in common: their parameters, the shape of the log on a
-// machine, and why a log can't work with these parameters or on that machine, a sentence each.
+// The common part of the rows of hardware logs: their parameters, the shape of the log on a
+// machine, and their problems. A problem is a sentence that says why a log can't work with these
+// parameters or on that machine.
 #pragma once
 
 #include <string>
@@ -17,18 +18,19 @@ inline ParameterGroup log_group() { return ParameterGroup::of<HardwareLogParamet
 HardwareLog::Shape log_shape(const Blueprint& blueprint, LogKind kind,
                              bool from_controllers = false);
 
-// Problems of any hardware log.
+// Returns the problems of any hardware log.
 std::vector<std::string> log_problems(const Blueprint& blueprint, const Choice& choice);
-// Problems of a log whose headers stay beside data in the write pending queues.
+// Returns the problems of a log whose headers stay beside data in the write pending queues.
 std::vector<std::string> buffered_header_problems(const Blueprint& blueprint, const Choice& choice);
-// Problems of an undo log: its headers are persistent before its entries, in log.header_entries.
+// Returns the problems of an undo log, whose headers are persistent before its entries, in
+// log.header_entries.
 std::vector<std::string> undo_log_problems(const Blueprint& blueprint, const Choice& choice);
-// Problems of a design that keeps lines in the write pending queues.
+// Returns the problems of a design that keeps lines in the write pending queues.
 std::vector<std::string> lad_problems(const Blueprint& blueprint, const Choice& choice);
 
-// Every thread may be in a region that waits for a lock, and keeps an entry of a channel's list
-// until it goes on. The thread that has the lock may need one, too. Adds a sentence if the list
-// `parameter` has fewer entries than there are threads.
+// Adds a sentence if the list `parameter` has fewer entries than there are threads. Every thread
+// may be in a region that stalls for a lock, and keeps an entry of a channel's list meanwhile. The
+// thread that holds the lock may need an entry, too.
 void add_if_too_small(std::vector<std::string>& problems, std::string_view parameter,
                       std::uint32_t entries, const Blueprint& blueprint);
 

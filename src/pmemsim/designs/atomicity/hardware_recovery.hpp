@@ -1,4 +1,4 @@
-// The recovery of a hardware log, whose procedure works from the design's survivors.
+// The recovery of a hardware log, whose procedure uses the design's surviving structures.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class HardwareRecovery final : public Recovery {
   Procedure& procedure_;
 };
 
-// The recovery of a design's row. `design` is a `Design`, since the same row has made it.
+// Returns the recovery of a design's row. `design` is a `Design`, since the same row has made it.
 template <class Design>
 std::unique_ptr<Recovery> hardware_recovery(
     const Atomicity& design, typename HardwareRecovery<Design>::Procedure& procedure) {

@@ -1,9 +1,9 @@
-// Where the headers of a hardware log wait until they are written, or until nobody needs them any
-// more: persistent places of the channels, of which there are only so many. What they are is the
-// business of two mechanisms: a queue for them alone (header_queue.hpp), or entries of the write
-// pending queue (adr_buffer.hpp).
+// The persistent buffer of a channel that holds the headers of a hardware log until they are
+// written, or until they aren't needed any more. Its space is limited. Two mechanisms implement it:
+// a queue for headers alone (header_queue.hpp), or entries of the write pending queue
+// (adr_buffer.hpp).
 //
-// A crash leaves every header that has room here, and no other.
+// Every header in this buffer survives a crash, and no other header does.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace pmemsim {
 
-// A log's header, by the log's number and the record's.
+// A log's header, identified by the log's number and the record's.
 struct HeaderId {
   std::uint32_t log, record;
   bool operator==(const HeaderId&) const = default;
@@ -25,7 +25,7 @@ class HeaderBuffer {
   virtual ~HeaderBuffer() = default;
 
   virtual bool has_room(std::uint32_t channel) const = 0;
-  // There must be room.
+  // Adds a header, for which there must be room.
   void take(HeaderId header, std::uint32_t channel) {
     take_room(channel);
     headers_.push_back(header);
@@ -35,21 +35,21 @@ class HeaderBuffer {
     headers_.pop_back();
     give_room(header, channel);
   }
-  // Whether an undo log's entry waits for room for its header. If it doesn't, a header without room
-  // is volatile until it is written.
+  // True if an undo log's entry stalls for room for its header. Otherwise a header without room is
+  // volatile until it is written.
   virtual bool makes_wait() const = 0;
 
-  // Whether a header stays when its record is complete, until it is spilled or its log released;
-  // otherwise it is written then.
+  // True if a header stays when its record is complete, until it is spilled or its log released.
+  // Otherwise it is written then.
   virtual bool keeps_complete() const = 0;
-  // The record of this header, which stays, is complete.
+  // Records that the record of this header, which stays in the buffer, is complete.
   virtual void complete(HeaderId, std::uint32_t /*channel*/) {}
-  // The header that is to be written next to make room, if any.
+  // Returns the header that is to be written next to make room, if any.
   virtual std::optional<HeaderId> spill(std::uint32_t /*channel*/) { return {}; }
-  // Somebody waits for room that comes free without a header's being given back.
+  // Requests notification of room that becomes free without the release of a header.
   virtual void await_room(std::uint32_t /*channel*/) {}
 
-  // All that a crash leaves.
+  // Returns the headers that survive a crash.
   std::span<const HeaderId> headers() const { return headers_; }
 
  protected:

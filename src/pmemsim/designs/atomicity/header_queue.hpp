@@ -1,14 +1,15 @@
 // A channel's persistent queue for log headers: the log header write pending queue, LH-WPQ, of ASAP
-// (Abulila et al., ISCA 2022, section 5.5), which the hardware logs that ASAP compares with have in
-// like size (section 6.3). Without entries it is what log entry collation has alone (LEC: ATOM,
-// HPCA 2017; LALEA, section II-B).
+// (Abulila et al., ISCA 2022, section 5.5). The hardware logs that ASAP compares with have a queue
+// of similar size (section 6.3). A queue without entries models log entry collation alone (LEC:
+// ATOM, HPCA 2017; LALEA, section II-B).
 //
-//   1  The header of a record that has room for entries stands here. It is part of the persistence
-//      domain: a crash leaves it.
-//   2  Once all entries of the record are there and persistent, the header is written to its place,
-//      and holds its entry of the queue until that write is persistent.
-//   3  While the queue is full, an entry of an undo log that needs a header waits.
-//   4  With a queue of no entries, headers are volatile until they are written, and nobody waits.
+//   1  The header of a record that has space for entries is in this queue. The queue is part of the
+//      persistence domain: its headers survive a crash.
+//   2  Once the record is full and its entries are persistent, the header is written to its
+//      location. It holds its entry of the queue until that write is persistent.
+//   3  While the queue is full, an entry of an undo log that needs a header stalls.
+//   4  With a queue of no entries, headers are volatile until they are written, and no entry
+//      stalls.
 #pragma once
 
 #include "pmemsim/designs/atomicity/header_buffer.hpp"
@@ -17,7 +18,7 @@ namespace pmemsim {
 
 class HeaderQueue final : public HeaderBuffer {
  public:
-  // `entries` of each channel.
+  // `entries`: size of each channel's queue.
   HeaderQueue(std::uint32_t channels, std::uint32_t entries) : entries_(entries), held_(channels) {}
 
   bool has_room(std::uint32_t channel) const override { return held_[channel] < entries_; }

@@ -71,7 +71,7 @@ Eviction HwRedo::evicted(Line line, const LineData& data, Time) {
   } else {
     const Cached* const cached = cached_.find(line);
     if (cached == nullptr) return Eviction::kWrite;
-    // A store outside regions has changed it since: it must not be overtaken by the older data.
+    // A later store outside regions has changed the line; older data must not overtake that store.
     keep(line, data, cached->dirty ? cached->order : cached->order_on_its_way);
   }
   write_to_dram_cache(line, {});
@@ -88,7 +88,7 @@ bool HwRedo::fetch(CoreId, Line line, Time, Completion done) {
   return true;
 }
 
-// Flushes by the program itself.
+// Handles a flush instruction of the program's own.
 bool HwRedo::flush(CoreId core, Line line, Time, Completion resume) {
   if (may_flush(core, line)) return true;
   flushes_.push_back({core, line, resume});
@@ -104,7 +104,7 @@ bool HwRedo::may_flush(CoreId number, Line line) const {
          });
 }
 
-// lazy: what the flush waits for would never be written otherwise.
+// lazy: writes the regions in place that the flush stalls for, as nothing else may trigger that.
 void HwRedo::write_for(const WaitingFlush& flush) {
   if (parameters_.in_place != InPlaceUpdate::kLazy) return;
   if (const std::uint64_t* const order = logged_.find(flush.line)) write_oldest(*order);
@@ -139,7 +139,7 @@ bool HwRedo::region_end(CoreId number, std::uint64_t, Time when, Completion resu
   return false;
 }
 
-// Nothing of the core's log is outstanding, which the region may have waited for.
+// Nothing of the core's log is outstanding: the region commits, if its end stalls for that.
 void HwRedo::idle(std::uint64_t number, Time now) {
   if (!cores_[number].waiting) return;
   if (parameters_.commit_after == CommitAfter::kLog) {
@@ -150,7 +150,7 @@ void HwRedo::idle(std::uint64_t number, Time now) {
   }
 }
 
-// commit_after=dram-cache: all lines of the region, and then its commit.
+// commit_after=dram-cache: sends all lines of the region to the DRAM cache, and then commits it.
 void HwRedo::lines_arrive(std::uint64_t number, Time) {
   PerCore& core = cores_[number];
   const std::vector<Line>& lines = region(core.order).lines;
@@ -180,7 +180,8 @@ void HwRedo::commit(std::uint64_t number, Time now) {
     if (--uncommitted_.find(line)->writers == 0) uncommitted_.erase(line);
     context_->caches.mark_clean(line);
     std::uint64_t& last = logged_[line];
-    last = std::max(last, core.order);  // of two that share a line, the later may commit first
+    // of two regions that share a line, the later may commit first
+    last = std::max(last, core.order);
     keep(line, context_->pm_space.newest().read(line), core.order);
     if (parameters_.commit_after == CommitAfter::kLog) write_to_dram_cache(line, {});
   }
@@ -212,18 +213,18 @@ void HwRedo::write_to_dram_cache(Line line, Completion arrived) {
 
 void HwRedo::committed_lines_arrive(std::uint64_t order, Time) {
   if (parameters_.in_place == InPlaceUpdate::kEager) {
-    if (order < first_order_) return;  // later regions have taken all of its lines over
+    if (order < first_order_) return;  // later regions have taken over all of its lines
     for (const Line line : region(order).lines) write_in_place(line);
     return;
   }
-  constexpr std::uint64_t kRegionsAtOnce = 2;  // so that writing keeps ahead of committing
+  constexpr std::uint64_t kRegionsAtOnce = 2;  // so that in-place writes keep up with commits
   if (log_.nearly_full() || cached_.size() * kLineBytes > parameters_.dram_cache_size.count) {
     write_oldest(std::max(written_up_to_, first_order_ - 1) + kRegionsAtOnce);
   }
   for (const WaitingFlush& flush : flushes_) write_for(flush);
 }
 
-// lazy: the lines of the oldest regions go in place, up to this one at most.
+// lazy: writes the lines of the oldest regions in place, up to this region at most.
 void HwRedo::write_oldest(std::uint64_t up_to) {
   up_to = std::min(up_to, first_order_ + regions_.size() - 1);
   for (std::uint64_t order = std::max(written_up_to_ + 1, first_order_); order <= up_to; ++order) {
@@ -263,7 +264,7 @@ void HwRedo::written_in_place(std::uint64_t number, Time now) {
 
 // Rule 5.
 void HwRedo::release(Time now) {
-  std::uint64_t held = 0;  // cores of which an older region isn't in place
+  std::uint64_t held = 0;  // bit mask of cores with an older region that isn't in place
   for (Region& region : regions_) {
     if (region.released) continue;
     const std::uint64_t core = std::uint64_t{1} << region.core;
@@ -287,7 +288,7 @@ void HwRedo::release(Time now) {
 
 void HwRedo::resume_flushes(Time now) {
   if (flushes_.empty()) return;
-  // Not while the list is gone through: a core that goes on may come with its next flush.
+  // The calls follow the loop: a core that resumes may add its next flush to the list.
   std::vector<Completion> resumed;
   std::erase_if(flushes_, [&](const WaitingFlush& flush) {
     if (!may_flush(flush.core, flush.line)) return false;

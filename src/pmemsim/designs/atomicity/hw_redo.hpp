@@ -1,37 +1,37 @@
 // Hardware redo log with synchronous commit, after ReDU (Jeong et al., MICRO 2018): the baseline
 // "HWRedo" of ASAP (section 6.3) and "REDU" of LALEA (section IV).
 //
-//   1  Stores of a region go to the core's log buffer, which collects the stores to a line. A full
-//      buffer sends its oldest line to the log. The core doesn't wait.
-//   2  A line that an uncommitted region has written doesn't go to PM: if the caches evict it, or
+//   1  Stores of a region go to the core's log buffer, which coalesces the stores to a line. A full
+//      buffer sends its oldest line to the log. The core doesn't stall.
+//   2  A line that an uncommitted region has written doesn't go to PM. If the caches evict it, or
 //      the program flushes it itself, it goes to the DRAM cache, and is read from there.
 //   3  At a region's end the log buffer is emptied and the last header closed; the region commits
-//      when all of its log is persistent. The core waits for that, and for nothing else.
-//      hw_redo.commit_after=dram-cache: then its lines go to the DRAM cache, and it commits when
-//      the core hears that they are there.
-//   4  Then its lines go to the DRAM cache, and from there to their places in PM, without the core.
-//      eager: at once. lazy: when the log or the DRAM cache is running full, oldest regions first;
-//      a line that a later region has committed meanwhile is written once.
-//   5  A log is released when its region's lines are in place, and so are those of all regions that
-//      committed before it. Otherwise redoing an older region could undo a newer one.
+//      when all of its log is persistent. The core stalls for that, and for nothing else. With
+//      hw_redo.commit_after=dram-cache, the lines then go to the DRAM cache, and the region commits
+//      when the core is notified of their arrival.
+//   4  After the commit, the region's lines go to the DRAM cache, and from there to their places in
+//      PM, without the core. eager: at once. lazy: when the log or the DRAM cache is almost full,
+//      oldest regions first; a line that a later region has committed meanwhile is written once.
+//   5  A log is released when its region's lines are in place, together with those of all regions
+//      that committed before it. Otherwise redoing an older region could undo a newer one.
 //
-// Where the sources are silent:
+// Decisions of this model where the sources are silent:
 //   - LALEA doesn't say what orders two committed regions at recovery, whose chains belong to
-//     different cores. Here the last header of a region carries its place in the order of commits,
-//     and rule 5 holds over all cores. With `hw_redo.commit_order=per-core` recovery follows each
-//     core's chain alone, and a log is released when its own region is in place.
-//   - A flush by an instruction of the program's own, outside the region that wrote the line: it
-//     waits until no log has the line that recovery might redo, so until the last region that wrote
-//     it has committed and its log is released (rule 5). Within the region that wrote the line, the
-//     line goes to the DRAM cache (rule 2), and is durable with the commit. So it is if a region of
-//     another thread, in progress, has written the line (false sharing): to wait for that could be
-//     to wait for ever.
+//     different cores. Here the last header of a region contains its position in the order of
+//     commits, and rule 5 holds over all cores. With `hw_redo.commit_order=per-core` recovery
+//     follows each core's chain alone, and a log is released when its own region is in place.
+//   - The program's own flush instructions, outside the region that wrote the line: they stall
+//     until no log that recovery might redo contains the line. At that time the last region that
+//     wrote it has committed and its log is released (rule 5). Within the region that wrote the
+//     line, the line goes to the DRAM cache (rule 2), and is durable with the commit. The same
+//     holds if another thread's region in progress has written the line (false sharing): a stall
+//     for that region could last for ever.
 //   - Not modelled: the presence filters of the DRAM cache, and the stall if it were full of
 //     uncommitted lines.
 //
-// What survives a crash: the cores' registers of their last regions committed and released, the
-// log's survivors (hardware_log.hpp), PM and the write pending queues. Not the DRAM cache. Recovery
-// (designs/atomicity/redo_regions.hpp) writes the logs of committed regions in place.
+// These survive a crash: the cores' registers of their last regions committed and released, the
+// log's survivors (hardware_log.hpp), PM and the write pending queues. The DRAM cache doesn't.
+// Recovery (designs/atomicity/redo_regions.hpp) writes the logs of committed regions in place.
 #pragma once
 
 #include <deque>
@@ -102,9 +102,9 @@ class HwRedo final : public Atomicity {
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
 
-  // What a crash leaves, beside PM and the write pending queues.
+  // The state that survives a crash, besides PM and the write pending queues.
   struct Survivors {
-    std::vector<std::uint64_t> committed;  // by core: the last region that has
+    std::vector<std::uint64_t> committed;  // by core: the last region that has committed
     std::vector<std::uint64_t> in_place;   // by core: the last region whose log is released
     CommitOrder order;
     LogSurvivors log;
@@ -117,19 +117,19 @@ class HwRedo final : public Atomicity {
     LineData data;
   };
   struct PerCore {
-    std::uint64_t region = 0;     // the latest one
+    std::uint64_t region = 0;     // the latest region
     std::uint64_t committed = 0;  // register: the last region that has committed
     std::uint64_t in_place = 0;   // register: the last region whose log is released
-    std::uint64_t order = 0;      // of the region that is waiting to commit
+    std::uint64_t order = 0;      // position of the committing region in the order of commits
     std::optional<HardwareLog::Id> log;
     std::vector<BufferedLine> log_buffer;  // oldest first
-    LineTable<bool> written;               // the region's write set
-    std::vector<Line> lines;               // the same
-    std::size_t on_their_way = 0;          // lines to the DRAM cache that the commit waits for
+    LineTable<bool> written;               // the region's write set, for look-ups
+    std::vector<Line> lines;               // the region's write set, in order
+    std::size_t on_their_way = 0;  // number of lines in flight to the DRAM cache before the commit
     Time waiting_since{};
-    Completion waiting;  // the region's end
+    Completion waiting;  // resumes the region's end
   };
-  // A region whose log may have to be redone, from its end until it is released.
+  // A region whose log may have to be redone, from the region's end until the log's release.
   struct Region {
     CoreId core;
     std::uint64_t number;
@@ -142,13 +142,13 @@ class HwRedo final : public Atomicity {
   // A line that uncommitted regions have written.
   struct Uncommitted {
     std::uint32_t writers = 0;
-    bool kept = false;  // in the DRAM cache
+    bool kept = false;  // true if it is in the DRAM cache
   };
-  // A line in the DRAM cache that PM hasn't got yet.
+  // A line in the DRAM cache that hasn't been written to PM yet.
   struct Cached {
     LineData data{};
-    std::uint64_t order = 0;  // the region that committed it last
-    bool dirty = false;       // has still to be written in place
+    std::uint64_t order = 0;  // the last region that committed it
+    bool dirty = false;       // true if it must still be written in place
     bool on_its_way = false;
     std::uint64_t order_on_its_way = 0;
   };
@@ -183,10 +183,11 @@ class HwRedo final : public Atomicity {
   std::vector<PerCore> cores_;
   LineMap<Uncommitted> uncommitted_;
   LineMap<Cached> cached_;
-  std::deque<Region> regions_;  // in the order of commits, from first_order_ on
+  std::deque<Region> regions_;  // in the order of commits, beginning with first_order_
   std::uint64_t first_order_ = 1;
-  std::uint64_t written_up_to_ = 0;  // lazy: whose lines are in place, or on their way there
-  LineMap<std::uint64_t> logged_;    // the last region that committed the line, until released
+  // lazy: the last region whose lines are in place, or in flight to it
+  std::uint64_t written_up_to_ = 0;
+  LineMap<std::uint64_t> logged_;  // the last region that committed the line, until released
   std::vector<WaitingFlush> flushes_;
   HwRedoStatistics statistics_;
 };

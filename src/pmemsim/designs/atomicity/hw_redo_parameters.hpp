@@ -1,4 +1,4 @@
-// What the hardware redo log has (ReDU, MICRO 2018; LALEA, table I).
+// The parameters of the hardware redo log (ReDU, MICRO 2018; LALEA, table I).
 #pragma once
 
 #include <span>
@@ -8,22 +8,23 @@
 
 namespace pmemsim {
 
-// When a committed region's data are written to their places in PM (ReDU's two variants).
+// The time when a committed region's data are written to their places in PM (ReDU's two variants).
 enum class InPlaceUpdate : std::uint8_t {
   kEager,  // at once
-  kLazy,   // when log space or the DRAM cache runs short: later regions' writes make many needless
+  // when log space or the DRAM cache is almost full: later writes make many of these unnecessary
+  kLazy,
 };
 
-// What a region's end waits for.
+// The condition for which a region's end stalls.
 enum class CommitAfter : std::uint8_t {
   kLog,        // the persistence of its log (ASAP, 6.3 and 7.1; LALEA, II-A)
-  kDramCache,  // that, and then its lines' way to the DRAM cache (ReDU)
+  kDramCache,  // the same, and then the arrival of its lines in the DRAM cache (ReDU)
 };
 
-// What orders regions of different cores at recovery.
+// The order of different cores' regions at recovery.
 enum class CommitOrder : std::uint8_t {
-  kGlobal,   // their order of commits
-  kPerCore,  // nothing: each core's chain is followed alone, as LALEA (III-A) has it
+  kGlobal,   // the order of their commits
+  kPerCore,  // no order: each core's chain is followed alone, as in LALEA (III-A)
 };
 
 inline std::span<const std::string_view> choice_names(InPlaceUpdate) {

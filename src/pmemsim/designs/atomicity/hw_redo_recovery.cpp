@@ -48,7 +48,8 @@ bool RedoRecovery::comes_after_last_run(const HwRedo::Survivors& now) const {
   return true;
 }
 
-// A buffer's header comes before the one in PM, and may go there meanwhile, as it is.
+// True if the headers of redone regions are unchanged. A buffer's header takes precedence over the
+// one in PM, and may meanwhile be written there unchanged.
 bool RedoRecovery::headers_hold(const std::vector<BufferedHeader>& buffers,
                                 const RecoveryView& pm) {
   for (const BufferedHeader& buffered : buffers) {
@@ -67,7 +68,7 @@ bool RedoRecovery::headers_hold(const std::vector<BufferedHeader>& buffers,
   });
 }
 
-// The lines that have no writer left.
+// Forgets the released regions, and returns the lines that no remaining region has written.
 std::vector<Line> RedoRecovery::release(const HwRedo::Survivors& now) {
   std::vector<Line> lines;
   for (CoreId core = 0; core < cores_.size(); ++core) {
@@ -99,7 +100,7 @@ void RedoRecovery::run(RecoveryView pm) {
     cores_[core].committed = survivors.committed[core];
   }
   rings_ = survivors.log.rings;
-  // Chains of headers change in other ways than line by line.
+  // Chains of headers can also change other than line by line.
   may_stay_ = survivors.order == CommitOrder::kGlobal && !rings_.empty();
   redo_all(*next_, pm);
   next_.reset();

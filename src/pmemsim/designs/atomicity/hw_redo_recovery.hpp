@@ -1,11 +1,12 @@
-// Recovery from a redo log (designs/atomicity/redo_regions.hpp) that goes on from the crash before.
+// Recovery from a redo log (designs/atomicity/redo_regions.hpp) that continues from the previous
+// crash.
 //
 // A redo log that is released late holds thousands of regions, and recovery redoes them all. From
-// one crash to the next only a few are added, behind all others, or released. So the image stays
-// recovered: a region that has committed since is redone on top, and a line that only released
-// regions have written goes back to what has survived there. That is what redoing all of them
-// leaves, as long as no record of a region redone before has changed, and the new ones come after
-// all of these; otherwise everything is redone.
+// one crash to the next only a few are added, after all others, or released. So the image stays
+// recovered. A region that has committed since is redone on top. A line that only released regions
+// have written is restored to its surviving contents. The result equals redoing all regions,
+// provided that no record of an earlier redone region has changed, and the new regions follow all
+// of these. Otherwise everything is redone.
 #pragma once
 
 #include <deque>
@@ -34,11 +35,11 @@ class RedoRecovery final : public Recovery {
   struct Redone {
     std::uint64_t number;
     std::vector<Line> lines;
-    std::vector<Line> headers;  // where its records stand
+    std::vector<Line> headers;  // locations of the headers of its records
   };
   struct PerCore {
-    std::uint64_t in_place = 0, committed = 0;  // as of the last run
-    std::deque<Redone> redone;                  // in the order of their numbers
+    std::uint64_t in_place = 0, committed = 0;  // registers at the last run
+    std::deque<Redone> redone;                  // in the order of the regions' numbers
   };
 
   bool is_redone(const std::optional<RegionKey>& region) const;
@@ -53,13 +54,15 @@ class RedoRecovery final : public Recovery {
   LogIndex index_;
   std::vector<PerCore> cores_;
   std::vector<LogSurvivors::Ring> rings_;
-  LineMap<RegionKey> last_writer_;  // among the regions redone
-  LineMap<LogHeader> headers_;      // of their records, by place
-  std::vector<Line> unsettled_;  // places where PM may hold another header: one in a buffer counts
+  LineMap<RegionKey> last_writer_;  // the last region to write a line, among the regions redone
+  LineMap<LogHeader> headers_;      // headers of their records, by location
+  // locations where PM may hold another header; a buffered header takes precedence
+  std::vector<Line> unsettled_;
   std::uint64_t last_order_ = 0;
-  bool record_changed_ = false;  // of a region redone, other than its header
+  // true if a line of a redone region's record, other than its header, has changed
+  bool record_changed_ = false;
   bool may_stay_ = false;
-  std::optional<std::vector<LoggedRegion>> next_;  // to be redone by run()
+  std::optional<std::vector<LoggedRegion>> next_;  // regions that run() redoes next
 };
 
 }  // namespace pmemsim

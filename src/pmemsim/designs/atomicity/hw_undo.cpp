@@ -8,7 +8,7 @@
 namespace pmemsim {
 namespace {
 
-// A core and a line as a completion's argument: lines have fewer bits than that.
+// A core and a line number in one completion argument: a line number has fewer than 56 bits.
 constexpr unsigned kCoreShift = 56;
 constexpr std::uint64_t kLineMask = (std::uint64_t{1} << kCoreShift) - 1;
 
@@ -46,7 +46,7 @@ bool HwUndo::store(const Store& store, Time, Completion resume) {
   return false;
 }
 
-// False: there is no room for a header (rule 5).
+// Returns false if there is no room for a header (rule 5).
 bool HwUndo::log(CoreId number, Line line, const LineData& before) {
   PerCore& core = cores_[number];
   if (!core.log) {
@@ -65,13 +65,13 @@ void HwUndo::room(std::uint64_t, Time now) {
   for (CoreId number = 0; number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
     if (!core.blocked) continue;
-    // As the line is by now: another core may have stored to it meanwhile.
+    // Logs the line's current contents: another core may have stored to it meanwhile.
     if (!log(number, core.line, context_->pm_space.newest().read(core.line))) continue;
     std::exchange(core.blocked, {})(now);
   }
 }
 
-// Lets go what has waited for the line's log entry.
+// Resumes the operations that the line's log entry has delayed.
 void HwUndo::entry_acknowledged(std::uint64_t core_and_line, Time now) {
   const Line line{core_and_line & kLineMask};
   const auto core = static_cast<CoreId>(core_and_line >> kCoreShift);
@@ -103,7 +103,7 @@ bool HwUndo::settled(const PerCore& core) const {
   return core.evictions == 0 && (!core.log || log_.outstanding(*core.log) == 0);
 }
 
-// Something has been acknowledged: the region may commit if it has waited for that.
+// Handles an acknowledgement: commits the region if its end stalls for that.
 void HwUndo::settle(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   if (core.waiting && settled(core) && publish(number)) commit_late(core, now);

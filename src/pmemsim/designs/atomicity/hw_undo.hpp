@@ -2,26 +2,25 @@
 // baseline "HWUndo" that ASAP models (section 6.3).
 //
 //   1  The first store of a region to a line sends the line's old contents to the log, past the
-//      caches. The store goes on meanwhile.
+//      caches. The store continues meanwhile.
 //   2  Log before data: until its log entry is acknowledged, a line may not leave the caches.
-//      Flushes of it wait, evictions of it are put off.
+//      Flushes of it stall, evictions of it are delayed.
 //   3  The program flushes its data at the region's end and fences; the flushes overlap.
-//   4  A region commits when its log entries, and what was put off, are persistent, and a crash
-//      would leave its lines so that they can be read. The core's register of the last committed
-//      region changes, and log writes that are still in the write pending queue are dropped (log
-//      write removal).
-//   5  The headers of a region's records stand in a persistent queue at the controllers; a header
+//   4  A region commits when its log entries and delayed evictions are persistent, and a crash
+//      would leave its lines readable. The core's register of the last committed region changes,
+//      and log writes that are still in the write pending queue are dropped (log write removal).
+//   5  The headers of a region's records are in a persistent queue at the controllers; a header
 //      whose record is full is written to PM (hardware_log.hpp). A store whose entry needs a header
-//      waits while there is no room for it.
+//      stalls while there is no room for it.
 //
-// What Proteus does otherwise: its log operations are instructions that run ahead of the store, and
-// the store waits for them in the store queue (rule 2 makes the line wait instead, as ATOM's posted
-// log does); it logs 32 bytes with their address in one line, where ASAP's baseline has metadata
-// apart, as here.
+// Differences from Proteus: its log operations are instructions that run ahead of the store, and
+// the store stalls for them in the store queue. Here rule 2 delays the line instead, like ATOM's
+// posted log. Proteus logs 32 bytes with their address in one line; ASAP's baseline, and this
+// model, store metadata separately.
 //
-// What survives a crash: the registers of the committed regions, the headers in the buffer, PM and
-// the write pending queues. Recovery (designs/atomicity/hw_undo_recovery.hpp) undoes what the
-// records of regions after the committed one hold.
+// These survive a crash: the registers of the committed regions, the headers in the buffer, PM and
+// the write pending queues. Recovery (designs/atomicity/hw_undo_recovery.hpp) undoes the records of
+// regions after the committed one.
 #pragma once
 
 #include <optional>
@@ -77,9 +76,9 @@ class HwUndo final : public Atomicity {
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
 
-  // What a crash leaves, beside PM and the write pending queues.
+  // The state that survives a crash, besides PM and the write pending queues.
   struct Survivors {
-    std::vector<std::uint64_t> committed;  // by core: the last region that has
+    std::vector<std::uint64_t> committed;  // by core: the last region that has committed
     LogSurvivors log;
   };
   Survivors survivors() const;
@@ -89,17 +88,17 @@ class HwUndo final : public Atomicity {
     std::uint64_t region = 0;     // in progress; 0: none
     std::uint64_t committed = 0;  // register: the last region that has committed
     std::optional<HardwareLog::Id> log;
-    LineTable<bool> logged;       // the lines that the region has an entry of
-    std::uint32_t evictions = 0;  // that were put off, without acknowledgement
+    LineTable<bool> logged;       // lines with a log entry of the region
+    std::uint32_t evictions = 0;  // number of unacknowledged delayed evictions
     Time waiting_since{};
-    Completion waiting;       // the region's end
-    bool publishing = false;  // waits for Backend::publish() alone
-    // A store that waits for room for a header.
+    Completion waiting;       // resumes the region's end
+    bool publishing = false;  // true if only BackendParts::publish() delays the commit
+    // The store that stalls for room for a header.
     Completion blocked;
     Line line;
   };
-  // A line whose log entry is on its way: two entries if regions of two cores write it at once,
-  // against the rules.
+  // A line whose log entry is in flight. It has two entries if regions of two cores write it at the
+  // same time, which violates isolation.
   struct Locked {
     std::uint32_t entries = 0;
     bool evicted = false;

@@ -1,5 +1,5 @@
-// Recovery from a hardware undo log (designs/atomicity/hw_undo.hpp): from what is left after a
-// crash, and nothing else.
+// Recovery from a hardware undo log (designs/atomicity/hw_undo.hpp), which uses only state that
+// survives a crash.
 #pragma once
 
 #include "pmemsim/designs/atomicity/hw_undo.hpp"
@@ -7,8 +7,8 @@
 
 namespace pmemsim {
 
-// Gives the lines of all regions that had not committed their old contents back. `pm` is the
-// device, with what the write pending queues held on top. Doing it again changes nothing.
+// Restores the old contents of the lines of all uncommitted regions. `pm` is the device, updated
+// with the contents of the write pending queues. Recovery is idempotent.
 void recover_undo_log(const HwUndo::Survivors& survivors, RecoveryView pm);
 
 }  // namespace pmemsim

@@ -11,7 +11,7 @@
 namespace pmemsim {
 namespace {
 
-// Two numbers as a completion's argument.
+// Returns two numbers in one completion argument.
 constexpr std::uint64_t packed(std::uint32_t high, std::uint32_t low) {
   return std::uint64_t{high} << 32 | low;
 }
@@ -91,7 +91,8 @@ Eviction Lad::evicted(Line line, const LineData& data, Time) {
     PerCore& core = cores_[number];
     bool* mark = core.marks.find(line);
     if (mark == nullptr || !*mark) continue;
-    // The latest store may not have reached the cache yet: its line is sent again.
+    // The latest store may not have reached the cache yet. The line then keeps its mark and is sent
+    // again.
     *mark = line == core.latest;
     ++statistics_.written_through;
     send(number, line, data);
@@ -101,7 +102,7 @@ Eviction Lad::evicted(Line line, const LineData& data, Time) {
   return eviction;
 }
 
-// Not what a region has stored that neither has committed nor is logged.
+// False for a line that a region has stored to and that is neither committed nor logged.
 bool Lad::may_leave(Line line) const {
   return std::none_of(cores_.begin(), cores_.end(), [&](const PerCore& core) {
     const std::uint32_t* const slot = core.held.find(line);
@@ -135,7 +136,7 @@ std::uint32_t Lad::hold(CoreId core, Line line) {
   return slot;
 }
 
-// All have the same way: the first to be sent is the first to come.
+// All sent lines have the same latency, so the first one sent arrives first.
 void Lad::arrive(std::uint64_t, Time now) {
   const Sent sent = on_their_way_.front();
   on_their_way_.pop_front();
@@ -202,8 +203,8 @@ void Lad::acknowledged(std::uint64_t packed, Time now) {
   if (core.unacknowledged == 0 && core.waiting) send_commit(high(packed), now);
 }
 
-// What regions have sent of the line before must not overwrite these contents, which left the
-// caches later.
+// Replaces older data that regions have sent of the line by these contents, which left the caches
+// later and must not be overwritten.
 void Lad::replace_older(Line line, std::uint64_t left, const LineData& data) {
   const auto replace = [&](auto& older) {
     if (older.left >= left) return;
@@ -218,7 +219,7 @@ void Lad::replace_older(Line line, std::uint64_t left, const LineData& data) {
   }
 }
 
-// Rule 3: the line is in the write pending queue, where a read finds it.
+// Rule 3: a read finds the line in the write pending queue.
 bool Lad::fetch(CoreId, Line line, Time when, Completion done) {
   for (CoreId core = 0; core < cores_.size(); ++core) {
     const Held* held = find(core, line);
@@ -318,8 +319,8 @@ void Lad::overflow(CoreId number, std::uint32_t controller) {
   }
 }
 
-// The region may not commit before the line is in place, although the controller has acknowledged
-// it.
+// Logs a line whose write the controller has acknowledged. The region may not commit before the
+// line is in place.
 void Lad::log_kept(std::uint32_t slot) {
   Held& held = held_[slot];
   ++cores_[held.core].unacknowledged;
@@ -340,8 +341,8 @@ void Lad::log(std::uint32_t slot) {
   context_->pm.read(held.line, completion<&Lad::old_data_read>(*this, slot));
 }
 
-// Not behind those that wait: its region's last record may have room, and they may wait for that
-// region's commit.
+// Tries to append before the entries that stall: the region's last record may have room, and those
+// entries may depend on this region's commit.
 void Lad::old_data_read(std::uint64_t slot, Time) {
   const auto held = static_cast<std::uint32_t>(slot);
   if (!append(held)) without_room_.push_back(held);
@@ -398,7 +399,7 @@ void Lad::flush_arrives(std::uint64_t number, Time now) {
   if (fresh) {
     log(slot);
   } else if (held.state == State::kKept) {
-    // Its contents go in place, too: the caches may not have them any more.
+    // Its contents go in place, too: the caches may not hold them any more.
     log_kept(slot);
   }
   if (held.state == State::kLogging) {
@@ -412,7 +413,7 @@ void Lad::go_on(Completion flush, Time now) {
   context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore, flush);
 }
 
-// ---- What is left, and what is to be told
+// ---- Surviving state and reports
 
 Lad::Survivors Lad::survivors() const {
   Survivors all{committed_, {}, log_.survivors()};

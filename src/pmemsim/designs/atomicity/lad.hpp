@@ -1,41 +1,44 @@
 // LAD: logless atomic durability (Gupta, Daglis, Falsafi, MICRO 2019). A region's lines stay in the
-// persistent queues of the memory controllers until it has committed, in two phases; only what
-// doesn't fit there is logged.
+// persistent queues of the memory controllers until it has committed, in two phases; only lines
+// that don't fit there are logged.
 //
 //   1  A region's store marks its line.
-//   2  Region end, phase 1: the marked lines are sent to their controllers as speculative writes.
-//      A marked line that is evicted before goes there as well, and loses its mark.
+//   2  Region end, phase 1: the marked lines are sent to their controllers as speculative writes. A
+//      marked line that is evicted before goes there as well, and loses its mark.
 //   3  A controller keeps a speculative line in an entry of its write pending queue, from where it
 //      may not be written out, and acknowledges. A later write of the region to the line replaces
 //      it. A read of the line is answered from there.
-//   4  Overflow: if no entry is free, the region falls back to an undo log for all of its lines
-//      that the controller keeps already or still gets (LALEA, III-B: "an overflow forces LAD to
-//      write log blocks for all update requests in a transaction"). The controller reads a line's
-//      old data, writes them to the log, waits until they are persistent, and writes the line in
-//      place; then it acknowledges. A line that was kept holds its entry until then. The region's
-//      later writes to a logged line go in place at once.
-//   5  Phase 2: once all writes are acknowledged, a commit message goes to every controller. Each
-//      sets the core's last committed region in its array, lets the region's lines drain, and
-//      acknowledges. The core waits for all, and frees the region's log.
+//   4  Overflow: if no entry is free, the region falls back to an undo log, for all of its lines
+//      that the controller already keeps or receives later (LALEA, III-B: "an overflow forces LAD
+//      to write log blocks for all update requests in a transaction"). The controller reads a
+//      line's old data, and writes them to the log. When they are persistent, it writes the line in
+//      place and acknowledges. A kept line holds its entry until then. The region's later writes to
+//      a logged line go in place at once.
+//   5  Phase 2: once all writes are acknowledged, a commit message is sent to every controller.
+//      Each sets the core's last committed region in its array, lets the region's lines drain, and
+//      acknowledges. The core stalls for all acknowledgements, and frees the region's log.
 //   6  A region has committed if one controller's array says so.
-//   7  A flush that the program itself does of a line of an unfinished region has to wait until the
-//      line is logged as in rule 4, for it goes in place. The core asks the controller for that,
-//      which hears of it behind all that has left the core before: that is old data, too.
+//   7  The program's own flush of an unfinished region's line goes in place, so it stalls until the
+//      line is logged as in rule 4. The core requests that from the controller. The request arrives
+//      after everything that left the core earlier, which is old data, too.
 //
-// Two regions that hold a line at once, which happens without isolation or if their data share a
-// line, have an entry each; what commits or is written in place isn't undone by what has left the
-// caches before it. A crash may then leave words of the one with the other.
+// Two regions that hold a line at the same time have an entry each. This occurs without isolation,
+// or if their data share a line. Data that are committed or written in place aren't overwritten by
+// data that left the caches before them. A crash may then leave words of one region with those of
+// the other.
 //
-// With a backend, a line that is kept is on this side of it: operations see it when the commit lets
-// it drain, or when it is logged or written in place. Until then the entry holds it as the program
-// wrote it, in the controller, where it is read and survives as such.
+// With a backend, a kept line hasn't reached the backend's operations: they process it when the
+// commit lets it drain, or when it is logged or written in place. Until then the controller's entry
+// holds it as the program wrote it. It is read and survives in that form.
 //
-// What survives a crash: the controllers' arrays, the lines they keep, PM and the queues. Recovery
-// is designs/atomicity/lad_recovery.hpp.
+// These survive a crash: the controllers' arrays, the lines they keep, PM and the queues. Recovery
+// is in designs/atomicity/lad_recovery.hpp.
 //
-// Not modelled: how long a speculative line takes on a link to a device with the queues; that a
-// controller's log is in its own channels; that a marked line that another core requests is written
-// through. A channel stands for a controller.
+// Not modelled:
+//   - the latency of a speculative line on a link to a device with the queues;
+//   - the restriction of a controller's log to its own channels;
+//   - the write-through of a marked line that another core requests.
+// Each channel models one controller.
 #pragma once
 
 #include <deque>
@@ -81,7 +84,7 @@ struct LadStatistics {
 
 class Lad final : public Atomicity {
  public:
-  // `controller_latency`: what a controller takes to acknowledge.
+  // `controller_latency`: the time that a controller takes to acknowledge.
   Lad(const HardwareLog::Shape& shape, Picoseconds controller_latency,
       const HardwareLogParameters& parameters);
   static Storage storage(const HardwareLogParameters& parameters, const Chip& chip);
@@ -104,7 +107,7 @@ class Lad final : public Atomicity {
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
 
-  // What is left after a crash, beside PM and the write pending queues.
+  // The state that survives a crash, besides PM and the write pending queues.
   struct Survivors {
     struct Kept {
       CoreId core;
@@ -119,39 +122,41 @@ class Lad final : public Atomicity {
   Survivors survivors() const;
 
  private:
-  // A line of a region that has reached its controller.
+  // The state of a region's line that has reached its controller.
   enum class State : std::uint8_t {
     kKept,      // in an entry that may not drain
     kLogging,   // its log entry isn't persistent yet
     kInPlace,   // logged, and written in place; or drained
-    kDraining,  // committed, and on its way into the write pending queue
+    kDraining,  // committed, and in flight to the write pending queue
   };
   struct Held {
     CoreId core = 0;
     Line line;
     State state = State::kKept;
     std::uint32_t controller = 0;
-    std::uint64_t left = 0;  // the caches: the data (Write::left)
-    bool has_entry = false;  // of the write pending queue
+    std::uint64_t left = 0;  // when the data left the caches (Write::left)
+    bool has_entry = false;  // true if it holds an entry of the write pending queue
     LineData data{};
-    std::uint32_t unacknowledged = 0;  // writes that wait for the log
-    Completion flush;                  // likewise
+    std::uint32_t unacknowledged = 0;  // number of writes that the log delays
+    Completion flush;                  // resumes a flush that the log delays
   };
   struct PerCore {
     std::uint64_t region = 0;  // in progress; 0: none
-    LineTable<bool> marks;     // of the region's lines
+    LineTable<bool> marks;     // true for marked lines of the region
     std::vector<Line> lines;   // in order of their first store
-    Line latest;               // stored to, but maybe not visible yet
+    Line latest;               // the last line stored to, where the store may not be visible yet
     LineTable<std::uint32_t> held;
     std::vector<std::uint32_t> held_lines;
     std::vector<bool> overflowed;  // by controller
     std::optional<HardwareLog::Id> log;
-    std::uint32_t about_to_log = 0;    // lines whose old data are being read, or that wait for room
-    std::uint32_t unacknowledged = 0;  // speculative writes, then commit messages and drained lines
+    // number of lines whose old data are being read, or that stall for room
+    std::uint32_t about_to_log = 0;
+    // number of speculative writes, then of commit messages and drained lines
+    std::uint32_t unacknowledged = 0;
     Time ended{};
     Time logged{};       // when its latest log entry counted
-    Completion waiting;  // the region's end
-    // A flush on its way to the controller, for which the core waits.
+    Completion waiting;  // resumes the region's end
+    // The flush in flight to the controller for which the core stalls.
     Completion flush;
     Line flushed;
   };
@@ -195,7 +200,7 @@ class Lad final : public Atomicity {
   const Picoseconds controller_latency_;
   const LogFaults faults_;
   HardwareLog log_;
-  std::deque<std::uint32_t> without_room_;  // held lines whose entries wait for room for a header
+  std::deque<std::uint32_t> without_room_;  // held lines whose entries stall for room for a header
   std::vector<PerCore> cores_;
   std::vector<std::vector<std::uint64_t>> committed_;  // by controller and core
   Slab<Held> held_;

@@ -1,4 +1,4 @@
-// Recovery from LAD (designs/atomicity/lad.hpp): from what is left after a crash, and nothing else.
+// Recovery from LAD (designs/atomicity/lad.hpp), which uses only state that survives a crash.
 #pragma once
 
 #include "pmemsim/designs/atomicity/lad.hpp"
@@ -6,12 +6,12 @@
 
 namespace pmemsim {
 
-// Writes the lines that controllers keep of committed regions, and gives the lines that others had
-// written in place their old contents back. `pm` is the device, with what the write pending queues
-// held on top. Doing it again changes nothing.
+// Writes the lines of committed regions that controllers keep, and restores the old contents of
+// lines that other regions had written in place. `pm` is the device, updated with the contents of
+// the write pending queues. Recovery is idempotent.
 void recover_lad(const Lad::Survivors& survivors, RecoveryView pm);
 
-// The core's last committed region: one controller's word is enough.
+// Returns the core's last committed region: one controller's array suffices.
 std::uint64_t committed_region(const Lad::Survivors& survivors, CoreId core);
 
 }  // namespace pmemsim

@@ -19,7 +19,7 @@ LoadAwareLog::LoadAwareLog(const Backend& pm, std::uint32_t banks,
   }
 }
 
-// Hands the lines that follow out to their banks, until every bank has got its share (rules 1, 3).
+// Assigns the following lines to their banks, until every bank has its share (rules 1, 3).
 void LoadAwareLog::extend() {
   std::vector<std::uint32_t> entries(banks_.size()), headers(banks_.size());
   for (std::size_t full = 0; full < banks_.size(); next_ = {next_.number + 1}) {

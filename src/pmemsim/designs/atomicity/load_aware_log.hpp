@@ -1,27 +1,27 @@
 // Load-aware log entry allocation (LALEA: Lu, Yue, Deng, Zhu, "Accelerate Hardware Logging for
-// Efficient Crash Consistency in Persistent Memory", section III-A and figure 2): a log entry or a
-// header goes to the bank that has the fewest operations pending, whichever that is.
+// Efficient Crash Consistency in Persistent Memory", section III-A and figure 2). A log entry or a
+// header goes to the bank with the fewest pending operations, whichever that is.
 //
-//   1  Every bank has a log region, divided into blocks of a line for entries and blocks of two
-//      lines for headers, and a FIFO of the free ones of each kind (FLE, FH).
-//   2  An entry takes the first free block of the bank with the lowest operation counter; of equal
-//      ones the first. A counter has 8 bits, and stays at its highest value.
-//   3  A header's two lines stand in one bank, one after the other there.
+//   1  Every bank has a log region, which is divided into one-line blocks for entries and two-line
+//      blocks for headers. It has a FIFO of free blocks for each kind (FLE, FH).
+//   2  An entry takes the first free block of the bank with the lowest operation counter; among
+//      equal counters, the first bank. A counter has 8 bits, and saturates at its highest value.
+//   3  A header's two lines are in one bank, one after the other there.
 //   4  Released blocks are appended to their FIFO.
-//   5  The FIFOs are lost in a crash. Recovery rebuilds them: they hold all blocks but those of the
-//      records that the chains of headers lead to (designs/atomicity/blocks_in_use.hpp). When
-//      recovery is through, no log is needed any more: they hold all blocks, as at the beginning.
+//   5  The FIFOs are lost in a crash, and recovery rebuilds them. They contain all blocks except
+//      those of the records that the chains of headers lead to
+//      (designs/atomicity/blocks_in_use.hpp). When recovery is complete, no log is needed any more:
+//      they contain all blocks, as at the beginning.
+//   6  A header's second line contains the locations of the entries, and links the record to the
+//      core's previous record. A non-volatile register of the core (LR) heads this chain.
 //
-//   6  A header's second line says where the entries are, and links the record to the core's record
-//      before; a non-volatile register of the core (LR) heads this chain.
+// Difference from the paper: its chain runs forward (LR at the first header, next_ptr to the next).
+// Then a header could not be written before the location of the next one is chosen. Here LR names
+// the newest record and links lead back. So a header's location is chosen by the banks' load when
+// the header is buffered or written.
 //
-// Where the paper and this differ: its chain runs forward (LR at the first header, next_ptr to the
-// next). Then a header could not be written before the place of the next one is chosen. Here LR
-// names the newest record and links lead back, so that a header's place is chosen by the banks'
-// load when the header is buffered or written.
-//
-// Where the paper is silent: if no bank has a free block, every bank's region grows by as many
-// blocks again as it had (as ASAP's ring does, ASAP 4.4).
+// Where the paper is silent: if no bank has a free block, every bank's region grows by its initial
+// number of blocks (like ASAP's ring, ASAP 4.4).
 #pragma once
 
 #include <algorithm>
@@ -42,13 +42,13 @@ namespace pmemsim {
 // The banks' regions and their FIFOs.
 class LoadAwareLog {
  public:
-  // Rule 5: after a crash, `in_use` are the entries and the headers' first lines that are needed.
+  // Rule 5: after a crash, `in_use` contains the entries and the headers' first lines still needed.
   LoadAwareLog(const Backend& pm, std::uint32_t banks, const HardwareLogParameters& parameters,
                std::uint64_t growths = 0, const std::set<Line>& in_use = {});
 
   Line entry();
-  // The bank a header would go to now, among those whose channels `has_room`; none if there is no
-  // such channel.
+  // Returns the bank that a header would go to now, among those whose channels pass `has_room`;
+  // nothing if there is no such channel.
   template <class HasRoom>
   std::optional<std::uint32_t> header_bank(HasRoom has_room) {
     return least_loaded(
@@ -69,9 +69,9 @@ class LoadAwareLog {
     return banks_[bank].free_headers;
   }
 
-  // If there is no header left anywhere.
+  // Grows all banks' regions if no bank has a free header.
   void grow_if_empty();
-  // Lines between a header's first and its second.
+  // Returns the number of lines from a header's first to its second.
   std::uint64_t header_stride() const { return header_stride_; }
   std::uint64_t growths() const { return growths_; }
 
@@ -80,10 +80,10 @@ class LoadAwareLog {
     std::uint32_t channel = 0;
     std::deque<Line> free_entries;         // FLE FIFO
     std::deque<HeaderPlace> free_headers;  // FH FIFO
-    std::optional<Line> first_half;        // of a header, while its second line is looked for
+    std::optional<Line> first_half;        // first line of a header, until its second is found
   };
   static constexpr std::uint32_t kHighestCount = 255;
-  // Rule 2, among the banks that are usable.
+  // Applies rule 2, among the banks that are usable.
   template <class Usable>
   std::optional<std::uint32_t> least_loaded(Usable usable) const {
     const std::span<const std::uint32_t> operations = pm_.pending_operations();
@@ -107,7 +107,7 @@ class LoadAwareLog {
   std::uint64_t growths_;
 };
 
-// These, and the cores' chains.
+// The banks' regions, and the cores' chains.
 class LoadAwareSpace final : public LogSpace {
  public:
   LoadAwareSpace(const Backend& pm, std::uint32_t cores, std::uint32_t banks,

@@ -1,6 +1,6 @@
-// Where the headers of sequential logs stand in an image, by core and region: what a scan of all
-// rings would find, kept up to date line by line. For whoever recovers many images that differ by
-// a few lines.
+// An index of the locations of sequential logs' headers in an image, by core and region. It equals
+// the result of a scan of all rings, and is updated line by line. It speeds up the recovery of many
+// images that differ by a few lines.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace pmemsim {
 
-// Of the record that a line of a sequential log belongs to.
+// Returns the header line of the record that a line of a sequential log belongs to.
 inline Line header_of(Line line) {
   return {line.number - (line.number - kLogBase / kLineBytes) % kRecordLines};
 }
 
 class LogIndex {
  public:
-  // The image's line holds that now.
+  // Updates the index: the image's line now holds these data.
   void changed(Line line, const LineData& data) {
     if (line.address() < kLogBase || line != header_of(line)) return;
     const LogHeader header = LogHeader::of(data);
@@ -41,14 +41,15 @@ class LogIndex {
     places_[*key].push_back(line);
   }
 
-  // Core and region of the record whose header stands there; nothing if none is valid.
+  // Returns core and region of the record whose header is there; nothing if none is valid.
   std::optional<std::pair<CoreId, std::uint64_t>> region_at(Line place) const {
     const auto known = keys_.find(place.number);
     if (known == keys_.end()) return {};
     return known->second;
   }
 
-  // Calls visit(place) for the places of all headers of the core's regions from `first` to `last`.
+  // Calls visit(place) for the locations of all headers of the core's regions from `first` to
+  // `last`.
   template <class Visit>
   void find(CoreId core, std::uint64_t first, std::uint64_t last, Visit&& visit) const {
     for (auto at = places_.lower_bound({core, first});

@@ -76,8 +76,8 @@ class LogReader {
     records_.push_back(record);
   }
 
-  // A chain leads back in time, and beyond the log that is still needed: there, headers may have
-  // been used again, by other cores, or by newer regions of the core.
+  // Follows a chain back in time. The chain leads beyond the log that is still needed: there,
+  // headers may have been reused, by other cores, or by newer regions of the core.
   void read_chain(CoreId core, Line newest) {
     std::unordered_set<std::uint64_t> visited;
     std::uint64_t region = UINT64_MAX;
@@ -107,7 +107,7 @@ class LogReader {
   const LogSurvivors& survivors_;
   const std::vector<RegionRange>& wanted_;
   const RecoveryView& pm_;
-  std::unordered_map<std::uint64_t, const BufferedHeader*> buffered_;  // by place
+  std::unordered_map<std::uint64_t, const BufferedHeader*> buffered_;  // by location
   std::vector<LoggedRecord> records_;
 };
 

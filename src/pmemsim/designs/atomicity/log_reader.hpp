@@ -1,4 +1,4 @@
-// Finding the records of a hardware log (designs/atomicity/hardware_log.hpp) after a crash.
+// Finds the records of a hardware log (designs/atomicity/hardware_log.hpp) after a crash.
 #pragma once
 
 #include <array>
@@ -11,17 +11,17 @@ namespace pmemsim {
 
 struct LoggedRecord {
   LogHeader header;
-  Line place;                                  // where it stands, or would be written
-  std::array<Line, kRecordEntries> entries{};  // where they stand
+  Line place;                                  // location of the header, written or to be written
+  std::array<Line, kRecordEntries> entries{};  // locations of the entries
 };
 
-// Of a core's regions, those whose records are wanted.
+// The range of a core's regions whose records are wanted.
 struct RegionRange {
   std::uint64_t first = 1, last = UINT64_MAX;
 };
 
-// The records of these regions (by core) that can be found from the survivors, headers from the
-// persistent buffers before those in PM.
+// Returns the records of these regions (by core) that can be found from the survivors. Headers in
+// the persistent buffers take precedence over those in PM.
 std::vector<LoggedRecord> read_log(const LogSurvivors& survivors,
                                    const std::vector<RegionRange>& wanted, const RecoveryView& pm);
 

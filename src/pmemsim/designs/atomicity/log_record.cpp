@@ -8,12 +8,12 @@ namespace pmemsim {
 namespace {
 
 constexpr std::size_t kHomes = 8, kCommitOrder = 50, kRecord = 56, kCheck = 60;
-constexpr std::size_t kEntries = 8, kPrevious = 50;  // of the second line
+constexpr std::size_t kEntries = 8, kPrevious = 50;  // byte offsets in the second line
 
 std::uint64_t check(const LineData& data) { return XXH32(data.data(), kCheck, 0); }
 bool is_whole(const LineData& data) { return log_bytes::get(data, kCheck, 4) == check(data); }
 
-// Places in the log, counted from its beginning.
+// Converts locations in the log, counted from its beginning.
 std::uint64_t packed(std::optional<Line> line) {
   return line ? line->number - kLogBase / kLineBytes + 1 : 0;
 }
@@ -22,7 +22,7 @@ std::optional<Line> unpacked(std::uint64_t number) {
   return Line{kLogBase / kLineBytes + number - 1};
 }
 
-// Word 0 of a header's second line.
+// Returns word 0 of a header's second line.
 std::uint64_t links_tag(const LogHeader& header) {
   const auto valid_count = static_cast<std::uint8_t>(std::popcount(header.valid));
   return log_bytes::tag(valid_count, header.core, header.region);

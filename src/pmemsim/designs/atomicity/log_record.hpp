@@ -1,17 +1,22 @@
-// A log record as hardware writes it: a header, and up to seven lines of data (log entry collation:
-// ATOM, HPCA 2017; LALEA, section II-B; ASAP, section 5.5 and figure 5a).
+// A log record in the format that hardware writes: a header, and up to seven lines of data (log
+// entry collation: ATOM, HPCA 2017; LALEA, section II-B; ASAP, section 5.5 and figure 5a).
 //
-// The header's line, as bytes in PM: word 0 is {valid entries: a bit each (8 bits), core (16),
-// region (40)}; then the home addresses of the entries, as line numbers of six bytes; from byte 50
-// on the region's place in the order of commits, in six bytes (redo logs; 0: not the last record of
-// a region, or not closed), the record's number in its region, in four, and a check over all of
-// these, in four. The sources don't say what happens if a crash comes while a header is being
-// written, word by word; with the check, such a header counts for nothing.
+// The header's line, as bytes in PM:
+//   - word 0: {valid entries: a bit each (8 bits), core (16), region (40)};
+//   - from byte 8: the home addresses of the entries, as line numbers of 6 bytes;
+//   - from byte 50: the region's position in the order of commits, 6 bytes (redo logs; 0: not the
+//     last record of a region, or not closed);
+//   - from byte 56: the record's number in its region, 4 bytes;
+//   - from byte 60: a check over all of these, 4 bytes.
+// The sources don't say what happens if a crash occurs while a header is being written, word by
+// word. With the check, such a header is ignored.
 //
-// Where entries don't stand behind their header (LALEA, figure 2b), a second line, of the same
-// bank, tells where they do: word 0 as above, with the count of valid entries in its low bits; then
-// the entries' places and the place of the core's record before this one, as line numbers from the
-// beginning of the log, plus 1, of six bytes (0: none); and a check in the last four bytes, too.
+// Where entries don't follow their header (LALEA, figure 2b), a second line, in the same bank,
+// contains their locations:
+//   - word 0 as above, with the count of valid entries in its low bits;
+//   - from byte 8: the entries' locations, and the location of the core's previous record; these
+//     are line numbers from the beginning of the log, plus 1, of 6 bytes (0: none);
+//   - from byte 60: a check, 4 bytes.
 #pragma once
 
 #include <array>
@@ -28,7 +33,7 @@ namespace pmemsim {
 inline constexpr std::uint32_t kRecordEntries = 7;
 inline constexpr std::uint32_t kRecordLines = 1 + kRecordEntries;
 
-// Logs stand beyond all addresses that a program can have.
+// Logs are located beyond all addresses that a program can have.
 inline constexpr std::uint64_t kLogBase = std::uint64_t{1} << 55;
 
 namespace log_bytes {
@@ -60,21 +65,22 @@ struct LogHeader {
   bool operator==(const LogHeader&) const = default;
 
   LineData bytes() const;
-  // Without valid entries if the check is wrong.
+  // Returns the header in the line; it has no valid entries if the check is wrong.
   static LogHeader of(const LineData& data);
 };
 
 // The second line of a header.
 struct LogLinks {
   std::array<std::optional<Line>, kRecordEntries> entries;
-  std::optional<Line> previous;  // the header of the core's record before this one
+  std::optional<Line> previous;  // the header of the core's previous record
 
   LineData bytes(const LogHeader& header) const;
-  // Nothing if the line isn't the second one of that header, or if its check is wrong.
+  // Returns nothing if the line isn't the second one of that header, or if its check is wrong.
   static std::optional<LogLinks> of(const LineData& data, const LogHeader& header);
 };
 
-// A header that a crash leaves in a persistent buffer, and where it would have been written.
+// A header that survives a crash in a persistent buffer, and the location that it would have been
+// written to.
 struct BufferedHeader {
   Line place;
   LineData header;

@@ -1,4 +1,5 @@
-// What is left of a hardware log after a crash, beside PM and what the controllers have accepted.
+// The state of a hardware log that survives a crash, besides PM and the writes that the controllers
+// have accepted.
 #pragma once
 
 #include <optional>
@@ -16,8 +17,8 @@ struct LogSurvivors {
   };
   std::vector<Ring> rings;                  // sequential: address and size registers
   std::vector<std::optional<Line>> newest;  // load-aware: the cores' LR registers
-  std::uint64_t header_stride = 1;          // load-aware: from a header's first line to its second
-  std::uint64_t growths = 0;                // load-aware: how often the banks' regions have grown
+  std::uint64_t header_stride = 1;          // load-aware: lines from a header's first to its second
+  std::uint64_t growths = 0;  // load-aware: number of times the banks' regions have grown
   std::vector<BufferedHeader> headers;
 };
 

@@ -1,6 +1,6 @@
 // No atomic regions: the software log isn't part of the program. With ordering `none` that is a
-// program without persistence; with `x86` its data persists at every region's end without a log
-// ("DPO only", ASAP section 2.2), or it is a program with flushes of its own and no regions.
+// program without persistence. With `x86` its data persist at every region's end without a log
+// ("DPO only", ASAP section 2.2). It may also be a program with flushes of its own and no regions.
 #pragma once
 
 #include "pmemsim/designs/atomicity/atomicity.hpp"

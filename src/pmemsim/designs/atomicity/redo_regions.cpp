@@ -34,7 +34,7 @@ std::vector<LoggedRegion> regions_to_redo(const HwRedo::Survivors& survivors,
     std::sort(regions.begin(), regions.end(), [](const auto& one, const auto& other) {
       return one.commit_order < other.commit_order;
     });
-  }  // otherwise they stand core by core
+  }  // otherwise they are in the order of cores
   return regions;
 }
 

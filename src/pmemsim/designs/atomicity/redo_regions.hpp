@@ -1,5 +1,5 @@
-// Recovery from a hardware redo log (designs/atomicity/hw_redo.hpp): from what is left after a
-// crash, and nothing else.
+// Recovery from a hardware redo log (designs/atomicity/hw_redo.hpp), which uses only state that
+// survives a crash.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace pmemsim {
 struct LoggedRegion {
   CoreId core = 0;
   std::uint64_t number = 0;
-  std::uint64_t commit_order = 0;  // in its last header
+  std::uint64_t commit_order = 0;  // position in the order of commits, from its last header
   std::vector<LoggedRecord> records;
 };
 
-// Those that have committed and whose logs aren't released, in the order in which to redo them.
-// `pm` is the device, with what the write pending queues held on top.
+// Returns the committed regions whose logs aren't released, in the order in which to redo them.
+// `pm` is the device, updated with the contents of the write pending queues.
 std::vector<LoggedRegion> regions_to_redo(const HwRedo::Survivors& survivors,
                                           const RecoveryView& pm);
 
-// Writes what the region has logged to its place. Doing it again changes nothing.
+// Writes the region's logged data in place. The function is idempotent.
 void redo(const LoggedRegion& region, RecoveryView& pm);
 
 }  // namespace pmemsim

@@ -2,15 +2,15 @@
 // and 5.5; figure 5a) and in every design that LALEA compares with.
 //
 //   1  A record is a header of one line and the seven lines behind it.
-//   2  Records follow each other in a ring, of each core or of all. They are used again in the
-//      order in which they are freed.
-//   3  The ring grows when more is in use than it holds (ASAP, 4.4: an exception allocates more log
-//      space).
+//   2  Records follow each other in a ring, either of each core or of all cores. They are reused in
+//      the order in which they are freed.
+//   3  The ring grows when all of its records are in use (ASAP, 4.4: an exception allocates more
+//      log space).
 //   4  Registers of address and size survive a crash (LogAddress, LogSize): recovery reads the
 //      ring.
 //
-// Rings lie beyond all addresses that a program can have, each core's one page further than a power
-// of two, so that they don't all begin in the same bank.
+// Rings lie beyond all addresses that a program can have. Their distance is a power of two plus a
+// page, so that they don't all begin in the same bank.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class SequentialLog {
     extend(initial_);
   }
 
-  // The place of the next record; its header is the first line (rules 1 and 3).
+  // Returns the location of the next record; its header is the first line (rules 1 and 3).
   Line allocate() {
     if (free_.empty()) {
       extend(initial_);
@@ -41,11 +41,11 @@ class SequentialLog {
     free_.pop_front();
     return record;
   }
-  // Where allocate() will put it.
+  // Returns the location that allocate() will return.
   Line next() const { return place(free_.empty() ? records_ : free_.front()); }
   void free(Line record) { free_.push_back((record.number - first_.number) / kRecordLines); }
 
-  // Records stand at multiples of kRecordLines from `first`.
+  // Returns the first line. Records are at multiples of kRecordLines from it.
   Line first() const { return first_; }
   std::uint64_t lines() const { return records_ * kRecordLines; }
   std::uint64_t growths() const { return growths_; }
@@ -67,7 +67,7 @@ class SequentialLog {
 
 class SequentialSpace final : public LogSpace {
  public:
-  // `bytes` of a core; the cores share them if there is one ring.
+  // `bytes`: the size for one core; if there is one ring, the cores share the total.
   SequentialSpace(const Backend& pm, std::uint32_t cores, std::uint32_t rings, Bytes bytes)
       : pm_(pm), initial_records_(bytes.count * cores / (kRecordLines * kLineBytes)) {
     for (CoreId ring = 0; ring < rings; ++ring) {

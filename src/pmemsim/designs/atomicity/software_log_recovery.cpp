@@ -24,13 +24,13 @@ struct Flushed {
   LineData data;
 };
 
-// What the library flushes, in its order and as it is then, while a recovery runs.
+// The lines that the library flushes while a recovery runs, in order, with their contents then.
 thread_local std::vector<Flushed>* flushed = nullptr;
 
 }  // namespace
 }  // namespace pmemsim
 
-// The library's way to persistent memory.
+// The library's access to persistent memory.
 void persist_flush(const void* address, std::size_t lines) {
   if (pmemsim::flushed == nullptr) return;
   const auto* line = static_cast<const std::byte*>(address);
@@ -44,7 +44,7 @@ void persist_fence(fence_meaning) {}
 
 namespace pmemsim {
 
-// What pm_recover_image does, but for looking for the logs each time.
+// Does the work of pm_recover_image, but searches for the logs only when needed.
 class SoftwareLogRecovery::Pool {
  public:
   Pool(std::uint64_t begin, std::uint64_t bytes) : begin_(begin), bytes_(bytes) {
@@ -65,7 +65,7 @@ class SoftwareLogRecovery::Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // All of it: a damaged trace may have a region that ends within a line.
+  // True if the whole line is in the pool: in a damaged trace, a region may end within a line.
   bool contains(Line line) const {
     const std::uint64_t offset = line.address() - begin_;
     return offset < bytes_ && bytes_ - offset >= kLineBytes;
@@ -93,7 +93,7 @@ class SoftwareLogRecovery::Pool {
  private:
   static constexpr const char* kName = "the pool";
 
-  // The superblock, or a line of the chunk table that is or was about a log.
+  // True for the superblock, or for a line of the chunk table that is or was about a log.
   bool is_structure(std::uint64_t offset, const LineData& data) const {
     if (offset < POOL_PAGE_BYTES) return true;
     if (offset < CHUNK_TABLE_OFFSET) return false;

@@ -18,8 +18,8 @@ class SoftwareLogRecovery final : public Recovery {
   SoftwareLogRecovery(const SoftwareLogRecovery&) = delete;
   SoftwareLogRecovery& operator=(const SoftwareLogRecovery&) = delete;
 
-  // The image's line holds that now. (The library works on plain memory, which follows the image
-  // that way.)
+  // Updates the image: its line now holds these data. (The library works on plain memory, which
+  // mirrors the image.)
   void changed(Line line, const LineData& data) override;
   // Throws RecoveryError.
   void run(RecoveryView pm) override;

@@ -1,8 +1,9 @@
-// The program's own redo log (library/redo.c), as Mnemosyne has one (Volos et al., ASPLOS 2011):
-// ordinary stores, flushes and fences that are in the recording, so there is nothing to add to it.
+// The program's own redo log (library/redo.c), like Mnemosyne's (Volos et al., ASPLOS 2011). Its
+// ordinary stores, flushes and fences are in the recording, so there is nothing to add.
 //
-// Programs with a redo log are recorded as such: their stores come when a region ends, and what
-// they load from the log in between is part of what they compute. So nothing of it is left out.
+// Programs with a redo log are recorded as such: their stores occur when a region ends, and the
+// values that they load from the log in between are part of their computation. So no part of it is
+// left out.
 #pragma once
 
 #include "pmemsim/designs/atomicity/atomicity.hpp"

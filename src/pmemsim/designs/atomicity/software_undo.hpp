@@ -1,5 +1,5 @@
-// The program's own undo log (library/): ordinary stores, flushes and fences that are in the
-// recording, so there is nothing to add to it ("SW", ASAP section 6.3).
+// The program's own undo log (library/). Its ordinary stores, flushes and fences are in the
+// recording, so there is nothing to add ("SW", ASAP section 6.3).
 #pragma once
 
 #include "pmemsim/designs/atomicity/atomicity.hpp"

@@ -1,11 +1,11 @@
-// What of the software undo log can be left out, to see what it is good for.
+// The steps of the software undo log that injected faults can leave out.
 #pragma once
 
 #include "pmemsim/common/parameters.hpp"
 
 namespace pmemsim {
 
-// Injected faults: each takes one protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct SoftwareUndoFaults {
   bool log_flush = false;
   bool log_fence = false;

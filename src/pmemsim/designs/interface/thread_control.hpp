@@ -9,8 +9,8 @@
 //      registers, its program counter and the contents of PM are those of that time. The region
 //      keeps its number. Branch predictor and caches are unchanged.
 //   3  Later stores of other threads to the same bytes stay, now and when the thread stores to
-//   these
-//      bytes again. In the program, whose order locks decide, they follow the thread's stores.
+//      these bytes again. In the program, whose order locks decide, they follow the thread's
+//      stores.
 //   4  A region's lock operations, and the versions of atomic variables that it has made, are not
 //      undone. When the thread reaches them again, it neither stalls there nor releases anything. A
 //      lock that it held at the rollback is still its own; a lock that it had released belongs to

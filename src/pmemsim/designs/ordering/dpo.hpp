@@ -9,9 +9,9 @@
 //
 //   1  A store to PM that leaves the store queue goes to the L1, and its bytes into its core's
 //      persist buffer. It stalls while the buffer has no room for another entry. It coalesces with
-//      the youngest entry if that is of the same line, is unsent, no entry depends on it, and the
-//      store adds no dependence. Stores coalesce only where a write persists as a whole: otherwise
-//      coalesced stores would lose their order.
+//      the youngest entry if that is of the same line and unsent, if no entry depends on it, and if
+//      the store adds no dependence. Stores coalesce only where a write persists as a whole:
+//      otherwise coalesced stores would lose their order.
 //   2  Every fence is a barrier in the buffer: store fences, full fences, locked instructions, and
 //      all lock operations (PMEM-Spec, 8.2.2: "not only SFENCE but other barriers"). A barrier
 //      takes an entry, together with the next store after it; the core doesn't stall for it.
@@ -20,9 +20,9 @@
 //      memory controller at once"). The next write leaves when that one has been accepted, with the
 //      cores taking turns (open: `token_until`, `turn`). An entry is free when its write has been
 //      acknowledged.
-//   4  A store to, or a load from, a line that another core's buffer holds makes the next entry of
-//      its own core depend on the youngest such entry. The dependent entry leaves when that entry
-//      is persistent.
+//   4  A core may store to, or load from, a line that another core's buffer holds. Then the core's
+//      own next entry depends on the youngest such entry. The dependent entry leaves when that
+//      entry is persistent.
 //   5  Reads of PM that miss the caches snoop all buffers, so that they are never stale. Bytes that
 //      the buffers don't hold are read from PM; if the buffers hold the whole line, PM isn't read.
 //   6  Dirty lines of PM that the shared cache evicts are dropped (2.2).
@@ -35,7 +35,6 @@
 //
 // Left out: the order between a store and earlier loads of its line by other cores (DPO's barriers
 // have Bloom filters of loads). No program can detect that order from the values that it has read.
-// have Bloom filters of loads). No program finds that out from what it has read.
 #pragma once
 
 #include <deque>

@@ -5,7 +5,6 @@
 // answered at once returns false and calls `resume` later; the store queue stalls meanwhile.
 //
 // How the mechanisms use this interface:
-//              restored() sends the old bytes down the persist path.
 //   x86        flush() sends the line to the controller and counts it until it is persistent;
 //              fence() stalls until the count is zero.
 //   eADR       lowering drops flushes and fences: nothing is left to do here.

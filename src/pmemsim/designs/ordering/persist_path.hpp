@@ -4,8 +4,6 @@
 // A write arrives `latency` after it has left, whatever else is in flight. For ordered writes, the
 // caller sends one after the other. An acknowledgement takes the controller's time and the latency
 // of any answer.
-// one after the other. Its acknowledgement takes the controller's time and the way that every
-// answer takes.
 #pragma once
 
 #include <cassert>

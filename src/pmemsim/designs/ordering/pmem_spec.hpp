@@ -42,15 +42,15 @@
 //      stop (open: `backed_up_windows`).
 //   7  A thread that acquires a lock gets the next speculation ID. Its stores carry that ID until
 //      it has released its last lock; inner locks assign newer IDs (5.2.2; inner locks are open:
-//      `inner_locks`). A region that rolls back under a lock gets a new ID, because the stores that
-//      restored its data may carry a later ID than it began with.
+//      `inner_locks`). A region that rolls back under a lock gets a new ID: its restoring stores
+//      may carry a later ID than it began with.
 //   8  When a buffer overflows, all cores pause until it has room (5.3; whether stores to PM leave
 //      store queues meanwhile is open: `full_buffer_stops`).
 //   9  A misspeculated line is recorded, and an interrupt is sent to the handler (6.1.1). Lines
 //      found meanwhile queue (open: `alarm_entries`; published: one address). The handler marks the
 //      threads that are in regions (6.2). When the stores that were in flight have arrived, it
-//      drops the line from all caches, where it is still as stale as when it was read. (Published:
-//      the line stays, and the region hits it when it re-executes.)
+//      drops the line from all caches, where it is still stale. (Published: the line stays, and the
+//      region hits it when it re-executes.)
 //  10  A region checks its mark before its commit, and at its end, since a region that has only
 //      read has no commit. The check stalls until the region's stores have arrived and no interrupt
 //      is in flight. By then, all data that the region has read are known to have been right.

@@ -1,6 +1,6 @@
 // PMEM-Spec's speculation buffer at a PM controller (ASPLOS 2021, 5.1.4, 5.3; tables 1 and 2). It
-// detects that a line was read from PM before a store to it had arrived, or that two stores to it
-// have arrived in the wrong order.
+// detects a read of a line from PM before a store to it had arrived, and two stores to it that have
+// arrived in the wrong order.
 //
 //   1  A line's entry has one of these states, and changes its state as requests arrive:
 //
@@ -13,7 +13,8 @@
 //      over. The paper's drawing (figure 5) leaves open what a second write-back does. Here the
 //      line stays Speculated: otherwise the sequence write-back, read, write-back, store would go
 //      undetected (break.second_write_back). The paper gives no reason why a store leaves a line
-//      Evict. The reason is that another store may still be in flight (break.early_store).
+//      Evict. This model takes as the reason that another store may still be in flight
+//      (break.early_store).
 //   2  A store of a critical section carries a speculation ID. If the line's entry has a larger ID,
 //      that is misspeculation. Otherwise the entry takes over the store's ID, and a new window
 //      begins. IDs have `id_bits` bits, and are compared modulo 2^`id_bits`. If `allocation` says
