@@ -12,7 +12,7 @@
 namespace pmemsim {
 namespace {
 
-// Of all operations, and the names of those that have some.
+// Number of metadata lines of all operations, and the names of the operations that have some.
 struct MostMetadata {
   std::uint32_t lines = 0;
   std::string names;
@@ -29,7 +29,7 @@ MostMetadata most_metadata(const Blueprint& blueprint) {
     if (!most.names.empty()) most.names += ',';
     most.names += choice->name;
   }
-  most.lines += entries;  // that they have in common
+  most.lines += entries;  // the entry line that they share
   return most;
 }
 

@@ -26,7 +26,7 @@ std::vector<std::string> compression_problems(const Blueprint& blueprint, const 
       "pm.persistence=written, unreadable; choose pm.persistence=accepted"};
 }
 
-// What sub-operations take is added for all of them together (work_energy.hpp).
+// The energy of sub-operations is added for all operations together (work_energy.hpp).
 void encryption_energy(const Blueprint&, const EnergyBill& bill, Energy& energy) {
   energy.pads += bill.counted("encryption.read_pads", bill.prices().pad);
 }

@@ -50,7 +50,7 @@ void add_choices(const std::vector<Choice>& rows) {
     for (const Choice& other : together) refuse_names_of(other, row);
     together.push_back(row);
   }
-  const DesignConfiguration checked(together);  // throws if a row states what nobody would read
+  const DesignConfiguration checked(together);  // throws if a row states what nothing reads
   for (const Choice& row : rows) table().push_back(row);
 }
 

@@ -7,10 +7,10 @@
 
 namespace pmemsim {
 
-// Every choice of every layer.
+// Returns every choice of every layer.
 const ChoiceTable& choices();
 
-// Adds a plug-in's rows behind the others, so that configurations which exist stay valid. Throws
+// Adds a plug-in's rows behind the others, so that existing configurations stay valid. Throws
 // Error, and adds nothing, if a row or a group of parameters has the name of another one.
 void add_choices(const std::vector<Choice>& rows);
 

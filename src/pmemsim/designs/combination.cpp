@@ -7,8 +7,8 @@
 namespace pmemsim {
 namespace {
 
-// A redo-logging program stores in place only when a region ends, and reads through its log: the
-// log can't be left out of it, and no other can do its work.
+// A redo-logging program stores in place only when a region ends, and reads through its log. The
+// log can't be removed from the program, and no other log can replace it.
 std::string log_problem(const Blueprint& blueprint) {
   const Choice& atomicity = blueprint.design.atomicity();
   if (!blueprint.log || *blueprint.log == atomicity.log) return "";

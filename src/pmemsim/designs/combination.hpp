@@ -1,4 +1,4 @@
-// Whether the implementations that were chosen for the layers work together, and on that machine.
+// Checks whether the implementations chosen for the layers work together, and on this machine.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace pmemsim {
 
-// Why the chosen parts can't work together, a sentence each; empty if they can.
+// Returns the reasons why the chosen parts can't work together, a sentence each; empty if they can.
 std::vector<std::string> combination_problems(const Blueprint& blueprint);
-// What a user has to know of how the chosen parts work there, a sentence each.
+// Returns notes for the user on how the chosen parts work on this machine, a sentence each.
 std::vector<std::string> combination_notes(const Blueprint& blueprint);
 
 }  // namespace pmemsim

@@ -16,7 +16,7 @@
 namespace pmemsim {
 namespace {
 
-// May entries of lines come later than their data?
+// True if metadata entries of lines may persist later than the lines' data.
 bool entries_may_come_later(const Blueprint& blueprint, const Atomicity& atomicity) {
   const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
   return parameters != nullptr && parameters->metadata_atomicity == MetadataAtomicity::kSelective &&
@@ -38,13 +38,14 @@ BackendParts make_parts(const Blueprint& blueprint, bool entries_may_come_later)
   return parts;
 }
 
-// Some only if the table has operations.
+// Returns the backend's injected faults; there are some only if the table has operations.
 BackendFaults backend_faults(const Blueprint& blueprint) {
   const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
   return parameters == nullptr ? BackendFaults{} : parameters->faults;
 }
 
-// Who takes threads back keeps hardware logs away by what its row needs.
+// Checks that a layer which rolls threads back excludes hardware logs: its row must need
+// kRegionsAgain.
 void check_rewinds(const Blueprint& blueprint) {
   for (const Choice* const part : blueprint.design.chosen()) {
     if (std::ranges::count(part->needs, kRegionsAgain) > 0) return;
@@ -105,7 +106,7 @@ void Design::drain() {
 
 namespace {
 
-// Of the store's line.
+// Returns when the metadata entry of the store's line has to persist.
 EntryNeed entry_need(const Store& store) {
   if (store.purpose == trace::Purpose::kCommit) return EntryNeed::kCommit;
   const bool undone = store.region != 0 && store.purpose == trace::Purpose::kProgram;
@@ -114,7 +115,7 @@ EntryNeed entry_need(const Store& store) {
 
 }  // namespace
 
-// Rule 1. A layer that has let the store wait isn't asked again.
+// Rule 1. A layer that has stalled the store isn't called for it again.
 bool Design::store(LayerAsked& asked, const Store& store, Time when, Completion resume) {
   if (asked == LayerAsked::kNone) {
     asked = LayerAsked::kAtomicity;

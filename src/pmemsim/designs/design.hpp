@@ -1,15 +1,16 @@
-// A design: the four layers of one run, and the only place that knows which of them is asked first,
-// who is interested in what, what the design's program keeps of a recording, what is still pending
-// and what survives. Core, caches, memory, oracle and command line ask the design, and know no
-// layer by name.
+// A design: the four layers of one run. Core, caches, memory, oracle and command line use the
+// design, and know no layer by name. Only this class knows:
+//   - the order in which the layers are called, and their interests;
+//   - the parts of a recording that the design's program keeps;
+//   - pending work, and the state that survives a crash.
 //
-//   1  Atomicity is asked first: a log must have a line's old contents before ordering may send the
-//      line anywhere. What it takes, keeps back or answers, ordering doesn't see.
-//   2  Of a program remains what both layers leave of it.
-//   3  A layer is called for what it is interested in, and nothing else. No interest is asked for
-//      where there always is an answer, flushes and fences of ordering, nor for what is so rare
-//      that asking would save nothing: context switches, and the questions of who crashes the
-//      machine.
+//   1  The atomicity layer is called first: a log must have a line's old contents before the
+//      ordering layer may send the line anywhere. The ordering layer doesn't receive what the
+//      atomicity layer takes, delays or answers.
+//   2  The program consists of the parts that both layers keep.
+//   3  A layer receives only the calls that it is interested in. Some calls need no interest. The
+//      ordering layer always answers flushes and fences. Context switches and the crash engine's
+//      queries are too rare for a check to save time.
 //   4  The backend's operations recover an image before the atomicity layer's procedure reads it.
 #pragma once
 
@@ -45,18 +46,18 @@ struct SurvivingRegisters;
 class ThreadControl;
 class WriteObserver;
 
-// The last layer that was asked for a store or a region's end.
+// The last layer that was called for a store or a region's end.
 enum class LayerAsked : std::uint8_t { kNone, kAtomicity, kOrdering };
 
 class Design {
  public:
-  // Throws Error if a row doesn't say what its layer needs.
+  // Throws Error if a row lacks a need that its layer has.
   Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm);
   Design(const Design&) = delete;
   Design& operator=(const Design&) = delete;
   ~Design();
 
-  // Once, before the run.
+  // Called once, before the run.
   void connect(EventQueue& queue, const Clock& clock, CachePort& caches, Memory& dram,
                PmSpace& pm_space, const ProgramEvents& program_events, ThreadControl& threads);
 
@@ -64,32 +65,32 @@ class Design {
   const Lowering& lowering() const { return lowering_; }
   void format(Image& device);
   void leave_unsealed();
-  // Before the run: who wants to know what becomes of hints, and how long writes wait for the
-  // backend's operations.
+  // Registers observers, before the run: of the outcomes of hints, and of the time that writes
+  // spend waiting for the backend's operations.
   void observe(HintObserver* hints, WriteObserver* writes);
-  // May a crash leave lines that unfinished regions have written so that they can't be read?
+  // True if a crash may leave lines that unfinished regions have written unreadable.
   bool defers_entries() const { return defers_entries_; }
-  // ... but not this one.
+  // Excludes this line from that: its metadata entry persists together with its data.
   void read_first(Line line);
-  // Is some layer interested in some of these?
+  // True if some layer is interested in some of these calls.
   bool wants(std::uint32_t interests) const { return (interests_ & interests) != 0; }
   // True if instructions after a region's end may not execute before region_end() has resumed.
   bool commits_synchronously() const { return commits_synchronously_; }
 
   // ---- From the cores' store queues, in each core's program order. A call that returns false
-  // makes the store queue wait for `resume`.
+  // stalls the store queue until `resume`.
 
-  // To be called again after each `resume`, with the same `asked`.
+  // Must be called again after each `resume`, with the same `asked`.
   bool store(LayerAsked& asked, const Store& store, Time when, Completion resume);
   void visible(CoreId core, Line line);
-  // May a flush go on? Before its core's own caches are asked.
+  // True if a flush may continue. Called before the flush reaches its core's own caches.
   bool may_flush(CoreId core, Line line, Time when, Completion resume);
   bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Time when,
              Completion resume);
   void non_temporal(CoreId core, Line line, ByteMask bytes, Time when);
   bool fence(CoreId core, trace::FenceMeaning meaning, Time when, Completion resume);
   bool region_begin(CoreId core, std::uint64_t region, Time when, Completion resume);
-  // To be called again after each `resume`, with the same `asked`.
+  // Must be called again after each `resume`, with the same `asked`.
   bool region_end(LayerAsked& asked, CoreId core, std::uint64_t region, Time when,
                   Completion resume);
   bool fence_regions(CoreId core, Time when, Completion resume);
@@ -97,10 +98,11 @@ class Design {
   bool release(CoreId core, Time when, Completion resume);
   void synchronised(CoreId core, trace::SyncKind kind, Time when);
 
-  // The core's thread is taken back to where its region began: first for each store, then once.
+  // The core's thread is rolled back to its region's begin: restored() for each store, then
+  // rewound().
   void restored(CoreId core, std::uint64_t address, std::uint32_t bytes);
   void rewound(CoreId core);
-  // The core's thread has done all that it does.
+  // The core's thread has ended.
   void thread_ended(CoreId core);
 
   // ---- From the cores, when an instruction retires.
@@ -114,11 +116,11 @@ class Design {
 
   Eviction evicted(Line line, const LineData& data, Time when);
   void evicted_clean(Line line, Time when);
-  // A modified line goes to the controller: by a flush of the core's, or evicted after its stores,
-  // or because some layer has sent it.
+  // A modified line is sent to the controller: by a flush of the core, by an eviction after the
+  // core's stores, or by a layer.
   void written_back(CoreId core, Line line, const LineData& data, WriteBack how, Time when);
   void fetch(CoreId core, Line line, Time when, Completion done);
-  // Data leave the caches: the number for Write::left.
+  // Data leave the caches: returns the number for Write::left.
   std::uint64_t leaving();
   void write(const Write& write);
   Delay transfer_latency() const;
@@ -126,33 +128,34 @@ class Design {
 
   // ---- From the crash engine.
 
-  // Would evicted() let the line go to PM now?
+  // True if evicted() would let the line go to PM now.
   bool may_leave(Line line) const;
-  // What a crash would leave of the line now, as recovery reads it.
+  // Returns the contents of the line that a crash now would leave, as recovery reads them.
   LineData surviving(Line line) const;
-  // The same if the caches had just evicted the line, holding that; nothing if its write would have
-  // to wait.
+  // Returns the same as if the caches had just evicted the line with these data; nothing if its
+  // write would stall.
   std::optional<LineData> surviving_eviction(Line line, const LineData& data) const;
-  // What a crash would leave beside the bytes of the device.
+  // Returns the registers that survive a crash now, besides the bytes of the device.
   SurvivingRegisters registers() const;
   void add_spare_bits(DeviceImage& device) const;
 
   // ---- At the end.
 
-  // The run is over: writes what is still kept back, and expects nothing any more.
+  // Ends the run: writes delayed data, and discards all predictions.
   void drain();
-  // Empty if nothing is outstanding; otherwise who waits for what.
+  // Describes all stalls and their causes; empty if nothing is outstanding.
   std::string pending() const;
-  // What the user can do about a run that stands still; empty: nothing that the design knows of.
+  // Returns what the user can change if the run deadlocks; empty if the design has no remedy.
   std::string remedy() const;
   void statistics(StatisticsCollector& collector) const;
 
-  // What makes a whole image of what a crash at the time of each call leaves, and what has to read
-  // the device for it before; nullptr if the device holds what programs have written.
+  // recovery(): returns the procedure that makes a consistent image of what a crash leaves at the
+  // time of each call. decoder(): returns the decoder that has to read the device first; nullptr
+  // if the device holds the data that programs have written.
   std::unique_ptr<Recovery> recovery(const trace::TraceFile& trace) const;
   std::unique_ptr<ImageDecoder> decoder() const;
 
-  // For who looks into one of the layers.
+  // Access to single layers, for inspection.
   Atomicity& atomicity() { return *atomicity_; }
   const Atomicity& atomicity() const { return *atomicity_; }
   const Ordering& ordering() const { return *ordering_; }
@@ -178,7 +181,8 @@ class Design {
   const std::uint32_t ordering_interests_, atomicity_interests_, interests_;
   const bool commits_synchronously_;
   const Lowering lowering_;
-  // By core: that have reached the head of its store queue; the same, when its region began.
+  // By core: number of fences that have reached the head of its store queue, now and at its
+  // region's begin.
   std::vector<std::uint64_t> fences_, fences_before_region_;
 };
 

@@ -5,7 +5,7 @@
 namespace pmemsim {
 
 void add_design_energy(const Blueprint& blueprint, const EnergyBill& bill, Energy& energy) {
-  // Operations have this cache in common.
+  // The operations share this cache.
   energy.metadata_caches += bill.look_ups("counter_cache", bill.prices().metadata_cache);
   add_work_energy(bill, energy);
   for (const Choice* const choice : blueprint.design.chosen()) {

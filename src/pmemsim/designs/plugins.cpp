@@ -19,7 +19,7 @@
 namespace pmemsim {
 namespace {
 
-// The version of the headers, behind a word that no other file has.
+// The version of the headers, which follows a word that no other file contains.
 constexpr std::string_view kVersion = PMEMSIM_DESIGN_VERSION;
 const std::string_view kWord = kVersion.substr(0, kVersion.find('=') + 1);
 
@@ -49,7 +49,7 @@ void* open(const std::string& path) {
   return opened;
 }
 
-// What the handler of signals reads: the plug-ins' names and code, without allocation.
+// The data that the signal handler reads without allocation: the plug-ins' names and code.
 struct Code {
   std::array<char, 256> name{};
   const char* begin = nullptr;
@@ -63,7 +63,7 @@ void write_text(const char* text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-// Names the plug-in whose code is nearest to the signal, if one is on the stack.
+// Prints the plug-in whose code is nearest to the signal and exits, if one is on the stack.
 void on_signal(int number) {
   std::array<void*, 64> frames{};
   const int depth = backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -83,7 +83,7 @@ void on_signal(int number) {
   raise(number);
 }
 
-// Remembers where a plug-in's code is.
+// Records the address range of a plug-in's code.
 int find_code(dl_phdr_info* info, std::size_t, void* path) {
   if (info->dlpi_name != *static_cast<const std::string*>(path)) return 0;
   Code& code = codes[code_count];
@@ -106,7 +106,7 @@ void watch(const std::string& path) {
   dl_iterate_phdr(find_code, &wanted);
   if (code_count++ > 0) return;
   std::array<void*, 1> first{};
-  backtrace(first.data(), 1);  // loads what it needs, which a handler of signals must not do
+  backtrace(first.data(), 1);  // loads its dependences now, which a signal handler must not do
   struct sigaction action{};
   action.sa_handler = on_signal;
   action.sa_flags = SA_ONSTACK;
@@ -120,7 +120,7 @@ void watch(const std::string& path) {
 void load_plugin(const std::string& path, const std::string& library) {
   if (std::ranges::find(paths(), path) != paths().end()) return;
   check_version(path);
-  open(library);  // so that the plug-in finds it, wherever both are
+  open(library);  // makes it available to the plug-in, wherever both are
   void* const plugin = open(path);
   using AddRows = void (*)(std::vector<Choice>&);
   const auto add_rows = reinterpret_cast<AddRows>(dlsym(plugin, "pmemsim_plugin_rows"));

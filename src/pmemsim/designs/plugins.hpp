@@ -2,9 +2,9 @@
 // choices.
 //
 //   1  A plug-in is built against the installed headers (include/pmemsim/design/plugin.hpp) and
-//      linked with libpmemsim.so. It never leaves the process again.
-//   2  Its file holds the version of these headers as text. A plug-in with another version is
-//      refused before anything of it is executed.
+//      linked with libpmemsim.so. It stays loaded until the process ends.
+//   2  Its file contains the version of these headers as text. A plug-in with another version is
+//      refused before any of its code is executed.
 //   3  A signal that a plug-in causes ends the process with the plug-in's name and exit code 2.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace pmemsim {
 // No configuration may be in use by another thread.
 void load_plugin(const std::string& path, const std::string& library);
 
-// Room for the handler of rule 3 on this thread while a plug-in's code runs on it: the thread's own
-// stack may be full. Without plug-ins there is none.
+// Stack for the handler of rule 3 on this thread while a plug-in's code runs on it: the thread's
+// own stack may be full. It is allocated only if there are plug-ins.
 class HandlerStack {
  public:
   HandlerStack();
@@ -33,7 +33,7 @@ class HandlerStack {
   std::unique_ptr<std::byte[]> stack_;
 };
 
-// The paths of the plug-ins that are loaded.
+// Returns the paths of the loaded plug-ins.
 const std::vector<std::string>& loaded_plugins();
 
 }  // namespace pmemsim
