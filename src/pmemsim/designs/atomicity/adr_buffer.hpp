@@ -10,8 +10,9 @@
 //      header whose record is complete.
 //
 // The paper leaves open what happens to the header that has found no room. A core's store into an
-// undo log stalls for room. If the controllers, which can't stall, write the undo log, and in a
-// redo log, the header is volatile. A redo log's header is tried again when its record is complete.
+// undo log stalls for room. The header is volatile in a redo log, and in an undo log that the
+// controllers write, since these can't stall. A redo log's header is tried again when its record is
+// complete.
 #pragma once
 
 #include <deque>

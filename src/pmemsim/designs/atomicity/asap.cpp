@@ -573,7 +573,7 @@ void Asap::commit(Rid self, Time now, std::vector<Rid>& ready) {
     const auto tag = tags_.find(line.number);
     if (tag != tags_.end() && tag->second.owner == self && tag->second.locks == 0) tags_.erase(tag);
   }
-  // 5.3; of all Dependence Lists, since a line and its owner's entry may be in different channels
+  // 5.3. All Dependence Lists count: a line and its owner's entry may be in different channels.
   if (--uncommitted_ == 0) {
     for (BloomFilter& filter : filters_) filter.clear();
   }

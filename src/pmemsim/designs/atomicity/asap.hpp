@@ -204,7 +204,7 @@ class Asap final : public Atomicity {
     Line line;
     std::uint32_t distance = 0;   // writes to other lines since its own last one
     std::uint32_t in_flight = 0;  // number of unacknowledged data persist operations
-    // true if an operation has to start: the slot keeps a line, not a count of stores
+    // True if an operation has to start: the slot keeps a line, not a count of stores.
     bool wanted = false;
     bool due = false;  // true if it starts as soon as the line is unlocked and the store visible
     bool invisible = false;  // true if its last store hasn't reached the cache yet

@@ -86,8 +86,8 @@ class HardwareLog {
   // True if an append is allowed. Otherwise, in an undo log, it must stall until on_room().
   bool room(Id id);
   // Appends an entry that leaves the core now. `persisted` is called at the controller,
-  // `acknowledged` at the core. In an undo log with volatile headers, both wait for the entry's
-  // header to persist.
+  // `acknowledged` at the core. In an undo log with volatile headers, both follow the
+  // persistence of the entry's header.
   void append(Id id, Line home, const LineData& data, Completion acknowledged,
               Completion persisted = {});
   // Announces that no more entries follow: the last header may be written. Regions are redone in
@@ -131,7 +131,7 @@ class HardwareLog {
     std::vector<Record> records;
     std::uint32_t outstanding = 0;
     std::uint32_t headers_on_their_way = 0;
-    // records of these that aren't linked yet, in the order of their places
+    // Records whose headers are in flight and aren't linked yet, in the order of their locations.
     std::vector<std::uint32_t> unlinked;
     bool closed = false;
     bool released = false;  // true if released, though headers may be in flight

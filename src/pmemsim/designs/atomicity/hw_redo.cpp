@@ -104,7 +104,7 @@ bool HwRedo::may_flush(CoreId number, Line line) const {
          });
 }
 
-// lazy: writes the regions in place that the flush stalls for, as nothing else may trigger that.
+// Writes the regions in place that the flush stalls for (lazy): nothing else may trigger that.
 void HwRedo::write_for(const WaitingFlush& flush) {
   if (parameters_.in_place != InPlaceUpdate::kLazy) return;
   if (const std::uint64_t* const order = logged_.find(flush.line)) write_oldest(*order);
@@ -150,7 +150,7 @@ void HwRedo::idle(std::uint64_t number, Time now) {
   }
 }
 
-// commit_after=dram-cache: sends all lines of the region to the DRAM cache, and then commits it.
+// Sends all lines of the region to the DRAM cache, then commits it (commit_after=dram-cache).
 void HwRedo::lines_arrive(std::uint64_t number, Time) {
   PerCore& core = cores_[number];
   const std::vector<Line>& lines = region(core.order).lines;
@@ -180,7 +180,7 @@ void HwRedo::commit(std::uint64_t number, Time now) {
     if (--uncommitted_.find(line)->writers == 0) uncommitted_.erase(line);
     context_->caches.mark_clean(line);
     std::uint64_t& last = logged_[line];
-    // of two regions that share a line, the later may commit first
+    // If two regions share a line, the later one may commit first.
     last = std::max(last, core.order);
     keep(line, context_->pm_space.newest().read(line), core.order);
     if (parameters_.commit_after == CommitAfter::kLog) write_to_dram_cache(line, {});
@@ -224,7 +224,7 @@ void HwRedo::committed_lines_arrive(std::uint64_t order, Time) {
   for (const WaitingFlush& flush : flushes_) write_for(flush);
 }
 
-// lazy: writes the lines of the oldest regions in place, up to this region at most.
+// Writes the lines of the oldest regions in place, up to this region at most (lazy).
 void HwRedo::write_oldest(std::uint64_t up_to) {
   up_to = std::min(up_to, first_order_ + regions_.size() - 1);
   for (std::uint64_t order = std::max(written_up_to_ + 1, first_order_); order <= up_to; ++order) {

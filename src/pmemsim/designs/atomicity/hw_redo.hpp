@@ -185,7 +185,7 @@ class HwRedo final : public Atomicity {
   LineMap<Cached> cached_;
   std::deque<Region> regions_;  // in the order of commits, beginning with first_order_
   std::uint64_t first_order_ = 1;
-  // lazy: the last region whose lines are in place, or in flight to it
+  // The last region whose lines are in place, or in flight to it (lazy).
   std::uint64_t written_up_to_ = 0;
   LineMap<std::uint64_t> logged_;  // the last region that committed the line, until released
   std::vector<WaitingFlush> flushes_;

@@ -11,7 +11,7 @@ namespace pmemsim {
 // The time when a committed region's data are written to their places in PM (ReDU's two variants).
 enum class InPlaceUpdate : std::uint8_t {
   kEager,  // at once
-  // when log space or the DRAM cache is almost full: later writes make many of these unnecessary
+  // When log space or the DRAM cache is almost full: later writes make many of these needless.
   kLazy,
 };
 

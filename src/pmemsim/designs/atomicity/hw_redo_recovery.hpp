@@ -56,10 +56,10 @@ class RedoRecovery final : public Recovery {
   std::vector<LogSurvivors::Ring> rings_;
   LineMap<RegionKey> last_writer_;  // the last region to write a line, among the regions redone
   LineMap<LogHeader> headers_;      // headers of their records, by location
-  // locations where PM may hold another header; a buffered header takes precedence
+  // Locations where PM may hold another header; a buffered header takes precedence.
   std::vector<Line> unsettled_;
   std::uint64_t last_order_ = 0;
-  // true if a line of a redone region's record, other than its header, has changed
+  // True if a line of a redone region's record, other than its header, has changed.
   bool record_changed_ = false;
   bool may_stay_ = false;
   std::optional<std::vector<LoggedRegion>> next_;  // regions that run() redoes next

@@ -85,7 +85,7 @@ class HwUndo final : public Atomicity {
 
  private:
   struct PerCore {
-    std::uint64_t region = 0;     // in progress; 0: none
+    std::uint64_t region = 0;     // the region in progress; 0: none
     std::uint64_t committed = 0;  // register: the last region that has committed
     std::optional<HardwareLog::Id> log;
     LineTable<bool> logged;       // lines with a log entry of the region

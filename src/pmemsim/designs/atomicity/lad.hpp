@@ -141,17 +141,17 @@ class Lad final : public Atomicity {
     Completion flush;                  // resumes a flush that the log delays
   };
   struct PerCore {
-    std::uint64_t region = 0;  // in progress; 0: none
-    LineTable<bool> marks;     // true for marked lines of the region
+    std::uint64_t region = 0;  // the region in progress; 0: none
+    LineTable<bool> marks;     // by line of the region: true if marked
     std::vector<Line> lines;   // in order of their first store
     Line latest;               // the last line stored to, where the store may not be visible yet
     LineTable<std::uint32_t> held;
     std::vector<std::uint32_t> held_lines;
     std::vector<bool> overflowed;  // by controller
     std::optional<HardwareLog::Id> log;
-    // number of lines whose old data are being read, or that stall for room
+    // Number of lines whose old data are being read, or that stall for room.
     std::uint32_t about_to_log = 0;
-    // number of speculative writes, then of commit messages and drained lines
+    // Number of unacknowledged speculative writes, then of commit messages and drained lines.
     std::uint32_t unacknowledged = 0;
     Time ended{};
     Time logged{};       // when its latest log entry counted

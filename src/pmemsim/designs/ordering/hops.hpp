@@ -18,7 +18,7 @@
 //      releases to other threads stall (8.2.1: dfence doesn't block volatile operations; in MA it
 //      does: `dfence_stops`).
 //   3  A buffer flushes until it is empty. It begins as rule 2 says, with `flush_threshold`
-//      entries, `flush_interval` after a store has found it empty (MA), and while a read waits
+//      entries, `flush_interval` after a store has found it empty (MA), and while a read stalls
 //      (rule 6). One entry leaves per cycle, only from the oldest epoch. The next epoch's entries
 //      leave when all of that epoch have been acknowledged.
 //   4  A store to a line whose last store is in another core's buffer, or a load from it, ends that
@@ -102,12 +102,12 @@ class HopsOrdering final : public Ordering {
     Time when;
   };
   struct PerCore {
-    std::deque<Entry> entries;  // leave from the front, when acknowledged
+    std::deque<Entry> entries;  // entries leave from the front when acknowledged
     std::uint64_t left = 0;     // number of entries that have left the buffer
     std::uint64_t unsent = 0;   // number of the first unsent entry, counted like `left`
     std::deque<Epoch> epochs = std::deque<Epoch>(1);  // the last one is the current epoch
-    EpochNumber persisted = 0;  // the last epoch of those that have all persisted
-    // persisted epochs that other cores learn of, the latest last
+    EpochNumber persisted = 0;                        // this epoch and all before it have persisted
+    // Persisted epochs, of which other cores are notified; the latest is the last one.
     std::deque<Published> published{};
     std::uint32_t in_use = 0;  // number of unacknowledged entries
     bool flushing = false;

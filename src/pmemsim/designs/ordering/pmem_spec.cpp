@@ -264,7 +264,7 @@ Time PmemSpecOrdering::window_time() const {
   return now - statistics_.backed_up_time;
 }
 
-// --- Waiting -------------------------------------------------------------------------------------
+// --- Stalls --------------------------------------------------------------------------------------
 
 // True if the core has been notified that this number of its stores have arrived.
 bool PmemSpecOrdering::knows(PerCore& core, std::uint64_t stores) {

@@ -162,7 +162,7 @@ class PmemSpecOrdering final : public Ordering {
     std::deque<Travelling> unchecked;  // given stores to check on acceptance, in this order
     bool giving = false;               // true while a store is being given to its controller
     bool backed_up = false;            // true while the next store can't be given to its controller
-    // true while the next store waits because its controller is another
+    // True while the next store is delayed because it goes to another controller.
     bool changes_controller = false;
     std::deque<PendingFence> fences;
     std::uint32_t barriers = 0;        // number of spec-barriers among them
@@ -267,13 +267,13 @@ class PmemSpecOrdering final : public Ordering {
   std::size_t path_stores_ = 1;
   StaleLines stale_;
   LineTable<std::uint64_t> unreported_;  // by line: number of stale reads
-  // by line: number of stores in flight that restore old contents
+  // By line: number of stores in flight that restore old contents.
   LineTable<std::uint64_t> restoring_;
   std::vector<WaitingRead> waiting_reads_;
   std::vector<Alarm> alarms_;
   bool interrupt_ = false;  // true while an interrupt is in flight, or its handler runs
   std::uint32_t next_id_ = 0;
-  // number of regions without speculation; if any, no thread speculates
+  // Number of regions that have given speculation up; if any, no thread speculates.
   std::uint32_t without_speculation_ = 0;
   std::uint32_t backed_up_ = 0;  // number of backed-up paths
   Time backed_up_since_{};
