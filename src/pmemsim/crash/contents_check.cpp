@@ -5,7 +5,7 @@
 namespace pmemsim {
 namespace {
 
-// Of an image's lines, the lowest for which that is so.
+// Returns the lowest of an image's lines that satisfies the condition.
 template <class Condition>
 std::optional<Line> first_of(const Image& places, Condition condition) {
   std::optional<Line> first;

@@ -1,7 +1,7 @@
-// The image that a crash leaves is kept from what the memory tells of (PersistenceObserver). This
-// holds it against what the memory has: its device, and what its queues have accepted. A queue that
-// merges and keeps the older data, or a device that writes something else than it was given, tells
-// what is right all the same.
+// The crash image is built from the memory's notifications (PersistenceObserver). This check
+// compares it with the memory's state: its device, and the writes that its queues have accepted. It
+// detects a queue that merges writes and keeps the older data, and a device that writes other data
+// than it was given: their notifications are correct all the same.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,18 @@ class ContentsCheck {
  public:
   ContentsCheck(const Memory& pm, const CrashImage& image) : pm_(pm), image_(image) {}
 
-  // Something has happened to that line of the device.
+  // Marks a line of the device as changed.
   void touched(Line place);
-  // Of these, since the last time: one in which image and memory differ. Before recovery.
+  // Returns a line, among those marked since the last call, in which image and memory differ. Call
+  // it before recovery.
   std::optional<Line> difference();
-  // The same of all that either holds.
+  // Returns a line in which image and memory differ, among all lines of both.
   std::optional<Line> difference_anywhere() const;
-  // The same of what is newest in caches that are persistent.
+  // Returns a line in which the image differs from the newest data in persistent caches.
   std::optional<Line> difference_from(const Image& caches) const;
 
  private:
-  static constexpr std::size_t kFewest = 1 << 16;  // lines, before they are looked through
+  static constexpr std::size_t kFewest = 1 << 16;  // Lines, before repetitions are removed
 
   void forget_repetitions();
   bool differs(Line place) const { return image_.on_device(place) != pm_.surviving(place); }
@@ -35,7 +36,7 @@ class ContentsCheck {
   const Memory& pm_;
   const CrashImage& image_;
   std::vector<Line> touched_;
-  std::size_t most_ = kFewest;  // of touched_, before repetitions are left out
+  std::size_t most_ = kFewest;  // Size of touched_ at which repetitions are removed
 };
 
 }  // namespace pmemsim

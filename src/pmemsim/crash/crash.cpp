@@ -26,7 +26,7 @@
 namespace pmemsim {
 namespace {
 
-// Runs the machine with nobody but these watching.
+// Runs the machine with these observers only.
 void run(Machine& machine, PersistenceObserver& persistence, ProgramObserver* promises,
          const std::function<bool(double)>& progress) {
   machine.observe(&persistence);
@@ -34,17 +34,17 @@ void run(Machine& machine, PersistenceObserver& persistence, ProgramObserver* pr
   if (!machine.run(progress)) throw Interrupted("the crash run was interrupted");
 }
 
-// How much of the work is counting the points beforehand, if that is needed.
+// Share of the work that counting the points beforehand takes, if that is needed.
 constexpr double kCounting = 0.1;
 
-// A stretch of the whole progress.
+// Returns a callback that maps its progress to a part of the whole progress.
 std::function<bool(double)> part(const std::function<bool(double)>& progress, double from,
                                  double length) {
   if (!progress) return {};
   return [=](double share) { return progress(from + share * length); };
 }
 
-// Only counts, up to a time.
+// Counts the crash points up to a time.
 class PointCounter final : public PersistenceObserver {
  public:
   explicit PointCounter(Time until, bool persistent_caches)
@@ -59,7 +59,7 @@ class PointCounter final : public PersistenceObserver {
   void survivors_changed(Time when) override { count(when); }
   void persisted_in_caches(Line, const LineData&, Time when) override { count(when); }
   std::uint64_t points() const { return points_; }
-  // Those of the latest time.
+  // Returns the number of points that have the latest time.
   std::uint64_t latest() const { return latest_; }
 
  private:
@@ -75,12 +75,12 @@ class PointCounter final : public PersistenceObserver {
   Time last_{};
 };
 
-// Which points to visit. Point 0 is the beginning: nothing has changed, but something may have been
-// promised.
+// The points to visit. Point 0 is the beginning: nothing has changed, but a durability guarantee
+// may exist already.
 class Selection {
  public:
   static Selection all() { return Selection({}, true); }
-  // In ascending order.
+  // Takes the points in ascending order.
   explicit Selection(std::vector<std::uint64_t> points) : Selection(std::move(points), false) {}
 
   bool take(std::uint64_t point) {
@@ -118,8 +118,9 @@ std::vector<std::uint64_t> spread(std::uint64_t count, std::uint64_t over) {
 
 using ChangedLine = std::pair<Line, LineData>;
 
-// A device writes words whole, and a line's words in any order: of those that change, some chosen
-// at random are there, or just the others.
+// Returns two images of a torn line. A device writes 8-byte words atomically, and a line's words in
+// any order. In one image, some of the changed words, chosen at random, are written; in the other,
+// the rest.
 std::vector<ChangedLine> tear(Line line, const LineData& before, const LineData& after,
                               std::mt19937_64& random) {
   std::vector<std::size_t> changed;
@@ -127,7 +128,7 @@ std::vector<ChangedLine> tear(Line line, const LineData& before, const LineData&
     if (std::memcmp(before.data() + at, after.data() + at, kWordBytes) != 0) changed.push_back(at);
   }
   if (changed.size() < 2) return {};
-  const std::uint64_t choices = (std::uint64_t{1} << changed.size()) - 2;  // not none, not all
+  const std::uint64_t choices = (std::uint64_t{1} << changed.size()) - 2;  // Not none, not all
   const std::uint64_t choice = 1 + random() % choices;
   ChangedLine some{line, before}, others{line, before};
   for (std::size_t i = 0; i < changed.size(); ++i) {
@@ -137,7 +138,7 @@ std::vector<ChangedLine> tear(Line line, const LineData& before, const LineData&
   return {some, others};
 }
 
-// With quick choice of one of them.
+// A set of lines with constant-time access by index, for random choice.
 class LineSet {
  public:
   void add(Line line) {
@@ -240,7 +241,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
                   [core](const StaleLoad& load) { return load.region != 0 && load.core == core; });
   }
 
-  // The run is over, and the last queue is empty.
+  // Checks the whole contents when the run is over and the last queue is empty.
   void check_all_contents() {
     for (const StaleLoad& load : stale_loads_) {
       report(read_stale(load, "was never told of that"), machine_.now());
@@ -250,7 +251,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
            machine_.now());
   }
 
-  // What the other judge says comes when all is over, and counts for the points of its images.
+  // Collects the external checker's verdicts at the end. They count for the points of their images.
   void hear_judge() {
     result.inspected = shown_.size();
     if (options_.judge != nullptr) {
@@ -271,20 +272,21 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
  private:
   static constexpr std::uint64_t kMostInSubset = 8;
 
-  // That counts: neither taken back nor reported.
+  // A stale load that was neither rolled back nor reported.
   struct StaleLoad {
     CoreId core;
-    std::uint64_t region;  // 0: none
+    std::uint64_t region;  // 0: outside regions
     Line line;
   };
 
-  // The device, and what the backend keeps in registers, which may change with it.
+  // Updates a line of the device, and the backend's registers, which may change with it.
   void follow(Line place, const LineData& data) {
     contents_.touched(place);
     image_.registers_changed();
     image_.update(place, data);
   }
-  // The same for a write, after which the line isn't dirty any more. What the device holds then.
+  // Updates the image for a write and removes its line from the dirty ones if its newest data have
+  // survived. Returns the device's contents.
   LineData update(const Write& write) {
     LineData data = image_.on_device(write.line);
     take_bytes(data, write.data, write.bytes);
@@ -319,7 +321,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
                          line->address())};
   }
 
-  // What was right until now needn't be.
+  // Checks the image again after a new guarantee: an image that was correct until now may be wrong.
   void promise(ProgramHistory::UnitId unit) {
     if (unit == ProgramHistory::kNone || !oracle_.promise(unit)) return;
     if (!visiting_ || (options_.at && machine_.now() > *options_.at)) return;
@@ -339,7 +341,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
                 "{} has read line {:#x} from PM before a store to it had arrived there, and {}",
                 who, load.line.address(), what)};
   }
-  // Of the image that has just been judged.
+  // Returns the violation of a region that is in the image just checked although it has read stale
+  // data.
   std::optional<Violation> held_although_stale() const {
     for (const StaleLoad& load : stale_loads_) {
       if (load.region != 0 && oracle_.held(history_.region(load.core, load.region))) {
@@ -370,7 +373,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     return {.problem = fmt::format("recovery gives up: {}", why)};
   }
 
-  // Also what recovery itself has said.
+  // Returns a violation for the finding, with recovery's own error message, if any.
   Violation found(const Oracle::Finding& finding, std::optional<Violation> recovery) const {
     Violation violation = std::move(recovery).value_or(Violation{});
     violation.finding = finding;
@@ -413,10 +416,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     return violation;
   }
 
-  // The same for a point, whichever others are visited.
+  // Returns a generator with the same seed for a point, whichever other points are visited.
   std::mt19937_64 random_here() const { return std::mt19937_64(options_.seed + result.all_points); }
 
-  // The write that has just come to its end had only come so far.
+  // Checks the image in which the latest write is torn.
   std::optional<Violation> visit_torn(const ChangedLine& torn) {
     const CrashImage::Decoded decoded = image_.decoded(torn.first, torn.second);
     Violation how{.torn = torn.first};
@@ -427,7 +430,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     return visit_instead(decoded.lines, std::move(how));
   }
 
-  // Some dirty lines that may leave the caches have left.
+  // Checks an image in which some dirty lines, which the design allows to leave the caches, are
+  // evicted.
   std::optional<Violation> visit_subset(std::mt19937_64& random) {
     std::vector<ChangedLine> written;
     const std::uint64_t wanted = 1 + random() % kMostInSubset;
@@ -436,7 +440,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
       const bool chosen = std::any_of(written.begin(), written.end(),
                                       [&](const auto& other) { return other.first == line; });
       const LineData newest = newest_.read(line);
-      // What the device has already may have been written since it was dirty.
+      // Data that the device holds already may have been written since the line became dirty.
       if (chosen || !design_.may_leave(line) || image_.survived(line) == newest) continue;
       if (const auto left = design_.surviving_eviction(line, newest)) {
         written.emplace_back(line, *left);
@@ -448,7 +452,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     return visit_instead(written, std::move(how));
   }
 
-  // Lines that hold something else than what has survived; `how` that came is to be said.
+  // Checks an image in which some lines differ from the surviving data; `how` describes the reason
+  // in the violation.
   std::optional<Violation> visit_instead(const std::vector<ChangedLine>& lines, Violation how) {
     ++result.images;
     ++result.different;
@@ -505,14 +510,15 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   ContentsCheck contents_;
   const CrashOptions& options_;
   Selection visited_, inspected_;
-  const std::uint64_t last_point_;    // of those counted beforehand
-  bool visiting_;                     // the latest point
-  std::vector<std::uint64_t> wrong_;  // points
-  std::vector<Violation> shown_;  // to the other judge: what is to be said of each if it is wrong
+  const std::uint64_t last_point_;    // Number of the last point counted beforehand
+  bool visiting_;                     // True if the latest point is visited
+  std::vector<std::uint64_t> wrong_;  // Points with a violation
+  // Images shown to the external checker: the violation to report for each if it is wrong.
+  std::vector<Violation> shown_;
   bool wrong_is_kept_ = false;
   LineSet dirty_;
   std::vector<StaleLoad> stale_loads_;
-  std::vector<ChangedLine> torn_;  // how the latest write's line may have been before its end
+  std::vector<ChangedLine> torn_;  // Images of the latest write's line before its end, torn
 };
 
 void check_verifiable(const Configuration& configuration) {
@@ -534,13 +540,14 @@ void check_verifiable(const Configuration& configuration) {
   if (!problems.empty()) throw ConfigError(problems);
 }
 
-// Without regions, a design that adds nothing but those would be judged by what it has of x86.
+// True if the design adds only regions to the guarantees of x86. On a program without regions it
+// would be checked for the guarantees of x86 alone.
 bool adds_regions_alone(const Promises& promises) {
   return promises.whole_regions && promises.fences == FencePromise::kFlushed &&
          !promises.stores_in_order && !promises.caches_persist;
 }
 
-// A run that judges nothing is no success.
+// Throws if there is nothing to check: crash() never reports success for such a run.
 void check_judgeable(const trace::TraceFile& trace, const Configuration& configuration,
                      const ProgramHistory& history, const CrashOptions& options,
                      bool image_is_decoded) {
@@ -573,7 +580,7 @@ void check_judgeable(const trace::TraceFile& trace, const Configuration& configu
   }
 }
 
-// What was promised to be judged, and wasn't.
+// Throws if a check that was requested did not happen.
 void check_judged(const trace::TraceFile& trace, const CrashOptions& options,
                   const CrashResult& result) {
   if (result.violations > 0) return;
@@ -600,9 +607,9 @@ void check_saved(const ImageDecoder* decoder, std::uint64_t points) {
   if (points == 0) throw ConfigError({"save-image: nothing is persistent yet at that time"});
 }
 
-// Of persistent memory: the machine's, what survives (twice, if it has to be decoded), and those of
-// another machine, which counts the points beforehand or shows the story again afterwards. (An
-// image that is kept is one more.)
+// Number of copies of persistent memory: those of the machine, and the surviving data (twice, if
+// they have to be decoded). Another machine, which counts the points beforehand or runs again for
+// the explanation, has copies, too. (An image that is kept is one more.)
 constexpr std::uint64_t kCopies = Machine::kCopies + 2 + Machine::kCopies;
 
 }  // namespace
@@ -622,7 +629,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
        .lines_readable = !design.defers_entries()});
 
   const bool persistent_caches = design.promises().caches_persist;
-  // What persistent caches hold is as programs have written it.
+  // Persistent caches hold data unencoded, as programs have written them.
   const std::unique_ptr<ImageDecoder> decoder = persistent_caches ? nullptr : design.decoder();
   check_judgeable(trace, configuration, history, options, decoder != nullptr);
   std::uint64_t all_points = 0, latest = 0;

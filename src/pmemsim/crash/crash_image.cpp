@@ -122,7 +122,7 @@ void CrashImage::go_on_or_give_back() {
 
 void CrashImage::give_back(Line line) {
   const auto beneath = beneath_.find(line.number);
-  if (beneath == beneath_.end()) return;  // recovery never wrote it, whatever it says
+  if (beneath == beneath_.end()) return;  // Recovery never wrote it, despite its report
   image_.write(line, beneath->second.survived);
   changed_.push_back(line);
   differing_ -= beneath->second.differs;
@@ -200,7 +200,7 @@ void CrashImage::also(const std::vector<std::pair<Line, LineData>>& lines) {
 void CrashImage::take_back() {
   undo(also_);
   also_.clear();
-  if (!stays_) changed_ = recovered_;  // else recovery may have undone earlier ones
+  if (!stays_) changed_ = recovered_;  // Otherwise recovery may have undone earlier ones
 }
 
 void CrashImage::judged() {

@@ -1,4 +1,4 @@
-// What would survive a crash now, kept up to date line by line, and what recovery makes of it.
+// The data that would survive a crash now, updated line by line, and the image after recovery.
 #pragma once
 
 #include <cstdint>
@@ -17,54 +17,54 @@ namespace pmemsim {
 
 class CrashImage final : public Oracle::ImageReader {
  public:
-  // Before the run: `plain` is what programs find there. `decoder`: what has to read the device
-  // before recovery can; nullptr: nothing.
+  // Constructs the image before the run: `plain` holds the initial data as programs read them.
+  // `decoder` decodes the device's contents before recovery can read them; nullptr: no decoding.
   CrashImage(const Memory& pm, const Image& plain, Recovery& recovery, ImageDecoder* decoder);
 
-  // What survives on the device has changed there.
+  // Updates the surviving data of a device line.
   void update(Line place, const LineData& data);
-  // ... or in persistent registers of the backend.
+  // Updates the image after a change of the backend's persistent registers.
   void registers_changed();
   LineData on_device(Line place) const;
-  // Has a page wherever on_device() isn't zero.
+  // Returns an image that has a page wherever on_device() isn't zero.
   const Image& device() const { return decoder_ != nullptr ? device_ : image_; }
-  // What lines would survive with, if it were that on the device, and why the image couldn't be
-  // read then; empty if it could.
+  // Surviving lines for given device contents, and the reason why the image could not be decoded
+  // then; empty if it could.
   struct Decoded {
     std::vector<std::pair<Line, LineData>> lines;
     std::string problem;
   };
   Decoded decoded(Line place, const LineData& data);
-  // What survives of a line that caches or programs name has changed.
+  // Updates the surviving data of a line, addressed as caches and programs address it.
   void update_line(Line line, const LineData& data);
-  // Recovers; from now on, read() sees the recovered image. Throws RecoveryError, also if what
-  // survives can't be decoded.
+  // Runs recovery; afterwards, read() returns lines of the recovered image. Throws RecoveryError,
+  // also if the surviving data can't be decoded.
   void recover();
-  // Has recovery changed anything?
+  // True if recovery has changed anything.
   bool repaired() const;
-  // Back to what has survived, unless the image may stay as it is.
+  // Restores the surviving data, unless the image may stay recovered.
   void undo_recovery();
-  // After that: is a recovery that is stopped at one of its writes and run again always the same,
-  // as far as the program's words go? Adds how often it was run again to `restarts`.
+  // Stops recovery at each of its writes and runs it again, after undo_recovery(). True if the
+  // program's words are always the same afterwards. Adds the number of repeated runs to `restarts`.
   bool survives_restarts(const ProgramHistory& history, std::uint64_t& restarts);
 
   LineData read(Line line) const override { return image_.read(line); }
-  // Without recovery.
+  // Returns the surviving line, without recovery.
   LineData survived(Line line) const;
-  // What recovery has found there; after recover().
+  // Returns the line before recovery; valid after recover().
   LineData before_recovery(Line line) const;
   const Image& image() const { return image_; }
-  // The lines in which the recovered image may differ from the one that was judged last: what has
-  // changed since, what recovery changes, and what it changed then.
+  // Returns the lines in which the recovered image may differ from the image checked last: lines
+  // changed since, lines that recovery changes now, and lines that it changed then.
   const std::vector<Line>& changed() const { return changed_; }
   void judged();
 
-  // Some lines hold something else, until take_back().
+  // Replaces the surviving data of some lines, until take_back().
   void also(const std::vector<std::pair<Line, LineData>>& lines);
   void take_back();
 
  private:
-  // What has survived beneath what recovery has written, in an image that stays recovered.
+  // The surviving data of a line that recovery has overwritten, in an image that stays recovered.
   struct Beneath {
     LineData survived;
     bool differs;
@@ -78,16 +78,16 @@ class CrashImage final : public Oracle::ImageReader {
 
   Recovery& recovery_;
   ImageDecoder* const decoder_;
-  Image device_;  // only if it has to be decoded
+  Image device_;  // Used only if the image has to be decoded
   Image image_;
   RecoveryJournal journal_;
-  std::vector<RecoveryJournal::Write> restarted_;  // of the latest recovery that was stopped
+  std::vector<RecoveryJournal::Write> restarted_;  // Writes of the latest recovery that was stopped
   std::vector<Line> changed_;
-  std::vector<Line> recovered_;  // lines that recovery wrote in the image judged last
+  std::vector<Line> recovered_;  // Lines that recovery wrote in the image checked last
   RecoveryJournal also_;
   bool stays_ = false;
-  std::unordered_map<std::uint64_t, Beneath> beneath_;  // by line number
-  std::uint64_t differing_ = 0;                         // of these
+  std::unordered_map<std::uint64_t, Beneath> beneath_;  // By line number
+  std::uint64_t differing_ = 0;                         // Number of these lines that differ
 };
 
 }  // namespace pmemsim

@@ -1,4 +1,4 @@
-// What the explanation of a violation says.
+// The explanation of a violation, as text.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace pmemsim {
 
-// What went wrong first, in full.
+// The explanation of the first violation.
 struct CrashStory {
-  std::uint64_t point = 0;  // counted from 1
+  std::uint64_t point = 0;  // Counted from 1
   Time when{};
   std::vector<std::string> lines;
 };

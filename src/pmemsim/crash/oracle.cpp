@@ -21,7 +21,7 @@ bool Oracle::promise(UnitId unit) {
     const UnitId next = left.back();
     left.pop_back();
     if (!units_[next].held) hold_one(next, unit);
-    units_[next].reason = unit;  // although an image may have shown it before
+    units_[next].reason = unit;  // Replaces the reason, even if an image has shown the unit before
     for (const UnitId earlier : history_.follows(next)) {
       if (std::exchange(units_[earlier].promised, true)) continue;
       left.push_back(earlier);
@@ -110,7 +110,7 @@ std::optional<Oracle::Finding> Oracle::check(const ImageReader& image, Line line
   return {};
 }
 
-// Also all that it follows.
+// Adds the unit and all units that it follows to the set.
 void Oracle::hold(UnitId unit, std::uint32_t seen) {
   units_[unit].seen = seen;
   stack_.push_back({unit, unit});
@@ -146,8 +146,8 @@ void Oracle::shrink_to_promised() {
   unpromised_.clear();
 }
 
-// Of the word's versions before this one: a region may be held without the store outside regions
-// that it has overwritten.
+// Returns the last version before `version` whose unit is in the set. A region may be in the set
+// without the store outside regions that it has overwritten.
 std::uint32_t Oracle::last_held(std::uint32_t word, std::uint32_t version) const {
   const auto& versions = history_.word(word).versions;
   do {
@@ -167,7 +167,7 @@ void Oracle::set_version(std::uint32_t word, std::uint32_t version) {
   words_[word] = {version, now.free, now.value};
 }
 
-// The word holds neither what the set leaves nor what a later writer wrote.
+// Explains a word that holds neither the set's value nor the value of a later writer.
 Oracle::Finding Oracle::explain(std::uint32_t word, std::uint64_t value) const {
   const ProgramHistory::Word& found = history_.word(word);
   const ProgramHistory::Version& expected = found.versions[words_[word].version];

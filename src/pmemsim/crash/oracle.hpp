@@ -1,17 +1,18 @@
-// Says whether a recovered image is one that a crash may leave, whatever the design is.
+// The oracle: decides whether a recovered image is one that a crash may leave, for any design.
 //
-// An image is right if it is what some set of units (program_history.hpp) leaves, each of them
-// whole, that holds with a unit all that it follows, and holds every unit that was promised.
+// An image is correct if some set of units (program_history.hpp), each of them whole, leaves
+// exactly its contents. With a unit, the set must contain all units that it follows. It must
+// contain every unit that is guaranteed persistent.
 //
-// Such a set is found, if there is one, by growing the smallest that there could be: the promised
-// units and all they follow. The writers of a word follow one another, so a set holds the first so
-// many of them, and the word's value tells which numbers are possible. Where the set leaves another
-// value than the image has, it must hold more of the word's writers: up to the next one that wrote
-// what the image has. Each addition is forced; so either the set fits in the end, or none does.
+// The oracle finds such a set, if one exists, by growing the smallest possible one: the guaranteed
+// units and all units that they follow. The writers of a word follow one another, so a set contains
+// the first n of them, and the word's value limits n. If the set leaves another value than the
+// image has, it must contain more of the word's writers: up to the next one that wrote the image's
+// value. Each addition is forced, so either the final set matches the image, or no set does.
 //
-// It is asked after each crash of a run in the order of their times, and then told only the lines
-// that may have changed since: it begins with the set found last, and goes back to the promised one
-// if that leads nowhere.
+// The oracle checks the crashes of a run in the order of their times, and gets only the lines that
+// may have changed since the previous one. It starts from the set found last. If that set cannot
+// match, it starts again from the guaranteed units.
 #pragma once
 
 #include <optional>
@@ -26,7 +27,7 @@ class Oracle {
  public:
   using UnitId = ProgramHistory::UnitId;
 
-  // Reads a line of the image to be judged.
+  // Reads a line of the image to be checked.
   class ImageReader {
    public:
     virtual ~ImageReader() = default;
@@ -34,51 +35,52 @@ class Oracle {
   };
 
   enum class Fault : std::uint8_t {
-    kForeignValue,  // nobody ever wrote it there
-    kLost,          // a promised unit is missing
-    kTorn,          // a region is there in part, or without one that it follows
+    kForeignValue,  // No store ever wrote the value there
+    kLost,          // A unit that is guaranteed persistent is missing
+    kTorn,          // A region is in the image in part, or without a unit that it follows
   };
   struct Finding {
     Fault fault;
-    std::uint64_t address;            // of a word
-    std::uint64_t held, should_hold;  // for kTorn and kLost
-    UnitId unit;                      // whose value it should hold; kNone: none of the program's
-    // Why: this unit, which follows it (or is it), must be there. It was promised, or the word at
-    // `seen_at` holds what it stored.
+    std::uint64_t address;            // Address of a word
+    std::uint64_t held, should_hold;  // Valid for kTorn and kLost
+    UnitId unit;  // Unit that wrote `should_hold`; kNone: the value before the program
+    // Reason: this unit, which follows `unit` or is `unit`, must be in the image. It is guaranteed
+    // persistent, or the word at `seen_at` holds a value that it stored.
     UnitId because_of;
     std::optional<std::uint64_t> seen_at;
   };
 
   explicit Oracle(const ProgramHistory& history);
 
-  // From now on, every image must hold the unit, and what it follows. False if that was so.
+  // Requires every image from now on to contain the unit, and the units that it follows. Returns
+  // false if that was required before.
   bool promise(UnitId unit);
 
-  // The image after the latest crash; `changed` are the lines that may differ from the image
-  // before.
+  // Checks the image after the latest crash; `changed` are the lines that may differ from the
+  // previous image.
   std::optional<Finding> judge(const ImageReader& image, const std::vector<Line>& changed);
 
-  // Is the unit in the set that the latest image holds?
+  // True if the unit is in the set that matches the latest image.
   bool held(UnitId unit) const { return units_[unit].held; }
 
-  // Another image that a crash at this time could have left, if `changed` lines are different in
-  // it. Doesn't count as one that there was.
+  // Checks another image that a crash at this time could have left, which differs in the lines
+  // `changed`. Restores the set of the latest image afterwards.
   std::optional<Finding> judge_instead(const ImageReader& image, const std::vector<Line>& changed);
 
  private:
   struct UnitState {
     bool held = false;
     bool promised = false;
-    UnitId reason = ProgramHistory::kNone;       // the unit that brought it in, perhaps itself
-    std::uint32_t seen = ProgramHistory::kNone;  // the word that did, if it was itself
+    UnitId reason = ProgramHistory::kNone;       // Unit that required this one, perhaps itself
+    std::uint32_t seen = ProgramHistory::kNone;  // Word that required it, if no other unit did
   };
-  // What the set leaves in a word.
+  // The value that the set leaves in a word.
   struct WordState {
     std::uint32_t version = 0;
-    bool free = false;  // any value will do
+    bool free = false;  // Any value is correct
     std::uint64_t value = 0;
   };
-  // How it was before a change, to go back.
+  // The state before a change, to restore it.
   struct Change {
     bool of_unit;
     std::uint32_t number, before;
@@ -98,12 +100,12 @@ class Oracle {
   const ProgramHistory& history_;
   std::vector<UnitState> units_;
   std::vector<WordState> words_;
-  std::vector<UnitId> unpromised_;  // held, but not promised
+  std::vector<UnitId> unpromised_;  // Units in the set that are not guaranteed
   std::vector<Line> to_check_;
-  std::vector<Line> suspect_;  // were wrong, or belong to units promised since
+  std::vector<Line> suspect_;  // Lines that were wrong, or belong to units guaranteed since
   std::vector<std::pair<UnitId, UnitId>> stack_;
   bool tentative_ = false;
-  std::vector<Change> changes_;  // while tentative
+  std::vector<Change> changes_;  // Changes made while tentative_
 };
 
 }  // namespace pmemsim

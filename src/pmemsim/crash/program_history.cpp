@@ -19,7 +19,7 @@ using trace::MarkKind;
 using trace::Operation;
 using trace::SiteKind;
 
-// Goes through one thread's operations.
+// Processes one thread's operations.
 class ProgramHistory::Thread {
  public:
   Thread(ProgramHistory& history, const trace::TraceFile& file, CoreId number,
@@ -41,7 +41,8 @@ class ProgramHistory::Thread {
     read();
   }
 
-  // Goes on until the thread has to wait or has ended. True if it got anywhere.
+  // Executes operations until the thread must wait for another one or has ended. True if it
+  // executed any.
   bool advance() {
     bool moved = false;
     while (more_ && order_.may_execute(operation_) && passes_races()) {
@@ -52,7 +53,7 @@ class ProgramHistory::Thread {
     return moved;
   }
   bool ended() const { return !more_; }
-  // A thread may end inside a region: nobody was promised that one.
+  // A thread may end inside a region, which is not guaranteed persistent then.
   void end() {
     if (region_ != kNone) history_.units_[region_].ended = false;
     finish_region();
@@ -74,7 +75,7 @@ class ProgramHistory::Thread {
     }
   }
 
-  // Accesses that race synchronise, too, as they were recorded (analysis/races.hpp).
+  // Racing accesses synchronise, too, in their recorded order (analysis/races.hpp).
   std::uint32_t race_object(CoreId thread) const { return first_race_object_ + thread; }
   bool passes_races() {
     while (!races_.empty() && races_.front().number < stream_.position()) {
@@ -142,7 +143,8 @@ class ProgramHistory::Thread {
     return stream_.purpose() == trace::Purpose::kProgram && pm_.contains(operation_.address);
   }
 
-  // A region is there from its beginning on, since others may read what it has written so far.
+  // The unit of a region exists from its beginning on, since other threads may read its stores
+  // before its end.
   void begin_region() {
     if (!guarantees_.promises.whole_regions) return;
     std::vector<UnitId>& own = history_.regions_[number_];
@@ -152,8 +154,9 @@ class ProgramHistory::Thread {
     own.push_back(region_);
   }
 
-  // What this thread does now follows its last fence, and perhaps its last store: all words of it,
-  // which have no order among themselves, since a bank may tear a line.
+  // Makes later operations of this thread follow its last fence and, where stores persist in order,
+  // all words of its last store. These words have no order among themselves, since a bank may tear
+  // a line.
   void follow_order() {
     if (fence_ != kNone) follows_.push_back(fence_);
     if (guarantees_.promises.stores_in_order) {
@@ -199,15 +202,15 @@ class ProgramHistory::Thread {
     return word == kNone ? kNone : history_.words_[word].versions.back().unit;
   }
 
-  // Regions follow the last writer of what they read or write.
+  // A region follows the last writer of each word that it reads or writes.
   void follow_writer(std::uint64_t address) {
     const UnitId writer = last_writer(address);
     if (writer == kNone || writer == region_ || history_.units_[writer].region == 0) return;
     follows_.push_back(writer);
   }
 
-  // What this thread does now follows what it has read of others, which is as if there were a fence
-  // behind that.
+  // Makes later operations of this thread follow the unit that it has read from, as if a fence
+  // followed the read.
   void follow_what_was_read(std::uint64_t address) {
     const UnitId writer = last_writer(address);
     if (writer == kNone || writer == read_ || history_.units_[writer].thread == number_) return;
@@ -248,7 +251,7 @@ class ProgramHistory::Thread {
     return {word, static_cast<std::uint32_t>(versions.size() - 1), operation_.site};
   }
 
-  // The whole line comes with the region if a crash may leave it unreadable before.
+  // The region writes the whole line if a crash may leave the line unreadable before its commit.
   void store_inside_line(std::uint64_t address) {
     if (guarantees_.lines_readable || !allocated_here(address)) return store_inside(address);
     const std::uint64_t line = Line::of(address).address();
@@ -269,8 +272,8 @@ class ProgramHistory::Thread {
     }
   }
 
-  // Freeing counts as a store to each word, which leaves anything there. How much was allocated
-  // before the recording isn't known: that is free as soon as somebody is going to allocate it.
+  // Freeing counts as a store of any value to each word. The size of memory allocated before the
+  // recording is unknown. Such memory becomes free when it is allocated again.
   void free_memory() {
     const auto found = history_.allocations_.find(operation_.address);
     if (region_ == kNone || found == history_.allocations_.end()) return;
@@ -314,7 +317,7 @@ class ProgramHistory::Thread {
       last = unit;
     }
   }
-  // Before what this thread does now, for certain.
+  // True if the unit certainly happened before this thread's current operation.
   bool happened(UnitId unit) const {
     const Unit& found = history_.units_[unit];
     return order_.before(found.thread, found.epoch, number_);
@@ -327,7 +330,7 @@ class ProgramHistory::Thread {
     promise(PromisedBy::kRegionEnd, {region});
   }
 
-  // Those before the one that is open.
+  // Guarantees the regions before the open one.
   void fence_regions() {
     const std::vector<UnitId>& own = history_.regions_[number_];
     const std::size_t ended = own.size() - (region_ != kNone ? 1 : 0);
@@ -372,27 +375,26 @@ class ProgramHistory::Thread {
       (with_commit ? follows_ : flushed_).push_back(last);
     }
   }
-  // By the region that is open.
+  // True if the open region has written a word of the line.
   bool written_here(const LineWords& words) const {
     return region_ != kNone && std::any_of(words.begin(), words.end(), [&](WordId word) {
              return word != kNone && written_.contains(word);
            });
   }
 
-  // The fences that the design counts (Design::fence).
+  // Counts the fences that the design counts (Design::fence).
   void fence() {
     if (static_cast<trace::FenceKind>(operation_.detail) == trace::FenceKind::kLfence) return;
     if (guarantees_.promises.fences != FencePromise::kNothing) cover_stores();
     history_.fences_[number_].push_back(promised_);
     if (makes_durable() && promised_ != kNone) promise(PromisedBy::kFence, {promised_});
   }
-  // Before the thread goes on.
+  // True if the fence makes stores durable before the thread continues.
   bool makes_durable() const {
     return guarantees_.promises.fences == FencePromise::kFlushed ||
            stream_.fence_meaning() != trace::FenceMeaning::kOrder;
   }
-  // A fence that covers all stores covers those that are persistent in their order by the last of
-  // them.
+  // A fence that covers all stores needs only the last store, where stores persist in order.
   void cover_stores() {
     if (guarantees_.promises.stores_in_order) {
       flushed_.insert(flushed_.end(), last_store_.begin(), last_store_.end());
@@ -402,8 +404,8 @@ class ProgramHistory::Thread {
     stored_.clear();
     if (!flushed_.empty()) add_fence();
   }
-  // Of what others have stored it promises nothing; but what comes after it follows what this
-  // thread has read of that before.
+  // The fence guarantees nothing about other threads' stores. Operations after it still follow the
+  // stores that this thread has read before.
   void add_fence() {
     if (promised_ != kNone) flushed_.push_back(promised_);
     const UnitId fence = new_fence(flushed_);
@@ -419,7 +421,7 @@ class ProgramHistory::Thread {
     return unit;
   }
 
-  // From now on this is promised, with all that was before.
+  // Records that these units, and all guaranteed before, are guaranteed from now on.
   void promise(PromisedBy by, std::vector<UnitId> what) {
     if (!guarantees_.after_promises) return;
     note_promises(by, std::move(what));
@@ -457,26 +459,27 @@ class ProgramHistory::Thread {
   Image& newest_;
   Operation operation_{};
   bool more_ = false;
-  UnitId region_ = kNone;           // the one begun
-  UnitId fence_ = kNone;            // the latest, or what stands for what was read
-  UnitId promised_ = kNone;         // by the latest fence
-  UnitId read_ = kNone;             // of another thread: the latest
-  std::vector<UnitId> last_store_;  // outside regions: its words
-  std::vector<UnitId> storing_;     // ... those of the present one, so far
-  std::vector<UnitId> stored_;      // the same, since the last fence
-  std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // the same, by line
+  UnitId region_ = kNone;           // The open region
+  UnitId fence_ = kNone;            // Latest fence unit, or the unit that stands for data read
+  UnitId promised_ = kNone;         // Latest fence unit that covers this thread's stores
+  UnitId read_ = kNone;             // Latest unit of another thread that this one read from
+  std::vector<UnitId> last_store_;  // Words of the last store outside regions
+  std::vector<UnitId> storing_;     // Words so far of the store in execution
+  std::vector<UnitId> stored_;      // Words stored outside regions since the last fence
+  std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // Last store outside regions, by line
   std::vector<Allocation> allocated_;
   std::vector<Write> writes_;
   std::vector<UnitId> follows_;
-  std::unordered_map<WordId, std::size_t> written_;  // where in writes_
-  std::vector<UnitId> flushed_;                      // since the last fence
+  std::unordered_map<WordId, std::size_t> written_;  // Index in writes_
+  std::vector<UnitId> flushed_;                      // Units flushed since the last fence
   trace::LeftOutOfThread left_out_;
   const std::uint32_t first_race_object_;
-  std::span<const std::uint64_t> awaited_;  // places of this thread that are still to come
-  std::uint32_t places_ = 0;                // that have come
+  // Positions of this thread that others wait for and that it has not reached yet.
+  std::span<const std::uint64_t> awaited_;
+  std::uint32_t places_ = 0;  // Number of such positions reached
   std::span<const trace::Races::Wait> races_;
-  UnitId known_promises_ = kNone;   // stands for all that was promised so far
-  std::vector<std::size_t> heard_;  // by thread: of how many of its promises
+  UnitId known_promises_ = kNone;   // Unit that stands for all guarantees so far
+  std::vector<std::size_t> heard_;  // By thread: number of its guarantees that this thread follows
 };
 
 ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
@@ -508,7 +511,7 @@ ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lo
     }
   }
   for (auto& thread : threads) thread->end();
-  before_ = Image{};  // all words are known
+  before_ = Image{};  // All words are initialised now
 }
 
 ProgramHistory::UnitId ProgramHistory::region(CoreId thread, std::uint64_t number) const {

@@ -1,50 +1,50 @@
-// What a recorded program does to persistent memory, whatever machine it runs on: the oracle's only
-// knowledge of the program.
+// The accesses of a recorded program to persistent memory, independent of the machine that runs it.
+// This is the only information that the oracle has about the program.
 //
-// A *unit* is what a crash leaves whole or not at all: an atomic region, or a single word of a
-// store outside regions (devices write eight bytes atomically). Words of PM have versions, one for
-// each unit that wrote them, in the order of their writers.
+// A *unit* is a set of stores that a crash leaves whole or not at all: an atomic region, or a
+// single word of a store outside regions (devices write 8 B atomically). Words of PM have versions,
+// one for each unit that wrote them, in the order of their writers.
 //
-// A region follows, and a crash that leaves it must also leave:
+// A region follows the units below, and a crash image that contains the region must also contain
+// them:
 //   - the region before it on its thread;
 //   - the last unit before it that wrote a word that it reads or writes, if that is a region.
 //
-// A store outside regions follows the store before it to its word, and the one before it to its
-// line: a line persists as it is (x86); not on a machine where a crash can leave a line in part.
-// Where stores persist as they become visible (eADR), it follows its thread's store before it,
-// whatever their lines.
+// A store outside regions follows the store before it to the same word. It also follows the store
+// before it to the same line, since a line persists whole (x86), except on a machine where a crash
+// can leave a line in part. Where stores persist as they become visible (eADR), it follows its
+// thread's previous store, whatever their lines.
 //
-// Where a design promises it (Promises::reads_in_order), what a thread does follows what it has
-// read from another thread's units before, as if there were a fence behind those. (A fence that has
-// completed promises nothing of them: their own thread's fences do.)
+// Where a design guarantees it (Promises::reads_in_order), a thread's later operations follow the
+// units of other threads that it has read from, as if a fence followed those reads. (A completed
+// fence does not make those units durable: the fences of their own threads do.)
 //
-// What comes after a fence, inside regions or outside, follows what its thread had stored outside
-// regions before the fence: all of it, or what it had flushed, as the design promises; a design
-// that promises nothing of fences has none. Such a fence counts as a unit that writes nothing:
-// there as soon as something that comes after it is there, or it has been promised, since it has
-// completed.
+// Operations after a fence, inside regions or outside, follow stores that its thread executed
+// outside regions before the fence. These are all such stores or only the flushed ones, as the
+// design guarantees. A design whose fences guarantee nothing has no fence units. A fence unit
+// writes nothing. It is in the image as soon as an operation after it is, or as soon as the fence
+// has completed and thus guarantees durability.
 //
-// Whoever knows no instants (promised/) wants the order of promises, too (Guarantees::
-// after_promises): what a thread does after it has been promised something, or has heard of others'
-// promises from whom it has taken a lock or an atomic variable's value, or whose access its own has
-// raced with, follows what was promised.
-// Each promise is a unit that writes nothing.
+// An analysis without points in time (checks/images/promised_order.hpp) also needs the order of
+// durability guarantees (Guarantees::after_promises). Operations that a thread executes after a
+// guarantee follow the data that it covers. The same holds for guarantees given to another thread
+// earlier, if this thread then takes that thread's lock, reads its atomic variable, or races with
+// its access. Each guarantee is a unit that writes nothing.
 //
-// Only the program's own accesses count: what a software log does is how a design keeps its word,
-// not what the word is. Nor do locks count, for no design promises anything about them: threads
-// that communicate through locks and volatile data alone are independent.
+// Only the program's own accesses count. Accesses of a software log implement the design's
+// guarantee and are not part of it. Locks do not count either, for no design guarantees anything
+// about them: threads that communicate through locks and volatile data alone are independent.
 //
-// What memory holds from the region that frees it to the one that allocates it again is nobody's
-// business: it may be anything, as soon as the one is there, and as long as the other isn't. Where
-// a crash may leave lines of unfinished regions that can't be read, that goes for the other words,
-// too, of lines that the allocating region stores to: with its commit they are what they were
-// before.
+// The oracle ignores the contents of free memory. A freed word may hold any value in an image that
+// contains the freeing region but not the region that allocates the memory again. On some designs a
+// crash may leave lines of unfinished regions unreadable. There, the same also applies to the other
+// words of lines that the allocating region stores to: its commit restores their earlier values.
 //
 // The order of threads is that of the recording: acquisitions follow their releases
-// (happens_before.hpp), and accesses that race those that were recorded before them
-// (analysis/races.hpp; of a recording that doesn't say when its threads ran, they come in any
-// order). What neither orders, stores to different words of a line, doesn't follow each other, nor
-// does a flush cover what another thread may have stored after it.
+// (happens_before.hpp), and racing accesses follow those that were recorded before them
+// (analysis/races.hpp). If a recording does not say when its threads ran, racing accesses have no
+// defined order. Stores to different words of a line that neither rule orders do not follow each
+// other. A flush does not cover stores that another thread may have executed after it.
 #pragma once
 
 #include <array>
@@ -70,50 +70,52 @@ class ProgramHistory {
 
   struct Write {
     WordId word;
-    std::uint32_t version;  // of the word; 0 is what it held before the program
-    std::uint32_t site;     // of the unit's last store to the word
+    std::uint32_t version;  // Version of the word; 0 is its value before the program
+    std::uint32_t site;     // Site of the unit's last store to the word
   };
   struct Version {
     UnitId unit;
     std::uint64_t value;
-    bool free = false;  // the memory is nobody's then: any value will do
+    bool free = false;  // The memory is free then: any value is correct
   };
   struct Word {
     std::uint64_t address;
-    std::vector<Version> versions;  // the first has no unit
+    std::vector<Version> versions;  // The first version has no unit
   };
-  // What has promised something, if a unit stands for that.
+  // Event that guarantees durability, if a unit stands for one.
   enum class PromisedBy : std::uint8_t {
     kNothing,
-    kStore,         // it is visible, and caches persist
-    kFence,         // it is over
-    kRegionEnd,     // the same
-    kRegionsFence,  // pm_fence_regions() is
-    kOthers,        // other threads, of whose promises this one hears
+    kStore,         // A store is visible, and caches persist
+    kFence,         // A fence has completed
+    kRegionEnd,     // A region's end has completed
+    kRegionsFence,  // pm_fence_regions() has completed
+    kOthers,        // Guarantees of other threads that this thread's operations follow
   };
   struct Unit {
     CoreId thread = 0;
-    std::uint32_t epoch = 0;      // of its thread, when it began (happens_before.hpp)
-    std::uint64_t region = 0;     // the thread's outermost regions count from 1; 0: outside regions
-    bool ended = true;            // false: a region that the recording ends in
-    std::uint32_t fence = kNone;  // its site, if it is one, or of what promises
+    std::uint32_t epoch = 0;   // Epoch of its thread when it began (happens_before.hpp)
+    std::uint64_t region = 0;  // Number of the thread's outermost region, from 1; 0: outside
+    bool ended = true;         // False: a region that the recording ends in
+    // Site of the fence, or of the operation that gives the guarantee; kNone for other units.
+    std::uint32_t fence = kNone;
     PromisedBy promise = PromisedBy::kNothing;
     std::uint32_t first_write = 0, writes = 0;
     std::uint32_t first_follows = 0, follows = 0;
   };
-  // By line: its words, or kNone for those that the program doesn't write.
+  // The words of a line, with kNone for words that the program does not write.
   using LineWords = std::array<WordId, kLineWords>;
 
-  // What is asked of the machine.
+  // Guarantees that the history requires of the machine.
   struct Guarantees {
-    Promises promises;  // without whole regions, all stores count as being outside regions
-    bool lines_whole;   // a crash leaves a line as it was at some time
-    // ... also if an unfinished region has written it.
+    Promises promises;  // Without whole regions, all stores count as outside regions
+    bool lines_whole;   // A crash leaves a line with the contents of one point in time
+    // False if a crash may leave a line unreadable that an unfinished region has written.
     bool lines_readable = true;
     bool after_promises = false;
     trace::LeftOut without = {};
   };
-  // `lowering` says which flushes and fences the design's program has. Throws trace::TraceError.
+  // Reads the recording. `lowering` says which flushes and fences the design's program has. Throws
+  // trace::TraceError.
   ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
                  const Guarantees& guarantees);
 
@@ -130,17 +132,18 @@ class ProgramHistory {
     const auto found = lines_.find(line.number);
     return found == lines_.end() ? nullptr : &found->second;
   }
-  // The unit of a thread's region, counted from 1.
+  // Returns the unit of a thread's region, counted from 1.
   UnitId region(CoreId thread, std::uint64_t number) const;
-  // What the thread's fence of that number, counted from 1, makes durable of what was stored
-  // outside regions: the latest unit that is a fence. kNone: nothing.
+  // Returns the fence unit for the stores outside regions that the thread's fence `number` (from 1)
+  // makes durable. It is the thread's latest fence unit at that fence. kNone: the fence makes
+  // nothing durable.
   UnitId fence(CoreId thread, std::uint64_t number) const;
 
  private:
   class Thread;
   friend class Thread;
   struct Promise {
-    std::uint32_t epoch;  // of its thread
+    std::uint32_t epoch;  // Epoch of the thread that has the guarantee
     UnitId unit;
   };
 
@@ -153,11 +156,11 @@ class ProgramHistory {
   std::vector<UnitId> follows_;
   std::vector<Word> words_;
   std::unordered_map<std::uint64_t, LineWords> lines_;
-  std::unordered_map<std::uint64_t, UnitId> last_of_line_;        // stores outside regions
-  std::unordered_map<std::uint64_t, std::uint64_t> allocations_;  // by address: bytes
-  std::vector<std::vector<UnitId>> regions_;                      // by thread
-  std::vector<std::vector<UnitId>> fences_;                       // by thread and number
-  std::vector<std::vector<Promise>> promises_;                    // by thread
+  std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // Last store outside regions, by line
+  std::unordered_map<std::uint64_t, std::uint64_t> allocations_;  // Size in B, by address
+  std::vector<std::vector<UnitId>> regions_;                      // Units, by thread
+  std::vector<std::vector<UnitId>> fences_;     // Units, by thread and number of the fence
+  std::vector<std::vector<Promise>> promises_;  // By thread
 };
 
 }  // namespace pmemsim

@@ -34,8 +34,9 @@ std::string name(const ProgramHistory& history, UnitId unit) {
                            : region_name(found.region, found.thread);
 }
 
-// Keeps the last events on a word's line, and when its values were promised, until the violation.
-// What operations of the backend have made of the line is undone, as recovery does it.
+// Records the last events of a word's line, and when its values were guaranteed persistent, until
+// the violation. Changes that the backend made to the line's data (encoding) are undone, as
+// recovery undoes them.
 class Witness final : public PersistenceObserver, public ProgramObserver {
  public:
   Witness(const Violation& violation, const Machine& machine, bool persistent_caches,
@@ -86,8 +87,8 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
  private:
   static constexpr std::size_t kEvents = 8;
 
-  // A write of this step that concerns the line, and what a program reads of it, or of the log's
-  // line, when the step is over.
+  // A write in this step to the line or to a log entry of it, and the line's data as a program
+  // reads them after the step.
   struct Seen {
     Write write;
     Line read;
@@ -140,7 +141,8 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
     }
   }
   void note(std::string event) {
-    if (!events_.empty() && events_.back() == event) return;  // words of one line, promised at once
+    // Skips repetitions: words of one line are guaranteed at once.
+    if (!events_.empty() && events_.back() == event) return;
     events_.push_back(std::move(event));
     if (events_.size() > kEvents) events_.pop_front();
   }
@@ -163,7 +165,7 @@ std::string place(const trace::TraceFile& trace, std::uint32_t number) {
   return fmt::format("{}:{}", found.file, found.line);
 }
 
-// The unit's store to the word. It may have freed the word instead.
+// Returns the place of the unit's store to the word; nothing if it freed the word instead.
 std::optional<std::string> find_store(const trace::TraceFile& trace, const ProgramHistory& history,
                                       UnitId unit, std::uint64_t address) {
   for (const auto& write : history.writes(unit)) {
@@ -189,7 +191,7 @@ std::string writer_of(const trace::TraceFile& trace, const ProgramHistory& histo
   return "no region and no store outside regions leaves that there";
 }
 
-// The units from one to another that it follows, both left out; the shortest way.
+// Returns the units on the shortest path from a unit to one that it follows, without both ends.
 std::vector<UnitId> way(const ProgramHistory& history, UnitId from, UnitId to) {
   std::unordered_map<UnitId, UnitId> came_from{{from, from}};
   std::deque<UnitId> left{from};
@@ -206,7 +208,7 @@ std::vector<UnitId> way(const ProgramHistory& history, UnitId from, UnitId to) {
   return found;
 }
 
-// Why a unit can't be there without one that it follows.
+// Explains why a unit can't be in the image without one that it follows.
 std::string dependence(const ProgramHistory& history, UnitId unit, UnitId earlier) {
   constexpr std::size_t kNamed = 3;
   const std::vector<UnitId> between = way(history, unit, earlier);
@@ -232,7 +234,7 @@ std::string what_recovery_did(const Violation& violation) {
              : fmt::format("recovery wrote that, where it found {:#x}", violation.before_recovery);
 }
 
-// Which stores the fence is for.
+// Describes the stores that the fence covers.
 std::string_view covered(FencePromise fences) {
   return fences == FencePromise::kFlushed ? "after a flush of it"
                                           : "which covers all stores before it";

@@ -1,5 +1,5 @@
-// A finding explains itself: what the image held, what it should have held and why, and what had
-// happened to that line before.
+// Explanation of a finding: the image's value, the correct value and the reason for it, and the
+// earlier events of that line.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,19 @@
 
 namespace pmemsim {
 
-// What is wrong with a point: what the oracle found, another problem, or both.
+// A violation at a point: the oracle's finding, another problem, or both.
 struct Violation {
   std::uint64_t point = 0;
   Time when{};
   std::optional<Oracle::Finding> finding{};
-  std::uint64_t before_recovery = 0;  // what the finding's word held
+  std::uint64_t before_recovery = 0;  // Value of the finding's word before recovery
   std::string problem{};
-  std::vector<Line> evicted{};  // dirty lines taken for written although they weren't
-  std::optional<Line> torn{};   // a line taken for written in part
-  bool promised_since = false;  // right at the point, until the program was promised more
+  std::vector<Line> evicted{};  // Dirty lines that the image assumes to be written back
+  std::optional<Line> torn{};   // Line that the image assumes to be written in part
+  bool promised_since = false;  // The point was correct until a later guarantee
 };
 
-// Runs the simulation again up to the point, to see what led there.
+// Explains the violation. Simulates again up to its point to collect the events that led to it.
 CrashStory tell_story(const Violation& violation, const Configuration& configuration,
                       const trace::TraceFile& trace, const ProgramHistory& history);
 
