@@ -53,7 +53,7 @@ bool AllImages::next() {
   return false;
 }
 
-// Rule 3. False: the line has no new contents.
+// Rule 3. Returns false if the line has no new contents.
 bool AllImages::begin(std::size_t first_new) {
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     Choices& line = lines_[i];

@@ -1,12 +1,12 @@
-// All images of an instant that no instant before it had.
+// All images of an instant that no previous instant had.
 //
-//   1  Open pieces only become more, or sure: a set of pieces that two instants allow is one that
-//      those between them allow, too. So an instant's new sets are those that hold a piece which
-//      became visible since the instant before.
-//   2  Of each line, sets of pieces that leave the same contents count as one: as an old one, if an
-//      instant before had it.
-//   3  The images are the products over the lines. They are gone through by the first line whose
-//      contents are new: the lines before have old ones, those behind any.
+//   1  From one instant to the next, open pieces are added or become sure. So a set of pieces that
+//      two instants allow is allowed at all instants between them, too. The new sets of an instant
+//      are those with a piece that became visible since the previous instant.
+//   2  Sets of a line's pieces that leave the same contents count as one, and as an old one if a
+//      previous instant had it.
+//   3  The images are the products over the lines. They are ordered by the first line whose
+//      contents are new: lines before it have old contents, lines behind it any contents.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,17 @@ namespace pmemsim {
 
 class AllImages {
  public:
-  // At the model's current instant; at the first one, `old_too`: also the image without any piece.
+  // Makes the images of the model's current instant. `old_too`: include the image without any
+  // piece, at the first instant.
   AllImages(const PersistencyModel& model, bool old_too);
 
-  // Goes to the next image. False: there are no more.
+  // Moves to the next image. Returns false if there are no more.
   bool next();
 
   std::size_t lines() const { return lines_.size(); }
   Line line(std::size_t index) const { return lines_[index].line; }
   const LineData& contents(std::size_t index) const { return state(index).contents; }
-  // The first of the sets of pieces that leave them.
+  // Returns the first set of pieces that leaves the line's contents.
   const Presence& present(std::size_t index) const { return state(index).present; }
 
  private:
@@ -40,9 +41,9 @@ class AllImages {
   };
   struct Choices {
     Line line;
-    std::vector<State> states;  // the old ones first
+    std::vector<State> states;  // The old ones first
     std::size_t old = 0;
-    std::size_t at = 0, first = 0, last = 0;  // now, and the range to go through
+    std::size_t at = 0, first = 0, last = 0;  // Current state, and the range to go through
   };
 
   static Choices choices_of(Line line, const PersistencyModel& model,

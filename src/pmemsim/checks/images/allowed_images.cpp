@@ -9,9 +9,9 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::uint64_t kMostMissing = 4096;  // at a time
+constexpr std::uint64_t kMostMissing = 4096;  // Per step
 
-// The part'th of `parts` nearly equal parts of a number.
+// Returns the size of part number `part` when `number` is divided into `parts` nearly equal parts.
 std::uint64_t share(std::uint64_t number, std::uint64_t part, std::uint64_t parts) {
   const auto upto = [&](std::uint64_t end) {
     return static_cast<std::uint64_t>(static_cast<__uint128_t>(number) * end / parts);
@@ -19,7 +19,7 @@ std::uint64_t share(std::uint64_t number, std::uint64_t part, std::uint64_t part
   return upto(part + 1) - upto(part);
 }
 
-// The most of each code that together aren't more than `most`.
+// Returns the largest quota for each code with which the total is at most `most`.
 std::uint64_t last_quota(const Survey& survey, std::uint64_t most) {
   const auto together = [&](std::uint64_t quota) {
     std::uint64_t sum = 0;
@@ -29,7 +29,7 @@ std::uint64_t last_quota(const Survey& survey, std::uint64_t most) {
   std::uint64_t largest = 0;
   for (const auto& [code, count] : survey.likely) largest = std::max(largest, count);
   if (together(largest) <= most) return largest;
-  std::uint64_t low = 0, high = largest;  // `high` is too many
+  std::uint64_t low = 0, high = largest;  // `high` is too large
   while (low + 1 < high) {
     const std::uint64_t middle = low + (high - low) / 2;
     (together(middle) <= most ? low : high) = middle;
@@ -126,7 +126,7 @@ void AllowedImages::take_likely() {
   std::ranges::reverse(sets_);
 }
 
-// Rule 1. If there are more codes than images, some of them, by chance.
+// Rule 1. If there are more codes than images, chooses some of them at random.
 bool AllowedImages::is_chosen(std::uint64_t code) {
   const std::uint64_t number = met_[code]++;
   const std::uint64_t count = survey_.likely.at(code);
@@ -165,8 +165,8 @@ bool AllowedImages::next_explored() {
   return true;
 }
 
-// Rule 3. If nothing more is known although what was missing has been shown, what the checker reads
-// depends on more than the image.
+// Rule 3. If all missing images have been shown and there are no new runs, the checker's reads
+// depend on more than the image.
 bool AllowedImages::find_missing() {
   reads_->learn();
   const std::size_t runs = reads_->tree.runs();
@@ -235,7 +235,7 @@ Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& piece
   return all_->present(index);
 }
 
-// ---- What an image has lost -------------------------------------------------------------------
+// ---- Losses of an image ------------------------------------------------------------------------
 
 std::vector<Line> AllowedImages::lost_lines() const {
   std::vector<std::pair<std::uint64_t, Line>> lost;

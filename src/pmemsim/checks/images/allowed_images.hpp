@@ -1,17 +1,15 @@
-// The images of persistent memory that a crash may leave of a recording, one after the other, each
-// once: all of them, or as many as asked for, those first that bugs are likely to show in
-// (image_search.hpp).
+// The images of persistent memory that a crash of a recording may leave, each once: all of them, or
+// a given number. Images that are likely to expose bugs come first (image_search.hpp).
 //
-//   1  Most of the likely ones (piece_set.hpp) come from the same source lines over and over:
-//   loops.
-//      So there are rounds over the whole recording: one of each sort, up to four, up to sixteen,
-//      ..., evenly spread over the recording.
-//   2  Random ones are spread over the instants.
-//   3  Images that are judged by what is known of reads are made by multiplying what is read only
-//      (explored_images.hpp), instant by instant.
+//   1  Most of the likely images (piece_set.hpp) come from the same source lines again and again,
+//      because of loops. So there are rounds over the whole recording: one image of each sort, up
+//      to 4, up to 16, ..., evenly spread over the recording.
+//   2  Random images are spread over the instants.
+//   3  For images that get their verdict from known reads, only lines that the checker reads are
+//      varied (explored_images.hpp), instant by instant.
 //
-// The same recording, rules, seed and number give the same images in the same order; of rule 3, if
-// the same is read.
+// The same recording, rules, seed and number give the same images in the same order; for rule 3,
+// only if the checker reads the same data.
 #pragma once
 
 #include <cstdint>
@@ -34,30 +32,30 @@ namespace pmemsim {
 
 class AllowedImages final : private ImageSource {
  public:
-  // `without`: flushes and fences that are left out (visible_order.hpp).
+  // Surveys the recording. `without`: flushes and fences that are left out (visible_order.hpp).
   AllowedImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
                 std::uint64_t most, trace::LeftOut without = {});
 
-  // Are images made by rule 3 at once, if it is known what is read?
+  // True if images are made by rule 3 from the start, once reads are known.
   bool reads_come_first() const { return search_.reads_come_first(); }
-  // Or is the number of the first of these known only then?
+  // True if images are made by rule 3 later, from a number on that depends on the reads.
   bool reads_come_later() const { return most_ == ImageSearch::kNoEnd; }
-  // Before the first image.
+  // Enables rule 3; call it before the first image.
   void explore_by(const KnownReads& reads);
 
-  // Goes to the next image. False: there are no more. Throws trace::TraceError.
+  // Moves to the next image. Returns false if there are no more. Throws trace::TraceError.
   bool next();
 
-  // What the image holds: the base, with some lines changed.
+  // The image's contents: the base, with some lines changed.
   using Change = std::pair<Line, LineData>;
   const Image& base() const { return model_->base(); }
   const std::vector<Change>& changes() const { return changes_; }
-  // What has happened to the base since the image before: it is another altogether, or these lines
-  // have changed.
+  // The difference of the base from that of the previous image: another base altogether, or changes
+  // in these lines.
   bool base_is_another() const { return base_is_another_; }
   const std::vector<Line>& base_changes() const { return base_changes_; }
 
-  // Counts of what the search has shown and judged.
+  // Returns the search, with its counts of images shown and checked.
   const ImageSearch& search() const { return search_; }
   // Two recordings of the same stores with the same digest leave the same images.
   std::uint64_t digest() const { return survey_.digest; }
@@ -65,8 +63,8 @@ class AllowedImages final : private ImageSource {
 
   const trace::LeftOut& without() const { return without_; }
 
-  // By rule 3: at which instant an image stands, from 1, and what is fixed; and such an image
-  // again.
+  // An image made by rule 3: its instant, from 1, and its fixed lines. show_again() makes such an
+  // image again.
   struct Explored {
     std::uint64_t instant;
     ExploredImages::Fixed fixed;
@@ -74,14 +72,15 @@ class AllowedImages final : private ImageSource {
   std::optional<Explored> explored() const;
   void show_again(const Explored& image);
 
-  // Where the image's crash stands, and which of an open line's pieces it holds.
+  // Return the model at the image's crash, and the pieces of an open line that the image contains.
   const PersistencyModel& model() const { return *model_; }
   Presence present(Line line, const PersistencyModel::Pieces& pieces) const;
 
-  // Lines whose open pieces aren't all there, in the order in which they were last stored to.
+  // Returns the lines that lack an open piece, in the order of their last stores.
   std::vector<Line> lost_lines() const;
-  // Whoever asks which losses matter may take lines of the image as they were visible, until the
-  // next image: lines are independent, so that this is an allowed image, too.
+  // Restores all visible pieces of a line if `back`, or undoes that, until the next image. This
+  // helps to find the losses that matter: lines are independent, so the result is an allowed image,
+  // too.
   void bring_back(Line line, bool back);
   LineData contents(Line line) const;
 
@@ -113,28 +112,29 @@ class AllowedImages final : private ImageSource {
 
   std::optional<PersistencyModel> model_;
   Pass pass_ = Pass::kAll;
-  std::uint64_t quota_ = 0, last_quota_ = 0;              // of likely sets of a code, in this round
-  std::unordered_map<std::uint64_t, std::uint64_t> met_;  // in this round, by code
+  // Maximum number of likely sets of a code, in this round and in the last one.
+  std::uint64_t quota_ = 0, last_quota_ = 0;
+  std::unordered_map<std::uint64_t, std::uint64_t> met_;  // Number seen in this round, by code
   std::uint64_t instant_ = 0, draws_ = 0, drawn_ = 0;
 
   std::optional<AllImages> all_;
-  std::vector<PieceSet> sets_;  // of this instant, those left at the back
+  std::vector<PieceSet> sets_;  // Sets of this instant that are left, from the back
   std::uint64_t draws_left_ = 0;
   PieceSet set_{};
 
   const KnownReads* reads_ = nullptr;
   std::optional<ExploredImages> exploration_;
-  std::vector<ExploredImages::Fixed> missing_;  // of this instant, those left at the back
+  std::vector<ExploredImages::Fixed> missing_;  // Left of this instant, from the back
   ExploredImages::Fixed fixed_;
-  std::size_t runs_before_ = 0;  // when they were found missing
+  std::size_t runs_before_ = 0;  // Number of runs when they were found
   bool looked_ = false, gave_up_ = false;
 
   std::unordered_set<std::uint64_t> brought_back_;
   std::vector<Change> changes_;
   std::vector<Line> base_changes_;
   bool base_is_another_ = true;
-  // By line: the hash of what the base has there. Their differences from what was there in the
-  // beginning are the base's hash.
+  // By line: the hash of the line in the base. The base's hash combines its differences from the
+  // initial hashes.
   std::unordered_map<std::uint64_t, std::uint64_t> base_lines_;
   std::uint64_t base_hash_ = 0;
 };

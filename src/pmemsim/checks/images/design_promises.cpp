@@ -25,8 +25,9 @@ DesignPromises promises_of(const Configuration& configuration, const trace::Trac
   Memory pm(queue, configuration.pm, Contents::kNotKept, PageFrames(configuration.pages.placement));
   const Design design(configuration.blueprint(), queue, pm);
   Promises promises = design.promises();
-  // Persist buffers and paths may take longer than a region's end, but nothing that comes after it
-  // persists or is handed over before the region does: as if it had waited.
+  // Persist buffers and paths may persist a region after its end. But no later operation persists,
+  // or is handed over to another thread, before the region does. The effect is the same as if the
+  // end waited.
   promises.regions = chosen.atomicity().promises.regions;
   return {design.lowering(),
           {.promises = promises,

@@ -1,4 +1,4 @@
-// What is asked of any machine that keeps a design's promises.
+// The guarantees required of any machine that keeps a design's guarantees.
 #pragma once
 
 #include "pmemsim/crash/program_history.hpp"
@@ -14,7 +14,8 @@ struct DesignPromises {
   ProgramHistory::Guarantees guarantees;
 };
 
-// Throws ConfigError if the design promises nothing or can't run the recording.
+// Returns the design's guarantees. Throws ConfigError if the design guarantees nothing or can't run
+// the recording.
 DesignPromises promises_of(const Configuration& configuration, const trace::TraceFile& trace);
 
 }  // namespace pmemsim

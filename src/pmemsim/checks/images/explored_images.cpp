@@ -4,7 +4,7 @@
 
 namespace pmemsim {
 
-// Lines that aren't open any more are as they were visible.
+// Restores the visible contents of lines that are no longer open.
 void ExploredImages::next_instant(const PersistencyModel& model) {
   lines_.clear();
   in_unit_.clear();
@@ -33,7 +33,7 @@ std::optional<std::vector<ExploredImages::Fixed>> ExploredImages::missing(
   return std::move(missing_);
 }
 
-// Rule 2. False: not all are gone through.
+// Rule 2. Returns false if not all images can be gone through.
 bool ExploredImages::explore(const ReadTree& tree) {
   if (missing_.size() == most_) return true;
   if (!(*go_on_)()) return false;
@@ -61,7 +61,7 @@ bool ExploredImages::explore(const ReadTree& tree) {
   return all;
 }
 
-// Those that aren't fixed, in the order in which the run has read them.
+// Returns the lines that are not fixed, in the order in which the run has read them.
 std::vector<std::size_t> ExploredImages::read_lines(const ReadTree::Run& run) const {
   std::vector<std::size_t> found;
   for (const ReadTree::Read& read : run.reads) {

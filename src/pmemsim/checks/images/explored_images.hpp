@@ -1,15 +1,15 @@
-// All images of an instant, of which only those are made that somebody has to see: lines multiply
-// where a checker has read them.
+// All images of an instant, of which only those are made that have to be shown: only lines that a
+// checker has read are varied.
 //
-//   1  A line that is open is as it was visible, unless it is said to be otherwise.
-//   2  The images in which some lines are *fixed* are all judged if a run has the verdict of the
-//      one whose other lines are as they were visible (read_tree.hpp), and if so are those in which
-//      one line more is fixed, for each line that the run has read, in turn, and each of its other
-//      contents; lines that had their turn before are fixed as they were visible. An image that
-//      agrees with the run in all lines that are read is judged by it; any other one is among those
-//      that the first line stands for in which it differs.
-//   3  If there is no run, that one image is *missing*: somebody has to show it. Then they are gone
-//      through again.
+//   1  An open line has its visible contents, unless it is fixed.
+//   2  Consider the images in which some lines are *fixed*. Take the one whose other lines have
+//      their visible contents. It must have the verdict of a run (read_tree.hpp). Then the lines
+//      that the run has read are fixed in addition, one in turn, with each of their other contents.
+//      Lines whose turn has passed are fixed with their visible contents. All images are checked if
+//      the images of each such step are. An image that agrees with the run in all lines read has
+//      its verdict. Any other image belongs to the step of the first line in which it differs.
+//   3  If there is no run, that one image is *missing*: it has to be shown. Then the images are
+//      gone through again.
 #pragma once
 
 #include <cstddef>
@@ -30,18 +30,18 @@ namespace pmemsim {
 
 class ExploredImages {
  public:
-  // Lines that aren't as they were visible, and which of their pieces are there.
+  // Lines without their visible contents, and the pieces of them that are in the image.
   using Fixed = std::vector<std::pair<Line, Presence>>;
-  // More contents of a line that is read aren't gone through.
+  // Maximum number of contents of a read line that are gone through.
   static constexpr double kMostStates = 4096;
 
   ExploredImages(std::shared_ptr<const Image> first, std::uint64_t unit_bytes)
       : view_(std::move(first), unit_bytes) {}
 
-  // Goes to the model's next instant, beginning with the first one.
+  // Moves to the model's next instant, starting with the first one.
   void next_instant(const PersistencyModel& model);
-  // Images of this instant that are missing, at most so many. Nothing: they can't all be gone
-  // through, or `go_on`, which is asked all along, says no.
+  // Returns at most `most` missing images of this instant. Returns nothing if there are too many
+  // images to go through, or if `go_on`, which is called again and again, returns false.
   std::optional<std::vector<Fixed>> missing(const ReadTree& tree, std::size_t most,
                                             const std::function<bool()>& go_on);
 
@@ -54,7 +54,8 @@ class ExploredImages {
     Line line;
     const PersistencyModel::Pieces* pieces;
     LineData base;
-    std::optional<std::vector<State>> others;  // than as it was visible; when it has been read
+    // The contents other than the visible one; set once the line has been read.
+    std::optional<std::vector<State>> others;
     bool fixed = false;
   };
 
@@ -63,9 +64,9 @@ class ExploredImages {
   std::vector<std::size_t> read_lines(const ReadTree::Run& run) const;
   bool explore(const ReadTree& tree);
 
-  UnitHashes view_;  // of the image that is looked at
+  UnitHashes view_;  // Hashes of the image under consideration
   std::vector<OpenLine> lines_;
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> in_unit_;  // indices of lines
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> in_unit_;  // Indices in lines_
   Fixed fixed_;
   std::vector<Fixed> missing_;
   std::size_t most_ = 0;

@@ -1,4 +1,4 @@
-// Somebody who judges images, several at once, and may tell what of them he has read.
+// A checker of images. It may check several at once, and may report the pages that it has read.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ class ImageChecker {
  public:
   virtual ~ImageChecker() = default;
 
-  // `changed`: where the image may differ from the one shown before. `watched`: what is read of it
-  // is to be told.
+  // Shows the image. `changed`: lines in which it may differ from the image shown before.
+  // `watched`: the checker's reads are to be reported.
   virtual void show(const Image& image, std::span<const Line> changed, bool watched) = 0;
-  // Until all that were shown are judged.
+  // Waits until all shown images are checked.
   virtual void finish() = 0;
   virtual bool rejects() const = 0;
-  // By its number from 0 in the order in which they were shown.
+  // Returns the number of the first rejected image, counted from 0 in the order of show().
   virtual std::optional<std::uint64_t> first_rejected() const = 0;
-  // Of accepted ones, by the same number: pages.
+  // Returns the pages read of accepted images, by the same number.
   virtual std::map<std::uint64_t, std::vector<std::uint64_t>> take_reads() = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 using Pass = ImageSource::Pass;
 
 constexpr std::uint64_t kRoundsForNothing = 3;
-constexpr std::uint64_t kLeastDraws = 1024;  // of a round
+constexpr std::uint64_t kLeastDraws = 1024;  // Minimum number of draws in a round
 
 }  // namespace
 
@@ -29,7 +29,7 @@ bool ImageSearch::wants_more() const {
   return pass_ == Pass::kAll || shown() < most_;
 }
 
-// Can all be gone through, as far as they are wanted?
+// True if the search can go through all requested sets.
 bool ImageSearch::fits() const { return sets_ <= static_cast<double>(std::min(most_, kMostAll)); }
 
 bool ImageSearch::reads_come_first() const {

@@ -1,18 +1,18 @@
-// The order in which images of a crash are searched, whatever says which of them a crash may leave,
-// and when the search ends. Each image is shown once.
+// The order in which crash images are searched, for any model that says which images are allowed,
+// and the end of the search. Each image is shown once.
 //
-//   1  If there are no more sets than asked for, all of them are gone through.
-//   2  Otherwise the likely ones come first, in rounds that the source decides. Then come random
-//      ones, in rounds, and the search ends when three rounds have found nothing new. Who doesn't
-//      say how many gets all sets behind the likely ones, if they can be gone through at all.
-//   3  Whoever shows the images may tell what of them is read (KnownReads), if the source can make
-//      use of it. Then images that are left are judged by what is known: at once if all are wanted
-//      and they are more than kMostOneByOne (and if that is in vain, all are gone through), else at
-//      the end. Where the search has no end, it goes on so behind a round of random images of which
-//      none had to be shown.
+//   1  If the source has no more sets than `most`, the search goes through all of them.
+//   2  Otherwise the likely sets come first, in rounds that the source defines. Then come random
+//      sets, in rounds, until three rounds have found nothing new. Without a limit (kNoEnd), all
+//      sets follow the likely ones, if there are few enough.
+//   3  The caller that shows the images may report the data that the checker reads (KnownReads), if
+//      the source can use this. The remaining images then get their verdict from these reads. This
+//      happens at once if all images are requested and they are more than kMostOneByOne. If that
+//      fails, the search goes through all images. In other searches it happens at the end. A search
+//      without a limit does this after a round of random images of which none had to be shown.
 //
-// The same source and number give the same images in the same order; of rule 3, if the same is
-// read.
+// The same source and number give the same images in the same order; for rule 3, only if the
+// checker reads the same data.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace pmemsim {
 
-// Makes the images: sets of what is there, which may leave the same image twice.
+// The source of the images: sets of stores that persist. Two sets may leave the same image.
 class ImageSource {
  public:
   enum class Pass : std::uint8_t { kAll, kLikely, kRandom, kReads };
@@ -32,32 +32,32 @@ class ImageSource {
   ImageSource& operator=(const ImageSource&) = delete;
   virtual ~ImageSource() = default;
 
-  // Begins a pass over the recording, of so many draws if it is a random one.
+  // Begins a pass over the recording; a random pass draws `draws` sets.
   virtual void begin(Pass pass, std::uint64_t draws) = 0;
-  // Is there another round of likely sets behind those that have begun?
+  // True if another round of likely sets follows those that have begun.
   virtual bool has_likely() const = 0;
-  // Goes to the next set of the pass. False: there are no more.
+  // Moves to the next set of the pass. Returns false if there are no more.
   virtual bool next_set() = 0;
-  // Of the image that the set leaves.
+  // Returns the hash of the image that the set leaves.
   virtual std::uint64_t hash() const = 0;
-  // Has a pass of kReads come to nothing?
+  // True if a pass of kReads has failed.
   virtual bool gave_up() const { return false; }
 };
 
 class ImageSearch {
  public:
-  static constexpr std::uint64_t kNoEnd = UINT64_MAX;  // until somebody has seen enough
-  // More are never gone through one by one.
+  static constexpr std::uint64_t kNoEnd = UINT64_MAX;  // No limit: the caller ends the search
+  // Maximum number of sets that the search goes through one by one.
   static constexpr std::uint64_t kMostAll = 10'000'000;
-  // If it is known what is read.
+  // The same limit if the checker's reads are known.
   static constexpr std::uint64_t kMostOneByOne = 100'000;
 
-  // `sets`: how many the source has, at least if they are more than `most`. `instants`: at how many
-  // a crash leaves images that no earlier one leaves.
+  // `sets`: number of sets of the source, or an upper bound of it if there are more than `most`.
+  // `instants`: number of instants at which a crash leaves images that no earlier one leaves.
   ImageSearch(ImageSource& source, double sets, std::uint64_t instants, std::uint64_t most)
       : source_(source), sets_(sets), instants_(instants), most_(most) {}
 
-  // Before the first image.
+  // Sets the known reads; call it before the first image.
   void explore_by(const KnownReads& reads) { reads_ = &reads; }
   bool reads_come_first() const;
 
@@ -66,11 +66,11 @@ class ImageSearch {
 
   std::uint64_t shown() const { return hashes_.size(); }
   double possible() const { return exact_ ? static_cast<double>(shown()) : sets_; }
-  // All are judged; each was shown if `exact`.
+  // complete(): true if all images are checked. exact(): true if each of them was shown.
   bool complete() const { return complete_; }
   bool exact() const { return exact_; }
   bool ended() const { return stage_ == Stage::kEnded; }
-  // The same for the same set of images that were shown, whatever their order.
+  // Returns a number that is equal for the same set of shown images, in any order.
   std::uint64_t fingerprint() const;
 
  private:

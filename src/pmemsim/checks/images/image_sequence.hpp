@@ -1,5 +1,5 @@
-// Images that somebody makes one after the other, each once and in the same order every time, for
-// whoever shows them to a checker and asks which losses matter.
+// A sequence of images, each once and in the same order every time, for a caller that shows them to
+// a checker and determines which losses matter.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +19,41 @@ class ImageSequence {
   ImageSequence& operator=(const ImageSequence&) = delete;
   virtual ~ImageSequence() = default;
 
-  // Goes to the next image. False: there are no more. Throws trace::TraceError.
+  // Moves to the next image. Returns false if there are no more. Throws trace::TraceError.
   virtual bool next() = 0;
-  // Goes to the one of this number, from 1; back, too. False: there are only number() of them.
+  // Moves to the image with this number, from 1, forwards or backwards. Returns false if there are
+  // only number() images.
   virtual bool go_to(std::uint64_t number) = 0;
   virtual std::uint64_t number() const = 0;
 
-  // Begins again, for somebody who knows what of the images is read (image_search.hpp, rule 3),
-  // which is asked until the next call. Not all make use of it.
+  // Starts again, with a caller that knows which data the checker reads (image_search.hpp, rule 3).
+  // The reads are used until the next call. Some sequences ignore them.
   virtual void explore_by(const KnownReads&) {}
-  // Was the image made so? Does it depend on what is read which image has a number?
+  // explored(): true if the current image was made from known reads. depend_on_reads(): true if the
+  // numbers of images depend on the reads.
   virtual bool explored() const { return false; }
   virtual bool depend_on_reads() const { return false; }
 
   virtual const Image& image() const = 0;
-  // Lines in which it may differ from what it was at the last call, or from nothing at the first.
+  // Returns the lines in which the image may differ from the image at the last call; at the first
+  // call, from an empty image.
   virtual std::vector<Line> changed() = 0;
 
-  // What has happened before the image's crash but isn't there, by numbers, the first first; and
-  // the image with or without some of that, until the next one. What is lost again must be what was
-  // brought back last.
+  // losses() returns the numbers of stores that happened before the image's crash but are not in
+  // the image, the oldest first. bring_back() restores some of them or removes them again, until
+  // the next image. The stores removed must be those restored last.
   virtual std::vector<std::uint64_t> losses() const = 0;
   virtual void bring_back(std::span<const std::uint64_t> numbers, bool back) = 0;
   virtual std::vector<std::string> story() const = 0;
 
-  // How many there are; at most so many, unless `exact`.
+  // Returns the number of images, or an upper bound of it unless `exact`.
   virtual double possible() const = 0;
-  // All are judged; each was made if `exact`.
+  // complete(): true if all images are checked. exact(): true if each of them was made.
   virtual bool complete() const = 0;
   virtual bool exact() const { return complete(); }
-  // At which a crash leaves images that no earlier one leaves.
+  // Returns the number of instants at which a crash leaves images that no earlier one leaves.
   virtual std::uint64_t instants() const = 0;
-  // The same for the same set of images that were shown, whatever their order.
+  // Returns a number that is equal for the same set of shown images, in any order.
   virtual std::uint64_t fingerprint() const = 0;
 };
 

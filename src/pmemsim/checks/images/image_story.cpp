@@ -19,7 +19,7 @@ using Piece = PersistencyModel::Piece;
 using trace::Operation;
 using trace::SiteKind;
 
-constexpr std::size_t kMostStores = 20;  // that are listed of each sort
+constexpr std::size_t kMostStores = 20;  // Stores listed of each kind
 
 using Place = PersistencyModel::Place;
 
@@ -91,7 +91,7 @@ class Story {
 
  private:
   struct Extent {
-    std::map<std::uint64_t, std::uint64_t> stored;  // by line: a bit for each byte
+    std::map<std::uint64_t, std::uint64_t> stored;  // By line: a bit for each byte
     std::set<std::uint64_t> operations;
     std::uint64_t order = 0;
 
@@ -118,7 +118,7 @@ class Story {
                          times);
     }
   };
-  // By source line, thread and why.
+  // By source line, thread and reason.
   using Stores = std::map<std::tuple<std::string, std::uint32_t, std::string>, Extent>;
 
   std::string text_of(const Place& place) const {
@@ -159,7 +159,7 @@ class Story {
     return fmt::format("not flushed yet ({} does it)", text_of(later->second));
   }
 
-  // The latest first: what is lost of long ago is rarely what has gone wrong.
+  // Lists the latest first: an old loss is rarely the cause of the error.
   void list(std::string title, const Stores& stores) {
     if (stores.empty()) return;
     lines_.push_back(std::move(title));

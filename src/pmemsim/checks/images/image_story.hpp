@@ -1,5 +1,5 @@
-// What an image has lost, and where in the program its crash stands. Flushes and fences of helpers
-// have the lines that call those.
+// Explanation of an image: its losses, and the position of the crash in the program. Flushes and
+// fences of helper functions are reported at the lines that call the helpers.
 #pragma once
 
 #include <span>
@@ -12,7 +12,8 @@
 
 namespace pmemsim {
 
-// Of the image that `images` has come to; `calls` are the recording's. Throws trace::TraceError.
+// Explains the current image of `images`; `calls` are the recording's persist calls. Throws
+// trace::TraceError.
 std::vector<std::string> image_story(const trace::TraceFile& trace, const AllowedImages& images,
                                      std::span<const check::PersistCall> calls);
 

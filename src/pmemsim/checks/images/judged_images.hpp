@@ -1,11 +1,12 @@
-// The images that a model allows, judged, as few of them as possible by showing them.
+// The verdicts on the images that a model allows, with as few of them as possible shown to the
+// checker.
 //
-//   1  What the checker has read of those that were shown tells the verdict of others
-//      (checks/images/read_tree.hpp), which aren't shown.
-//   2  What was read is taken over when so many are shown: 1, 2, 4, ..., kTakenOver, and each
-//      kTakenOver more. So it doesn't depend on how many checkers work at once, and how fast, which
-//      images are shown.
-//   3  What is known of reads ends the search early (checks/images/image_search.hpp, rule 3).
+//   1  The data that the checker has read from shown images determine the verdicts of others
+//      (checks/images/read_tree.hpp), which are not shown.
+//   2  Reads are added to the tree after 1, 2, 4, ..., kTakenOver shown images, and after every
+//      kTakenOver more. So the set of shown images does not depend on the number of parallel
+//      checkers and their speed.
+//   3  Known reads end the search early (checks/images/image_search.hpp, rule 3).
 #pragma once
 
 #include <cstdint>
@@ -30,21 +31,21 @@ class JudgedImages {
   static constexpr std::uint64_t kTakenOver = 64;
   static constexpr std::uint64_t kPageBytes = 4096;
 
-  // `most` as of the images. `first`: what PM holds when the recording begins, if the checker is to
-  // be watched.
+  // `most` has the meaning that it has for the images. `first`: the initial contents of PM in the
+  // recording, if the checker's reads are to be watched.
   JudgedImages(ImageSequence& images, std::uint64_t most, std::shared_ptr<const Image> first);
   JudgedImages(const JudgedImages&) = delete;
   JudgedImages& operator=(const JudgedImages&) = delete;
 
-  // Once. Judges all, until one is rejected, `go_on` says no, the images have come to number
-  // `upto`, or there are no more. The number of the first one that was rejected, which they have
-  // come to then; 0: there is none.
+  // Checks the images until one is rejected, `go_on` returns false, the images reach number `upto`,
+  // or there are no more. Call it once. Returns the number of the first rejected image, to which
+  // the images are moved; 0: there is none.
   std::uint64_t judge(ImageChecker& checker, const std::function<bool()>& go_on,
                       std::uint64_t upto = UINT64_MAX);
 
-  // How many were shown to find that; none of them may be left out.
+  // Returns the number of images that were shown to find it; all of them are needed.
   std::uint64_t shown() const { return shown_; }
-  // In which lines the images may differ from the last one that was shown.
+  // Returns the lines in which the images may differ from the last shown image.
   std::vector<Line> take_changed();
 
  private:
@@ -58,9 +59,9 @@ class JudgedImages {
   ReadTree tree_;
   UnitHashes hashes_;
   Watching watching_;
-  std::unordered_set<std::uint64_t> changed_;          // lines, since one was shown
-  std::vector<std::uint64_t> numbers_;                 // of the images that were shown
-  std::map<std::uint64_t, UnitHashes::Then> watched_;  // by the same, what they held
+  std::unordered_set<std::uint64_t> changed_;          // Lines changed since the last shown image
+  std::vector<std::uint64_t> numbers_;                 // Numbers of the shown images
+  std::map<std::uint64_t, UnitHashes::Then> watched_;  // Image contents, by index in numbers_
   std::optional<KnownReads> reads_;
   std::uint64_t shown_ = 0;
 };

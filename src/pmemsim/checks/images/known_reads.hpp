@@ -1,4 +1,4 @@
-// What is known of what a checker reads, for whoever makes the images that it sees.
+// The known reads of a checker, for the source of the images that it sees.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace pmemsim {
 
-// What a checker reads, and what somebody does who shows it images (image_search.hpp, rule 3).
+// The data that a checker reads, and callbacks to the caller that shows it images
+// (image_search.hpp, rule 3).
 struct KnownReads {
   const ReadTree& tree;
   std::shared_ptr<const Image> first;
   std::uint64_t unit_bytes;
-  std::function<void()> learn;          // the tree is to know all images that were made
-  std::function<std::uint64_t()> left;  // how many more may be shown
-  std::function<bool()> go_on;          // asked all along
+  std::function<void()> learn;          // Adds the reads of all images made so far to the tree
+  std::function<std::uint64_t()> left;  // Number of further images that may be shown
+  std::function<bool()> go_on;          // Asked repeatedly
 };
 
 }  // namespace pmemsim

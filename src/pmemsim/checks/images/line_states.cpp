@@ -8,7 +8,7 @@ namespace {
 using Piece = PersistencyModel::Piece;
 using Pieces = PersistencyModel::Pieces;
 
-// Open pieces by index: stretches that have no order inside, and the non-temporal ones.
+// Indices of open pieces: ranges without order inside, and the non-temporal pieces.
 struct Parts {
   std::vector<std::vector<std::size_t>> stretches;
   std::vector<std::size_t> non_temporal;
@@ -31,7 +31,7 @@ Parts parts_of(const Pieces& pieces, std::uint64_t last_order) {
   return parts;
 }
 
-// Calls visit with each set of these pieces there or not, beside what is there already.
+// Calls visit with each subset of these pieces; other pieces stay unchanged.
 template <class Visit>
 void for_each_subset(const std::vector<std::size_t>& pieces, Presence& present,
                      const Visit& visit) {

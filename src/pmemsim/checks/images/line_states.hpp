@@ -1,4 +1,5 @@
-// Which of a line's open pieces may be there together (persistency_model.hpp, rules 1, 2, 5 and 8).
+// The sets of a line's open pieces that may be in an image together (persistency_model.hpp, rules
+// 1, 2, 5 and 8).
 #pragma once
 
 #include <cstddef>
@@ -10,16 +11,18 @@
 
 namespace pmemsim {
 
-// How many ways there are with the pieces up to this one alone, as a number that may be large.
+// Returns the number of such sets of the pieces up to `last_order`, as a floating-point number
+// since it may be large.
 double count_states(const PersistencyModel::Pieces& pieces, std::uint64_t last_order);
 
-// By index: is the piece there? Sure ones always are.
+// By index: true if the piece is in the image. Sure ones always are.
 using Presence = std::vector<bool>;
-// Calls visit for each way, the empty one first. Only for lines that have few.
+// Calls visit for each such set, the empty one first. Use it only for lines with few sets.
 void for_each_state(const PersistencyModel::Pieces& pieces,
                     const std::function<void(const Presence&)>& visit);
 
-// Are both in the same stretch of a copy's pieces, so that either may be there without the other?
+// True if both are in the same range of a copy's pieces, so that either may be in an image without
+// the other.
 inline bool unordered(const PersistencyModel::Piece& a, const PersistencyModel::Piece& b) {
   return a.copy != 0 && a.copy == b.copy;
 }

@@ -20,7 +20,7 @@ bool is_open_store(const PersistencyModel::Piece& piece, std::uint64_t order) {
   return !piece.sure && !piece.non_temporal && piece.order <= order;
 }
 
-// Has the line pieces up to this one that its flush would make sure?
+// True if the line has pieces up to this one that its flush would make sure.
 bool has_open(const std::map<std::uint64_t, PersistencyModel::Pieces>& open, std::uint64_t number,
               std::uint64_t order) {
   const auto line = open.find(number);
@@ -30,8 +30,8 @@ bool has_open(const std::map<std::uint64_t, PersistencyModel::Pieces>& open, std
          });
 }
 
-// Every acquisition of a lock executes a locked instruction. Other calls needn't; nor do
-// annotations, beside which the instructions themselves stand in the recording.
+// Every acquisition of a lock executes a locked instruction. Other calls need not execute one.
+// Annotations do not either: the recording contains their instructions themselves.
 bool acquires_lock(const Operation& operation) {
   const auto kind = static_cast<trace::SyncKind>(operation.detail);
   return operation.kind == SiteKind::kSync && !operation.flag && trace::is_lock(kind);
@@ -75,7 +75,7 @@ bool PersistencyModel::next() {
   return matters;
 }
 
-// Goes to the store's next piece, or to the next operation.
+// Moves to the store's next piece, or to the next operation.
 bool PersistencyModel::step() {
   if (done_ > 0 && done_ < order_.operation().size) return true;
   done_ = 0;
@@ -106,7 +106,7 @@ bool PersistencyModel::is_fence() const {
   }
 }
 
-// Does what comes next make an open piece sure (rules 3 to 5 and 8)?
+// True if the next operation makes an open piece sure (rules 3 to 5 and 8).
 bool PersistencyModel::makes_sure() const {
   if (is_fence() && fence_makes_sure()) return true;
   if (order_.operation().kind == SiteKind::kFlush) return flush_makes_sure();
@@ -133,7 +133,7 @@ bool PersistencyModel::store_makes_sure() const {
          !(continues_copy() && copy_ == visible_copy_);
 }
 
-// Is the current operation a piece of the copy that the last piece belongs to?
+// True if the current operation is a piece of the copy that the last piece belongs to.
 bool PersistencyModel::continues_copy() const {
   if (!copies() || copy_ == 0 || order_.thread() != copy_thread_) return false;
   return done_ > 0 || order_.number() == copy_operation_ + 1;
@@ -184,7 +184,7 @@ void PersistencyModel::store_piece() {
   done_ += size;
 }
 
-// Can it be there without what the line held before?
+// True if the piece can persist without the previous contents of the line.
 bool PersistencyModel::may_come_alone(Line line, const Piece& piece) const {
   const auto found = open_.find(line.number);
   if (found == open_.end()) return false;
@@ -235,7 +235,7 @@ void PersistencyModel::fence() {
   thread.flushed.clear();
   for (const std::uint64_t number : thread.non_temporal) {
     const auto line = open_.find(number);
-    if (line == open_.end()) continue;  // is named twice
+    if (line == open_.end()) continue;  // The line is listed twice
     for (Piece& piece : line->second) {
       if (!piece.sure && piece.non_temporal && piece.thread == order_.thread()) note_sure(piece);
     }
@@ -244,7 +244,7 @@ void PersistencyModel::fence() {
   thread.non_temporal.clear();
 }
 
-// The line's prefix up to there.
+// Makes the line's prefix up to this piece sure.
 void PersistencyModel::make_sure(std::uint64_t number, std::uint64_t order) {
   const auto line = open_.find(number);
   if (line == open_.end()) return;
@@ -265,7 +265,8 @@ void PersistencyModel::make_visible_sure() {
   visible_lines_.clear();
 }
 
-// Sure pieces go into the base, those behind an open one as soon as that is sure.
+// Moves sure pieces to the base. A sure piece behind an open one moves as soon as the open one is
+// sure.
 void PersistencyModel::settle(std::map<std::uint64_t, Pieces>::iterator line) {
   Pieces& pieces = line->second;
   const auto first = std::ranges::find(pieces, false, &Piece::sure);

@@ -25,7 +25,7 @@ std::vector<std::size_t> ordinary(const Pieces& pieces) {
 
 // ---- Random sets -------------------------------------------------------------------------------
 
-// Some images have most pieces, some few.
+// A random set of pieces. Some images have most pieces, some have few.
 class RandomSet {
  public:
   RandomSet(std::uint64_t seed, Line line)
@@ -59,8 +59,7 @@ class RandomSet {
   std::uint64_t state_;
 };
 
-// ---- Likely ones
-// ---------------------------------------------------------------------------------
+// ---- Likely sets --------------------------------------------------------------------------------
 
 class LikelySets {
  public:
@@ -137,7 +136,7 @@ class LikelySets {
   }
 
   const PersistencyModel& model_;
-  std::uint64_t crash_;  // where in the code it is
+  std::uint64_t crash_;  // Hash of the crash's site
   std::vector<LikelySet> sets_;
 };
 

@@ -1,14 +1,14 @@
-// A set of an instant's open pieces, said in a few words instead of piece by piece; and those that
-// bugs are likely to show in.
+// A compact description of a set of an instant's open pieces, and the sets that are likely to
+// expose bugs.
 //
-//   1  All that is visible is there, or nothing that isn't sure.
-//   2  Each *unit* alone is missing, each alone is there. A unit is what a line has of ordinary
-//      pieces, or one non-temporal piece.
-//   3  Each line is cut between two of its pieces, and each of a copy's pieces that may be missing
-//      alone is: while all the rest is there, and while none of it is.
+//   1  All visible pieces are in the image, or only the sure ones.
+//   2  Each *unit* alone is missing; each alone is in the image. A unit is all ordinary pieces of a
+//      line, or one non-temporal piece.
+//   3  Each line is cut between two of its pieces. Each piece of a copy that may be missing alone
+//      is missing. Each case is tried with all other pieces in the image, and with none of them.
 //
-// Of lines only the kMostUnits that were stored to last are tried, except at the end, and of a line
-// the kMostCuts last cuts.
+// Only the kMostUnits lines that were stored to last are tried, except at the end, and only the
+// kMostCuts last cuts of a line.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ namespace pmemsim {
 
 struct PieceSet {
   enum class How : std::uint8_t {
-    kWhole,   // every line as `rest` says
-    kPrefix,  // of `line`, the ordinary pieces before `piece`
-    kHole,    // of `line`, the ordinary pieces without `piece`
-    kWord,    // the non-temporal `piece` of `line`, against the rest
-    kRandom,  // by `seed`
+    kWhole,   // Every line as `rest` says
+    kPrefix,  // Ordinary pieces of `line` before `piece`
+    kHole,    // Ordinary pieces of `line` except `piece`
+    kWord,    // Non-temporal `piece` of `line`, opposite to `rest`
+    kRandom,  // By `seed`
   };
   How how = How::kWhole;
-  bool rest = false;  // is all else there, or nothing of it?
+  bool rest = false;  // All other pieces are in the image, or none
   Line line{};
   std::size_t piece = 0;
   std::uint64_t seed = 0;
@@ -38,12 +38,12 @@ struct PieceSet {
 inline constexpr std::size_t kMostUnits = 64;
 inline constexpr std::size_t kMostCuts = 16;
 
-// Which of the line's pieces are there.
+// Returns the line's pieces that are in the image.
 Presence presence(const PieceSet& set, Line line, const PersistencyModel::Pieces& pieces);
 
 struct LikelySet {
   PieceSet set;
-  std::uint64_t code;  // the same for sets that are the same in the program's code
+  std::uint64_t code;  // Equal for sets with the same place in the program's code
 };
 std::vector<LikelySet> likely_sets(const PersistencyModel& model);
 

@@ -75,7 +75,8 @@ void PromisedImages::begin_again() {
   drawn_ = 0;
 }
 
-// What nothing missing was promised before: all of that may have happened.
+// Returns the lost groups that may have happened: no guarantee that the image lacks was given
+// before them.
 std::vector<std::uint64_t> PromisedImages::losses() const {
   const std::vector<bool> happened = happened_by(history_, order_, values_);
   std::vector<std::uint64_t> lost;
@@ -101,7 +102,7 @@ void PromisedImages::bring_back(std::span<const std::uint64_t> groups, bool back
     if (seen[group]) continue;
     seen[group] = true;
     if (order_.writes(group)) {
-      if (has(group)) continue;  // so is all that it follows
+      if (has(group)) continue;  // The image contains all groups that it follows, too
       values_.set(group, true);
       brought_back_.push_back(group);
     }

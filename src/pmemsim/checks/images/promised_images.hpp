@@ -1,6 +1,6 @@
-// The images that a crash may leave on any machine that keeps a design's promises
-// (promised_order.hpp), one after the other, each once: all of them, or as many as asked for, those
-// first that bugs are likely to show in (image_search.hpp, promised_sets.hpp).
+// The images that a crash may leave on any machine that keeps a design's durability guarantees
+// (promised_order.hpp), each once: all of them, or a given number. Images that are likely to expose
+// bugs come first (image_search.hpp, promised_sets.hpp).
 //
 // The same recording, design, seed and number give the same images in the same order.
 #pragma once
@@ -19,7 +19,7 @@ namespace pmemsim {
 
 class PromisedImages final : public ImageSequence, private ImageSource {
  public:
-  // Throws trace::TraceError.
+  // Reads the recording. Throws trace::TraceError.
   PromisedImages(const trace::TraceFile& trace, const DesignPromises& promises, std::uint64_t seed,
                  std::uint64_t most);
 
@@ -30,25 +30,25 @@ class PromisedImages final : public ImageSequence, private ImageSource {
   const Image& image() const override { return values_.image(); }
   std::vector<Line> changed() override { return values_.take_changed(); }
 
-  // Groups of the order.
+  // Loss numbers are groups of the order.
   std::vector<std::uint64_t> losses() const override;
   void bring_back(std::span<const std::uint64_t> groups, bool back) override;
   std::vector<std::string> story() const override;
 
   double possible() const override { return search_->possible(); }
   bool complete() const override { return search_->complete(); }
-  // Each promise, right before it is made, and the end.
+  // The instants: right before each guarantee is given, and the end.
   std::uint64_t instants() const override;
   std::uint64_t fingerprint() const override { return search_->fingerprint(); }
 
   const ProgramHistory& history() const { return history_; }
   const PromisedOrder& order() const { return order_; }
-  // Which groups the image has.
+  // True if the image contains the group.
   bool has(PromisedOrder::Group group) const { return values_.has(group); }
 
  private:
   void begin(Pass pass, std::uint64_t draws) override;
-  bool has_likely() const override { return false; }  // one round of all
+  bool has_likely() const override { return false; }  // One round of all
   bool next_set() override;
   std::uint64_t hash() const override { return values_.hash(); }
 

@@ -11,8 +11,8 @@ namespace {
 using UnitId = ProgramHistory::UnitId;
 constexpr std::uint32_t kNoGroup = ProgramHistory::kNone;
 
-// Units that follow each other in a circle (Tarjan: "Depth-first search and linear graph
-// algorithms", 1972), by unit the number of its circle.
+// Finds cycles of units that follow each other (Tarjan: "Depth-first search and linear graph
+// algorithms", 1972) and numbers them by unit.
 class Circles {
  public:
   explicit Circles(const ProgramHistory& history)
@@ -30,7 +30,7 @@ class Circles {
   };
   struct Visit {
     UnitId unit;
-    std::size_t next;  // of those that it follows
+    std::size_t next;  // Index in the units that it follows
   };
 
   void search(UnitId root) {
@@ -88,7 +88,7 @@ void sort_once(Pairs& pairs) {
   pairs.erase(repeated.begin(), repeated.end());
 }
 
-// By unit: how far its thread has got by then, between 0 and 1.
+// Returns, by unit, the progress of its thread at the unit, between 0 and 1.
 std::vector<double> progress_of(const ProgramHistory& history) {
   std::vector<std::size_t> counts;
   std::vector<double> progress;
@@ -102,8 +102,8 @@ std::vector<double> progress_of(const ProgramHistory& history) {
   return progress;
 }
 
-// By circle its place in an order in which each comes behind those that it follows; of several that
-// may be next, the one whose thread has got least far.
+// Returns, by cycle, its position in an order in which each cycle comes after those that it
+// follows. If several cycles may be next, the one whose thread has advanced least comes first.
 std::vector<std::uint32_t> places_of(const Circles& circles, const ProgramHistory& history,
                                      const Pairs& follows) {
   std::vector<double> progress(circles.count());
@@ -196,11 +196,13 @@ double PromisedOrder::count(std::uint64_t most) const {
   return static_cast<double>(count);
 }
 
-// Of a chain of groups, each of which follows the one before, a set has the first so many.
+// A chain is a sequence of groups, each of which follows the previous one. A set contains a prefix
+// of each chain, which gives an upper bound of the number of sets.
 double PromisedOrder::chains() const {
   std::vector<std::uint32_t> lengths;
   constexpr std::uint32_t kInside = kNoGroup;
-  std::vector<std::uint32_t> lasts(groups(), kInside);  // by group: of which chain it is the last
+  // By group: number of the chain that it ends.
+  std::vector<std::uint32_t> lasts(groups(), kInside);
   for (Group group = 0; group < groups(); ++group) {
     std::uint32_t chain = kInside;
     for (const Group earlier : follows(group)) {
@@ -267,7 +269,8 @@ void EachPromisedSet::add(Group group, std::vector<Group> ready) {
   levels_.push_back({group, std::move(ready)});
 }
 
-// Also what writes nothing and follows only what is there now; `ready` gets writers that do.
+// Adds the group, and all groups that write nothing and whose predecessors are in the set now.
+// Appends the writing groups with that property to `ready`.
 void EachPromisedSet::hold(Group group, std::vector<Group>& ready) {
   stack_.push_back(group);
   while (!stack_.empty()) {

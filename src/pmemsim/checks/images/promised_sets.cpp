@@ -13,7 +13,7 @@ namespace {
 
 using Group = PromisedOrder::Group;
 
-// Of these, all that have all that they follow.
+// Returns the largest down-closed set in which each writing group satisfies `wanted`.
 template <class Wanted>
 std::vector<bool> closed(const PromisedOrder& order, Wanted wanted) {
   std::vector<bool> there(order.groups());
@@ -48,7 +48,8 @@ std::vector<bool> early_without(Group missing, const PromisedOrder& order) {
   return closed(order, [&](Group group) { return group != missing && group <= last; });
 }
 
-// The crash comes anywhere. Of what came last before it, much or little is missing.
+// Returns a random set. The crash occurs at any position. A half or an eighth of the last kLast
+// groups before it is missing.
 std::vector<bool> random_set(std::uint64_t seed, const PromisedOrder& order) {
   constexpr std::uint64_t kLast = 64;
   std::mt19937_64 random(seed);
@@ -61,7 +62,7 @@ std::vector<bool> random_set(std::uint64_t seed, const PromisedOrder& order) {
       order, [&](Group group) { return group < end && (group < sure || random() % often != 0); });
 }
 
-// The same for groups that are the same in the program's code.
+// Returns a number that is equal for groups with the same store sites.
 std::uint64_t code_of(Group group, const ProgramHistory& history, const PromisedOrder& order) {
   std::set<std::uint32_t> sites;
   for (const ProgramHistory::UnitId unit : order.units(group)) {
@@ -72,7 +73,8 @@ std::uint64_t code_of(Group group, const ProgramHistory& history, const Promised
   return code;
 }
 
-// In which round a place among so many comes: places are halved again and again.
+// Returns the round in which position `place` of `count` is tried: positions are bisected again and
+// again.
 std::uint32_t round_of(std::size_t place, std::size_t count) {
   std::size_t first = 0, end = count;
   std::uint32_t halved = 0;

@@ -1,16 +1,16 @@
-// A down-closed set of groups, said in a few words instead of group by group; and those that bugs
-// are likely to show in, before any others.
+// A compact description of a down-closed set of groups, and the sets that are likely to expose
+// bugs, to be tried first.
 //
-//   1  All is there, or nothing.
-//   2  A group is there, and nothing that it doesn't follow.
-//   3  A group is missing, with what follows it, and all else is there.
-//   4  The same when the crash comes early: right after the next group that may be there without
-//      it.
-//   5  All up to a group is there, in an order in which threads get on alike.
+//   1  All groups are in the image, or none.
+//   2  A group is in the image, and otherwise only groups that it follows.
+//   3  A group is missing, with its followers, and all others are in the image.
+//   4  The same for an early crash: right after the next group that may be in the image without it.
+//   5  All groups up to one group are in the image, in an order in which all threads advance
+//      evenly.
 //
-// Most of these come from the same source lines over and over: loops. So of each sort, and of
-// groups that are the same in the program's code, first one, then up to four, up to sixteen, and so
-// on, evenly spread.
+// Most of these come from the same source lines again and again, because of loops. For each sort,
+// and for groups with the same place in the program's code, first 1 is tried, then up to 4, up to
+// 16, and so on, evenly spread.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ struct PromisedSet {
   };
   How how = How::kNothing;
   PromisedOrder::Group group = 0;
-  std::uint64_t seed = 0;  // kRandom
+  std::uint64_t seed = 0;  // Used by kRandom
 };
 
-// Which groups are there, by number.
+// Returns, by group, whether it is in the image.
 std::vector<bool> members(const PromisedSet& set, const PromisedOrder& order);
 
 std::vector<PromisedSet> likely_promised_sets(const ProgramHistory& history,

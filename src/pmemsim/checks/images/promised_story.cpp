@@ -19,10 +19,11 @@ using Group = PromisedOrder::Group;
 using By = ProgramHistory::PromisedBy;
 using UnitId = ProgramHistory::UnitId;
 
-constexpr std::size_t kMostListed = 20;  // of each sort
-constexpr std::size_t kMostPlaces = 4;   // of a region
+constexpr std::size_t kMostListed = 20;  // Entries of each kind
+constexpr std::size_t kMostPlaces = 4;   // Places of a region
 
-// By group: is it there? What writes nothing is as soon as all that it follows is.
+// Returns, by group, whether it is in the image. A group that writes nothing is in it as soon as
+// all groups that it follows are.
 std::vector<bool> there_in(const PromisedOrder& order, const PromisedValues& image) {
   std::vector<bool> there(order.groups());
   for (Group group = 0; group < order.groups(); ++group) {
@@ -64,7 +65,8 @@ class PromisedStory {
   }
   bool is_region(UnitId unit) const { return history_.units()[unit].region != 0; }
 
-  // Its first promise that wasn't kept is one that hadn't been made.
+  // Adds the latest possible position of a thread. Its first guarantee that the image does not
+  // satisfy had not been given yet.
   void where(CoreId thread) {
     for (UnitId unit = 0; unit < history_.units().size(); ++unit) {
       const ProgramHistory::Unit& found = history_.units()[unit];
@@ -93,7 +95,7 @@ class PromisedStory {
     }
   }
 
-  // By what is said of them: the latest group, and how many bytes.
+  // Entries by their text: the latest group, and the number of bytes.
   struct Told {
     Group latest = 0;
     std::uint64_t bytes = 0;
@@ -108,7 +110,7 @@ class PromisedStory {
     }
     list("lost, although it had happened:", lost);
   }
-  // What came before all that was lost is no wonder.
+  // Lists groups later than the first lost one; earlier ones are in the image as expected.
   void list_there() {
     if (!first_lost_) return;
     const std::vector<bool> promised = promised_by_then();
@@ -188,7 +190,7 @@ class PromisedStory {
     return {};
   }
 
-  // The latest first: what is lost of long ago is rarely what has gone wrong.
+  // Lists the latest first: an old loss is rarely the cause of the error.
   void list(std::string title, const Said& said) {
     if (said.empty()) return;
     lines_.push_back(std::move(title));

@@ -1,5 +1,5 @@
-// What an image has lost, which promise each loss is in keeping with, and where in the program its
-// crash stands.
+// Explanation of an image: its losses, why the design's guarantees allow each of them, and the
+// position of the crash in the program.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace pmemsim {
 
-// By group: has it happened when the crash comes as late as possible, so that all that was promised
-// is there?
+// Returns, by group, whether it has happened at the latest crash time at which the image contains
+// all guaranteed data.
 std::vector<bool> happened_by(const ProgramHistory& history, const PromisedOrder& order,
                               const PromisedValues& image);
 

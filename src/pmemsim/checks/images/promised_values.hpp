@@ -1,5 +1,5 @@
 // A down-closed set of groups (promised_order.hpp), and the bytes of persistent memory that it
-// leaves. Going from one set to another costs what they differ in.
+// leaves. The cost of a new set depends on its difference from the previous one.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ class PromisedValues {
   PromisedValues(const PromisedValues&) = delete;
   PromisedValues& operator=(const PromisedValues&) = delete;
 
-  // Of groups that write.
+  // has() and set() are for groups that write.
   bool has(Group group) const { return there_[group]; }
   void set(Group group, bool there);
 
   const Image& image() const { return image_; }
-  // Lines in which it may differ from what it was at the last call, or from nothing at the first.
+  // Returns the lines in which the image may differ from the image at the last call; at the first
+  // call, from an empty image.
   std::vector<Line> take_changed();
-  // The same for the same bytes.
+  // Returns a hash that is equal for equal bytes.
   std::uint64_t hash() const { return hash_; }
 
  private:
@@ -38,7 +39,7 @@ class PromisedValues {
   const ProgramHistory& history_;
   const PromisedOrder& order_;
   std::vector<bool> there_;
-  std::vector<std::uint32_t> versions_;  // by word
+  std::vector<std::uint32_t> versions_;  // By word
   Image image_;
   std::uint64_t hash_ = 0;
   std::unordered_set<std::uint64_t> changed_;

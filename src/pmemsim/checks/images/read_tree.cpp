@@ -27,7 +27,7 @@ void ReadTree::add(Run run) {
   Node* node = &root_;
   while (!node->below.empty()) {
     const std::optional<std::uint64_t> contents = added->contents(node->unit);
-    if (!contents) break;  // not what all runs below have read
+    if (!contents) break;  // Not all runs below have read it
     node = &node->below[*contents];
   }
   Runs runs;
@@ -37,7 +37,7 @@ void ReadTree::add(Run run) {
   build(*node, std::move(runs));
 }
 
-// All runs below the node, which is as a new one then.
+// Moves all runs below the node into `runs` and empties the node.
 void ReadTree::take(Node& node, Runs& runs) {
   if (node.leaf) {
     --count_;
@@ -64,7 +64,7 @@ void ReadTree::build(Node& node, Runs runs) {
   for (auto& [contents, part] : parts) build(node.below[contents], std::move(part));
 }
 
-// The first one in the order in which the oldest run has read.
+// Returns the first unit that distinguishes the runs, in the order of the oldest run's reads.
 std::optional<std::uint64_t> ReadTree::telling_unit(const Runs& runs) {
   for (const Read& read : runs.front()->run.reads) {
     bool all = true, same = true;

@@ -23,7 +23,7 @@ bool may_order(const Operation& operation) {
          operation.kind == SiteKind::kAtomicUpdate;
 }
 
-// Stores go to it as they are looked at.
+// Memory during recovery, updated by each store as it is processed.
 class RecoveredMemory {
  public:
   explicit RecoveredMemory(const trace::TraceFile& recovery) {
@@ -31,7 +31,7 @@ class RecoveredMemory {
       image_.write(at, page.data(), page.size());
     });
   }
-  // What is stored, in place of what.
+  // Returns a hash of the stored and the overwritten bytes, and executes the store.
   std::uint64_t hash_of(const Operation& operation) {
     std::uint64_t hash = operation.size;
     for (std::size_t i = 0; i < operation.size; ++i) {
@@ -60,7 +60,8 @@ void for_each_accessed_line(const Operation& operation, Visit&& visit) {
   }
 }
 
-// What a load of these bytes of a line finds, the newest first.
+// Calls found() for the open pieces that a load of these bytes of a line depends on, the newest
+// first.
 template <class Found>
 void find_open_pieces(const PersistencyModel::Pieces& pieces, const Presence& present,
                       ByteMask bytes, Found&& found) {
@@ -107,7 +108,7 @@ std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFil
                               const RecoveryPlaces& places) {
   const auto& open = images.model().open();
   std::set<OpenRead> found;
-  std::unordered_map<std::uint64_t, ByteMask> stored;  // by recovery, of each line
+  std::unordered_map<std::uint64_t, ByteMask> stored;  // By line: bytes that recovery has stored
   std::unordered_map<std::uint64_t, Presence> present;
   VisibleOrder order(recovery, {}, VisibleOrder::Loads::kAll);
   while (order.next()) {

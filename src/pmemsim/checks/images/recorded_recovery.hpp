@@ -1,5 +1,5 @@
-// A checker's recovery as a program of its own: what it has done to an image, and what it has read
-// there that the crash left open. Its recording begins with the image.
+// Analysis of a recorded recovery as a program of its own: its stores to an image, and its reads of
+// data that the crash left open (possibly lost). Its recording begins with the image.
 #pragma once
 
 #include <compare>
@@ -14,42 +14,44 @@
 
 namespace pmemsim {
 
-// Where recovery had the crashed program's persistent memory: each in one piece, at its own place.
+// Address ranges at which recovery mapped the crashed program's persistent memory, each contiguous
+// and at an address of its own.
 class RecoveryPlaces {
  public:
   struct Place {
-    std::uint64_t begin, end;  // in recovery's recording; both are of lines
-    std::uint64_t crashed;     // where the crashed program had it
+    std::uint64_t begin, end;  // In recovery's recording; both aligned to lines
+    std::uint64_t crashed;     // Address in the crashed program
   };
   explicit RecoveryPlaces(std::vector<Place> places) : places_(std::move(places)) {}
 
-  // The crashed program's line; none: recovery's line isn't of its memory.
+  // Returns the crashed program's line; nothing if recovery's line is not in its memory.
   std::optional<Line> in_crashed(Line line) const;
 
  private:
   std::vector<Place> places_;
 };
 
-// What recovery does to persistent memory.
+// Recovery's stores to persistent memory.
 struct PersistSteps {
   std::uint64_t stores = 0;
-  // The same for the same stores, flushes and fences: instructions, addresses, values, and what was
-  // there before.
+  // Hash of the stores, flushes and fences: instructions, addresses, values, and the values
+  // overwritten.
   std::uint64_t hash = 1;
 };
-// Throws trace::TraceError.
+// Returns the persist steps of a recovery. Throws trace::TraceError.
 PersistSteps persist_steps(const trace::TraceFile& recovery);
 
-// Recovery loads what a store has left that was visible at the crash, but not sure to persist: the
-// value is there. Or it isn't, and the load would have found it.
+// A load of recovery from a location with a store that was visible at the crash but possibly lost.
+// `there`: the image contains the store's value. Otherwise the load would have read it if the store
+// had persisted.
 struct OpenRead {
-  std::uint32_t load;   // recovery's site
-  std::uint32_t store;  // the crashed program's
+  std::uint32_t load;   // Recovery's site
+  std::uint32_t store;  // The crashed program's site
   bool there;
   auto operator<=>(const OpenRead&) const = default;
 };
-// Of recovery from the image that `images` has come to. What it has stored itself before, it may
-// read. Throws trace::TraceError.
+// Returns the open reads of recovery from the current image of `images`. Recovery may read its own
+// earlier stores. Throws trace::TraceError.
 std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFile& recovery,
                               const RecoveryPlaces& places);
 

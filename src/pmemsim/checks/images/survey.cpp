@@ -9,7 +9,7 @@
 namespace pmemsim {
 namespace {
 
-// Sets that no instant before had (all_images.hpp, rule 1).
+// Returns the number of sets that no previous instant had (all_images.hpp, rule 1).
 double new_sets(const PersistencyModel& model) {
   double all = 1, old = 1;
   for (const auto& [line, pieces] : model.open()) {

@@ -1,6 +1,6 @@
-// What an image holds, unit by unit (a page, a line), as numbers that are the same for the same
-// contents: 0 for those of the image that all is compared with. Units are numbered by their
-// address.
+// Hashes of an image's contents, one for each unit (a page, a line). They are equal for equal
+// contents, and 0 for the contents of the reference image. A unit's number is its address divided
+// by its size.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 
 namespace pmemsim {
 
-// Differs from line to line.
+// Returns a hash that depends on the line's address, too.
 std::uint64_t hash_of(Line line, const LineData& data);
 
 class UnitHashes {
  public:
-  // `first`: the image that all is compared with, which this one is at first.
+  // `first`: the reference image, which is also the initial image.
   UnitHashes(std::shared_ptr<const Image> first, std::uint64_t unit_bytes)
       : first_(std::move(first)), unit_bytes_(unit_bytes) {}
 
@@ -36,7 +36,7 @@ class UnitHashes {
   }
 
   std::uint64_t of(std::uint64_t unit) const { return of(unit, hashes_); }
-  // As all units are now, and what one was then.
+  // The hashes of all units at one point in time; of() returns that of one unit.
   using Then = std::vector<std::uint64_t>;
   const Then& now() const { return hashes_; }
   std::uint64_t of(std::uint64_t unit, const Then& then) const {
@@ -47,8 +47,8 @@ class UnitHashes {
  private:
   const std::shared_ptr<const Image> first_;
   const std::uint64_t unit_bytes_;
-  std::unordered_map<std::uint64_t, std::uint64_t> lines_;  // by number, their part of the hash
-  std::unordered_map<std::uint64_t, std::size_t> places_;   // of units, in:
+  std::unordered_map<std::uint64_t, std::uint64_t> lines_;  // By number: part of the hash
+  std::unordered_map<std::uint64_t, std::size_t> places_;   // By unit: index in hashes_
   std::vector<std::uint64_t> hashes_;
 };
 

@@ -49,7 +49,7 @@ void VisibleOrder::read(Thread& thread) const {
   thread.got += thread.stream.position() - before;
 }
 
-// Waits that are over are forgotten.
+// Removes waits that are over.
 bool VisibleOrder::awaits_race(Thread& thread) const {
   while (!thread.races.empty() && thread.races.front().number <= thread.number) {
     const trace::Races::Wait& wait = thread.races.front();
@@ -72,7 +72,7 @@ void VisibleOrder::release(const Operation& operation) {
   if (released_) versions_[operation.object].release(operation.version);
 }
 
-// That others wait for.
+// True if the thread has passed positions that other threads wait for.
 bool VisibleOrder::passes_places(Thread& thread) {
   const std::size_t before = thread.awaited.size();
   while (!thread.awaited.empty() && thread.awaited.front() <= thread.number) {
@@ -81,7 +81,7 @@ bool VisibleOrder::passes_places(Thread& thread) {
   return thread.awaited.size() < before;
 }
 
-// Its last operation was number `before`.
+// True if the thread continues its turn. `before` is the number of its last operation.
 bool VisibleOrder::goes_on(Thread& thread, std::uint64_t before) const {
   if (!thread.more) return false;
   if (awaits_race(thread)) return false;
@@ -116,7 +116,8 @@ bool VisibleOrder::next() {
   return true;
 }
 
-// A thread that has waited stands where the one stands that let it go on, and comes first.
+// Chooses the next thread. A thread that has waited gets at least the progress of the thread that
+// ended its wait, and has priority.
 bool VisibleOrder::choose() {
   const std::uint64_t now = threads_[current_]->got;
   Thread* chosen = nullptr;

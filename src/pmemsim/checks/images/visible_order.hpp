@@ -1,18 +1,18 @@
-// All threads' operations on memory in the one order in which they became visible.
+// The memory operations of all threads in the one order in which they became visible.
 //
-//   1  A thread's operations come in its own order.
-//   2  Acquisitions of locks and atomic accesses wait for the release that the recording says, as
-//      in a simulation with the recorded order of locks.
-//   3  Accesses that race come in the order in which they were recorded (analysis/races.hpp), if
-//   the
-//      recording says that. So each plain load reads what it has read.
-//   4  What that leaves open goes by turns: the thread that has got least far has the next. A turn
-//      ends after kTurn operations, and before one that synchronises, where threads may meet. A
-//      thread that has waited goes on at once when what it has waited for has come, past locks
-//      that it gives back: other threads may then be between a store and its flush.
-//   5  A copy (memcpy, memset, rep movs) is not interrupted, but by rule 3.
-//   6  Flushes and fences may be left out (trace/left_out.hpp). No value depends on them, so that
-//      this is the order of the program without them.
+//   1  A thread's operations are in program order.
+//   2  Acquisitions of locks and atomic accesses follow the release that the recording names, as in
+//      a simulation with the recorded lock order.
+//   3  Racing accesses are in the order in which they were recorded (analysis/races.hpp), if the
+//      recording says that. So each plain load reads its recorded value.
+//   4  Operations that these rules do not order are scheduled by turns: the thread that has
+//      advanced least is next. A turn ends after kTurn operations, and before an operation that
+//      synchronises, where threads may meet. A thread that has waited continues at once when its
+//      wait ends. It continues past locks that it releases, so that other threads may be between a
+//      store and its flush.
+//   5  A copy (memcpy, memset, rep movs) is not interrupted, except by rule 3.
+//   6  Flushes and fences may be left out (trace/left_out.hpp). No value depends on them, so this
+//      is the order of the program without them.
 #pragma once
 
 #include <cstdint>
@@ -33,17 +33,17 @@ class VisibleOrder {
 
   enum class Loads : std::uint8_t { kOfCopies, kAll };
 
-  // `without`: what is left out (rule 6).
+  // Reads the recording. `without`: the operations that are left out (rule 6).
   explicit VisibleOrder(const trace::TraceFile& trace, trace::LeftOut without = {},
                         Loads loads = Loads::kOfCopies);
 
-  // Goes to the next operation: a store, a load if it is to be seen, an atomic access, flush, fence
-  // or call that synchronises. False at the end. Throws trace::TraceError.
+  // Moves to the next operation: a store, a load if `loads` includes it, an atomic access, flush,
+  // fence or call that synchronises. Returns false at the end. Throws trace::TraceError.
   bool next();
 
   const trace::Operation& operation() const { return threads_[current_]->operation; }
   std::uint32_t thread() const { return current_; }
-  // Which of the thread's operations it is, from 0.
+  // Returns the number of the thread's operation, from 0.
   std::uint64_t number() const { return threads_[current_]->number; }
 
  private:
@@ -57,11 +57,11 @@ class VisibleOrder {
 
     trace::OperationStream stream;
     trace::LeftOutOfThread left_out;
-    std::span<const trace::Races::Wait> races;  // that may still have to be waited for
-    std::span<const std::uint64_t> awaited;     // places that it hasn't passed yet (races.hpp)
+    std::span<const trace::Races::Wait> races;  // Waits that may not be over yet
+    std::span<const std::uint64_t> awaited;     // Positions that it has not passed yet (races.hpp)
     trace::Operation operation{};
     std::uint64_t number = 0;
-    std::uint64_t got = 0;  // how far it has got, for its turns
+    std::uint64_t got = 0;  // Progress of the thread, for its turns
     bool more = false, waits = false;
   };
 
@@ -80,7 +80,7 @@ class VisibleOrder {
   const trace::LeftOut without_;
   const trace::KindSet kinds_;
   std::vector<std::unique_ptr<Thread>> threads_;
-  std::vector<trace::ReachedVersion> versions_;  // of synchronisation objects
+  std::vector<trace::ReachedVersion> versions_;  // Versions of synchronisation objects
   std::uint32_t current_ = 0;
   std::uint64_t turn_ends_ = 0;
   bool begun_ = false, released_ = false, has_waited_ = false;

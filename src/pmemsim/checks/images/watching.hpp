@@ -1,9 +1,10 @@
-// Which images are watched while they are checked. That takes time, and pays if others needn't be
-// shown then.
+// Decides which images are watched while they are checked. Watching takes time, and pays off if
+// other images need not be shown then.
 //
-//   1  So many images are watched (kTrial). If at least half as many needn't be shown meanwhile, so
-//      are the next ones.
-//   2  Otherwise none are for a while, which is longer each time that it hasn't paid.
+//   1  kTrial images are watched. If meanwhile at least half as many need not be shown, the next
+//      ones are watched, too.
+//   2  Otherwise no image is watched during a pause, which is longer each time that watching has
+//      not paid off.
 #pragma once
 
 #include <cstdint>

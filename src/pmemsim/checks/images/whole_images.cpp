@@ -45,7 +45,7 @@ bool WholeImages::go_to(std::uint64_t number) {
     return true;
   }
   if (ended_ || number_ > number) begin_again();
-  // Behind those that were explored in vain come all.
+  // All images follow those that were explored in vain.
   if (number_ == 0 && images_->reads_come_first()) number_ = explored_.size();
   while (number_ < number) {
     if (!next()) return false;
@@ -53,7 +53,7 @@ bool WholeImages::go_to(std::uint64_t number) {
   return true;
 }
 
-// From what the image before was.
+// Makes the image from the previous one.
 void WholeImages::compose() {
   const Image& base = images_->base();
   if (images_->base_is_another()) {

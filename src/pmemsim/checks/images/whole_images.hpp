@@ -1,5 +1,5 @@
-// The images that a model allows, each as a whole, for whoever shows them to somebody. The next one
-// costs what it differs in from the one before.
+// The images that a model allows, each as a whole image. The cost of the next one depends on its
+// difference from the previous one.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace pmemsim {
 
 class WholeImages final : public ImageSequence {
  public:
-  // As AllowedImages.
+  // Has the parameters of AllowedImages.
   WholeImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
               std::uint64_t most, trace::LeftOut without = {});
 
@@ -36,7 +36,7 @@ class WholeImages final : public ImageSequence {
   const Image& image() const override { return image_; }
   std::vector<Line> changed() override;
 
-  // Lines that have lost something visible, those first that were stored to first.
+  // Returns the lines that have lost visible data, in the order of their last stores.
   std::vector<Line> lost_lines() const { return images_->lost_lines(); }
   std::vector<std::uint64_t> losses() const override;
   void bring_back(std::span<const std::uint64_t> numbers, bool back) override;
@@ -60,14 +60,14 @@ class WholeImages final : public ImageSequence {
   const std::uint64_t seed_, most_;
   const trace::LeftOut without_;
   std::optional<AllowedImages> images_;
-  std::unordered_map<std::uint64_t, AllowedImages::Explored> explored_;  // by number
+  std::unordered_map<std::uint64_t, AllowedImages::Explored> explored_;  // By number
   std::uint64_t number_ = 0;
   bool ended_ = false;
   Image image_;
-  std::vector<Line> differing_;                // from the base
-  std::unordered_set<std::uint64_t> written_;  // ever, by their numbers
+  std::vector<Line> differing_;                // From the base
+  std::unordered_set<std::uint64_t> written_;  // Numbers of all lines ever written
   std::unordered_set<std::uint64_t> changed_;
-  mutable std::optional<std::vector<check::PersistCall>> calls_;  // once a story was told
+  mutable std::optional<std::vector<check::PersistCall>> calls_;  // Set by the first story()
 };
 
 }  // namespace pmemsim
