@@ -8,11 +8,11 @@
 namespace pmemsim::check {
 namespace {
 
-// Of large blocks, the first lines tell enough.
+// Maximum number of freed lines that are tracked for a block.
 constexpr std::uint64_t kMostFreedLines = 1 << 16;
-// A damaged recording may tell of blocks of any size.
+// A damaged recording may contain blocks of any size.
 constexpr std::uint64_t kMostReachedLines = 1 << 24;
-// What a program may keep in a pointer's upper bits is no part of the address.
+// Mask of the address bits: a program may store other data in a pointer's upper bits.
 constexpr std::uint64_t kAddressBits = trace::kMaxAddress - 1;
 
 }  // namespace

@@ -1,12 +1,12 @@
-// The allocations that a recording tells of (pm_alloc, pm_free).
+// Checks of the recorded allocations (pm_alloc, pm_free).
 //
-//   A1  used-after-free: the program accesses what was freed before, for certain, and not allocated
-//       again. What a region frees keeps its contents until its end. How much was allocated before
-//       the recording isn't known: of that, the first line counts.
-//   A2  leaked: at the recording's end, no word of persistent memory outside of allocations, and
-//       none of an allocation that is reached itself, holds an address within it, or its offset in
-//       its region. What a software log holds counts for nothing, what an open region has allocated
-//       isn't judged.
+//   A1  used-after-free: the program accesses memory that was certainly freed before and not
+//       allocated again. Memory that a region frees keeps its contents until the region's end. The
+//       size of an allocation before the recording is unknown: only its first line is checked.
+//   A2  leaked: at the recording's end, no reachable word holds an address within the allocation,
+//       or its offset in its PM region. Reachable words are those of persistent memory outside of
+//       allocations, and those of reachable allocations. Words of a software log do not count, and
+//       allocations of an open region are not checked.
 #pragma once
 
 #include <cstdint>
@@ -37,20 +37,20 @@ class Allocations {
   void allocate(const At& at, std::uint64_t address, std::uint64_t bytes, bool in_region);
   void free(const At& at, std::uint64_t address, bool in_region);
   void region_ended(CoreId thread);
-  // Rule A1. By the program, not its library.
+  // Rule A1. Processes an access by the program, not by its library.
   void access(const At& at, std::uint64_t address, Reason reason) {
     if (freed_.size() > 0) check_access(at, Line::of(address), reason);
   }
-  // The one in which an address lies.
+  // Returns the allocation that contains an address.
   std::optional<Block> find(std::uint64_t address) const;
-  // Rule A2. `memory` at the end, and the lines that a software log has written.
+  // Rule A2. `memory`: contents at the end; `log`: the lines that a software log has written.
   void find_leaks(const Image& memory, const LineTable<bool>& log);
 
  private:
   struct Allocated {
     std::uint64_t bytes;
     At at;
-    bool reached;  // from the roots, or not to be judged
+    bool reached;  // Reached from the roots, or not to be checked
   };
   struct Freed {
     At at;
@@ -58,7 +58,7 @@ class Allocations {
   };
   using Live = std::map<std::uint64_t, Allocated>;
   struct OfRegion {
-    std::vector<std::uint64_t> allocated;  // addresses
+    std::vector<std::uint64_t> allocated;  // Addresses
     std::vector<std::pair<At, std::uint64_t>> freed;
   };
 
@@ -74,7 +74,7 @@ class Allocations {
   const std::vector<trace::PmRegion>& regions_;
   bool any_ = false;
   Live live_;
-  std::map<CoreId, OfRegion> open_;  // by thread
+  std::map<CoreId, OfRegion> open_;  // By thread
   LineTable<Freed> freed_;
 };
 

@@ -1,20 +1,20 @@
-// By which calls a thread has come to an operation.
+// The call stack of a thread at each operation.
 //
-// Recorded are the operations of all compiled functions, in the thread's order. Of these sites the
-// recorder marks the first that a call executes (kSiteEntry) and the last (kSiteExit); before each
-// call it records the caller's instructions. So the functions that are open are known:
+// Recordings contain the operations of all compiled functions, in the thread's order. The recorder
+// marks the first site that a call executes (kSiteEntry) and the last (kSiteExit). Before each call
+// it records the caller's instructions. So the open functions can be reconstructed:
 //
-//   1  An entry is called by the newest open function, at its last operation.
-//   2  Behind an exit its function isn't open any more.
-//   3  Another operation belongs to the newest open call of its function: what that has called has
-//      ended without an exit, by an exception, or in its place (a tail call). If no such call is
-//      open, then this is one: recordings that are older than the marks have no others, and some
-//      functions begin without an operation of their own.
+//   1  An entry is called by the newest open function, at that function's last operation.
+//   2  After an exit its function is no longer open.
+//   3  Any other operation belongs to the newest open call of its function. Newer calls have ended
+//      without an exit, by an exception or a tail call. If no such call is open, the operation
+//      begins one. This happens in recordings older than the marks, and in functions that begin
+//      without an operation of their own.
 //
-// Of very many open calls the inner half is forgotten, and then exits that belong to it: a
-// recursion goes back to its caller. A call of a function that is open already has the path of the
-// first one: paths don't grow with recursion. What the compiler has inlined isn't called, but the
-// recording says in whose place it stands; those calls come behind the ones that have led to the
+// If kDeepest calls are open, the inner half of them is removed, and later the exits that belong to
+// it: a recursion then returns to its caller. A call of a function that is open already has the
+// path of the first one: paths do not grow with recursion. Inlined functions are not called, but
+// the recording says at which line they are inlined. These lines follow the calls that led to the
 // compiled function.
 #pragma once
 
@@ -30,14 +30,15 @@
 
 namespace pmemsim::check {
 
-// What a site does to the stack: its function, and whether a call of that begins or ends there, in
-// one number, and what it is inlined at. Every operation asks for both, so they stand together.
+// The effect of a site on the stack: its function, with flags for the begin or the end of a call,
+// and the line that it is inlined at. Both are looked up for every operation, so they are stored
+// together.
 class CallMarks {
  public:
   static constexpr std::uint32_t kEntry = 1, kExit = 2;
   struct Site {
     std::uint32_t mark;        // function << 2 | kEntry | kExit
-    std::uint32_t inlined_at;  // as SiteTable has it
+    std::uint32_t inlined_at;  // Number of a line in SiteTable
   };
 
   explicit CallMarks(const trace::SiteTable& sites) {
@@ -51,7 +52,7 @@ class CallMarks {
   }
 
   const Site& operator[](std::uint32_t site) const { return sites_[site]; }
-  // That of the function's ordinary sites.
+  // Returns the mark of the function's ordinary sites.
   static std::uint32_t ordinary(std::uint32_t mark) { return mark & ~(kEntry | kExit); }
 
  private:
@@ -63,7 +64,7 @@ class CallStack {
   CallStack(Contexts& contexts, const trace::SiteTable& sites, const CallMarks& marks)
       : contexts_(contexts), sites_(sites), marks_(marks) {}
 
-  // The next operation's site, which isn't a built-in one.
+  // Processes the next operation's site, which must not be a built-in one.
   void follow(std::uint32_t site) {
     const CallMarks::Site& next = marks_[site];
     if (next.mark != unchanged_) change(next.mark);
@@ -71,24 +72,24 @@ class CallStack {
     inlined_at_ = next.inlined_at;
   }
 
-  // Of the last operation.
+  // Returns the call path of the last operation.
   Contexts::Node context() const { return open_.empty() ? Contexts::kRoot : path(); }
-  std::uint32_t last() const { return last_; }  // 0: there was none
+  std::uint32_t last() const { return last_; }  // 0: there was no operation
 
  private:
   static constexpr std::size_t kDeepest = 1024;
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   struct Open {
-    std::uint32_t function;  // the ordinary mark
-    std::uint32_t last;      // its last operation's site, if it has called another
-    Contexts::Node calls;    // that have led to the function
-    // Those and the inlined ones of the line; worked out when asked for.
+    std::uint32_t function;  // The ordinary mark
+    std::uint32_t last;      // Site of its last operation, if it has called another
+    Contexts::Node calls;    // Call path to the function
+    // Call path with the inlined calls of the line; computed on demand.
     mutable std::uint32_t inlined_at;
     mutable Contexts::Node path;
   };
 
-  // To the last operation, which belongs to the newest open call.
+  // Returns the path to the last operation, which belongs to the newest open call.
   Contexts::Node path() const {
     const Open& call = open_.back();
     if (inlined_at_ != call.inlined_at) {
@@ -161,10 +162,10 @@ class CallStack {
   const trace::SiteTable& sites_;
   const CallMarks& marks_;
   std::vector<Open> open_;
-  std::uint32_t last_ = 0, inlined_at_ = 0;  // the last operation's site, and what it is inlined at
+  std::uint32_t last_ = 0, inlined_at_ = 0;  // Site of the last operation, and its inlining line
   std::uint32_t unchanged_ =
-      kNone;                   // the mark that changes nothing; kNone: the last one was an exit
-  std::uint64_t dropped_ = 0;  // calls that are open, too, behind the first kDeepest / 2
+      kNone;                   // Mark that changes nothing; kNone: the last operation was an exit
+  std::uint64_t dropped_ = 0;  // Number of open calls removed behind the first kDeepest / 2
   mutable std::vector<std::uint32_t> chain_;
 };
 

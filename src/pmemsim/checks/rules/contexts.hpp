@@ -1,5 +1,5 @@
-// The tree of all call paths; a node is a path. Calls are named by their lines (SiteTable::line):
-// a site's, or that of a call that was inlined.
+// The tree of all call paths; a node is a path. A call is named by its line (SiteTable::line): that
+// of a site, or of a call that was inlined.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace pmemsim::check {
 class Contexts {
  public:
   using Node = std::uint32_t;
-  static constexpr Node kRoot = 0;  // no caller is known
+  static constexpr Node kRoot = 0;  // No caller is known
 
   struct Call {
     Node parent = kRoot;
-    std::uint32_t line = 0;  // in the calling function
+    std::uint32_t line = 0;  // Line in the calling function
   };
 
   Node called(Node parent, std::uint32_t line) {
@@ -28,8 +28,8 @@ class Contexts {
   }
   const Call& operator[](Node node) const { return calls_[node]; }
 
-  // From a line, and the path that has led there, outwards past the lines that are skipped. Where
-  // it is, if there is no other.
+  // Starts at a line with its call path and returns the first call outwards that is not skipped.
+  // Returns `from` if all are skipped.
   template <class Skips>
   Call outside(const Call& from, Skips skips) const {
     Call found = from;

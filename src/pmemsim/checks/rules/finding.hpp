@@ -1,4 +1,4 @@
-// What the check of a program finds (program_check.hpp has the rules).
+// Findings of the check of a program (program_check.hpp has the rules).
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ enum class Kind : std::uint8_t {
   kUsedAfterFree,
   kVolatilePointer,
   kTornPublish,
-  // What follows only costs time or room.
+  // The kinds below cost only time or space.
   kLeaked,
   kLoggedTwice,
   kUselessFlush,
@@ -34,23 +34,23 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr std::size_t kKinds = 18;
 
-// What it is about a finding: what depends on a flush that no fence follows, why a flush is
-// useless.
+// Detail of a finding: the operation that depends on an unfenced flush, or the reason why a flush
+// is useless.
 enum class Reason : std::uint8_t {
   kNone,
-  kPublished,  // a pointer to it was stored
+  kPublished,  // A pointer to it was stored
   kRegionEnd,
   kUnlock,
-  kEnd,  // of the thread's recording
+  kEnd,  // End of the thread's recording
   kClean,
   kFlushedBefore,
   kOutsidePm,
-  kStored,  // to freed memory
+  kStored,  // A store to freed memory
   kLoaded,
 };
 inline constexpr std::size_t kReasons = 10;
 
-// As programs read them.
+// Return the names that programs read.
 std::string_view name_of(Kind kind);
 std::string_view name_of(Reason reason);
 inline bool loses_data(Kind kind) { return kind < Kind::kLeaked; }
@@ -59,12 +59,12 @@ struct Finding {
   Kind kind{};
   Reason reason{};
   trace::SourcePlace place{};
-  std::vector<trace::SourcePlace> calls{};  // that led there the first time, the innermost first
-  trace::SourcePlace other{};               // the other side of it, if it has one
+  std::vector<trace::SourcePlace> calls{};  // Calls at the first occurrence, the innermost first
+  trace::SourcePlace other{};               // Second location, if the kind has one
   std::uint64_t count = 0;
-  std::uint64_t executions = 0;  // of a useless flush or fence: of the place; else 0
-  std::uint32_t thread = 0;      // of the first occurrence
-  std::uint64_t operation = 0;   // the same, in the thread, from 0
+  std::uint64_t executions = 0;  // Useless flush or fence: executions of the place; otherwise 0
+  std::uint32_t thread = 0;      // Thread of the first occurrence
+  std::uint64_t operation = 0;   // Its number in the thread, from 0
 };
 
 }  // namespace pmemsim::check

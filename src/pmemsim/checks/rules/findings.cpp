@@ -59,7 +59,8 @@ trace::SourcePlace Findings::caller(Contexts::Node context) const {
                                  : trace::place_of(sites_, contexts_[node].line);
 }
 
-// One of a line and its caller: a line may have several sites, and code be inlined.
+// Merges findings of one line and its caller: a line may have several sites, and code may be
+// inlined.
 std::vector<Finding> Findings::list() const {
   using Caller = std::pair<trace::SourcePlace, trace::SourcePlace>;
   std::map<Caller, std::uint64_t> executions;

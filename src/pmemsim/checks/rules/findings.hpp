@@ -18,7 +18,7 @@ struct At {
   std::uint32_t thread = 0;
   std::uint32_t site = 0;
   Contexts::Node context = Contexts::kRoot;
-  std::uint64_t operation = 0;  // of the thread, from 0
+  std::uint64_t operation = 0;  // Number in the thread, from 0
 };
 
 class Findings {
@@ -28,10 +28,10 @@ class Findings {
   Contexts& contexts() { return contexts_; }
   const Contexts& contexts() const { return contexts_; }
   std::span<const trace::SiteRecord> sites() const { return sites_.sites(); }
-  // Is the site in pm.h's library?
+  // True if the site is in pm.h's library.
   bool in_library(std::uint32_t site) const { return library_[site] != 0; }
 
-  // Are the operations of one source line?
+  // True if both operations are of one source line.
   bool on_one_line(const At& a, const At& b) const {
     const trace::SourceLine& first = sites_.line(program_lines_[a.site]);
     const trace::SourceLine& second = sites_.line(program_lines_[b.site]);
@@ -40,10 +40,10 @@ class Findings {
 
   void add(Kind kind, Reason reason, const At& at) { add(kind, reason, at, At{}); }
   void add(Kind kind, Reason reason, const At& at, const At& other);
-  // A flush or a fence: how often a place has executed, beside how often in vain.
+  // Counts executions of a flush or a fence, to compare with its useless ones.
   void executed(const At& at);
 
-  // All, those that can lose data first, then the most frequent.
+  // Returns all findings: those that can lose data first, then the most frequent.
   std::vector<Finding> list() const;
 
  private:
@@ -60,18 +60,18 @@ class Findings {
     At first{};
   };
 
-  // Where the program stands: behind the calls into the library and system headers.
+  // Returns the operation's line in the program, outside the library and system headers.
   Contexts::Call in_program(const At& at) const;
   Finding describe(const Key& key, const Found& found) const;
   bool elsewhere(std::uint32_t line) const { return elsewhere_[line] != 0; }
-  // The next call in the program's own code, or kRoot.
+  // Returns the next call in the program's own code, or kRoot.
   Contexts::Node next_call(Contexts::Node node) const;
   trace::SourcePlace caller(Contexts::Node context) const;
 
   const trace::SiteTable& sites_;
-  // By line: in pm.h's library; there or in a system header.
+  // By line: true if it is in pm.h's library; true if it is there or in a system header.
   std::vector<std::uint8_t> library_, elsewhere_;
-  std::vector<std::uint32_t> program_lines_;  // by line
+  std::vector<std::uint32_t> program_lines_;  // By line
   Contexts contexts_;
   std::map<Key, Found> found_;
   std::map<std::pair<std::uint32_t, Contexts::Node>, std::uint64_t> executions_;

@@ -5,14 +5,14 @@
 namespace pmemsim::check {
 namespace {
 
-// Of a large block that a pointer leads to, the first lines are looked at.
+// Maximum number of lines that are checked of a block that a pointer leads to.
 constexpr std::uint64_t kMostLines = 64;
-// Without known allocations: what a pointer leads to is taken to be so long.
+// Assumed size in B of a pointer's target if no allocation is known.
 constexpr std::uint64_t kReach = 256;
 constexpr std::size_t kMostInVain = 1 << 20;
 constexpr Line kNoLine{UINT64_MAX};
 
-// What isn't zero has been there before the recording.
+// Returns the words that are not zero: the line held them before the recording.
 Words words_in_use(const LineData& data) {
   Words words = 0;
   for (std::uint64_t i = 0; i < kLineBytes; ++i) {
@@ -72,7 +72,7 @@ void FlushCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes,
   if (!known && state.store_count < LineState::kStores) state.stores[state.store_count++] = at;
 }
 
-// It leaves what the caches hold of the line as it is.
+// Processes a non-temporal store, which leaves the cached contents of the line unchanged.
 void FlushCheck::store_past_caches(const At& at, std::uint64_t address, std::uint64_t bytes,
                                    By by) {
   if (by.program && !by.in_region) check_late(Line::of(address));
@@ -90,7 +90,7 @@ void FlushCheck::store_past_caches(const At& at, std::uint64_t address, std::uin
   add_unfenced(at, Line::of(address), state, words, by.program && !by.in_region, true);
 }
 
-// What is allocated is new.
+// Marks the lines of an allocation as new.
 void FlushCheck::allocated(std::uint64_t address, std::uint64_t bytes) {
   const std::uint64_t first = Line::of(address).number;
   const std::uint64_t lines = (bytes + kLineBytes - 1) / kLineBytes;
@@ -260,9 +260,9 @@ void FlushCheck::check_late(Line except) {
   });
 }
 
-// ---- What depends on flushes
+// ---- Operations that depend on flushes
 
-// Rule P3, of what was flushed since then.
+// Rule P3, for flushes at operation `since` or later.
 void FlushCheck::depend(const At& at, Reason reason, std::uint64_t since) {
   for (Unfenced& flush : unfenced_) {
     if (flush.judged && flush.at.operation >= since) accuse(flush, at, reason);
@@ -271,7 +271,7 @@ void FlushCheck::depend(const At& at, Reason reason, std::uint64_t since) {
 
 void FlushCheck::accuse(Unfenced& flush, const At& at, Reason reason) {
   const LineState& state = line(flush.line);
-  // Somebody has flushed it again, or the line holds something else.
+  // The line has been flushed again, or has other contents.
   if (state.racy || !same(state.flush, flush.at)) return;
   flush.judged = false;
   if (flush.elsewhere) {
@@ -298,7 +298,7 @@ void FlushCheck::lock(const At& at, bool by_function) {
   for (Unfenced& flush : unfenced_) flush.locked = true;
 }
 
-// Of nested locks, the outermost counts.
+// With nested locks, only the release of the outermost counts.
 void FlushCheck::unlock(const At& at, bool by_function) {
   if (locks_ == 0 || --locks_ > 0) return;
   if (by_function) {
@@ -309,7 +309,7 @@ void FlushCheck::unlock(const At& at, bool by_function) {
   check_late(kNoLine);
 }
 
-// Rule P6: if a fence follows before the thread stores anything else, that is fence enough.
+// Rule P6: a fence before the thread's next store is sufficient.
 void FlushCheck::note_unlock(const At& at) {
   for (Unfenced& flush : unfenced_) {
     flush.locked = true;

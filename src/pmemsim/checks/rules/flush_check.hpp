@@ -1,4 +1,5 @@
-// One thread's flushes, fences, and what depends on them: rules P1 to P8 of program_check.hpp.
+// Check of one thread's flushes and fences, and of the operations that depend on them: rules P1 to
+// P8 of program_check.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace pmemsim::check {
 
 class FlushCheck {
  public:
-  // A flush that seems useless, of a line on which threads may turn out to race.
+  // A flush that seems useless, of a line for which a race may still be found.
   struct InVain {
     Line line;
     Reason reason;
@@ -25,14 +26,14 @@ class FlushCheck {
   struct Shared {
     Lines lines{};
     std::vector<InVain> in_vain{};
-    const Image* memory = nullptr;  // as it is now
+    const Image* memory = nullptr;  // Current contents
     bool from_the_start = true;
     bool eadr = false;
   };
-  // What an operation is.
+  // Properties of an operation.
   struct By {
-    bool program;    // not the library
-    bool in_region;  // of atomic regions
+    bool program;    // Not by the library
+    bool in_region;  // In an atomic region
   };
 
   FlushCheck(Findings& findings, Shared& shared, const Allocations& allocations,
@@ -43,15 +44,15 @@ class FlushCheck {
         order_(order),
         thread_(thread) {}
 
-  // A part of a store that stands in one line.
+  // Processes the part of a store that lies in one line.
   void store(const At& at, std::uint64_t address, std::uint64_t bytes, By by, bool of_lock);
   void store_past_caches(const At& at, std::uint64_t address, std::uint64_t bytes, By by);
   void allocated(std::uint64_t address, std::uint64_t bytes);
-  // A pointer is going to be stored there.
+  // Checks a pointer that is about to be stored at `place`.
   void publish(const At& at, std::uint64_t place, std::uint64_t pointer, By by);
   void flush(const At& at, std::uint64_t address, trace::FlushKind kind, bool by_program);
   void flush_outside(const At& at, bool by_program);
-  // `judged`: it may be useless.
+  // Processes a fence. `judged`: report it if it is useless.
   void fence(const At& at, bool judged);
 
   void region_begin(const At& at) { region_begin_ = at.operation; }
@@ -59,33 +60,33 @@ class FlushCheck {
   void lock(const At& at, bool by_function);
   void unlock(const At& at, bool by_function);
   void end(const At& at);
-  // Another thread has passed a fence.
+  // Processes a fence of another thread.
   void other_fence(const At& at);
 
-  // Lines that this thread has made sure to persist although they were so already, which it can't
-  // have known; by the line's number, its version.
+  // Lines that this thread has flushed and fenced although they were already guaranteed persistent,
+  // which it could not detect. By the line's number: its version then.
   const std::unordered_map<std::uint64_t, std::uint32_t>& made_sure() const { return made_sure_; }
 
-  // When all threads have ended: of all of them.
+  // Reports the findings of all threads; call it when all threads have ended.
   static void finish(Findings& findings, const Shared& shared);
 
  private:
-  // A flush or a non-temporal store, until the fence.
+  // A flush or a non-temporal store that no fence has completed yet.
   struct Unfenced {
     Line line;
     At at;
-    Words words;            // that weren't sure
-    std::uint32_t version;  // of the line
+    Words words;            // Words that were possibly lost
+    std::uint32_t version;  // Version of the line
     HappensBefore::Epoch epoch;
     bool past_caches;
-    bool judged;             // something is lost if it doesn't end
-    bool locked = false;     // a function has taken or given back a lock since
-    bool elsewhere = false;  // another thread has passed a fence since, for certain
+    bool judged;             // Data are lost if it does not complete
+    bool locked = false;     // A function has acquired or released a lock since
+    bool elsewhere = false;  // Another thread has certainly executed a fence since
     At other_fence{};
-    // A function has given back the lock under which it was made.
+    // True if a function has released the lock that was held at the flush.
     bool unlocked = false;
     At unlock{};
-    std::uint64_t stores = 0;  // stores_ then
+    std::uint64_t stores = 0;  // Value of stores_ then
   };
   // A line that was stored to between its flush and the fence.
   struct Late {
@@ -118,10 +119,10 @@ class FlushCheck {
   std::unordered_map<std::uint64_t, std::uint32_t> made_sure_;
   bool anything_unfenced_ = false;
   bool fenced_before_ = false;
-  std::uint64_t stores_ = 0;  // of the program to PM
+  std::uint64_t stores_ = 0;  // Number of the program's stores to PM
   std::uint64_t region_begin_ = 0;
-  std::uint32_t locks_ = 0;         // held
-  std::uint64_t locked_since_ = 0;  // the first of them
+  std::uint32_t locks_ = 0;         // Number of locks held
+  std::uint64_t locked_since_ = 0;  // Operation that acquired the first of them
 };
 
 }  // namespace pmemsim::check

@@ -45,7 +45,7 @@ class Reader {
   }
 
   std::vector<PersistCall> calls() const {
-    // What is one call by rules 2 and 3, whatever calls are around it.
+    // Merges executions that are one call by rules 2 and 3, whatever calls surround it.
     std::map<std::pair<std::uint32_t, std::vector<trace::SourcePlace>>, PersistCall> found;
     for (const auto& [path, executions] : executions_) {
       const auto& [site, context] = path;
@@ -68,7 +68,7 @@ class Reader {
   }
 
  private:
-  using Path = std::pair<std::uint32_t, Contexts::Node>;  // a site or function, and what led there
+  using Path = std::pair<std::uint32_t, Contexts::Node>;  // A site or function, and its call path
   struct Execution {
     std::uint32_t thread;
     std::uint64_t number;
@@ -112,7 +112,7 @@ class Reader {
 
   bool in_helper(std::uint32_t line) const { return !storing_.contains(function_of(line)); }
 
-  // A system header's line belongs to the one that calls it.
+  // Returns the calling line outside system headers for a line in one.
   Contexts::Call in_program(const Contexts::Call& at) const {
     return contexts_.outside(
         at, [this](std::uint32_t line) { return trace::in_system_header(trace_.sites(), line); });
@@ -131,10 +131,10 @@ class Reader {
   CallMarks marks_;
   trace::PmAddresses pm_;
   Contexts contexts_;
-  std::map<Path, std::vector<Execution>> executions_;  // of flushes and fences
-  std::set<Path> stores_;                              // by function
-  // Functions that flush or fence, themselves or by what they call; and those to which stores
-  // belong.
+  std::map<Path, std::vector<Execution>> executions_;  // Executions of flushes and fences
+  std::set<Path> stores_;                              // By function
+  // Functions that flush or fence, themselves or in functions that they call; functions to which
+  // stores belong.
   std::unordered_set<std::uint32_t> durable_, storing_;
 };
 

@@ -1,20 +1,20 @@
-// A recorded program's flushes and fences, as its author would count them: what may be left out to
-// see whether anybody notices (checks/images/visible_order.hpp, rule 6), and how stories name one
-// (checks/images/image_story.hpp).
+// A recorded program's flushes and fences, as its author would count them. They can be left out to
+// test whether a check detects it (checks/images/visible_order.hpp, rule 6). Explanations name them
+// in this way, too (checks/images/image_story.hpp).
 //
-// Most programs flush and fence in small functions that others call (`persist(&node)`), so that an
-// instruction stands for all of its callers. What is left out is therefore a *call*:
+// Most programs flush and fence in small functions that others call (`persist(&node)`), so that one
+// instruction stands for all of its callers. The unit that is left out is therefore a *call*:
 //
-//   1  A store to persistent memory belongs to the innermost function, of those that have led
-//      there, that also flushes or fences, itself or by what it calls. A function is a helper if it
-//      flushes or fences and no store belongs to it, but for non-temporal ones, which are part of
-//      flushing.
-//   2  Flushes and fences of a helper are told apart by the line that calls it, and if that stands
-//      in a helper, by the line that calls that one, and so on.
-//   3  Others are told apart by instruction. An optimising compiler makes several of one line.
+//   1  A store to persistent memory belongs to the innermost function on its call path that also
+//      flushes or fences, itself or in a function that it calls. A function is a helper if it
+//      flushes or fences and no store belongs to it. Non-temporal stores do not count here, since
+//      they are part of flushing.
+//   2  Flushes and fences of a helper are distinguished by the line that calls it. If that line is
+//      in a helper, they are also distinguished by the line that calls that helper, and so on.
+//   3  Others are distinguished by instruction. An optimising compiler makes several of one line.
 //
-// Which calls have led to an operation, inlined ones among them, is worked out as in
-// call_stack.hpp. What stands in a system header counts as the line that calls it.
+// The calls that led to an operation, inlined ones among them, are determined as in call_stack.hpp.
+// Code in a system header counts as the line that calls it.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,20 @@
 namespace pmemsim::check {
 
 struct PersistCall {
-  std::string_view name;                  // clwb, clflushopt, clflush, sfence, mfence
-  trace::SourcePlace place;               // of the instruction, outside system headers
-  std::vector<trace::SourcePlace> calls;  // of the helpers, the innermost first
-  // By thread: the numbers of its executions among the thread's operations, ascending.
+  std::string_view name;                  // One of clwb, clflushopt, clflush, sfence, mfence
+  trace::SourcePlace place;               // Location of the instruction, outside system headers
+  std::vector<trace::SourcePlace> calls;  // Calls of the helpers, the innermost first
+  // By thread: the numbers of its executions among the thread's operations, in ascending order.
   std::vector<std::vector<std::uint64_t>> operations;
 
   std::uint64_t executed() const;
 };
 
-// In the order of their instructions: flushes of persistent memory, and fences of stores, that were
-// executed. Throws trace::TraceError.
+// Returns the executed flushes of persistent memory and fences of stores, in the order of their
+// instructions. Throws trace::TraceError.
 std::vector<PersistCall> persist_calls(const trace::TraceFile& trace);
 
-// Which of them has executed as the thread's operation of that number; nullptr: none.
+// Returns the call that executed as the thread's operation of that number; nullptr: there is none.
 const PersistCall* find_call(std::span<const PersistCall> calls, std::uint32_t thread,
                              std::uint64_t number);
 

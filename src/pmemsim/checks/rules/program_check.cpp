@@ -36,7 +36,7 @@ using trace::SiteKind;
 constexpr std::string_view kHeap = "--pm-heap";
 constexpr std::uint64_t kLowestPointer = std::uint64_t{1} << 32;
 
-// What all threads share.
+// State shared by all threads.
 struct Program {
   Program(const trace::TraceFile& file, const Options& options)
       : trace(file),
@@ -63,17 +63,18 @@ struct Program {
   FlushCheck::Shared flushes;
   RegionCheck::Shared regions;
   ReadCheck::Shared built;
-  std::vector<FlushCheck*> threads;  // by number
-  LineTable<bool> log_lines;         // that a software log has written
+  std::vector<FlushCheck*> threads;  // By number
+  LineTable<bool> log_lines;         // Lines that a software log has written
   Touched touched;
   Image memory;
   bool redo;
   bool several_threads;
-  bool whole_heap = false;  // that is persistent: the program wasn't written for that
+  // The whole heap is persistent: the program was not written for persistent memory.
+  bool whole_heap = false;
   Report report;
 };
 
-// Goes through one thread's operations.
+// Processes one thread's operations.
 class Thread {
  public:
   Thread(Program& program, CoreId number)
@@ -90,7 +91,8 @@ class Thread {
     more_ = stream_.next(operation_);
   }
 
-  // Goes on until the thread has to wait or has ended, or so many operations are done. How many.
+  // Executes operations until the thread must wait, has ended, or has executed `most` operations.
+  // Returns their number.
   std::uint64_t advance(std::uint64_t most) {
     std::uint64_t count = 0;
     while (more_ && count < most && program_.order.may_execute(operation_)) {
@@ -101,13 +103,14 @@ class Thread {
     return count;
   }
   bool ended() const { return !more_; }
-  // When all have: until then another thread's fences may follow this one's flushes.
+  // Call it when all threads have ended: until then another thread's fence may follow this one's
+  // flushes.
   void end() { flushes_.end(at()); }
 
  private:
   void synchronise() { program_.order.synchronise(number_, operation_); }
 
-  // The operation, or the last one that has a place in the source.
+  // Returns the current operation, or the last one that has a source location.
   At at() const { return {number_, calls_.last(), calls_.context(), stream_.position() - 1}; }
   bool by_program() const { return purpose_ == Purpose::kProgram; }
   bool by_program_itself() const {
@@ -144,7 +147,8 @@ class Thread {
     }
   }
 
-  // What a locked instruction stores comes behind its fence; who sees it sees what was before.
+  // The store of a locked instruction comes after its fence; a thread that reads it sees all
+  // operations before.
   void atomic() {
     if ((operation_.site_flags & trace::kSiteFullFence) != 0) pass_fence(false);
     if (trace::writes_atomic(operation_)) store();
@@ -209,13 +213,13 @@ class Thread {
     }
   }
 
-  // What is copied may never have been written.
+  // A copied word may never have been written by the program.
   bool is_word() const {
     return operation_.size == kWordBytes && operation_.kind != SiteKind::kCopyStore &&
            operation_.address % kWordBytes == 0;
   }
 
-  // Of the words that are stored.
+  // Checks the stored words that may be pointers.
   void look_at_pointers(const At& now, FlushCheck::By by) {
     for (std::uint32_t i = 0; i + kWordBytes <= operation_.size; i += kWordBytes) {
       std::uint64_t word = 0;
@@ -291,7 +295,7 @@ class Thread {
     }
   }
 
-  // Most recordings begin with it; some have what is before, too.
+  // Most recordings begin with this mark; some contain operations before it, too.
   void begin_measured_part() {
     if (program_.report.pm_stores > 0) return;
     program_.report.from_the_start = false;
@@ -306,7 +310,8 @@ class Thread {
     program_.allocations.region_ended(number_);
   }
 
-  // Who takes a lock sees what was before; what is flushed in a critical section is before its end.
+  // Releases a lock after the check of its flushes, since a flush in a critical section comes
+  // before its end. A thread that acquires a lock sees all operations before the release.
   void sync() {
     const auto kind = static_cast<trace::SyncKind>(operation_.detail);
     const bool by_function = !operation_.flag;

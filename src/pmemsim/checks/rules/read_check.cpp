@@ -47,7 +47,8 @@ void ReadCheck::store_volatile(const At& at, std::uint64_t address) {
   }
 }
 
-// What is computed from an index lies in the same array, whatever that was.
+// Finds a read that the store depends on. For an address, the read must be of a pointer: an address
+// computed from an index lies in the same array, whatever the index is.
 const ReadCheck::Read* ReadCheck::read_by(const At& store, bool data_only) const {
   const trace::SiteRecord& site = sites_.sites()[store.site];
   const auto all = sites_.dependences(site);
@@ -59,7 +60,7 @@ const ReadCheck::Read* ReadCheck::read_by(const At& store, bool data_only) const
   return nullptr;
 }
 
-// If others have stored there since, nothing is known.
+// Returns false if other threads have stored to the line since: its state is unknown then.
 bool ReadCheck::still_unsure(const Read& read) const {
   const LineState& state = *lines_.find(read.line);
   const auto own = flushes_.made_sure().find(read.line.number);

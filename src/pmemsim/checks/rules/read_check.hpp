@@ -1,5 +1,5 @@
-// What a thread makes of data that it has read from others before they are sure to persist: rule
-// P9 of program_check.hpp.
+// Check of stores that a thread computes from other threads' data before these are guaranteed
+// persistent: rule P9 of program_check.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace pmemsim::check {
 
 class ReadCheck {
  public:
-  // A store made from data that weren't sure, and how often their line had been flushed.
+  // A store computed from possibly lost data, and the number of flushes of their line until then.
   struct Built {
     Line line;
     std::uint32_t flushes;
@@ -35,11 +35,12 @@ class ReadCheck {
 
   void load_pm(const At& at, std::uint64_t address, std::uint64_t bytes);
   void store_pm(const At& at, std::uint64_t address);
-  // Of words, which carry values from one register to another.
+  // Process loads and stores of volatile words, which carry values from one register to another.
   void load_volatile(const At& at, std::uint64_t address);
   void store_volatile(const At& at, std::uint64_t address);
 
-  // When all threads have ended. Data that nobody ever flushes are a finding of their own.
+  // Reports the findings when all threads have ended. Data that are never flushed are a finding of
+  // their own.
   static void finish(Findings& findings, const Shared& built, const Lines& lines);
 
  private:
@@ -47,8 +48,8 @@ class ReadCheck {
     At at;
     Line line;
     Words words;
-    bool pointer;           // may be one
-    std::uint32_t version;  // of the line
+    bool pointer;           // True if it may be a pointer
+    std::uint32_t version;  // Version of the line
   };
 
   const Read* read_by(const At& store, bool data_only) const;
@@ -60,8 +61,8 @@ class ReadCheck {
   const trace::SiteTable& sites_;
   const HappensBefore& order_;
   const CoreId thread_;
-  std::unordered_map<std::uint32_t, Read> by_site_;     // whose latest load has read such data
-  std::unordered_map<std::uint64_t, Read> by_address_;  // volatile words made of it
+  std::unordered_map<std::uint32_t, Read> by_site_;  // Sites whose latest load has read such data
+  std::unordered_map<std::uint64_t, Read> by_address_;  // Volatile words computed from such data
 };
 
 }  // namespace pmemsim::check

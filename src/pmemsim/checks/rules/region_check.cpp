@@ -5,7 +5,7 @@
 namespace pmemsim::check {
 namespace {
 
-// Of larger ranges it is only known that they are declared.
+// Larger ranges are recorded only as declared, without their lines.
 constexpr std::uint64_t kMostDeclared = std::uint64_t{1} << 26;
 
 // Calls visit(line, bytes of it) for each line of a range.

@@ -1,12 +1,13 @@
-// What a program's regions declare (pm_log) and store to.
+// Check of the ranges that a program's regions declare (pm_log) and of their stores.
 //
-//   R1  not-logged: a region stores to a line of which it has declared nothing before its end, and
-//       that it has not allocated. The log saves whole lines, so neighbours are safe. With a redo
-//       log, every store counts that the library doesn't make, for pm_set alone reaches the log.
+//   R1  not-logged: a region stores to a line that it has not allocated, and of which it has
+//       declared no part before its end. The log saves whole lines, so neighbours are safe. With a
+//       redo log, every store is reported that the library does not execute, since only pm_set
+//       writes to the log.
 //   R2  logged-late: a region declares a range of a line that it has stored to before.
-//   R3  logged-twice: all of a range was declared before by the same region.
+//   R3  logged-twice: the same region has declared the whole range before.
 //   R4  logged-by-two: a region declares a range of a line that a region of another thread has
-//       declared which, by all that the recording knows of their order, may still be open.
+//       declared. By the recorded order, that region may still be open.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +20,21 @@
 
 namespace pmemsim::check {
 
-// What the regions of all threads have declared last.
+// The last declaration of a line by a region of any thread.
 struct Declared {
   static constexpr HappensBefore::Epoch kOpen = UINT32_MAX;
 
   At at{};
-  std::uint64_t region = 0;  // a number of its own
+  std::uint64_t region = 0;  // Number of the region, unique
 };
 using DeclaredLines = LineTable<Declared>;
 
 class RegionCheck {
  public:
-  // Of all threads.
+  // State shared by all threads.
   struct Shared {
     DeclaredLines declared{};
-    std::vector<HappensBefore::Epoch> ends{};  // by region's number; kOpen
+    std::vector<HappensBefore::Epoch> ends{};  // By region's number; kOpen while open
   };
 
   RegionCheck(Findings& findings, Shared& shared, const HappensBefore& order, CoreId thread,
@@ -42,18 +43,18 @@ class RegionCheck {
 
   bool open() const { return depth_ > 0; }
   void begin();
-  // Of an outermost region, before its thread goes on.
+  // Ends a region, before its thread continues. Only the end of an outermost region counts.
   void end();
   void declare(const At& at, std::uint64_t address, std::uint64_t bytes);
   void allocated(std::uint64_t address, std::uint64_t bytes);
-  // By the program, not its library.
+  // Processes a store by the program, not by its library.
   void store(const At& at, std::uint64_t address, std::uint64_t bytes);
 
  private:
   struct RegionLine {
     ByteMask declared = 0;
     At declared_at{};
-    bool undeclared = false;  // stored to so far without
+    bool undeclared = false;  // Stored to, but not declared so far
     At stored_at{};
   };
   struct Range {

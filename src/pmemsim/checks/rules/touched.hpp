@@ -1,5 +1,5 @@
-// Which lines of volatile memory a recording has accessed. Asked for each access, so that the one
-// before is remembered.
+// The lines of volatile memory that a recording has accessed. add() is called for each access, so
+// the last line is cached.
 #pragma once
 
 #include <cstdint>
