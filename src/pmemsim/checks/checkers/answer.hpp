@@ -1,12 +1,12 @@
-// What a checker's host and whoever has started it tell each other, over a socket that keeps
-// messages apart. The host gets a byte (kNextImage) for each image, as soon as that is in place,
-// and answers; another one (kNextWatched) if it is to tell what of it was read, if it can. Before
-// that it may get the numbers of lines that have changed since the image before, in messages of 8
-// bytes a line, or a byte (kAllChanged). If the socket is closed it ends,
-// and with it all that it has started.
+// Protocol between a checker's host and the process that starts it, over a socket that preserves
+// message boundaries. The host receives one byte for each image, as soon as the image is in place,
+// and sends an answer. The byte is kNextImage, or kNextWatched if the host is to report the pages
+// read, if it can. Before that byte, it may receive the numbers of lines that have changed since
+// the previous image, in messages of 8 B a line, or one byte (kAllChanged). If the socket is
+// closed, the host ends, with all processes that it has started.
 //
-// A reader is a program whose standard output is its answer: it follows the answer's message, in
-// messages of at most kMostPrintedAtOnce bytes.
+// A reader is a program whose standard output is its answer. The output follows the answer's
+// message, in messages of at most kMostPrintedAtOnce bytes.
 #pragma once
 
 #include <array>
@@ -15,25 +15,28 @@
 
 namespace pmemsim {
 
-inline constexpr int kCheckerSocket = 3;  // the host's end
+inline constexpr int kCheckerSocket = 3;  // The host's end
 inline constexpr char kNextImage = 'i';
 inline constexpr char kNextWatched = 'w';
 inline constexpr char kAllChanged = 'a';
-inline constexpr std::size_t kMostLines = 8192;  // of a message
+inline constexpr std::size_t kMostLines = 8192;  // Maximum number of lines in a message
 inline constexpr std::size_t kMostPrintedAtOnce = 1 << 16;
-inline constexpr std::size_t kMostPrinted = 1 << 24;  // a reader that prints more is ended
+// Maximum output in B; a reader that prints more is ended.
+inline constexpr std::size_t kMostPrinted = 1 << 24;
 
 struct CheckerAnswer {
   enum class Ending : std::uint8_t {
-    kReady,     // before the first image
-    kNotReady,  // `said` is why
-    kNotRun,    // the program couldn't be started; `status` is the error's number
-    kFailed,    // the image couldn't be given to it; `status` is the error's number
-    kReturned,  // from pmemsim_check, `status`
-    kExited,    // with `status`
-    kSignal,    // died of signal `status`
+    kReady,     // Sent before the first image
+    kNotReady,  // `said` is the reason
+    // The program could not be started; `status` is the error's number.
+    kNotRun,
+    // The image could not be given to it; `status` is the error's number.
+    kFailed,
+    kReturned,  // pmemsim_check returned `status`
+    kExited,    // The program exited with `status`
+    kSignal,    // The program died of signal `status`
     kTooLong,
-    kTooMuch,  // a reader that has printed more than kMostPrinted
+    kTooMuch,  // A reader has printed more than kMostPrinted
   };
   static constexpr std::size_t kMostSaid = 1000;
 
@@ -41,8 +44,8 @@ struct CheckerAnswer {
   std::int32_t status = 0;
   bool reads_told = false;
   double seconds = 0;
-  std::uint32_t size = 0;     // of what it has said last
-  std::uint32_t printed = 0;  // bytes that follow
+  std::uint32_t size = 0;     // Size in B of its last output, in `said`
+  std::uint32_t printed = 0;  // Number of bytes that follow
   std::array<char, kMostSaid> said{};
 };
 

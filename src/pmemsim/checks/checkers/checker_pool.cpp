@@ -32,7 +32,7 @@ void CheckerPool::show(const Image& image, const CheckerProcess::KeepGoing& keep
   begin(worker);
 }
 
-// One that is new has the image already.
+// Returns a free worker. A new one already has the image.
 CheckerPool::Worker& CheckerPool::free_worker(const Image& image,
                                               const CheckerProcess::KeepGoing& keep_going) {
   for (;;) {

@@ -1,5 +1,5 @@
-// Several checkers that judge images at once. What they say comes in the order of the images,
-// however many there are.
+// A pool of checkers that check several images at once. Its results are in the order of the images,
+// for any number of checkers.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace pmemsim {
 
-// Does the checker say so?
+// True if the checker accepts the image.
 inline bool is_consistent(const CheckerAnswer& answer, bool library) {
   using Ending = CheckerAnswer::Ending;
   return answer.status == 0 && answer.ending == (library ? Ending::kReturned : Ending::kExited);
@@ -26,7 +26,7 @@ inline bool is_consistent(const CheckerAnswer& answer, bool library) {
 
 class CheckerPool {
  public:
-  // Is told each answer, and what a reader has printed, in no particular order.
+  // Receives each answer and a reader's output, in no particular order.
   using Heard =
       std::function<void(std::uint64_t, const CheckerAnswer&, const std::string& printed)>;
 
@@ -34,24 +34,24 @@ class CheckerPool {
               Heard heard = {});
 
   // Shows the next image to a checker, as soon as one is free. `changed`: the lines in which it may
-  // differ from the one shown before. `watched`: what is read of it is to be told. Throws Error,
-  // and what `keep_going` throws; there is nothing more to be had then.
+  // differ from the image shown before. `watched`: the pages read are to be reported. Throws Error,
+  // and any exception of `keep_going`; the pool is unusable then.
   void show(const Image& image, std::span<const Line> changed,
             const CheckerProcess::KeepGoing& keep_going, bool watched = false);
-  // The same where nobody knows what has changed.
+  // Shows the next image if the changed lines are unknown.
   void show(const Image& image, const CheckerProcess::KeepGoing& keep_going);
-  // Until all that were shown are judged.
+  // Waits until all shown images are checked.
   void finish(const CheckerProcess::KeepGoing& keep_going);
 
   std::uint64_t shown() const { return shown_; }
   std::uint64_t judged() const { return judged_; }
-  // Images that were rejected, by their number from 0 in the order in which they were shown.
+  // Returns the rejected images, by their number from 0 in the order of show().
   const std::map<std::uint64_t, CheckerAnswer>& rejected() const { return rejected_; }
-  // By the same numbers, of accepted ones that were watched, where it was told: pages by their
-  // recorded addresses. Each is told once.
+  // Pages read by accepted images that were watched, by the same numbers, if they were reported.
+  // Pages have their recorded addresses. take_pages_read() returns each entry once.
   using PagesRead = std::map<std::uint64_t, std::vector<std::uint64_t>>;
   PagesRead take_pages_read() { return std::exchange(pages_read_, {}); }
-  // The answer to the last one, which is judged alone.
+  // Checks an image alone and returns the answer.
   CheckerAnswer judge(const Image& image, std::span<const Line> changed,
                       const CheckerProcess::KeepGoing& keep_going);
   CheckerAnswer judge(const Image& image, const CheckerProcess::KeepGoing& keep_going);
@@ -59,8 +59,8 @@ class CheckerPool {
  private:
   struct Worker {
     std::unique_ptr<CheckerProcess> checker;
-    std::optional<std::uint64_t> busy;        // with this image
-    std::unordered_set<std::uint64_t> stale;  // lines that aren't as in the image shown last
+    std::optional<std::uint64_t> busy;        // Number of the image in check
+    std::unordered_set<std::uint64_t> stale;  // Lines that differ from the image shown last
   };
 
   Worker& free_worker(const Image& image, const CheckerProcess::KeepGoing& keep_going);

@@ -41,8 +41,8 @@ const char* kind_of(const CheckerCommand& command) {
 
 std::string in_words(int error) { return std::system_category().message(error); }
 
-// What a process is started with: a group of its own, so that Ctrl-C is its starter's business, and
-// signals as they are by default.
+// Attributes of a new process: a process group of its own, so that Ctrl-C reaches only its starter,
+// and default signal handling.
 class Attributes {
  public:
   Attributes() {
@@ -200,7 +200,7 @@ void CheckerProcess::await_ready(const KeepGoing& keep_going) {
   }
 }
 
-// The host ends all others when it sees that nobody listens.
+// Ends the host. The host ends all other processes when the socket is closed.
 void CheckerProcess::end() {
   if (socket_ >= 0) close(std::exchange(socket_, -1));
   if (host_ != 0) {
@@ -218,7 +218,7 @@ void CheckerProcess::end() {
   regions_.clear();
 }
 
-// Calls copy(where in the image, how far from the address, how many) for what lies in PM.
+// Calls copy(address in the image's memory, offset from `address`, size) for each part in PM.
 template <class Copy>
 void CheckerProcess::for_each_part(std::uint64_t address, std::size_t size, Copy&& copy) const {
   for (const Region& region : regions_) {
@@ -256,7 +256,7 @@ void CheckerProcess::begin(bool watched) {
   send(socket_, watched ? &kNextWatched : &kNextImage, 1, MSG_NOSIGNAL);
 }
 
-// Programs' files are compared anyway.
+// Sends the changed lines to a library's host. A program's files are compared in any case.
 void CheckerProcess::tell_changes() {
   if (changed_.size() == kMostChanged) {
     send(socket_, &kAllChanged, 1, MSG_NOSIGNAL);
@@ -285,7 +285,8 @@ CheckerAnswer CheckerProcess::answer() {
   return answer;
 }
 
-// A region that doesn't begin at a page has its pages across recorded ones.
+// Returns the recorded pages. A page of a region that does not begin at a page border overlaps two
+// of them.
 std::vector<std::uint64_t> CheckerProcess::pages_read() const {
   std::vector<std::uint64_t> found;
   std::size_t index = 0;

@@ -1,5 +1,5 @@
-// A program or library that judges images, in processes of its own: its host (host/main.cpp) starts
-// one for each image. The image is in memory that both share.
+// A program or library that checks images, in separate processes: its host (host/main.cpp) starts
+// one for each image. The image is in memory shared with the host.
 #pragma once
 
 #include <sys/types.h>
@@ -20,43 +20,43 @@
 namespace pmemsim {
 
 struct CheckerCommand {
-  std::string name;  // for errors: as the user has given it, with its option
-  std::string host;  // its program
+  std::string name;  // For errors: as given by the user, with its option
+  std::string host;  // The host's program
   bool library;
-  std::vector<std::string> words;  // the program and its arguments, or the library
+  std::vector<std::string> words;  // The program and its arguments, or the library
   double timeout_s;
-  std::string folder;                         // where a program's files are; empty: in memory
-  std::vector<std::string> environment = {};  // NAME=VALUE, over this process's own
-  bool reader = false;                        // a program whose standard output is wanted
+  std::string folder;                         // Folder of a program's files; empty: in memory
+  std::vector<std::string> environment = {};  // NAME=VALUE, overrides this process's own
+  bool reader = false;  // True for a program whose standard output is the answer
 };
 
 class CheckerProcess {
  public:
-  // Called several times a second by whoever waits; ends that by an exception.
+  // Called several times a second during a wait; an exception ends the wait.
   using KeepGoing = std::function<void()>;
 
-  // `number` tells several of them apart. Throws Error if it can't be started.
+  // Starts the host. `number` distinguishes several of them. Throws Error if it can't be started.
   CheckerProcess(const CheckerCommand& command, std::span<const trace::PmRegion> regions,
                  std::size_t number, const KeepGoing& keep_going);
   CheckerProcess(const CheckerProcess&) = delete;
   CheckerProcess& operator=(const CheckerProcess&) = delete;
-  // Ends it with all that it has started.
+  // Ends the host and all processes that it has started.
   ~CheckerProcess();
 
-  // The image, which is all zero at first.
+  // Write to the image, which is all zero at first.
   void write(Line line, const LineData& data);
-  void write(const Image& image);  // pages that it doesn't have stay as they are
+  void write(const Image& image);  // Pages not in `image` stay unchanged
 
-  // `watched`: what is read of the image is to be told.
+  // Starts the check. `watched`: the pages read are to be reported.
   void begin(bool watched = false);
-  // Readable when there is an answer.
+  // Returns the socket, which is readable when there is an answer.
   int socket() const { return socket_; }
-  // To begin(). Throws Error if there is none to be had.
+  // Returns the answer to begin(). Throws Error if there is none.
   CheckerAnswer answer();
-  // Of the image that was answered to last, if that tells it: pages, by their recorded addresses,
-  // in ascending order.
+  // Returns the pages read of the last image, if the answer reports them: by their recorded
+  // addresses, in ascending order.
   std::vector<std::uint64_t> pages_read() const;
-  // What a reader has printed, to the last answer.
+  // Returns a reader's output for the last answer.
   const std::string& printed() const { return printed_; }
 
  private:
@@ -81,13 +81,14 @@ class CheckerProcess {
   const CheckerCommand command_;
   std::vector<Region> regions_;
   SharedReads reads_;
-  std::vector<std::uint64_t> changed_;  // lines, since the last begin(); kMostChanged: perhaps more
+  // Lines changed since the last begin(); kMostChanged entries: perhaps more.
+  std::vector<std::uint64_t> changed_;
   std::string printed_;
   int socket_ = -1;
   pid_t host_ = 0;
 };
 
-// Waits until one of these sockets is readable; its index.
+// Waits until one of these sockets is readable and returns its index.
 std::size_t await_readable(std::span<const int> sockets,
                            const CheckerProcess::KeepGoing& keep_going);
 

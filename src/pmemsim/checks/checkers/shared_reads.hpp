@@ -1,5 +1,5 @@
-// What a checker has read of an image, as its host tells it: a byte for each page of each region,
-// one region behind the other, in memory that both share.
+// The pages of an image that a checker has read, as reported by its host: one byte for each page of
+// each region, region after region, in shared memory.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace pmemsim {
 
-inline constexpr std::size_t kReadBytes = 4096;  // of a page
+inline constexpr std::size_t kReadBytes = 4096;  // Size of a page in B
 
 inline std::size_t pages_of(std::size_t bytes) { return (bytes + kReadBytes - 1) / kReadBytes; }
 
@@ -20,11 +20,12 @@ class SharedReads {
   SharedReads& operator=(const SharedReads&) = delete;
   ~SharedReads();
 
-  // Makes it; or takes part in it. False: `errno` says why.
+  // make() creates the memory; join() maps that of another process. On failure both return false
+  // and set `errno`.
   bool make(std::size_t pages);
   bool join(const std::string& path, std::size_t pages);
 
-  // By this name others take part.
+  // Returns the path that another process passes to join().
   std::string path() const;
   std::span<std::byte> pages() const { return {bytes_, count_}; }
 

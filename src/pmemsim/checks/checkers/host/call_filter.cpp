@@ -18,14 +18,14 @@
 namespace pmemsim {
 namespace {
 
-// Here files are opened, read and mapped; memory goes; processes begin and end.
+// Calls that open, read and map files, unmap memory, or begin and end processes.
 constexpr std::array kTold{
     SYS_open,   SYS_openat, SYS_pread64, SYS_ftruncate,        SYS_fallocate,
     SYS_munmap, SYS_mremap, SYS_execve,  SYS_execveat,         SYS_exit,
     SYS_fork,   SYS_vfork,  SYS_clone3,  SYS_remap_file_pages, SYS_exit_group,
 };
-// By these something of an image could be read, be known or go without being seen, or somebody
-// could see other files, or with other rights, than this process.
+// Calls that could read, detect or unmap a part of an image unnoticed, or that give a process other
+// files or rights than this process has.
 constexpr std::array kBeyondSight{
     SYS_io_uring_setup,
     SYS_io_setup,
@@ -53,9 +53,9 @@ constexpr std::array kBeyondSight{
     451,  // cachestat
 };
 
-constexpr std::uint32_t kOtherInterface = 0x40000000;  // calls of x32
+constexpr std::uint32_t kOtherInterface = 0x40000000;  // Calls of the x32 interface
 constexpr std::uint32_t kReplaces = MAP_FIXED;
-constexpr std::uint32_t kNoFileOfInterest = MAP_ANONYMOUS | MAP_DENYWRITE;  // the latter: libraries
+constexpr std::uint32_t kNoFileOfInterest = MAP_ANONYMOUS | MAP_DENYWRITE;  // The latter: libraries
 
 class Rules {
  public:
@@ -71,7 +71,7 @@ class Rules {
     jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, 1);
     tell();
   }
-  // If the comparison with the argument says so, or else if it doesn't.
+  // Reports the call if the comparison with the argument is true (`says`) or false (not `says`).
   void tell_of(long call, std::size_t argument, std::uint16_t compare, std::uint32_t with,
                bool says) {
     jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, 4);
@@ -80,7 +80,7 @@ class Rules {
     tell();
     allow();
   }
-  // Threads that share their files with their process are no processes.
+  // Threads that share their files with their process do not count as processes.
   void tell_of_clones() {
     constexpr std::uint32_t kThread = CLONE_THREAD | CLONE_FILES;
     jump(BPF_JEQ, SYS_clone, 0, 5);
@@ -107,7 +107,7 @@ class Rules {
   void load(std::size_t at) {
     rules_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(at)));
   }
-  // Its lower half: what is compared has no more.
+  // Loads the lower half of the argument: the compared values have no more bits.
   void load_argument(std::size_t number) {
     load(offsetof(seccomp_data, args) + number * sizeof(seccomp_data::args[0]));
   }
@@ -128,8 +128,8 @@ std::vector<sock_filter> rules() {
   rules.tell_of_mappings();
   rules.tell_of_clones();
   rules.tell_of(SYS_read, 0, BPF_JGT, STDERR_FILENO, true);
-  rules.tell_of(SYS_madvise, 2, BPF_JGT, MADV_WILLNEED, true);  // those below leave memory alone
-  rules.tell_of(SYS_lseek, 2, BPF_JGT, SEEK_END, true);         // where there is data
+  rules.tell_of(SYS_madvise, 2, BPF_JGT, MADV_WILLNEED, true);  // the others change no memory
+  rules.tell_of(SYS_lseek, 2, BPF_JGT, SEEK_END, true);         // Calls that find data or holes
   rules.tell_of(SYS_prctl, 0, BPF_JEQ, PR_SET_MM, true);
   rules.tell_of(SYS_userfaultfd, 1, BPF_JEQ, static_cast<std::uint32_t>(kWatchersOwn), false);
   return rules.all();
@@ -137,7 +137,7 @@ std::vector<sock_filter> rules() {
 
 int install(std::vector<sock_filter>& rules) {
   sock_fprog program{.len = static_cast<unsigned short>(rules.size()), .filter = rules.data()};
-  // A caller whose call is being done for it waits until it is done.
+  // A caller whose call is being executed for it can only be killed until that is done.
   constexpr unsigned kFlags =
       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
   return static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &program));

@@ -10,7 +10,7 @@
 namespace pmemsim {
 namespace {
 
-// Of events that are wanted none has a name.
+// True for an opening. None of the requested events has a name.
 bool is_opening(const char* event) {
   inotify_event found;
   std::memcpy(&found, event, sizeof(found));

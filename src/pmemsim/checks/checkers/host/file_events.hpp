@@ -1,4 +1,5 @@
-// Who opens, reads or changes a file by system calls, other than where its watcher knows of it.
+// Notices when a file is opened, read or changed by system calls other than those that its watcher
+// expects.
 #pragma once
 
 #include <string>
@@ -7,10 +8,10 @@ namespace pmemsim {
 
 class FileEvents {
  public:
-  // False: they can't be had.
+  // Returns false if the kernel offers no such events.
   bool watch(const std::string& path);
 
-  // Those that are there now: none, one file being opened, or more or others.
+  // The events since the last call: none, one opening, or more or other events.
   enum class Seen { kNothing, kOneOpening, kMore };
   Seen take();
 

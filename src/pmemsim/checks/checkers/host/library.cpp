@@ -21,14 +21,15 @@ namespace {
 
 constexpr std::uint64_t kLineBytes = 64;
 
-// Of larger regions a check is expected to look at a part only.
+// Size in B up to which a check is expected to read a whole region.
 constexpr std::size_t kWhole = std::size_t{64} << 20;
 
 void* mapped(std::uint64_t address, std::size_t size, int protection, int flags, int file) {
   return mmap(reinterpret_cast<void*>(address), size, protection, MAP_NORESERVE | flags, file, 0);
 }
 
-// So that children needn't find pages one by one. Where the system has no such thing, they do.
+// Maps the pages in advance, so that children need not fault them in one by one. If the system does
+// not support this, they do.
 void prepare_pages(void* bytes, std::size_t size) {
   madvise(bytes, size, MADV_HUGEPAGE);
   madvise(bytes, size, MADV_POPULATE_READ);
@@ -64,7 +65,7 @@ std::string in_hex(std::uint64_t number) {
 
 }  // namespace
 
-// The regions come first, before the library takes their place.
+// Reserves the regions first, before the library is loaded to their addresses.
 Library::Library(const std::vector<HostRegion>& regions, const std::string& path,
                  const std::string& reads) {
   for (const HostRegion& region : regions) {
@@ -123,7 +124,7 @@ void Library::all_changed() {
 std::optional<CheckerAnswer> Library::judge(Watch& watch, bool watched) {
   if (!watched && apart_ == 0) return judge_in_turn(watch);
   if (!watched) --apart_;
-  in_turn_ = 0;  // the child that waits is ended, whatever it was worth
+  in_turn_ = 0;  // The waiting child is ended, even if it could continue
   return watch.run([&](Watch::Told& told) { check(told, watched); });
 }
 
@@ -138,12 +139,13 @@ std::optional<CheckerAnswer> Library::judge_in_turn(Watch& watch) {
   }
   const bool had_answered = in_turn_ > 0;
   child_ended();
-  // What has ended it need not be this image: the time of its processor may be limited, say.
+  // The cause of its end need not be this image: its processor time may be limited, for example.
   if (!had_answered || !answer || !has_died(*answer)) return answer;
   return watch.run([&](Watch::Told& told) { check(told, false); });
 }
 
-// A child that has its own ones would have this process copy what it changes meanwhile.
+// If a child inherited the regions, this process would have to copy the pages that it changes
+// meanwhile.
 void Library::inherit_regions(bool inherit) const {
   for (const pmemsim_region& region : regions_) {
     madvise(region.bytes, region.size, inherit ? MADV_DOFORK : MADV_DONTFORK);
@@ -151,12 +153,12 @@ void Library::inherit_regions(bool inherit) const {
 }
 
 void Library::child_ended() {
-  constexpr std::uint64_t kWorthIt = 8;  // checks; that it takes so long to start was measured
+  constexpr std::uint64_t kWorthIt = 8;  // Checks; start-up was measured to cost as much
   apart_ = std::exchange(in_turn_, 0) + 1 >= kWorthIt ? 0 : 2 * apart_before_ + 1;
   apart_before_ = apart_;
 }
 
-// In a child.
+// Makes one check, in a child.
 void Library::check(Watch::Told& told, bool watched) const {
   PageWatch watch(regions_);
   if (watched) {
@@ -169,7 +171,7 @@ void Library::check(Watch::Told& told, bool watched) const {
   told.returned = true;
 }
 
-// In a child, until a check has side effects. Those end with the child.
+// Makes checks in a child until one has side effects, which end with the child.
 void Library::check_in_turn(Watch::Told& told, const Watch& watch) const {
   std::vector<SideEffects::Region> regions;
   for (std::size_t i = 0; i < regions_.size(); ++i) {

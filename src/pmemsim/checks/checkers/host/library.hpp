@@ -1,10 +1,10 @@
 // A shared library that checks images (include/pmemsim/check.h).
 //
-// This process has a copy of the image, of which each child gets its own when it is forked. (That
-// children map the image's file, copy-on-write, would take twice as long: each would have to find
-// all pages anew.) But as long as checks have no side effects, one child makes one after the other,
-// and does map the file. It starts more slowly, so that where such children end early, most checks
-// are made by others.
+// This process has a copy of the image, and each child gets its own copy by fork(). (If children
+// mapped the image's file copy-on-write, they would take twice as long: each would fault in all
+// pages.) As long as checks have no side effects, one child makes several in sequence, and does map
+// the file. Such a child starts more slowly. If such children end early, most checks are made by
+// children of their own.
 #pragma once
 
 #include <pmemsim/check.h>
@@ -24,14 +24,14 @@ namespace pmemsim {
 
 class Library {
  public:
-  // Throws std::runtime_error if it can't be loaded, or can't work with such regions.
-  // `reads` is where it is told what checks read (checks/checkers/shared_reads.hpp).
+  // Loads the library. Throws std::runtime_error if this fails or the library can't work with such
+  // regions. `reads`: path of the memory for the pages read (checks/checkers/shared_reads.hpp).
   Library(const std::vector<HostRegion>& regions, const std::string& path,
           const std::string& reads);
 
   void changed(std::span<const std::uint64_t> lines);
   void all_changed();
-  // Nothing: nobody wants an answer any more.
+  // Checks the image. Returns nothing if the answer is no longer wanted.
   std::optional<CheckerAnswer> judge(Watch& watch, bool watched);
 
  private:
@@ -46,12 +46,13 @@ class Library {
     const std::byte* bytes;
   };
 
-  std::vector<Source> sources_;  // of the regions
+  std::vector<Source> sources_;  // Files of the regions
   std::vector<pmemsim_region> regions_;
   decltype(&pmemsim_check) check_;
   SharedReads reads_;
-  std::uint64_t in_turn_ = 0;  // checks that the child has made which makes several
-  std::uint64_t apart_ = 0;    // that are made otherwise before there is such a child again
+  std::uint64_t in_turn_ = 0;  // Number of checks made by the child that makes several
+  // Number of checks in children of their own before such a child starts again.
+  std::uint64_t apart_ = 0;
   std::uint64_t apart_before_ = 0;
 };
 

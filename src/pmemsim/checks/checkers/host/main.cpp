@@ -1,5 +1,5 @@
-// The process that checkers are started from, one for each image: a small one that does nothing
-// else, so that starting from it is quick.
+// The checker host: the process that starts checkers, one for each image. It is small and does
+// nothing else, so that fork() is fast.
 //
 //     pmemsim-checker-host program|reader|library TIMEOUT_MS READS REGIONS
 //                          [IMAGE ADDRESS SIZE FILE]... WORD...
@@ -51,8 +51,8 @@ void say_not_ready(std::string_view why) {
   say(answer);
 }
 
-// One message. It mostly comes within microseconds: to sleep meanwhile, and to be woken on another
-// core perhaps, takes longer.
+// Receives one message. Most messages arrive within microseconds: sleeping, and waking perhaps on
+// another core, would take longer.
 ssize_t receive(std::span<std::uint64_t> message) {
   constexpr int kLooks = 200;
   for (int i = 0; i < kLooks; ++i) {
@@ -63,8 +63,8 @@ ssize_t receive(std::span<std::uint64_t> message) {
   return recv(kCheckerSocket, message.data(), message.size_bytes(), 0);
 }
 
-// Waits until the next image is in place: which byte says so. Nothing: there is none. Messages
-// come to `lines`.
+// Waits until the next image is in place and returns the byte that announces it. Returns nothing if
+// there is none. `lines` is the buffer for messages.
 template <class Checker>
 std::optional<char> next_image(Checker& checker, std::span<std::uint64_t> lines) {
   for (;;) {
@@ -83,7 +83,7 @@ std::optional<char> next_image(Checker& checker, std::span<std::uint64_t> lines)
 
 template <class Checker>
 void serve(Checker& checker, Watch& watch) {
-  // Allocated once: what this process writes to is copied for each child.
+  // Allocated once: memory that this process writes to is copied for each child.
   std::vector<std::uint64_t> lines(kMostLines);
   say({.ending = CheckerAnswer::Ending::kReady});
   while (const std::optional<char> next = next_image(checker, lines)) {
@@ -123,12 +123,13 @@ Arguments parse(std::span<char*> words) {
   return found;
 }
 
-// A library that hangs while it is loaded ends this process.
+// Rounds up to seconds, for alarm(): a library that hangs while it is loaded ends this process.
 unsigned seconds_of(std::chrono::milliseconds time) {
   return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(time).count());
 }
 
-// Elsewhere than on the stack, where nobody notices that a check writes to it (side_effects.hpp).
+// Moves the environment off the stack, where a check's writes to it would not be noticed
+// (side_effects.hpp).
 void move_environment() {
   static std::vector<char*> moved;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -151,7 +152,8 @@ void work(const Arguments& arguments) {
   serve(library, watch);
 }
 
-// Nothing depends on chance, and memory lies where it did when the program was recorded.
+// Disables address randomisation: results do not depend on chance, and memory has the addresses of
+// the recording.
 void stay_at_one_place(char** words) {
   const int before = personality(0xffffffff);
   if (before == -1 || (before & ADDR_NO_RANDOMIZE) != 0) return;
@@ -159,7 +161,7 @@ void stay_at_one_place(char** words) {
   execv("/proc/self/exe", words);
 }
 
-// Those of hundreds of images that are rejected would fill a disk.
+// Disables core files: those of hundreds of rejected images would fill a disk.
 void leave_no_core_files() {
   constexpr rlimit kNone{0, 0};
   setrlimit(RLIMIT_CORE, &kNone);
@@ -176,6 +178,6 @@ int main(int count, char** words) {
   } catch (const std::exception& error) {
     pmemsim::say_not_ready(error.what());
   }
-  // Not exit(): a library's destructors are of no use to anybody.
+  // Not exit(): a library's destructors are not needed.
   _exit(0);
 }

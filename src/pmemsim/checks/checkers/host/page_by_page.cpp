@@ -19,13 +19,13 @@
 namespace pmemsim {
 namespace {
 
-constexpr std::uint64_t kSystemCall = 0x050f;  // the instruction
+constexpr std::uint64_t kSystemCall = 0x050f;  // The instruction's bytes
 constexpr std::uint64_t kAllSignals = ~std::uint64_t{0};
 
-// A thread that this process has stopped, until it is let go.
+// A thread that this process has stopped, until destruction.
 class Stopped {
  public:
-  // As it comes back from the call in which it waits.
+  // Stops the thread when it returns from the call in which it waits.
   Stopped(pid_t thread, const std::function<void()>& let_go) : thread_(thread) {
     traced_ = ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) == 0;
     if (traced_) ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
@@ -43,16 +43,16 @@ class Stopped {
   }
 
   bool works() const { return works_; }
-  // What the call has returned.
+  // Returns the result of that call.
   long returned() const { return static_cast<long>(before_.rax); }
-  // Has it make a call. An error: negative.
+  // Executes a system call in the thread. Returns a negative number on an error.
   long call(long number, std::uint64_t first, std::uint64_t second) {
     user_regs_struct registers = before_;
-    registers.rip -= 2;  // where its own call stands
+    registers.rip -= 2;  // Address of the thread's own system call
     registers.rax = static_cast<unsigned long long>(number);
     registers.rdi = first;
     registers.rsi = second;
-    registers.orig_rax = kAllSignals;  // no call that could be begun again
+    registers.orig_rax = kAllSignals;  // Prevents that the kernel restarts a call
     if (ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) != 0 || !step() ||
         ptrace(PTRACE_GETREGS, thread_, nullptr, &registers) != 0) {
       return -EIO;
@@ -63,7 +63,7 @@ class Stopped {
  private:
   static constexpr int kInterrupted = SIGTRAP | PTRACE_EVENT_STOP << 8;
 
-  // Whoever ends remains to be waited for by others.
+  // Waits for a stop of the thread. A thread that has ended is left for other waits.
   bool await() {
     constexpr int kHow = WEXITED | WSTOPPED | __WALL;
     siginfo_t found{};
@@ -72,7 +72,7 @@ class Stopped {
     stop_ = found.si_status;
     return waitid(P_PID, static_cast<id_t>(thread_), &found, WSTOPPED | __WALL) == 0;
   }
-  // Signals wait until it goes on.
+  // Saves the registers and blocks all signals until the thread continues.
   bool save() {
     errno = 0;
     if (ptrace(PTRACE_GETREGS, thread_, nullptr, &before_) != 0 ||
@@ -97,7 +97,7 @@ class Stopped {
   bool traced_ = false, works_ = false;
 };
 
-// A process's userfaultfd, which this one has then, and that one hasn't any more.
+// Creates a userfaultfd in the process, copies it to this process and closes the original.
 int take_userfaultfd(Stopped& stopped, pid_t process) {
   const long number = stopped.call(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY, kWatchersOwn);
   if (number < 0) return -1;

@@ -1,8 +1,8 @@
-// Has memory brought in page by page.
+// Makes the kernel map memory page by page.
 //
-// Kernels bring in the pages around one that is read, too, unless a userfaultfd watches the memory,
-// if only by name. It must be made by the memory's own process: another one is stopped as it comes
-// back from mapping the memory, makes one, and goes on.
+// A kernel also maps the pages around one that is read, unless a userfaultfd is registered for the
+// memory, even if it reports nothing. The userfaultfd must be created by the memory's own process.
+// Another process is stopped when it returns from mapping the memory, creates one, and continues.
 #pragma once
 
 #include <sys/types.h>
@@ -12,12 +12,12 @@
 
 namespace pmemsim {
 
-// False: it can't.
+// Registers a userfaultfd for the memory. Returns false if this fails.
 bool watch_by_userfaultfd(int file, std::uint64_t begin, std::uint64_t size);
 
-// Another process's `thread` waits in a call that maps so many bytes, which `let_go` lets go on. A
-// file that must be open as long as the memory is to be watched; -1: it isn't, so that more pages
-// seem to be used than are.
+// Has another process create a userfaultfd. Its `thread` is stopped in a call that maps `size`
+// bytes, and `let_go` lets the call continue. Returns a file that must stay open as long as the
+// memory is watched. Returns -1 on failure: more pages than used seem to be used then.
 int bring_in_page_by_page(pid_t thread, pid_t process, std::uint64_t size,
                           const std::function<void()>& let_go);
 

@@ -17,7 +17,7 @@
 namespace pmemsim {
 namespace {
 
-// What a child of the check's own reads isn't seen here.
+// True if the check has forked: the reads of its children are not seen here.
 bool forked = false;
 
 void note_forks() {
@@ -29,16 +29,16 @@ std::uint64_t address_of(const pmemsim_region& region) {
   return reinterpret_cast<std::uint64_t>(region.bytes);
 }
 
-// The kernel could take pages out of the page table again to have room.
+// True if the kernel does not remove pages from the page table to free memory.
 bool stays_in_memory(const pmemsim_region& region) {
   struct sysinfo info{};
   if (sysinfo(&info) == 0 && info.totalswap == 0) return true;
   return mlock2(region.bytes, region.size, MLOCK_ONFAULT) == 0;
 }
 
-// It may fail.
+// Makes the kernel map the region page by page, if possible.
 void bring_in_one_by_one(const pmemsim_region& region) {
-  constexpr int kFirstNumber = 200;  // the check's own files have those that they always have
+  constexpr int kFirstNumber = 200;  // Leaves the usual file numbers to the check
   const int opened = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
   if (opened < 0) return;
   const int file = fcntl(opened, F_DUPFD_CLOEXEC, kFirstNumber);
@@ -64,7 +64,7 @@ bool PageWatch::tell(std::span<std::byte> pages) const {
   if (!works_ || forked) return false;
   std::size_t told = 0;
   for (const pmemsim_region& region : regions_) {
-    // Of what is no longer mapped nothing is known.
+    // The use of unmapped memory is unknown.
     if (msync(region.bytes, region.size, MS_ASYNC) != 0) return false;
     const std::uint64_t begin = address_of(region);
     const auto used = pages_used(getpid(), begin, begin + pages_of(region.size) * kReadBytes);

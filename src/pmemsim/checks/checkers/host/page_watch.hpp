@@ -1,10 +1,10 @@
-// Which pages of an image a check reads or writes, in a child that makes one check.
+// Notices the pages of an image that a check reads or writes, in a child that makes one check.
 //
-// The child maps the image's file anew: no page is in its page table then, and the kernel brings in
-// those that are used, be it by the check itself or by system calls that it makes. Nothing that the
-// check can see differs from a check that isn't watched. Kernels bring in the pages around one that
-// is read, too, unless a userfaultfd watches the memory, if only by name; where that isn't allowed,
-// more pages seem to be read than are.
+// The child maps the image's file again: then no page is in its page table, and the kernel maps the
+// pages that are used, by the check itself or by its system calls. The check can see no difference
+// from one that is not watched. A kernel also maps the pages around one that is read, unless a
+// userfaultfd is registered for the memory, even if it reports nothing. Where that isn't allowed,
+// more pages than read seem to be read.
 #pragma once
 
 #include <pmemsim/check.h>
@@ -19,9 +19,10 @@ class PageWatch {
  public:
   explicit PageWatch(const std::vector<pmemsim_region>& regions) : regions_(regions) {}
 
-  // Before the check: the region's bytes become those of the file.
+  // Replaces the region's memory by the file's contents; call it before the check.
   void map(const pmemsim_region& region, int file);
-  // After it, a byte for each page of each region: is it used? False: nobody can tell.
+  // Stores for each page of each region, after the check, whether it was used. Returns false if
+  // this is unknown.
   bool tell(std::span<std::byte> pages) const;
 
  private:

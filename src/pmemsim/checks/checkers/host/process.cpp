@@ -17,7 +17,7 @@
 namespace pmemsim {
 namespace {
 
-// Of /proc/PID/pagemap: the page is present, or swapped out or on its way elsewhere.
+// Bits of /proc/PID/pagemap: the page is present, or swapped out or being moved.
 constexpr std::uint64_t kUsed = std::uint64_t{3} << 62;
 
 int open_of(pid_t thread, const char* name) {
@@ -39,7 +39,7 @@ std::optional<std::string> whole(pid_t thread, const char* name) {
   return text;
 }
 
-// Takes a number, and the character behind it, from the text's beginning.
+// Removes a number, and the character after it, from the text's beginning and returns the number.
 std::uint64_t take_number(std::string_view& text, int base) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
@@ -55,7 +55,7 @@ std::optional<int> number_behind(const std::string& text, std::string_view name)
   return static_cast<int>(take_number(rest, 10));
 }
 
-// begin-end rwxp offset major:minor number   name
+// Parses a line of /proc/PID/maps: begin-end rwxp offset major:minor number   name
 ProcessMapping mapping_in(std::string_view line) {
   ProcessMapping found{};
   found.begin = take_number(line, 16);
@@ -122,7 +122,7 @@ std::optional<std::vector<bool>> pages_used(pid_t thread, std::uint64_t begin, s
   return used;
 }
 
-// The system opens processes by their first thread's number only.
+// Returns the process of a thread. The system opens a process only by its first thread's number.
 std::optional<pid_t> process_of(pid_t thread) {
   const int opened = open_process(thread);
   if (opened >= 0) {
@@ -144,7 +144,7 @@ int copy_of_file(pid_t process, int number) {
 
 std::optional<std::string> read_text(pid_t thread, std::uint64_t at) {
   std::array<char, kReadBytes> bytes;
-  // The page behind it may not be there.
+  // The next page may not be mapped.
   const std::size_t in_page = kReadBytes - at % kReadBytes;
   for (const std::size_t size : {in_page, bytes.size()}) {
     if (!read_memory(thread, at, bytes.data(), size)) return std::nullopt;

@@ -1,4 +1,5 @@
-// What the kernel tells of another process: its threads, its memory, which of its pages it uses.
+// The kernel's information about another process: its threads, its memory, and the pages that it
+// uses.
 #pragma once
 
 #include <sys/types.h>
@@ -16,14 +17,14 @@ struct FileId {
   std::uint64_t number;
   bool operator==(const FileId&) const = default;
 };
-// Of an open one; no file: -1 is none.
+// Returns the id of an open file; nothing for -1.
 std::optional<FileId> id_of(int file);
 
-// A part of its memory.
+// A part of a process's memory.
 struct ProcessMapping {
   std::uint64_t begin, end;
   bool writable, executable;
-  std::uint64_t offset;  // in the file
+  std::uint64_t offset;  // Offset in the file
   FileId file;
   bool heap;
 };
@@ -33,16 +34,18 @@ struct ProcessStatus {
   int threads;
 };
 
-// Each by any thread's number. Nothing: it can't be known.
+// These functions take the number of any thread of the process. They return nothing if the
+// information is not available.
 std::optional<pid_t> process_of(pid_t thread);
 std::optional<ProcessStatus> status_of(pid_t thread);
 std::optional<std::vector<ProcessMapping>> mappings_of(pid_t thread);
-// For each page from `begin` to `end`: it has been used, by the process or by the kernel for it.
+// Returns for each page from `begin` to `end` whether the process, or the kernel for it, has used
+// it.
 std::optional<std::vector<bool>> pages_used(pid_t thread, std::uint64_t begin, std::uint64_t end);
-// The file that it has open under this number; -1: none.
+// Returns a copy of the process's open file with this number; -1: there is none.
 int copy_of_file(pid_t process, int number);
 
-// Up to a zero, which must be among the first 4096 bytes.
+// Returns the text up to a zero byte, which must be among the first 4096 B.
 std::optional<std::string> read_text(pid_t thread, std::uint64_t at);
 bool read_memory(pid_t thread, std::uint64_t at, void* to, std::size_t size);
 bool write_memory(pid_t thread, std::uint64_t at, const void* from, std::size_t size);

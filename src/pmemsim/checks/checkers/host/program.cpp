@@ -15,14 +15,14 @@ namespace {
 
 [[noreturn]] void fail() { throw std::system_error(errno, std::generic_category()); }
 
-// The files have the same numbers in every host, for those who look at their names.
+// The files have the same numbers in every host, for programs that depend on their names.
 constexpr int kFirstFile = 100;
 
 int memory_file(int number) {
   const int file = memfd_create("pmemsim-image", MFD_CLOEXEC);
   if (file < 0) return file;
   const int moved = fcntl(file, F_DUPFD_CLOEXEC, number);
-  if (moved < 0) return file;  // so many can't be open
+  if (moved < 0) return file;  // Too many files are open
   close(file);
   return moved;
 }
@@ -85,15 +85,17 @@ Program::File Program::open_file(const HostRegion& region, int number) {
   if (ftruncate(file.own, static_cast<off_t>(file.size)) != 0) fail();
   file.image_bytes = mapped(file.image, file.size);
   file.own_bytes = mapped(file.own, file.size);
-  // By this name everybody finds it whom the checker starts, too, whatever they inherit.
+  // By this path all processes that the checker starts find the file, too, whichever files they
+  // inherit.
   if (file.path.empty()) {
     file.path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file.own);
   }
   return file;
 }
 
-// Who rejects an image while he is watched, or goes otherwise than alone, is asked alone. If he
-// accepts it then, that may be chance, which another look tells from what watching does.
+// Checks the image. A program that rejects it while watched, or that watching disturbs, runs again
+// unwatched. If it accepts the image then, a second watched run finds the reason. If that run
+// accepts, the rejection was chance, and stays the answer; otherwise watching caused it.
 std::optional<CheckerAnswer> Program::judge(Watch& watch, bool watched) {
   if (!watched) return judge_alone(watch);
   const std::optional<CheckerAnswer> answer = judge_watched(watch);
@@ -110,7 +112,7 @@ std::optional<CheckerAnswer> Program::judge_alone(Watch& watch) {
   return watch.run([this](Watch::Told& told) { execute(told); });
 }
 
-// What goes otherwise than alone has failed.
+// Runs the program watched. A run that watching disturbs counts as failed.
 std::optional<CheckerAnswer> Program::judge_watched(Watch& watch) {
   constexpr CheckerAnswer kUnsure{.ending = CheckerAnswer::Ending::kFailed};
   prepare();
@@ -147,7 +149,7 @@ void Program::prepare() {
   }
 }
 
-// What the image has bytes for.
+// Copies the parts for which the image has data.
 void Program::take_over(const File& file) {
   for_each_page_of(file.image, file.size, [&](std::size_t at, std::size_t size) {
     if (std::memcmp(file.image_bytes + at, file.own_bytes + at, size) != 0) {
@@ -156,7 +158,7 @@ void Program::take_over(const File& file) {
   });
 }
 
-// What only the file has bytes for.
+// Removes the parts for which only the file has data.
 void Program::remove_others(const File& file) {
   for (std::size_t at = next_part(file.own, 0, SEEK_DATA, file.size); at < file.size;) {
     const std::size_t end = next_part(file.own, at, SEEK_HOLE, file.size);
@@ -169,7 +171,7 @@ void Program::remove_others(const File& file) {
   }
 }
 
-// In a child.
+// Runs the program, in a child.
 void Program::execute(Watch::Told& told) const {
   std::vector<char*> words;
   for (const std::string& word : words_) words.push_back(const_cast<char*>(word.c_str()));

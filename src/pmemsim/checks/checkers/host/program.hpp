@@ -1,5 +1,5 @@
-// A program that checks images. It gets files, which it may change: before each image they become
-// that image again, by what they differ in.
+// A program that checks images. It gets files, which it may change. Before each image, the parts of
+// the files that differ from it are replaced.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace pmemsim {
 
 class Program {
  public:
-  // `reads` is where it is told what programs read (checks/checkers/shared_reads.hpp). Throws
-  // std::system_error.
+  // Opens the files. `reads`: path of the memory for the pages read
+  // (checks/checkers/shared_reads.hpp). Throws std::system_error.
   Program(const std::vector<HostRegion>& regions, std::span<char* const> words,
           const std::string& reads);
   Program(const Program&) = delete;
@@ -27,8 +27,8 @@ class Program {
 
   void changed(std::span<const std::uint64_t> /*lines*/) {}
   void all_changed() {}
-  // Nothing: nobody wants an answer any more. Throws std::system_error if there is no room for the
-  // image.
+  // Checks the image. Returns nothing if the answer is no longer wanted. Throws std::system_error
+  // if there is no space for the image.
   std::optional<CheckerAnswer> judge(Watch& watch, bool watched);
 
  private:

@@ -25,7 +25,7 @@
 namespace pmemsim {
 namespace {
 
-// Of an image that must be held in memory.
+// Maximum size in B of an image that must be locked in memory.
 constexpr std::size_t kMostHeld = std::size_t{64} << 20;
 
 bool can_be_swapped_out() {
@@ -33,7 +33,8 @@ bool can_be_swapped_out() {
   return sysinfo(&info) != 0 || info.totalswap != 0;
 }
 
-// The kernel may put a file's pages together, for which it takes them from the page tables.
+// True if the kernel may merge a file's pages into huge ones, which removes them from the page
+// tables.
 bool can_become_huge() {
   const int file = ::open("/sys/kernel/mm/transparent_hugepage/shmem_enabled", O_RDONLY);
   if (file < 0) return false;
@@ -49,7 +50,7 @@ bool is_in_memory(int file) {
   return fstatfs(file, &found) == 0 && found.f_type == TMPFS_MAGIC;
 }
 
-// Of its own, other than its caller's.
+// True if the program has rights of its own, other than its caller's.
 bool has_other_rights(pid_t thread, std::string path) {
   if (!path.starts_with('/')) path = "/proc/" + std::to_string(thread) + "/cwd/" + path;
   struct stat found{};
@@ -58,9 +59,9 @@ bool has_other_rights(pid_t thread, std::string path) {
          getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-// Opened so, a file is the same whoever opens it, and has its contents afterwards.
+// True if these flags open the same file for any caller and leave its contents unchanged.
 bool is_plain_opening(std::uint64_t flags) {
-  constexpr std::uint64_t kLarge = 0100000;  // which C's O_LARGEFILE isn't
+  constexpr std::uint64_t kLarge = 0100000;  // The kernel's O_LARGEFILE; C's is 0
   constexpr std::uint64_t kPlain = O_ACCMODE | O_CLOEXEC | O_CREAT | O_NOCTTY | O_NONBLOCK |
                                    O_SYNC | O_DSYNC | O_NOATIME | kLarge;
   return (flags & ~kPlain) == 0;
@@ -81,7 +82,7 @@ struct ProgramWatch::Opened {
   ~Opened() {
     if (file >= 0) close(file);
   }
-  // And can be used so, and is as large as it was.
+  // True if the image is open for this access, buffered, and has the expected size.
   bool is_open_for(int access, std::size_t size) const {
     const int flags = fcntl(file, F_GETFL);
     const int way = flags & O_ACCMODE;
@@ -168,7 +169,7 @@ bool ProgramWatch::attend() {
   return !disturbs_;
 }
 
-// Nobody may wait any more.
+// Receives a stopped call. Returns false if no caller waits any more.
 bool ProgramWatch::receive(Call& call) {
   seccomp_notif waits{};
   if (ioctl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &waits) != 0) return false;
@@ -270,7 +271,8 @@ void ProgramWatch::open(const Call& call, std::uint64_t path, std::uint64_t flag
   let_go(call);
 }
 
-// In its stead, so that any other opening of it is somebody else's. False: it can't be done.
+// Opens the image for the caller, so that any other opening is another process's. Returns false if
+// this fails.
 bool ProgramWatch::open_image(const Call& call, const Image& image, int flags) {
   expect(FileEvents::Seen::kNothing);
   const int file = ::open(image.path.c_str(), flags | O_CLOEXEC, 0);
@@ -287,7 +289,7 @@ bool ProgramWatch::open_image(const Call& call, const Image& image, int flags) {
   return done;
 }
 
-// From there, or else from where the file is.
+// Executes a read() or pread() of an image: from offset `from`, or from the file's position.
 void ProgramWatch::read(const Call& call, std::optional<std::uint64_t> from) {
   if (!opened_) {
     let_go(call);
@@ -314,7 +316,7 @@ void ProgramWatch::read(const Call& call, std::optional<std::uint64_t> from) {
   answer(call, static_cast<std::int64_t>(size));
 }
 
-// A file that is to get the size that it has keeps its contents.
+// Executes a call that gives a file its current size: its contents stay unchanged.
 void ProgramWatch::keep_size(const Call& call) {
   if (!opened_) {
     let_go(call);
@@ -386,7 +388,7 @@ void ProgramWatch::begin_process(const Call& call) {
   }
 }
 
-// The last one ends its process.
+// Handles the end of a thread. The last one ends its process.
 void ProgramWatch::end_thread(const Call& call) {
   const std::optional<ProcessStatus> status = status_of(call.thread);
   if (status && status->threads == 1) return end_process(call);
@@ -399,8 +401,8 @@ void ProgramWatch::end_process(const Call& call) {
   if (let_go(call) && process) ended_.insert(*process);
 }
 
-// Rule 2. While another thread goes on, more may be used until the memory goes. (Who uses what
-// munmap() takes away would crash a moment later.)
+// Rule 2. While another thread runs, it may use more pages before the memory is unmapped. (Exempt
+// is munmap(): a thread that uses its memory would crash immediately afterwards.)
 bool ProgramWatch::vacate(const Call& call, std::uint64_t begin, std::uint64_t size) {
   if (!opened_) return false;
   const auto mappings = mappings_of(call.thread);
@@ -408,7 +410,7 @@ bool ProgramWatch::vacate(const Call& call, std::uint64_t begin, std::uint64_t s
   bool found = false;
   for (const ProcessMapping& mapping : mappings.value_or(std::vector<ProcessMapping>())) {
     if (mapping.end <= begin || mapping.begin >= begin + size) continue;
-    // It could go with the heap's end.
+    // The mapping could be unmapped when the heap shrinks.
     if (mapping.heap && call.number == SYS_mmap) given_up_ = true;
     const std::optional<std::size_t> image = image_of(mapping.file);
     if (!image) continue;

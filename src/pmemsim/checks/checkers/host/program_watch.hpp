@@ -1,16 +1,17 @@
-// Which pages of images a program reads or writes: it, and all that it starts, whatever that is
-// built from.
+// Notices the pages of images that a program and all processes that it starts read or write,
+// whatever language they are written in.
 //
-//   1  The kernel tells of their system calls before they are done (call_filter.hpp), and which
-//      pages of a process's memory have been used (process.hpp).
-//   2  So a mapping's pages are taken down before it may go: with its process's program or end, or
-//      by a call.
-//   3  Images are opened, and read by read() and pread(), in the program's stead, where they are
-//      opened by the names that it was given. What else opens, reads or changes their files shows
-//      in these (file_events.hpp), whoever does it; nothing is told then.
-//   4  A process may be killed and tell nothing. So as many must end by themselves as were begun.
-//   5  Where pages could be used and taken out of the table again, or known of without being used,
-//      or calls could get by, nothing is told either.
+//   1  The kernel reports their system calls before they execute (call_filter.hpp), and the used
+//      pages of a process's memory (process.hpp).
+//   2  A mapping's used pages are recorded before it may be unmapped: with its process's program or
+//      end, or by a call.
+//   3  If a program opens an image by the name that it was given, the watcher executes that call,
+//      and read() and pread(), for it. Any other opening, reading or change of these files, by any
+//      process, is an event of the files (file_events.hpp). No reads are reported then.
+//   4  A process may be killed without a report. So the number of processes that end by themselves
+//      must equal the number begun.
+//   5  No reads are reported either if pages could be used and removed from the page table again,
+//      or be detected without being used, or if calls could bypass the filter.
 #pragma once
 
 #include <sys/types.h>
@@ -36,20 +37,20 @@ class ProgramWatch final : public Watch::Companion {
     int file;
     const std::byte* bytes;
     std::size_t size;
-    std::string path;  // as the program is told
+    std::string path;  // Path given to the program
   };
 
   explicit ProgramWatch(std::vector<Image> images);
   ProgramWatch(const ProgramWatch&) = delete;
   ProgramWatch& operator=(const ProgramWatch&) = delete;
 
-  // Before the program is started: false, nobody can watch it here.
+  // Starts a watch, before the program is started. Returns false if it can't be watched here.
   bool begin();
-  // In the child, before it becomes the program.
+  // Installs the filter, in the child, before it becomes the program.
   void enter() const;
-  // Of the program that has ended: does it go as it would go alone? Perhaps not.
+  // True if the program that has ended may have behaved differently than without the watch.
   bool disturbs() const { return disturbs_; }
-  // A byte for each page of each image: is it used? False: nobody can tell.
+  // Stores for each page of each image whether it was used. Returns false if this is unknown.
   bool tell(std::span<std::byte> pages);
 
   bool started(pid_t child) override;
@@ -58,11 +59,11 @@ class ProgramWatch final : public Watch::Companion {
   void ended() override;
 
  private:
-  // A program that makes more calls is slowed down too much.
+  // Maximum number of calls: a program that makes more is slowed down too much.
   static constexpr std::size_t kMostCalls = 20'000;
   static constexpr std::size_t kMostRegistered = 64;
 
-  // A call that waits.
+  // A call that the kernel has stopped.
   struct Call {
     std::uint64_t id;
     pid_t thread;
@@ -76,7 +77,7 @@ class ProgramWatch final : public Watch::Companion {
   void handle(const Call& call);
   void handle_memory(const Call& call);
   void handle_process(const Call& call);
-  // False: nobody waits for it any more.
+  // Lets the call continue. Returns false if its caller no longer waits.
   bool let_go(const Call& call) const;
   void answer(const Call& call, std::int64_t value) const;
   void expect(FileEvents::Seen seen);
@@ -93,7 +94,8 @@ class ProgramWatch final : public Watch::Companion {
   void end_thread(const Call& call);
   void end_process(const Call& call);
 
-  // Is there any of an image?
+  // Records the used pages of a memory range that is about to be unmapped. True if an image is
+  // mapped there.
   bool vacate(const Call& call, std::uint64_t begin, std::uint64_t size);
   void take_down_all(pid_t thread);
   void take_down(pid_t thread, const ProcessMapping& mapping, std::size_t image);
@@ -102,16 +104,16 @@ class ProgramWatch final : public Watch::Companion {
 
   const std::vector<Image> images_;
   std::vector<FileId> ids_;
-  std::vector<std::vector<bool>> used_;  // pages of images
+  std::vector<std::vector<bool>> used_;  // Pages used, by image
   FileEvents events_;
-  bool works_ = true, held_ = false;  // in memory
-  std::array<int, 2> pipe_{-1, -1};   // by which the child tells what begins the watch
+  bool works_ = true, held_ = false;  // The images are locked in memory
+  std::array<int, 2> pipe_{-1, -1};   // From the child: its filter, which begins the watch
 
   int listener_ = -1;
   std::size_t calls_ = 0;
   bool opened_ = false, given_up_ = false, disturbs_ = false, takes_rights_ = false;
-  std::size_t begun_ = 0;  // processes
-  std::set<pid_t> ended_;  // processes
+  std::size_t begun_ = 0;  // Number of processes
+  std::set<pid_t> ended_;  // Processes
   std::vector<int> userfaults_;
 };
 

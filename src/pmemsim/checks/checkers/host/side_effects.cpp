@@ -16,16 +16,17 @@
 #include "pmemsim/checks/checkers/host/process.hpp"
 #include "pmemsim/checks/checkers/shared_reads.hpp"
 
-// What runs while memory is protected mustn't write to a sanitizer's own.
+// Code that runs while memory is protected must not write to a sanitizer's memory.
 #define PMEMSIM_WRITES_NOTHING __attribute__((no_sanitize("address", "undefined"), noinline))
 
 namespace pmemsim {
 namespace {
 
 constexpr std::uint64_t kStackBytes = std::uint64_t{1} << 15;
-// SS_AUTODISARM of linux/signal.h, which excludes signal.h: handlers may have none any more.
+// SS_AUTODISARM of linux/signal.h, which excludes signal.h: inside handlers, no signal stack is
+// set.
 constexpr int kAutoDisarm = static_cast<int>(1U << 31);
-constexpr int kSystemCallBytes = 2;  // of the instruction
+constexpr int kSystemCallBytes = 2;  // Size of the instruction
 
 std::uint64_t address_of(const void* bytes) { return reinterpret_cast<std::uint64_t>(bytes); }
 
@@ -40,7 +41,7 @@ const SideEffects* SideEffects::noticing_ = nullptr;
 SideEffects::SideEffects(std::vector<Region> regions, const void* spared)
     : regions_(std::move(regions)),
       stack_begin_((address_of(__builtin_frame_address(0)) - kStackBytes) & ~(kReadBytes - 1)) {
-  // The regions first: nothing else may get their place.
+  // Maps the regions first: no other mapping may get their addresses.
   const bool mapped = map_regions(PROT_READ, MAP_SHARED);
   std::fegetenv(&rounding_);
   noticing_ = this;
@@ -57,9 +58,10 @@ SideEffects::SideEffects(std::vector<Region> regions, const void* spared)
   if (!mapped || !find_memory(spared) || !catch_all()) end();
 }
 
-// Libraries of C that do this say where (sys/rseq.h, which this one may be built without).
+// Finds the rseq area. A libc that registers one exports its address (sys/rseq.h, which may be
+// missing in the libc of the build).
 void SideEffects::find_core_told() {
-  constexpr std::uint64_t kLeast = 32;  // that is asked for
+  constexpr std::uint64_t kLeast = 32;  // Minimum size in B that the kernel requires
   const void* size = dlsym(RTLD_DEFAULT, "__rseq_size");
   const void* offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
   if (size == nullptr || offset == nullptr || *static_cast<const unsigned*>(size) == 0) return;
@@ -69,7 +71,7 @@ void SideEffects::find_core_told() {
   core_told_bytes_ = std::max<std::uint64_t>(kLeast, *static_cast<const unsigned*>(size));
 }
 
-// Of syscall() each argument must have a register's size.
+// Arguments of syscall() must have a register's size.
 bool SideEffects::map_regions(long protection, long sharing) const {
   bool mapped = true;
   for (const Region& region : regions_) {
@@ -79,7 +81,8 @@ bool SideEffects::map_regions(long protection, long sharing) const {
   return mapped;
 }
 
-// The stack is made to reach below the checks' part first, so that there is something to protect.
+// Finds the memory to protect. The stack is first extended below the checks' part, so that there is
+// memory to protect.
 bool SideEffects::find_memory(const void* spared) {
   [[maybe_unused]] const char used = *reinterpret_cast<volatile char*>(stack_begin_ - 1);
   const auto mappings = mappings_of(getpid());
@@ -115,15 +118,16 @@ PMEMSIM_WRITES_NOTHING bool SideEffects::catch_all() {
          let_kernel_write(false) && protect(0);
 }
 
-// It ends threads to which it can't.
+// Registers or unregisters the rseq area: the kernel kills a thread to whose area it can't write.
 PMEMSIM_WRITES_NOTHING bool SideEffects::let_kernel_write(bool let) const {
   constexpr long kUnregister = 1;
-  constexpr long kSignature = 0x53053053;  // of x86
+  constexpr long kSignature = 0x53053053;  // Signature on x86
   return core_told_bytes_ == 0 || syscall(SYS_rseq, core_told_at_, core_told_bytes_,
                                           let ? 0L : kUnregister, kSignature) == 0;
 }
 
-// libc's own functions may write to memory of theirs, a sanitizer's do.
+// Protects the memory. It does not call libc's functions, which may write to their own memory;
+// those of a sanitizer do.
 PMEMSIM_WRITES_NOTHING bool SideEffects::protect(int also) const {
   bool all = true;
   for (const Protected& part : memory_) {
@@ -147,7 +151,7 @@ PMEMSIM_WRITES_NOTHING void SideEffects::end() const {
   errno = error;
 }
 
-// What was about to be done is done when the signal has been handled.
+// Handles the first side effect. The interrupted instruction is executed again after the handler.
 PMEMSIM_WRITES_NOTHING void SideEffects::notice(int signal, siginfo_t* /*info*/, void* context) {
   auto* interrupted = static_cast<ucontext_t*>(context);
   noticing_->end();
@@ -158,7 +162,7 @@ PMEMSIM_WRITES_NOTHING void SideEffects::notice(int signal, siginfo_t* /*info*/,
 PMEMSIM_WRITES_NOTHING int SideEffects::run(decltype(&pmemsim_check) check,
                                             const std::vector<pmemsim_region>& regions) {
   if (any()) return check(regions.data(), regions.size());
-  // What the check before has left there.
+  // Clears the part of the stack that the previous check has used.
   std::uint64_t end;
   asm volatile("mov %%rsp, %0" : "=r"(end));
   for (std::uint64_t at = stack_begin_; at < end; at += sizeof(std::uint64_t)) {

@@ -1,9 +1,10 @@
-// Notices whether a check has had side effects: whether it has written to any memory but its own
-// part of the stack, or made a system call. One that hasn't has left its process as it was, which
-// can make the next check.
+// Notices side effects of a check: writes to any memory except its own part of the stack, and
+// system calls. A check without side effects has left its process unchanged, which can make the
+// next check.
 //
-// All memory is write-protected and system calls are caught meanwhile. With the first side effect
-// both end, the regions become the check's own to write to, and it goes on: it sees no difference.
+// During the check, all memory is write-protected and system calls are caught. The first side
+// effect ends both, and makes the regions private and writable. The check continues: it sees no
+// difference.
 #pragma once
 
 #include <pmemsim/check.h>
@@ -24,27 +25,28 @@ class SideEffects {
     int file;
   };
 
-  // In a child, once. The regions' bytes become those of the files, as they are at any time.
-  // `spared` is in a mapping that may be written to. Must be made by the function that calls run().
+  // Starts the watch, in a child, once. The regions' memory shows the current contents of the
+  // files. `spared` is in a mapping that may be written to. The object must be created by the
+  // function that calls run().
   SideEffects(std::vector<Region> regions, const void* spared);
   SideEffects(const SideEffects&) = delete;
   SideEffects& operator=(const SideEffects&) = delete;
 
   int run(decltype(&pmemsim_check) check, const std::vector<pmemsim_region>& regions);
-  // There were some, or they can't be noticed here.
+  // True if there were side effects, or if they can't be noticed here.
   bool any() const { return own_ == nullptr || own_->any; }
 
  private:
   static constexpr std::size_t kSignalStackBytes = std::size_t{1} << 16;
-  // What is written to nevertheless.
+  // Memory that stays writable.
   struct Own {
-    volatile char calls;  // whether the kernel lets them pass (SYSCALL_DISPATCH_FILTER_...)
+    volatile char calls;  // Lets calls pass or not (SYSCALL_DISPATCH_FILTER_...)
     volatile bool any;
     alignas(64) std::byte signal_stack[kSignalStackBytes];
   };
   struct Protected {
     std::uint64_t begin, end;
-    int protection;  // so that it can't be written to
+    int protection;  // Protection without write access
   };
 
   static void notice(int signal, siginfo_t* info, void* context);
@@ -60,13 +62,14 @@ class SideEffects {
 
   const std::vector<Region> regions_;
   std::vector<Protected> memory_;
-  const std::uint64_t stack_begin_;  // of the part that checks may write to
+  const std::uint64_t stack_begin_;  // Begin of the part that checks may write to
   Own* own_ = nullptr;
   std::fenv_t rounding_{};
-  // As the library has them.
+  // The library's own signal handlers and signal stack, to be restored.
   struct sigaction fault_before_{}, call_before_{};
   stack_t signal_stack_before_{};
-  // Where the kernel writes on which core this thread runs (rseq(2)), if libc lets it.
+  // Address at which the kernel stores the number of this thread's core (rseq(2)), if libc
+  // registered it.
   std::uint64_t core_told_at_ = 0;
   std::uint64_t core_told_bytes_ = 0;
 };

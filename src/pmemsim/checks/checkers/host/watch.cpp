@@ -34,7 +34,7 @@ sigset_t child_signal() {
   return signals;
 }
 
-// The first of this process's children; 0: unknown.
+// Returns the first of this process's children; 0: unknown.
 pid_t a_child() {
   pid_t child = 0;
   if (std::FILE* children = std::fopen("/proc/thread-self/children", "re")) {
@@ -44,27 +44,27 @@ pid_t a_child() {
   return child;
 }
 
-// Files that a check opens have the numbers that they have in a child that doesn't know of this
-// one.
+// Moves the event to a high number. So the files that a check opens have the same numbers as in a
+// child without it.
 int make_event(int flags) {
   constexpr int kFirstNumber = 300;
   const int made = eventfd(0, EFD_CLOEXEC | flags);
   if (made < 0) fail("eventfd");
   const int file = fcntl(made, F_DUPFD_CLOEXEC, kFirstNumber);
-  if (file < 0) return made;  // there are no such numbers (ulimit -n)
+  if (file < 0) return made;  // The system has no such numbers (ulimit -n)
   close(made);
   return file;
 }
 
-// Whatever is left of what a child has started, also what has left its group: orphans become this
-// process's children.
+// Kills all remaining processes that a child has started, including those outside its group:
+// orphans become this process's children.
 void end_all() {
   for (;;) {
     const pid_t ended = waitpid(-1, nullptr, WNOHANG);
     if (ended < 0) return;
     if (ended > 0) continue;
     const pid_t child = a_child();
-    if (child == 0) return;  // the kernel doesn't tell
+    if (child == 0) return;  // The kernel does not report children
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
   }
@@ -115,7 +115,7 @@ void Watch::end_waiting() {
   if (waiting_ != 0) end(std::exchange(waiting_, 0));
 }
 
-// It may have answered at the last moment, or not have been woken any more.
+// Ends a child and clears both events: it may have answered just before, or may not have woken.
 void Watch::end(pid_t child) {
   kill(-child, SIGKILL);
   end_all();
@@ -133,11 +133,11 @@ void Watch::begin() {
   begun_ = Clock::now();
 }
 
-// Negative: `errno` says why there is none.
+// Returns a negative number if there is no child; `errno` is the reason.
 pid_t Watch::start(const std::function<void(Told&)>& work) {
   const pid_t child = fork();
   if (child == 0) be_child(work);
-  if (child > 0) setpgid(child, child);  // whichever of both comes first
+  if (child > 0) setpgid(child, child);  // Parent and child both set it: either may be first
   return child;
 }
 
@@ -165,7 +165,7 @@ std::optional<CheckerAnswer> Watch::attend(pid_t child, Companion* companion) {
   return found;
 }
 
-// Written so that it leaves memory as it is: libc's functions, with a sanitizer, may not.
+// Written so that it changes no memory: libc's functions, with a sanitizer, may do so.
 __attribute__((no_sanitize("address"))) void Watch::await_next() const {
   std::uint64_t count = 1;
   syscall(SYS_write, long{answered_}, &count, sizeof(count));
@@ -185,7 +185,7 @@ void Watch::be_child(const std::function<void(Told&)>& work) {
   }
   const sigset_t signals = child_signal();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-  errno = 0;  // it isn't chance what a child finds there
+  errno = 0;  // Gives each child the same value
   work(*told_);
   _exit(0);
 }
@@ -207,7 +207,7 @@ Watch::Event Watch::wait_for(pid_t child, Clock::time_point until, Companion* co
     if ((events[4].revents & POLLIN) != 0) {
       if (!companion->attend()) return Event::kAbandoned;
     } else if (events[4].revents != 0) {
-      companion = nullptr;  // no process is left that could wait
+      companion = nullptr;  // No process is left that could wait
     }
     if (events[5].revents != 0) {
       eventfd_t count;
@@ -228,13 +228,13 @@ Watch::Event Watch::wait_for(pid_t child, Clock::time_point until, Companion* co
   }
 }
 
-// To some of what was said and printed. False: there is nothing now.
+// Reads some output. Returns false if there is none now.
 bool Watch::listen() {
   const bool said = hear_said();
   return hear_printed() || said;
 }
 
-// Only the end of it is of interest.
+// Keeps only the end of the output.
 bool Watch::hear_said() {
   std::array<char, 4096> bytes;
   const ssize_t size = read(said_by_.output, bytes.data(), bytes.size());
@@ -248,7 +248,8 @@ bool Watch::hear_said() {
 
 bool Watch::hear_printed() {
   if (!printed_by_) return false;
-  // Small, so that a check touches few pages; a reader that prints much fills it several times.
+  // The buffer is small, so that a check touches few pages; a reader that prints much fills it
+  // several times.
   std::array<char, 4096> bytes;
   std::size_t heard = 0;
   ssize_t size = 0;

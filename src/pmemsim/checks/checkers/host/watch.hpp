@@ -1,5 +1,6 @@
-// Runs one child process after the other, each with all that it starts until its end, and says how
-// it has ended and what it has said last. A child that is still as it was may give several answers.
+// Runs one child process after the other. Each child runs with all processes that it starts, until
+// its end. Reports the cause of its end and its last output. A child that is unchanged by a check
+// may give several answers.
 #pragma once
 
 #include <sys/types.h>
@@ -15,51 +16,53 @@ namespace pmemsim {
 
 class Watch {
  public:
-  // What a child tells of itself.
+  // Results that a child reports.
   struct Told {
     bool returned;
-    int status;  // that it has returned
-    int error;   // why no program could be started
-    bool reads;  // what it has read of the image was told
+    int status;  // Value that it has returned
+    int error;   // Error number if the program could not be started
+    bool reads;  // The pages read of the image are reported
   };
 
-  // Somebody who attends to what a child waits for.
+  // Handles the events that a child waits for.
   class Companion {
    public:
     virtual ~Companion() = default;
-    // False: the child is to be ended.
+    // Returns false if the child is to be ended.
     virtual bool started(pid_t child) = 0;
-    // Whatever was said before. The child has ended with all that it has started.
+    // Called in any case, when the child has ended with all processes that it has started.
     virtual void ended() = 0;
-    // Readable when there is something to do; false: the child is to be ended.
+    // file() is readable when there is an event; attend() handles it. Returns false if the child is
+    // to be ended.
     virtual int file() const = 0;
     virtual bool attend() = 0;
   };
 
-  // Nobody listens at the other end of the socket any more: what runs is ended.
-  // `apart`: standard output is kept as a whole, apart from what is said.
+  // When the other end of `socket` is closed, the running child is ended. `apart`: standard output
+  // is captured completely, apart from the other output.
   Watch(int socket, std::chrono::milliseconds timeout, bool apart);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // `work` is what the child does. No answer: nobody wants it any more.
+  // Runs `work` in a child. Returns nothing if the answer is no longer wanted.
   std::optional<CheckerAnswer> run(const std::function<void(Told&)>& work,
                                    Companion* companion = nullptr);
-  // The same, but if a child waits for it (await_next()), that one goes on instead.
+  // Does the same, but if a child waits in await_next(), that child continues instead.
   std::optional<CheckerAnswer> run_on(const std::function<void(Told&)>& work);
-  // In the child: what it tells is its answer. Until run_on() is called again.
+  // Sends the child's results as its answer, in the child, and waits until run_on() is called
+  // again.
   void await_next() const;
   bool child_waits() const { return waiting_ != 0; }
-  // Does nothing if none waits.
+  // Ends a waiting child, if there is one.
   void end_waiting();
-  // To the last answer, if it is kept apart.
+  // Returns the standard output for the last answer, if it is captured apart.
   const std::string& printed() const { return printed_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
   enum class Event : std::uint8_t { kAnswered, kEnded, kTooLong, kTooMuch, kUnwanted, kAbandoned };
-  // What children write to.
+  // A pipe to which children write.
   struct Pipe {
     int output, input;
   };
@@ -80,8 +83,8 @@ class Watch {
   int signals_;
   const Pipe said_by_;
   const std::optional<Pipe> printed_by_;
-  const int answered_, wanted_;  // how a child that waits and this process wake each other
-  Told* const told_;             // shared with children
+  const int answered_, wanted_;  // Events that wake this process, or a waiting child
+  Told* const told_;             // Shared with children
   Clock::time_point begun_;
   pid_t waiting_ = 0;
   std::string said_, printed_;
