@@ -11,7 +11,7 @@
 namespace pmemsim::answers {
 namespace {
 
-constexpr std::size_t kMostInSubsets = 6;  // operations
+constexpr std::size_t kMostInSubsets = 6;  // Maximum number of operations
 
 std::uint64_t hash_of_text(const std::string& text) {
   std::uint64_t hash = mix(text.size());
@@ -127,7 +127,7 @@ std::vector<std::vector<std::uint64_t>> AnswerCheck::lost(std::uint64_t moment) 
 
 std::uint64_t AnswerCheck::newest() const { return history_.order_at(moments().first); }
 
-// ---- What is right -----------------------------------------------------------------------------
+// ---- Correct answers ---------------------------------------------------------------------------
 
 std::vector<std::uint64_t> AnswerCheck::find_wrong(const KeepGoing& keep_going) {
   crashed_.finish(keep_going);
@@ -141,7 +141,7 @@ std::vector<std::uint64_t> AnswerCheck::find_wrong(const KeepGoing& keep_going) 
   return wrong;
 }
 
-// Of what is asked for anyway many readers can answer at once.
+// Asks many readers at once for the answers that are needed in any case.
 void AnswerCheck::ask_first(const KeepGoing& keep_going) {
   std::set<std::uint64_t> orders{0, history_.pieces()};
   for (const auto& [digest, moments] : answers_) {
@@ -181,7 +181,7 @@ AnswerCheck::Judged AnswerCheck::judge(const Digest& digest, Moments moments,
     is_wrong(in_step(moments.first), moments.first);
     return judged;
   }
-  std::uint64_t seen = History::kNever;  // the same answer, since nothing was stored
+  std::uint64_t seen = History::kNever;  // Same answer, since nothing was stored
   for (std::size_t i = stretches_.at(moments.first); i < stretches_.list().size(); ++i) {
     const Stretch& stretch = stretches_.list()[i];
     if (stretch.first > moments.last) break;
@@ -194,7 +194,7 @@ AnswerCheck::Judged AnswerCheck::judge(const Digest& digest, Moments moments,
   return judged;
 }
 
-// The operations that have the step.
+// Returns the interval of the operations that contain the step.
 Stretch AnswerCheck::in_step(std::uint64_t step) const {
   Stretch stretch = stretches_.list()[stretches_.at(step - 1)];
   const std::vector<TimedOperation>& operations = stretches_.operations();
@@ -206,7 +206,7 @@ Stretch AnswerCheck::in_step(std::uint64_t step) const {
   return stretch;
 }
 
-// How much of the program is there right before the operations of the stretch, and with them.
+// Returns the orders right before the interval's operations and after them.
 std::pair<std::uint64_t, std::uint64_t> AnswerCheck::span(const Stretch& stretch) const {
   if (stretch.executing.empty()) return {since(stretch), since(stretch)};
   std::uint64_t first = UINT64_MAX, last = 0;
@@ -243,7 +243,7 @@ bool AnswerCheck::is_among(const Digest& digest, std::uint64_t first, std::uint6
   return false;
 }
 
-// Is there one operation, and does nobody else store anything from its beginning to its end?
+// True if there is one operation, and only its own stores happen from its begin to its end.
 bool AnswerCheck::stands_alone(const Stretch& stretch) const {
   if (stretch.executing.size() != 1) return false;
   const auto [first, last] = span(stretch);
@@ -273,7 +273,7 @@ bool AnswerCheck::is_some_subset(const Digest& digest, const Stretch& stretch, s
     if (found == subset_answers_.end()) {
       nothing_lost_.go_to(first);
       const Image& image = nothing_lost_.with(there);
-      asked_.push_back(kZeros);  // no order's
+      asked_.push_back(kZeros);  // Not an order
       whole_.judge(image, nothing_lost_.changed(), keep_going);
       found = subset_answers_.emplace(std::move(key), digest_of_said(last_whole_)).first;
     }

@@ -1,14 +1,14 @@
-// Does a program's reader give a right answer of each image that a crash may leave? Without knowing
-// what is right: right are the answers of images in which nothing is lost, of the right moments
-// (stretches.hpp).
+// Checks whether a program's reader gives a correct answer for each image that a crash may leave.
+// No correct answers are given: an answer is correct if an image without losses, of a suitable
+// point in time, gives it, too (stretches.hpp).
 //
-//   1  An image is one of all moments at which a crash may leave it: from when the last of its
-//      pieces has become visible, until a piece that it doesn't have becomes sure. Its answer must
-//      be right at each.
-//   2  Answers are what the reader writes to its standard output; if it doesn't end with 0, how it
-//      ends, and nothing else.
-//   3  An answer that would have to be compared with those of more than kMostStates images is left
-//      unjudged.
+//   1  An image belongs to all points in time at which a crash may leave it: from the visibility of
+//      its last piece until a piece that it lacks becomes sure. Its answer must be correct at each
+//      of them.
+//   2  An answer is the reader's standard output. If the reader does not end with 0, the answer is
+//      only how it ends.
+//   3  An answer that would have to be compared with those of more than kMostStates images is not
+//      checked.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@
 
 namespace pmemsim::answers {
 
-// Of an answer as much as tells it from others.
+// The parts of an answer that distinguish it from others.
 struct Digest {
   CheckerAnswer::Ending ending = CheckerAnswer::Ending::kExited;
   std::int32_t status = 0;
@@ -42,10 +42,10 @@ struct Said {
   std::string printed;
 };
 
-// The moments at which a crash may leave an image.
+// The points in time (moments) at which a crash may leave an image.
 struct Moments {
   std::uint64_t first, last;
-  // None: it is in the midst of step `first`.
+  // True if there are none: the crash is inside step `first`.
   bool in_step() const { return last < first; }
 };
 
@@ -53,38 +53,40 @@ class AnswerCheck {
  public:
   using KeepGoing = CheckerProcess::KeepGoing;
   static constexpr std::uint64_t kMostStates = 500;
-  static constexpr std::uint64_t kZeros = UINT64_MAX;  // in place of an order: a file of zeros
+  static constexpr std::uint64_t kZeros = UINT64_MAX;  // Instead of an order: a file of zeros
 
-  // Throws trace::TraceError.
+  // Reads the recording. Throws trace::TraceError.
   AnswerCheck(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
               std::uint64_t most, const CheckerCommand& reader, std::size_t jobs,
               const std::vector<ProgramOperation>& operations);
 
-  // Shows the next image to the reader. False: there are no more.
+  // Shows the next image to the reader. Returns false if there are no more.
   bool show_next(const KeepGoing& keep_going);
   std::uint64_t answered() const { return crashed_.judged() + whole_.judged(); }
-  // Of all that were shown: the numbers of those whose answers are wrong.
+  // Returns the numbers of all shown images whose answers are wrong.
   std::vector<std::uint64_t> find_wrong(const KeepGoing& keep_going);
   std::uint64_t unjudged() const { return unjudged_; }
-  // Have images in which nothing is lost had different answers?
+  // True if images without losses have had different answers.
   bool answers_differ() const;
 
-  // Why the image that `images` has come to is wrong.
+  // Explanation why the current image of `images` is wrong.
   struct Wrong {
     Said got;
     Stretch stretch;
-    std::uint64_t moment;  // the first one at which it is
-    // By how much of the program is there: what the answer might have been, two at most.
+    std::uint64_t moment;  // The first moment at which it is wrong
+    // The correct answers, as orders of images without losses; at most two.
     std::vector<std::uint64_t> allowed;
   };
   std::optional<Wrong> judge(const KeepGoing& keep_going);
-  // With nothing lost but what comes behind `order`; or of a file of zeros.
+  // Returns the answer for the image with all pieces up to `order`, or for a file of zeros
+  // (kZeros).
   Said whole(std::uint64_t order, const KeepGoing& keep_going);
 
-  // The pieces that the image has lost, of each line by order: those that were visible at its
-  // instant, and those that have become so until a later moment at which a crash may leave it.
+  // Returns the pieces that the image has lost, by line and order. These are pieces visible at its
+  // instant, and pieces that became visible until `moment`, a later one at which a crash may leave
+  // the image.
   std::vector<std::vector<std::uint64_t>> lost(std::uint64_t moment) const;
-  // The newest piece that the image has; 0: none.
+  // Returns the newest piece in the image; 0: there is none.
   std::uint64_t newest() const;
 
   WholeImages& images() { return images_; }
@@ -119,14 +121,14 @@ class AnswerCheck {
   const Stretches stretches_;
   WholeImages images_;
   NothingLost nothing_lost_;
-  std::vector<std::pair<Digest, Moments>> answers_;          // by image
-  std::unordered_map<std::uint64_t, Digest> whole_answers_;  // by order
+  std::vector<std::pair<Digest, Moments>> answers_;          // By image
+  std::unordered_map<std::uint64_t, Digest> whole_answers_;  // By order
   std::map<std::vector<std::uint64_t>, Digest> subset_answers_;
-  std::vector<std::size_t> piece_operations_;  // by order, from 1: stretches' operations
-  std::vector<std::uint64_t> asked_;           // orders, by their numbers in whole_
+  std::vector<std::size_t> piece_operations_;  // By order, from 1: index of the operation
+  std::vector<std::uint64_t> asked_;           // Orders, by their numbers in whole_
   std::uint64_t unjudged_ = 0;
   Said last_crashed_, last_whole_;
-  // Behind what they tell.
+  // Declared after the members that their callbacks use.
   CheckerPool crashed_, whole_, zeros_;
 };
 

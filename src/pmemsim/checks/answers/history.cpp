@@ -50,7 +50,7 @@ History::History(const trace::TraceFile& trace, PersistencyRules rules) {
   }
 }
 
-// Before a piece becomes sure there is an instant at which it is open.
+// Adds the new pieces. Before a piece becomes sure, there is an instant at which it is open.
 void History::take_new(const PersistencyModel& model) {
   pieces_.resize(model.newest_order());
   for (const auto& [line, pieces] : model.open()) {
@@ -78,7 +78,7 @@ void History::note_sure(const PersistencyModel& model) {
 }
 
 void History::note_survivors() {
-  std::uint64_t copy = 0, end = 0;  // of the one that the piece belongs to
+  std::uint64_t copy = 0, end = 0;  // Copy of the piece, and its last step
   for (Piece& piece : pieces_ | std::views::reverse) {
     if (piece.non_temporal) continue;
     if (piece.copy == 0 || piece.copy != copy) end = piece.step;

@@ -1,11 +1,13 @@
-// What a recorded program has stored to persistent memory, in the order in which it became visible,
-// and when it became sure to persist (checks/images/persistency_model.hpp).
+// The stores of a recorded program to persistent memory, in the order in which they became visible,
+// and the steps at which they became sure (guaranteed persistent;
+// checks/images/persistency_model.hpp).
 //
-// With eADR an ordinary store is sure as soon as it is visible, a copy when all of it is. (To the
-// model that makes no difference before the next store: no image shows it.)
+// With eADR an ordinary store is sure as soon as it is visible, a copy as soon as all of it is.
+// (For the model this makes no difference before the next store: no image shows it.)
 //
-// A step is a visible operation, from 1 on; the moment of a step is right behind it, before the
-// next one; moment 0 is before all. A store's pieces have numbers from 1 on (their order).
+// A step is a visible operation, counted from 1. The moment of a step is the point in time right
+// after it, before the next one; moment 0 is before all steps. A store's pieces are numbered from 1
+// (their order).
 #pragma once
 
 #include <cstdint>
@@ -23,27 +25,27 @@ class History {
 
   struct Piece {
     std::uint64_t address, value;
-    std::uint64_t before;  // what was there
-    std::uint64_t step;    // the one that makes it visible
-    std::uint64_t sure;    // the one that makes it sure
-    std::uint64_t number;  // of the thread's operation
-    std::uint64_t copy;    // that it belongs to; 0: none
+    std::uint64_t before;  // Value before the store
+    std::uint64_t step;    // Step that makes it visible
+    std::uint64_t sure;    // Step that makes it sure
+    std::uint64_t number;  // Number of the thread's operation
+    std::uint64_t copy;    // Number of its copy; 0: none
     std::uint32_t thread, site;
     std::uint8_t size;
     bool non_temporal;
   };
 
-  // Throws trace::TraceError.
+  // Reads the recording. Throws trace::TraceError.
   History(const trace::TraceFile& trace, PersistencyRules rules);
 
   std::uint64_t steps() const { return steps_; }
   std::uint64_t pieces() const { return pieces_.size(); }
   const Piece& piece(std::uint64_t order) const { return pieces_[order - 1]; }
-  // How many pieces are visible at a moment.
+  // Returns the number of pieces visible at a moment.
   std::uint64_t order_at(std::uint64_t moment) const;
-  // The step that makes the first of the pieces beyond this one sure.
+  // Returns the first step that makes a piece beyond this one sure.
   std::uint64_t next_sure(std::uint64_t order) const { return next_sure_[order]; }
-  // As the recording begins.
+  // Returns the contents at the begin of the recording.
   const Image& initial() const { return initial_; }
 
  private:
@@ -52,22 +54,22 @@ class History {
   void note_before();
   void note_survivors();
 
-  std::vector<Piece> pieces_;             // by order
-  std::vector<std::uint64_t> next_sure_;  // by order, from 0
+  std::vector<Piece> pieces_;             // By order
+  std::vector<std::uint64_t> next_sure_;  // By order, from 0
   std::uint64_t steps_ = 0;
   Image initial_;
 };
 
-// Persistent memory as it is when nothing is lost, with so many pieces.
+// Persistent memory without losses, with the first pieces up to an order.
 class NothingLost {
  public:
   explicit NothingLost(const History& history);
 
-  // Goes there, forwards or back.
+  // Moves to an order, forwards or backwards.
   const Image& go_to(std::uint64_t order);
-  // The image where it has come to, with these pieces, too, until the next call.
+  // Returns the current image with these pieces added, until the next call.
   const Image& with(const std::vector<std::uint64_t>& orders);
-  // Lines in which the image may differ from what it was at the last call.
+  // Returns the lines in which the image may differ from the image at the last call.
   std::vector<Line> changed();
 
  private:
@@ -77,7 +79,7 @@ class NothingLost {
   const History& history_;
   Image image_;
   std::uint64_t order_ = 0;
-  std::vector<std::pair<std::uint64_t, LineData>> replaced_;  // by with(): what was there
+  std::vector<std::pair<std::uint64_t, LineData>> replaced_;  // Lines before with()
   std::set<std::uint64_t> changed_;
 };
 

@@ -21,7 +21,7 @@ class Calls {
  public:
   explicit Calls(const Functions& functions) : functions_(functions) {}
 
-  // Goes on to an operation. True: it begins a call, which is the innermost now.
+  // Processes an operation. Returns true if it begins a call, which is the innermost then.
   bool follow(std::uint32_t site) {
     const std::uint32_t function = functions_.of(site);
     if (function == Functions::kNone || (!open_.empty() && open_.back() == function)) return false;
@@ -65,7 +65,7 @@ class ChosenCalls {
   const Functions& functions_;
   const std::vector<bool>& chosen_;
   Calls calls_;
-  std::size_t depth_ = 0;  // of the call that is being executed, the newest one; 0: there is none
+  std::size_t depth_ = 0;  // Depth of the chosen call in execution; 0: there is none
 };
 
 }  // namespace

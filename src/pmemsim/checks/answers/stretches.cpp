@@ -44,7 +44,8 @@ void Stretches::number_each() {
   for (TimedOperation& each : operations_) each.number = ++counts[each.what.name];
 }
 
-// At the moment of its first step an operation is being executed, at that of its last one no more.
+// Makes the stretches. An operation is in execution at the moment of its first step, and no longer
+// at that of its last one.
 void Stretches::cut(std::uint64_t steps) {
   std::map<std::uint64_t, std::vector<std::size_t>> begin, end;
   std::set<std::uint64_t> cuts{0};

@@ -1,4 +1,4 @@
-// What a linter of hints finds.
+// Findings of the linter of pre-execution hints.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace pmemsim {
 
-// Why a write had to wait, or a hint was of no use.
+// Reason why a write waited, or why a hint was useless.
 enum class HintCause : std::uint8_t {
-  kInTime,  // neither
+  kInTime,  // Neither
   kNeverWritten,
   kTooOld,
   kNotStarted,
@@ -33,19 +33,19 @@ enum class HintCause : std::uint8_t {
 
 inline constexpr std::size_t kHintCauses = 17;
 
-// As programs read them.
+// The names that programs read.
 struct HintCauseName {
   std::string_view kind, reason;
 };
 HintCauseName name_of(HintCause cause);
 
-// All of one cause at one place.
+// All findings of one cause at one place.
 struct SiteFinding {
-  std::uint64_t count = 0;   // hinted lines, or writes
-  std::uint64_t writes = 0;  // of these, whose write has come
+  std::uint64_t count = 0;   // Number of hinted lines, or of writes
+  std::uint64_t writes = 0;  // Number of these whose write has arrived
   Picoseconds lost{};
-  Picoseconds waited{};    // of this, what these writes have waited
-  Picoseconds distance{};  // from the hints' calls to these writes' coming, added up
+  Picoseconds waited{};    // Part of `lost` that these writes have waited
+  Picoseconds distance{};  // Sum of the times from the hints' calls to these writes' arrivals
 
   SiteFinding& operator+=(const SiteFinding& other) {
     count += other.count;
@@ -59,18 +59,18 @@ struct SiteFinding {
 
 struct SiteKey {
   HintCause cause;
-  std::uint32_t site;   // of the hint's call; of the flush, or store, that lacks one
-  std::uint32_t store;  // of a missing hint: of the last store to the line; else 0
-  bool of_library;      // the hint is one of pm.h's own
+  std::uint32_t site;   // Site of the hint's call, or of the flush or store without one
+  std::uint32_t store;  // Missing hint: site of the last store to the line; otherwise 0
+  bool of_library;      // True if the hint is one of pm.h's own
   auto operator<=>(const SiteKey&) const = default;
 };
 using SiteFindings = std::map<SiteKey, SiteFinding>;
 
 struct HintTotals {
   std::uint64_t hinted_lines = 0;
-  std::uint64_t in_time = 0;  // writes that hints have left nothing but hashes of the tree
-  std::uint64_t writes = 0;   // of the program's data
-  Picoseconds waited{};       // of these
+  std::uint64_t in_time = 0;  // Writes for which hints left at most hashes of the tree to do
+  std::uint64_t writes = 0;   // Writes of the program's data
+  Picoseconds waited{};       // Time that these have waited
 };
 
 }  // namespace pmemsim

@@ -33,7 +33,7 @@ HintCause cause_of(Fate fate) {
   }
 }
 
-// Instances of a recording differ in bits that no address of it has.
+// Removes the bits in which instances of a recording differ: no recorded address has them.
 std::uint64_t recorded_line(Line line) {
   return Line::of(line.address() % trace::kMaxAddress).number;
 }
@@ -53,7 +53,7 @@ void HintLint::merged(const HintedLine& part) {
   if (!announced.empty()) not_started_.erase({*announced.mapped().line, part});
 }
 
-// A write may have come before, to which rule 3 applies.
+// Does nothing if the line's write has arrived before: rule 3 applies to it.
 void HintLint::started(const HintedLine& part, PreparedId id) {
   const auto announced = announced_.find(part);
   if (announced == announced_.end()) return;
@@ -65,7 +65,7 @@ void HintLint::lost(const HintedLine& part, HintLoss where) { fail(part, cause_o
 
 void HintLint::outcome(const Outcome& outcome) {
   const auto entry = entries_.extract(outcome.id);
-  // came() has seen to those that are claimed.
+  // Claimed results were handled in came().
   if (entry.empty() || outcome.fate == Fate::kUsed || outcome.fate == Fate::kUsedInPart) return;
   const bool without_line = find(entry.mapped(), false) == nullptr;
   for (const HintedLine& part : entry.mapped()) {
@@ -73,7 +73,7 @@ void HintLint::outcome(const Outcome& outcome) {
   }
 }
 
-// Rules 3 and 6. What says no line can't wait for one's write.
+// Rules 3 and 6. A hint without a line can't be attributed to a later write.
 void HintLint::fail(const HintedLine& part, HintCause cause) {
   const auto announced = announced_.find(part);
   if (announced == announced_.end()) return;
@@ -176,7 +176,7 @@ const HintedLine& HintLint::whose(const Parts& parts, HintCause cause) const {
   return found != nullptr ? *found : parts.front();
 }
 
-// The one that has the data, or that has the address.
+// Returns the hint that has the data, or the one that has the address.
 const HintedLine* HintLint::find(const Parts& parts, bool data) const {
   const auto found = std::ranges::find_if(parts, [&](const HintedLine& part) {
     const Announcement& announcement = announced_.at(part);
@@ -208,7 +208,7 @@ void HintLint::add(const Blame& blame, Picoseconds waited) {
 
 void HintLint::finish() {
   while (!announced_.empty()) {
-    const HintedLine part = announced_.begin()->first;  // which goes with its place in the map
+    const HintedLine part = announced_.begin()->first;  // A copy: the map's entry is removed
     fail(part, HintCause::kNotStarted);
   }
   while (!failed_.empty()) forget_failed(failed_.begin()->first);

@@ -1,24 +1,25 @@
-// What hints have cost, and what missing ones would have saved: follows every hinted line and every
-// write of a run, and says of each write that had to wait for its operations why.
+// The cost of hints, and the time that missing ones would save. The linter follows every hinted
+// line and every write of a run, and finds the reason for each write that waits for its operations.
 //
-//   1  A write waits from its coming to the controller until its operations are done. The whole of
-//      that goes to one finding.
-//   2  If it has claimed a result, to the hint of that: the data were others than hinted; the hint
-//      had no data; where the same data are in PM had changed; it wasn't done yet; other results
-//      didn't hold any more. The first of these that is true counts, and of two hints, of address
-//      and data, the one that has the data if these are wrong, the later one if it wasn't done yet,
-//      else the one that has the address.
-//   3  If it has claimed nothing, to the last hint of its line on which nothing was started yet:
-//      a buffered one wasn't started, another one came too late. Without such, to the last one
-//      whose result was lost: for lack of room, by its age, with its thread, or since the line's
-//      counter has changed.
-//   4  If there is none, a hint is missing: to the flush that the write comes from, or, if none has
-//      left a core since the line's last write (an eviction, a non-temporal store), to the last
-//      store to the line.
+//   1  A write waits from its arrival at the controller until its operations are done. The whole
+//      wait is attributed to one finding.
+//   2  If the write has claimed a result, the wait is attributed to the result's hint. The first
+//      true reason counts: the data differed from the hinted data; the hint had no data; the
+//      location of the same data in PM had changed; the result was not done yet; other results were
+//      no longer valid. With two hints, of address and data, the data's hint counts if the data
+//      were wrong, and the later one if the result was not done yet. Otherwise the address's hint
+//      counts.
+//   3  If the write has claimed nothing, the wait is attributed to the last hint of its line with
+//      no operation started: a buffered hint was not started, another one came too late. Otherwise
+//      it is attributed to the last hint whose result was lost: for lack of space, by its age, with
+//      its thread, or because the line's counter has changed.
+//   4  Otherwise a hint is missing. The wait is attributed to the flush that caused the write. If
+//      no flush has left a core since the line's last write (an eviction, a non-temporal store), it
+//      is attributed to the last store to the line.
 //   5  A hinted line of which no write has used anything has also cost its share of the call: the
 //      time in which a core dispatches the call's instructions, divided by the call's lines.
 //   6  A line that the program has freed before writing it (recorded_calls.hpp) is a finding of its
-//      own kind. Whoever writes there next isn't who was hinted.
+//      own kind. The next write of that line is not the hinted one.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +41,8 @@ namespace pmemsim {
 
 class HintLint final : public HintObserver, public WriteObserver, public ProgramObserver {
  public:
-  // `threads`: of the recording, one after the other; those of several instances repeat.
-  // `call`: the time that a hint's call takes.
+  // `threads`: the recording's threads in order; several instances repeat them. `call`: the time
+  // that a hint's call takes.
   HintLint(std::span<const RecordedCalls> threads, Picoseconds call)
       : threads_(threads), call_(call) {}
 
@@ -61,27 +62,27 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
   void region_durable(CoreId, std::uint64_t) override {}
   void fence_fulfilled(CoreId, std::uint64_t) override {}
 
-  // The run is over.
+  // Completes the findings when the run is over.
   void finish();
   const HintTotals& totals() const { return totals_; }
   const SiteFindings& findings() const { return findings_; }
 
  private:
-  using Parts = std::vector<HintedLine>;  // of a result: what has announced it
+  using Parts = std::vector<HintedLine>;  // Hints that announced a result
 
-  // What a write's waiting goes to, or a hint's failing.
+  // Finding to which a write's wait, or a hint's failure, is attributed.
   struct Blame {
     SiteKey key{};
-    bool used = false;    // the write uses what the hint has prepared: only waiting counts
-    Picoseconds share{};  // of the hint's call
-    Time since{};         // the hint's call
-    Time came{};          // the write; kNever: none
+    bool used = false;    // The write uses the hint's result: only the wait counts
+    Picoseconds share{};  // Cost of the line's share of the hint's call
+    Time since{};         // Time of the hint's call
+    Time came{};          // Time of the write's arrival; kNever: none
   };
-  // What a line's write comes from.
+  // Sites that may have caused a line's write.
   struct Writers {
     std::uint32_t store = 0, flush = 0;
-    bool flushed = false;                               // since its last write
-    std::unordered_map<CoreId, std::size_t> flushes{};  // by core, so far
+    bool flushed = false;                               // Flushed since its last write
+    std::unordered_map<CoreId, std::size_t> flushes{};  // Number of flushes so far, by core
   };
 
   const RecordedCalls& thread(CoreId core) const { return threads_[core % threads_.size()]; }
@@ -100,11 +101,12 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
 
   const std::span<const RecordedCalls> threads_;
   const Picoseconds call_;
-  std::map<HintedLine, Announcement> announced_;       // that nothing has become of yet
-  std::set<std::pair<Line, HintedLine>> not_started_;  // of these, that say their line
+  std::map<HintedLine, Announcement> announced_;       // Hinted lines without an outcome so far
+  std::set<std::pair<Line, HintedLine>> not_started_;  // Those of them that name their line
   std::map<PreparedId, Parts> entries_;
-  std::map<Line, Blame> failed_;  // the last one of each line that hasn't been written since
-  std::unordered_map<std::uint64_t, Blame> waiting_;  // by the write's number
+  // The last failed hint of each line that has not been written since.
+  std::map<Line, Blame> failed_;
+  std::unordered_map<std::uint64_t, Blame> waiting_;  // By the write's number
   std::map<Line, Writers> writers_;
   HintTotals totals_;
   SiteFindings findings_;

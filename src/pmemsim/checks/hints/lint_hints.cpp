@@ -13,7 +13,8 @@
 namespace pmemsim {
 namespace {
 
-// One finding a line: a line may have several sites, and code be inlined in several places.
+// Merges findings of one line: a line may have several sites, and code may be inlined in several
+// places.
 std::vector<HintFinding> by_line(const SiteFindings& found, const trace::SiteTable& sites) {
   std::map<std::tuple<HintCause, trace::SourcePlace, trace::SourcePlace, bool>, SiteFinding> lines;
   for (const auto& [key, finding] : found) {

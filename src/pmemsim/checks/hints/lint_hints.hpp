@@ -1,5 +1,5 @@
-// One run that judges the hints of a recording: a configuration and a trace in, findings by source
-// line out.
+// Checks a recording's hints in one run. Takes a configuration and a trace, and returns findings by
+// source line.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@ struct Configuration;
 struct HintFinding {
   HintCause cause;
   trace::SourcePlace place;
-  trace::SourcePlace store;  // of a missing hint: the last store to the line
-  bool of_library;           // the hint is one of pm.h's own, or that store is
+  trace::SourcePlace store;  // Missing hint: the last store to the line
+  bool of_library;           // The hint, or that store, is in pm.h's library
   SiteFinding found;
 };
 
 struct HintReport {
-  Picoseconds time{};  // until the last core was done
+  Picoseconds time{};  // Time until the last core was done
   HintTotals totals;
-  std::uint64_t hints = 0;            // calls, of all threads
-  std::vector<HintFinding> findings;  // the most costly ones first
+  std::uint64_t hints = 0;            // Number of calls of all threads
+  std::vector<HintFinding> findings;  // The most costly ones first
 };
 
-// `progress` as simulate() has it. Throws ConfigError, trace::TraceError, StuckError, Error.
+// Runs the check. `progress` is called as in simulate(). Throws ConfigError, trace::TraceError,
+// StuckError, Error.
 HintReport lint_hints(const trace::TraceFile& trace, const Configuration& configuration,
                       const std::function<bool(double)>& progress);
 

@@ -84,10 +84,10 @@ class CallReader {
   const trace::SiteTable& sites_;
   LoweredStream stream_;
   RecordedCalls found_;
-  std::uint32_t caller_ = trace::kExternalSite;              // until there is one
-  bool in_library_ = false;                                  // is the last site the library's?
-  std::unordered_map<std::uint64_t, std::uint64_t> blocks_;  // bytes, by address
-  // By line: hints for it that no flush has followed.
+  std::uint32_t caller_ = trace::kExternalSite;  // The last call outside the library
+  bool in_library_ = false;                      // True if the last site is the library's
+  std::unordered_map<std::uint64_t, std::uint64_t> blocks_;  // Size in B, by address
+  // By line: hints that no flush of the line has followed.
   std::unordered_map<std::uint64_t, std::vector<std::pair<std::uint32_t, std::uint32_t>>> waiting_;
 };
 

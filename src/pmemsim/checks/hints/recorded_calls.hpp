@@ -1,13 +1,14 @@
-// Where a thread's hints and flushes come from: what a recording says of them beyond what the
-// simulated machine sees.
+// The call sites of a thread's hints and flushes, and other recorded data about them that the
+// simulated machine does not see.
 //
-//   1  A call of another file's function has a record of its own, right before what that does. So a
-//      hint comes from the site before its mark, and a flush from its own.
-//   2  What pm.h's library does comes from the last site before it that isn't the library's: where
-//      the program has called it. Some hints are the library's own.
-//   3  A hinted line is freed if the same thread frees the block that it lies in before it flushes
-//      the line. Of a block that wasn't allocated in the recorded part, only the first line is
-//      known; that memory is unmapped isn't recorded.
+//   1  A call of another file's function has a record of its own, right before the called
+//      function's operations. So a hint's site is the one before its mark, and a flush's site is
+//      its own.
+//   2  Operations of pm.h's library belong to the last site before them outside the library: the
+//      program's call. Some hints are the library's own.
+//   3  A hinted line is freed if the same thread frees the line's block before it flushes the line.
+//      If a block was not allocated in the recorded part, only its first line is known. Unmapping
+//      of memory is not recorded.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +28,15 @@ struct RecordedCalls {
     std::uint32_t site;
     bool of_library;
   };
-  std::vector<Hint> hints;                                  // by their number
-  std::set<std::pair<std::uint32_t, std::uint32_t>> freed;  // number, and which of its lines
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> flushes;  // by line: their sites
+  std::vector<Hint> hints;                                  // By number
+  std::set<std::pair<std::uint32_t, std::uint32_t>> freed;  // Hint's number, index of its line
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> flushes;  // Sites, by line
 };
 
-// Is the site's file, as recordings name it, one of pm.h's library?
+// True if the site's file, as recordings name it, is one of pm.h's library.
 bool in_library(std::string_view file);
 
-// Of the thread, as a design's program has them. Throws trace::TraceError.
+// Returns the thread's calls in the program as the design lowers it. Throws trace::TraceError.
 RecordedCalls recorded_calls(const trace::TraceFile& trace, std::uint32_t thread,
                              const Lowering& lowering);
 

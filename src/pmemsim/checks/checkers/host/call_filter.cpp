@@ -128,7 +128,7 @@ std::vector<sock_filter> rules() {
   rules.tell_of_mappings();
   rules.tell_of_clones();
   rules.tell_of(SYS_read, 0, BPF_JGT, STDERR_FILENO, true);
-  rules.tell_of(SYS_madvise, 2, BPF_JGT, MADV_WILLNEED, true);  // the others change no memory
+  rules.tell_of(SYS_madvise, 2, BPF_JGT, MADV_WILLNEED, true);  // Other advice changes no memory
   rules.tell_of(SYS_lseek, 2, BPF_JGT, SEEK_END, true);         // Calls that find data or holes
   rules.tell_of(SYS_prctl, 0, BPF_JEQ, PR_SET_MM, true);
   rules.tell_of(SYS_userfaultfd, 1, BPF_JEQ, static_cast<std::uint32_t>(kWatchersOwn), false);
