@@ -2,9 +2,9 @@
 // that would survive. At each such point the design's own recovery runs on exactly the surviving
 // data. The oracle then checks the recovered image.
 //
-//   1  A crash point is a line accepted into the persistence domain, a write removed from it, or a
-//      change of a persistent register or structure of the design (machine/memory/memory.hpp,
-//      PersistenceObserver).
+//   1  Crash points are lines accepted into the persistence domain, writes removed from it, and
+//      changes of the design's persistent registers or structures. The memory reports them
+//      (machine/memory/memory.hpp, PersistenceObserver).
 //   2  The surviving image follows these changes, line by line. Recovery changes it and is undone
 //      afterwards. The cost of a point therefore depends on the amount of change, not on the size
 //      of the image. (Redoing a log that is released late would cost the whole log: it continues
@@ -82,7 +82,7 @@ struct CrashResult {
   std::uint64_t repaired = 0;    // Number of points at which recovery changed the image
   std::uint64_t restarts = 0;    // Number of times recovery was crashed and run again
   std::uint64_t inspected = 0;   // Number of images shown to the external checker
-  std::uint64_t different = 0;   // Number of images, each counted once, that it could have seen
+  std::uint64_t different = 0;   // Images, each once, that the external checker could see
   std::uint64_t violations = 0;  // Points with a violation, there or before the next point
   double wall_s = 0;             // Host time in s: simulation, images, recovery, oracle
   std::optional<CrashStory> story;

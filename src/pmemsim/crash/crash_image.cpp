@@ -122,7 +122,7 @@ void CrashImage::go_on_or_give_back() {
 
 void CrashImage::give_back(Line line) {
   const auto beneath = beneath_.find(line.number);
-  if (beneath == beneath_.end()) return;  // Recovery never wrote it, despite its report
+  if (beneath == beneath_.end()) return;  // Recovery never wrote this line, despite its report
   image_.write(line, beneath->second.survived);
   changed_.push_back(line);
   differing_ -= beneath->second.differs;

@@ -87,7 +87,7 @@ class CrashImage final : public Oracle::ImageReader {
   RecoveryJournal also_;
   bool stays_ = false;
   std::unordered_map<std::uint64_t, Beneath> beneath_;  // By line number
-  std::uint64_t differing_ = 0;                         // Number of these lines that differ
+  std::uint64_t differing_ = 0;                         // Number of lines in beneath_ that differ
 };
 
 }  // namespace pmemsim

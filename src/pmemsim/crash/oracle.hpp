@@ -10,8 +10,8 @@
 // image has, it must contain more of the word's writers: up to the next one that wrote the image's
 // value. Each addition is forced, so either the final set matches the image, or no set does.
 //
-// The oracle checks the crashes of a run in the order of their times, and gets only the lines that
-// may have changed since the previous one. It starts from the set found last. If that set cannot
+// The oracle checks the crashes of a run in the order of their times. It gets only the lines that
+// may have changed since the previous crash. It starts from the set found last. If that set cannot
 // match, it starts again from the guaranteed units.
 #pragma once
 
@@ -42,7 +42,7 @@ class Oracle {
   struct Finding {
     Fault fault;
     std::uint64_t address;            // Address of a word
-    std::uint64_t held, should_hold;  // Valid for kTorn and kLost
+    std::uint64_t held, should_hold;  // The word's value, and the correct one
     UnitId unit;  // Unit that wrote `should_hold`; kNone: the value before the program
     // Reason: this unit, which follows `unit` or is `unit`, must be in the image. It is guaranteed
     // persistent, or the word at `seen_at` holds a value that it stored.
@@ -72,7 +72,7 @@ class Oracle {
     bool held = false;
     bool promised = false;
     UnitId reason = ProgramHistory::kNone;       // Unit that required this one, perhaps itself
-    std::uint32_t seen = ProgramHistory::kNone;  // Word that required it, if no other unit did
+    std::uint32_t seen = ProgramHistory::kNone;  // Word that showed the unit, if `reason` is itself
   };
   // The value that the set leaves in a word.
   struct WordState {

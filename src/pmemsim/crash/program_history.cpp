@@ -202,7 +202,7 @@ class ProgramHistory::Thread {
     return word == kNone ? kNone : history_.words_[word].versions.back().unit;
   }
 
-  // A region follows the last writer of each word that it reads or writes.
+  // A region follows the last writer of each word that it reads or writes, if that is a region.
   void follow_writer(std::uint64_t address) {
     const UnitId writer = last_writer(address);
     if (writer == kNone || writer == region_ || history_.units_[writer].region == 0) return;
@@ -210,7 +210,7 @@ class ProgramHistory::Thread {
   }
 
   // Makes later operations of this thread follow the unit that it has read from, as if a fence
-  // followed the read.
+  // followed that unit.
   void follow_what_was_read(std::uint64_t address) {
     const UnitId writer = last_writer(address);
     if (writer == kNone || writer == read_ || history_.units_[writer].thread == number_) return;
@@ -382,7 +382,7 @@ class ProgramHistory::Thread {
            });
   }
 
-  // Counts the fences that the design counts (Design::fence).
+  // Processes a fence of a kind that the design counts (Design::fence).
   void fence() {
     if (static_cast<trace::FenceKind>(operation_.detail) == trace::FenceKind::kLfence) return;
     if (guarantees_.promises.fences != FencePromise::kNothing) cover_stores();
@@ -476,7 +476,7 @@ class ProgramHistory::Thread {
   const std::uint32_t first_race_object_;
   // Positions of this thread that others wait for and that it has not reached yet.
   std::span<const std::uint64_t> awaited_;
-  std::uint32_t places_ = 0;  // Number of such positions reached
+  std::uint32_t places_ = 0;  // Number of positions reached that others wait for
   std::span<const trace::Races::Wait> races_;
   UnitId known_promises_ = kNone;   // Unit that stands for all guarantees so far
   std::vector<std::size_t> heard_;  // By thread: number of its guarantees that this thread follows

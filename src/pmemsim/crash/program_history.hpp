@@ -11,13 +11,14 @@
 //   - the last unit before it that wrote a word that it reads or writes, if that is a region.
 //
 // A store outside regions follows the store before it to the same word. It also follows the store
-// before it to the same line, since a line persists whole (x86), except on a machine where a crash
-// can leave a line in part. Where stores persist as they become visible (eADR), it follows its
-// thread's previous store, whatever their lines.
+// before it to the same line, since a line persists whole (x86). It does not on a machine where a
+// crash can leave a line in part. Where stores persist as they become visible (eADR), it follows
+// its thread's previous store, whatever their lines.
 //
-// Where a design guarantees it (Promises::reads_in_order), a thread's later operations follow the
-// units of other threads that it has read from, as if a fence followed those reads. (A completed
-// fence does not make those units durable: the fences of their own threads do.)
+// Some designs guarantee that reads are in order (Promises::reads_in_order). There, a thread's
+// later operations follow the units of other threads that it has read from, as if a fence followed
+// those units. (A completed fence does not make those units durable: the fences of their own
+// threads do.)
 //
 // Operations after a fence, inside regions or outside, follow stores that its thread executed
 // outside regions before the fence. These are all such stores or only the flushed ones, as the
@@ -27,9 +28,9 @@
 //
 // An analysis without points in time (checks/images/promised_order.hpp) also needs the order of
 // durability guarantees (Guarantees::after_promises). Operations that a thread executes after a
-// guarantee follow the data that it covers. The same holds for guarantees given to another thread
-// earlier, if this thread then takes that thread's lock, reads its atomic variable, or races with
-// its access. Each guarantee is a unit that writes nothing.
+// guarantee follow the data that it covers. The same holds for earlier guarantees of another
+// thread, if this thread acquires its lock, reads its atomic variable, or races with its access.
+// Each guarantee is a unit that writes nothing.
 //
 // Only the program's own accesses count. Accesses of a software log implement the design's
 // guarantee and are not part of it. Locks do not count either, for no design guarantees anything

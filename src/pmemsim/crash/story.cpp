@@ -87,8 +87,8 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
  private:
   static constexpr std::size_t kEvents = 8;
 
-  // A write in this step to the line or to a log entry of it, and the line's data as a program
-  // reads them after the step.
+  // A write in this step to the line or to a log entry of it, and the data that a program reads
+  // there afterwards.
   struct Seen {
     Write write;
     Line read;

@@ -243,7 +243,7 @@ bool AnswerCheck::is_among(const Digest& digest, std::uint64_t first, std::uint6
   return false;
 }
 
-// True if there is one operation, and only its own stores happen from its begin to its end.
+// True if there is one operation, and only its own stores happen from its start to its end.
 bool AnswerCheck::stands_alone(const Stretch& stretch) const {
   if (stretch.executing.size() != 1) return false;
   const auto [first, last] = span(stretch);

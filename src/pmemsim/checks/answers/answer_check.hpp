@@ -73,7 +73,7 @@ class AnswerCheck {
   struct Wrong {
     Said got;
     Stretch stretch;
-    std::uint64_t moment;  // The first moment at which it is wrong
+    std::uint64_t moment;  // The first moment at which the answer is wrong
     // The correct answers, as orders of images without losses; at most two.
     std::vector<std::uint64_t> allowed;
   };

@@ -1,5 +1,5 @@
-// The stores of a recorded program to persistent memory, in the order in which they became visible,
-// and the steps at which they became sure (guaranteed persistent;
+// The stores of a recorded program to persistent memory, in the order in which they became visible.
+// Also the steps at which they became sure (guaranteed persistent;
 // checks/images/persistency_model.hpp).
 //
 // With eADR an ordinary store is sure as soon as it is visible, a copy as soon as all of it is.
@@ -26,8 +26,8 @@ class History {
   struct Piece {
     std::uint64_t address, value;
     std::uint64_t before;  // Value before the store
-    std::uint64_t step;    // Step that makes it visible
-    std::uint64_t sure;    // Step that makes it sure
+    std::uint64_t step;    // Step that makes the piece visible
+    std::uint64_t sure;    // Step that makes the piece sure
     std::uint64_t number;  // Number of the thread's operation
     std::uint64_t copy;    // Number of its copy; 0: none
     std::uint32_t thread, site;
@@ -45,7 +45,7 @@ class History {
   std::uint64_t order_at(std::uint64_t moment) const;
   // Returns the first step that makes a piece beyond this one sure.
   std::uint64_t next_sure(std::uint64_t order) const { return next_sure_[order]; }
-  // Returns the contents at the begin of the recording.
+  // Returns the contents at the start of the recording.
   const Image& initial() const { return initial_; }
 
  private:

@@ -38,7 +38,7 @@ std::vector<ProgramOperation> calls_of(const trace::TraceFile& trace,
 struct Uses {
   std::string name;
   std::uint64_t calls = 0;    // 0: only inlined
-  std::uint64_t inlined = 0;  // Operations recorded where it was inlined
+  std::uint64_t inlined = 0;  // Operations recorded where the function was inlined
   std::uint64_t stores = 0;   // Stores to persistent memory, from its calls and their callees
   std::uint64_t depth = 0;    // Minimum call depth; 0: no calls
 };

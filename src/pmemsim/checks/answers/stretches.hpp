@@ -1,5 +1,5 @@
-// The operations in execution at each moment, and the images without losses whose answers are
-// correct after a crash then.
+// The operations in execution at each moment. For a crash at a moment, the images without losses
+// whose answers are correct are:
 //
 //   1  An operation is in execution at the moments from its first visible step until before its
 //      last one. (Before its first and after its last step the thread may be outside of it.)
@@ -9,12 +9,12 @@
 //      since stores outside of operations guarantee nothing. Usually that is one image: it contains
 //      all operations that have ended.
 //   4  Before the first operation: also a file of zeros.
-//   5  Several operations overlap: the images of all moments from the begin of the first of these
-//      operations to the end of the last one. Also the moment's images with any of these operations
-//      as a whole, and the others not at all.
+//   5  Operations overlap with stores of other threads: the images of all moments from the start of
+//      the first of these operations to the end of the last one. Also the moment's images with any
+//      of these operations as a whole, and the others not at all.
 //
-// A stretch is an interval of moments with the same operations in execution, in which no operation
-// ends.
+// A stretch is an interval of moments with the same operations in execution. The end of an
+// operation starts a new one.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ namespace pmemsim::answers {
 
 struct TimedOperation {
   ProgramOperation what;
-  std::uint64_t number;  // Number among those of the same name, from 1, by their begins
+  std::uint64_t number;  // Number among the operations of the same name, from 1, by start
   std::uint64_t first_step, last_step;
 };
 
@@ -46,7 +46,7 @@ class Stretches {
   Stretches(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations,
             std::uint64_t steps);
 
-  // Returns the operations with visible steps, by their begins.
+  // Returns the operations with visible steps, in the order of their starts.
   const std::vector<TimedOperation>& operations() const { return operations_; }
   const std::vector<Stretch>& list() const { return stretches_; }
   // Returns the index of the stretch that contains this moment.

@@ -2,8 +2,9 @@
 // message boundaries. The host receives one byte for each image, as soon as the image is in place,
 // and sends an answer. The byte is kNextImage, or kNextWatched if the host is to report the pages
 // read, if it can. Before that byte, it may receive the numbers of lines that have changed since
-// the previous image, in messages of 8 B a line, or one byte (kAllChanged). If the socket is
-// closed, the host ends, with all processes that it has started.
+// the previous image, in messages of 8 B a line. If all may have changed, it receives one byte
+// instead (kAllChanged). If the socket is closed, the host ends, with all processes that it has
+// started.
 //
 // A reader is a program whose standard output is its answer. The output follows the answer's
 // message, in messages of at most kMostPrintedAtOnce bytes.

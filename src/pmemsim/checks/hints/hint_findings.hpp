@@ -42,10 +42,10 @@ HintCauseName name_of(HintCause cause);
 // All findings of one cause at one place.
 struct SiteFinding {
   std::uint64_t count = 0;   // Number of hinted lines, or of writes
-  std::uint64_t writes = 0;  // Number of these whose write has arrived
+  std::uint64_t writes = 0;  // Number of lines whose write has arrived
   Picoseconds lost{};
-  Picoseconds waited{};    // Part of `lost` that these writes have waited
-  Picoseconds distance{};  // Sum of the times from the hints' calls to these writes' arrivals
+  Picoseconds waited{};    // Part of `lost` that writes have waited
+  Picoseconds distance{};  // Sum of the times from the hints' calls to the writes' arrivals
 
   SiteFinding& operator+=(const SiteFinding& other) {
     count += other.count;
@@ -70,7 +70,7 @@ struct HintTotals {
   std::uint64_t hinted_lines = 0;
   std::uint64_t in_time = 0;  // Writes for which hints left at most hashes of the tree to do
   std::uint64_t writes = 0;   // Writes of the program's data
-  Picoseconds waited{};       // Time that these have waited
+  Picoseconds waited{};       // Time that the program's writes have waited
 };
 
 }  // namespace pmemsim

@@ -7,15 +7,15 @@
 //      true reason counts: the data differed from the hinted data; the hint had no data; the
 //      location of the same data in PM had changed; the result was not done yet; other results were
 //      no longer valid. With two hints, of address and data, the data's hint counts if the data
-//      were wrong, and the later one if the result was not done yet. Otherwise the address's hint
-//      counts.
+//      were wrong. The later one counts if the result was not done yet, and otherwise the address's
+//      hint.
 //   3  If the write has claimed nothing, the wait is attributed to the last hint of its line with
 //      no operation started: a buffered hint was not started, another one came too late. Otherwise
 //      it is attributed to the last hint whose result was lost: for lack of space, by its age, with
 //      its thread, or because the line's counter has changed.
-//   4  Otherwise a hint is missing. The wait is attributed to the flush that caused the write. If
-//      no flush has left a core since the line's last write (an eviction, a non-temporal store), it
-//      is attributed to the last store to the line.
+//   4  Otherwise a hint is missing. The wait is attributed to the flush that caused the write.
+//      After an eviction or a non-temporal store, no flush has left a core since the line's last
+//      write. The wait is then attributed to the last store to the line.
 //   5  A hinted line of which no write has used anything has also cost its share of the call: the
 //      time in which a core dispatches the call's instructions, divided by the call's lines.
 //   6  A line that the program has freed before writing it (recorded_calls.hpp) is a finding of its
@@ -102,7 +102,7 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
   const std::span<const RecordedCalls> threads_;
   const Picoseconds call_;
   std::map<HintedLine, Announcement> announced_;       // Hinted lines without an outcome so far
-  std::set<std::pair<Line, HintedLine>> not_started_;  // Those of them that name their line
+  std::set<std::pair<Line, HintedLine>> not_started_;  // Hints not started yet, by line
   std::map<PreparedId, Parts> entries_;
   // The last failed hint of each line that has not been written since.
   std::map<Line, Blame> failed_;

@@ -84,7 +84,7 @@ class CallReader {
   const trace::SiteTable& sites_;
   LoweredStream stream_;
   RecordedCalls found_;
-  std::uint32_t caller_ = trace::kExternalSite;  // The last call outside the library
+  std::uint32_t caller_ = trace::kExternalSite;  // Last site outside the library
   bool in_library_ = false;                      // True if the last site is the library's
   std::unordered_map<std::uint64_t, std::uint64_t> blocks_;  // Size in B, by address
   // By line: hints that no flush of the line has followed.

@@ -124,9 +124,9 @@ class AllowedImages final : private ImageSource {
 
   const KnownReads* reads_ = nullptr;
   std::optional<ExploredImages> exploration_;
-  std::vector<ExploredImages::Fixed> missing_;  // Left of this instant, from the back
+  std::vector<ExploredImages::Fixed> missing_;  // Left of the instant, from the back
   ExploredImages::Fixed fixed_;
-  std::size_t runs_before_ = 0;  // Number of runs when they were found
+  std::size_t runs_before_ = 0;  // Number of runs when missing_ was found
   bool looked_ = false, gave_up_ = false;
 
   std::unordered_set<std::uint64_t> brought_back_;

@@ -36,7 +36,7 @@ class ImageSource {
   virtual void begin(Pass pass, std::uint64_t draws) = 0;
   // True if another round of likely sets follows those that have begun.
   virtual bool has_likely() const = 0;
-  // Moves to the next set of the pass. Returns false if there are no more.
+  // Moves to the next set of At the start of the pass. Returns false if there are no more.
   virtual bool next_set() = 0;
   // Returns the hash of the image that the set leaves.
   virtual std::uint64_t hash() const = 0;
@@ -49,7 +49,7 @@ class ImageSearch {
   static constexpr std::uint64_t kNoEnd = UINT64_MAX;  // No limit: the caller ends the search
   // Maximum number of sets that the search goes through one by one.
   static constexpr std::uint64_t kMostAll = 10'000'000;
-  // The same limit if the checker's reads are known.
+  // Maximum number of sets that are gone through one by one if the checker's reads are known.
   static constexpr std::uint64_t kMostOneByOne = 100'000;
 
   // `sets`: number of sets of the source, or an upper bound of it if there are more than `most`.
@@ -61,7 +61,7 @@ class ImageSearch {
   void explore_by(const KnownReads& reads) { reads_ = &reads; }
   bool reads_come_first() const;
 
-  // Goes to the next image. False: there are no more.
+  // Moves to the next image. Returns false if there are no more.
   bool next();
 
   std::uint64_t shown() const { return hashes_.size(); }

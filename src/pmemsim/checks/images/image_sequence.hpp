@@ -1,5 +1,5 @@
-// A sequence of images, each once and in the same order every time, for a caller that shows them to
-// a checker and determines which losses matter.
+// A sequence of images, each once and in the same order every time. Its caller shows them to a
+// checker and determines which losses matter.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class ImageSequence {
   virtual bool go_to(std::uint64_t number) = 0;
   virtual std::uint64_t number() const = 0;
 
-  // Starts again, with a caller that knows which data the checker reads (image_search.hpp, rule 3).
-  // The reads are used until the next call. Some sequences ignore them.
+  // Starts again, with known reads of the checker (image_search.hpp, rule 3). The reads are used
+  // until the next call. Some sequences ignore them.
   virtual void explore_by(const KnownReads&) {}
   // explored(): true if the current image was made from known reads. depend_on_reads(): true if the
   // numbers of images depend on the reads.
@@ -39,9 +39,9 @@ class ImageSequence {
   // call, from an empty image.
   virtual std::vector<Line> changed() = 0;
 
-  // losses() returns the numbers of stores that happened before the image's crash but are not in
-  // the image, the oldest first. bring_back() restores some of them or removes them again, until
-  // the next image. The stores removed must be those restored last.
+  // losses() returns the numbers of lines or groups of stores that happened before the image's
+  // crash but are not in the image, the oldest first. bring_back() restores some losses or removes
+  // them again, until the next image. The losses removed again must be those restored last.
   virtual std::vector<std::uint64_t> losses() const = 0;
   virtual void bring_back(std::span<const std::uint64_t> numbers, bool back) = 0;
   virtual std::vector<std::string> story() const = 0;

@@ -28,9 +28,9 @@
 //
 // A rule "pieces that become visible after an operation are in the image only with X" takes effect
 // when that operation executes. It makes X *sure* (guaranteed persistent). The images are the same:
-// an image without X contains no later piece, so it is an image of a crash right before. At each
-// instant, an image contains the sure pieces of each line and, of the other ones (the *open*
-// pieces, possibly lost), any prefix and any non-temporal ones. While nothing becomes sure, the set
+// an image without X contains no later piece, so it is an image of a crash right before. The other
+// pieces are *open* (possibly lost). At each instant, an image contains each line's sure pieces,
+// any prefix of its open ones, and any non-temporal open ones. While nothing becomes sure, the set
 // of images only grows. The only instants that matter are those right before something becomes
 // sure, and the end, if they have pieces that no earlier instant had.
 //
@@ -178,7 +178,7 @@ class PersistencyModel {
   // copy.
   std::uint64_t copies_ = 0, copy_ = 0, copy_operation_ = 0;
   std::uint32_t copy_thread_ = 0;
-  std::uint64_t visible_copy_ = 0;  // Rule 8: copy of these pieces
+  std::uint64_t visible_copy_ = 0;  // Rule 8: copy of the pieces in visible_lines_
   bool begun_ = false, ended_ = false, waiting_ = false;
 };
 

@@ -102,7 +102,7 @@ void PromisedImages::bring_back(std::span<const std::uint64_t> groups, bool back
     if (seen[group]) continue;
     seen[group] = true;
     if (order_.writes(group)) {
-      if (has(group)) continue;  // The image contains all groups that it follows, too
+      if (has(group)) continue;  // All groups that this one follows are in the image, too
       values_.set(group, true);
       brought_back_.push_back(group);
     }

@@ -30,7 +30,7 @@ class Circles {
   };
   struct Visit {
     UnitId unit;
-    std::size_t next;  // Index in the units that it follows
+    std::size_t next;  // Index in the units that `unit` follows
   };
 
   void search(UnitId root) {

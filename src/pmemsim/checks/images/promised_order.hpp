@@ -16,8 +16,8 @@
 //      that it reads or writes.
 //   4  A store outside regions follows the previous stores to its word and to its line (a line
 //      persists whole). Where the design guarantees it, it also follows all previous stores of its
-//      thread (stores_in_order), and the stores of other threads that its thread has read
-//      (reads_in_order).
+//      thread (stores_in_order). The same holds for the stores of other threads that its thread has
+//      read (reads_in_order).
 //   5  Operations after a fence, in its thread, follow the stores outside regions that the fence
 //      covers: those that the thread has flushed (FencePromise::kFlushed), or all of them
 //      (kStores). Where the design can't write them earlier (commits_cover_flushes), a region's
@@ -59,8 +59,8 @@ namespace pmemsim {
 class PromisedOrder {
  public:
   using UnitId = ProgramHistory::UnitId;
-  // Groups are numbered so that each comes after the groups that it follows. Among those, all
-  // threads advance evenly.
+  // Groups are numbered so that each has a higher number than the groups that it follows, and that
+  // all threads advance evenly.
   using Group = std::uint32_t;
 
   explicit PromisedOrder(const ProgramHistory& history);
@@ -128,7 +128,7 @@ class EachPromisedSet {
   void release(Group group);
 
   const PromisedOrder& order_;
-  std::vector<std::uint32_t> missing_;  // By group: number of missing groups that it follows
+  std::vector<std::uint32_t> missing_;  // By group: number of missing groups before it
   std::vector<Level> levels_;
   std::vector<Group> left_, joined_, stack_;
   bool begun_ = false;

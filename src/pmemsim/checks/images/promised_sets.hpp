@@ -8,9 +8,9 @@
 //   5  All groups up to one group are in the image, in an order in which all threads advance
 //      evenly.
 //
-// Most of these come from the same source lines again and again, because of loops. For each sort,
-// and for groups with the same place in the program's code, first 1 is tried, then up to 4, up to
-// 16, and so on, evenly spread.
+// Most of these come from the same source lines again and again, because of loops. For each sort
+// and each place in the program's code, first 1 set is tried, then up to 4, up to 16, and so on.
+// The tried sets are evenly spread.
 #pragma once
 
 #include <cstdint>

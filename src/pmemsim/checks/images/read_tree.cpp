@@ -27,7 +27,7 @@ void ReadTree::add(Run run) {
   Node* node = &root_;
   while (!node->below.empty()) {
     const std::optional<std::uint64_t> contents = added->contents(node->unit);
-    if (!contents) break;  // Not all runs below have read it
+    if (!contents) break;  // Not all runs below have read the unit
     node = &node->below[*contents];
   }
   Runs runs;

@@ -9,9 +9,9 @@
 //      leaf is a run. An image that reaches a leaf gets the run's verdict if it agrees in all of
 //      the run's units.
 //   4  A node's unit is one that all runs below it have read, with different contents. There is
-//      one: up to the first unit in which they differ, the runs have read the same units. Otherwise
-//      the checker depends on something else; the newest run is then removed. An image whose run
-//      was removed is only shown again.
+//      one: up to the first unit in which they differ, the runs have read the same units. If there
+//      is none, the checker depends on something else, and the newest run is removed. The only cost
+//      of a removed run is that its image is shown again.
 #pragma once
 
 #include <cstddef>

@@ -58,7 +58,7 @@ class VisibleOrder {
     trace::OperationStream stream;
     trace::LeftOutOfThread left_out;
     std::span<const trace::Races::Wait> races;  // Waits that may not be over yet
-    std::span<const std::uint64_t> awaited;     // Positions that it has not passed yet (races.hpp)
+    std::span<const std::uint64_t> awaited;     // Positions not passed yet (races.hpp)
     trace::Operation operation{};
     std::uint64_t number = 0;
     std::uint64_t got = 0;  // Progress of the thread, for its turns

@@ -10,7 +10,7 @@ namespace {
 
 // Maximum number of freed lines that are tracked for a block.
 constexpr std::uint64_t kMostFreedLines = 1 << 16;
-// A damaged recording may contain blocks of any size.
+// Maximum number of lines visited for a block: a damaged recording may contain blocks of any size.
 constexpr std::uint64_t kMostReachedLines = 1 << 24;
 // Mask of the address bits: a program may store other data in a pointer's upper bits.
 constexpr std::uint64_t kAddressBits = trace::kMaxAddress - 1;

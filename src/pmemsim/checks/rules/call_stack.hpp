@@ -30,7 +30,7 @@
 
 namespace pmemsim::check {
 
-// The effect of a site on the stack: its function, with flags for the begin or the end of a call,
+// The effect of a site on the stack: its function, with flags for the start or the end of a call,
 // and the line that it is inlined at. Both are looked up for every operation, so they are stored
 // together.
 class CallMarks {
@@ -82,7 +82,7 @@ class CallStack {
 
   struct Open {
     std::uint32_t function;  // The ordinary mark
-    std::uint32_t last;      // Site of its last operation, if it has called another
+    std::uint32_t last;      // Site of the function's last operation before a call
     Contexts::Node calls;    // Call path to the function
     // Call path with the inlined calls of the line; computed on demand.
     mutable std::uint32_t inlined_at;
@@ -163,8 +163,8 @@ class CallStack {
   const CallMarks& marks_;
   std::vector<Open> open_;
   std::uint32_t last_ = 0, inlined_at_ = 0;  // Site of the last operation, and its inlining line
-  std::uint32_t unchanged_ =
-      kNone;                   // Mark that changes nothing; kNone: the last operation was an exit
+  // Mark that changes nothing; kNone: the last operation was an exit.
+  std::uint32_t unchanged_ = kNone;
   std::uint64_t dropped_ = 0;  // Number of open calls removed behind the first kDeepest / 2
   mutable std::vector<std::uint32_t> chain_;
 };

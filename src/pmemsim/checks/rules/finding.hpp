@@ -38,7 +38,7 @@ inline constexpr std::size_t kKinds = 18;
 // is useless.
 enum class Reason : std::uint8_t {
   kNone,
-  kPublished,  // A pointer to it was stored
+  kPublished,  // A pointer to the line was stored
   kRegionEnd,
   kUnlock,
   kEnd,  // End of the thread's recording

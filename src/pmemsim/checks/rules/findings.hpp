@@ -1,4 +1,4 @@
-// Collects findings, one for each source line, caller and other side.
+// Collects findings, one for each source line, caller and second location.
 #pragma once
 
 #include <cstdint>

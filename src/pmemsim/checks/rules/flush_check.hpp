@@ -79,14 +79,14 @@ class FlushCheck {
     std::uint32_t version;  // Version of the line
     HappensBefore::Epoch epoch;
     bool past_caches;
-    bool judged;             // Data are lost if it does not complete
+    bool judged;             // Data are lost if the flush does not complete
     bool locked = false;     // A function has acquired or released a lock since
     bool elsewhere = false;  // Another thread has certainly executed a fence since
     At other_fence{};
     // True if a function has released the lock that was held at the flush.
     bool unlocked = false;
     At unlock{};
-    std::uint64_t stores = 0;  // Value of stores_ then
+    std::uint64_t stores = 0;  // Value of stores_ at the unlock
   };
   // A line that was stored to between its flush and the fence.
   struct Late {
@@ -122,7 +122,7 @@ class FlushCheck {
   std::uint64_t stores_ = 0;  // Number of the program's stores to PM
   std::uint64_t region_begin_ = 0;
   std::uint32_t locks_ = 0;         // Number of locks held
-  std::uint64_t locked_since_ = 0;  // Operation that acquired the first of them
+  std::uint64_t locked_since_ = 0;  // Operation that acquired the outermost lock
 };
 
 }  // namespace pmemsim::check

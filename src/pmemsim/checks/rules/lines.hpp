@@ -26,11 +26,11 @@ struct LineState {
   static constexpr std::uint32_t kStores = 3;
 
   bool known = false;    // Stored to or flushed
-  bool racy = false;     // Accessed by threads without an order among them
+  bool racy = false;     // Threads race on the line
   bool flushed = false;  // Flushed at any time
   bool pending = false;  // The last flush has not ended
   bool told = false;     // The stores since the last flush have been reported
-  bool pointed = false;  // A pointer to it has been stored in PM
+  bool pointed = false;  // A pointer to the line has been stored in PM
   Words dirty = 0;       // Words stored to since the last flush
   Words unsure = 0;      // Words stored to since the last flush that has ended
   Words persisted = 0;   // Words covered by any flush that has ended
@@ -49,8 +49,8 @@ struct LineState {
   // The program's own stores since the last flush, at most kStores at different source lines.
   std::array<At, kStores> stores{};
   std::uint32_t store_count = 0;
-  bool late = false;  // The last flush's thread has stored to it before the fence
-  At late_store{};    // The first such store
+  bool late = false;  // The last flush's thread has stored again before its fence
+  At late_store{};    // The first store before that fence
 };
 
 using Lines = LineTable<LineState>;

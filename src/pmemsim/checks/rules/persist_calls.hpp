@@ -6,9 +6,9 @@
 // instruction stands for all of its callers. The unit that is left out is therefore a *call*:
 //
 //   1  A store to persistent memory belongs to the innermost function on its call path that also
-//      flushes or fences, itself or in a function that it calls. A function is a helper if it
-//      flushes or fences and no store belongs to it. Non-temporal stores do not count here, since
-//      they are part of flushing.
+//      flushes or fences, itself or in a callee. A function is a helper if it flushes or fences and
+//      no store belongs to it. Non-temporal stores do not count here, since they are part of
+//      flushing.
 //   2  Flushes and fences of a helper are distinguished by the line that calls it. If that line is
 //      in a helper, they are also distinguished by the line that calls that helper, and so on.
 //   3  Others are distinguished by instruction. An optimising compiler makes several of one line.

@@ -1,6 +1,6 @@
 // Check of a program's use of persistent memory (PM) by x86's rules, in one pass over a recording
-// and without a machine. A store is guaranteed persistent once its line has been flushed after it,
-// and the flushing thread has then executed sfence, mfence or a locked instruction.
+// and without a machine. A store is guaranteed persistent after two steps: its line is flushed
+// after it, and then the flushing thread executes sfence, mfence or a locked instruction.
 //
 // Threads are processed in an order that the recording's synchronisation allows. A finding that
 // depends on this order counts only if the synchronisation implies it (happens_before.hpp).
@@ -8,8 +8,8 @@
 //   P1  never-flushed: at the end, a line has been stored to, outside of regions, since its last
 //       flush. Non-temporal stores need no flush.
 //   P2  stored-after-flush: the flushing thread stores to the line again between its flush and that
-//       flush's fence. It has not flushed the line again when it stores to another line after the
-//       fence, releases a lock, or ends.
+//       flush's fence. The line has not been flushed again when the thread stores to another line
+//       after the fence, releases a lock, or ends.
 //   P3  flushed-not-fenced (of non-temporal stores: nt-not-fenced): a clwb or clflushopt has no
 //       later fence of its thread when the same thread executes a dependent operation. Dependent
 //       operations are: a pointer to the line, or into its allocation, is stored to a reachable
@@ -23,12 +23,13 @@
 //       construction, and counts only once a flag is set.)
 //   P6  locked-fence-only: P3, but a lock was acquired or released in between (by a function: its
 //       locked instructions are a fence on most systems, but this is not guaranteed).
-//   P7  flushed-by-another: P3's end, but another thread's fence certainly follows.
-//   P8  useless-flush: no store to the line since its last flush (if that flush has completed, or
-//       is the thread's own), or no store at all, or the line is not in PM. useless-fence: an
-//       sfence without a flush or non-temporal store of its thread since the last fence. Neither is
-//       reported for lines with races, or if an operation before the recording may have made it
-//       useful.
+//   P7  flushed-by-another: P3 at a region's end, a lock's release or the recording's end, but
+//       another thread's fence has certainly followed.
+//   P8  useless-flush: the line has not been stored to since its last flush, if that flush has
+//       completed or is the thread's own. Also reported if the line has not been stored to at all,
+//       or is not in PM. useless-fence: an sfence without a flush or non-temporal store of its
+//       thread since the last fence. Neither is reported for lines with races, or if an operation
+//       before the recording may have made it useful.
 //   P9  reads-unpersisted: a thread loads a word that another thread has certainly stored to before
 //       and that is possibly lost. While it still is, the thread stores to another line of PM. The
 //       stored value is computed from the word, or the address is, if the word is 8 B wide (a

@@ -48,7 +48,7 @@ class ReadCheck {
     At at;
     Line line;
     Words words;
-    bool pointer;           // True if it may be a pointer
+    bool pointer;           // True if the words may be a pointer
     std::uint32_t version;  // Version of the line
   };
 
@@ -61,8 +61,8 @@ class ReadCheck {
   const trace::SiteTable& sites_;
   const HappensBefore& order_;
   const CoreId thread_;
-  std::unordered_map<std::uint32_t, Read> by_site_;  // Sites whose latest load has read such data
-  std::unordered_map<std::uint64_t, Read> by_address_;  // Volatile words computed from such data
+  std::unordered_map<std::uint32_t, Read> by_site_;     // Sites that last loaded possibly lost data
+  std::unordered_map<std::uint64_t, Read> by_address_;  // Volatile words made of possibly lost data
 };
 
 }  // namespace pmemsim::check

@@ -25,7 +25,7 @@ constexpr std::array kTold{
     SYS_fork,   SYS_vfork,  SYS_clone3,  SYS_remap_file_pages, SYS_exit_group,
 };
 // Calls that could read, detect or unmap a part of an image unnoticed, or that give a process other
-// files or rights than this process has.
+// files or rights.
 constexpr std::array kBeyondSight{
     SYS_io_uring_setup,
     SYS_io_setup,

@@ -124,7 +124,7 @@ void Library::all_changed() {
 std::optional<CheckerAnswer> Library::judge(Watch& watch, bool watched) {
   if (!watched && apart_ == 0) return judge_in_turn(watch);
   if (!watched) --apart_;
-  in_turn_ = 0;  // The waiting child is ended, even if it could continue
+  in_turn_ = 0;  // The waiting child is ended, even if it could make more checks
   return watch.run([&](Watch::Told& told) { check(told, watched); });
 }
 
@@ -153,7 +153,7 @@ void Library::inherit_regions(bool inherit) const {
 }
 
 void Library::child_ended() {
-  constexpr std::uint64_t kWorthIt = 8;  // Checks; start-up was measured to cost as much
+  constexpr std::uint64_t kWorthIt = 8;  // Checks; measured cost of such a child's start
   apart_ = std::exchange(in_turn_, 0) + 1 >= kWorthIt ? 0 : 2 * apart_before_ + 1;
   apart_before_ = apart_;
 }

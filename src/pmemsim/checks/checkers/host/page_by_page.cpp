@@ -43,7 +43,7 @@ class Stopped {
   }
 
   bool works() const { return works_; }
-  // Returns the result of that call.
+  // Returns the result of the call in which the thread was stopped.
   long returned() const { return static_cast<long>(before_.rax); }
   // Executes a system call in the thread. Returns a negative number on an error.
   long call(long number, std::uint64_t first, std::uint64_t second) {
@@ -52,7 +52,7 @@ class Stopped {
     registers.rax = static_cast<unsigned long long>(number);
     registers.rdi = first;
     registers.rsi = second;
-    registers.orig_rax = kAllSignals;  // Prevents that the kernel restarts a call
+    registers.orig_rax = kAllSignals;  // Prevents the kernel from restarting a call
     if (ptrace(PTRACE_SETREGS, thread_, nullptr, &registers) != 0 || !step() ||
         ptrace(PTRACE_GETREGS, thread_, nullptr, &registers) != 0) {
       return -EIO;

@@ -1,10 +1,10 @@
 // Notices the pages of an image that a check reads or writes, in a child that makes one check.
 //
-// The child maps the image's file again: then no page is in its page table, and the kernel maps the
-// pages that are used, by the check itself or by its system calls. The check can see no difference
-// from one that is not watched. A kernel also maps the pages around one that is read, unless a
-// userfaultfd is registered for the memory, even if it reports nothing. Where that isn't allowed,
-// more pages than read seem to be read.
+// The child maps the image's file again: then no page is in its page table. The kernel maps the
+// pages that the check or its system calls use. The check can see no difference from one that is
+// not watched. A kernel also maps the pages around one that is read, unless a userfaultfd is
+// registered for the memory, even if it reports nothing. Where that isn't allowed, more pages than
+// read seem to be read.
 #pragma once
 
 #include <pmemsim/check.h>

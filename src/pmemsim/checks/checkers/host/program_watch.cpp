@@ -256,7 +256,7 @@ void ProgramWatch::handle_process(const Call& call) {
     case SYS_exit_group:
       return end_process(call);
     default:
-      given_up_ = true;  // rule 5
+      given_up_ = true;  // Rule 5
   }
   let_go(call);
 }
@@ -401,8 +401,8 @@ void ProgramWatch::end_process(const Call& call) {
   if (let_go(call) && process) ended_.insert(*process);
 }
 
-// Rule 2. While another thread runs, it may use more pages before the memory is unmapped. (Exempt
-// is munmap(): a thread that uses its memory would crash immediately afterwards.)
+// Rule 2. While another thread runs, it may use more pages before the memory is unmapped. (munmap()
+// is exempt: a thread that uses its memory would crash immediately afterwards.)
 bool ProgramWatch::vacate(const Call& call, std::uint64_t begin, std::uint64_t size) {
   if (!opened_) return false;
   const auto mappings = mappings_of(call.thread);

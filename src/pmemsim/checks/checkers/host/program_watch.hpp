@@ -1,5 +1,5 @@
 // Notices the pages of images that a program and all processes that it starts read or write,
-// whatever language they are written in.
+// however they are built.
 //
 //   1  The kernel reports their system calls before they execute (call_filter.hpp), and the used
 //      pages of a process's memory (process.hpp).
@@ -7,11 +7,11 @@
 //      end, or by a call.
 //   3  If a program opens an image by the name that it was given, the watcher executes that call,
 //      and read() and pread(), for it. Any other opening, reading or change of these files, by any
-//      process, is an event of the files (file_events.hpp). No reads are reported then.
+//      process, shows as an event of the files (file_events.hpp). No reads are reported then.
 //   4  A process may be killed without a report. So the number of processes that end by themselves
 //      must equal the number begun.
-//   5  No reads are reported either if pages could be used and removed from the page table again,
-//      or be detected without being used, or if calls could bypass the filter.
+//   5  No reads are reported either if pages could be used and then removed from the page table, or
+//      be detected without being used. The same holds if calls could bypass the filter.
 #pragma once
 
 #include <sys/types.h>
@@ -106,14 +106,14 @@ class ProgramWatch final : public Watch::Companion {
   std::vector<FileId> ids_;
   std::vector<std::vector<bool>> used_;  // Pages used, by image
   FileEvents events_;
-  bool works_ = true, held_ = false;  // The images are locked in memory
+  bool works_ = true, held_ = false;  // held_: the images are locked in memory
   std::array<int, 2> pipe_{-1, -1};   // From the child: its filter, which begins the watch
 
   int listener_ = -1;
   std::size_t calls_ = 0;
   bool opened_ = false, given_up_ = false, disturbs_ = false, takes_rights_ = false;
-  std::size_t begun_ = 0;  // Number of processes
-  std::set<pid_t> ended_;  // Processes
+  std::size_t begun_ = 0;  // Number of processes begun
+  std::set<pid_t> ended_;  // Processes that have ended
   std::vector<int> userfaults_;
 };
 

@@ -1,6 +1,6 @@
 // Notices side effects of a check: writes to any memory except its own part of the stack, and
-// system calls. A check without side effects has left its process unchanged, which can make the
-// next check.
+// system calls. A check without side effects leaves its process unchanged, so that the process can
+// make the next check.
 //
 // During the check, all memory is write-protected and system calls are caught. The first side
 // effect ends both, and makes the regions private and writable. The check continues: it sees no
@@ -62,7 +62,7 @@ class SideEffects {
 
   const std::vector<Region> regions_;
   std::vector<Protected> memory_;
-  const std::uint64_t stack_begin_;  // Begin of the part that checks may write to
+  const std::uint64_t stack_begin_;  // Start of the part that checks may write to
   Own* own_ = nullptr;
   std::fenv_t rounding_{};
   // The library's own signal handlers and signal stack, to be restored.

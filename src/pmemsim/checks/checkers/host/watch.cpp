@@ -133,7 +133,7 @@ void Watch::begin() {
   begun_ = Clock::now();
 }
 
-// Returns a negative number if there is no child; `errno` is the reason.
+// Starts a child. Returns a negative number if this fails; `errno` is the reason.
 pid_t Watch::start(const std::function<void(Told&)>& work) {
   const pid_t child = fork();
   if (child == 0) be_child(work);

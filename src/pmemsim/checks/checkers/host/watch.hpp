@@ -19,7 +19,7 @@ class Watch {
   // Results that a child reports.
   struct Told {
     bool returned;
-    int status;  // Value that it has returned
+    int status;  // Value that the check has returned
     int error;   // Error number if the program could not be started
     bool reads;  // The pages read of the image are reported
   };
@@ -47,7 +47,8 @@ class Watch {
   // Runs `work` in a child. Returns nothing if the answer is no longer wanted.
   std::optional<CheckerAnswer> run(const std::function<void(Told&)>& work,
                                    Companion* companion = nullptr);
-  // Does the same, but if a child waits in await_next(), that child continues instead.
+  // Runs `work` in a child like run(), but if a child waits in await_next(), that child continues
+  // instead.
   std::optional<CheckerAnswer> run_on(const std::function<void(Told&)>& work);
   // Sends the child's results as its answer, in the child, and waits until run_on() is called
   // again.
