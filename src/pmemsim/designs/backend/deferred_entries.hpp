@@ -16,7 +16,7 @@
 //      restores its old contents, as a whole.
 //   3  A commit waits until all of these entries have been written, since nothing says to which
 //      region an entry belongs. An atomicity that commits in a register requests this with
-//      Backend::publish().
+//      BackendParts::publish().
 //   4  Entries are written with their contents at the time when there is room for them.
 #pragma once
 
