@@ -16,7 +16,8 @@ endif()
 function(pmemsim_add_plugin name)
   add_library(${name} MODULE ${ARGN})
   target_link_libraries(${name} PRIVATE pmemsim::pmemsim)
-  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  # Line tables, for debuggers and profilers.
+  target_compile_options(${name} PRIVATE -g1 -Wall -Wextra)
   target_link_options(${name} PRIVATE -Wl,--no-undefined)
   set_target_properties(${name} PROPERTIES
     PREFIX ""

@@ -72,7 +72,7 @@ class Problems:
 
     def add(self, problems: Iterable[str]) -> None:
         """Note problems; what two places find is said once."""
-        self.found += [problem for problem in problems if problem not in self.found]
+        self.found = list(dict.fromkeys([*self.found, *problems]))
 
     def raise_any(self) -> None:
         """Raise a `ConfigError` with everything that was found, if something was."""

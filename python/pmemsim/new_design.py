@@ -8,6 +8,7 @@ import subprocess
 from importlib import resources
 from pathlib import Path
 
+from pmemsim import _core
 from pmemsim.errors import Error
 from pmemsim.plugins import installed_dir
 
@@ -31,6 +32,8 @@ def write_design(name: str, layer: str, parent: Path) -> Path:
         raise Error(f"{name}: write a design's name in lower case with hyphens, as write-through")
     if layer not in LAYERS:
         raise Error(f"--layer {layer}: must be one of {', '.join(LAYERS)}")
+    if any(each.name == name for each in _core.layers()):
+        raise Error(f"{name}: pmemsim has an implementation of this name; choose another one")
     words = name.split("-")
     names = {
         "my-design": name,
@@ -67,7 +70,10 @@ def build_plugin(folder: Path) -> Path:
     build = folder / "build"
     _run("cmake", "-S", str(folder), "-B", str(build), f"-Dpmemsim_DIR={cmake_dir()}")
     _run("cmake", "--build", str(build), "--parallel")
-    return _only_plugin(folder)
+    plugin = _only_plugin(folder)
+    if b"pmemsim_plugin_rows" not in plugin.read_bytes():
+        raise Error(f"{plugin}: has no rows; end its source with PMEMSIM_PLUGIN(...)")
+    return plugin
 
 
 def _only_plugin(folder: Path) -> Path:

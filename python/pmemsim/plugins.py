@@ -21,7 +21,6 @@ PLUGINS = "PMEMSIM_PLUGINS"
 PATH = "PMEMSIM_PATH"
 """The environment variable with folders that are searched behind pmemsim's own, by colons."""
 
-_wanted: list[str] = []
 _loaded: list[Path] = []
 
 
@@ -33,14 +32,8 @@ def installed_dir() -> Path:
 def want(path: str) -> None:
     """Add a plug-in to those that this process and those that it starts load."""
     others = os.environ.get(PLUGINS)
-    _wanted.append(path)
     absolute = str(Path(path).absolute())
     os.environ[PLUGINS] = f"{others}:{absolute}" if others else absolute
-
-
-def options() -> list[str]:
-    """The options that have named plug-ins to this process, for a command that repeats its own."""
-    return [word for path in _wanted for word in ("--plugin", path)]
 
 
 def load_wanted() -> None:
@@ -62,6 +55,11 @@ def loaded() -> tuple[Path, ...]:
     """The plug-ins that are loaded, in their order."""
     load_wanted()
     return tuple(_loaded)
+
+
+def options() -> list[str]:
+    """The options that name the loaded plug-ins, for a command that repeats this one anywhere."""
+    return [word for path in loaded() for word in ("--plugin", str(path))]
 
 
 def folders() -> Iterator[Path]:

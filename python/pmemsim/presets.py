@@ -32,7 +32,7 @@ import yaml
 
 from pmemsim.errors import ConfigError, Error, did_you_mean
 from pmemsim.files import OWN_YAML
-from pmemsim.plugins import folders, load_wanted
+from pmemsim.plugins import folders, load_wanted, loaded
 
 Kind = Literal["machine", "design", "backend"]
 BEFORE = "@"
@@ -211,6 +211,8 @@ def _find(kind: Kind, name: str) -> Path:
         raise Error(f"{found[1]}: {found[0]} has the same name; rename one")
     if not found:
         problem = f"unknown {kind} '{name}'" + did_you_mean(name, preset_names(kind))
+        if kind == "design" and not loaded():
+            problem += " (a design of a plug-in needs --plugin FILE)"
         if Path(name).exists():  # and may be meant
             what = "folder" if Path(name).is_dir() else "file"
             problem += f" (the {what} {name} is none: the name of a {kind}'s file ends with .yaml)"

@@ -106,7 +106,7 @@ def test_command_that_shows_a_violation_again_names_the_plugin(
     plugin = built("atomicity", shared_folder)
     words = ("crash", "queue", "-d", "my-atomicity", "-m", "asap", "--regions", "20",
              "--verify", "false", "--plugin", plugin)  # fmt: skip
-    done = pmemsim(*words, cwd=tmp_path)
+    done = pmemsim(*words)
     assert done.returncode == 1
     (again,) = re.findall(r"to see it again: (pmemsim .*)", done.stderr)
     repeated = pmemsim(*shlex.split(again)[1:], cwd=tmp_path)
@@ -259,3 +259,35 @@ def test_asap_and_pmem_spec_as_plugins_give_the_pinned_numbers(tmp_path: Path) -
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 1000
+
+
+def test_new_design_with_the_name_of_an_implementation_is_refused(tmp_path: Path) -> None:
+    done = pmemsim("new-design", "asap", "--layer", "atomicity", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "asap: pmemsim has an implementation of this name" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+def test_build_of_a_plugin_without_rows_is_refused(tmp_path: Path) -> None:
+    folder = write_design("mine", "ordering", tmp_path)
+    source = folder / "mine.cpp"
+    source.write_text(re.sub(r"PMEMSIM_PLUGIN\(.*\)", "", source.read_text()))
+    done = pmemsim("plugin", "build", folder)
+    assert done.returncode == 2
+    assert "mine.so: has no rows; end its source with PMEMSIM_PLUGIN(...)" in done.stderr
+
+
+def test_fault_of_a_plugin_is_listed(shared_folder: Path) -> None:
+    done = pmemsim("list", "faults", "--plugin", built("atomicity", shared_folder))
+    assert "my_atomicity.commit" in done.stdout
+
+
+def test_design_without_its_plugin_says_how_to_load_it() -> None:
+    done = pmemsim("run", "queue", "-d", "my-atomicity", "-m", "asap")
+    assert "a design of a plug-in needs --plugin FILE" in done.stderr
+
+
+def test_refusal_of_a_plugin_is_said_once(tmp_path: Path) -> None:
+    done = pmemsim("run", "queue", "-d", "np", "-m", "asap", "--plugin", tmp_path / "no.so")
+    assert done.stderr.count("there is no such plug-in") == 1

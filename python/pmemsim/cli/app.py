@@ -34,7 +34,7 @@ from pmemsim.cli.command import Command, Group
 from pmemsim.cli.console import err
 from pmemsim.cli.usage import UsageError, sentences_of
 from pmemsim.errors import CheckFailed, ConfigError, Error, Undecided, printable
-from pmemsim.plugins import want
+from pmemsim.plugins import installed_dir, want
 from pmemsim.simulation import version
 
 EXIT_CHECK_FAILED = 1
@@ -126,7 +126,9 @@ Your own program:
     pmemsim check mine.pmt
 
 Designs of your own are plug-ins; every command takes --plugin FILE.
-""",
+Machines, designs and workloads in the folders of PMEMSIM_PATH are listed with the others.
+"""
+    f"The documentation is in {installed_dir() / 'docs'}; begin with getting_started.md.\n",
 )
 _names: list[str] = []
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pmemsim import _core, workloads
+from pmemsim import _core, plugins, workloads
 from pmemsim.cli.command import Command, Group, argument, declared
 from pmemsim.cli.console import out, table
 from pmemsim.presets import Kind, Preset, load_preset, preset_names
@@ -69,6 +69,7 @@ def list_workloads() -> None:
 @declared
 def list_faults() -> None:
     """List the faults that can be injected: names for `--set pmemsim.faults=NAME,...`."""
+    plugins.load_wanted()
     rows = [(fault.name, fault.what) for fault in _core.faults()]
     out.print(table("", ["fault", "what goes wrong"], rows))
 

@@ -69,7 +69,9 @@ class Atomicity {
   virtual Eviction flushed(Line) { return Eviction::kWrite; }
   virtual void load(const Load&, Time) {}
   virtual Eviction evicted(Line, const LineData&, Time) { return Eviction::kWrite; }
-  // True if evicted() would let the line go to PM now.
+  // True if evicted() would let the line go to PM now. The caches also ask when a flush of the line
+  // arrives: if false, the line stays there, and only the data that the core has flushed are
+  // written.
   virtual bool may_leave(Line) const { return true; }
   // The shared cache has evicted a PM line that needn't be written back.
   virtual void evicted_clean(Line, Time) {}

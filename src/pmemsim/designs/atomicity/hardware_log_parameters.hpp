@@ -45,7 +45,8 @@ inline std::span<const std::string_view> choice_names(LogMetadata) {
   return kNames;
 }
 
-// Injected faults: each disables one protective mechanism.
+// Injected faults: each disables one protective mechanism. Each design implements `order` and
+// `commit` itself: in a design that ignores them they change nothing.
 struct LogFaults {
   bool order = false;
   bool commit = false;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "pmemsim/designs/combination.hpp"
+#include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/machine/memory/memory_statistics.hpp"
 #include "pmemsim/machine/run/room.hpp"
 #include "pmemsim/trace/initial_state.hpp"
@@ -252,8 +253,13 @@ void Machine::report_stuck(std::string_view what) const {
                      "; the order in which this machine grants locks contradicts the recorded "
                      "order of atomic variables or signals: use run.lock_order=recorded");
   }
-  const std::string remedy = design_.remedy();
-  throw StuckError(text + "; " + (remedy.empty() ? "please report this with the trace" : remedy));
+  std::string remedy = design_.remedy();
+  if (remedy.empty()) {
+    remedy = loaded_plugins().empty() ? "please report this with the trace"
+                                      : "if the design is a plug-in's, look there first: a call "
+                                        "that returns false has to call resume later";
+  }
+  throw StuckError(text + "; " + remedy);
 }
 
 // Copies the surviving contents. Pages that were never stored to are all zero.
