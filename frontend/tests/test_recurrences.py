@@ -51,7 +51,7 @@ def recurrences(toolchain: Toolchain, code: str, *flags: str) -> list[Site]:
         ("int", "(x > a ? x : a) + i * 3 & 4095", 2 + 1 + 1),
     ],
 )
-def test_a_step_takes_the_latency_of_its_instructions(
+def test_recurrence_step_takes_the_latency_of_its_instructions(
     toolchain: Toolchain, kind: str, step: str, cycles: int
 ) -> None:
     """Counters beside it leave no record."""
@@ -74,7 +74,9 @@ def test_a_fused_multiply_add_is_one_instruction(toolchain: Toolchain) -> None:
     assert value.data == [(value.number, 4)]
 
 
-def test_each_value_begins_with_the_loop_and_goes_on_with_each_round(toolchain: Toolchain) -> None:
+def test_recurrence_restarts_with_its_loop_and_continues_each_iteration(
+    toolchain: Toolchain,
+) -> None:
     """The inner loop's hash begins anew with each key; the outer one's goes on."""
     recording = record(
         toolchain,
@@ -134,7 +136,7 @@ int main(void) { const char *keys[] = {"ab", "cde"}; return f(keys, 2) == 0; }""
         ),
     ],
 )
-def test_loops_that_loads_or_counters_pace_record_nothing_more(
+def test_loops_paced_by_loads_or_counters_have_no_recurrence(
     toolchain: Toolchain, code: str
 ) -> None:
     """Nor does what may begin anew within the loop."""
@@ -142,7 +144,7 @@ def test_loops_that_loads_or_counters_pace_record_nothing_more(
     assert recurrences(toolchain, f"{node} NOINLINE {code}") == []
 
 
-def test_of_several_ways_round_the_quickest_counts(toolchain: Toolchain) -> None:
+def test_recurrence_of_a_loop_with_branches_takes_the_shortest_path(toolchain: Toolchain) -> None:
     """Which one is taken isn't known in advance."""
     code = """NOINLINE unsigned long f(unsigned long x, unsigned long a, long n) {
       LOOP for (long i = 0; i < n; i++) {
@@ -153,7 +155,7 @@ def test_of_several_ways_round_the_quickest_counts(toolchain: Toolchain) -> None
     assert (value.number, 3) in value.data
 
 
-def test_values_that_are_computed_from_each_other(toolchain: Toolchain) -> None:
+def test_mutually_dependent_recurrences_are_both_recorded(toolchain: Toolchain) -> None:
     """A rotation: both go on from both; what is recorded first is the new one for the second."""
     code = """NOINLINE double f(double x, double y, double c, double s, long n) {
       LOOP for (long i = 0; i < n; i++) { double t = x * c - y * s; y = x * s + y * c; x = t; }
@@ -163,7 +165,7 @@ def test_values_that_are_computed_from_each_other(toolchain: Toolchain) -> None:
     assert second.data == [(second.number, 8)]
 
 
-def test_a_step_in_a_function_of_its_own(toolchain: Toolchain) -> None:
+def test_recurrence_through_a_called_function_is_recorded(toolchain: Toolchain) -> None:
     """Arguments and results are followed."""
     code = """static NOINLINE unsigned long step(unsigned long x) { return x * 37 * 0x12345678 + 1; }
     NOINLINE unsigned long f(unsigned long x, long n) {
@@ -172,7 +174,7 @@ def test_a_step_in_a_function_of_its_own(toolchain: Toolchain) -> None:
     assert value.data == [(value.number, 4)]
 
 
-def test_sums_of_vectors_are_recurrences_each(toolchain: Toolchain) -> None:
+def test_vectorized_sum_has_several_recurrences(toolchain: Toolchain) -> None:
     """As many as the compiler makes of one."""
     code = """NOINLINE float f(const float *a, long n) {
       float s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }"""
@@ -182,7 +184,7 @@ def test_sums_of_vectors_are_recurrences_each(toolchain: Toolchain) -> None:
         assert (value.number, 4) in value.data
 
 
-def test_what_uses_the_value_waits_for_it(toolchain: Toolchain) -> None:
+def test_load_and_store_depend_on_the_recurrence_they_use(toolchain: Toolchain) -> None:
     """A load at a random place, after the step, and a store of what the loop leaves."""
     recording = record(
         toolchain,
@@ -222,7 +224,7 @@ int main(int argc, char **argv) {
 """
 
 
-def test_recorded_chains_take_the_cycles_of_the_table(tmp_path: Path) -> None:
+def test_recorded_recurrences_simulate_in_the_expected_cycles(tmp_path: Path) -> None:
     """Within 5%, from the source to the simulated time."""
     (tmp_path / "chains.c").write_text(NOINLINE + CHAINS.replace("LOOP", PLAIN))
     program, trace = tmp_path / "chains", tmp_path / "chains.pmt"

@@ -87,7 +87,9 @@ def record(program: Path, folder: Path, way: str) -> Recorded:
         "same_again",
     ),
 )  # fmt: skip
-def test_a_change_without_a_store_is_noticed(build: Build, tmp_path: Path, way: str) -> None:
+def test_pm_change_without_a_recorded_store_is_reported(
+    build: Build, tmp_path: Path, way: str
+) -> None:
     trace, said = record(build(), tmp_path, way)
     (region,) = trace.metadata["pm_regions"]
     place = region["begin"] + PLACE
@@ -102,14 +104,14 @@ def test_a_change_without_a_store_is_noticed(build: Build, tmp_path: Path, way: 
 @pytest.mark.parametrize(
     "way", long_except(RECORDED, "store", "assembly", "copies", "races", "mapped_twice", "synced")
 )
-def test_nothing_is_said_of_what_is_recorded(build: Build, tmp_path: Path, way: str) -> None:
+def test_recorded_pm_changes_are_not_reported(build: Build, tmp_path: Path, way: str) -> None:
     trace, said = record(build(), tmp_path, way)
     assert "unrecorded" not in trace.metadata
     assert NOTE not in said
 
 
 @pytest.mark.parametrize("way", WITH_LIBRARY)
-def test_nothing_is_said_of_a_library_that_is_recorded(
+def test_pm_changes_by_a_recorded_library_are_not_reported(
     build: Build, tmp_path: Path, way: str
 ) -> None:
     by = built_toolchain() / "bin" / "pmemsim-cc"
@@ -119,7 +121,7 @@ def test_nothing_is_said_of_a_library_that_is_recorded(
 
 
 @pytest.mark.parametrize("way", long_except(UNRECORDED, "handler", "child", "library"))
-def test_nothing_is_said_of_what_comes_after_the_region(
+def test_pm_changes_after_the_region_of_interest_are_not_reported(
     build: Build, tmp_path: Path, way: str
 ) -> None:
     trace, said = record(build("-DAFTER_REGION"), tmp_path, way)
@@ -127,7 +129,7 @@ def test_nothing_is_said_of_what_comes_after_the_region(
     assert NOTE not in said
 
 
-def test_calls_of_msync_are_noted(build: Build, tmp_path: Path) -> None:
+def test_msync_calls_are_counted_and_noted(build: Build, tmp_path: Path) -> None:
     trace, said = record(build(), tmp_path, "synced")
     assert trace.metadata["msyncs"] == 3, "not of other memory"
     note = "the program has called msync of persistent memory (3 times)"
@@ -139,7 +141,7 @@ def test_calls_of_msync_are_noted(build: Build, tmp_path: Path) -> None:
         assert [each.startswith(note) for each in notes] == [True]
 
 
-def test_what_does_not_call_msync_has_no_note_of_it(build: Build, tmp_path: Path) -> None:
+def test_program_without_msync_has_no_msync_note(build: Build, tmp_path: Path) -> None:
     trace, said = record(build(), tmp_path, "store")
     assert "msyncs" not in trace.metadata
     assert "called msync" not in said
@@ -162,13 +164,15 @@ def run_alone(program: Path, folder: Path, way: str, contents: Path | None) -> t
     return trace, done.stderr
 
 
-def test_a_recording_without_room_for_the_contents_is_whole(build: Build, tmp_path: Path) -> None:
+def test_recording_is_complete_when_the_pm_contents_cannot_be_written(
+    build: Build, tmp_path: Path
+) -> None:
     contents = tmp_path / "nowhere" / "contents"
     _, said = run_alone(build(), tmp_path, "library_unmapped", contents)
     assert said.count("can't write what persistent memory holds at the end (No such file") == 1
 
 
-def test_the_program_has_no_more_instructions_for_it(build: Build, tmp_path: Path) -> None:
+def test_writing_the_pm_contents_adds_no_program_instructions(build: Build, tmp_path: Path) -> None:
     """What the runtime does in a call of munmap isn't what that executes."""
     external = [
         run_alone(build(), tmp_path, "library_unmapped", contents)[0].metadata["instructions"][
@@ -179,7 +183,7 @@ def test_the_program_has_no_more_instructions_for_it(build: Build, tmp_path: Pat
     assert abs(external[1] - external[0]) < 200
 
 
-def test_pages_are_written_once_unless_they_have_changed(build: Build, tmp_path: Path) -> None:
+def test_pm_contents_pages_are_written_once_unless_changed(build: Build, tmp_path: Path) -> None:
     """First when one of two mappings goes, and in the end one of the two again."""
     run_alone(build(), tmp_path, "mapped_twice", tmp_path / "contents")
     held, given = (tmp_path / "contents").read_bytes(), []
@@ -212,9 +216,7 @@ CRASHES = (
 
 
 @pytest.mark.parametrize("command", CRASHES, ids=" ".join)
-def test_who_judges_crashes_says_that_it_is_partial(
-    partial: Path, command: tuple[str, ...]
-) -> None:
+def test_crash_commands_report_a_partial_recording(partial: Path, command: tuple[str, ...]) -> None:
     words = (command[0], partial, *command[1:])
     done = pmemsim(*words)
     assert done.returncode == 0, "notes change no verdict"
@@ -225,7 +227,7 @@ def test_who_judges_crashes_says_that_it_is_partial(
 
 
 @pytest.mark.parametrize("command", CRASHES, ids=" ".join)
-def test_nobody_says_so_of_a_whole_recording(
+def test_crash_commands_report_nothing_for_a_complete_recording(
     build: Build, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     record(build(), tmp_path, "store")
@@ -235,7 +237,7 @@ def test_nobody_says_so_of_a_whole_recording(
     assert not any(NOTE in note for note in notes)
 
 
-def test_trace_info_shows_what_has_changed(partial: Path) -> None:
+def test_trace_info_shows_unrecorded_pm_changes(partial: Path) -> None:
     (row,) = [
         line
         for line in pmemsim("trace", "info", partial).stdout.splitlines()
@@ -253,7 +255,7 @@ def test_trace_info_shows_what_has_changed(partial: Path) -> None:
         (MemoryError(), "there isn't enough memory to compare persistent memory with it"),
     ],
 )
-def test_a_recording_that_can_not_be_compared_is_kept(
+def test_recording_is_kept_when_the_pm_contents_cannot_be_compared(
     build: Build,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(Every, DesignContract, testing::ValuesIn(legal_designs(
 
 // A layer that looks at stores makes nothing faster or slower. (Backends delay what the caches
 // write back. Orderings with a path of their own hold stores back when that is full.)
-TEST_P(DesignContract, WhoOnlyLooksTakesNoTime) {
+TEST_P(DesignContract, LayerThatOnlyObservesStoresTakesNoTime) {
   const Configuration design = configuration();
   if (!design.design.operations().empty() || sends_stores_itself(design)) return;
   const Configuration none =
@@ -215,7 +215,7 @@ TEST_P(DesignContract, WhoOnlyLooksTakesNoTime) {
 // for beginning and ending one takes its time in hardware whatever it stores; and what an ordering
 // adds to every line's way to a core, or to taking a lock; one that looks at what is handed over to
 // other threads does so when its time has come, and is compared with itself alone.
-TEST_P(DesignContract, WithoutPersistentMemoryADesignTakesNoTime) {
+TEST_P(DesignContract, ProgramWithoutPersistentMemoryTakesNoMoreTime) {
   if (log() == trace::ProgramLog::kRedo) return;  // there is no redo log without it
   for (const bool persists : {false, true}) {
     RandomTraceOptions options = program(1);
@@ -263,7 +263,7 @@ void expect_causes_to_add_up(const Machine& machine) {
 }
 
 // Every run starts from nothing, drains and conserves, and is like the one before.
-TEST_P(DesignContract, RunsToItsEndAndAgainTheSame) {
+TEST_P(DesignContract, RunDrainsCompletelyAndIsReproducible) {
   for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
     RandomTrace random(program(seed));
     const TemporaryTrace temporary(random.builder);
@@ -287,7 +287,7 @@ TEST_P(DesignContract, RunsToItsEndAndAgainTheSame) {
 }
 
 // A design that doesn't listen to them runs a program with Janus's hints as one without them.
-TEST_P(DesignContract, HintsCostNothing) {
+TEST_P(DesignContract, HintsCostNothingWithoutJanus) {
   if (GetParam()[3].value == "janus") return;  // programs pay for its calls
   const auto simulated = [](bool hints) {
     trace::TraceBuilder builder;
@@ -315,7 +315,7 @@ TEST_P(DesignContract, HintsCostNothing) {
   }
 }
 
-TEST_P(DesignContract, TakesTheSameTimeUnsealed) {
+TEST_P(DesignContract, UnsealedRunTakesTheSameTime) {
   RandomTrace random(
       {.seed = 3, .threads = 2, .operations = 600, .lines = 40, .pm_source = pool()});
   const TemporaryTrace temporary(random.builder);
@@ -332,7 +332,7 @@ TEST_P(DesignContract, TakesTheSameTimeUnsealed) {
   }
 }
 
-TEST_P(DesignContract, StopsWhenAskedTo) {
+TEST_P(DesignContract, RunStopsWhenTheCallbackReturnsFalse) {
   // Long, so that there is a report before its end; written once for all designs of a log.
   static std::map<std::string, TemporaryTrace> traces;
   if (!traces.contains(pool())) {
@@ -464,7 +464,7 @@ TEST_P(SelectiveMetadata, SurvivesEveryCrash) {
 class DeferredMetadata : public SelectiveMetadata {};
 INSTANTIATE_TEST_SUITE_P(Of, DeferredMetadata, testing::Values("software-undo", "hw-undo"));
 
-TEST_P(DeferredMetadata, CrashesShowWhatIsLeftOut) {
+TEST_P(DeferredMetadata, CrashesRevealInjectedFaults) {
   for (const std::string_view defect : {"publication", "log_entries"}) {
     bool found = false;
     for (std::uint32_t seed = 1; seed <= 6 && !found; ++seed) {
@@ -490,7 +490,7 @@ bool goes_wrong(trace::ProgramLog log, const std::string& atomicity, const std::
   return false;
 }
 
-TEST(SoftwareLog, CrashesShowWhatAnUndoLogLeavesOut) {
+TEST(SoftwareLog, CrashesRevealMissingUndoLogSteps) {
   for (const std::string defect :
        {"log_flush", "log_fence", "data_flush", "data_fence", "commit_flush"}) {
     EXPECT_TRUE(goes_wrong(trace::ProgramLog::kUndo, "software-undo", "software_undo." + defect))
@@ -498,7 +498,7 @@ TEST(SoftwareLog, CrashesShowWhatAnUndoLogLeavesOut) {
   }
 }
 
-TEST(SoftwareLog, CrashesShowWhatARedoLogLeavesOut) {
+TEST(SoftwareLog, CrashesRevealMissingRedoLogSteps) {
   for (const std::string defect : {"log_flush", "log_fence", "commit_flush", "commit_fence",
                                    "data_flush", "data_fence", "release_flush", "release_fence"}) {
     EXPECT_TRUE(goes_wrong(trace::ProgramLog::kRedo, "software-redo", "software_redo." + defect))
@@ -544,7 +544,7 @@ class BackendContract : public testing::TestWithParam<std::string_view> {
 INSTANTIATE_TEST_SUITE_P(PageSizes, BackendContract, testing::ValuesIn(kPageSizes),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(BackendContract, CrashesShowEveryDefectOfWrites) {
+TEST_P(BackendContract, CrashesRevealEveryInjectedWriteFault) {
   const Operations delaying{"delaying", "none"};
   for (const std::string_view wpq_entries : {"2", "8"}) {
     EXPECT_FALSE(goes_wrong("", wpq_entries, delaying));
@@ -559,7 +559,7 @@ TEST_P(BackendContract, CrashesShowEveryDefectOfWrites) {
   }
 }
 
-TEST_P(BackendContract, CrashesShowEveryDefectOfPredictions) {
+TEST_P(BackendContract, CrashesRevealEveryInjectedPredictionFault) {
   for (const std::string_view backend : {"preparing", "preparing,delaying"}) {
     const Operations preparing{backend, "random"};
     for (const std::string_view wpq_entries : {"3", "8"}) {

@@ -70,7 +70,7 @@ def stored_bytes(trace: Trace) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("workload", long_except(workloads(), "queue"))
-def test_the_compilers_hints_leave_the_stores_as_they_are(workload: str) -> None:
+def test_compiler_hints_leave_the_stores_unchanged(workload: str) -> None:
     none, auto = (recorded(workload, hints) for hints in ("none", "auto"))
     assert stored_bytes(none) == stored_bytes(auto)
     counts = [trace.summary()["total"]["instructions"] for trace in (none, auto)]
@@ -78,7 +78,7 @@ def test_the_compilers_hints_leave_the_stores_as_they_are(workload: str) -> None
 
 
 @pytest.mark.parametrize("workload", long_except(workloads(), "queue"))
-def test_so_do_those_of_a_profile(workload: str, tmp_path: Path) -> None:
+def test_profile_hints_leave_the_stores_unchanged(workload: str, tmp_path: Path) -> None:
     """Each announces what has just been stored."""
     none = recorded(workload, "none")
     lines = lint(none, configure("janus", "janus")).profile
@@ -103,7 +103,7 @@ def test_so_do_those_of_a_profile(workload: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("workload", ["array_swap", "queue", "tatp_lowlevel", "linked_list"])
 @pytest.mark.long
-def test_and_so_at_o0(workload: str) -> None:
+def test_compiler_hints_at_o0_leave_the_store_addresses_unchanged(workload: str) -> None:
     """Where what is between an object's members comes from the stack, as it happens to be."""
     none, auto = (recorded(workload, hints, "O0") for hints in ("none", "auto"))
     places = [[address for address, _ in stored_bytes(trace)] for trace in (none, auto)]
@@ -121,7 +121,7 @@ def test_and_so_at_o0(workload: str) -> None:
         "tatp_lowlevel",
     ),
 )
-def test_what_the_compiler_announces_is_what_is_stored_next(workload: str, opt: str) -> None:
+def test_compiler_hints_match_the_next_stores(workload: str, opt: str) -> None:
     expected: dict[int, int] = {}
     places: dict[int, int] = {}
     data: dict[int, bytes] = {}
@@ -159,7 +159,7 @@ OF_A_REGION = {
 
 
 @pytest.mark.parametrize("workload", long_except(OF_A_REGION, "tatp_lowlevel"))
-def test_what_the_compiler_finds(workload: str) -> None:
+def test_compiler_places_the_expected_hints_per_region(workload: str) -> None:
     """In most of those with regions, a function other than the one that ends it declares."""
     counts = {
         hints: Counter(kind for kind, _, _ in events(recorded(workload, hints)) if kind != "store")
@@ -171,14 +171,14 @@ def test_what_the_compiler_finds(workload: str) -> None:
     assert sum(counts["manual"].values()) >= sum(counts["none"].values()) + REGIONS
 
 
-def test_recordings_are_kept_apart() -> None:
+def test_recordings_with_different_hints_are_cached_separately() -> None:
     runs = [WorkloadRun.of("queue", hints=hints) for hints in HINTS]
     assert len({run.cached_trace for run in runs}) == len(HINTS)
     assert runs[0] == WorkloadRun.of("queue")
     assert runs[0].arguments == runs[1].arguments
 
 
-def test_hints_of_a_profile_are_told_apart_by_its_lines(tmp_path: Path) -> None:
+def test_profiles_with_different_lines_are_cached_separately(tmp_path: Path) -> None:
     first, same, other = (tmp_path / name for name in ("a.txt", "b.txt", "c.txt"))
     for path, text in ((first, "a.cpp:1\n"), (same, "a.cpp:1\n"), (other, "a.cpp:2\n")):
         path.write_text(text)
@@ -188,7 +188,7 @@ def test_hints_of_a_profile_are_told_apart_by_its_lines(tmp_path: Path) -> None:
         WorkloadRun.of("queue", hints=str(tmp_path / "none.txt"))
 
 
-def test_the_command_line_takes_hints(tmp_path: Path) -> None:
+def test_record_accepts_the_hints_option(tmp_path: Path) -> None:
     done = pmemsim("record", "queue", "--hints", "all", "-o", tmp_path / "queue.pmt")
     assert done.returncode == 2
     assert done.stderr == (

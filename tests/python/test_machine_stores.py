@@ -53,7 +53,7 @@ INSTRUCTIONS = {
 }
 
 
-def test_what_instructions_store(tmp_path: Path) -> None:
+def test_disassembly_gives_address_and_size_of_each_store(tmp_path: Path) -> None:
     source, compiled = tmp_path / "all.s", tmp_path / "all.o"
     source.write_text("".join(f"{text}\n.balign 32\n" for text in INSTRUCTIONS))
     subprocess.run(["clang-19", "-c", source, "-o", compiled], check=True)
@@ -72,7 +72,7 @@ def word(value: int) -> bytes:
     return value.to_bytes(8, "little")
 
 
-def test_what_an_ideal_predictor_finds() -> None:
+def test_ideal_predictor_finds_addresses_and_data_of_write_backs() -> None:
     seven, eight = 7 << 32 | 7, 8 << 32 | 8
     events = [
         Event("store", 0x10, word(POOL + 72)),  # the address of a line
@@ -90,7 +90,7 @@ def test_what_an_ideal_predictor_finds() -> None:
 
 
 @pytest.mark.parametrize("workload", long_except(["queue", "queue_lowlevel", "hashmap"], "queue"))
-def test_it_finds_what_the_analysis_finds(workload: str) -> None:
+def test_ideal_predictor_agrees_with_the_predictability_analysis(workload: str) -> None:
     trace = find_target(workload, threads=1, regions=60, items=500, opt="O0+O2").trace()
     analysed = predictability(trace).total
     found = ideal(recorded_events(trace))
@@ -103,7 +103,7 @@ def test_it_finds_what_the_analysis_finds(workload: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("workload", machine_stores.WORKLOADS)
-def test_unoptimized_programs_are_recorded_with_what_they_store(workload: str) -> None:
+def test_unoptimized_recordings_contain_the_executed_stores(workload: str) -> None:
     compared = compare(workload, "O0", regions=6)
     assert 0.95 <= compared.ratio <= 1
     recorded, executed = ideal(compared.recorded), ideal(compared.executed)

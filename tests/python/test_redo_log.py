@@ -34,14 +34,14 @@ def recorded(workload: str, opt: str = "O2", **more: int | str | bool) -> Trace:
     return find_target(workload, opt=opt, **arguments).trace()
 
 
-def test_the_catalogue_says_who_has_one() -> None:
+def test_catalogue_lists_the_workloads_with_a_redo_log() -> None:
     assert tuple(name for name, workload in workloads().items() if "redo" in workload.logs) == REDO
     assert find_workload("queue").logs == ("undo",)
 
 
 @pytest.mark.parametrize("opt", long_except(["O0", "O2"], "O2"))
 @pytest.mark.parametrize("workload", long_except(REDO, "memcached"))
-def test_a_region_logs_commits_stores_in_place_and_releases(workload: str, opt: str) -> None:
+def test_redo_log_region_logs_commits_stores_and_releases(workload: str, opt: str) -> None:
     trace = recorded(workload, opt)
     assert {region["source"] for region in trace.metadata["pm_regions"]} == {"pm_open, redo log"}
     pm = trace.metadata["pm_regions"][0]
@@ -71,7 +71,7 @@ def test_a_region_logs_commits_stores_in_place_and_releases(workload: str, opt: 
     ),
 )  # fmt: skip
 @pytest.mark.parametrize("workload", long_except(REDO, "memcached"))
-def test_it_recovers_wherever_it_crashes(
+def test_redo_log_recovers_from_every_crash(
     workload: str, design: str, opt: str, tmp_path: Path
 ) -> None:
     output = tmp_path / "crash.json"
@@ -88,7 +88,7 @@ def test_it_recovers_wherever_it_crashes(
     assert crashed["violations"] == 0
 
 
-def test_it_is_recorded_with_as_many_threads_as_the_paper_has() -> None:
+def test_redo_log_is_recorded_with_up_to_64_threads() -> None:
     for threads in (8, 64):
         trace = recorded("vacation", threads=threads, regions=2 * threads)
         result = run(trace, design="sw-redo", machine="asap", overrides={"core.count": "64"})
@@ -96,7 +96,7 @@ def test_it_is_recorded_with_as_many_threads_as_the_paper_has() -> None:
         assert result.regions == 2 * threads
 
 
-def test_a_log_and_a_design_that_do_not_go_together_are_refused() -> None:
+def test_run_rejects_a_design_for_the_other_kind_of_log() -> None:
     redo = pmemsim("run", "memcached", *SMALL_OPTIONS, "--log", "redo", "-d", "asap", "-m", "asap")
     assert redo.returncode == 2
     assert redo.stderr.splitlines()[-1] == (
@@ -113,7 +113,7 @@ def test_a_log_and_a_design_that_do_not_go_together_are_refused() -> None:
     )
 
 
-def test_a_workload_without_one_is_refused(tmp_path: Path) -> None:
+def test_record_rejects_a_workload_without_a_redo_log(tmp_path: Path) -> None:
     done = pmemsim("record", "queue", "--log", "redo", "-o", tmp_path / "queue.pmt")
     assert done.returncode == 2
     assert done.stderr == (
@@ -128,7 +128,7 @@ def test_a_workload_without_one_is_refused(tmp_path: Path) -> None:
     assert "--all: leave out --log undo; it records every workload" in done.stderr
 
 
-def test_recordings_with_either_log_are_kept_apart() -> None:
+def test_undo_and_redo_log_recordings_are_cached_separately() -> None:
     undo, redo = (WorkloadRun.of("vacation", log=log) for log in ("undo", "redo"))
     assert undo.arguments == redo.arguments
     assert undo.cached_trace != redo.cached_trace
@@ -162,7 +162,7 @@ int main(void) {
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_a_program_of_ones_own_has_either(tmp_path: Path, level: str) -> None:
+def test_user_program_works_with_undo_and_redo_log(tmp_path: Path, level: str) -> None:
     source = tmp_path / "counter.c"
     source.write_text(COUNTER)
     for options, design in (([], "sw-undo"), (["-DPM_REDO_LOG"], "sw-redo")):
@@ -174,7 +174,7 @@ def test_a_program_of_ones_own_has_either(tmp_path: Path, level: str) -> None:
         assert crashed.returncode == 0, crashed.stderr
 
 
-def test_a_program_and_a_library_that_disagree_do_not_link(tmp_path: Path) -> None:
+def test_program_and_library_with_different_logs_do_not_link(tmp_path: Path) -> None:
     source = tmp_path / "counter.c"
     source.write_text(COUNTER)
     compiled = tmp_path / "counter.o"
@@ -186,7 +186,7 @@ def test_a_program_and_a_library_that_disagree_do_not_link(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("log", long_except(["undo", "redo"], "redo"))
-def test_a_whole_run_has_the_set_up_too(log: str) -> None:
+def test_whole_run_includes_the_set_up(log: str) -> None:
     part = recorded("vacation", log=log, items=50)
     whole = recorded("vacation", log=log, items=50, whole_run=True)
     assert whole.metadata["arguments"][-1] == "--whole-run"
@@ -201,7 +201,7 @@ def test_a_whole_run_has_the_set_up_too(log: str) -> None:
 
 
 @pytest.mark.parametrize("log", long_except(["undo", "redo"], "redo"))
-def test_a_whole_run_recovers_wherever_it_crashes(log: str) -> None:
+def test_whole_run_recovers_from_every_crash(log: str) -> None:
     """Also while the pool is made, and before the structure is there."""
     done = pmemsim(
         "crash", "vacation", "--design", f"sw-{log}", "--log", log, "--whole-run", "--threads", "2",

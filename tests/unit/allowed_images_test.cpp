@@ -80,7 +80,7 @@ Bytes with_all_lines_but(std::optional<std::size_t> missing) {
   return image;
 }
 
-TEST(AllowedImages, AreAllIfThereAreNoMoreThanAskedFor) {
+TEST(AllowedImages, AllImagesAreShownWithinTheLimit) {
   const Program program{{0, Do::kStore, 0, 1},      {0, Do::kStore, 64, 1},  {0, Do::kClwb, 0},
                         {0, Do::kSfence},           {1, Do::kStore, 128, 1}, {0, Do::kStore, 72, 1},
                         {1, Do::kNonTemporal, 8, 1}};
@@ -105,7 +105,7 @@ TEST(AllowedImages, TheSameLineOnAnotherBaseIsAnotherImage) {
   EXPECT_EQ(distinct(ShownImages(program, 100).all()), definition.images());
 }
 
-TEST(AllowedImages, ExactlyAsManyAsThereAreIsAll) {
+TEST(AllowedImages, SearchIsCompleteIfTheLimitEqualsTheCount) {
   ShownImages shown(open_lines(3), 8);
   EXPECT_EQ(shown.all().size(), 8);
   EXPECT_TRUE(shown.images().search().complete());
@@ -115,7 +115,7 @@ TEST(AllowedImages, ExactlyAsManyAsThereAreIsAll) {
   EXPECT_EQ(fewer.images().search().possible(), 8);
 }
 
-TEST(AllowedImages, MoreThanCanBeCountedAreShownAllTheSame) {
+TEST(AllowedImages, UncountablyManyImagesAreShownUpToTheLimit) {
   Program program;
   for (std::uint64_t word = 16; word < kShownLines * 8; ++word) {
     for (std::uint64_t value = 1; value < 9; ++value) {
@@ -130,13 +130,13 @@ TEST(AllowedImages, MoreThanCanBeCountedAreShownAllTheSame) {
   EXPECT_EQ(shown.all().size(), 100);
 }
 
-TEST(AllowedImages, OfFewNearlyAllAreFound) {
+TEST(AllowedImages, LimitJustBelowTheCountIsReached) {
   for (const std::uint64_t most : {900, 1000, 1023}) {
     EXPECT_EQ(ShownImages(open_lines(10), most).all().size(), most);
   }
 }
 
-TEST(AllowedImages, LikelyBugsComeFirst) {
+TEST(AllowedImages, LikelyBugsAreShownFirst) {
   ShownImages shown(open_lines(kShownLines), 500);
   EXPECT_EQ(shown.images().search().possible(), 1 << kShownLines);
   EXPECT_EQ(shown.next(), with_all_lines_but(std::nullopt));
@@ -152,7 +152,7 @@ TEST(AllowedImages, LikelyBugsComeFirst) {
   EXPECT_EQ(distinct(random).size(), random.size());
 }
 
-TEST(AllowedImages, ALineIsCutWhileTheRestIsThereAndWhileItIsNot) {
+TEST(AllowedImages, LineIsTornWithAllOtherLinesPresentAndAbsent) {
   Program program = open_lines(kShownLines);
   program.push_back({0, Do::kStore, 8, 1});
   ShownImages shown(program, 200);
@@ -161,7 +161,7 @@ TEST(AllowedImages, ALineIsCutWhileTheRestIsThereAndWhileItIsNot) {
   EXPECT_TRUE(images.contains(with_lines({0})));
 }
 
-TEST(AllowedImages, ACopysWordsAreMissingOneByOne) {
+TEST(AllowedImages, EachWordOfACopyIsMissingInOneImage) {
   Program program = open_lines(kShownLines - 1);
   program.push_back({0, Do::kCopy, (kShownLines - 1) * 64, 1, 32});
   ShownImages shown(program, 200);
@@ -175,7 +175,7 @@ TEST(AllowedImages, ACopysWordsAreMissingOneByOne) {
   }
 }
 
-TEST(AllowedImages, ANonTemporalWordIsMissingAlone) {
+TEST(AllowedImages, NonTemporalWordIsMissingAlone) {
   Program program = open_lines(kShownLines);
   program.push_back({0, Do::kNonTemporal, 8, 1});
   program.push_back({0, Do::kNonTemporal, 16, 1});
@@ -186,7 +186,7 @@ TEST(AllowedImages, ANonTemporalWordIsMissingAlone) {
 }
 
 // A mistake that is made once is met in the first round, however often the rest happens.
-TEST(AllowedImages, RareCodeComesAsEarlyAsLoops) {
+TEST(AllowedImages, RareCodeIsShownAsEarlyAsLoops) {
   Program program;
   for (std::uint64_t round = 1; round < 200; ++round) {
     program.insert(program.end(), {{0, Do::kStore, 0, round}, {0, Do::kStore, 64, round}});
@@ -202,7 +202,7 @@ TEST(AllowedImages, RareCodeComesAsEarlyAsLoops) {
   }));
 }
 
-TEST(AllowedImages, LoopsAreMetAllAlong) {
+TEST(AllowedImages, LoopIterationsAreSampledEvenly) {
   Program program;
   for (std::uint64_t round = 1; round <= 250; ++round) {
     program.insert(program.end(), {{0, Do::kStore, 0, round},
@@ -221,7 +221,7 @@ TEST(AllowedImages, LoopsAreMetAllAlong) {
   for (std::size_t i = 1; i < met.size(); ++i) EXPECT_LT(met[i] - met[i - 1], 80);
 }
 
-TEST(AllowedImages, TheFingerprintIsThatOfTheSet) {
+TEST(AllowedImages, FingerprintDependsOnlyOnTheSetOfImages) {
   const auto fingerprint = [](const Program& program) {
     ShownImages shown(program, ImageSearch::kNoEnd);
     shown.all();
@@ -234,7 +234,7 @@ TEST(AllowedImages, TheFingerprintIsThatOfTheSet) {
   EXPECT_NE(fingerprint({x, y}), fingerprint({x, flush, fence, y}));
 }
 
-TEST(AllowedImages, ASeedGivesTheSameImagesAgain) {
+TEST(AllowedImages, EqualSeedsGiveEqualImages) {
   const Program program = open_lines(kShownLines);
   const std::vector<Bytes> once = ShownImages(program, 300, 5).all();
   EXPECT_EQ(once, ShownImages(program, 300, 5).all());
@@ -245,7 +245,7 @@ TEST(AllowedImages, ASeedGivesTheSameImagesAgain) {
   EXPECT_EQ(once, more);
 }
 
-TEST(AllowedImages, RandomOnesAreAllowed) {
+TEST(AllowedImages, RandomImagesAreAllowed) {
   Program program;
   for (std::uint64_t line = 0; line < 4; ++line) {
     program.insert(program.end(), {{0, Do::kStore, line * 64, 1},
@@ -264,7 +264,7 @@ TEST(AllowedImages, RandomOnesAreAllowed) {
   for (const Bytes& image : shown) EXPECT_TRUE(allowed.contains(image));
 }
 
-TEST(AllowedImages, LossesCanBeBroughtBackOneByOne) {
+TEST(AllowedImages, LostLinesCanBeRestoredOneByOne) {
   ShownImages shown(open_lines(kShownLines), 100);
   shown.next();
   EXPECT_TRUE(shown.images().lost_lines().empty());
@@ -285,7 +285,7 @@ TEST(AllowedImages, LossesCanBeBroughtBackOneByOne) {
   EXPECT_EQ(images.lost_lines(), std::vector{lost.front()});
 }
 
-TEST(AllowedImages, SaysWhichPiecesAnImageHolds) {
+TEST(AllowedImages, PresentStoresOfAnImageAreReported) {
   ShownImages shown({{0, Do::kStore, 0, 1}, {0, Do::kStore, 64, 1}}, 10);
   while (const auto image = shown.next()) {
     for (const auto& [line, pieces] : shown.images().model().open()) {
@@ -295,7 +295,7 @@ TEST(AllowedImages, SaysWhichPiecesAnImageHolds) {
   }
 }
 
-TEST(ImageStory, HasTheLinesThatCallSystemHeaders) {
+TEST(ImageStory, NamesTheCallerOfSystemHeaders) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1, {}, {}, 0, 0,
@@ -314,7 +314,7 @@ TEST(ImageStory, HasTheLinesThatCallSystemHeaders) {
   EXPECT_EQ(stories.find("/usr/"), std::string::npos) << stories;
 }
 
-TEST(ImageStory, SaysWhoCallsHelpers) {
+TEST(ImageStory, NamesTheCallersOfHelpers) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const auto at = [&](trace::SiteKind kind, std::uint8_t size, std::uint8_t detail,

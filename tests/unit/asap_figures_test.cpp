@@ -547,7 +547,7 @@ TEST(AsapDistance, DataPersistAfterFourUpdatesOfOtherLines) {
 }
 
 // 5.5: the header of a region's latest record stands in the LH-WPQ until the record is full.
-TEST(AsapRecords, AFullHeaderGoesToTheWpqAndTheNextRecordHasANewOne) {
+TEST(AsapRecords, FullHeaderEntersTheWpqAndTheNextRecordHasANewHeader) {
   Bench bench;
   const auto line = [](std::uint64_t i) { return Line{kA.number + i}; };
   bench.begin(0, 1);
@@ -582,7 +582,7 @@ TEST(AsapRecords, AFullHeaderGoesToTheWpqAndTheNextRecordHasANewOne) {
 }
 
 // 5.6: the low bits of a region's number say which controller has its Dependence List entry.
-TEST(AsapControllers, EachHasADependenceListOfItsOwn) {
+TEST(AsapControllers, EachControllerHasItsOwnDependenceList) {
   Bench bench({{"pm.controllers", "2"},
                {"pm.channels_per_controller", "1"},
                {"asap.dependence_entries", "1"}});
@@ -607,7 +607,7 @@ TEST(AsapControllers, EachHasADependenceListOfItsOwn) {
 }
 
 // 5.2
-TEST(AsapFence, WaitsForTheLatestRegionAndThoseThatItDependsOn) {
+TEST(AsapFence, WaitsForTheLatestRegionAndItsDependences) {
   Bench bench;
   EXPECT_TRUE(bench.fence(1)) << "there is nothing to wait for";
   bench.begin(0, 1);
@@ -627,7 +627,7 @@ TEST(AsapFence, WaitsForTheLatestRegionAndThoseThatItDependsOn) {
   EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{1});
 }
 
-TEST(AsapFence, WaitsForTheLatestOfTheCoresRegions) {
+TEST(AsapFence, WaitsForTheLatestRegionOfTheCore) {
   Bench bench;
   const Rid second = Asap::rid(0, 2);
   bench.begin(0, 1);
@@ -662,7 +662,7 @@ TEST(AsapFlush, InsideARegionWaitsForTheLinesDataPersistOperation) {
 }
 
 // 5.7
-TEST(AsapContextSwitch, AThreadLeavesWhenItsClPtrSlotsAreClearAndItsRegionGoesOnLater) {
+TEST(AsapContextSwitch, WaitsForEmptyClPtrSlotsAndItsRegionContinuesLater) {
   Bench bench;
   EXPECT_TRUE(bench.context_switch(0)) << "the core holds nothing of the thread";
   bench.begin(0, 1);
@@ -696,7 +696,7 @@ TEST(AsapContextSwitch, AThreadLeavesWhenItsClPtrSlotsAreClearAndItsRegionGoesOn
   EXPECT_EQ(bench.recovered(kA), 3u);
 }
 
-TEST(AsapStalls, ARegionWaitsForAnEntryOfTheClList) {
+TEST(AsapStalls, RegionStallsUntilAClListEntryIsFree) {
   Bench bench({{"asap.cl_entries", "1"}});
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
@@ -710,7 +710,7 @@ TEST(AsapStalls, ARegionWaitsForAnEntryOfTheClList) {
   EXPECT_FALSE(bench.look().cl_list.at(Asap::rid(0, 2)).done);
 }
 
-TEST(AsapStalls, AStoreWaitsForASlotOfTheClList) {
+TEST(AsapStalls, StoreStallsUntilAClListSlotIsFree) {
   Bench bench({{"asap.cl_slots", "2"}});
   bench.begin(0, 1);
   for (std::uint64_t i = 0; i < 2; ++i) EXPECT_TRUE(bench.store(0, {kA.number + i}, 1));
@@ -733,7 +733,7 @@ void end_two_regions(Bench& bench) {
   bench.end(1);
 }
 
-TEST(AsapStalls, AStoreWaitsForADepSlot) {
+TEST(AsapStalls, StoreStallsUntilADepSlotIsFree) {
   Bench bench({{"asap.dependence_slots", "1"}});
   end_two_regions(bench);
   bench.log_arrives(kR2, kB);
@@ -747,7 +747,7 @@ TEST(AsapStalls, AStoreWaitsForADepSlot) {
   EXPECT_EQ(bench.look().dependence_list.at(Asap::rid(0, 2)).slots, Rids{kR2});
 }
 
-TEST(AsapStalls, ARegionThatHasReadTooMuchEndsWhenADepSlotIsFree) {
+TEST(AsapStalls, RegionWithTooManyReadsEndsWhenADepSlotIsFree) {
   Bench bench({{"asap.dependence_slots", "1"}});
   end_two_regions(bench);
   bench.begin(0, 2);
@@ -761,7 +761,7 @@ TEST(AsapStalls, ARegionThatHasReadTooMuchEndsWhenADepSlotIsFree) {
 }
 
 // A load may retire while its region's begin is still in the store queue.
-TEST(AsapEarlyLoads, CountWhenTheirRegionBegins) {
+TEST(AsapEarlyLoads, LoadAddsItsDependenceWhenItsRegionBegins) {
   Bench bench;
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
@@ -771,7 +771,7 @@ TEST(AsapEarlyLoads, CountWhenTheirRegionBegins) {
   EXPECT_EQ(bench.look().dependence_list.at(kR2).slots, Rids{kR1});
 }
 
-TEST(AsapEarlyLoads, OfALaterRegionWaitForThatToBegin) {
+TEST(AsapEarlyLoads, LoadOfALaterRegionAddsNoDependenceToTheEarlierRegion) {
   Bench bench;
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
@@ -784,7 +784,7 @@ TEST(AsapEarlyLoads, OfALaterRegionWaitForThatToBegin) {
 }
 
 // 4.5: not only until its lines have persisted.
-TEST(AsapDependences, ARegionDependsOnItsCoresPreviousOneUntilThatCommits) {
+TEST(AsapDependences, RegionDependsOnThePreviousRegionOfItsCoreUntilCommit) {
   Bench bench;
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
@@ -796,7 +796,7 @@ TEST(AsapDependences, ARegionDependsOnItsCoresPreviousOneUntilThatCommits) {
   EXPECT_EQ(bench.look().dependence_list.at(Asap::rid(1, 2)).slots, Rids{kR2});
 }
 
-TEST(AsapStalls, AStoreWaitsForAnEarlierRegionsLockBit) {
+TEST(AsapStalls, StoreStallsOnTheLockBitOfAnEarlierRegion) {
   Bench bench;
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
@@ -812,7 +812,7 @@ TEST(AsapStalls, AStoreWaitsForAnEarlierRegionsLockBit) {
   EXPECT_TRUE(bench.look().tags.at(kA).locked);
 }
 
-TEST(AsapStalls, WithoutThatWaitARegionIsLeftInPart) {
+TEST(AsapStalls, WithoutTheLockBitStallRecoveryLeavesAPartialRegion) {
   Bench bench({{"pmemsim.faults", "asap.lock_wait"}});
   bench.begin(0, 1);
   EXPECT_TRUE(bench.store(0, kA, 1));
@@ -824,7 +824,7 @@ TEST(AsapStalls, WithoutThatWaitARegionIsLeftInPart) {
   EXPECT_EQ(bench.recovered(kA), 1u) << "of R1, which has not ended, and which nothing can undo";
 }
 
-TEST(AsapEvictions, TheOwnerComesBackFromTheDramBuffer) {
+TEST(AsapEvictions, OwnerOfAnEvictedLineIsFetchedFromTheDramBuffer) {
   Bench bench;
   struct Answers {
     std::vector<Time> at;

@@ -81,7 +81,7 @@ class TwoCoresWords : public testing::TestWithParam<bool> {
 };
 INSTANTIATE_TEST_SUITE_P(Merging, TwoCoresWords, testing::Bool());
 
-TEST_P(TwoCoresWords, StayBoth) {
+TEST_P(TwoCoresWords, WordsOfBothWritesAreKept) {
   for (const auto& [first, second] : {std::pair{0, 1}, std::pair{1, 0}}) {
     MemoryBench bench(simple_memory());
     const Survivors survivors(bench.memory);
@@ -99,7 +99,7 @@ TEST_P(TwoCoresWords, StayBoth) {
   }
 }
 
-TEST_P(TwoCoresWords, OfSomeBytesLeaveTheLineAsItWas) {
+TEST_P(TwoCoresWords, PartialWritesLeaveTheOtherBytesUnchanged) {
   MemoryBench bench(simple_memory());
   bench.memory.device().write(kLine, filled(9));
   bench.memory.write(part(1, bytes_from(3, 1), owner(1)));
@@ -112,7 +112,7 @@ TEST_P(TwoCoresWords, OfSomeBytesLeaveTheLineAsItWas) {
   EXPECT_EQ(bench.memory.device().read(kLine), expected);
 }
 
-TEST(ByteMask, WritesNotMergedAreDroppedOneByOne) {
+TEST(ByteMask, UnmergedWritesAreDroppedSeparately) {
   MemoryBench bench(simple_memory());
   const Survivors survivors(bench.memory);
   bench.memory.device().write(kLine, filled(9));
@@ -127,7 +127,7 @@ TEST(ByteMask, WritesNotMergedAreDroppedOneByOne) {
   EXPECT_EQ(words(bench.memory.newest(kLine)), WordBytes(8, 9));
 }
 
-TEST(ByteMask, AReadIsForwardedIfAllBytesOfItsLineWait) {
+TEST(ByteMask, ReadIsForwardedIfTheQueueHoldsAllBytesOfTheLine) {
   MemoryParameters p = simple_memory();
   p.front_latency = ns(4);
   MemoryBench bench(p);
@@ -141,7 +141,7 @@ TEST(ByteMask, AReadIsForwardedIfAllBytesOfItsLineWait) {
   EXPECT_EQ(bench.memory.statistics().reads_forwarded, 1u);
 }
 
-TEST(ByteMask, AReservedWriteIsAcceptedWithTheBytesOfThoseItOvertakes) {
+TEST(ByteMask, ReservedWriteIncludesTheBytesOfOvertakenWrites) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 2;
   MemoryBench bench(p);
@@ -158,7 +158,7 @@ TEST(ByteMask, AReservedWriteIsAcceptedWithTheBytesOfThoseItOvertakes) {
   EXPECT_EQ(words(bench.memory.device().read(kLine)), survivors.points.back());
 }
 
-TEST(ByteMask, AReservedWriteThatMergesTakesThemBetween) {
+TEST(ByteMask, MergingReservedWriteIncludesTheBytesOfOvertakenWrites) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 2;
   MemoryBench bench(p);
@@ -171,7 +171,7 @@ TEST(ByteMask, AReservedWriteThatMergesTakesThemBetween) {
   EXPECT_EQ(words(bench.memory.surviving(kLine)), survivors.points.back());
 }
 
-TEST(ByteMask, WrittenBytesPersistWhenTheirBankHasThem) {
+TEST(ByteMask, WrittenBytesPersistWhenTheBankHasWrittenThem) {
   MemoryParameters p = simple_memory();
   p.persistence = PersistencePoint::kWritten;
   MemoryBench bench(p);
@@ -264,7 +264,7 @@ struct BackendBench : MemoryBench {
   std::unique_ptr<Backend> backend;
 };
 
-TEST(BackendByteMask, WritesHeldAreFoundAndCompletedWhenTheyGoOn) {
+TEST(BackendByteMask, HeldWritesAreFoundAndCompletedOnRelease) {
   BackendBench bench;
   bench.backend->write(part(1, word(0) | word(1), 1));
   bench.run_until(at_ns(10));
@@ -280,7 +280,7 @@ TEST(BackendByteMask, WritesHeldAreFoundAndCompletedWhenTheyGoOn) {
   EXPECT_EQ(bench.surviving(), (WordBytes{1, 2, 2, 0, 0, 0, 0, 0}));
 }
 
-TEST(BackendByteMask, AHeldWriteThatIsDroppedLeavesNothing) {
+TEST(BackendByteMask, DroppedHeldWriteLeavesNoBytes) {
   BackendBench bench;
   const WriteId older = bench.backend->write(part(1, word(0) | word(1), 1));
   bench.backend->write(part(2, word(1), 2));
@@ -290,7 +290,7 @@ TEST(BackendByteMask, AHeldWriteThatIsDroppedLeavesNothing) {
   EXPECT_EQ(bench.surviving(), (WordBytes{0, 2, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST(BackendByteMask, AWriteWhoseBytesAnotherHasTakenAlongCantBeDropped) {
+TEST(BackendByteMask, WriteIncludedInANewerWriteCannotBeDropped) {
   BackendBench bench;
   const WriteId older = bench.backend->write(part(1, word(0), 1));
   const WriteId newer = bench.backend->write(part(2, word(1), 2));
@@ -307,7 +307,7 @@ TEST(BackendByteMask, AWriteWhoseBytesAnotherHasTakenAlongCantBeDropped) {
   EXPECT_EQ(bench.surviving(), WordBytes(8, 0));
 }
 
-TEST(BackendByteMask, WhatTakesTheEntryOfADroppedWriteHasNothingOfIt) {
+TEST(BackendByteMask, WriteReusingADroppedEntryHasNoneOfItsBytes) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 3;
   BackendBench bench(p);
@@ -321,7 +321,7 @@ TEST(BackendByteMask, WhatTakesTheEntryOfADroppedWriteHasNothingOfIt) {
   EXPECT_EQ(bench.surviving(), (WordBytes{0, 2, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST(BackendByteMask, AnAcceptedWriteIsDroppedFromUnderAWholeLine) {
+TEST(BackendByteMask, AcceptedWriteCanBeDroppedUnderAWholeLineWrite) {
   BackendBench bench;
   const WriteId older = bench.backend->write(part(1, word(0), 1));
   bench.backend->write(part(2, kWholeLine, 2));
@@ -330,7 +330,7 @@ TEST(BackendByteMask, AnAcceptedWriteIsDroppedFromUnderAWholeLine) {
   EXPECT_EQ(bench.backend->pending(older), nullptr);
 }
 
-TEST(BackendByteMask, AReadIsAnsweredFromWhatIsHeldIfThatIsTheWholeLine) {
+TEST(BackendByteMask, ReadIsAnsweredByHeldWritesThatCoverTheLine) {
   BackendBench bench;
   bench.backend->write(part(1, ~word(0), 1));
   bench.read(1);
@@ -518,7 +518,7 @@ class RandomBytes : public testing::TestWithParam<std::uint64_t> {
 // The long form has 60 seeds instead of 12.
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomBytes, seeds<std::uint64_t>(1, 6, 60));
 
-TEST_P(RandomBytes, AreThoseOfTheNewestWriteOfEach) {
+TEST_P(RandomBytes, EachByteComesFromItsNewestWrite) {
   for (const PersistencePoint point : {PersistencePoint::kAccepted, PersistencePoint::kWritten}) {
     MemoryParameters p = memory();
     p.persistence = point;
@@ -533,7 +533,7 @@ TEST_P(RandomBytes, AreThoseOfTheNewestWriteOfEach) {
   }
 }
 
-TEST_P(RandomBytes, AreTheSameThroughABackend) {
+TEST_P(RandomBytes, EachByteComesFromItsNewestWriteThroughABackend) {
   MemoryBench bench(memory());
   std::vector<Progress> progress;
   BackendParts::Operations operations;

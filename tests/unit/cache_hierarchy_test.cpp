@@ -118,7 +118,7 @@ class HierarchyTest : public testing::Test {
                       kBuffers};
 };
 
-TEST_F(HierarchyTest, MissesGoToTheirMemory) {
+TEST_F(HierarchyTest, MissesAreServedByTheirMemory) {
   const Served from_pm = ask(0, pm_line(0), false);
   EXPECT_EQ(from_pm.source, Source::kPm);
   EXPECT_EQ(from_pm.took, ns(20 + 7 + 200 + 9));
@@ -128,7 +128,7 @@ TEST_F(HierarchyTest, MissesGoToTheirMemory) {
 }
 
 // What the shared cache evicts has no way from an L1 before it.
-TEST_F(HierarchyTest, TheWayOutBeginsInTheSharedCacheTheWayDownInTheCore) {
+TEST_F(HierarchyTest, EvictionPathBeginsAtTheSharedCacheAndFlushPathAtTheCore) {
   EXPECT_EQ(hierarchy.way_out(), ns(20 + 7));
   EXPECT_EQ(hierarchy.way_down(0), ns(4 + 20 + 7));
   EXPECT_EQ(hierarchy.way_back(), ns(9));
@@ -162,7 +162,7 @@ TEST_F(HierarchyTest, StatesFollowMesi) {
   EXPECT_EQ(hierarchy.statistics().pm_reads, 1u);
 }
 
-TEST_F(HierarchyTest, WhoAsksWhileTheLineIsOnItsWayIsServedInTurn) {
+TEST_F(HierarchyTest, RequestsDuringAMissAreServedInOrder) {
   const Line line = pm_line(0);
   hierarchy.request(0, line, false, at_ns(0));
   hierarchy.request(1, line, false, at_ns(50));
@@ -174,7 +174,7 @@ TEST_F(HierarchyTest, WhoAsksWhileTheLineIsOnItsWayIsServedInTurn) {
   EXPECT_EQ(states(line), "IIE");
 }
 
-TEST_F(HierarchyTest, AnUpgradeThatComesTooLateFetchesAgain) {
+TEST_F(HierarchyTest, LateUpgradeFetchesTheLineAgain) {
   const Line line = pm_line(0);
   ask(0, line, false);
   ask(1, line, false);
@@ -185,7 +185,7 @@ TEST_F(HierarchyTest, AnUpgradeThatComesTooLateFetchesAgain) {
   EXPECT_EQ(states(line), "EII");
 }
 
-TEST_F(HierarchyTest, EvictedDirtGoesToItsMemory) {
+TEST_F(HierarchyTest, DirtyVictimsAreWrittenToTheirMemory) {
   ask(0, pm_line(0), true);
   write(0, pm_line(0), 42);
   ask(0, dram_line(0), true);
@@ -200,14 +200,14 @@ TEST_F(HierarchyTest, EvictedDirtGoesToItsMemory) {
   EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 42u);
 }
 
-TEST_F(HierarchyTest, CleanVictimsVanish) {
+TEST_F(HierarchyTest, CleanVictimsAreNotWritten) {
   for (std::uint64_t i = 0; i < 9; ++i) ask(0, pm_line(i), false);
   EXPECT_EQ(hierarchy.statistics().pm_write_backs, 0u);
 }
 
 // ---- A layer has a line dropped
 
-TEST_F(HierarchyTest, ADroppedLineIsGoneEverywhere) {
+TEST_F(HierarchyTest, DroppedLineLeavesAllCaches) {
   ask(0, pm_line(0), false);
   ask(1, pm_line(0), false);
   EXPECT_EQ(states(pm_line(0)), "SSI");
@@ -217,7 +217,7 @@ TEST_F(HierarchyTest, ADroppedLineIsGoneEverywhere) {
   EXPECT_EQ(ask(0, pm_line(0), false).source, Source::kPm);
 }
 
-TEST_F(HierarchyTest, AModifiedLineIsDroppedAsIfItWereEvicted) {
+TEST_F(HierarchyTest, DroppedModifiedLineIsWrittenBack) {
   ask(0, pm_line(0), true);
   write(0, pm_line(0), 42);
   EXPECT_TRUE(hierarchy.drop(pm_line(0)));
@@ -228,9 +228,9 @@ TEST_F(HierarchyTest, AModifiedLineIsDroppedAsIfItWereEvicted) {
   EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 42u);
 }
 
-TEST_F(HierarchyTest, ALineThatNobodyHoldsIsDropped) { EXPECT_TRUE(hierarchy.drop(pm_line(0))); }
+TEST_F(HierarchyTest, DropOfAnUncachedLineSucceeds) { EXPECT_TRUE(hierarchy.drop(pm_line(0))); }
 
-TEST_F(HierarchyTest, ALineOnItsWayFromMemoryCannotBeDropped) {
+TEST_F(HierarchyTest, LineInFlightFromMemoryCannotBeDropped) {
   hierarchy.request(0, pm_line(0), false, queue.now());
   while (hierarchy.pending_misses() == 0) queue.step();
   EXPECT_FALSE(hierarchy.drop(pm_line(0)));
@@ -239,7 +239,7 @@ TEST_F(HierarchyTest, ALineOnItsWayFromMemoryCannotBeDropped) {
   EXPECT_TRUE(hierarchy.drop(pm_line(0)));
 }
 
-TEST_F(HierarchyTest, ADirtyPrivateVictimIsDirtInTheSharedCache) {
+TEST_F(HierarchyTest, DirtyPrivateVictimIsDirtyInTheSharedCache) {
   const Line line{kPm / kLineBytes};
   ask(0, line, true);
   write(0, line, 7);
@@ -253,7 +253,7 @@ TEST_F(HierarchyTest, ADirtyPrivateVictimIsDirtInTheSharedCache) {
   EXPECT_EQ(value_of(pm.device().read(line)), 7u);
 }
 
-TEST_F(HierarchyTest, WarmLinesHitExclusively) {
+TEST_F(HierarchyTest, WarmedLineIsExclusiveInItsLastCore) {
   const auto warm = [&](CoreId core, Line line) {
     hierarchy.warm(std::array{Hierarchy::Touch{core, line}});
   };
@@ -269,7 +269,7 @@ TEST_F(HierarchyTest, WarmLinesHitExclusively) {
 }
 
 // Sets of four ways.
-TEST_F(HierarchyTest, OfWarmLinesASetKeepsThoseTouchedLast) {
+TEST_F(HierarchyTest, WarmedSetKeepsTheMostRecentlyTouchedLines) {
   std::vector<Hierarchy::Touch> touches = {{0, pm_line(0)}};
   for (std::uint64_t i = 1; i < 5; ++i) touches.push_back({0, pm_line(i)});
   touches.push_back({2, pm_line(0)});
@@ -281,7 +281,7 @@ TEST_F(HierarchyTest, OfWarmLinesASetKeepsThoseTouchedLast) {
   EXPECT_GT(ask(1, pm_line(1), false).took, ns(200));
 }
 
-TEST_F(HierarchyTest, FlushesAreAcknowledgedWhenTheWpqHasThem) {
+TEST_F(HierarchyTest, FlushIsAcknowledgedWhenTheWpqAcceptsIt) {
   ask(0, pm_line(0), true);
   write(0, pm_line(0), 5);
   const Time start = queue.now();
@@ -292,7 +292,7 @@ TEST_F(HierarchyTest, FlushesAreAcknowledgedWhenTheWpqHasThem) {
   EXPECT_EQ(states(pm_line(0)), "EII");
 }
 
-TEST_F(HierarchyTest, AFlushFindsWhatAnotherCoreHoldsModified) {
+TEST_F(HierarchyTest, FlushWritesALineModifiedByAnotherCore) {
   ask(0, pm_line(0), true);
   write(0, pm_line(0), 5);
   flush(1, pm_line(0), false, queue.now(), 1);
@@ -303,7 +303,7 @@ TEST_F(HierarchyTest, AFlushFindsWhatAnotherCoreHoldsModified) {
   EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 5u);
 }
 
-TEST_F(HierarchyTest, WhatAnotherCoreHasReadIsStillDirty) {
+TEST_F(HierarchyTest, DirtyLineReadByAnotherCoreStaysDirty) {
   ask(0, pm_line(0), true);
   write(0, pm_line(0), 5);
   ask(1, pm_line(0), false);
@@ -315,7 +315,7 @@ TEST_F(HierarchyTest, WhatAnotherCoreHasReadIsStillDirty) {
   EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 5u);
 }
 
-TEST_F(HierarchyTest, AnInvalidatingFlushTakesEveryCopy) {
+TEST_F(HierarchyTest, InvalidatingFlushRemovesEveryCopy) {
   ask(0, pm_line(0), false);
   ask(1, pm_line(0), false);
   flush(2, pm_line(0), false, queue.now(), 1, true);
@@ -324,7 +324,7 @@ TEST_F(HierarchyTest, AnInvalidatingFlushTakesEveryCopy) {
   EXPECT_EQ(ask(0, pm_line(0), false).source, Source::kPm);
 }
 
-TEST_F(HierarchyTest, AnOvertakenFlushDoesNotUndoANewerStore) {
+TEST_F(HierarchyTest, OvertakenFlushDoesNotUndoANewerStore) {
   // Core 0 is ahead: its flush leaves at 100, with what it has stored so far.
   write(0, pm_line(0), 1);
   flush(0, pm_line(0), true, at_ns(100), 1);
@@ -336,7 +336,7 @@ TEST_F(HierarchyTest, AnOvertakenFlushDoesNotUndoANewerStore) {
   EXPECT_EQ(value_of(pm.device().read(pm_line(0))), 2u);
 }
 
-TEST_F(HierarchyTest, ACleanFlushWaitsForTheDirtyOneItOvertakes) {
+TEST_F(HierarchyTest, CleanFlushWaitsForTheDirtyFlushItOvertakes) {
   write(0, pm_line(0), 1);
   flush(0, pm_line(0), true, at_ns(100), 1);
   flush(1, pm_line(0), false, at_ns(10), 2);
@@ -345,7 +345,7 @@ TEST_F(HierarchyTest, ACleanFlushWaitsForTheDirtyOneItOvertakes) {
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
 }
 
-TEST_F(HierarchyTest, ACleanFlushWaitsForAllOfItsLinesWritesUnderWay) {
+TEST_F(HierarchyTest, CleanFlushWaitsForAllWritesOfItsLineInFlight) {
   write(0, pm_line(0), 1);
   flush(0, pm_line(0), true, at_ns(100), 1);
   write(1, pm_line(0), 2);
@@ -365,7 +365,7 @@ class FullWpqTest : public HierarchyTest {
   }
 };
 
-TEST_F(FullWpqTest, ACleanFlushWaitsForAWriteInFrontOfTheWpq) {
+TEST_F(FullWpqTest, CleanFlushWaitsForAWriteThatTheWpqHasNotAccepted) {
   flush(0, pm_line(0), true, at_ns(2), 1);
   flush(1, pm_line(0), false, at_ns(5), 2);  // clean by now, but not persistent
   flush(1, pm_line(1), false, at_ns(5), 3);  // another line: clean
@@ -375,7 +375,7 @@ TEST_F(FullWpqTest, ACleanFlushWaitsForAWriteInFrontOfTheWpq) {
   EXPECT_EQ(acknowledged_at[3], at_ns(5 + 20 + 7 + 9));
 }
 
-TEST_F(FullWpqTest, ACleanFlushWaitsForAnEvictionInFrontOfTheWpq) {
+TEST_F(FullWpqTest, CleanFlushWaitsForAnEvictionThatTheWpqHasNotAccepted) {
   ask(0, pm_line(0), true);  // runs until the bank has written: fill it again
   write(0, pm_line(0), 1);
   const Time start = queue.now();
@@ -390,7 +390,7 @@ TEST_F(FullWpqTest, ACleanFlushWaitsForAnEvictionInFrontOfTheWpq) {
 
 constexpr Picoseconds kWayDown = ns(20 + 7), kWayBack = ns(9);
 
-TEST_F(HierarchyTest, NonTemporalStoresOfALineAreOneWriteWithItsLastByte) {
+TEST_F(HierarchyTest, NonTemporalStoresOfALineAreWrittenOnceTheLineIsFull) {
   for (std::uint64_t word = 0; word < 8; ++word) {
     EXPECT_EQ(combine(0, pm_line(0), word, at_ns(10 * word), 1), word == 0);
   }
@@ -401,7 +401,7 @@ TEST_F(HierarchyTest, NonTemporalStoresOfALineAreOneWriteWithItsLastByte) {
   EXPECT_EQ(hierarchy.statistics().lines_combined_in_part, 0u);
 }
 
-TEST_F(HierarchyTest, ALineThatNeedsABufferSendsTheOneOpenedFirst) {
+TEST_F(HierarchyTest, NewCombinedLineEvictsTheOldestBuffer) {
   combine(0, pm_line(0), 0, at_ns(0), 1);
   combine(0, pm_line(1), 0, at_ns(1), 2);
   combine(0, pm_line(0), 1, at_ns(2), 1);
@@ -412,7 +412,7 @@ TEST_F(HierarchyTest, ALineThatNeedsABufferSendsTheOneOpenedFirst) {
   EXPECT_EQ(hierarchy.statistics().lines_combined_in_part, 1u);
 }
 
-TEST_F(HierarchyTest, BuffersAreEmptiedInTheOrderInWhichTheyWereOpened) {
+TEST_F(HierarchyTest, SendCombinedEmptiesAllBuffersOfOneCore) {
   combine(0, pm_line(0), 0, at_ns(0), 1);
   combine(0, pm_line(1), 0, at_ns(0), 2);
   combine(1, pm_line(2), 0, at_ns(0), 3);
@@ -423,7 +423,7 @@ TEST_F(HierarchyTest, BuffersAreEmptiedInTheOrderInWhichTheyWereOpened) {
   EXPECT_FALSE(acknowledged_at.contains(3)) << "the other core's stay";
 }
 
-TEST_F(HierarchyTest, WhoAsksForALineTakesItOutOfItsBuffer) {
+TEST_F(HierarchyTest, RequestForALineEmptiesItsCombiningBuffer) {
   combine(0, pm_line(0), 0, at_ns(0), 1);
   hierarchy.request(1, pm_line(0), false, at_ns(30));
   combine(0, pm_line(1), 0, at_ns(0), 2);
@@ -432,7 +432,7 @@ TEST_F(HierarchyTest, WhoAsksForALineTakesItOutOfItsBuffer) {
 }
 
 // Nothing is dirty in the caches, but what was stored isn't persistent either.
-TEST_F(HierarchyTest, AFlushWaitsForWhatABufferHolds) {
+TEST_F(HierarchyTest, FlushWaitsForTheCombiningBufferOfItsLine) {
   combine(0, pm_line(0), 0, at_ns(0), 1);
   flush(1, pm_line(0), false, at_ns(40), 2);
   run();
@@ -440,7 +440,7 @@ TEST_F(HierarchyTest, AFlushWaitsForWhatABufferHolds) {
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
 }
 
-TEST_F(HierarchyTest, AFlushDoesNotWaitForABufferOpenedOnItsWay) {
+TEST_F(HierarchyTest, FlushSendsACombiningBufferOpenedWhileItIsInFlight) {
   flush(1, pm_line(0), false, at_ns(40), 2);
   combine(0, pm_line(0), 0, at_ns(41), 1);
   run();
@@ -448,7 +448,7 @@ TEST_F(HierarchyTest, AFlushDoesNotWaitForABufferOpenedOnItsWay) {
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
 }
 
-TEST_F(HierarchyTest, ABufferHoldsTheNewestOfItsStores) {
+TEST_F(HierarchyTest, CombiningBufferWritesTheNewestStore) {
   pm_space.newest().write(pm_line(0), data_of(1));
   combine(0, pm_line(0), 0, at_ns(0), 1);
   pm_space.newest().write(pm_line(0), data_of(2));

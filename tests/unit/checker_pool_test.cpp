@@ -43,7 +43,7 @@ const std::string kSayNumbers =
 
 class CheckerPoolTest : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(CheckerPoolTest, EachImageIsJudgedAsItIs) {
+TEST_P(CheckerPoolTest, EachImageIsCheckedWithItsOwnContents) {
   CheckerPool pool(shell(kSayNumbers), kCheckedRegions, GetParam());
   Image image;
   for (std::uint64_t number = 0; number < 12; ++number) {
@@ -59,7 +59,7 @@ TEST_P(CheckerPoolTest, EachImageIsJudgedAsItIs) {
   }
 }
 
-TEST_P(CheckerPoolTest, WhatACheckerWritesIsGone) {
+TEST_P(CheckerPoolTest, CheckerWritesAreGoneForTheNextImage) {
   CheckerPool pool(shell("(" + kSayNumbers +
                          "); s=$?; yes | head -c 8192 > $1; "
                          "yes | head -c 9000 | dd of=$2 conv=notrunc 2> /dev/null; exit $s"),
@@ -76,7 +76,7 @@ TEST_P(CheckerPoolTest, WhatACheckerWritesIsGone) {
 
 INSTANTIATE_TEST_SUITE_P(Jobs, CheckerPoolTest, testing::Values(1, 3));
 
-TEST(CheckerPool, TellsHowACheckerEndsAndWhatItSaidLast) {
+TEST(CheckerPool, ReportsHowACheckerEndsAndItsLastOutput) {
   using Ending = CheckerAnswer::Ending;
   const auto answer_to = [](const std::string& script) {
     CheckerPool pool(shell(script, 0.5), kCheckedRegions, 1);
@@ -92,14 +92,14 @@ TEST(CheckerPool, TellsHowACheckerEndsAndWhatItSaidLast) {
   EXPECT_EQ(said.status, 0);
 }
 
-TEST(CheckerPool, WhatCanNotBeStartedIsAnError) {
+TEST(CheckerPool, CheckerThatCannotStartIsAnError) {
   CheckerCommand command = shell("");
   command.words = {"/no/such/program"};
   CheckerPool pool(command, kCheckedRegions, 1);
   EXPECT_THROW(pool.judge(Image(), {}, {}), Error);
 }
 
-TEST(CheckerPool, WhoeverWaitsMayStop) {
+TEST(CheckerPool, CallbackExceptionStopsTheWaitForAVerdict) {
   struct Enough {};
   CheckerPool pool(shell("sleep 100"), kCheckedRegions, 1);
   int asked = 0;

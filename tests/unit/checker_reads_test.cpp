@@ -155,7 +155,7 @@ class ReadsOfPrograms : public testing::TestWithParam<std::string> {
 // What holds whether they are watched or not.
 class VerdictsOfPrograms : public testing::TestWithParam<std::string> {};
 
-TEST_P(ReadsOfPrograms, AreToldExactly) {
+TEST_P(ReadsOfPrograms, PagesReadAreReportedExactly) {
   for (const std::string& way : kExact) {
     const Judged found = judged(GetParam(), way, kSome);
     EXPECT_TRUE(found.accepted) << way;
@@ -164,7 +164,7 @@ TEST_P(ReadsOfPrograms, AreToldExactly) {
   }
 }
 
-TEST_P(ReadsOfPrograms, AreToldWithTheirNeighbours) {
+TEST_P(ReadsOfPrograms, PagesReadAreReportedWithNeighbouringPages) {
   for (const std::string& way : kRoughly) {
     const Judged found = judged(GetParam(), way, kSome);
     EXPECT_TRUE(found.accepted) << way;
@@ -174,7 +174,7 @@ TEST_P(ReadsOfPrograms, AreToldWithTheirNeighbours) {
   }
 }
 
-TEST_P(VerdictsOfPrograms, TellNoReadsThatCanNotBeKnown) {
+TEST_P(VerdictsOfPrograms, UntraceableReadsAreNotReported) {
   for (const std::string& way : kUntold) {
     const Judged found = judged(GetParam(), way, kSome);
     EXPECT_TRUE(found.accepted) << way;
@@ -182,7 +182,7 @@ TEST_P(VerdictsOfPrograms, TellNoReadsThatCanNotBeKnown) {
   }
 }
 
-TEST_P(ReadsOfPrograms, AreAllPagesIfItReadsAll) {
+TEST_P(ReadsOfPrograms, ReadingAllPagesReportsAllPages) {
   const Judged found = judged(GetParam(), "whole", kSome);
   ASSERT_TRUE(found.read);
   EXPECT_EQ(found.read->size(), kReadPages);
@@ -190,7 +190,7 @@ TEST_P(ReadsOfPrograms, AreAllPagesIfItReadsAll) {
 
 // A signal that comes just while the checker is stopped may leave untold what it reads, now and
 // then: on a busy host more often.
-TEST_P(ReadsOfPrograms, AreToldWhateverSignalsCome) {
+TEST_P(ReadsOfPrograms, PagesReadAreReportedDespiteSignals) {
   int told = 0;
   for (int time = 0; time < 8; ++time) {
     const Judged found = judged(GetParam(), "interrupted", kSome);
@@ -203,13 +203,13 @@ TEST_P(ReadsOfPrograms, AreToldWhateverSignalsCome) {
 }
 
 // It can't do so while it is watched.
-TEST_P(VerdictsOfPrograms, ThatFailWhileTheyAreWatchedAreAskedAlone) {
+TEST_P(VerdictsOfPrograms, ProgramThatFailsWhileWatchedIsRunAgainUnwatched) {
   const Judged found = judged(GetParam(), "unwatched", kSome);
   EXPECT_TRUE(found.accepted);
   EXPECT_FALSE(found.read);
 }
 
-TEST_P(VerdictsOfPrograms, SeeWhatIsBad) {
+TEST_P(VerdictsOfPrograms, BadPageIsRejected) {
   Image image = numbered_image();
   make_bad(image, 18);
   for (const auto* ways : {&kExact, &kRoughly}) {
@@ -221,7 +221,7 @@ TEST_P(VerdictsOfPrograms, SeeWhatIsBad) {
 }
 
 // One checker's image after the other, read in one way or another.
-TEST_P(ReadsOfPrograms, AreThoseOfThisImage) {
+TEST_P(ReadsOfPrograms, PagesReadBelongToTheCurrentImage) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 6; ++round) {
     const std::string& way = kExact[random() % kExact.size()];
@@ -242,7 +242,7 @@ TEST_P(ReadsOfPrograms, AreThoseOfThisImage) {
   }
 }
 
-TEST_P(ReadsOfPrograms, AreNotThoseOfTheImageBefore) {
+TEST_P(ReadsOfPrograms, PagesReadInThePreviousImageAreNotReported) {
   CheckerPool pool(command_of(words_of(GetParam(), "led", {})), kReadRegions, 1);
   for (const std::uint64_t page : {40, 3, 17}) {
     Image image = numbered_image();
@@ -256,7 +256,7 @@ TEST_P(ReadsOfPrograms, AreNotThoseOfTheImageBefore) {
 }
 
 // Only the kernel knows what it may do, and whether it does that while it is watched.
-TEST_P(VerdictsOfPrograms, WithOtherRightsTellNoReads) {
+TEST_P(VerdictsOfPrograms, SetuidProgramReportsNoReads) {
   namespace fs = std::filesystem;
   const fs::path program =
       fs::path(testing::TempDir()) / ("pmemsim-rights-" + std::to_string(getpid()));
@@ -277,7 +277,7 @@ std::string name_of_linked(const testing::TestParamInfo<std::string>& parameter)
 INSTANTIATE_TEST_SUITE_P(Linked, ReadsOfPrograms, kLinked, name_of_linked);
 INSTANTIATE_TEST_SUITE_P(Linked, VerdictsOfPrograms, kLinked, name_of_linked);
 
-TEST(ReadsOfScripts, AreThoseOfAllTheirPrograms) {
+TEST(ReadsOfScripts, PagesReadByAllProgramsOfAScriptAreReported) {
   skip_unless_watched();
   if (IsSkipped()) return;
   const std::string dynamic = PMEMSIM_READING_CHECKER, fixed = PMEMSIM_READING_CHECKER_STATIC;
@@ -298,7 +298,7 @@ TEST(ReadsOfScripts, AreThoseOfAllTheirPrograms) {
                script("cat < $1 > /dev/null").read->size() < kReadPages);
 }
 
-TEST(ReadsOfScripts, WhoRejectsOnceHasRejected) {
+TEST(ReadsOfScripts, RejectedImageIsNotCheckedAgain) {
   const std::string seen = testing::TempDir() + "pmemsim-seen-" + std::to_string(getpid());
   CheckerPool pool(command_of({"/bin/sh", "-c", "! mkdir " + seen + " 2> /dev/null", "check"}),
                    kReadRegions, 1);
@@ -308,7 +308,7 @@ TEST(ReadsOfScripts, WhoRejectsOnceHasRejected) {
 }
 
 // A process that isn't the checker's.
-TEST(ReadsOfSomebodyElse, AreNotTold) {
+TEST(ReadsOfOtherProcesses, CheckerServedByAnotherProcessReportsNoReads) {
   const std::string asked = testing::TempDir() + "pmemsim-asked-" + std::to_string(getpid());
   std::atomic<bool> done = false;
   std::thread other([&] {

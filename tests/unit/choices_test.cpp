@@ -23,7 +23,7 @@ std::vector<std::string> problems_of(const std::vector<KeyValue>& some,
   return combination_problems(unchecked(settings(some, more)).blueprint());
 }
 
-TEST(Choices, HaveANameOfTheirOwnInTheirLayerAndASummary) {
+TEST(Choices, NamesAreUniqueWithinALayerAndHaveASummary) {
   std::set<std::pair<Layer, std::string_view>> names;
   for (const Choice& choice : choices()) {
     EXPECT_TRUE(names.insert({choice.layer(), choice.name}).second) << choice.name;
@@ -39,7 +39,7 @@ TEST(Choices, EveryLayerCanBeLeftOut) {
   }
 }
 
-TEST(Choices, ALayerHasWhatItsRowSaysIfNobodyChooses) {
+TEST(Choices, LayerDefaultIsTheRowMarkedAsDefault) {
   const DesignConfiguration own(choices());
   EXPECT_EQ(own.ordering().name, "x86");
   EXPECT_EQ(own.atomicity().name, "software-undo");
@@ -57,7 +57,7 @@ TEST(Choices, ALayerHasWhatItsRowSaysIfNobodyChooses) {
   EXPECT_EQ(other.atomicity().name, kNoChoice);
 }
 
-TEST(Choices, EveryNeedIsGivenBySomebody) {
+TEST(Choices, EveryNeedIsProvidedByAnotherChoice) {
   std::set<std::string_view> given;
   for (const Choice& choice : choices()) given.insert(choice.gives.begin(), choice.gives.end());
   for (const Choice& choice : choices()) {
@@ -68,7 +68,7 @@ TEST(Choices, EveryNeedIsGivenBySomebody) {
 }
 
 // What recovers a region, and when it is durable, is declared with the promise that it is whole.
-TEST(Choices, PromiseOfARegionWhatBelongsTogether) {
+TEST(Choices, RowsOfWholeRegionsDeclareRecoveryAndDurability) {
   for (const Choice& choice : choices()) {
     const bool whole = choice.promises.whole_regions;
     EXPECT_EQ(choice.recovery != nullptr, whole) << choice.name;
@@ -80,7 +80,7 @@ TEST(Choices, PromiseOfARegionWhatBelongsTogether) {
 }
 
 // A recovery or a promise in another layer's row would be passed over in silence.
-TEST(Choices, StateOnlyWhatIsReadOfTheirLayer) {
+TEST(Choices, RowWithAFieldOfAnotherLayerIsRejected) {
   const auto problem = [](const Choice& choice) -> std::string {
     ChoiceTable table = choices();
     table.push_back(choice);
@@ -107,7 +107,7 @@ TEST(Choices, StateOnlyWhatIsReadOfTheirLayer) {
             "operation has a decoder");
 }
 
-TEST(Choices, PromisesOfTwoLayersAddUp) {
+TEST(Choices, PromisesOfTwoLayersAreCombined) {
   const auto promises = [](const std::vector<KeyValue>& layers) {
     return unchecked(settings(layers)).design.promises();
   };
@@ -120,7 +120,7 @@ TEST(Choices, PromisesOfTwoLayersAddUp) {
   EXPECT_FALSE(asap.stores_in_order || asap.caches_persist);
 }
 
-TEST(Choices, RefuseALogWithoutOrderAndNameTheCure) {
+TEST(Choices, SoftwareLogWithoutOrderingIsRejectedWithACure) {
   const std::vector<std::string> problems =
       problems_of({{"ordering", "none"}, {"atomicity", "software-undo"}});
   ASSERT_EQ(problems.size(), 1u);
@@ -129,7 +129,7 @@ TEST(Choices, RefuseALogWithoutOrderAndNameTheCure) {
             "ordering=x86 or ordering=eadr or ordering=dpo or ordering=hops or ordering=pmem-spec");
 }
 
-TEST(Choices, RefuseAnUndoLogWithoutAPlaceForHeaders) {
+TEST(Choices, UndoLogWithoutHeaderEntriesIsRejected) {
   const std::vector<std::string> problems =
       problems_of({{"atomicity", "hw-undo"}, {"log.header_entries", "0"}});
   ASSERT_EQ(problems.size(), 1u);
@@ -140,7 +140,7 @@ TEST(Choices, RefuseAnUndoLogWithoutAPlaceForHeaders) {
   }
 }
 
-TEST(Choices, RefuseAWritePendingQueueTooSmallForTheCoresHeaders) {
+TEST(Choices, WpqTooSmallForTheLogHeadersIsRejected) {
   const auto problems = [](std::string_view atomicity, std::string_view allocation,
                            std::string_view wpq_entries) {
     return problems_of({{"log.metadata", "adr-buffered"},
@@ -166,7 +166,7 @@ TEST(Choices, RefuseAWritePendingQueueTooSmallForTheCoresHeaders) {
                 "log.metadata=collated-header"});
 }
 
-TEST(Choices, RefuseToKeepInTheWritePendingQueueWhatACrashWouldLose) {
+TEST(Choices, WpqThatLosesItsWritesInACrashIsRejected) {
   EXPECT_EQ(problems_of({{"pm.persistence", "written"}, {"atomicity", "lad"}}),
             std::vector<std::string>{
                 "atomicity=lad keeps a region's lines in the write pending queue, which with "
@@ -183,7 +183,7 @@ TEST(Choices, RefuseToKeepInTheWritePendingQueueWhatACrashWouldLose) {
 }
 
 // "delaying" has a line of metadata.
-TEST(Choices, RefuseMetadataThatCantBecomePersistentWithTheirData) {
+TEST(Choices, MetadataThatCannotPersistWithItsDataIsRejected) {
   const auto problems = [](const std::vector<KeyValue>& more) {
     const Configuration configuration =
         unchecked(settings({{"backend", "delaying"}}, more), with_delaying_backend());
@@ -211,7 +211,7 @@ TEST(Choices, RefuseMetadataThatCantBecomePersistentWithTheirData) {
   EXPECT_TRUE(problems({{"pm.wpq_entries", "2"}}).empty());
 }
 
-TEST(Choices, AcceptOperationsWithoutMetadataEverywhere) {
+TEST(Choices, OperationWithoutMetadataIsAcceptedEverywhere) {
   ChoiceTable table = choices();
   table.push_back({.name = "plain", .summary = "Nothing", .make = [](const Blueprint&) {
                      return std::make_unique<BackendOperation>();
@@ -224,7 +224,7 @@ TEST(Choices, AcceptOperationsWithoutMetadataEverywhere) {
   }
 }
 
-TEST(Choices, AcceptWhatFits) {
+TEST(Choices, CompatibleOrderingAndAtomicityAreAccepted) {
   for (const std::string_view ordering : {"x86", "eadr"}) {
     for (const std::string_view atomicity : {"none", "software-undo"}) {
       EXPECT_TRUE(problems_of({{"ordering", ordering}, {"atomicity", atomicity}}).empty());
@@ -232,7 +232,7 @@ TEST(Choices, AcceptWhatFits) {
   }
 }
 
-TEST(Choices, CompressionNeedsWholeLines) {
+TEST(Choices, CompressionIsRejectedWithPersistenceWritten) {
   const auto configured = [](std::string_view persistence) {
     configure(settings({{"backend", "compression"}, {"pm.persistence", persistence}}));
   };
@@ -240,7 +240,7 @@ TEST(Choices, CompressionNeedsWholeLines) {
   EXPECT_THROW(configured("written"), ConfigError);
 }
 
-TEST(Choices, OfTheBackendStandInTheOrderInWhichTheyWork) {
+TEST(Choices, BackendOperationsInTheWrongOrderAreRejected) {
   const auto problem = [](std::string_view backend) -> std::string {
     try {
       configure(settings({{"backend", backend}}));
@@ -278,7 +278,7 @@ std::string pmweavers_problem(
   return "";
 }
 
-TEST(Choices, ResultsAreOutdatedAtOnceWithUnitsForAll) {
+TEST(Choices, OutdatingResultsAtOnceNeedsUnlimitedUnits) {
   using P = std::pair<std::string_view, std::string_view>;
   const P at_once{"backend.outdated_results", "at-once"}, few{"backend.units_per_core", "4"},
       for_all{"backend.units_per_core", "0"};
@@ -287,7 +287,7 @@ TEST(Choices, ResultsAreOutdatedAtOnceWithUnitsForAll) {
   EXPECT_EQ(pmweavers_problem({at_once, few}).find("test: backend.outdated_results=at-once"), 0u);
 }
 
-TEST(Choices, TheArtifactsTableHasNoOtherPredictors) {
+TEST(Choices, PmWeaverArtifactVariantRejectsOtherPredictors) {
   using P = std::pair<std::string_view, std::string_view>;
   const P artifact{"pmweaver.variant", "artifact"};
   EXPECT_EQ(pmweavers_problem({artifact}), "");
@@ -299,7 +299,7 @@ TEST(Choices, TheArtifactsTableHasNoOtherPredictors) {
 }
 
 // A layer that holds several choices takes a list of them.
-TEST(Choices, OfTheBackendAreAList) {
+TEST(Choices, BackendTakesAListOfOperations) {
   ChoiceTable table = choices();
   for (const std::string_view name : {"first", "second"}) {
     table.push_back({.name = name, .summary = "Nothing", .make = [](const Blueprint&) {

@@ -38,14 +38,14 @@ Picoseconds second_write(OperationsBench& bench) {
   return bench.write(kLine, some_data(kCompressible));
 }
 
-TEST(Compression, TakesItsTime) {
+TEST(Compression, WriteAndReadTakeTheConfiguredTime) {
   OperationsBench bench(compression());
   EXPECT_EQ(bench.write(kLine, some_data(kCompressible)), kC1);
   EXPECT_EQ(bench.write(kLine, some_data(kIncompressible)), kC1);
   EXPECT_EQ(bench.read(kOther), kRead + kDecompression);
 }
 
-TEST(Compression, IsBeforeFingerprintXorAndMac) {
+TEST(Compression, RunsBeforeFingerprintXorAndMac) {
   OperationsBench encrypted(compression(), encryption());
   EXPECT_EQ(second_write(encrypted), kAes) << "C1 beside E1, E2";
   OperationsBench authenticated(compression(), integrity());
@@ -54,7 +54,7 @@ TEST(Compression, IsBeforeFingerprintXorAndMac) {
   EXPECT_EQ(second_write(deduplicated), kC1 + kMd5 + kHash) << "C1, D1, D2, D3, D4";
 }
 
-TEST(Compression, PutsTheShorterFormIntoTheLine) {
+TEST(Compression, CompressibleLineIsStoredCompressed) {
   OperationsBench bench(compression());
   bench.write(kLine, some_data(kCompressible));
   bench.write(kOther, some_data(kIncompressible));
@@ -64,7 +64,7 @@ TEST(Compression, PutsTheShorterFormIntoTheLine) {
   EXPECT_EQ(bench.backend->newest(kLine), some_data(kCompressible));
 }
 
-TEST(Compression, CountsWhatItWouldSave) {
+TEST(Compression, StatisticsCountCompressedBytes) {
   OperationsBench bench(compression());
   bench.write(kLine, some_data(0));
   bench.write(kLine, some_data(1));
@@ -76,7 +76,7 @@ TEST(Compression, CountsWhatItWouldSave) {
   EXPECT_EQ(bench.statistic("compression.compressed_bytes"), 1 + 9 + 18 + 64);
 }
 
-TEST(Compression, IsUndoneAtEveryCrash) {
+TEST(Compression, LinesAreDecompressedAtEveryCrash) {
   for (const bool drops : {false, true}) {
     OperationsBench bench(compression());
     bench.write_at_random(1, 2000, drops ? 3 : 16, drops);
@@ -85,7 +85,7 @@ TEST(Compression, IsUndoneAtEveryCrash) {
   }
 }
 
-TEST(Compression, IsUndoneBehindOtherOperations) {
+TEST(Compression, LinesAreDecompressedBehindOtherOperations) {
   OperationsBench bench(compression(), deduplication(), encryption(), integrity());
   bench.write_at_random(1, 1000, 16, false);
   EXPECT_EQ(bench.problem, "");
@@ -99,7 +99,7 @@ TEST(Compression, IsUndoneBehindOtherOperations) {
 }
 
 // Drawn duplicates hold the line as it came from compression.
-TEST(Compression, IsUndoneForDrawnDuplicates) {
+TEST(Compression, DrawnDuplicatesAreDecompressed) {
   DeduplicationParameters drawn;
   drawn.duplicates = Duplicates::kDrawn;
   BackendParts::Operations operations;
@@ -118,7 +118,7 @@ TEST(Compression, IsUndoneForDrawnDuplicates) {
   }
 }
 
-TEST(Compression, ThatIsDefectiveIsFound) {
+TEST(Compression, InjectedFaultsAreDetected) {
   OperationsBench flag(compression({.flag = true}));
   flag.write_at_random(1, 2000, 4, false);
   EXPECT_NE(flag.problem, "");

@@ -31,7 +31,7 @@ TEST(Clock, DoesNotDrift) {
   EXPECT_EQ(clock.time(clock.cycles(999'999'999)), Time{333'333'333'000});
 }
 
-TEST(Clock, ASlotBeginsAtItsTime) {
+TEST(Clock, SlotsAndTimesConvertBothWays) {
   for (const std::uint64_t frequency : {1'000'000'000ull, 3'000'000'000ull, 2'133'300'000ull}) {
     const Clock clock({frequency}, 4);
     for (Slot slot = 0; slot < 100'000'000'000; slot = slot * 3 + 1) {
@@ -45,7 +45,7 @@ TEST(Clock, ASlotBeginsAtItsTime) {
   }
 }
 
-TEST(Clock, DelaysInCyclesAndInTime) {
+TEST(Clock, DelaysInCyclesAndInTimeConvertToSlots) {
   const Clock clock({2'000'000'000}, 4);
   EXPECT_EQ(clock.slots(cycles(3)), 12);
   EXPECT_EQ(clock.slots(nanoseconds(3)), 24);
@@ -54,14 +54,14 @@ TEST(Clock, DelaysInCyclesAndInTime) {
   EXPECT_EQ(clock.duration(nanoseconds(3)), Picoseconds{3000});
 }
 
-TEST(BranchPredictor, LearnsPatternsButNotNoise) {
+TEST(BranchPredictor, LearnsARepeatingPattern) {
   BranchPredictor predictor(12);
   int wrong = 0;
   for (int i = 0; i < 10000; ++i) wrong += !predictor.predicted(7, i % 3 == 0);
   EXPECT_LT(wrong, 100);
 }
 
-class Queue : public testing::Test {
+class StoreQueueTest : public testing::Test {
  protected:
   std::uint64_t push(std::uint64_t granule) {
     const std::uint64_t number = queue.tail();
@@ -72,7 +72,7 @@ class Queue : public testing::Test {
   StoreQueue queue{4};
 };
 
-TEST_F(Queue, HoldsAsManyAsItSays) {
+TEST_F(StoreQueueTest, HoldsItsConfiguredNumberOfStores) {
   for (std::uint64_t i = 0; i < 4; ++i) {
     EXPECT_TRUE(queue.has_room(1));
     EXPECT_EQ(queue.free_since(1), 0);
@@ -87,14 +87,14 @@ TEST_F(Queue, HoldsAsManyAsItSays) {
   EXPECT_EQ(queue.free_since(2), 90);
 }
 
-TEST_F(Queue, ForwardsTheYoungest) {
+TEST_F(StoreQueueTest, ForwardsTheYoungestStore) {
   push(5);
   const std::uint64_t second = push(5);
   EXPECT_EQ(queue.youngest(5, 0), &queue.at(second));
   EXPECT_EQ(queue.youngest(6, 0), nullptr);
 }
 
-TEST_F(Queue, ForwardsWhatHadNotLeftAtThatTime) {
+TEST_F(StoreQueueTest, ForwardsAStoreThatHadNotLeftAtThatTime) {
   const std::uint64_t number = push(5);
   queue.pop(100);
   EXPECT_EQ(queue.youngest(5, 99), &queue.at(number));
@@ -161,7 +161,7 @@ struct Region {
   }
 };
 
-TEST(Lowering, KeepsWhatTheDesignsProgramWouldContain) {
+TEST(Lowering, KeepsOnlyTheInstructionsThatTheDesignNeeds) {
   struct Case {
     std::string_view ordering, atomicity;
     double instructions, stores, flushes, fences;
@@ -194,7 +194,7 @@ TEST(Lowering, KeepsWhatTheDesignsProgramWouldContain) {
   }
 }
 
-TEST(FreeOrdering, WritesWhatIsFlushedAndNoFenceWaits) {
+TEST(FreeOrdering, FlushesWriteButFencesDoNotStall) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1u << 20));
   const std::uint32_t store = builder.site(SiteKind::kStore, 8);
@@ -213,7 +213,7 @@ TEST(FreeOrdering, WritesWhatIsFlushedAndNoFenceWaits) {
 }
 
 // Of what finds the lines to flush only the flush and the fence are left.
-TEST(Lowering, DropsTheCodeAroundFlushesThatAreSaidToBePlacedByHand) {
+TEST(Lowering, HandPlacedFlushesDropTheSurroundingCode) {
   Region region;
   const auto run = [&](std::string_view atomicity, std::string_view by_hand) {
     return run_trace(region.builder,
@@ -233,7 +233,7 @@ TEST(Lowering, DropsTheCodeAroundFlushesThatAreSaidToBePlacedByHand) {
   }
 }
 
-TEST(Regions, CountTheOutermostAndTheirTime) {
+TEST(Regions, OnlyOutermostRegionsAreCountedAndTimed) {
   TraceBuilder builder;
   const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 4000);
   for (int i = 0; i < 3; ++i) {
@@ -251,7 +251,7 @@ TEST(Regions, CountTheOutermostAndTheirTime) {
   EXPECT_NEAR(nanoseconds(result), 6 * 1000, 20);
 }
 
-TEST(NonTemporal, BothHalvesOfASplitStoreArePersistentAfterTheFence) {
+TEST(NonTemporal, BothPartsOfASplitStoreArePersistentAfterTheFence) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t store = builder.site(SiteKind::kNonTemporal, 16);
@@ -268,7 +268,7 @@ TEST(NonTemporal, BothHalvesOfASplitStoreArePersistentAfterTheFence) {
   }
 }
 
-TEST(NonTemporal, StoresDoNotAskForTheirLine) {
+TEST(NonTemporal, StoresDoNotFetchTheirLine) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1u << 20));
   const std::uint32_t store = builder.site(SiteKind::kNonTemporal, 8);
@@ -296,7 +296,7 @@ double writes_with(const std::function<void(TraceBuilder&)>& between,
   return statistic(run_trace(builder, design("x86", "none", settings)), "pm.writes");
 }
 
-TEST(NonTemporal, StoresOfALineAreOneWriteUnlessTheBuffersAreEmptiedBetween) {
+TEST(NonTemporal, StoresOfALineCombineUnlessTheBuffersAreEmptied) {
   const auto nothing = [](TraceBuilder&) {};
   EXPECT_EQ(writes_with(nothing), 2);
   EXPECT_EQ(writes_with(nothing, {{"core.write_combining_buffers", "1"}}), 16);
@@ -324,7 +324,7 @@ TEST(NonTemporal, StoresOfALineAreOneWriteUnlessTheBuffersAreEmptiedBetween) {
       << "only the line that somebody asks for; it stays in the caches";
 }
 
-TEST(NonTemporal, ALoadAfterwardsFetchesTheLineAnew) {
+TEST(NonTemporal, LoadAfterTheStoreFetchesTheLineAgain) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t load = builder.site(SiteKind::kLoad, 8);
@@ -339,7 +339,7 @@ TEST(NonTemporal, ALoadAfterwardsFetchesTheLineAnew) {
   EXPECT_EQ(statistic(result, "pm.reads"), 2);
 }
 
-TEST(Atomics, WaitForTheVersionBeforeTheirsAndSaySo) {
+TEST(Atomics, WaitForThePreviousVersionIsCountedAsALockStall) {
   TraceBuilder builder;
   const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 400000);
   const std::uint32_t add = builder.site(SiteKind::kAtomicUpdate, 8);
@@ -356,7 +356,7 @@ TEST(Atomics, WaitForTheVersionBeforeTheirsAndSaySo) {
 }
 
 // while (!compare_exchange(old, ...)): what it expects is what it read itself, the time before.
-TEST(Atomics, MayDependOnWhatTheyReadTheTimeBefore) {
+TEST(Atomics, OperationMayDependOnItsOwnPreviousValue) {
   TraceBuilder builder;
   const std::uint32_t itself = trace::kBuiltinSites;  // the first site's number
   const std::uint32_t exchange = builder.site(SiteKind::kAtomicUpdate, 8, 1, {itself << 8});
@@ -365,7 +365,7 @@ TEST(Atomics, MayDependOnWhatTheyReadTheTimeBefore) {
   EXPECT_EQ(statistic(run_trace(builder, design("x86", "none")), "core.operations"), 10);
 }
 
-TEST(Stuck, SaysWhoWaitsForWhom) {
+TEST(Stuck, ErrorNamesTheStalledCoreAndTheLock) {
   TraceBuilder builder;
   builder.thread(0);
   builder.sync(SyncKind::kMutexLock, kDramBase, 0, 0);  // never released
@@ -400,7 +400,7 @@ TraceBuilder contended(const std::function<void(TraceBuilder&, std::uint32_t)>& 
   return builder;
 }
 
-TEST(SimulatedLockOrder, AtomicsThatALockProtectsFollowTheLock) {
+TEST(SimulatedLockOrder, AtomicsUnderALockFollowTheOrderOfTheLock) {
   for (const SiteKind kind :
        {SiteKind::kAtomicUpdate, SiteKind::kAtomicStore, SiteKind::kAtomicLoad}) {
     TraceBuilder builder = contended([kind](TraceBuilder& b, std::uint32_t thread) {
@@ -422,7 +422,7 @@ TEST(SimulatedLockOrder, AtomicsThatALockProtectsFollowTheLock) {
 
 // Thread 2 takes the lock before thread 0, whose signal came first when it was recorded, and waits
 // for thread 1's.
-TEST(SimulatedLockOrder, WhoHoldsALockNeedsNoSignalOfWhoWaitsForIt) {
+TEST(SimulatedLockOrder, LockHolderNeedsNoSignalFromAThreadThatWaitsForTheLock) {
   for (const auto& [wait, signal] :
        {std::pair{SyncKind::kConditionWait, SyncKind::kConditionSignal},
         {SyncKind::kSemaphoreWait, SyncKind::kSemaphorePost}}) {
@@ -467,7 +467,7 @@ class OwnLock : public testing::Test {
 };
 
 // As above. Thread 1 tried in vain, and saw that the lock was taken.
-TEST_F(OwnLock, GoesToWhoComesFirstInSimulatedTime) {
+TEST_F(OwnLock, IsTakenByTheFirstThreadInSimulatedTime) {
   const std::uint32_t look = site(SiteKind::kAtomicLoad, trace::LockRole::kOther);
   const std::uint32_t count = builder.site(SiteKind::kAtomicUpdate, 4);
   for (const std::uint32_t thread : {0u, 1u}) {
@@ -484,7 +484,7 @@ TEST_F(OwnLock, GoesToWhoComesFirstInSimulatedTime) {
   EXPECT_NEAR(simulated_to_recorded(), 2.0 / 3, 0.05);
 }
 
-TEST_F(OwnLock, IsStillTakenWhenItIsMadeAnewTooEarly) {
+TEST_F(OwnLock, StaysTakenWhenItIsReinitializedTooEarly) {
   const std::uint32_t make = site(SiteKind::kAtomicStore, trace::LockRole::kOther);
   for (const std::uint32_t thread : {0u, 1u}) {
     builder.thread(thread);
@@ -499,7 +499,7 @@ TEST_F(OwnLock, IsStillTakenWhenItIsMadeAnewTooEarly) {
 
 // What it consists of stands in the recording: that it is said to be a lock takes no more time than
 // it takes to hold up what follows.
-TEST(AnnotatedLock, TakesNoTimeOfItsOwn) {
+TEST(AnnotatedLock, AnnotationTakesNoTime) {
   const auto time = [](std::string_view lock_order, bool told, bool annotated) {
     TraceBuilder builder;
     const std::uint32_t take = builder.site(SiteKind::kAtomicUpdate, 4);
@@ -524,7 +524,7 @@ TEST(AnnotatedLock, TakesNoTimeOfItsOwn) {
 }
 
 // With the order left to simulated time it is a lock as any other.
-TEST(AnnotatedLock, GoesToWhoComesFirstInSimulatedTime) {
+TEST(AnnotatedLock, IsTakenByTheFirstThreadInSimulatedTime) {
   for (const bool annotated : {false, true}) {
     TraceBuilder builder;
     const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 4000);
@@ -542,7 +542,7 @@ TEST(AnnotatedLock, GoesToWhoComesFirstInSimulatedTime) {
   }
 }
 
-TEST(Stuck, UnderSimulatedLockOrderNamesTheCure) {
+TEST(Stuck, ErrorUnderSimulatedLockOrderNamesTheCure) {
   // With the lock, thread 1 waits for a signal that thread 0 gives with the lock.
   TraceBuilder builder = contended([](TraceBuilder& b, std::uint32_t thread) {
     b.sync(thread == 0 ? SyncKind::kSignal : SyncKind::kWait, kDramBase + 64, 1, 1);
@@ -556,7 +556,7 @@ TEST(Stuck, UnderSimulatedLockOrderNamesTheCure) {
   }
 }
 
-TEST(Statistics, CountTheProgram) {
+TEST(Statistics, CountTheOperationsOfTheProgram) {
   TraceBuilder builder;
   const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 2);
   const std::uint32_t branch = builder.site(SiteKind::kBranch, 0, 1);

@@ -58,7 +58,7 @@ CrashResult crash_without_log(std::string_view persistence,
                options, {});
 }
 
-TEST(Crash, VisitsEveryPoint) {
+TEST(Crash, EveryCrashPointIsVisited) {
   const CrashResult all = crash_it({{"atomicity", "hw-undo"}});
   EXPECT_GT(all.points, 200);
   EXPECT_EQ(all.points, all.all_points);
@@ -68,7 +68,7 @@ TEST(Crash, VisitsEveryPoint) {
 }
 
 // Nothing persists, so there is no point at all; yet the program was promised its region.
-TEST(Crash, JudgesAnImageAgainWhenMoreIsPromised) {
+TEST(Crash, ImageIsCheckedAgainWhenMoreIsGuaranteed) {
   const CrashResult flushed = crash_without_log("accepted");
   EXPECT_EQ(flushed.points, 1);
   EXPECT_EQ(flushed.violations, 0);
@@ -86,7 +86,7 @@ TEST(Crash, JudgesAnImageAgainWhenMoreIsPromised) {
             std::string::npos);
 }
 
-TEST(Crash, SamplesAsManyAsAsked) {
+TEST(Crash, SampleHasTheRequestedNumberOfPoints) {
   const CrashResult all = crash_it({{"atomicity", "asap"}});
   const CrashResult some = crash_it({{"atomicity", "asap"}}, {.sample = 50, .seed = 3});
   EXPECT_EQ(some.points, 50);
@@ -94,7 +94,7 @@ TEST(Crash, SamplesAsManyAsAsked) {
   EXPECT_EQ(crash_it({{"atomicity", "asap"}}, {.sample = 1u << 20}).points, all.points);
 }
 
-TEST(Crash, SamplesPointsOfTheWholeRun) {
+TEST(Crash, SampleCoversTheWholeRun) {
   std::uint64_t latest = 0, of = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const CrashResult one = crash_it({{"atomicity", "hw-undo"}, {"pmemsim.faults", "log.order"}},
@@ -139,7 +139,7 @@ class OtherJudge final : public ImageJudge {
   const std::optional<std::uint64_t> only_;
 };
 
-TEST(Crash, FindsTheLastPointsUpToATime) {
+TEST(Crash, CrashAtATimeChecksTheLastPointsBeforeIt) {
   const CrashResult one = crash_it({{"atomicity", "hw-redo"}}, {.at = Time{10'000'000}});
   EXPECT_GE(one.points, 1);
   EXPECT_LT(one.points, 10);
@@ -147,7 +147,7 @@ TEST(Crash, FindsTheLastPointsUpToATime) {
   EXPECT_THROW(crash_it({{"atomicity", "hw-redo"}}, {.at = Time{1}}), ConfigError);
 }
 
-TEST(Crash, ShowsAllImagesOfATime) {
+TEST(Crash, CrashAtATimeShowsAllItsImages) {
   OtherJudge judge("it is wrong");
   const CrashOptions options{.at = Time{10'000'000}, .judge = &judge, .inspections = 1};
   const CrashResult result = crash_it({{"atomicity", "hw-redo"}}, options);
@@ -156,7 +156,7 @@ TEST(Crash, ShowsAllImagesOfATime) {
 }
 
 // Which lines are taken for written back depends on the point alone, not on the points before.
-TEST(Crash, FindsAgainAtItsTimeWhatASubsetHasShown) {
+TEST(Crash, ViolationInASubsetIsFoundAgainAtItsTime) {
   const std::vector<KeyValue> design{{"atomicity", "asap"}, {"pmemsim.faults", "asap.lock_bit"}};
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     CrashOptions options{.seed = seed, .subsets = 2};
@@ -196,13 +196,13 @@ CrashResult crash_with_a_region_that_has_no_log(std::uint64_t seed) {
                {.seed = seed, .subsets = 1}, {});
 }
 
-TEST(Crash, TriesOtherLinesAtOtherPoints) {
+TEST(Crash, SubsetsDifferBetweenPoints) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     EXPECT_GT(crash_with_a_region_that_has_no_log(seed).violations, 0) << "seed " << seed;
   }
 }
 
-TEST(Crash, ShowsImagesAndBelievesWhatIsSaidOfThem) {
+TEST(Crash, VerdictOfTheUserCheckerIsReported) {
   OtherJudge judge("the queue is broken", 2);
   const CrashOptions options{.judge = &judge, .inspections = 5};
   const CrashResult result = crash_it({{"atomicity", "lad"}}, options);
@@ -213,7 +213,7 @@ TEST(Crash, ShowsImagesAndBelievesWhatIsSaidOfThem) {
   EXPECT_EQ(result.story->lines.back(), "the queue is broken");
 }
 
-TEST(Crash, KeepsTheFirstImageThatTheOtherJudgeRejects) {
+TEST(Crash, FirstImageThatTheUserCheckerRejectsIsSaved) {
   OtherJudge judge("the queue is broken", 2);
   std::vector<std::size_t> kept;
   const CrashOptions options{.judge = &judge, .inspections = 5, .keep = [&](const Image& image) {
@@ -224,7 +224,7 @@ TEST(Crash, KeepsTheFirstImageThatTheOtherJudgeRejects) {
   EXPECT_EQ(std::ranges::count(judge.hashes, kept.at(0)), 1);
 }
 
-TEST(Crash, KeepsTheLastImageOfATimeWhereNoneIsWrong) {
+TEST(Crash, LastImageOfATimeIsSavedIfNoneIsWrong) {
   for (const std::string says : {"", "it is wrong"}) {
     OtherJudge judge(says);
     std::size_t kept = 0;
@@ -237,7 +237,7 @@ TEST(Crash, KeepsTheLastImageOfATimeWhereNoneIsWrong) {
   }
 }
 
-TEST(Crash, KeepsWhatTheOracleFindsWrong) {
+TEST(Crash, FirstImageThatTheOracleRejectsIsSaved) {
   std::vector<std::size_t> kept;
   CrashOptions options{.subsets = 2,
                        .keep = [&](const Image& image) { kept.push_back(hash_of(image)); }};
@@ -281,7 +281,7 @@ struct Repair final : Recovery {
   bool wanted = true;
 };
 
-TEST(CrashImage, NamesWhatRecoveryWritesAndWhatItWroteBefore) {
+TEST(CrashImage, ChangedLinesIncludeThoseOfThePreviousRecovery) {
   ImageBench<Repair> bench;
   bench.image.recover();
   EXPECT_EQ(bench.image.changed(), std::vector{kRepaired});
@@ -345,7 +345,7 @@ class RestartedRecovery : public testing::Test {
   const Memory pm_;
 };
 
-TEST_F(RestartedRecovery, NeedsNoneIfItDoesNotReadWhatItWrites) {
+TEST_F(RestartedRecovery, RestartsAreSkippedIfRecoveryReadsNoneOfItsWrites) {
   EXPECT_TRUE(survives(
       [](RecoveryView pm) {
         pm.read(kThird);
@@ -355,7 +355,7 @@ TEST_F(RestartedRecovery, NeedsNoneIfItDoesNotReadWhatItWrites) {
       0));
 }
 
-TEST_F(RestartedRecovery, MayReadWhatItWrites) {
+TEST_F(RestartedRecovery, IdempotentRecoveryMayReadItsWrites) {
   EXPECT_TRUE(survives(
       [](RecoveryView pm) {
         for (const Line line : {kFirst, kSecond, kThird}) {
@@ -365,7 +365,7 @@ TEST_F(RestartedRecovery, MayReadWhatItWrites) {
       2));
 }
 
-TEST_F(RestartedRecovery, IsStoppedAtEachOfItsWrites) {
+TEST_F(RestartedRecovery, RecoveryIsStoppedAtEachOfItsWrites) {
   EXPECT_FALSE(survives(
       [](RecoveryView pm) {
         if (pm.read(kSecond) == kNew) return;  // as if that had been its last one
@@ -374,7 +374,7 @@ TEST_F(RestartedRecovery, IsStoppedAtEachOfItsWrites) {
       2));
 }
 
-TEST_F(RestartedRecovery, MayNotWriteToOtherLinesThen) {
+TEST_F(RestartedRecovery, RestartThatWritesOtherLinesIsAViolation) {
   EXPECT_FALSE(survives(
       [](RecoveryView pm) {
         const bool again = pm.read(kFirst) == kNew;
@@ -385,7 +385,7 @@ TEST_F(RestartedRecovery, MayNotWriteToOtherLinesThen) {
       1));
 }
 
-TEST(CrashImage, KnowsWhatRecoveryHasFound) {
+TEST(CrashImage, ContentsBeforeRecoveryCanBeRead) {
   ImageBench<Repair> bench;
   bench.image.update(kRepaired, LineData{std::byte{7}});
   bench.image.update(kOther, LineData{std::byte{8}});
@@ -395,7 +395,7 @@ TEST(CrashImage, KnowsWhatRecoveryHasFound) {
   EXPECT_EQ(bench.image.before_recovery(kOther), LineData{std::byte{8}});
 }
 
-TEST(CrashImage, TakesOtherPossibleImagesBack) {
+TEST(CrashImage, AlternativeImageCanBeUndone) {
   ImageBench<Repair> bench;
   bench.crash();
   bench.image.also({{kOther, LineData{std::byte{3}}}});
@@ -431,7 +431,7 @@ class Staying final : public Recovery {
 };
 
 // Another possible image may undo what recovery did long before, and the image stays like that.
-TEST(CrashImage, NamesWhatAnotherPossibleImageHasUndone) {
+TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
   ImageBench<Staying> bench;
   bench.image.update(kOther, LineData{std::byte{1}});
   for (int crashes = 0; crashes < 2; ++crashes) {
@@ -456,14 +456,14 @@ struct Mistaken final : Recovery {
   std::optional<std::vector<Line>> go_on(RecoveryView) override { return {{kRepaired}}; }
 };
 
-TEST(CrashImage, LeavesAsItIsWhatRecoveryHasNeverWritten) {
+TEST(CrashImage, LineThatRecoveryNeverWroteStaysUnchanged) {
   ImageBench<Mistaken> bench;
   bench.image.update(kRepaired, LineData{std::byte{1}});
   for (int crashes = 0; crashes < 2; ++crashes) bench.crash();
   EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
 }
 
-TEST(Crash, ShowsImagesThatLieEvenly) {
+TEST(Crash, UserCheckerSeesEvenlySpacedImages) {
   OtherJudge judge("it is wrong");
   const CrashOptions options{.sample = 1, .judge = &judge, .inspections = 2};
   const CrashResult result = crash_it({{"atomicity", "lad"}}, options);
@@ -472,7 +472,7 @@ TEST(Crash, ShowsImagesThatLieEvenly) {
   EXPECT_EQ(result.story->point, result.all_points / 2);
 }
 
-TEST(Crash, ShowsEachImageThatIsRecovered) {
+TEST(Crash, UserCheckerSeesEveryDifferentImage) {
   const std::vector<KeyValue> torn{{"atomicity", "hw-redo"}, {"pm.persistence", "written"}};
   OtherJudge all("");
   const CrashResult result =
@@ -488,7 +488,7 @@ TEST(Crash, ShowsEachImageThatIsRecovered) {
   EXPECT_EQ(of_some.shown, some.different);
 }
 
-TEST(Crash, OfAnotherJudgesFindingsTheFirstIsTold) {
+TEST(Crash, FirstViolationOfOracleOrUserCheckerIsExplained) {
   OtherJudge late("it is wrong", 7);
   const CrashResult result =
       crash_it({{"atomicity", "asap"}}, {.judge = &late, .inspections = CrashOptions::kAllImages});
@@ -512,7 +512,7 @@ TEST(Crash, OfAnotherJudgesFindingsTheFirstIsTold) {
 }
 
 // There is no pool, although the trace says so.
-TEST(Crash, HoldsARecoveryThatGivesUpForAViolation) {
+TEST(Crash, RecoveryThatGivesUpIsAViolation) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 26));
   builder.thread(0);
@@ -532,7 +532,7 @@ TEST(Crash, HoldsARecoveryThatGivesUpForAViolation) {
   EXPECT_EQ(result.story->lines.back(), "recovery gives up: the pool is not a pmemsim/pm.h pool");
 }
 
-TEST(Crash, SaysOnWhichOtherImageRecoveryGaveUp) {
+TEST(Crash, ExplanationNamesTheTornLineWhereRecoveryGaveUp) {
   trace::TraceBuilder builder;
   builder.thread(0);
   const TemporaryTrace temporary(builder);
@@ -547,7 +547,7 @@ TEST(Crash, SaysOnWhichOtherImageRecoveryGaveUp) {
   EXPECT_EQ(story.lines[2], "recovery gives up");
 }
 
-TEST(Crash, RefusesWhatCannotBeJudged) {
+TEST(Crash, DesignWithoutGuaranteesIsRejected) {
   try {
     crash_it({{"ordering", "none"}, {"atomicity", "none"}});
     ADD_FAILURE() << "nothing is promised";
@@ -579,14 +579,14 @@ std::string why_not_judged(trace::TraceBuilder& builder, const std::vector<KeyVa
 const std::vector<KeyValue> kBareX86{{"ordering", "x86"}, {"atomicity", "none"}};
 const std::vector<KeyValue> kSoftwareUndo{{"ordering", "x86"}, {"atomicity", "software-undo"}};
 
-TEST(Crash, RefusesAProgramWithoutPersistentMemory) {
+TEST(Crash, ProgramWithoutPersistentMemoryIsRejected) {
   trace::TraceBuilder builder;
   builder.thread(0);
   builder.store(builder.site(trace::SiteKind::kStore, 8, 1), 0x1000, 1);
   EXPECT_TRUE(why_not_judged(builder, kBareX86).starts_with("has no persistent memory"));
 }
 
-TEST(Crash, RefusesAProgramThatOnlyReads) {
+TEST(Crash, ProgramThatOnlyReadsIsRejected) {
   Flushing program;
   program.builder.thread(0);
   program.builder.access(program.builder.site(trace::SiteKind::kLoad, 8, 1), kPmBase);
@@ -594,7 +594,7 @@ TEST(Crash, RefusesAProgramThatOnlyReads) {
                   .starts_with("stores nothing to its persistent memory"));
 }
 
-TEST(Crash, RefusesAProgramOfWhichNothingBecomesPersistent) {
+TEST(Crash, ProgramThatPersistsNothingIsRejected) {
   Flushing program;
   program.builder.thread(0);
   program.builder.store(program.store, kPmBase, 1);
@@ -604,7 +604,7 @@ TEST(Crash, RefusesAProgramOfWhichNothingBecomesPersistent) {
 
 // x86 is all that a log of regions has for it; other orderings and backends have more, and so has
 // somebody who looks at the images.
-TEST(Crash, RefusesAProgramWithoutRegionsWhereADesignAddsNothingElse) {
+TEST(Crash, ProgramWithoutRegionsIsRejectedForALogOnlyDesign) {
   Flushing program;
   program.builder.thread(0);
   program.builder.store(program.store, kPmBase, 1);
@@ -628,7 +628,7 @@ TEST(Crash, RefusesAProgramWithoutRegionsWhereADesignAddsNothingElse) {
 }
 
 // The region is promised, although nothing ever persists.
-TEST(Crash, RefusesToCallACheckDoneThatHasSeenNothing) {
+TEST(Crash, UserCheckerWithoutAnyImageIsAnError) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
   const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1);
@@ -643,7 +643,7 @@ TEST(Crash, RefusesToCallACheckDoneThatHasSeenNothing) {
                   .starts_with("nothing of it became persistent, so that the program that checks"));
 }
 
-TEST(Crash, TellsTheStoryOfABrokenDesign) {
+TEST(Crash, ViolationOfABrokenDesignIsExplained) {
   const CrashResult result =
       crash_it({{"atomicity", "asap"}, {"pmemsim.faults", "asap.lpo_dropping"}});
   EXPECT_GT(result.violations, 0);
@@ -672,7 +672,7 @@ CrashResult crash_a_flushed_store(std::initializer_list<KeyValue> design,
       {}, {});
 }
 
-TEST(Crash, NamesTheFenceThatHasNotKeptItsWord) {
+TEST(Crash, ExplanationNamesTheBrokenFence) {
   EXPECT_EQ(crash_a_flushed_store({}).violations, 0);
   const CrashResult lost = crash_a_flushed_store({{"pmemsim.faults", "x86.flush"}});
   EXPECT_EQ(lost.violations, 1);
@@ -683,7 +683,7 @@ TEST(Crash, NamesTheFenceThatHasNotKeptItsWord) {
             std::string::npos);
 }
 
-TEST(Crash, SaysThatAFenceIsForAllStoresIfItIs) {
+TEST(Crash, ExplanationSaysThatTheFenceCoversAllStores) {
   ChoiceTable table = choices();
   for (Choice& choice : table) {
     if (choice.layer() == Layer::kOrdering) choice.promises.fences = FencePromise::kStores;
@@ -713,7 +713,7 @@ TEST(Crash, PersistentCachesKeepEveryVisibleStore) {
   }
 }
 
-TEST(Crash, FindsWhatCachesLose) {
+TEST(Crash, StoresLostByInjectedCacheFaultsAreFound) {
   const auto crash_x86 = [](std::initializer_list<KeyValue> more) {
     std::vector<KeyValue> design{{"atomicity", "none"}, {"core.count", "4"}};
     design.insert(design.end(), more);
@@ -729,7 +729,7 @@ TEST(Crash, FindsWhatCachesLose) {
   }
 }
 
-TEST(Crash, TearsLinesThatQueuesDontKeep) {
+TEST(Crash, LineIsTornIfQueuesAreVolatile) {
   const CrashResult kept = crash_without_log("accepted");
   EXPECT_EQ(kept.images, kept.points + 1);  // again when the region is promised
   EXPECT_EQ(kept.violations, 0);
@@ -781,7 +781,7 @@ void expect_difference(const CrashResult& result, std::uint64_t point, std::uint
                         kPmBase + line * kLineBytes));
 }
 
-TEST(Crash, HoldsTheImageAgainstWhatMemoryHas) {
+TEST(Crash, ImageThatDiffersFromMemoryIsAViolation) {
   const CrashResult sound = crash_lines_flushed({});
   EXPECT_EQ(sound.points, 4);
   EXPECT_EQ(sound.violations, 0);
@@ -791,13 +791,13 @@ TEST(Crash, HoldsTheImageAgainstWhatMemoryHas) {
   expect_difference(crash_lines_flushed(written_soon), 3, 0);
 }
 
-TEST(Crash, HoldsTheLastImageAgainstTheDevice) {
+TEST(Crash, LastImageThatDiffersFromTheDeviceIsAViolation) {
   const CrashResult broken = crash_lines_flushed({{"pmemsim.faults", "pm.device"}}, 1, kAllBytes);
   EXPECT_EQ(broken.violations, 1);
   expect_difference(broken, 4, 2);
 }
 
-TEST(Crash, HoldsTheLastImageAgainstPersistentCaches) {
+TEST(Crash, LastImageThatDiffersFromPersistentCachesIsAViolation) {
   EXPECT_EQ(crash_lines_flushed({{"ordering", "eadr"}}).violations, 0);
   const CrashResult broken =
       crash_lines_flushed({{"ordering", "eadr"}, {"pmemsim.faults", "eadr.order"}});
@@ -887,7 +887,7 @@ void expect_figure2(void (Figure2::*dependence)(), const std::string& sentence) 
   expect_story(shown, sentence);
 }
 
-TEST(Crash, FindsWhatFigure2OfAsapShows) {
+TEST(Crash, ViolationOfAsapFigure2IsFoundAndExplained) {
   expect_figure2(&Figure2::control_dependence,
                  "region 2 of thread 0 depends on that, for it follows region 1 of thread 0, which "
                  "its thread ran before it");

@@ -30,7 +30,7 @@ class Saved : public Sealed {
   }
 };
 
-TEST(DecodedImage, IsWhatWasWritten) {
+TEST(DecodedImage, EqualsTheWrittenData) {
   const Saved saved;
   const DecodedImage image = decode(saved.device(), saved.registers());
   EXPECT_TRUE(saved.is(image)) << image.problem;
@@ -38,7 +38,7 @@ TEST(DecodedImage, IsWhatWasWritten) {
 }
 
 // Lines of metadata are nobody's, and say nothing that is believed.
-TEST(DecodedImage, TakesNothingFromNodesOfTheTree) {
+TEST(DecodedImage, TreeNodesAreNotDecodedAsData) {
   IntegrityParameters integrity;
   integrity.cache = {.size_per_core = {128}, .ways = 2};
   Sealed bench(false, integrity);
@@ -53,7 +53,7 @@ TEST(DecodedImage, TakesNothingFromNodesOfTheTree) {
   }
 }
 
-TEST(DecodedImage, RegistersAreOfTheOperations) {
+TEST(DecodedImage, RegistersNameTheOperationsOfTheBackend) {
   const SurvivingRegisters registers = Saved().registers();
   EXPECT_EQ(registers.operations,
             (std::vector<std::string>{"deduplication", "encryption", "integrity"}));
@@ -62,7 +62,7 @@ TEST(DecodedImage, RegistersAreOfTheOperations) {
   EXPECT_GT(registers.write_counter, 10u);
 }
 
-TEST(DecodedImage, IsNotBelievedWithAnotherRoot) {
+TEST(DecodedImage, WrongRootIsReported) {
   const Saved saved;
   SurvivingRegisters registers = saved.registers();
   ++registers.tree->roots.begin()->second;
@@ -70,7 +70,7 @@ TEST(DecodedImage, IsNotBelievedWithAnotherRoot) {
             "the root of the integrity tree isn't that of the entries in PM");
 }
 
-TEST(DecodedImage, CannotBeReadWithOtherKeys) {
+TEST(DecodedImage, WrongKeysMakeLinesUnreadable) {
   const Saved saved;
   SurvivingRegisters registers = saved.registers();
   registers.authentication_key = Key{};
@@ -80,7 +80,7 @@ TEST(DecodedImage, CannotBeReadWithOtherKeys) {
   EXPECT_FALSE(saved.is(decode(saved.device(), registers)));
 }
 
-TEST(DecodedImage, NamesTheLineThatCannotBeRead) {
+TEST(DecodedImage, DamagedLineIsNamed) {
   Saved saved;
   saved.write({40}, 123456);  // found nowhere else
   saved.settle();
@@ -96,7 +96,7 @@ TEST(DecodedImage, NamesTheLineThatCannotBeRead) {
   EXPECT_TRUE(place) << "where its data are";
 }
 
-TEST(DecodedImage, RegistersThatAreMissingAreNamed) {
+TEST(DecodedImage, MissingRegistersAreNamed) {
   SurvivingRegisters registers;
   registers.operations = {"encryption", "integrity", "wear-leveling"};
   try {
@@ -108,7 +108,7 @@ TEST(DecodedImage, RegistersThatAreMissingAreNamed) {
 }
 
 // Lines 0 to 2 of a region of four: the gap has moved by two places from behind line 3.
-TEST(DecodedImage, FollowsTheGap) {
+TEST(DecodedImage, WearLevelingGapIsUndone) {
   SurvivingRegisters registers;
   registers.operations = {"wear-leveling"};
   registers.levelling = {.region_lines = 4, .regions = {{0, StartGap(4, 0, 2)}}};
@@ -124,7 +124,7 @@ TEST(DecodedImage, FollowsTheGap) {
   }
 }
 
-TEST(DecodedImage, CorrectsOneBitAndRefusesTwo) {
+TEST(DecodedImage, OneFlippedBitIsCorrectedAndTwoAreAnError) {
   SurvivingRegisters registers;
   registers.operations = {"error-correction"};
   CodedLine line = coded(data_of(77));
@@ -140,7 +140,7 @@ TEST(DecodedImage, CorrectsOneBitAndRefusesTwo) {
 }
 
 // The bit is that of the place, and of all lines whose data are there.
-TEST(DecodedImage, DecompressesWhereTheBitSaysSo) {
+TEST(DecodedImage, LinesMarkedAsCompressedAreDecompressed) {
   SurvivingRegisters registers;
   registers.operations = {"compression", "deduplication"};
   const LineData small = compress(data_of(3))->line;
@@ -185,7 +185,7 @@ class DeviceFiles : public testing::Test {
   const std::string path_;
 };
 
-TEST_F(DeviceFiles, ComeBackAsTheyWere) {
+TEST_F(DeviceFiles, ReadBackEqualsTheWrittenImage) {
   const DeviceImage image{{{0}, {.data = data_of(7), .check = {1, 2, 3, 4, 5, 6, 7, 8}}},
                           {{std::uint64_t{1} << 56}, {.data = data_of(8), .compressed = true}}};
   write_device_image(image, path_);
@@ -193,7 +193,7 @@ TEST_F(DeviceFiles, ComeBackAsTheyWere) {
   EXPECT_EQ(std::filesystem::file_size(path_), kBytes);
 }
 
-TEST_F(DeviceFiles, ThatAreDamagedAreRefused) {
+TEST_F(DeviceFiles, DamagedFileIsRejected) {
   const std::string foreign = "is no image of a device, as the crash engine writes it (save-image)";
   EXPECT_EQ(said_of(kMagic, 3), "");
   EXPECT_EQ(said_of(0, 'P'), foreign);
@@ -206,7 +206,7 @@ TEST_F(DeviceFiles, ThatAreDamagedAreRefused) {
   EXPECT_EQ(said_of(kBytes - 8, 2), "is damaged: line 0x5 has unknown bits");
 }
 
-TEST_F(DeviceFiles, ThatAreNotThereAreRefused) {
+TEST_F(DeviceFiles, MissingFileIsRejected) {
   EXPECT_THROW(read_device_image(path_), Error);
   EXPECT_THROW(write_device_image({}, path_ + "/no/folder"), Error);
 }

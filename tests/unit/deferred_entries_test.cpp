@@ -78,7 +78,7 @@ class Selective : public Sealed, public PersistenceObserver {
   std::map<Line, LineData> read_;
 };
 
-TEST(DeferredEntries, LeaveLinesUnreadableUntilACommit) {
+TEST(DeferredEntries, LinesAreUnreadableUntilACommit) {
   Selective bench;
   bench.store(kA, 1, EntryNeed::kLater);
   bench.run();
@@ -95,7 +95,7 @@ TEST(DeferredEntries, LeaveLinesUnreadableUntilACommit) {
   EXPECT_EQ(bench.backend->newest(kA), data_of(2));
 }
 
-TEST(DeferredEntries, GoWithTheDataOfLogsAndOfStoresOutsideRegions) {
+TEST(DeferredEntries, LogsAndStoresOutsideRegionsAreNotDeferred) {
   Selective bench;
   bench.store(kA, 1, EntryNeed::kTogether);
   for (const WriteKind kind : {WriteKind::kLog, WriteKind::kLogHeader}) {
@@ -109,7 +109,7 @@ TEST(DeferredEntries, GoWithTheDataOfLogsAndOfStoresOutsideRegions) {
   EXPECT_TRUE(bench.publish(1)) << "nothing has been left behind";
 }
 
-TEST(DeferredEntries, AreNoLongerOnceALineHasBeenStoredToOutsideRegions) {
+TEST(DeferredEntries, StoreOutsideRegionsEndsDeferralForItsLine) {
   Selective bench;
   bench.store(kA, 1, EntryNeed::kTogether);
   bench.store(kA, 2, EntryNeed::kLater);
@@ -117,7 +117,7 @@ TEST(DeferredEntries, AreNoLongerOnceALineHasBeenStoredToOutsideRegions) {
   EXPECT_TRUE(bench.readable(kA));
 }
 
-TEST(DeferredEntries, GoAlongWithOthersOfTheirLine) {
+TEST(DeferredEntries, EntryIsWrittenWithAnotherEntryOfItsMetadataLine) {
   Selective bench;
   bench.store(kA, 1, EntryNeed::kLater);
   bench.run();
@@ -127,7 +127,7 @@ TEST(DeferredEntries, GoAlongWithOthersOfTheirLine) {
   EXPECT_TRUE(bench.publish(1));
 }
 
-TEST(DeferredEntries, ArePublishedOnce) {
+TEST(DeferredEntries, EntriesArePublishedOnce) {
   Selective bench;
   bench.store(kA, 1, EntryNeed::kLater);
   bench.store(kFar, 2, EntryNeed::kLater);
@@ -143,7 +143,7 @@ TEST(DeferredEntries, ArePublishedOnce) {
 }
 
 // A cache of two lines.
-TEST(DeferredEntries, AreWrittenWhenTheyAreEvicted) {
+TEST(DeferredEntries, EvictedEntriesAreWritten) {
   Selective bench(false, {.size_per_core = {128}, .ways = 2});
   bench.store({0}, 1, EntryNeed::kLater);
   bench.run();
@@ -159,7 +159,7 @@ TEST(DeferredEntries, AreWrittenWhenTheyAreEvicted) {
   for (const auto& [number, _] : bench.plain) EXPECT_TRUE(bench.readable({number})) << number;
 }
 
-TEST(DeferredEntries, OfDuplicatesAreWhatIsWritten) {
+TEST(DeferredEntries, EntryOfADuplicateIsNotDeferred) {
   Selective bench(true);
   bench.store(kA, 1, EntryNeed::kTogether);
   bench.settle();
@@ -168,7 +168,7 @@ TEST(DeferredEntries, OfDuplicatesAreWhatIsWritten) {
   EXPECT_TRUE(bench.readable(kFar));
 }
 
-TEST(DeferredEntries, BringTheNodesAboveThem) {
+TEST(DeferredEntries, PublishedEntryPersistsItsTreeNodes) {
   IntegrityParameters integrity;
   integrity.persist_nodes = PersistNodes::kAll;
   Selective bench(false, {}, Sealing::kVerified, integrity);
@@ -185,7 +185,7 @@ TEST(DeferredEntries, BringTheNodesAboveThem) {
 }
 
 // By themselves, or with another of their line: then the cache has nothing that PM hasn't.
-TEST(DeferredEntries, LeaveNoNodeToBeWrittenAgain) {
+TEST(DeferredEntries, PublishedTreeNodesAreCleanInTheCache) {
   IntegrityParameters integrity;
   integrity.persist_nodes = PersistNodes::kAll;
   integrity.cache = {.size_per_core = {16 * kLineBytes}, .ways = 16};
@@ -208,7 +208,7 @@ TEST(DeferredEntries, LeaveNoNodeToBeWrittenAgain) {
   }
 }
 
-TEST(DeferredEntries, AreWrittenAlthoughTheCommitIsDropped) {
+TEST(DeferredEntries, EntriesAreWrittenAlthoughTheCommitIsDropped) {
   Selective bench;
   bench.store(kA, 1, EntryNeed::kLater);
   bench.run();
@@ -220,7 +220,7 @@ TEST(DeferredEntries, AreWrittenAlthoughTheCommitIsDropped) {
   EXPECT_TRUE(bench.readable(kA));
 }
 
-TEST(DeferredEntries, AreWhatAnEvictionWouldLeaveBehind) {
+TEST(DeferredEntries, EvictedLineIsUnreadableUntilItsEntryIsPublished) {
   Selective bench;
   bench.backend->parts().stored(kA, EntryNeed::kLater);
   bench.backend->parts().stored(kB, EntryNeed::kTogether);
@@ -235,7 +235,7 @@ TEST(DeferredEntries, AreWhatAnEvictionWouldLeaveBehind) {
 }
 
 // It left the caches before what a region has committed with, and comes later.
-TEST(DeferredEntries, AreNoneOfWhatComesLate) {
+TEST(DeferredEntries, LateOlderWriteDefersNoEntry) {
   Selective bench;
   const std::uint64_t left = bench.backend->leaving();
   bench.store(kA, 2, EntryNeed::kLater);
@@ -248,7 +248,7 @@ TEST(DeferredEntries, AreNoneOfWhatComesLate) {
 }
 
 // One that came sooner has waited for less.
-TEST(DeferredEntries, AreWaitedForByEachCommit) {
+TEST(DeferredEntries, EachCommitWaitsForTheEntriesBeforeIt) {
   Selective bench;
   bench.store(kFar, 1, EntryNeed::kCommit);
   bench.store(kA, 2, EntryNeed::kLater);
@@ -260,12 +260,12 @@ TEST(DeferredEntries, AreWaitedForByEachCommit) {
 
 // Whatever comes in which order: no image is refused, what mustn't wait never does, and a commit
 // leaves nothing behind that has been accepted before it came.
-class RandomNeeds : public testing::TestWithParam<std::tuple<bool, PersistNodes>> {};
-INSTANTIATE_TEST_SUITE_P(WithDeduplication, RandomNeeds,
+class RandomDeferredEntries : public testing::TestWithParam<std::tuple<bool, PersistNodes>> {};
+INSTANTIATE_TEST_SUITE_P(WithDeduplication, RandomDeferredEntries,
                          testing::Combine(testing::Bool(), testing::Values(PersistNodes::kLeaves,
                                                                            PersistNodes::kAll)));
 
-TEST_P(RandomNeeds, AreKept) {
+TEST_P(RandomDeferredEntries, RandomStoresAreReadableAfterEachPublication) {
   const auto& [deduplicates, persist_nodes] = GetParam();
   IntegrityParameters integrity;
   integrity.persist_nodes = persist_nodes;

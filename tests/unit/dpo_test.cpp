@@ -22,7 +22,7 @@ class DpoTest : public testing::Test {
 };
 
 // Rules 1 and 3.
-TEST_F(DpoTest, OneWriteAtATimeIsUnderWay) {
+TEST_F(DpoTest, OnlyOneWriteIsInFlight) {
   for (const std::uint64_t word : {kW0, kW1, kW2}) EXPECT_TRUE(bench.store(0, word, 7).at_once);
   EXPECT_EQ(bench.ordering->pending(), "3 entries in the persist buffer of core 0");
   bench.run();
@@ -31,7 +31,7 @@ TEST_F(DpoTest, OneWriteAtATimeIsUnderWay) {
   EXPECT_EQ(bench.ordering->pending(), "");
 }
 
-TEST_F(DpoTest, TheCoresTakeTurns) {
+TEST_F(DpoTest, CoresWriteInTurn) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   bench.store(1, kW2, 3);
@@ -43,7 +43,7 @@ TEST_F(DpoTest, TheCoresTakeTurns) {
 struct DpoOldestFirst : DpoTest {
   DpoOldestFirst() : DpoTest({.turn = DpoTurn::kOldest, .faults = {}}) {}
 };
-TEST_F(DpoOldestFirst, TheStoreThatCameFirstLeavesFirst) {
+TEST_F(DpoOldestFirst, OldestStoreLeavesFirst) {
   bench.store(1, kW0, 1);
   bench.store(1, kW1, 2);
   bench.store(1, kW2, 3);
@@ -56,7 +56,7 @@ TEST_F(DpoOldestFirst, TheStoreThatCameFirstLeavesFirst) {
                                       {pm_line_of(3), 4, at_ns(80)},
                                       {pm_line_of(4), 5, at_ns(100)}}));
 }
-TEST_F(DpoOldestFirst, OfThoseThatMayLeave) {
+TEST_F(DpoOldestFirst, DependentStoreIsSkippedForYoungerStores) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   bench.store(1, kW1, 3);  // follows that, which is acknowledged at 53
@@ -68,10 +68,10 @@ TEST_F(DpoOldestFirst, OfThoseThatMayLeave) {
           {kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL2, 4, at_ns(60)}, {kL1, 3, at_ns(80)}}));
 }
 
-struct DpoWhoseTokenComesBack : DpoTest {
-  DpoWhoseTokenComesBack() : DpoTest({.token_until = DpoToken::kAcknowledged, .faults = {}}) {}
+struct DpoTokenUntilAcknowledged : DpoTest {
+  DpoTokenUntilAcknowledged() : DpoTest({.token_until = DpoToken::kAcknowledged, .faults = {}}) {}
 };
-TEST_F(DpoWhoseTokenComesBack, TheNextLeavesWhenTheCoreHasHeardOfTheOneBefore) {
+TEST_F(DpoTokenUntilAcknowledged, NextWriteLeavesWhenThePreviousIsAcknowledged) {
   bench.store(0, kW0, 1);
   bench.store(1, kW1, 2);
   bench.run();
@@ -83,7 +83,7 @@ TEST_F(DpoWhoseTokenComesBack, TheNextLeavesWhenTheCoreHasHeardOfTheOneBefore) {
 struct DpoWithAFullQueue : DpoTest {
   DpoWithAFullQueue() : DpoTest({}, ordering_memory(1, 1)) {}
 };
-TEST_F(DpoWithAFullQueue, TheNextLeavesWhenTheControllerHasAcceptedTheOneBefore) {
+TEST_F(DpoWithAFullQueue, NextWriteLeavesWhenThePreviousIsAccepted) {
   for (const std::uint64_t line : {0, 4, 8, 12}) bench.store(0, pm_word(line), line);
   bench.store(1, kW1, 1);
   bench.run();
@@ -96,7 +96,7 @@ TEST_F(DpoWithAFullQueue, TheNextLeavesWhenTheControllerHasAcceptedTheOneBefore)
 }
 
 // Rule 1: what joins, and what doesn't.
-TEST_F(DpoTest, AStoreJoinsTheYoungestEntryOfItsLine) {
+TEST_F(DpoTest, StoreCoalescesWithTheYoungestEntryOfItsLine) {
   bench.store(0, kW0, 1);            // leaves at once
   bench.store(0, kW1, 2);            // waits for the token
   bench.store(0, pm_word(1, 1), 3);  // joins it
@@ -109,14 +109,14 @@ TEST_F(DpoTest, AStoreJoinsTheYoungestEntryOfItsLine) {
   EXPECT_EQ(count("flushes"), 2);
 }
 
-TEST_F(DpoTest, AStoreDoesNotJoinWhatHasLeft) {
+TEST_F(DpoTest, StoreDoesNotCoalesceWithAnEntryThatHasLeft) {
   bench.store(0, kW0, 1);
   bench.store(0, kW0, 2);
   bench.run();
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL0, 2, at_ns(40)}}));
 }
 
-TEST_F(DpoTest, AStoreDoesNotJoinAnOlderEntry) {
+TEST_F(DpoTest, StoreDoesNotCoalesceWithAnOlderEntry) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   bench.store(0, kW2, 3);
@@ -128,7 +128,7 @@ TEST_F(DpoTest, AStoreDoesNotJoinAnOlderEntry) {
           {kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL2, 3, at_ns(60)}, {kL1, 4, at_ns(80)}}));
 }
 
-TEST_F(DpoTest, AStoreDoesNotJoinOverABarrier) {
+TEST_F(DpoTest, StoreDoesNotCoalesceAcrossABarrier) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   bench.ofence(0);
@@ -139,7 +139,7 @@ TEST_F(DpoTest, AStoreDoesNotJoinOverABarrier) {
   EXPECT_EQ(count("barriers"), 1);
 }
 
-TEST_F(DpoTest, AStoreDoesNotJoinWhatAnotherCoreDependsOn) {
+TEST_F(DpoTest, StoreDoesNotCoalesceWithAnEntryThatAnotherCoreDependsOn) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   bench.load(1, kW1);
@@ -153,7 +153,7 @@ TEST_F(DpoTest, AStoreDoesNotJoinWhatAnotherCoreDependsOn) {
 struct DpoOfSixteenEntries : DpoTest {
   DpoOfSixteenEntries() : DpoTest({.buffer_entries = 16, .faults = {}}) {}
 };
-TEST_F(DpoOfSixteenEntries, FullFencesAndLocksAreBarriersToo) {
+TEST_F(DpoOfSixteenEntries, FullFencesAndLocksAreBarriers) {
   bench.store(0, kW0, 1);
   std::uint64_t value = 1;
   const auto store = [&] { bench.store(0, kW1, ++value); };
@@ -172,7 +172,7 @@ TEST_F(DpoOfSixteenEntries, FullFencesAndLocksAreBarriersToo) {
 }
 
 // A barrier before which there is nothing orders nothing.
-TEST_F(DpoTest, ABarrierOfAnEmptyBufferTakesNoEntry) {
+TEST_F(DpoTest, BarrierInAnEmptyBufferTakesNoEntry) {
   EXPECT_TRUE(bench.ofence(0).at_once);
   bench.store(0, kW0, 1);
   bench.run();
@@ -185,7 +185,7 @@ TEST_F(DpoTest, ABarrierOfAnEmptyBufferTakesNoEntry) {
 struct DpoOfTwoEntries : DpoTest {
   DpoOfTwoEntries() : DpoTest({.buffer_entries = 2, .faults = {}}) {}
 };
-TEST_F(DpoOfTwoEntries, AStoreWaitsForAnEntry) {
+TEST_F(DpoOfTwoEntries, StoreStallsUntilAnEntryIsFree) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   const Answer& third = bench.store(0, kW2, 3);
@@ -196,7 +196,7 @@ TEST_F(DpoOfTwoEntries, AStoreWaitsForAnEntry) {
             (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL2, 3, at_ns(60)}}));
   EXPECT_EQ(count("full"), 1);
 }
-TEST_F(DpoOfTwoEntries, AStoreBehindABarrierWaitsForTwo) {
+TEST_F(DpoOfTwoEntries, StoreAfterABarrierStallsUntilTwoEntriesAreFree) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
   const Answer& second = bench.store(0, kW1, 2);
@@ -210,7 +210,7 @@ TEST_F(DpoOfTwoEntries, AStoreBehindABarrierWaitsForTwo) {
 struct DpoOfThreeEntries : DpoTest {
   DpoOfThreeEntries() : DpoTest({.buffer_entries = 3, .faults = {}}) {}
 };
-TEST_F(DpoOfThreeEntries, ABarrierLeavesWithTheEntryBeforeIt) {
+TEST_F(DpoOfThreeEntries, BarrierLeavesWithTheEntryBeforeIt) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
   EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
@@ -224,7 +224,7 @@ TEST_F(DpoOfThreeEntries, ABarrierLeavesWithTheEntryBeforeIt) {
 }
 
 // Rule 4. The first core's stores, which the second one's follow, leave at 0 and 20.
-TEST_F(DpoTest, AStoreToAnothersLineFollowsItsEntry) {
+TEST_F(DpoTest, StoreFollowsTheEntryOfAnotherCoreForItsLine) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   bench.store(1, kW1, 3);
@@ -238,7 +238,7 @@ TEST_F(DpoTest, AStoreToAnothersLineFollowsItsEntry) {
   EXPECT_EQ(count("dependences"), 1);
 }
 
-TEST_F(DpoTest, AStoreBehindALoadOfAnothersLineFollowsItsEntry) {
+TEST_F(DpoTest, StoreFollowsTheEntryThatItsCoreHasLoaded) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   bench.load(1, kW1);
@@ -250,7 +250,7 @@ TEST_F(DpoTest, AStoreBehindALoadOfAnothersLineFollowsItsEntry) {
   EXPECT_EQ(count("dependences"), 1) << "the same once";
 }
 
-TEST_F(DpoTest, AStoreWithADependenceDoesNotJoin) {
+TEST_F(DpoTest, StoreWithADependenceDoesNotCoalesce) {
   bench.store(1, kW2, 1);  // has the token
   bench.store(0, kW0, 2);
   bench.store(1, kW1, 3);
@@ -265,7 +265,7 @@ TEST_F(DpoTest, AStoreWithADependenceDoesNotJoin) {
 }
 
 // What has been acknowledged is persistent: nobody depends on it.
-TEST_F(DpoTest, NobodyFollowsWhatIsAcknowledged) {
+TEST_F(DpoTest, AcknowledgedEntryCausesNoDependence) {
   bench.store(0, kW0, 1);
   bench.at(at_ns(34), [&] { bench.store(1, kW0, 2); });
   bench.run();
@@ -287,7 +287,7 @@ TEST_F(DpoTest, ChainsOfStoresToALineKeepTheirOrder) {
 
 // Rule 5: figure 3, which can't happen to DPO. The first word is in the buffer until 33, the others
 // until 53: then PM has to be asked, too.
-TEST_F(DpoTest, AReadIsAnsweredByTheBuffersThatHoldItsLine) {
+TEST_F(DpoTest, ReadIsAnsweredByTheBuffersThatHoldItsLine) {
   for (std::uint64_t word = 0; word < 8; ++word) {
     bench.store(0, kW0 + 8 * word, word == 0 ? 1 : 0);
   }
@@ -308,7 +308,7 @@ TEST_F(DpoTest, AReadIsAnsweredByTheBuffersThatHoldItsLine) {
 }
 
 // Rule 7.
-TEST_F(DpoTest, EveryTransferAsksEveryBuffer) {
+TEST_F(DpoTest, TransferLatencyIncludesTheSnoopOfEveryBuffer) {
   const auto clock_time = [this](const Ordering& ordering) {
     return bench.clock.duration(ordering.transfer_latency());
   };
@@ -318,7 +318,7 @@ TEST_F(DpoTest, EveryTransferAsksEveryBuffer) {
 }
 
 // Rule 8.
-TEST_F(DpoTest, AFenceThatMakesDurableWaitsForTheBuffer) {
+TEST_F(DpoTest, DurableFenceWaitsForTheBuffer) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   const Answer& ordering = bench.ofence(0);
@@ -330,17 +330,17 @@ TEST_F(DpoTest, AFenceThatMakesDurableWaitsForTheBuffer) {
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(53)}, {0, 2, at_ns(53)}}));
 }
 
-TEST_F(DpoTest, AFenceOfUnknownMeaningWaitsToo) {
+TEST_F(DpoTest, FenceOfUnknownMeaningWaitsForTheBuffer) {
   bench.store(0, kW0, 1);
   const Answer& bare = bench.fence(0, trace::FenceMeaning::kBare);
   bench.run();
   EXPECT_EQ(bare.when, at_ns(33));
 }
 
-struct DpoWhoseFencesAllDrain : DpoTest {
-  DpoWhoseFencesAllDrain() : DpoTest({.draining_fences = DpoDrains::kAll, .faults = {}}) {}
+struct DpoAllFencesDrain : DpoTest {
+  DpoAllFencesDrain() : DpoTest({.draining_fences = DpoDrains::kAll, .faults = {}}) {}
 };
-TEST_F(DpoWhoseFencesAllDrain, AnOrderingFenceWaitsToo) {
+TEST_F(DpoAllFencesDrain, OrderingFenceWaitsForTheBuffer) {
   EXPECT_TRUE(bench.ofence(0).at_once) << "the buffer is empty";
   bench.store(0, kW0, 1);
   const Answer& fence = bench.ofence(0);
@@ -350,12 +350,12 @@ TEST_F(DpoWhoseFencesAllDrain, AnOrderingFenceWaitsToo) {
   EXPECT_EQ(bench.fulfilled.back(), (Notice{0, 2, at_ns(33)}));
 }
 
-TEST_F(DpoTest, AFenceWaitsForNoOtherCore) {
+TEST_F(DpoTest, FenceDoesNotWaitForOtherCores) {
   bench.store(1, kW0, 1);
   EXPECT_TRUE(bench.dfence(0).at_once);
 }
 
-TEST_F(DpoTest, AnOrderingFenceIsFulfilledByWhatWasBeforeIt) {
+TEST_F(DpoTest, OrderingFenceIsFulfilledByTheStoresBeforeIt) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
   bench.store(0, kW1, 2);
@@ -368,7 +368,7 @@ TEST_F(DpoTest, AnOrderingFenceIsFulfilledByWhatWasBeforeIt) {
 struct DpoOutOfOrder : DpoTest {
   DpoOutOfOrder() : DpoTest({.faults = {.order = true}}) {}
 };
-TEST_F(DpoOutOfOrder, TheLaterOfTwoEntriesLeavesFirst) {
+TEST_F(DpoOutOfOrder, LaterOfTwoEntriesLeavesFirst) {
   bench.store(1, pm_word(3), 1);
   bench.store(0, kW0, 2);
   bench.store(0, kW1, 3);
@@ -380,7 +380,7 @@ TEST_F(DpoOutOfOrder, TheLaterOfTwoEntriesLeavesFirst) {
 struct DpoWithoutDependences : DpoTest {
   DpoWithoutDependences() : DpoTest({.faults = {.dependences = true}}) {}
 };
-TEST_F(DpoWithoutDependences, AStoreDoesNotFollowWhatItsCoreHasRead) {
+TEST_F(DpoWithoutDependences, StoreDoesNotFollowTheEntryThatItsCoreHasLoaded) {
   bench.store(0, pm_word(3), 1);
   bench.store(0, kW0, 2);
   bench.load(1, kW0);

@@ -29,12 +29,12 @@ Energy of(const std::map<std::string, double>& counts, Picoseconds core_time = {
   return energy_of(EnergyBill({}, statistics, core_time), configuration.blueprint());
 }
 
-TEST(Energy, OfCoresIsTheirPowerOverTime) {
+TEST(Energy, CoreEnergyIsPowerTimesTime) {
   EXPECT_EQ(of({}, kTwoMicroseconds).cores, 26e6) << "13 W for 2 us: 26 uJ";
   EXPECT_EQ(of({}, kTwoMicroseconds).total(), 26e6);
 }
 
-TEST(Energy, OfMemoriesIsThatOfTheirLines) {
+TEST(Energy, MemoryEnergyIsCountedPerLine) {
   const Energy energy = of({{"dram.bytes_read", 640},
                             {"dram.bytes_written", 128},
                             {"pm.bytes_read", 192},
@@ -49,7 +49,7 @@ TEST(Energy, OfMemoriesIsThatOfTheirLines) {
   EXPECT_EQ(energy.total(), 12'194 + 5'223 + 20 * 9134);
 }
 
-TEST(Energy, OfOperationsIsThatOfAllThatIsExecuted) {
+TEST(Energy, OperationEnergyIncludesUnusedResults) {
   const Energy energy = of({{"counter_cache.hits", 4},
                             {"counter_cache.misses", 1},
                             {"tree_cache.hits", 2},
@@ -83,7 +83,7 @@ TEST(Energy, OfOperationsIsThatOfAllThatIsExecuted) {
       << "what is unused is among the others";
 }
 
-TEST(Energy, OfPredictorsIsThereWithThemAlone) {
+TEST(Energy, PredictorEnergyNeedsAPredictor) {
   const std::map<std::string, double> counts{{"core.stores", 100},
                                              {"backend.writes", 12},
                                              {"pmweaver.by_stores", 9},
@@ -96,7 +96,7 @@ TEST(Energy, OfPredictorsIsThereWithThemAlone) {
   EXPECT_EQ(energy.total(), 26e6 + 806e3 + 20'031);
 }
 
-TEST(Energy, IsToldInNanojoules) {
+TEST(Energy, StatisticsAreInNanojoules) {
   StatisticsCollector collector;
   collector.group("energy", of({{"pm.bytes_read", 64}}, kTwoMicroseconds));
   std::map<std::string, double> told;

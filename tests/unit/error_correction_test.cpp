@@ -22,25 +22,25 @@ auto correction(std::uint32_t flipped_bits = 0, const ErrorCorrectionFaults& fau
   return std::make_unique<ErrorCorrection>(parameters);
 }
 
-TEST(ErrorCorrection, TakesItsTimeForAWrite) {
+TEST(ErrorCorrection, WriteTakesTheTimeOfCoding) {
   OperationsBench bench(correction());
   EXPECT_EQ(bench.write(kLine, some_data(1)), kX1);
   EXPECT_EQ(bench.statistic("error_correction.coded"), 1);
 }
 
-TEST(ErrorCorrection, WaitsForTheCiphertext) {
+TEST(ErrorCorrection, WriteCodesTheCiphertext) {
   OperationsBench bench(std::make_unique<Encryption>(EncryptionParameters{}), correction());
   bench.write(kLine, some_data(1));  // now the entry is cached
   EXPECT_EQ(bench.write(kLine, some_data(2)), kAes + kX1);
 }
 
-TEST(ErrorCorrection, OfAReadBeginsWhenTheLineHasCome) {
+TEST(ErrorCorrection, ReadIsCheckedAfterTheLineArrives) {
   OperationsBench bench(correction());
   EXPECT_EQ(bench.read(kLine), kRead + kX1);
   EXPECT_EQ(bench.statistic("error_correction.checked"), 1);
 }
 
-TEST(ErrorCorrection, BitsThatFlipAreTwoOfDataAndCheckBits) {
+TEST(ErrorCorrection, FlippedBitsAreTwoOfDataAndCheckBits) {
   std::set<std::uint32_t> first, second;
   for (std::uint64_t place = 0; place < 500; ++place) {
     const FlippedBits bits = flipped_bits(1, {place}, place % kWordsALine);
@@ -62,13 +62,13 @@ TEST(ErrorCorrection, OneFlippedBitOfEachWordIsCorrectedAtEveryCrash) {
   }
 }
 
-TEST(ErrorCorrection, TwoFlippedBitsOfAWordAreAProblem) {
+TEST(ErrorCorrection, TwoFlippedBitsOfAWordAreReported) {
   OperationsBench bench(correction(2));
   bench.write(kLine, some_data(1));
   EXPECT_EQ(bench.problem, "1 lines have errors that can't be corrected");
 }
 
-TEST(ErrorCorrection, ThatIsDefectiveIsFound) {
+TEST(ErrorCorrection, InjectedFaultsAreDetected) {
   OperationsBench correct(correction(1, {.correct = true}));
   correct.write_at_random(1, 10, 4, false);
   EXPECT_NE(correct.problem, "");

@@ -93,7 +93,7 @@ const SiteFinding& finding(const LintBench& bench, HintCause cause) {
   throw Error("there is no such finding");
 }
 
-TEST(HintLint, AHintInTimeIsNoFinding) {
+TEST(HintLint, HintInTimeIsNotReported) {
   LintBench bench;
   bench.both(kHintedLine, 1);
   bench.wait(kInQueue + kParallel);
@@ -106,7 +106,7 @@ TEST(HintLint, AHintInTimeIsNoFinding) {
 
 // ---- Missing hints
 
-TEST(HintLint, AMissingHintWouldSaveAllThatItsWriteWaits) {
+TEST(HintLint, MissingHintIsReportedWithTheWholeWaitOfItsWrite) {
   LintBench bench;
   bench.flush(kHintedLine, 1);
   bench.flush(kHintedLine, 2);
@@ -115,7 +115,7 @@ TEST(HintLint, AMissingHintWouldSaveAllThatItsWriteWaits) {
   EXPECT_EQ(bench.lint.totals().in_time, 0);
 }
 
-TEST(HintLint, WithoutAFlushSinceTheLastWriteItIsTheLastStores) {
+TEST(HintLint, MissingHintWithoutAFlushIsReportedAtTheLastStore) {
   LintBench bench;
   bench.flush(kHintedLine, 1);
   bench.lint.stored(kHintedLine, kStore + 1);
@@ -124,7 +124,7 @@ TEST(HintLint, WithoutAFlushSinceTheLastWriteItIsTheLastStores) {
                           {HintCause::kMissingAtStore, kStore + 1, kParallel}});
 }
 
-TEST(HintLint, TheNthFlushOfALineComesFromItsNthPlace) {
+TEST(HintLint, EachFlushOfALineIsReportedAtItsOwnSite) {
   LintBench bench;
   bench.threads[0].flushes[kHintedLine.number] = {kFlush + 1, kFlush + 2};
   bench.lint.flushed(0, kHintedLine);
@@ -137,7 +137,7 @@ TEST(HintLint, TheNthFlushOfALineComesFromItsNthPlace) {
 
 // ---- Windows too short
 
-TEST(HintLint, AWindowThatIsTooShortCostsWhatIsLeftToDo) {
+TEST(HintLint, TooShortWindowIsReportedWithTheRemainingTime) {
   LintBench bench;
   bench.both(kHintedLine, 1);
   bench.wait(kInQueue + ns(100));
@@ -149,7 +149,7 @@ TEST(HintLint, AWindowThatIsTooShortCostsWhatIsLeftToDo) {
   EXPECT_EQ(found.waited, kParallel - ns(100));
 }
 
-TEST(HintLint, AHintThatIsStillOnItsWayHasTooShortAWindow) {
+TEST(HintLint, HintInFlightIsReportedAsTooShortWindow) {
   LintBench bench;
   bench.both(kHintedLine, 1);
   bench.wait(ns(5));
@@ -159,7 +159,7 @@ TEST(HintLint, AHintThatIsStillOnItsWayHasTooShortAWindow) {
   EXPECT_EQ(finding(bench, HintCause::kTooShort).distance, ns(5));
 }
 
-TEST(HintLint, OfTwoHintsOfALineTheLaterOneIsTooLate) {
+TEST(HintLint, TooShortWindowIsReportedAtTheLaterOfAddressAndDataHint) {
   for (const bool address_first : {true, false}) {
     LintBench bench;
     const HintKind first = address_first ? HintKind::kAddress : HintKind::kData;
@@ -180,7 +180,7 @@ TEST(HintLint, OfTwoHintsOfALineTheLaterOneIsTooLate) {
 
 // ---- Useless hints
 
-TEST(HintLint, ALineThatNobodyWritesCostsItsShareOfTheCall) {
+TEST(HintLint, UnwrittenLineIsReportedWithItsShareOfTheCall) {
   LintBench bench;
   std::array<std::byte, 2 * kLineBytes> data{};
   bench.give(HintKind::kBoth, 1, kHintedLine, data, 2 * kLineBytes);
@@ -189,7 +189,7 @@ TEST(HintLint, ALineThatNobodyWritesCostsItsShareOfTheCall) {
   expect_findings(bench, {{HintCause::kNeverWritten, kFirstCall, kHalfCall}});
 }
 
-TEST(HintLint, AResultThatHasBecomeTooOldCostsItsWriteAll) {
+TEST(HintLint, TooOldResultIsReportedWithTheWholeWaitOfItsWrite) {
   LintBench bench(JanusValues{{"janus.most_age", "2us"}});
   bench.both(kHintedLine, 1);
   bench.wait(kInQueue + ns(2000));
@@ -199,7 +199,7 @@ TEST(HintLint, AResultThatHasBecomeTooOldCostsItsWriteAll) {
                           {HintCause::kMissingAtFlush, kFlush, kParallel}});
 }
 
-TEST(HintLint, WhoseWriteHasAnotherHintCostsItsCallAlone) {
+TEST(HintLint, TooOldResultReplacedByAnotherHintIsReportedWithItsCall) {
   LintBench bench(JanusValues{{"janus.most_age", "2us"}});
   bench.both(kHintedLine, 1);
   bench.wait(ns(2500));
@@ -211,7 +211,7 @@ TEST(HintLint, WhoseWriteHasAnotherHintCostsItsCallAlone) {
                           {HintCause::kMissingAtFlush, kFlush, kParallel}});
 }
 
-TEST(HintLint, ABufferedHintThatNobodyStartsIsNotStarted) {
+TEST(HintLint, BufferedHintThatIsNeverStartedIsReported) {
   LintBench bench;
   bench.give(HintKind::kBothBuffered, 1, kHintedLine, data_of(1));
   bench.give(HintKind::kBothBuffered, 2, at_line(2), data_of(2));
@@ -221,7 +221,7 @@ TEST(HintLint, ABufferedHintThatNobodyStartsIsNotStarted) {
                           {HintCause::kNotStarted, kFirstCall + 1, kCall}});
 }
 
-TEST(HintLint, DataThatComeBehindTheirWriteStartNothing) {
+TEST(HintLint, DataHintAfterTheWriteIsReportedAsNotStarted) {
   LintBench bench;
   std::array<std::byte, 2 * kLineBytes> both{};
   std::ranges::copy(data_of(1), both.begin());
@@ -236,7 +236,7 @@ TEST(HintLint, DataThatComeBehindTheirWriteStartNothing) {
                           {HintCause::kNotStarted, kFirstCall + 1, kHalfCall}});
 }
 
-TEST(HintLint, DataWithoutAnAddressAreOfNoUse) {
+TEST(HintLint, DataHintWithoutAnAddressIsReported) {
   LintBench bench;
   bench.give(HintKind::kData, 1, {}, data_of(1));
   bench.wait(ns(1000));
@@ -245,7 +245,7 @@ TEST(HintLint, DataWithoutAnAddressAreOfNoUse) {
                           {HintCause::kMissingAtFlush, kFlush, kParallel}});
 }
 
-TEST(HintLint, AnAddressWithoutDataLeavesWhatNeedsTheData) {
+TEST(HintLint, AddressHintWithoutDataIsReported) {
   LintBench bench;
   bench.give(HintKind::kAddress, 1, kHintedLine, {});
   bench.wait(ns(1000));
@@ -255,7 +255,7 @@ TEST(HintLint, AnAddressWithoutDataLeavesWhatNeedsTheData) {
 
 // ---- Invalidated hints
 
-TEST(HintLint, OtherDataThanHinted) {
+TEST(HintLint, HintWithOtherDataIsReported) {
   LintBench bench;
   bench.both(kHintedLine, 1);
   bench.wait(ns(1000));
@@ -263,7 +263,7 @@ TEST(HintLint, OtherDataThanHinted) {
   expect_findings(bench, {{HintCause::kData, kFirstCall, kParallel}});
 }
 
-TEST(HintLint, WrongDataAreTheFaultOfTheHintThatHasThem) {
+TEST(HintLint, WrongDataAreReportedAtTheDataHint) {
   LintBench bench;
   bench.give(HintKind::kData, 1, {}, data_of(1));
   bench.give(HintKind::kAddress, 1, kHintedLine, {});
@@ -274,7 +274,7 @@ TEST(HintLint, WrongDataAreTheFaultOfTheHintThatHasThem) {
                           {HintCause::kMissingAtFlush, kFlush, kParallel}});
 }
 
-TEST(HintLint, OfBufferedHintsThatBecomeOneTheLastOneCounts) {
+TEST(HintLint, MergedBufferedHintsAreReportedAtTheLastHint) {
   LintBench bench;
   const LineData data = data_of(1);
   bench.give(HintKind::kBothBuffered, 1, kHintedLine, std::span(data).first(8), 8);
@@ -285,7 +285,7 @@ TEST(HintLint, OfBufferedHintsThatBecomeOneTheLastOneCounts) {
   expect_findings(bench, {{HintCause::kData, kFirstCall + 1, kParallel}});
 }
 
-TEST(HintLint, AnEarlierWriteOfTheLineChangesItsCounter) {
+TEST(HintLint, CounterChangedByAnEarlierWriteIsReported) {
   LintBench bench;
   bench.both(kHintedLine, 1);
   bench.both(kHintedLine, 2);
@@ -295,7 +295,7 @@ TEST(HintLint, AnEarlierWriteOfTheLineChangesItsCounter) {
   expect_findings(bench, {{HintCause::kCounter, kFirstCall + 1, kParallel + kCall}});
 }
 
-TEST(HintLint, WhereTheSameDataAreMayChange) {
+TEST(HintLint, NewDuplicateElsewhereIsReported) {
   LintBench bench(JanusValues{{"integrity.staleness", "ignored"}});
   bench.both(kHintedLine, 1);
   bench.both(at_line(64), 1);
@@ -306,7 +306,7 @@ TEST(HintLint, WhereTheSameDataAreMayChange) {
   expect_findings(bench, {{HintCause::kDuplicate, kFirstCall, kTree}});
 }
 
-TEST(HintLint, ADuplicateCountsBeforeAWindowThatIsTooShort) {
+TEST(HintLint, NewDuplicateIsReportedInsteadOfATooShortWindow) {
   LintBench bench(JanusValues{{"integrity.staleness", "ignored"}});
   bench.both(at_line(64), 1);
   bench.wait(ns(1000));
@@ -319,7 +319,7 @@ TEST(HintLint, ADuplicateCountsBeforeAWindowThatIsTooShort) {
   expect_findings(bench, {{HintCause::kDuplicate, kFirstCall + 1, kTree}});
 }
 
-TEST(HintLint, OtherWritesChangeTheTree) {
+TEST(HintLint, TreeChangedByOtherWritesIsReported) {
   LintBench bench;
   bench.both(kHintedLine, 1);
   bench.both(at_line(4), 2);
@@ -332,7 +332,7 @@ TEST(HintLint, OtherWritesChangeTheTree) {
 
 // ---- Freed memory
 
-TEST(HintLint, MemoryThatIsFreedUnwritten) {
+TEST(HintLint, HintForFreedMemoryIsReported) {
   LintBench bench;
   bench.both(kHintedLine, 1);
   bench.free(0);
@@ -340,7 +340,7 @@ TEST(HintLint, MemoryThatIsFreedUnwritten) {
   expect_findings(bench, {{HintCause::kFreed, kFirstCall, kCall}});
 }
 
-TEST(HintLint, WhoWritesFreedMemoryNextLacksAHintOfItsOwn) {
+TEST(HintLint, WriteToFreedMemoryIsReportedAsMissingHint) {
   LintBench bench;
   bench.both(kHintedLine, 1);
   bench.free(0);
@@ -352,7 +352,7 @@ TEST(HintLint, WhoWritesFreedMemoryNextLacksAHintOfItsOwn) {
 
 // ---- No room: for the last line, whose data's look-up is cached even so
 
-TEST(HintLint, NoRoomInTheRequestQueue) {  // of two entries
+TEST(HintLint, HintDroppedByTheFullRequestQueueIsReported) {  // of two entries
   LintBench bench(JanusValues{{"janus.request_entries", "1"}, {"janus.decode_latency", "100ns"}});
   for (std::uint64_t number = 0; number < 3; ++number) bench.both(at_line(number), 3 - number);
   bench.wait(ns(2000));
@@ -364,7 +364,7 @@ TEST(HintLint, NoRoomInTheRequestQueue) {  // of two entries
                           {HintCause::kTree, kFirstCall + 1, ns(40) * 9}});
 }
 
-TEST(HintLint, AFullRequestQueueLosesBufferedRequestsFirst) {
+TEST(HintLint, BufferedHintDroppedByTheFullRequestQueueIsReported) {
   LintBench bench(JanusValues{{"janus.request_entries", "1"}});
   bench.give(HintKind::kBothBuffered, 1, kHintedLine, data_of(1));
   bench.give(HintKind::kBothBuffered, 2, at_line(64), data_of(2));
@@ -375,7 +375,8 @@ TEST(HintLint, AFullRequestQueueLosesBufferedRequestsFirst) {
                           {HintCause::kNotStarted, kFirstCall + 1, kCall}});
 }
 
-TEST(HintLint, NoRoomInTheOperationQueue) {  // of two entries, while two units work
+TEST(HintLint,
+     HintDroppedByTheFullOperationQueueIsReported) {  // of two entries, while two units work
   LintBench bench(JanusValues{{"janus.operation_entries", "1"}, {"backend.units_per_core", "1"}});
   for (std::uint64_t number = 0; number < 5; ++number) bench.both(at_line(number), 5 - number);
   bench.wait(ns(2000));
@@ -385,7 +386,7 @@ TEST(HintLint, NoRoomInTheOperationQueue) {  // of two entries, while two units 
   EXPECT_EQ(finding(bench, HintCause::kOperationQueue).count, 1);
 }
 
-TEST(HintLint, NoRoomInTheResultBuffer) {  // of two entries
+TEST(HintLint, HintDroppedByTheFullResultBufferIsReported) {  // of two entries
   LintBench bench(JanusValues{{"janus.result_entries", "1"}});
   for (std::uint64_t number = 0; number < 3; ++number) bench.both(at_line(number), 3 - number);
   bench.wait(ns(2000));

@@ -32,7 +32,7 @@ Values with(Values values, const Values& more) {
 
 // ---- What is announced
 
-TEST(Janus, AnnouncedInTimeAWriteHasNothingLeftToDo) {
+TEST(Janus, WriteHintedInTimeTakesNoTime) {
   JanusBench bench;
   bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
   bench.wait(kWay + ns(1) + kParallel);
@@ -41,7 +41,7 @@ TEST(Janus, AnnouncedInTimeAWriteHasNothingLeftToDo) {
   EXPECT_EQ(bench.count("used_late"), 0);
 }
 
-TEST(Janus, AnnouncedLateItSavesWhatIsDone) {
+TEST(Janus, WriteHintedLateTakesTheRemainingTime) {
   JanusBench bench;
   bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
   bench.wait(kWay + ns(1) + ns(100));
@@ -49,7 +49,7 @@ TEST(Janus, AnnouncedLateItSavesWhatIsDone) {
   EXPECT_EQ(bench.count("used_late"), 1);
 }
 
-TEST(Janus, AValueIsDataOfEightBytes) {
+TEST(Janus, ValueHintCoversEightBytes) {
   JanusBench bench;
   const LineData before = bench.pm_space.newest().read(kLine);
   const LineData five = data_of(5);
@@ -60,7 +60,7 @@ TEST(Janus, AValueIsDataOfEightBytes) {
   EXPECT_EQ(bench.write(kLine, written), ns(0)) << "the other bytes are as they were then";
 }
 
-TEST(Janus, AddressesAndDataOfAnObjectMeetLineByLine) {  // rule 6
+TEST(Janus, AddressAndDataOfAnObjectAreCombinedPerLine) {  // rule 6
   JanusBench bench;
   std::array<std::byte, 2 * kLineBytes> both{};
   std::ranges::copy(data_of(1), both.begin());
@@ -74,7 +74,7 @@ TEST(Janus, AddressesAndDataOfAnObjectMeetLineByLine) {  // rule 6
   EXPECT_EQ(bench.count("used"), 1);
 }
 
-TEST(Janus, ObjectsOfTwoThreadsAreTwo) {
+TEST(Janus, ObjectsOfTwoThreadsAreNotCombined) {
   JanusBench bench;
   bench.hint(HintKind::kData, 1, 0, data_of(1), kLineBytes, 0);
   bench.hint(HintKind::kAddress, 1, kAddress, {}, kLineBytes, 1);
@@ -84,7 +84,7 @@ TEST(Janus, ObjectsOfTwoThreadsAreTwo) {
 }
 
 // Of the data nothing can be used, and what follows from the line is further on in the older entry.
-TEST(Janus, OfEntriesWithOtherDataTheOldestIsTaken) {
+TEST(Janus, WriteWithOtherDataUsesTheOldestEntry) {
   JanusBench bench(Values{{"backend", "encryption,integrity"}});
   bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
   bench.wait(ns(1000));
@@ -94,7 +94,7 @@ TEST(Janus, OfEntriesWithOtherDataTheOldestIsTaken) {
       << "the MAC; the pad and the tree are those of the first";
 }
 
-TEST(Janus, OfEntriesWithTheSameDataTheNewestIsTaken) {
+TEST(Janus, WriteWithTheHintedDataUsesTheNewestEntry) {
   JanusBench bench(Values{{"backend", "encryption,integrity"}});
   bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
   bench.wait(ns(1000));
@@ -105,7 +105,7 @@ TEST(Janus, OfEntriesWithTheSameDataTheNewestIsTaken) {
 
 // ---- The request queue
 
-TEST(Janus, BufferedRequestsWaitAndThoseOfOneLineBecomeOne) {  // Figure 8b
+TEST(Janus, BufferedRequestsOfOneLineAreMergedUntilStarted) {  // Figure 8b
   JanusBench bench;
   const LineData three = data_of(3), four = data_of(4);
   LineData fields = three;
@@ -122,7 +122,7 @@ TEST(Janus, BufferedRequestsWaitAndThoseOfOneLineBecomeOne) {  // Figure 8b
   EXPECT_EQ(bench.write(kLine, fields), ns(0));
 }
 
-TEST(Janus, BufferedRequestsOfLinesApartStayTwo) {
+TEST(Janus, BufferedRequestsOfDistantLinesAreNotMerged) {
   JanusBench bench;
   bench.hint(HintKind::kAddressBuffered, 1, kAddress, {});
   bench.hint(HintKind::kAddressBuffered, 1, kAddress + 64, {});
@@ -132,7 +132,7 @@ TEST(Janus, BufferedRequestsOfLinesApartStayTwo) {
   EXPECT_EQ(bench.count("requests_merged"), 1);
 }
 
-TEST(Janus, BufferedRequestsOfTheLinesBeforeAndAfterAreMerged) {
+TEST(Janus, BufferedRequestsOfAdjacentLinesAreMerged) {
   JanusBench bench;
   for (const std::uint64_t line : {1u, 0u, 2u}) {
     bench.hint(HintKind::kAddressBuffered, 1, kAddress + line * 64, {});
@@ -141,7 +141,7 @@ TEST(Janus, BufferedRequestsOfTheLinesBeforeAndAfterAreMerged) {
   EXPECT_EQ(bench.count("requests_merged"), 2);
 }
 
-TEST(Janus, AFullRequestQueueLosesItsOldestBufferedRequest) {
+TEST(Janus, FullRequestQueueDropsItsOldestBufferedRequest) {
   JanusBench bench(Values{{"janus.request_entries", "1"}});  // for each of two cores
   bench.hint(HintKind::kBothBuffered, 1, kAddress, data_of(1));
   bench.hint(HintKind::kBothBuffered, 2, kAddress + 64 * 64, data_of(2));
@@ -155,7 +155,7 @@ TEST(Janus, AFullRequestQueueLosesItsOldestBufferedRequest) {
   EXPECT_EQ(bench.write({kLine.number + 2}, 3), ns(0));
 }
 
-TEST(Janus, AFullRequestQueueOfImmediateOnesDropsTheNewOne) {
+TEST(Janus, FullRequestQueueOfImmediateRequestsDropsTheNewOne) {
   JanusBench bench(Values{{"janus.request_entries", "1"}, {"janus.decode_latency", "100ns"}});
   for (std::uint32_t object = 1; object <= 3; ++object) bench.address(object, kAddress);
   bench.wait(ns(1000));
@@ -163,7 +163,7 @@ TEST(Janus, AFullRequestQueueOfImmediateOnesDropsTheNewOne) {
   EXPECT_EQ(bench.count("operations"), 2);
 }
 
-TEST(Janus, TheDecoderTakesOneRequestAfterTheOtherLineByLine) {
+TEST(Janus, DecoderHandlesOneLineOfOneRequestAtATime) {
   const auto left_to_do = [](std::uint64_t line) {
     JanusBench bench(with(kOneCore, {{"janus.decode_latency", "100ns"}}));
     bench.hint(HintKind::kBothBuffered, 1, kAddress, data_of(1));
@@ -182,7 +182,7 @@ TEST(Janus, TheDecoderTakesOneRequestAfterTheOtherLineByLine) {
 
 // ---- The operation queue and the result buffer
 
-TEST(Janus, AFullOperationQueueDropsNewOnes) {
+TEST(Janus, FullOperationQueueDropsNewOperations) {
   const auto left_to_do = [](std::uint64_t line) {
     JanusBench bench(with(kOneCore, {{"janus.operation_entries", "1"}, kOneUnit}));
     bench.lines(1, kAddress, {1, 2, 3, 4});
@@ -197,7 +197,7 @@ TEST(Janus, AFullOperationQueueDropsNewOnes) {
   EXPECT_EQ(left_to_do(3), kTree);
 }
 
-TEST(Janus, AFullResultBufferDropsNewOnes) {
+TEST(Janus, FullResultBufferDropsNewResults) {
   const auto left_to_do = [](std::uint64_t line) {
     JanusBench bench(with(kOneCore, {{"janus.result_entries", "2"}}));
     bench.lines(1, kAddress, {1, 2, 3, 4});
@@ -213,7 +213,7 @@ TEST(Janus, AFullResultBufferDropsNewOnes) {
 
 // ---- Figure 14: all structures so many times
 
-TEST(Janus, ScaleIsOfTheUnits) {
+TEST(Janus, ScaleMultipliesTheUnits) {
   const auto left_to_do = [](const char* scale) {
     JanusBench bench(with(kOneCore, {kOneUnit, {"janus.scale", scale}}));
     bench.lines(1, kAddress, {1, 2});
@@ -225,7 +225,7 @@ TEST(Janus, ScaleIsOfTheUnits) {
   EXPECT_EQ(left_to_do("0"), ns(0));
 }
 
-TEST(Janus, ScaleIsOfTheRequestQueue) {
+TEST(Janus, ScaleMultipliesTheRequestQueue) {
   const auto dropped = [](const char* scale) {
     JanusBench bench(with(kOneCore, {{"janus.request_entries", "2"}, {"janus.scale", scale}}));
     for (std::uint32_t object = 1; object <= 7; ++object) {
@@ -240,7 +240,7 @@ TEST(Janus, ScaleIsOfTheRequestQueue) {
   EXPECT_EQ(dropped("0"), 0);
 }
 
-TEST(Janus, ScaleIsOfTheOperationQueue) {
+TEST(Janus, ScaleMultipliesTheOperationQueue) {
   const auto dropped = [](const char* scale) {
     JanusBench bench(
         with(kOneCore, {{"janus.operation_entries", "2"}, kOneUnit, {"janus.scale", scale}}));
@@ -253,7 +253,7 @@ TEST(Janus, ScaleIsOfTheOperationQueue) {
   EXPECT_EQ(dropped("0"), 0);
 }
 
-TEST(Janus, ScaleIsOfTheResultBuffer) {
+TEST(Janus, ScaleMultipliesTheResultBuffer) {
   const auto dropped = [](const char* scale) {
     JanusBench bench(with(kOneCore, {{"janus.result_entries", "2"}, {"janus.scale", scale}}));
     bench.address(1, kAddress, 7 * kLineBytes);
@@ -267,7 +267,7 @@ TEST(Janus, ScaleIsOfTheResultBuffer) {
 
 // ---- What goes unused
 
-TEST(Janus, ResultsHaveALifetime) {
+TEST(Janus, TooOldResultIsDiscarded) {
   JanusBench bench(Values{{"janus.most_age", "2us"}});
   bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
   bench.wait(kWay + ns(1) + ns(2000));
@@ -275,7 +275,7 @@ TEST(Janus, ResultsHaveALifetime) {
   EXPECT_EQ(bench.count("too_old"), 1);
 }
 
-TEST(Janus, AThreadThatEndsTakesAllAlong) {
+TEST(Janus, EndOfAThreadDiscardsItsRequestsAndResults) {
   JanusBench bench;
   bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
   bench.hint(HintKind::kBothBuffered, 2, kAddress + 64, data_of(2));
@@ -291,7 +291,7 @@ TEST(Janus, AThreadThatEndsTakesAllAlong) {
 
 // ---- What other writes do to results
 
-TEST(Janus, AWriteOfTheLineChangesItsCounter) {
+TEST(Janus, WriteOfTheLineInvalidatesResultsForItsOldCounter) {
   JanusBench bench;
   bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
   bench.wait(ns(1000));
@@ -306,7 +306,7 @@ TEST(Janus, AWriteOfTheLineChangesItsCounter) {
 }
 
 // Leaves have four lines, nodes eight leaves, and so on; nine hashes up to the root.
-TEST(Janus, OtherWritesCostTheHashesFromTheLowestSharedNodeOn) {
+TEST(Janus, OtherWriteInvalidatesTheHashesFromTheLowestSharedNode) {
   for (const auto& [apart, hashes] : std::vector<std::pair<std::uint64_t, int>>{
            {1, 9},     // the same leaf
            {4, 8},     // the same node above
@@ -326,7 +326,7 @@ TEST(Janus, OtherWritesCostTheHashesFromTheLowestSharedNodeOn) {
   }
 }
 
-TEST(Janus, ADuplicateThatIsGoneIsLookedUpAnew) {
+TEST(Janus, OverwrittenDuplicateIsLookedUpAgain) {
   JanusBench bench(Values{{"integrity.staleness", "ignored"}});
   const Line other{kLine.number + 64};
   bench.write(other, 1);
@@ -338,7 +338,7 @@ TEST(Janus, ADuplicateThatIsGoneIsLookedUpAnew) {
   EXPECT_EQ(bench.write(kLine, 1), kTree) << "D2 and all behind it, with the fingerprint at hand";
 }
 
-TEST(Janus, ADuplicateThatHasComeIsLookedUpAnew) {
+TEST(Janus, NewDuplicateIsLookedUpAgain) {
   JanusBench bench(Values{{"integrity.staleness", "ignored"}});
   const Line other{kLine.number + 64};
   bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
@@ -354,7 +354,7 @@ Values broken(const char* defect, bool is_broken) {
   return {{"pmemsim.faults", is_broken ? std::string("backend.") + defect : ""}};
 }
 
-TEST(JanusDefect, ResultsForOtherDataAreUsedAndWritten) {
+TEST(JanusInjectedFault, ResultsForOtherDataAreUsedAndWritten) {
   for (const bool defect : {false, true}) {
     JanusBench bench(broken("prepared_data", defect));
     bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
@@ -364,7 +364,7 @@ TEST(JanusDefect, ResultsForOtherDataAreUsedAndWritten) {
   }
 }
 
-TEST(JanusDefect, ResultsForAnotherLineAreUsed) {
+TEST(JanusInjectedFault, ResultsForAnotherLineAreUsed) {
   for (const bool defect : {false, true}) {
     JanusBench bench(broken("prepared_line", defect));
     bench.hint(HintKind::kBoth, 1, kAddress + 64, data_of(1));
@@ -374,7 +374,7 @@ TEST(JanusDefect, ResultsForAnotherLineAreUsed) {
   }
 }
 
-TEST(JanusDefect, ResultsForAnOldCounterAreUsed) {
+TEST(JanusInjectedFault, ResultsForAnOldCounterAreUsed) {
   for (const bool defect : {false, true}) {
     JanusBench bench(broken("metadata_changed", defect));
     bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));

@@ -61,7 +61,7 @@ bool reads_a_list(Reader& reader) {
   return true;
 }
 
-TEST(JudgedImages, LinesThatNobodyReadsDoNotMultiply) {
+TEST(JudgedImages, UnreadLinesDoNotMultiplyTheImages) {
   const Judged all = judged(open_pages(kManyPages), kAllOfThem, reads_two);
   EXPECT_EQ(all, (Judged{0, 4, 4, 4, true, 1099511627776.0}));
   // 40 pages of which none, one, two, ... are read before one is found empty; and all of them.
@@ -70,7 +70,7 @@ TEST(JudgedImages, LinesThatNobodyReadsDoNotMultiply) {
   EXPECT_TRUE(list.complete);
 }
 
-TEST(JudgedImages, FewAreMadeOneByOneAndNotAllShown) {
+TEST(JudgedImages, FewImagesAreBuiltOneByOneButNotAllChecked) {
   const Judged all =
       judged(open_pages(10), 1024, [](Reader& reader) { return reader.word(3) < 2; });
   EXPECT_EQ(all.made, 1024);
@@ -79,7 +79,7 @@ TEST(JudgedImages, FewAreMadeOneByOneAndNotAllShown) {
   EXPECT_LT(all.shown, 12);  // two, and those that came before what these read was taken over
 }
 
-TEST(JudgedImages, WhatIsLeftOfABudgetIsForWhatIsRead) {
+TEST(JudgedImages, RestOfTheBudgetIsSpentOnLinesThatAreRead) {
   const Judged found = judged(open_pages(kManyPages), 200, reads_two);
   EXPECT_EQ(found.rejected, 0);
   EXPECT_TRUE(found.complete);
@@ -90,20 +90,20 @@ TEST(JudgedImages, WhatIsLeftOfABudgetIsForWhatIsRead) {
   EXPECT_LE(list.shown, 30);
 }
 
-TEST(JudgedImages, WithoutAnEndRandomOnesEndWhenAllOfThemAreKnown) {
+TEST(JudgedImages, UnlimitedSearchEndsWhenAllImagesAreKnown) {
   const Judged found = judged(open_pages(kManyPages), ImageSearch::kNoEnd, reads_two);
   EXPECT_EQ(found.rejected, 0);
   EXPECT_TRUE(found.complete);
   EXPECT_LT(found.shown, 20);
 }
 
-TEST(JudgedImages, WhoIsNotWatchedSeesAll) {
+TEST(JudgedImages, UnwatchedCheckerIsShownAllImages) {
   const Judged all = judged(open_pages(8), 256, reads_two, 0, false);
   EXPECT_EQ(all, (Judged{0, 256, 256, 0, true, 256}));
   EXPECT_FALSE(judged(open_pages(kManyPages), 300, reads_two, 0, false).complete);
 }
 
-TEST(JudgedImages, ARejectedOneIsFoundWhateverIsRead) {
+TEST(JudgedImages, RareRejectedImageIsFound) {
   // Only one of 2^40 images is rejected.
   const auto picky = [](Reader& reader) {
     for (const std::uint64_t page : {7, 9, 11, 30}) {
@@ -117,7 +117,7 @@ TEST(JudgedImages, ARejectedOneIsFoundWhateverIsRead) {
   EXPECT_FALSE(found.complete);
 }
 
-TEST(JudgedImages, DoNotDependOnHowFastCheckersAre) {
+TEST(JudgedImages, ResultDoesNotDependOnTheSpeedOfCheckers) {
   for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6}) {
     for (const std::uint64_t most : {std::uint64_t{500}, kAllOfThem}) {
       const Check check = wandering(seed, 20, seed < 4 ? 1'000'000'007 : 30);
@@ -128,7 +128,7 @@ TEST(JudgedImages, DoNotDependOnHowFastCheckersAre) {
   }
 }
 
-TEST(JudgedImages, WhoReadsAllIsWatchedRarely) {
+TEST(JudgedImages, CheckerThatReadsEverythingIsRarelyWatched) {
   const Judged all = judged(open_pages(kManyPages), 5000, [](Reader& reader) {
     for (std::uint64_t page = 0; page < kManyPages; ++page) reader.word(page);
     return true;
@@ -138,7 +138,7 @@ TEST(JudgedImages, WhoReadsAllIsWatchedRarely) {
   EXPECT_EQ(all.watched, 48);
 }
 
-TEST(JudgedImages, WhoseReadsDependOnMoreThanTheImageSeesWhatItCan) {
+TEST(JudgedImages, CheckerWithUnrepeatableReadsLeavesTheSearchIncomplete) {
   int calls = 0;
   const auto fickle = [&](Reader& reader) {
     reader.word(static_cast<std::uint64_t>(++calls));
@@ -149,7 +149,7 @@ TEST(JudgedImages, WhoseReadsDependOnMoreThanTheImageSeesWhatItCan) {
   EXPECT_FALSE(found.complete);
 }
 
-TEST(JudgedImages, WhatWasExploredInVainIsMadeOneByOneIfThatCanBe) {
+TEST(JudgedImages, ImagesAreBuiltOneByOneIfReadsAreUnknown) {
   constexpr std::uint64_t kPages = 17;
   Recorder recorder(open_pages(kPages), 2);
   const TemporaryTrace file(recorder.trace());
@@ -174,7 +174,7 @@ TEST(JudgedImages, WhatWasExploredInVainIsMadeOneByOneIfThatCanBe) {
   }
 }
 
-TEST(JudgedImages, AreComeBackTo) {
+TEST(JudgedImages, EarlierImageCanBeRestored) {
   Recorder recorder(open_pages(kManyPages), 2);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile trace(file.path());
@@ -194,7 +194,7 @@ TEST(JudgedImages, AreComeBackTo) {
   EXPECT_NE(images.image().read(line_in_page(30)), LineData{});
 }
 
-TEST(Watching, GoesOnForAsLongAsItPays) {
+TEST(Watching, PausesWhenItSparesTooFewImages) {
   Watching watching;
   const auto show = [&](std::uint64_t count, std::uint64_t spared_of_two = 0) {
     for (std::uint64_t i = 0; i < count; ++i) {

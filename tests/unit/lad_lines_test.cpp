@@ -77,7 +77,7 @@ class LadBench {
 // Moments of a region's protocol: after so many events.
 constexpr int kMoments = 40;
 
-TEST(LadLines, WhatIsEvictedOutsideRegionsIsNotUndoneByWhatARegionHasSentBefore) {
+TEST(LadLines, EvictionOutsideRegionsIsNotUndoneByEarlierRegionWrites) {
   for (int moment = 0; moment < kMoments; ++moment) {
     SCOPED_TRACE(moment);
     LadBench bench;
@@ -91,7 +91,7 @@ TEST(LadLines, WhatIsEvictedOutsideRegionsIsNotUndoneByWhatARegionHasSentBefore)
   }
 }
 
-TEST(LadLines, WhatIsEvictedOutsideRegionsIsNotUndoneByARegionsEnd) {
+TEST(LadLines, EvictionOutsideRegionsIsNotUndoneByTheEndOfARegion) {
   for (int moment = 0; moment < kMoments; ++moment) {
     SCOPED_TRACE(moment);
     LadBench bench;
@@ -107,7 +107,7 @@ TEST(LadLines, WhatIsEvictedOutsideRegionsIsNotUndoneByARegionsEnd) {
 }
 
 // A flush takes along what the line holds as it arrives, which the design isn't told.
-TEST(LadLines, WhatIsWrittenInPlaceDoesNotUndoAFlushThatHasLeftTheCachesLater) {
+TEST(LadLines, WriteInPlaceDoesNotUndoAFlushThatLeftTheCachesLater) {
   LadBench bench;
   bench.begin(0);
   bench.store(0, kShared, 0);
@@ -120,7 +120,7 @@ TEST(LadLines, WhatIsWrittenInPlaceDoesNotUndoAFlushThatHasLeftTheCachesLater) {
   bench.expect_newest_in_pm();
 }
 
-TEST(LadLines, OneRegionsCommitDoesNotUndoWhatAnotherRegionStoresLater) {
+TEST(LadLines, CommitDoesNotUndoLaterStoresOfAnotherRegion) {
   for (int moment = 0; moment < kMoments; ++moment) {
     SCOPED_TRACE(moment);
     LadBench bench;
@@ -138,7 +138,7 @@ TEST(LadLines, OneRegionsCommitDoesNotUndoWhatAnotherRegionStoresLater) {
 }
 
 // They commit in another order than that in which their data have left the caches.
-TEST(LadLines, OfThreeRegionsTheFirstUndoesNothingOfTheOthers) {
+TEST(LadLines, LateCommitDoesNotUndoCommitsOfTwoOtherRegions) {
   LadBench bench;
   bench.store_and_evict(0);
   bench.platform.run();
@@ -153,7 +153,7 @@ TEST(LadLines, OfThreeRegionsTheFirstUndoesNothingOfTheOthers) {
   bench.expect_newest_in_pm();
 }
 
-TEST(LadLines, TheLatestOfTwoThatAreKeptSurvives) {
+TEST(LadLines, KeptLinesSurviveInTheOrderOfTheirEviction) {
   LadBench bench;
   for (const CoreId core : {1u, 0u}) {
     bench.store_and_evict(core);
@@ -166,7 +166,7 @@ TEST(LadLines, TheLatestOfTwoThatAreKeptSurvives) {
 }
 
 // Rule 6.
-TEST(LadRecovery, ARegionHasCommittedIfAnyControllerSaysSo) {
+TEST(LadRecovery, RegionIsCommittedIfAnyControllerSaysSo) {
   for (const Lad::Survivors& survivors :
        {Lad::Survivors{{{1}, {0}}, {{0, 1, kShared, data_of(7)}}, {}},
         Lad::Survivors{{{0}, {1}}, {{0, 1, kShared, data_of(7)}}, {}}}) {

@@ -28,7 +28,7 @@ LineData line_of(const Hashes& hashes) {
   return line;
 }
 
-TEST(MerkleTree, HashesEightToOneUpToTheRoot) {
+TEST(MerkleTree, EachNodeHashesEightNodesBelow) {
   MerkleTree tree(3);  // of leaves, of nodes, of the root
   tree.update(10, data_of(1));
   tree.update(11, data_of(2));
@@ -46,7 +46,7 @@ TEST(MerkleTree, HashesEightToOneUpToTheRoot) {
 }
 
 // As the tree is with another leaf, which isn't there yet.
-TEST(MerkleTree, TellsTheNodesThatAWriteWillChange) {
+TEST(MerkleTree, NodesAboveALeafArePredictedForAWrite) {
   MerkleTree tree(4);
   tree.update(10, data_of(1));
   const auto nodes = tree.nodes_above(11, data_of(2));
@@ -66,7 +66,7 @@ TEST(MerkleTree, TellsTheNodesThatAWriteWillChange) {
   EXPECT_EQ(tree.all_nodes().size(), 3u);
 }
 
-TEST(MerkleTree, OfZerosHasNoRoot) {
+TEST(MerkleTree, AllZeroTreeHasNoRoot) {
   MerkleTree tree(4);
   EXPECT_TRUE(tree.roots().empty());
   tree.update(77, data_of(1));
@@ -75,7 +75,7 @@ TEST(MerkleTree, OfZerosHasNoRoot) {
   EXPECT_TRUE(tree.roots().empty());
 }
 
-TEST(MerkleTree, HasARootForEachOfSeveral) {
+TEST(MerkleTree, EachOfSeveralTreesHasItsOwnRoot) {
   MerkleTree tree(2);  // a tree covers eight leaves
   tree.update(3, data_of(1));
   tree.update(8, data_of(1));
@@ -84,7 +84,7 @@ TEST(MerkleTree, HasARootForEachOfSeveral) {
   EXPECT_NE(tree.roots().at(0), tree.roots().at(1));
 }
 
-TEST(MerkleTree, DoesNotDependOnTheWayToItsContents) {
+TEST(MerkleTree, RootsDoNotDependOnTheOrderOfUpdates) {
   std::mt19937_64 random(1);
   MerkleTree step_by_step(5), at_once(5);
   std::map<std::uint64_t, std::uint64_t> contents;

@@ -55,7 +55,7 @@ bool side_by_side(const OperationGraph& graph, const std::vector<std::string>& s
   return true;
 }
 
-TEST(OperationGraph, SaysWhatDependsOnAddressAndData) {  // 4.2
+TEST(OperationGraph, InputsOfSubOperationsMatchTheJanusPaper) {  // 4.2
   const OperationGraph graph({deduplication(), encryption(), integrity()}, Execution::kParallel);
   for (const std::string name : {"E1", "E2"}) EXPECT_EQ(inputs_of(graph, name), "A") << name;
   for (const std::string name : {"D1", "D2"}) EXPECT_EQ(inputs_of(graph, name), "D") << name;
@@ -64,7 +64,7 @@ TEST(OperationGraph, SaysWhatDependsOnAddressAndData) {  // 4.2
   }
 }
 
-TEST(OperationGraph, SaysWhatMayRunSideBySide) {
+TEST(OperationGraph, ParallelSubOperationsMatchTheJanusPaper) {
   const OperationGraph two({deduplication(), encryption()}, Execution::kParallel);
   EXPECT_TRUE(side_by_side(two, {"E1", "E2"}, {"D1", "D2"})) << "3.1, Figure 2a";
   EXPECT_TRUE(side_by_side(two, {"E3"}, {"D4"})) << "the same";
@@ -78,14 +78,14 @@ TEST(OperationGraph, SaysWhatMayRunSideBySide) {
   EXPECT_TRUE(reaches(all, "E1", "I1") && reaches(all, "D2", "I1")) << "the edges of Figure 6";
 }
 
-TEST(OperationGraph, WithoutDeduplicationTheTreeNeedsTheAddressAlone) {
+TEST(OperationGraph, WithoutDeduplicationTheTreeNeedsOnlyTheAddress) {
   const OperationGraph graph({encryption(), integrity()}, Execution::kParallel);
   EXPECT_EQ(inputs_of(graph, "I9"), "A");
   EXPECT_EQ(inputs_of(graph, "E4"), "AD");
   EXPECT_FALSE(reaches(graph, "E2", "I1"));
 }
 
-TEST(OperationGraph, OfOneOperationAloneNeedsNoOther) {
+TEST(OperationGraph, SingleOperationDependsOnNoOther) {
   const OperationGraph graph({integrity()}, Execution::kParallel);
   EXPECT_EQ(graph.ready(0, {.address = true}), NodeSet{1} << index_of(graph, "I1"));
   EXPECT_EQ(graph.ready(0, {.data = true}), 0u);
@@ -93,7 +93,7 @@ TEST(OperationGraph, OfOneOperationAloneNeedsNoOther) {
             NodeSet{1} << index_of(graph, "I1") | NodeSet{1} << index_of(graph, "E4"));
 }
 
-TEST(OperationGraph, SerializedIsOneAfterTheOtherInTheOrderChosen) {
+TEST(OperationGraph, SerializedSubOperationsRunInTheConfiguredOrder) {
   const OperationGraph graph({deduplication(), encryption(), integrity()}, Execution::kSerialized);
   const std::vector<std::string> order{"D1", "D2", "D3", "D4", "E1", "E2", "E3", "E4", "I1",
                                        "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9"};
@@ -107,7 +107,7 @@ TEST(OperationGraph, SerializedIsOneAfterTheOtherInTheOrderChosen) {
   EXPECT_EQ(done, graph.all());
 }
 
-TEST(OperationGraph, RefusesACircle) {
+TEST(OperationGraph, CycleOrTooManyNodesIsRejected) {
   const Parts circle{{{.name = "X", .after = {"Y"}}, {.name = "Y", .after = {"X"}}}};
   EXPECT_THROW(OperationGraph(circle, Execution::kParallel), std::logic_error);
   const Parts many(1, std::vector<SubOperation>(65));

@@ -144,12 +144,12 @@ Chosen serialized() {
 
 // ---- Without anything early
 
-TEST(OperationSchedule, SerializedTakesTheSumOfAll) {
+TEST(OperationSchedule, SerializedWriteTakesTheSumOfAllSubOperations) {
   Janus bench(serialized());
   EXPECT_EQ(bench.write(1), kSerialized);
 }
 
-TEST(OperationSchedule, OfADuplicateEncryptionAndItsMacFallAway) {
+TEST(OperationSchedule, DuplicateSkipsEncryptionAndMac) {
   Janus bench(serialized());
   bench.write(1);
   bench.settle();  // it is found once it has been written
@@ -160,14 +160,14 @@ TEST(OperationSchedule, OfADuplicateEncryptionAndItsMacFallAway) {
   EXPECT_EQ(parallel.write(1, kOther), kParallel) << "the tree is the critical path";
 }
 
-TEST(OperationSchedule, ParallelTakesTheCriticalPath) {
+TEST(OperationSchedule, ParallelWriteTakesTheCriticalPath) {
   Janus bench;
   EXPECT_EQ(bench.write(1), kParallel) << "D1, D2, I1 ... I9";
   Janus two({.deduplicates = false});
   EXPECT_EQ(two.write(1), kTree) << "E1, I1 ... I9; E2, E3, E4 beside them";
 }
 
-TEST(OperationSchedule, AMissWaitsForPm) {
+TEST(OperationSchedule, EntryCacheMissWaitsForPm) {
   Janus bench;
   const Picoseconds cached = bench.write(1);
   bench.settle();
@@ -177,7 +177,7 @@ TEST(OperationSchedule, AMissWaitsForPm) {
       << "the line of entries";
 }
 
-TEST(OperationSchedule, AMissingEntryIsReadBeforeThePadIsMade) {
+TEST(OperationSchedule, MissingEntryIsReadBeforeThePadIsComputed) {
   Janus bench({.deduplicates = false, .verifies = false, .caches_all = false});
   EXPECT_EQ(bench.write(1), ns(10 + 20 + 5) + kAes);
   bench.settle();
@@ -185,7 +185,7 @@ TEST(OperationSchedule, AMissingEntryIsReadBeforeThePadIsMade) {
 }
 
 // Nodes of the tree come one after the other, since each is a hash of the one below.
-TEST(OperationSchedule, AMissInTheTreeWaitsForPm) {
+TEST(OperationSchedule, TreeCacheMissWaitsForPm) {
   Chosen chosen{.deduplicates = false};
   chosen.integrity.levels = 2;
   chosen.integrity.cache = {.size_per_core = {64}, .ways = 1};
@@ -196,7 +196,7 @@ TEST(OperationSchedule, AMissInTheTreeWaitsForPm) {
   EXPECT_EQ(bench.statistic("backend.metadata_reads"), bench.reads_before + 1);
 }
 
-TEST(OperationSchedule, AMissInTheTableOfFingerprintsWaitsForPm) {
+TEST(OperationSchedule, FingerprintTableMissWaitsForPm) {
   Chosen chosen;
   chosen.deduplication.cache = {.size_per_core = {64}, .ways = 1};
   Janus bench(chosen);
@@ -206,7 +206,7 @@ TEST(OperationSchedule, AMissInTheTableOfFingerprintsWaitsForPm) {
   EXPECT_EQ(bench.write(1), kParallel) << "the line of the table that was looked up last";
 }
 
-TEST(OperationSchedule, AMacTakesAsLongAsItIsSaidTo) {
+TEST(OperationSchedule, MacTakesItsConfiguredLatency) {
   Chosen chosen{.deduplicates = false};
   chosen.integrity.levels = 1;
   chosen.integrity.mac_latency = ns(100);
@@ -227,7 +227,7 @@ TEST(OperationSchedule, EncVeriTakes560ns) {
   EXPECT_EQ(sooner.write(1), ns(13 * 40));
 }
 
-TEST(OperationSchedule, DedupTakes300nsFromTheDataOn) {
+TEST(OperationSchedule, DedupTakes300nsFromTheArrivalOfTheData) {
   Chosen chosen{.encrypts = false, .verifies = false};
   chosen.deduplication.md5_latency = ns(300);
   chosen.deduplication.entry_latency = ns(0);
@@ -266,7 +266,7 @@ class Executed {
   Counts before_;
 };
 
-TEST(Executed, IsWhatAWriteNeeds) {
+TEST(ExecutedSubOperations, PredictedWriteExecutesNothingTwice) {
   Janus bench({.deduplicates = false});
   Executed executed(bench);
   bench.write(1);
@@ -277,7 +277,7 @@ TEST(Executed, IsWhatAWriteNeeds) {
   EXPECT_EQ(executed.news(), (Executed::Counts{1, 1, 9, 0, 0, 0})) << "before it came";
 }
 
-TEST(Executed, OfOtherDataIsInVain) {
+TEST(ExecutedSubOperations, MacForOtherDataIsUnused) {
   Janus bench({.deduplicates = false});
   Executed executed(bench);
   bench.prepare(kLine, 1);
@@ -286,7 +286,7 @@ TEST(Executed, OfOtherDataIsInVain) {
   EXPECT_EQ(executed.news(), (Executed::Counts{1, 2, 9, 0, 1, 0})) << "the MAC";
 }
 
-TEST(Executed, ForWhatNobodyWritesIsInVain) {
+TEST(ExecutedSubOperations, DiscardedPredictionIsUnused) {
   Janus bench({.deduplicates = false});
   Executed executed(bench);
   const PreparedId id = bench.prepare(kLine, 1);
@@ -301,7 +301,7 @@ TEST(Executed, ForWhatNobodyWritesIsInVain) {
 }
 
 // Both lines have the five highest of nine hashes in common.
-TEST(Executed, OfWhatOthersHaveOutdatedIsInVain) {
+TEST(ExecutedSubOperations, OutdatedTreeHashesAreUnused) {
   Janus bench({.deduplicates = false});
   Executed executed(bench);
   bench.prepare(kLine, 1);
@@ -312,7 +312,7 @@ TEST(Executed, OfWhatOthersHaveOutdatedIsInVain) {
 }
 
 // The pad is made beside the fingerprint, and another one for the entry.
-TEST(Executed, OfADuplicateThePadIsInVain) {
+TEST(ExecutedSubOperations, FirstPadOfADuplicateIsUnused) {
   Janus bench;
   bench.write(77);
   bench.settle();
@@ -337,7 +337,7 @@ Chosen reading(Picoseconds aes, bool deduplicates = false) {
   return chosen;
 }
 
-TEST(Reading, MakesThePadBesideTheReadOfPm) {  // 2.2
+TEST(Reading, ComputesThePadInParallelWithThePmRead) {  // 2.2
   Janus slow(reading(ns(40)));
   slow.read(kOtherBank);
   slow.wait(ns(1000));
@@ -348,7 +348,7 @@ TEST(Reading, MakesThePadBesideTheReadOfPm) {  // 2.2
   EXPECT_EQ(quick.read(kOtherBank), ns(25)) << "PM";
 }
 
-TEST(Reading, CountsItsPads) {
+TEST(Reading, CountsItsPadsSeparatelyFromWrites) {
   Janus bench(reading(ns(40)));
   bench.read(kOtherBank);
   bench.wait(ns(1000));
@@ -357,13 +357,13 @@ TEST(Reading, CountsItsPads) {
   EXPECT_EQ(bench.statistic("backend.pads"), 0) << "those are writes'";
 }
 
-TEST(Reading, MakesThePadBehindAMissingEntry) {
+TEST(Reading, ComputesThePadAfterReadingAMissingEntry) {
   EXPECT_EQ(Janus(reading(ns(40))).read(kOtherBank), ns(35 + 40));
   EXPECT_EQ(Janus(reading(ns(10))).read(kOtherBank), ns(35 + 10));
   EXPECT_EQ(Janus(reading(ns(1))).read(kOtherBank), ns(35 + 5)) << "PM, beside the entry";
 }
 
-TEST(Reading, LooksUpTheMappingFirst) {
+TEST(Reading, LooksUpTheDeduplicationMappingFirst) {
   EXPECT_EQ(Janus(reading(ns(40), true)).read(kOtherBank), ns(35 + 40));
   Janus quick(reading(ns(10), true));
   EXPECT_EQ(quick.read(kOtherBank), ns(35 + 35)) << "the entry, then the line";
@@ -372,7 +372,7 @@ TEST(Reading, LooksUpTheMappingFirst) {
 }
 
 // Up to the first node that is cached: of eight on a leaf's way below the root.
-TEST(Reading, VerifiesEntriesThatMiss) {
+TEST(Reading, VerifiesMissingEntriesUpToTheFirstCachedNode) {
   Janus bench({.deduplicates = false, .caches_all = false});
   const auto verified_by = [&](Line line) {
     const double before = bench.statistic("integrity.nodes_verified");
@@ -401,7 +401,7 @@ std::vector<bool> draws(std::uint32_t percent, std::uint32_t seed) {
   return found;
 }
 
-TEST(DrawnDuplicates, AreTheShareThatIsAskedFor) {
+TEST(DrawnDuplicates, MatchTheConfiguredPercentage) {
   for (const std::uint32_t percent : {0u, 25u, 50u, 75u, 100u}) {
     const auto drawn = std::ranges::count(draws(percent, 1), true);
     // Three standard deviations of 10,000 draws are at most 1.5%; of none and of all, nothing.
@@ -409,7 +409,7 @@ TEST(DrawnDuplicates, AreTheShareThatIsAskedFor) {
   }
 }
 
-TEST(DrawnDuplicates, FollowFromDataAndSeed) {
+TEST(DrawnDuplicates, DependOnDataAndSeedOnly) {
   EXPECT_EQ(draws(50, 1), draws(50, 1));
   const std::vector<bool> one = draws(50, 1), other = draws(50, 2);
   int same = 0;
@@ -417,7 +417,7 @@ TEST(DrawnDuplicates, FollowFromDataAndSeed) {
   EXPECT_NEAR(same, 5000, 150) << "as if they knew nothing of each other";
 }
 
-TEST(DrawnDuplicates, AreWhatWritesBecome) {
+TEST(DrawnDuplicates, DecideWhichWritesAreDuplicates) {
   Chosen chosen;
   chosen.deduplication.duplicates = Duplicates::kDrawn;
   Janus bench(chosen);
@@ -434,7 +434,7 @@ TEST(DrawnDuplicates, AreWhatWritesBecome) {
 
 // ---- With something early
 
-TEST(OperationSchedule, NothingIsLeftToDoIfAllWasKnownEarly) {
+TEST(OperationSchedule, WritePredictedInTimeTakesNoTime) {
   Janus bench;
   bench.prepare(kLine, 1);
   bench.wait(kParallel);
@@ -442,7 +442,7 @@ TEST(OperationSchedule, NothingIsLeftToDoIfAllWasKnownEarly) {
   EXPECT_EQ(bench.statistic("backend.done_before"), 1);
 }
 
-TEST(OperationSchedule, AWriteThatComesEarlierWaitsForTheRest) {  // 4.3.1
+TEST(OperationSchedule, WritePredictedLateTakesTheRemainingTime) {  // 4.3.1
   Janus bench;
   bench.prepare(kLine, 1);
   bench.wait(ns(400));
@@ -450,7 +450,7 @@ TEST(OperationSchedule, AWriteThatComesEarlierWaitsForTheRest) {  // 4.3.1
   EXPECT_EQ(bench.statistic("backend.executed_before"), 0);
 }
 
-TEST(OperationSchedule, WhatOthersHaveOutdatedSinceHadBeenExecutedBefore) {  // 5.2.2
+TEST(OperationSchedule, OutdatedResultCountsAsExecutedBefore) {  // 5.2.2
   Janus bench;
   bench.prepare(kLine, 1);
   bench.wait(kParallel);
@@ -460,7 +460,7 @@ TEST(OperationSchedule, WhatOthersHaveOutdatedSinceHadBeenExecutedBefore) {  // 
   EXPECT_EQ(bench.statistic("backend.done_before"), 0);
 }
 
-TEST(OperationSchedule, OfTheAddressAloneOnlyThePadIsDone) {
+TEST(OperationSchedule, AddressPredictionRunsOnlyAddressSubOperations) {
   Janus bench;
   bench.prepare(kLine, {});
   bench.wait(ns(1000));
@@ -472,7 +472,7 @@ TEST(OperationSchedule, OfTheAddressAloneOnlyThePadIsDone) {
       << "the tree needs no data without deduplication: E3 and E4 are left";
 }
 
-TEST(OperationSchedule, OfTheDataAloneOnlyTheFingerprintIsDone) {
+TEST(OperationSchedule, DataPredictionRunsOnlyTheFingerprint) {
   Janus bench;
   const PreparedId id = bench.prepare({}, 1);
   bench.wait(ns(1000));
@@ -480,7 +480,7 @@ TEST(OperationSchedule, OfTheDataAloneOnlyTheFingerprintIsDone) {
   EXPECT_EQ(bench.write(1), kTree) << "longer than E1 to E4, which have just begun";
 }
 
-TEST(OperationSchedule, WhatIsKnownLaterIsGoneOnWith) {
+TEST(OperationSchedule, DataPredictionContinuesWhenTheAddressArrives) {
   Janus bench;
   const PreparedId id = bench.prepare({}, 1);
   bench.wait(ns(400));
@@ -489,7 +489,7 @@ TEST(OperationSchedule, WhatIsKnownLaterIsGoneOnWith) {
   EXPECT_EQ(bench.write(1), kTree - ns(100));
 }
 
-TEST(OperationSchedule, OfOtherDataThePadIsKept) {  // 4.3.1
+TEST(OperationSchedule, WriteWithOtherDataReusesThePad) {  // 4.3.1
   Janus bench;
   bench.prepare(kLine, 1);
   bench.wait(ns(1000));
@@ -500,14 +500,14 @@ TEST(OperationSchedule, OfOtherDataThePadIsKept) {  // 4.3.1
   EXPECT_EQ(two.write(2), kHash);
 }
 
-TEST(OperationSchedule, WhatRunsUselesslyIsDoneToItsEndAndThenAnew) {
+TEST(OperationSchedule, UselessSubOperationRunsToItsEndBeforeTheRestart) {
   Janus bench;
   bench.prepare(kLine, 1);
   bench.wait(ns(100));
   EXPECT_EQ(bench.write(2), kMd5 - ns(100) + kParallel);
 }
 
-TEST(OperationSchedule, ReplacedBytesCostWhatWasDoneWithThem) {
+TEST(OperationSchedule, ReplacedDataRestartTheirSubOperations) {
   Janus bench;
   const PreparedId id = bench.prepare(kLine, 1);
   bench.wait(ns(1000));
@@ -516,7 +516,7 @@ TEST(OperationSchedule, ReplacedBytesCostWhatWasDoneWithThem) {
   EXPECT_EQ(bench.write(2), kParallel - ns(21));
 }
 
-TEST(OperationSchedule, WhatFellAwayForADuplicateIsDoneIfItIsNone) {
+TEST(OperationSchedule, SubOperationsSkippedForADuplicateRunIfItIsNone) {
   Janus bench({.deduplicates = true});
   bench.write(1, kOther);
   bench.settle();
@@ -533,7 +533,7 @@ Chosen with_units(std::uint32_t units) {
   return chosen;
 }
 
-TEST(OperationSchedule, AUnitDoesOneLineAtATime) {
+TEST(OperationSchedule, UnitHandlesOneLineAtATime) {
   Janus bench(with_units(1));
   const Time sent = bench.queue.now();
   bench.send(1, kLine);
@@ -543,7 +543,7 @@ TEST(OperationSchedule, AUnitDoesOneLineAtATime) {
 }
 
 // Rule 7: the second one finds the unit busy for as long as the first one, which is unique, takes.
-TEST(OperationSchedule, AcknowledgedOnArrivalOperationsAreDoneBehindWrites) {
+TEST(OperationSchedule, AcknowledgeOnArrivalRunsOperationsAfterwards) {
   Chosen ideal = with_units(1);
   ideal.backend.execution = Execution::kSerialized;
   ideal.backend.acknowledge = Acknowledge::kArrival;
@@ -562,7 +562,7 @@ TEST(OperationSchedule, AcknowledgedOnArrivalOperationsAreDoneBehindWrites) {
   EXPECT_EQ(bench.statistic("backend.unit_wait_ns") - before, 721) << "of a duplicate";
 }
 
-TEST(OperationSchedule, TimeOfWritesAcknowledgedOnArrivalIsCountedUntilAllIsDone) {
+TEST(OperationSchedule, AcknowledgeOnArrivalCountsTimeUntilAllOperationsEnd) {
   Chosen ideal = with_units(1);
   ideal.backend.execution = Execution::kSerialized;
   ideal.backend.acknowledge = Acknowledge::kArrival;
@@ -576,7 +576,7 @@ TEST(OperationSchedule, TimeOfWritesAcknowledgedOnArrivalIsCountedUntilAllIsDone
       << "the second one waits for the unit of the first";
 }
 
-TEST(OperationSchedule, WaitForAUnitOfADroppedWriteIsNotCounted) {
+TEST(OperationSchedule, UnitWaitOfADroppedWriteIsNotCounted) {
   Janus bench(with_units(1));
   bench.settle();
   const double waited = bench.statistic("backend.unit_wait_ns");
@@ -588,7 +588,7 @@ TEST(OperationSchedule, WaitForAUnitOfADroppedWriteIsNotCounted) {
   EXPECT_EQ(bench.statistic("backend.unit_wait_ns"), waited);
 }
 
-TEST(OperationSchedule, AsManyUnitsAsCoresHave) {
+TEST(OperationSchedule, EachCoreAddsItsUnits) {
   Chosen chosen = with_units(1);
   chosen.cores = 2;
   Janus two(chosen);
@@ -603,7 +603,7 @@ TEST(OperationSchedule, AsManyUnitsAsCoresHave) {
   EXPECT_EQ(unlimited.took(unlimited.writes, sent), kParallel);
 }
 
-TEST(OperationSchedule, WritesThatHaveComeGoBeforeThoseThatAreExpected) {
+TEST(OperationSchedule, WritesGetUnitsBeforePredictions) {
   Janus bench(with_units(1));
   bench.prepare(Line{8}, 8);
   bench.prepare(Line{9}, 9);  // waits
@@ -614,14 +614,14 @@ TEST(OperationSchedule, WritesThatHaveComeGoBeforeThoseThatAreExpected) {
       << "behind the first, since nobody gives a unit up, and not behind the second";
 }
 
-TEST(OperationSchedule, WhatCanDoNothingMoreLeavesItsUnit) {
+TEST(OperationSchedule, PredictionThatCannotContinueReleasesItsUnit) {
   Janus bench(with_units(1));
   bench.prepare({}, 7);  // the data alone
   bench.wait(kMd5);
   EXPECT_EQ(bench.write(1), kParallel);
 }
 
-TEST(OperationSchedule, ADroppedWriteLeavesItsUnitWhenWhatRunsHasEnded) {
+TEST(OperationSchedule, DroppedWriteReleasesItsUnitAfterTheRunningSubOperation) {
   Janus bench(with_units(1));
   const WriteId id = bench.send(1, kOther);
   bench.wait(ns(300));
@@ -629,7 +629,7 @@ TEST(OperationSchedule, ADroppedWriteLeavesItsUnitWhenWhatRunsHasEnded) {
   EXPECT_EQ(bench.write(2, kLine), kMd5 - ns(300) + kParallel);
 }
 
-TEST(OperationSchedule, ADiscardedExpectationDoesTheSame) {
+TEST(OperationSchedule, DiscardedPredictionReleasesItsUnitAfterTheRunningSubOperation) {
   Janus bench(with_units(1));
   const PreparedId id = bench.prepare(kOther, 1);
   bench.wait(ns(300));
@@ -644,7 +644,7 @@ TEST(OperationSchedule, ADiscardedExpectationDoesTheSame) {
 
 // ---- CRC-32
 
-TEST(OperationSchedule, Crc32IsShorterAndComparesWhatItFinds) {
+TEST(OperationSchedule, Crc32TakesLessTimeAndComparesDuplicates) {
   Chosen chosen;
   chosen.deduplication.fingerprint = Fingerprint::kCrc32;
   Janus bench(chosen);
@@ -659,7 +659,7 @@ TEST(OperationSchedule, Crc32IsShorterAndComparesWhatItFinds) {
 // ---- A newer write of a line that is still worked on
 
 // The fingerprint that is being made is of no use any more, and its unit makes it to its end.
-TEST(Coalescing, DataBeginAnew) {
+TEST(Coalescing, NewerDataRestartTheSubOperations) {
   Janus bench;
   const Time sent = bench.queue.now();
   const WriteId first = bench.send(1);
@@ -671,7 +671,7 @@ TEST(Coalescing, DataBeginAnew) {
   EXPECT_EQ(bench.statistic("backend.coalesced"), 1);
 }
 
-TEST(Coalescing, TheSameDataGoOn) {
+TEST(Coalescing, EqualDataContinueTheSubOperations) {
   Janus bench;
   const Time sent = bench.queue.now();
   bench.send(1);
@@ -680,7 +680,7 @@ TEST(Coalescing, TheSameDataGoOn) {
   EXPECT_EQ(bench.took(bench.writes, sent), kParallel);
 }
 
-TEST(Coalescing, TheNewerDataMayBeElsewhereAlready) {
+TEST(Coalescing, NewerDataMayBeADuplicate) {
   Janus bench(serialized());
   bench.write(7, kOther);
   bench.settle();
@@ -691,7 +691,7 @@ TEST(Coalescing, TheNewerDataMayBeElsewhereAlready) {
   EXPECT_EQ(bench.took(bench.writes, sent), kMd5 + kSerializedDuplicate);
 }
 
-TEST(Coalescing, AllHearThatTheyAreWritten) {
+TEST(Coalescing, EveryCoalescedWriteIsNotifiedWhenWritten) {
   Janus bench;
   const std::uint64_t first = bench.writes + 100;
   for (std::uint64_t i = 0; i < 3; ++i) {
@@ -702,7 +702,7 @@ TEST(Coalescing, AllHearThatTheyAreWritten) {
   for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(bench.persisted_at[first + i].size(), 1u) << i;
 }
 
-TEST(Coalescing, PartsOfALineComeTogether) {
+TEST(Coalescing, PartialWritesOfALineCoalesce) {
   Janus bench;
   bench.write(7);
   LineData data = data_of(1);
@@ -716,7 +716,7 @@ TEST(Coalescing, PartsOfALineComeTogether) {
   EXPECT_EQ(bench.statistic("backend.coalesced"), 1);
 }
 
-TEST(Coalescing, IsOfOneKindAndOwner) {
+TEST(Coalescing, WritesOfDifferentKindOrOwnerDoNotCoalesce) {
   Janus bench;
   bench.send(1);
   for (const auto& [kind, owner] : {std::pair{WriteKind::kLog, 0}, {WriteKind::kData, 1}}) {
@@ -732,7 +732,7 @@ TEST(Coalescing, IsOfOneKindAndOwner) {
 }
 
 // What is prepared for the newer one is for a write of its own.
-TEST(Coalescing, IsNotOfWhatWasPrepared) {
+TEST(Coalescing, PredictedWritesDoNotCoalesce) {
   Janus bench;
   bench.prepare(kLine, 2);
   bench.settle();
@@ -744,7 +744,7 @@ TEST(Coalescing, IsNotOfWhatWasPrepared) {
   EXPECT_EQ(bench.backend->newest(kLine), data_of(3));
 }
 
-TEST(Coalescing, WritesAreDroppedTogether) {
+TEST(Coalescing, CoalescedWritesAreDroppedTogether) {
   Janus bench;
   bench.write(9);
   bench.send(1);

@@ -116,7 +116,7 @@ std::string story_of(const CrashResult& result) {
   return all;
 }
 
-TEST(Operations, AreUndoneInStories) {
+TEST(Operations, ExplanationShowsDecodedWords) {
   const ChoiceTable table = with_operation<Displacing>("displacing");
   EXPECT_EQ(crash_with(table, {4, 5}).violations, 0);
   const std::string story = story_of(crash_with(table, {4, 2}));
@@ -127,7 +127,7 @@ TEST(Operations, AreUndoneInStories) {
       << story;
 }
 
-TEST(Operations, ThatCannotReadAnImageMakeRecoveryGiveUp) {
+TEST(Operations, ImageThatCannotBeDecodedMakesRecoveryGiveUp) {
   const CrashResult result = crash_with(with_operation<Displacing>("displacing"), {13, 4});
   EXPECT_EQ(result.points, 2u);
   EXPECT_EQ(result.violations, 1u) << "from the first write on until the second";
@@ -135,7 +135,7 @@ TEST(Operations, ThatCannotReadAnImageMakeRecoveryGiveUp) {
   EXPECT_EQ(result.story->lines.back(), "recovery gives up: the line can't be decrypted");
 }
 
-TEST(Operations, AreUndoneInTheImageOfARun) {
+TEST(Operations, ImageOfARunIsDecoded) {
   TraceBuilder builder = durable_stores({4, 5});
   const TemporaryTrace temporary(builder);
   const trace::TraceFile file(temporary.path());
@@ -151,7 +151,7 @@ TEST(Operations, AreUndoneInTheImageOfARun) {
 }
 
 // A line moves when its last write is on the device, which may be when all queues are drained.
-TEST(Operations, ThatWriteWhenQueuesAreDrainedAreWaitedFor) {
+TEST(Operations, RunWaitsForWritesThatDrainingTheQueuesCauses) {
   constexpr std::uint64_t kMoved = kPmBase + kLineBytes;  // before the gap
   TraceBuilder builder = durable_stores({4, 5}, kMoved);
   const TemporaryTrace temporary(builder);
@@ -171,7 +171,7 @@ TEST(Operations, ThatWriteWhenQueuesAreDrainedAreWaitedFor) {
 }
 
 // A design that writes data only when the run is over.
-TEST(Operations, ThatKeepAWriteOfTheDrainAreReported) {
+TEST(Operations, WriteHeldForeverWhileDrainingIsReported) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   builder.mark(MarkKind::kRegionBegin, 1);

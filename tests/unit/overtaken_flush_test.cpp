@@ -74,14 +74,14 @@ class OvertakenFlush : public testing::Test {
   bool acknowledged_ = false;
 };
 
-TEST_F(OvertakenFlush, TakesAlongWhatAnotherCoreHadModified) {
+TEST_F(OvertakenFlush, WritesTheEarlierStoreOfAnotherCoreWithoutTheRegionsStore) {
   store(0);
   flush();
   overtake(1);
   EXPECT_EQ(acknowledged(), (LineWords{1, 0}));
 }
 
-TEST_F(OvertakenFlush, OfAWriteCombiningBufferTakesAlongAllOfItsStores) {
+TEST_F(OvertakenFlush, WritesAllStoresOfTheCombiningBufferWithoutTheRegionsStore) {
   stream(0);
   stream(1);
   send_streamed();

@@ -128,7 +128,7 @@ OwnProgram flushes_after_regions() {
   return program;
 }
 
-TEST(OwnFlush, MakesPersistentWhatIsStoredAfterARegionBesideItsWords) {
+TEST(OwnFlush, PersistsAStoreAfterARegionToALineOfThatRegion) {
   OwnProgram program = flushes_after_regions();
   expect_right(program);
   OwnProgram broken = flushes_after_regions();
@@ -160,7 +160,7 @@ TEST(OwnFlush, IsNotOverwrittenByARedoLog) {
 }
 
 // False sharing: regions of two threads end at about the same time, and the later may commit first.
-TEST(OwnFlush, OfALineThatRegionsOfTwoThreadsShare) {
+TEST(OwnFlush, PersistsALineSharedByRegionsOfTwoThreads) {
   OwnProgram program;
   for (std::uint32_t i = 0; i < 40; ++i) {
     for (const std::uint32_t thread : {0u, 1u}) {
@@ -189,7 +189,7 @@ TEST(OwnFlush, OfALineThatRegionsOfTwoThreadsShare) {
   }
 }
 
-TEST(OwnFlush, OfARegionsLineInsideTheRegion) {
+TEST(OwnFlush, PersistsALineOfARegionInsideTheRegion) {
   OwnProgram program;
   for (std::uint64_t i = 0; i < 20; ++i) {
     program.store(i % 4, 6);
@@ -205,7 +205,7 @@ TEST(OwnFlush, OfARegionsLineInsideTheRegion) {
 }
 
 // The region's lines, of which the shared cache has room for two, share its first set.
-TEST(OwnFlush, OfALineThatWasEvictedInsideTheRegion) {
+TEST(OwnFlush, PersistsALineEvictedInsideTheRegion) {
   OwnProgram program;
   for (std::uint64_t i = 0; i < 10; ++i) {
     program.region([&] {
@@ -220,7 +220,7 @@ TEST(OwnFlush, OfALineThatWasEvictedInsideTheRegion) {
 }
 
 // What has left the caches before the region's flush is old data for it.
-TEST(OwnFlush, IsUnderWayWhenARegionFlushesItsLine) {
+TEST(OwnFlush, EarlierWriteInFlightDoesNotUndoTheFlushOfARegion) {
   OwnProgram program;
   for (std::uint64_t i = 0; i < 10; ++i) {
     program.store(0, 1);
@@ -236,7 +236,7 @@ TEST(OwnFlush, IsUnderWayWhenARegionFlushesItsLine) {
 }
 
 // A flush that is under way when a region stores to its line takes nothing of that along.
-TEST(OwnFlush, IsOvertakenByARegion) {
+TEST(OwnFlush, FlushInFlightExcludesTheStoresOfALaterRegion) {
   OwnProgram program;
   for (std::uint64_t i = 0; i < 30; ++i) {
     program.store(i % 5, 6);
@@ -250,7 +250,7 @@ TEST(OwnFlush, IsOvertakenByARegion) {
   expect_right(program);
 }
 
-TEST(OwnStores, PastTheCachesInsideARegion) {
+TEST(OwnStores, NonTemporalStoresInsideARegionAreRecovered) {
   OwnProgram program;
   for (std::uint64_t i = 0; i < 20; ++i) {
     program.region([&] {
@@ -263,7 +263,7 @@ TEST(OwnStores, PastTheCachesInsideARegion) {
   expect_right(program);
 }
 
-TEST(OwnStores, LockedAcrossTwoLines) {
+TEST(OwnStores, LockedStoresAcrossTwoLinesAreRecovered) {
   OwnProgram program;
   for (std::uint64_t i = 0; i < 20; ++i) {
     program.region([&] {
@@ -279,7 +279,7 @@ TEST(OwnStores, LockedAcrossTwoLines) {
 }
 
 // asap_fence, ASAP 5.2: when it lets the core go, the regions before it have committed.
-TEST(FenceOfRegions, IsAPromise) {
+TEST(FenceOfRegions, MakesEarlierRegionsDurable) {
   const auto fenced = [] {
     OwnProgram program;
     for (std::uint64_t i = 0; i < 10; ++i) {
@@ -300,7 +300,7 @@ TEST(FenceOfRegions, IsAPromise) {
             0);
 }
 
-TEST(FenceOfRegions, InsideARegionWaitsForThoseBeforeIt) {
+TEST(FenceOfRegions, InsideARegionWaitsForEarlierRegions) {
   OwnProgram program;
   for (std::uint64_t i = 0; i < 10; ++i) {
     program.region([&] {

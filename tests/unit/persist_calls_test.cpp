@@ -67,7 +67,7 @@ struct CallingTrace : trace::TraceBuilder {
 
 using Found = std::vector<std::string>;
 
-TEST(PersistCalls, AHelperIsToldApartByItsCallers) {
+TEST(PersistCalls, HelperIsDistinguishedByItsCallers) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
                       second = trace.call_at("work", 20), flush = trace.clwb_at("flush", 3);
@@ -81,7 +81,7 @@ TEST(PersistCalls, AHelperIsToldApartByItsCallers) {
   EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 2 7", "clwb 3<20: 4 9"}));
 }
 
-TEST(PersistCalls, HelpersOfHelpersAreLookedThrough) {
+TEST(PersistCalls, NestedHelpersAreDistinguishedByAllCallers) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
                       second = trace.call_at("work", 20), front = trace.call_at("persist", 5),
@@ -100,7 +100,7 @@ TEST(PersistCalls, HelpersOfHelpersAreLookedThrough) {
                                   "sfence 2<5<20: 9", "sfence 2<7<10: 6", "sfence 2<7<20: 12"}));
 }
 
-TEST(PersistCalls, WhatLiesBeyondTheFirstFunctionThatStoresDoesNotMatter) {
+TEST(PersistCalls, CallersAboveTheFirstStoringFunctionAreIgnored) {
   CallingTrace trace;
   const std::uint32_t one = trace.call_at("main", 30), other = trace.call_at("main", 31),
                       store = trace.store_at("work", 9), call = trace.call_at("work", 10),
@@ -114,7 +114,7 @@ TEST(PersistCalls, WhatLiesBeyondTheFirstFunctionThatStoresDoesNotMatter) {
   EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 3 7"}));
 }
 
-TEST(PersistCalls, AFunctionThatStoresToPersistentMemoryIsNoHelper) {
+TEST(PersistCalls, FunctionThatStoresToPmIsNotAHelper) {
   for (const bool persistent : {true, false}) {
     CallingTrace trace;
     const std::uint32_t first = trace.call_at("work", 10), second = trace.call_at("work", 20),
@@ -129,7 +129,7 @@ TEST(PersistCalls, AFunctionThatStoresToPersistentMemoryIsNoHelper) {
   }
 }
 
-TEST(PersistCalls, AnAtomicUpdateIsAStoreIfItWrites) {
+TEST(PersistCalls, AtomicUpdateIsAStoreOnlyIfItWrites) {
   for (const bool writes : {true, false}) {
     CallingTrace trace;
     const std::uint32_t first = trace.call_at("work", 10), second = trace.call_at("work", 20),
@@ -147,7 +147,7 @@ TEST(PersistCalls, AnAtomicUpdateIsAStoreIfItWrites) {
 }
 
 // As std::atomic's: the function that stores does nothing else.
-TEST(PersistCalls, AStoreBelongsToTheFunctionThatFlushes) {
+TEST(PersistCalls, StoreInACalledFunctionCountsForTheCallerThatFlushes) {
   CallingTrace trace;
   const std::uint32_t one = trace.call_at("main", 30), other = trace.call_at("main", 31),
                       sets = trace.call_at("work", 8), deeper = trace.call_at("set", 5),
@@ -164,7 +164,7 @@ TEST(PersistCalls, AStoreBelongsToTheFunctionThatFlushes) {
   EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 5 11"}));
 }
 
-TEST(PersistCalls, WhoStoresNonTemporallyIsAHelper) {
+TEST(PersistCalls, FunctionWithOnlyNonTemporalStoresIsAHelper) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
                       second = trace.call_at("work", 20),
@@ -179,7 +179,7 @@ TEST(PersistCalls, WhoStoresNonTemporallyIsAHelper) {
   EXPECT_EQ(trace.found(), (Found{"sfence 3<10: 3", "sfence 3<20: 6"}));
 }
 
-TEST(PersistCalls, WhatIsInlinedIsToldApartByItsCallers) {
+TEST(PersistCalls, InlinedHelperIsDistinguishedByItsCallers) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), one = trace.clwb_at("flush", 3),
                       other = trace.clwb_at("flush", 3);
@@ -195,7 +195,7 @@ TEST(PersistCalls, WhatIsInlinedIsToldApartByItsCallers) {
 }
 
 // The call that was inlined has the callers of the function that was compiled.
-TEST(PersistCalls, AHelperIsLookedThroughIntoWhatIsInlinedAround) {
+TEST(PersistCalls, HelperInsideAnInlinedCallIsDistinguishedByAllCallers) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
                       second = trace.call_at("work", 20), front = trace.call_at("persist", 5),
@@ -210,7 +210,7 @@ TEST(PersistCalls, AHelperIsLookedThroughIntoWhatIsInlinedAround) {
   EXPECT_EQ(trace.found(), (Found{"sfence 2<5<7<10: 3", "sfence 2<5<7<20: 6"}));
 }
 
-TEST(PersistCalls, SystemHeadersHaveTheLineThatCallsThem) {
+TEST(PersistCalls, FenceInASystemHeaderIsReportedAtItsCaller) {
   for (const bool inlined : {true, false}) {
     CallingTrace trace;
     const std::uint32_t store = trace.store_at("work", 9), call = trace.call_at("work", 10),
@@ -225,7 +225,7 @@ TEST(PersistCalls, SystemHeadersHaveTheLineThatCallsThem) {
 }
 
 // What `first` calls has ended, or not: only the marks say it.
-TEST(PersistCalls, WhatHasReturnedIsNoCaller) {
+TEST(PersistCalls, ReturnedFunctionIsNotACaller) {
   for (const bool ends : {true, false}) {
     CallingTrace trace;
     const auto marked = [&](SiteKind kind, const char* function, std::uint32_t line,
@@ -254,7 +254,7 @@ auto marking(CallingTrace& trace) {
 
 // From two lines of a function that has called itself in between; its calls have the path of the
 // outermost.
-TEST(PersistCalls, RecursionEndsCallByCall) {
+TEST(PersistCalls, RecursiveCallsReturnOneByOne) {
   CallingTrace trace;
   const auto marked = marking(trace);
   const std::uint32_t store = trace.store_at("main", 30), call = trace.call_at("main", 31);
@@ -276,7 +276,7 @@ TEST(PersistCalls, RecursionEndsCallByCall) {
 }
 
 // However deep, it goes back to its caller.
-TEST(PersistCalls, DeepRecursionEndsWhereItBegan) {
+TEST(PersistCalls, DeepRecursionReturnsToItsCaller) {
   constexpr int kDeep = 3000;
   CallingTrace trace;
   const auto marked = marking(trace);
@@ -301,7 +301,7 @@ TEST(PersistCalls, DeepRecursionEndsWhereItBegan) {
   EXPECT_EQ(trace.found(), (Found{"sfence 2<12<41<31: 6003", "sfence 2<42<31: 9005"}));
 }
 
-TEST(PersistCalls, ThreadsHaveAStackEach) {
+TEST(PersistCalls, EachThreadHasItsOwnCallStack) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), first = trace.call_at("work", 10),
                       second = trace.call_at("work", 20), flush = trace.clwb_at("flush", 3);
@@ -315,7 +315,7 @@ TEST(PersistCalls, ThreadsHaveAStackEach) {
 }
 
 // Recordings that are older than inlined calls mark compiled functions and what is inlined.
-TEST(PersistCalls, WithoutInlinedCallsWhatIsInlinedCountsAsCalled) {
+TEST(PersistCalls, RecordingWithoutInlinedCallsTreatsInlinedCodeAsCalled) {
   CallingTrace trace;
   const std::uint32_t store =
       trace.site(SiteKind::kStore, 8, 1, {}, {}, 0, trace::kSiteNewFunction, {"mine.c", "work", 9});
@@ -328,7 +328,7 @@ TEST(PersistCalls, WithoutInlinedCallsWhatIsInlinedCountsAsCalled) {
   EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 2"}));
 }
 
-TEST(PersistCalls, InstructionsOfOneLineAreTwo) {
+TEST(PersistCalls, InstructionsOfOneLineAreListedSeparately) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), one = trace.clwb_at("work", 10),
                       other = trace.clwb_at("work", 10);
@@ -339,7 +339,7 @@ TEST(PersistCalls, InstructionsOfOneLineAreTwo) {
   EXPECT_EQ(trace.found(), (Found{"clwb 10: 2", "clwb 10: 1 3"}));
 }
 
-TEST(PersistCalls, EachThreadHasItsOwnNumbers) {
+TEST(PersistCalls, EachThreadHasItsOwnOperationNumbers) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), call = trace.call_at("work", 10),
                       flush = trace.clwb_at("flush", 3);
@@ -352,7 +352,7 @@ TEST(PersistCalls, EachThreadHasItsOwnNumbers) {
   EXPECT_EQ(trace.found(), (Found{"clwb 3<10: 2| 3"}));
 }
 
-TEST(PersistCalls, OnlyWhatMakesPersistentMemoryDurableIsThere) {
+TEST(PersistCalls, OnlyFlushesAndFencesOfPmAreListed) {
   CallingTrace trace;
   const std::uint32_t store = trace.store_at("work", 9), flush = trace.clwb_at("work", 10),
                       elsewhere = trace.clwb_at("work", 11),

@@ -20,7 +20,7 @@ PmemSpecParameters spec_with(void (*change)(PmemSpecParameters&)) {
 
 using PmemSpecHandler = PmemSpecBench;
 
-TEST_F(PmemSpecHandler, DropsTheLineAndSaysSo) {
+TEST_F(PmemSpecHandler, DropsAndReportsTheMisspeculatedLine) {
   misspeculate(0, 1);
   EXPECT_EQ(bench.ordering->pending(), "1 stores on the persist path of core 0");
   bench.run_until(at_ns(100));
@@ -32,7 +32,7 @@ TEST_F(PmemSpecHandler, DropsTheLineAndSaysSo) {
   EXPECT_EQ(bench.ordering->pending(), "");
 }
 
-TEST_F(PmemSpecHandler, LinesFoundMeanwhileQueue) {
+TEST_F(PmemSpecHandler, HandlesAllLinesThatAreFoundBeforeItRuns) {
   misspeculate(0, 1);
   bench.at(at_ns(1000), [this] {
     bench.store(1, kW1, 2);
@@ -47,11 +47,11 @@ TEST_F(PmemSpecHandler, LinesFoundMeanwhileQueue) {
 }
 
 // One address (6.1.1): of line 0 nobody knows any more when the handler runs.
-struct PmemSpecThatKeepsOneAlarm : PmemSpecBench {
-  PmemSpecThatKeepsOneAlarm()
+struct PmemSpecOneAlarmEntry : PmemSpecBench {
+  PmemSpecOneAlarmEntry()
       : PmemSpecBench(spec_with([](PmemSpecParameters& p) { p.alarm_entries = 1; })) {}
 };
-TEST_F(PmemSpecThatKeepsOneAlarm, ALineFoundMeanwhileTakesItsPlace) {
+TEST_F(PmemSpecOneAlarmEntry, SecondMisspeculatedLineReplacesTheFirst) {
   misspeculate(0, 1);
   bench.at(at_ns(1000), [this] {
     bench.store(1, kW1, 2);
@@ -65,7 +65,7 @@ TEST_F(PmemSpecThatKeepsOneAlarm, ALineFoundMeanwhileTakesItsPlace) {
   bench.load(0, kW0);
   EXPECT_EQ(bench.stale_loads.size(), 2) << "the line is still in the caches";
 }
-TEST_F(PmemSpecThatKeepsOneAlarm, TheSameLineNeedsNoOther) {
+TEST_F(PmemSpecOneAlarmEntry, SecondAlarmForTheSameLineLosesNothing) {
   misspeculate(0, 1);
   bench.at(at_ns(1000), [this] { misspeculate(0, 2); });
   bench.run();
@@ -79,13 +79,13 @@ struct PmemSpecWithAnEarlyHandler : PmemSpecBench {
   PmemSpecWithAnEarlyHandler()
       : PmemSpecBench(spec_with([](PmemSpecParameters& p) { p.interrupt_latency = ns(5); })) {}
 };
-TEST_F(PmemSpecWithAnEarlyHandler, WaitsForWhatWasUnderWay) {
+TEST_F(PmemSpecWithAnEarlyHandler, HandlerWaitsForStoresInFlight) {
   misspeculate(0, 1);
   bench.run();
   EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Time>>{{kL0, at_ns(60)}}));
   EXPECT_EQ(count("interrupts"), 1);
 }
-TEST_F(PmemSpecWithAnEarlyHandler, LooksAgainWhileTheLineIsOnItsWay) {
+TEST_F(PmemSpecWithAnEarlyHandler, HandlerRetriesWhileTheLineIsInFlight) {
   misspeculate(0, 1);
   bench.drops = false;
   bench.at(at_ns(95), [this] { bench.drops = true; });
@@ -99,7 +99,7 @@ struct PublishedAlarmedLines : PmemSpecBench {
       : PmemSpecBench(
             spec_with([](PmemSpecParameters& p) { p.alarmed_lines = AlarmedLines::kPublished; })) {}
 };
-TEST_F(PublishedAlarmedLines, StayWhereTheyAreFoundAgain) {
+TEST_F(PublishedAlarmedLines, StayInTheCachesAfterARollback) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.at(at_ns(100), [this] { bench.end(0); });
@@ -112,7 +112,7 @@ TEST_F(PublishedAlarmedLines, StayWhereTheyAreFoundAgain) {
 }
 
 // Once it is dropped, nothing that was read before counts.
-TEST_F(PmemSpecHandler, ADroppedLineIsNotStaleAnyMore) {
+TEST_F(PmemSpecHandler, DroppedLineIsNoLongerStale) {
   misspeculate(0, 1);
   bench.run();
   bench.load(0, kW0);
@@ -123,7 +123,7 @@ TEST_F(PmemSpecHandler, ADroppedLineIsNotStaleAnyMore) {
 
 using PmemSpecLazily = PmemSpecBench;
 
-TEST_F(PmemSpecLazily, ARegionGoesBackAtItsEnd) {
+TEST_F(PmemSpecLazily, RegionRollsBackAtItsEnd) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   const Answer* end = nullptr;
@@ -142,7 +142,7 @@ TEST_F(PmemSpecLazily, ARegionGoesBackAtItsEnd) {
   EXPECT_EQ(count("abort_time_ns"), 33);
 }
 
-TEST_F(PmemSpecLazily, ItsNextExecutionCommits) {
+TEST_F(PmemSpecLazily, NextExecutionOfARolledBackRegionCommits) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.at(at_ns(100), [this] { bench.end(0); });
@@ -158,7 +158,7 @@ TEST_F(PmemSpecLazily, ItsNextExecutionCommits) {
   EXPECT_EQ(bench.in_pm(kW0), 2);
 }
 
-TEST_F(PmemSpecLazily, ThreadsOutsideRegionsDoNotGoBack) {
+TEST_F(PmemSpecLazily, ThreadOutsideRegionsDoesNotRollBack) {
   bench.begin(0, 1);
   misspeculate(1, 1);
   bench.at(at_ns(2030), [this] { bench.begin(1, 1); });
@@ -171,7 +171,7 @@ TEST_F(PmemSpecLazily, ThreadsOutsideRegionsDoNotGoBack) {
 }
 
 // Loads retire before the region's begin has left the store queue.
-TEST_F(PmemSpecLazily, ARegionThatHasLoadedIsMarkedBeforeItsBegin) {
+TEST_F(PmemSpecLazily, RegionWithALoadBeforeItsBeginRollsBack) {
   misspeculate(1, 1);
   bench.at(at_ns(2000), [this] { bench.ordering->load({0, kW1, 8, 1, false}, bench.now()); });
   bench.at(at_ns(2030), [this] { bench.begin(0, 1); });
@@ -180,7 +180,7 @@ TEST_F(PmemSpecLazily, ARegionThatHasLoadedIsMarkedBeforeItsBegin) {
   EXPECT_EQ(bench.rewound, (Notices{{0, 1, at_ns(2040)}}));
 }
 
-TEST_F(PmemSpecLazily, ARegionThatIsOverIsNotMarked) {
+TEST_F(PmemSpecLazily, EndedRegionDoesNotRollBack) {
   bench.begin(0, 1);
   bench.load(0, kW1);
   bench.end(0);
@@ -193,7 +193,7 @@ TEST_F(PmemSpecLazily, ARegionThatIsOverIsNotMarked) {
 }
 
 // Before its commit: at the fence that orders.
-TEST_F(PmemSpecLazily, ARegionLooksAtItsMarkBeforeItsCommit) {
+TEST_F(PmemSpecLazily, RegionRollsBackAtTheFenceBeforeItsCommit) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   const Answer* fence = nullptr;
@@ -203,7 +203,7 @@ TEST_F(PmemSpecLazily, ARegionLooksAtItsMarkBeforeItsCommit) {
   EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}}));
 }
 
-TEST_F(PmemSpecLazily, WithoutAnAlarmACommitWaitsForTheStores) {
+TEST_F(PmemSpecLazily, CommitWithoutAnAlarmWaitsForTheStores) {
   bench.begin(0, 1);
   bench.store(0, kW0, 1);
   const Answer& fence = bench.ofence(0);
@@ -212,7 +212,7 @@ TEST_F(PmemSpecLazily, WithoutAnAlarmACommitWaitsForTheStores) {
   EXPECT_TRUE(bench.ofence(0).at_once);
 }
 
-TEST_F(PmemSpecLazily, ACommitWaitsForAlarmsThatDoNotConcernItsThread) {
+TEST_F(PmemSpecLazily, CommitWaitsForAlarmsOfOtherThreads) {
   misspeculate(1, 1);
   const Answer* fence = nullptr;
   bench.at(at_ns(2010), [&] { bench.begin(0, 1); });
@@ -222,7 +222,7 @@ TEST_F(PmemSpecLazily, ACommitWaitsForAlarmsThatDoNotConcernItsThread) {
   EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}}));
 }
 
-TEST_F(PmemSpecLazily, WhatIsRestoredGoesTheLatestFirst) {
+TEST_F(PmemSpecLazily, StoresAreUndoneInReverseOrder) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.at(at_ns(50), [this] {
@@ -239,7 +239,7 @@ TEST_F(PmemSpecLazily, WhatIsRestoredGoesTheLatestFirst) {
 }
 
 // Stores that are still on the path arrive before; the bytes behind them, later.
-TEST_F(PmemSpecLazily, WhatIsOnThePathArrivesFirst) {
+TEST_F(PmemSpecLazily, RollbackWaitsForStoresOnThePersistPath) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.at(kHandled - ns(5), [this] {
@@ -251,7 +251,7 @@ TEST_F(PmemSpecLazily, WhatIsOnThePathArrivesFirst) {
   EXPECT_EQ(bench.in_pm(kW1), 0);
 }
 
-TEST_F(PmemSpecLazily, AReadOfALineThatIsBeingRestoredWaits) {
+TEST_F(PmemSpecLazily, ReadOfALineBeingRestoredWaits) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.at(at_ns(50), [this] { bench.store(0, kW0, 2); });
@@ -266,7 +266,7 @@ TEST_F(PmemSpecLazily, AReadOfALineThatIsBeingRestoredWaits) {
 }
 
 // It is checked like any other, for another core's store to the line may still be under way.
-TEST_F(PmemSpecLazily, AReadThatHasWaitedCanBeStale) {
+TEST_F(PmemSpecLazily, ReadThatWaitedForARestoreIsChecked) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.at(at_ns(100), [this] { bench.end(0); });
@@ -284,7 +284,7 @@ TEST_F(PmemSpecLazily, AReadThatHasWaitedCanBeStale) {
 struct PmemSpecWithoutRollback : PmemSpecBench {
   PmemSpecWithoutRollback() : PmemSpecBench({.faults = {.rollback = true}}) {}
 };
-TEST_F(PmemSpecWithoutRollback, WhatARegionHasStoredStays) {
+TEST_F(PmemSpecWithoutRollback, StoresOfTheRegionStayInPm) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.at(at_ns(100), [this] { bench.end(0); });
@@ -298,7 +298,7 @@ struct PublishedCommitCheck : PmemSpecBench {
       : PmemSpecBench(
             spec_with([](PmemSpecParameters& p) { p.commit_check = CommitCheck::kPublished; })) {}
 };
-TEST_F(PublishedCommitCheck, MayComeTooEarly) {
+TEST_F(PublishedCommitCheck, CommitMayPrecedeTheAlarm) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   const Answer *fence = nullptr, *end = nullptr;
@@ -311,7 +311,7 @@ TEST_F(PublishedCommitCheck, MayComeTooEarly) {
   EXPECT_TRUE(end->at_once);
   EXPECT_TRUE(bench.rewound.empty()) << "although it has read something stale";
 }
-TEST_F(PublishedCommitCheck, FindsAMarkThatIsThere) {
+TEST_F(PublishedCommitCheck, MarkedRegionRollsBackAtItsEnd) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.at(at_ns(3000), [this] { EXPECT_FALSE(bench.end(0).at_once); });
@@ -321,19 +321,19 @@ TEST_F(PublishedCommitCheck, FindsAMarkThatIsThere) {
 
 // ---- Rule 11: eager recovery
 
-struct PmemSpecEagerly : PmemSpecBench {
-  PmemSpecEagerly()
+struct PmemSpecEagerRecovery : PmemSpecBench {
+  PmemSpecEagerRecovery()
       : PmemSpecBench(spec_with([](PmemSpecParameters& p) { p.recovery = SpecRecovery::kEager; })) {
   }
 };
-TEST_F(PmemSpecEagerly, ARegionGoesBackAtOnce) {
+TEST_F(PmemSpecEagerRecovery, RegionRollsBackWhenTheAlarmIsHandled) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.run();
   EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}}));
   EXPECT_EQ(bench.resumed, (Notices{{0, 0, kHandled + ns(33)}}));
 }
-TEST_F(PmemSpecEagerly, WhoGoesBackIsAskedNothingMore) {
+TEST_F(PmemSpecEagerRecovery, RequestsOfACoreThatRollsBackAreNotAnswered) {
   bench.begin(0, 1);
   misspeculate(0, 1);
   bench.at(at_ns(2010), [this] { bench.store(0, kW1, 2); });  // known at 2043
@@ -350,9 +350,8 @@ TEST_F(PmemSpecEagerly, WhoGoesBackIsAskedNothingMore) {
 
 // ---- Rule 12: repeated misspeculation
 
-struct PmemSpecThatTriesTwice : PmemSpecBench {
-  PmemSpecThatTriesTwice()
-      : PmemSpecBench(spec_with([](PmemSpecParameters& p) { p.retries = 2; })) {}
+struct PmemSpecTwoTries : PmemSpecBench {
+  PmemSpecTwoTries() : PmemSpecBench(spec_with([](PmemSpecParameters& p) { p.retries = 2; })) {}
 
   // An execution of region 1 that reads something stale.
   void execute() {
@@ -362,7 +361,7 @@ struct PmemSpecThatTriesTwice : PmemSpecBench {
     bench.run();
   }
 };
-TEST_F(PmemSpecThatTriesTwice, TheNextTimeItDoesNotSpeculate) {
+TEST_F(PmemSpecTwoTries, ThirdExecutionDoesNotSpeculate) {
   execute();
   execute();
   EXPECT_EQ(count("aborts"), 2);
@@ -380,7 +379,7 @@ TEST_F(PmemSpecThatTriesTwice, TheNextTimeItDoesNotSpeculate) {
   EXPECT_EQ(count("without_speculation"), 1);
 }
 // A misspeculation of another thread's, each time: a livelock that ends.
-TEST_F(PmemSpecThatTriesTwice, ALivelockEnds) {
+TEST_F(PmemSpecTwoTries, LivelockEndsAfterTwoRollbacks) {
   for (int execution = 0; execution < 3; ++execution) {
     bench.begin(0, 1);
     misspeculate(1, 1);
@@ -392,7 +391,7 @@ TEST_F(PmemSpecThatTriesTwice, ALivelockEnds) {
   EXPECT_EQ(bench.durable[0].number, 1);
 }
 // Meanwhile nobody speculates, so that it reads nothing that others' stores have left stale.
-TEST_F(PmemSpecThatTriesTwice, NorDoesAnybodyElse) {
+TEST_F(PmemSpecTwoTries, OtherCoresDoNotSpeculateDuringTheThirdExecution) {
   execute();
   execute();
   bench.begin(0, 1);
@@ -408,7 +407,7 @@ TEST_F(PmemSpecThatTriesTwice, NorDoesAnybodyElse) {
   EXPECT_TRUE(bench.store(1, kW1, 7).at_once) << "now that it is over";
 }
 // What others have stored before arrives before it begins again, and what that brings is settled.
-TEST_F(PmemSpecThatTriesTwice, ItBeginsWhenNothingIsLeftThatCouldBeStale) {
+TEST_F(PmemSpecTwoTries, ThirdExecutionBeginsWhenNoReadCanBeStale) {
   execute();
   bench.begin(0, 1);
   misspeculate(0, 1);
@@ -424,7 +423,7 @@ TEST_F(PmemSpecThatTriesTwice, ItBeginsWhenNothingIsLeftThatCouldBeStale) {
   EXPECT_EQ(bench.rewound.back().when, back);
   EXPECT_EQ(bench.resumed.back().when, back + ns(2015)) << "when the handler has dropped the line";
 }
-TEST_F(PmemSpecThatTriesTwice, EachRegionHasItsOwnTries) {
+TEST_F(PmemSpecTwoTries, EachRegionHasItsOwnTries) {
   execute();
   execute();
   bench.begin(0, 1);
@@ -437,7 +436,7 @@ TEST_F(PmemSpecThatTriesTwice, EachRegionHasItsOwnTries) {
 // ---- Rule 7 and going back
 
 // The region's own stores, which it has restored, don't look newer than those that it makes again.
-TEST_F(PmemSpecEagerly, StoresThatAreMadeAgainCarryNoOlderId) {
+TEST_F(PmemSpecEagerRecovery, ReexecutedStoresRaiseNoStoreAlarm) {
   bench.lock(0);  // 1: from before the region
   bench.begin(0, 1);
   misspeculate(0, 1);
@@ -456,12 +455,12 @@ TEST_F(PmemSpecEagerly, StoresThatAreMadeAgainCarryNoOlderId) {
 }
 
 // An alarm for the order of stores to a line is one for the reads of it, too.
-struct PmemSpecOfBothKinds : PmemSpecBench {
-  PmemSpecOfBothKinds()
+struct PmemSpecLoadAndStoreAlarms : PmemSpecBench {
+  PmemSpecLoadAndStoreAlarms()
       : PmemSpecBench(spec_with([](PmemSpecParameters& p) { p.releases = Releases::kPublished; })) {
   }
 };
-TEST_F(PmemSpecOfBothKinds, NoStaleReadOfItCountsAsMissed) {
+TEST_F(PmemSpecLoadAndStoreAlarms, StaleReadOfALineWithAStoreAlarmIsNotMissed) {
   for (std::uint64_t line = 2; line < 12; ++line) bench.store(0, pm_word(line), line);
   bench.lock(0);
   bench.store(0, pm_word(0, 1), 1);  // arrives at 25
@@ -493,7 +492,7 @@ TEST_F(PmemSpecWithoutRegions, MisspeculationIsCountedAndReported) {
   EXPECT_EQ(count("unrepaired_loads"), 1);
 }
 
-TEST_F(PmemSpecHandler, ALoadOutsideRegionsIsNotRepaired) {
+TEST_F(PmemSpecHandler, StaleLoadOutsideRegionsIsNotRepaired) {
   misspeculate(0, 1);
   bench.run();
   EXPECT_EQ(count("unrepaired_loads"), 1);

@@ -14,7 +14,7 @@ constexpr Picoseconds kNextPs{1};
 
 using PmemSpecPaths = PmemSpecBench;
 
-TEST_F(PmemSpecPaths, OneStoreACycleEnters) {
+TEST_F(PmemSpecPaths, OneStoreEntersPerCycle) {
   for (const std::uint64_t word : {kW0, kW1, kW2}) EXPECT_TRUE(bench.store(0, word, 7).at_once);
   bench.store(1, pm_word(3), 8);
   EXPECT_EQ(bench.ordering->pending(),
@@ -29,7 +29,7 @@ TEST_F(PmemSpecPaths, OneStoreACycleEnters) {
 }
 
 // Two cores' words of a line don't undo each other, in whatever order they arrive.
-TEST_F(PmemSpecPaths, BytesTravelNotLines) {
+TEST_F(PmemSpecPaths, StoresCarryBytesNotLines) {
   bench.store(0, pm_word(0, 0), 1);
   bench.store(1, pm_word(0, 1), 2);
   bench.run();
@@ -39,7 +39,7 @@ TEST_F(PmemSpecPaths, BytesTravelNotLines) {
 }
 
 // 20 ns of path have room for 40 stores of 0.5 ns.
-TEST_F(PmemSpecPaths, AFullPathStopsTheStoreQueue) {
+TEST_F(PmemSpecPaths, FullPathStallsTheStoreQueue) {
   for (std::uint64_t i = 0; i < 40; ++i) EXPECT_TRUE(bench.store(0, pm_word(i % 16), i).at_once);
   const Answer& next = bench.store(0, kW0, 40);
   EXPECT_FALSE(next.at_once);
@@ -57,7 +57,7 @@ struct PmemSpecWithASlowEntrance : PmemSpecBench {
     return parameters;
   }
 };
-TEST_F(PmemSpecWithASlowEntrance, StoresFollowAtThatInterval) {
+TEST_F(PmemSpecWithASlowEntrance, StoresEnterAtTheConfiguredInterval) {
   for (std::uint64_t i = 0; i < 10; ++i) EXPECT_TRUE(bench.store(0, pm_word(i), i).at_once);
   const Answer& next = bench.store(0, pm_word(10), 10);
   EXPECT_FALSE(next.at_once);
@@ -68,7 +68,7 @@ TEST_F(PmemSpecWithASlowEntrance, StoresFollowAtThatInterval) {
 }
 
 // A store may wait until ten others have entered: windows are 2 * (20 + 10 * 2) ns long.
-TEST_F(PmemSpecWithASlowEntrance, WindowsCoverWhatAStoreWaitsBeforeItEnters) {
+TEST_F(PmemSpecWithASlowEntrance, WindowsIncludeTheTimeThatStoresWaitToEnter) {
   for (const Time arrival : {at_ns(87) - kNextPs, at_ns(87 + 100)}) {
     const Time begin = bench.now();
     bench.evict(kL0);  // at 7, and the second time at 107
@@ -88,7 +88,7 @@ struct PmemSpecPathOfTwoStores : PmemSpecBench {
     return parameters;
   }
 };
-TEST_F(PmemSpecPathOfTwoStores, TheThirdWaitsForTheFirst) {
+TEST_F(PmemSpecPathOfTwoStores, ThirdStoreWaitsForTheFirst) {
   for (const std::uint64_t word : {kW0, kW1}) EXPECT_TRUE(bench.store(0, word, 1).at_once);
   const Answer& third = bench.store(0, kW2, 2);
   bench.run();
@@ -99,7 +99,7 @@ TEST_F(PmemSpecPathOfTwoStores, TheThirdWaitsForTheFirst) {
 struct PmemSpecPathWithABuffer : PmemSpecBench {
   PmemSpecPathWithABuffer() : PmemSpecBench(PmemSpecPathOfTwoStores::holding(41)) {}
 };
-TEST_F(PmemSpecPathWithABuffer, HoldsMoreThanEnterItInItsLatency) {
+TEST_F(PmemSpecPathWithABuffer, HoldsMoreStoresThanEnterInItsLatency) {
   for (std::uint64_t i = 0; i < 41; ++i) EXPECT_TRUE(bench.store(0, pm_word(i % 16), i).at_once);
   EXPECT_FALSE(bench.store(0, kW0, 41).at_once);
 }
@@ -108,7 +108,7 @@ TEST_F(PmemSpecPathWithABuffer, HoldsMoreThanEnterItInItsLatency) {
 struct PmemSpecWithAFullQueue : PmemSpecBench {
   PmemSpecWithAFullQueue() : PmemSpecBench({}, {.wpq_entries = 1}) {}
 };
-TEST_F(PmemSpecWithAFullQueue, ThePathIsBackedUp) {
+TEST_F(PmemSpecWithAFullQueue, FullWpqBacksUpThePath) {
   for (const std::uint64_t line : {0, 4, 8, 1}) bench.store(0, pm_word(line), line);
   bench.run();
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 0, at_ns(20)},
@@ -128,7 +128,7 @@ struct PmemSpecWithAShortPath : PmemSpecBench {
     return parameters;
   }
 };
-TEST_F(PmemSpecWithAShortPath, AStoreEntersWhenTheOneBeforeTheControllerMovesUp) {
+TEST_F(PmemSpecWithAShortPath, StoreEntersWhenTheStoreAtTheControllerMovesOn) {
   const Answer* last = nullptr;
   bench.store(0, pm_word(0), 0);
   bench.store(0, pm_word(4), 4);
@@ -153,7 +153,7 @@ struct PmemSpecWithTwoControllers : PmemSpecBench {
                                       std::uint32_t wpq_entries = 64)
       : PmemSpecBench(parameters, {.controllers = 2, .wpq_entries = wpq_entries}) {}
 };
-TEST_F(PmemSpecWithTwoControllers, AStoreToAnotherIsGivenLater) {
+TEST_F(PmemSpecWithTwoControllers, StoreToAnotherControllerIsDelayed) {
   bench.store(0, pm_word(0), 1);
   bench.store(0, pm_word(2), 2);  // the same
   bench.store(0, pm_word(1), 3);
@@ -171,7 +171,7 @@ TEST_F(PmemSpecWithTwoControllers, AStoreToAnotherIsGivenLater) {
   EXPECT_EQ(count("backed_up_time_ns"), 60.5 - 21) << "windows stand still meanwhile";
 }
 
-TEST_F(PmemSpecWithTwoControllers, OneThatComesLaterHasNotToWait) {
+TEST_F(PmemSpecWithTwoControllers, LateStoreToAnotherControllerIsNotDelayed) {
   bench.store(0, pm_word(0), 1);
   bench.at(at_ns(20), [&] { bench.store(0, pm_word(1), 2); });
   bench.run();
@@ -182,7 +182,7 @@ TEST_F(PmemSpecWithTwoControllers, OneThatComesLaterHasNotToWait) {
 struct PmemSpecWithTwoFullControllers : PmemSpecWithTwoControllers {
   PmemSpecWithTwoFullControllers() : PmemSpecWithTwoControllers({}, 1) {}
 };
-TEST_F(PmemSpecWithTwoFullControllers, TheHopBeginsWhenTheOneBeforeIsAccepted) {
+TEST_F(PmemSpecWithTwoFullControllers, StoreToAnotherControllerWaitsForThePreviousAcceptance) {
   for (const std::uint64_t line : {0, 8, 16, 1}) bench.store(0, pm_word(line), line);
   bench.run();
   EXPECT_EQ(bench.arrivals[2], (Arrival{pm_line_of(16), 16, at_ns(114)}));
@@ -193,7 +193,7 @@ TEST_F(PmemSpecWithTwoFullControllers, TheHopBeginsWhenTheOneBeforeIsAccepted) {
 struct PmemSpecWithoutOrder : PmemSpecWithTwoControllers {
   PmemSpecWithoutOrder() : PmemSpecWithTwoControllers({.faults = {.order = true}}, 1) {}
 };
-TEST_F(PmemSpecWithoutOrder, ALaterStoreOvertakes) {
+TEST_F(PmemSpecWithoutOrder, LaterStoreOvertakesAnEarlierStore) {
   for (const std::uint64_t line : {0, 8, 16, 1}) bench.store(0, pm_word(line), line);
   bench.run();
   EXPECT_EQ(bench.arrivals[2], (Arrival{kL1, 1, at_ns(20) + kBenchCycle * 3}));
@@ -204,7 +204,7 @@ TEST_F(PmemSpecWithoutOrder, ALaterStoreOvertakes) {
 
 using PmemSpecBarriers = PmemSpecBench;
 
-TEST_F(PmemSpecBarriers, StopTheNextStoreAndWhatIsHandedOver) {
+TEST_F(PmemSpecBarriers, StallTheNextPmStoreOfTheirCore) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   EXPECT_TRUE(bench.dfence(0).at_once) << "loads and volatile stores go on";
@@ -216,7 +216,7 @@ TEST_F(PmemSpecBarriers, StopTheNextStoreAndWhatIsHandedOver) {
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(33) + kBenchCycle}}));
 }
 
-TEST_F(PmemSpecBarriers, AreOverAtOnceIfTheCoreKnowsOfAllItsStores) {
+TEST_F(PmemSpecBarriers, CompleteAtOnceIfAllStoresAreAcknowledged) {
   bench.dfence(0);
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}}));
   bench.store(0, kW0, 1);
@@ -227,13 +227,13 @@ TEST_F(PmemSpecBarriers, AreOverAtOnceIfTheCoreKnowsOfAllItsStores) {
   EXPECT_EQ(bench.fulfilled[2], (Notice{0, 2, at_ns(33)})) << "accepted since 20, but not heard of";
 }
 
-TEST_F(PmemSpecBarriers, OfUnknownMeaningWaitToo) {
+TEST_F(PmemSpecBarriers, FenceOfUnknownMeaningStallsTheNextPmStore) {
   bench.store(0, kW0, 1);
   bench.fence(0, trace::FenceMeaning::kBare);
   EXPECT_FALSE(bench.store(0, kW1, 1).at_once);
 }
 
-TEST_F(PmemSpecBarriers, OrderingFencesStopNothingOutsideRegions) {
+TEST_F(PmemSpecBarriers, OrderingFenceOutsideRegionsStallsNothing) {
   bench.store(0, kW0, 1);
   EXPECT_TRUE(bench.ofence(0).at_once);
   EXPECT_TRUE(bench.store(0, kW1, 2).at_once);
@@ -241,15 +241,15 @@ TEST_F(PmemSpecBarriers, OrderingFencesStopNothingOutsideRegions) {
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(33)}}));
 }
 
-struct PmemSpecWhoseBarriersStopAll : PmemSpecBench {
-  PmemSpecWhoseBarriersStopAll() : PmemSpecBench(stopping()) {}
+struct PmemSpecBarriersStallStoreQueue : PmemSpecBench {
+  PmemSpecBarriersStallStoreQueue() : PmemSpecBench(stopping()) {}
   static PmemSpecParameters stopping() {
     PmemSpecParameters parameters;
     parameters.barrier_stops = DurableFence::kStopsStoreQueue;
     return parameters;
   }
 };
-TEST_F(PmemSpecWhoseBarriersStopAll, TheStoreQueueWaits) {
+TEST_F(PmemSpecBarriersStallStoreQueue, DurableFenceStallsTheStoreQueue) {
   EXPECT_TRUE(bench.dfence(0).at_once) << "nothing is on its way";
   bench.store(0, kW0, 1);
   const Answer& barrier = bench.dfence(0);
@@ -274,7 +274,7 @@ TEST_F(PmemSpecWithoutBarriers, FencesAreFulfilledTooEarly) {
 struct PmemSpecWithoutMasks : PmemSpecBench {
   PmemSpecWithoutMasks() : PmemSpecBench({.faults = {.masks = true}}) {}
 };
-TEST_F(PmemSpecWithoutMasks, LinesTravelAndUndoOthersWords) {
+TEST_F(PmemSpecWithoutMasks, StoresCarryLinesAndUndoOtherWords) {
   for (std::uint64_t line = 2; line < 12; ++line) bench.store(0, pm_word(line), line);
   bench.store(0, pm_word(0, 0), 1);  // arrives at 25
   bench.store(1, pm_word(0, 1), 2);  // at 20
@@ -287,7 +287,7 @@ TEST_F(PmemSpecWithoutMasks, LinesTravelAndUndoOthersWords) {
 
 using PmemSpecReleases = PmemSpecBench;
 
-TEST_F(PmemSpecReleases, WaitUntilTheStoresHaveArrived) {
+TEST_F(PmemSpecReleases, ReleaseWaitsForEarlierStores) {
   EXPECT_TRUE(bench.release(0).at_once);
   bench.store(0, kW0, 1);
   const Answer& release = bench.release(0);
@@ -297,7 +297,7 @@ TEST_F(PmemSpecReleases, WaitUntilTheStoresHaveArrived) {
 
 // It goes down the path at once, and once; others see it when it has arrived.
 // What PM has of it by then isn't too old, but too new.
-TEST_F(PmemSpecReleases, AnAtomicStoreThatHasArrivedMakesNoReadStale) {
+TEST_F(PmemSpecReleases, AcceptedAtomicStoreMakesNoReadStale) {
   bench.store(0, kW0, 1, true);
   bench.at(at_ns(25), [this] { bench.fetch(1, kL0); });
   bench.at(at_ns(26), [this] { bench.load(1, kW0); });
@@ -305,7 +305,7 @@ TEST_F(PmemSpecReleases, AnAtomicStoreThatHasArrivedMakesNoReadStale) {
   EXPECT_EQ(count("stale_reads"), 0);
   EXPECT_TRUE(bench.stale_loads.empty());
 }
-TEST_F(PmemSpecReleases, AnAtomicStoreToPmIsVisibleWhenItHasArrived) {
+TEST_F(PmemSpecReleases, AtomicStoreToPmIsVisibleWhenAcknowledged) {
   const Answer& store = bench.store(0, kW0, 1, true);
   EXPECT_FALSE(store.at_once);
   bench.run_until(at_ns(33) - kNextPs);
@@ -317,7 +317,7 @@ TEST_F(PmemSpecReleases, AnAtomicStoreToPmIsVisibleWhenItHasArrived) {
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}}));
 }
 
-TEST_F(PmemSpecReleases, AnAtomicStoreWaitsForABarrierFirst) {
+TEST_F(PmemSpecReleases, AtomicStoreWaitsForABarrier) {
   bench.store(0, kW1, 1);
   bench.dfence(0);
   const Answer& store = bench.store(0, kW0, 2, true);
@@ -334,7 +334,7 @@ struct PublishedPmemSpecReleases : PmemSpecBench {
     return parameters;
   }
 };
-TEST_F(PublishedPmemSpecReleases, WaitForBarriersAlone) {
+TEST_F(PublishedPmemSpecReleases, ReleaseWaitsOnlyForBarriers) {
   EXPECT_TRUE(bench.store(0, kW0, 1, true).at_once);
   EXPECT_TRUE(bench.release(0).at_once);
   bench.dfence(0);
@@ -350,7 +350,7 @@ using PmemSpecLoads = PmemSpecBench;
 // Figures 3 and 6a, step by step. (1) A store, (2) its line is evicted, (3) a load misses, (4) and
 // reads what PM has; (5) the write-back has begun to watch the line, so that (6) the store, when it
 // arrives, is found to be too late.
-TEST_F(PmemSpecLoads, Figure3TheStaleReadIsFound) {
+TEST_F(PmemSpecLoads, StaleReadOfFigure3IsDetected) {
   bench.store(0, kW0, 1);
   bench.at(at_ns(1), [&] { bench.evict(kL0); });  // known at 8
   bench.run_until(at_ns(8));
@@ -370,7 +370,7 @@ TEST_F(PmemSpecLoads, Figure3TheStaleReadIsFound) {
 
 // Reads that come before the write-back has are of a line that nobody watches; the caches ask in
 // this order.
-TEST_F(PmemSpecLoads, TheWindowBeginsWhenTheWriteBackArrives) {
+TEST_F(PmemSpecLoads, WindowBeginsWhenTheWriteBackArrives) {
   bench.store(0, kW0, 1);
   bench.at(at_ns(27), [&] { bench.evict(kL0); });  // at 34
   bench.at(at_ns(40), [&] { bench.fetch(0, kL0); });
@@ -380,7 +380,7 @@ TEST_F(PmemSpecLoads, TheWindowBeginsWhenTheWriteBackArrives) {
   EXPECT_EQ(count("false_load_alarms"), 1) << "the read was right: the first store had arrived";
 }
 
-TEST_F(PmemSpecLoads, Figure6aItExpires) {
+TEST_F(PmemSpecLoads, WindowOfFigure6aExpires) {
   bench.store(0, kW0, 1);
   bench.at(at_ns(27), [&] { bench.evict(kL0); });
   bench.at(at_ns(40), [&] { bench.fetch(0, kL0); });
@@ -390,7 +390,7 @@ TEST_F(PmemSpecLoads, Figure6aItExpires) {
 }
 
 // Figures 4 and 6b: the store misses, its line is fetched, and the store arrives.
-TEST_F(PmemSpecLoads, Figure6bAWriteAllocateFetchIsNoMisspeculation) {
+TEST_F(PmemSpecLoads, WriteAllocateFetchOfFigure6bIsNoMisspeculation) {
   bench.fetch(0, kL0);
   bench.at(at_ns(5), [&] { bench.store(0, kW0, 1); });
   bench.run();
@@ -405,7 +405,7 @@ struct NaivePmemSpec : PmemSpecBench {
     return parameters;
   }
 };
-TEST_F(NaivePmemSpec, Figure4AWriteAllocateFetchLooksLikeMisspeculation) {
+TEST_F(NaivePmemSpec, WriteAllocateFetchOfFigure4LooksLikeMisspeculation) {
   bench.fetch(0, kL0);
   bench.at(at_ns(5), [&] { bench.store(0, kW0, 1); });
   bench.run();
@@ -421,7 +421,7 @@ struct PmemSpecWithAShortWindow : PmemSpecBench {
     return parameters;
   }
 };
-TEST_F(PmemSpecWithAShortWindow, AStaleReadIsMissed) {
+TEST_F(PmemSpecWithAShortWindow, StaleReadIsMissed) {
   misspeculate(0, 1);
   bench.run();
   EXPECT_EQ(count("load_alarms"), 0);
@@ -433,7 +433,7 @@ TEST_F(PmemSpecWithAShortWindow, AStaleReadIsMissed) {
 struct PmemSpecWithoutDetection : PmemSpecBench {
   PmemSpecWithoutDetection() : PmemSpecBench({.faults = {.detection = true}}) {}
 };
-TEST_F(PmemSpecWithoutDetection, NobodyIsTold) {
+TEST_F(PmemSpecWithoutDetection, MisspeculationIsNotReported) {
   misspeculate(0, 1);
   bench.run();
   EXPECT_EQ(count("interrupts"), 0);
@@ -442,7 +442,7 @@ TEST_F(PmemSpecWithoutDetection, NobodyIsTold) {
 
 // The other core's path is backed up from 21 to 114: the window of 12 to 52 is over at 145.
 using PmemSpecWithABackedUpPath = PmemSpecWithAFullQueue;
-TEST_F(PmemSpecWithABackedUpPath, WindowsStandStill) {
+TEST_F(PmemSpecWithABackedUpPath, WindowsStandStillWhileThePathIsBackedUp) {
   for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
   bench.at(at_ns(5), [this] { bench.evict(kL1); });
   bench.at(at_ns(15), [this] { bench.fetch(0, kL1); });
@@ -450,7 +450,7 @@ TEST_F(PmemSpecWithABackedUpPath, WindowsStandStill) {
   bench.run();
   EXPECT_EQ(count("load_alarms"), 1);
 }
-TEST_F(PmemSpecWithABackedUpPath, WindowsGoOnWhereTheyStood) {
+TEST_F(PmemSpecWithABackedUpPath, WindowsExpireAfterTheBackUpEnds) {
   for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
   bench.at(at_ns(5), [this] { bench.evict(kL1); });
   bench.at(at_ns(15), [this] { bench.fetch(0, kL1); });
@@ -460,8 +460,8 @@ TEST_F(PmemSpecWithABackedUpPath, WindowsGoOnWhereTheyStood) {
 }
 
 // Line 8 has come at 21, and waits before the controller until 114; it is evicted, and read at 30.
-struct PmemSpecThatChecks : PmemSpecBench {
-  explicit PmemSpecThatChecks(StoreCheck check)
+struct PmemSpecStoreCheck : PmemSpecBench {
+  explicit PmemSpecStoreCheck(StoreCheck check)
       : PmemSpecBench(checking(check), {.wpq_entries = 1}) {}
   static PmemSpecParameters checking(StoreCheck check) {
     PmemSpecParameters parameters;
@@ -477,30 +477,30 @@ struct PmemSpecThatChecks : PmemSpecBench {
     EXPECT_EQ(count("stale_reads"), 0) << "the read finds what waits";
   }
 };
-struct PmemSpecThatChecksArrivals : PmemSpecThatChecks {
-  PmemSpecThatChecksArrivals() : PmemSpecThatChecks(StoreCheck::kArrival) {}
+struct PmemSpecStoreCheckOnArrival : PmemSpecStoreCheck {
+  PmemSpecStoreCheckOnArrival() : PmemSpecStoreCheck(StoreCheck::kArrival) {}
 };
-TEST_F(PmemSpecThatChecksArrivals, AReadOfWhatWaitsIsRight) {
+TEST_F(PmemSpecStoreCheckOnArrival, ReadOfAStoreWaitingAtTheControllerRaisesNoAlarm) {
   read_what_waits();
   EXPECT_EQ(count("load_alarms"), 0);
 }
-struct PmemSpecThatChecksAcceptance : PmemSpecThatChecks {
-  PmemSpecThatChecksAcceptance() : PmemSpecThatChecks(StoreCheck::kAcceptance) {}
+struct PmemSpecStoreCheckOnAcceptance : PmemSpecStoreCheck {
+  PmemSpecStoreCheckOnAcceptance() : PmemSpecStoreCheck(StoreCheck::kAcceptance) {}
 };
-TEST_F(PmemSpecThatChecksAcceptance, AReadOfWhatWaitsIsAFalseAlarm) {
+TEST_F(PmemSpecStoreCheckOnAcceptance, ReadOfAStoreWaitingAtTheControllerRaisesAFalseAlarm) {
   read_what_waits();
   EXPECT_EQ(count("load_alarms"), 1);
   EXPECT_EQ(count("false_load_alarms"), 1);
 }
-TEST_F(PmemSpecThatChecksAcceptance, AStaleReadIsFoundAllTheSame) {
+TEST_F(PmemSpecStoreCheckOnAcceptance, StaleReadIsDetected) {
   misspeculate(0, 1);
   bench.run();
   EXPECT_EQ(count("load_alarms"), 1);
   EXPECT_EQ(count("false_load_alarms"), 0);
 }
 
-struct PmemSpecWhoseWindowsGoOn : PmemSpecBench {
-  PmemSpecWhoseWindowsGoOn() : PmemSpecBench(going_on(), {.wpq_entries = 1}) {}
+struct PmemSpecRunningWindows : PmemSpecBench {
+  PmemSpecRunningWindows() : PmemSpecBench(going_on(), {.wpq_entries = 1}) {}
   static PmemSpecParameters going_on() {
     PmemSpecParameters parameters;
     parameters.backed_up_windows = BackedUpWindows::kGoOn;
@@ -515,12 +515,12 @@ struct PmemSpecWhoseWindowsGoOn : PmemSpecBench {
     bench.run();
   }
 };
-TEST_F(PmemSpecWhoseWindowsGoOn, TheyAreOverWhileAPathIsBackedUp) {
+TEST_F(PmemSpecRunningWindows, WindowsExpireWhileAPathIsBackedUp) {
   store_at(at_ns(52));
   EXPECT_EQ(count("load_alarms"), 0);
   EXPECT_EQ(count("backed_up_time_ns"), 208 - 21) << "line 1 waits behind line 8";
 }
-TEST_F(PmemSpecWhoseWindowsGoOn, UntilThenTheyFindOut) {
+TEST_F(PmemSpecRunningWindows, StaleReadInsideTheWindowIsDetected) {
   store_at(at_ns(52) - kNextPs);
   EXPECT_EQ(count("load_alarms"), 1);
 }
@@ -540,7 +540,7 @@ struct PmemSpecFigure7 : PublishedPmemSpecReleases {
     bench.run();
   }
 };
-TEST_F(PmemSpecFigure7, AStoreThatIsOvertakenIsFound) {
+TEST_F(PmemSpecFigure7, OvertakenStoreRaisesAnAlarm) {
   store_in_the_wrong_order(kW0, kW0);
   EXPECT_EQ(bench.newest(kW0), 2);
   EXPECT_EQ(bench.in_pm(kW0), 1) << "a missing update, unless the region goes back";
@@ -548,12 +548,12 @@ TEST_F(PmemSpecFigure7, AStoreThatIsOvertakenIsFound) {
   EXPECT_EQ(count("false_store_alarms"), 0);
   EXPECT_EQ(count("assigned_ids"), 2);
 }
-TEST_F(PmemSpecFigure7, OfDifferentWordsItIsAFalseAlarm) {
+TEST_F(PmemSpecFigure7, OvertakenStoreToAnotherWordRaisesAFalseAlarm) {
   store_in_the_wrong_order(pm_word(0, 0), pm_word(0, 1));
   EXPECT_EQ(count("store_alarms"), 1);
   EXPECT_EQ(count("false_store_alarms"), 1);
 }
-TEST_F(PmemSpecFigure7, InTheRightOrderThereIsNoAlarm) {
+TEST_F(PmemSpecFigure7, StoresInOrderRaiseNoAlarm) {
   bench.lock(0);
   bench.store(0, kW0, 1);
   bench.unlock(0);
@@ -564,7 +564,7 @@ TEST_F(PmemSpecFigure7, InTheRightOrderThereIsNoAlarm) {
   EXPECT_EQ(bench.in_pm(kW0), 2);
 }
 // Released locks are held back until the stores have arrived, by default.
-TEST_F(PmemSpecFigure7, OutsideLocksNothingIsChecked) {
+TEST_F(PmemSpecFigure7, StoresOutsideLocksAreNotChecked) {
   bench.lock(1);
   bench.store(1, kW0, 2);
   bench.unlock(1);
@@ -572,7 +572,7 @@ TEST_F(PmemSpecFigure7, OutsideLocksNothingIsChecked) {
   bench.run();
   EXPECT_EQ(count("store_alarms"), 0);
 }
-TEST_F(PmemSpecFigure7, AnInnerLocksIdStaysUntilTheOutermostIsGivenBack) {
+TEST_F(PmemSpecFigure7, InnerLockIdIsUsedUntilTheOutermostUnlock) {
   bench.lock(0);  // 1
   bench.lock(0);  // 2
   bench.unlock(0);
@@ -598,15 +598,15 @@ TEST_F(PmemSpecFigure7, StoresUnderAnInnerLockCarryANewerId) {
   EXPECT_EQ(count("assigned_ids"), 3);
   EXPECT_EQ(count("store_alarms"), 0);
 }
-struct PmemSpecThatKeepsTheOuterId : PmemSpecBench {
-  PmemSpecThatKeepsTheOuterId() : PmemSpecBench(keeping_it()) {}
+struct PmemSpecOuterLockId : PmemSpecBench {
+  PmemSpecOuterLockId() : PmemSpecBench(keeping_it()) {}
   static PmemSpecParameters keeping_it() {
     PmemSpecParameters parameters;
     parameters.inner_locks = InnerLocks::kOuterId;
     return parameters;
   }
 };
-TEST_F(PmemSpecThatKeepsTheOuterId, AnInnerLockMakesAnAlarmOfTheRightOrder) {
+TEST_F(PmemSpecOuterLockId, StoreInOrderUnderAnInnerLockRaisesAnAlarm) {
   bench.lock(0);  // 1
   bench.lock(1);  // 2
   bench.store(1, kW0, 2);
@@ -620,7 +620,7 @@ TEST_F(PmemSpecThatKeepsTheOuterId, AnInnerLockMakesAnAlarmOfTheRightOrder) {
   EXPECT_EQ(count("store_alarms"), 1);
   EXPECT_EQ(bench.in_pm(kW0), 3);
 }
-TEST_F(PmemSpecThatKeepsTheOuterId, TheNextOutermostLockBringsANewOne) {
+TEST_F(PmemSpecOuterLockId, EachOutermostLockAssignsANewId) {
   for (int i = 0; i < 2; ++i) {
     bench.lock(0);
     bench.unlock(0);
@@ -648,24 +648,24 @@ struct PmemSpecWithShortIds : PmemSpecBench {
     bench.run();
   }
 };
-TEST_F(PmemSpecWithShortIds, WithinHalfTheCircleAnAlarmComes) {
+TEST_F(PmemSpecWithShortIds, OvertakenStoreWithinHalfTheIdRangeRaisesAnAlarm) {
   overtake_after(2);
   EXPECT_EQ(count("store_alarms"), 1);
 }
-TEST_F(PmemSpecWithShortIds, BeyondThatAStoreThatIsOvertakenLooksNewer) {
+TEST_F(PmemSpecWithShortIds, OvertakenStoreBeyondHalfTheIdRangeIsMissed) {
   overtake_after(3);
   EXPECT_EQ(count("store_alarms"), 0);
 }
-struct PmemSpecWithIdsOfThreeBits : PmemSpecWithShortIds {
-  PmemSpecWithIdsOfThreeBits() : PmemSpecWithShortIds(3) {}
+struct PmemSpecThreeBitIds : PmemSpecWithShortIds {
+  PmemSpecThreeBitIds() : PmemSpecWithShortIds(3) {}
 };
-TEST_F(PmemSpecWithIdsOfThreeBits, ItDoesNotWithOneBitMore) {
+TEST_F(PmemSpecThreeBitIds, OvertakenStoreThatTwoBitsMissRaisesAnAlarm) {
   overtake_after(3);
   EXPECT_EQ(count("store_alarms"), 1);
 }
 
 // A recording may begin with locks that are held.
-TEST_F(PmemSpecFigure7, AnUnlockWithoutALockDoesNoHarm) {
+TEST_F(PmemSpecFigure7, UnlockWithoutALockIsIgnored) {
   bench.unlock(0);
   bench.lock(0);
   bench.unlock(0);
@@ -679,7 +679,7 @@ TEST_F(PmemSpecFigure7, AnUnlockWithoutALockDoesNoHarm) {
 struct PmemSpecWithoutTags : PmemSpecBench {
   PmemSpecWithoutTags() : PmemSpecBench({.faults = {.tags = true}}) {}
 };
-TEST_F(PmemSpecWithoutTags, AStoreThatIsOvertakenIsNotFound) {
+TEST_F(PmemSpecWithoutTags, OvertakenStoreIsNotDetected) {
   bench.lock(0);
   bench.lock(1);
   bench.store(1, kW0, 2);
@@ -700,7 +700,7 @@ struct PmemSpecOfOneEntry : PmemSpecBench {
     return parameters;
   }
 };
-TEST_F(PmemSpecOfOneEntry, AllCoresPauseUntilAWindowIsOver) {
+TEST_F(PmemSpecOfOneEntry, FullBufferPausesAllCoresUntilAWindowExpires) {
   bench.evict(kL0);                               // at 7
   bench.at(at_ns(3), [&] { bench.evict(kL1); });  // at 10
   bench.at(at_ns(5), [&] { bench.evict(kL2); });  // at 12
@@ -710,7 +710,7 @@ TEST_F(PmemSpecOfOneEntry, AllCoresPauseUntilAWindowIsOver) {
   EXPECT_EQ(count("overflows"), 1);
   EXPECT_EQ(count("overflow_time_ns"), 40);
 }
-TEST_F(PmemSpecOfOneEntry, StoresOfCriticalSectionsNeedEntriesToo) {
+TEST_F(PmemSpecOfOneEntry, StoresInCriticalSectionsTakeEntries) {
   bench.lock(0);
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
@@ -721,14 +721,14 @@ TEST_F(PmemSpecOfOneEntry, StoresOfCriticalSectionsNeedEntriesToo) {
 }
 
 // From 10 to 47, two lines are watched.
-TEST_F(PmemSpecOfOneEntry, StoresLeaveTheirQueuesMeanwhile) {
+TEST_F(PmemSpecOfOneEntry, StoresLeaveTheStoreQueueWhileCoresPause) {
   bench.evict(kL0);
   bench.at(at_ns(3), [&] { bench.evict(kL1); });
   bench.at(at_ns(20), [&] { EXPECT_TRUE(bench.store(0, kW2, 1).at_once); });
   bench.run();
 }
-struct PmemSpecThatStopsStoresToo : PmemSpecBench {
-  PmemSpecThatStopsStoresToo() : PmemSpecBench(stopping()) {}
+struct PmemSpecFullBufferStallsStores : PmemSpecBench {
+  PmemSpecFullBufferStallsStores() : PmemSpecBench(stopping()) {}
   static PmemSpecParameters stopping() {
     PmemSpecParameters parameters;
     parameters.buffer_entries = 1;
@@ -736,7 +736,7 @@ struct PmemSpecThatStopsStoresToo : PmemSpecBench {
     return parameters;
   }
 };
-TEST_F(PmemSpecThatStopsStoresToo, TheyLeaveWhenTheBufferHasRoom) {
+TEST_F(PmemSpecFullBufferStallsStores, PmStoresLeaveWhenTheBufferHasAFreeEntry) {
   const Answer* store = nullptr;
   bench.evict(kL0);
   bench.at(at_ns(3), [&] { bench.evict(kL1); });
@@ -753,7 +753,7 @@ struct PmemSpecOfOneEntryAndAFullQueue : PmemSpecOfOneEntry {
   PmemSpecOfOneEntryAndAFullQueue() : PmemSpecOfOneEntry({.wpq_entries = 1}) {}
 };
 // The path is backed up from 21 to 114, in which nothing expires.
-TEST_F(PmemSpecOfOneEntryAndAFullQueue, APauseLastsAsLongAsWindowsStandStill) {
+TEST_F(PmemSpecOfOneEntryAndAFullQueue, PauseIsExtendedWhileThePathIsBackedUp) {
   for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
   bench.at(at_ns(4), [&] { bench.evict(kL1); });  // at 11, until 51
   bench.at(at_ns(5), [&] { bench.evict(kL2); });

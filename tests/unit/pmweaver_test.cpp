@@ -96,7 +96,7 @@ const std::pair<std::string, std::string> kNoTimeout{"pmweaver.timeout_entries",
 // From the last store that a prediction needs until it is in the result buffer.
 constexpr Picoseconds kMade = ns(3 + 5);
 
-TEST(PmWeaver, TheSecondWriteOfAPathHasNothingLeftToDo) {
+TEST(PmWeaver, SecondWriteOfAStorePathTakesNoTime) {
   WeaverBench bench({kNoTimeout});
   EXPECT_EQ(bench.item(kItems, 5, ns(1000)), kUnpredicted);
   EXPECT_EQ(bench.count("learnt"), 1);
@@ -112,20 +112,20 @@ TEST(PmWeaver, TheSecondWriteOfAPathHasNothingLeftToDo) {
   EXPECT_EQ(bench.count("index.hits"), 2) << "the address's store, the value's";
 }
 
-TEST(PmWeaver, AWriteThatComesEarlySavesWhatIsDone) {
+TEST(PmWeaver, WritePredictedLateTakesTheRemainingTime) {
   WeaverBench bench({kNoTimeout});
   bench.item(kItems, 5, ns(1000));
   EXPECT_EQ(bench.item(kItems + 64, 6, kMade + ns(100)), kUnpredicted - ns(100));
   EXPECT_EQ(bench.count("right_late"), 1);
 }
 
-TEST(PmWeaver, AWriteBeforeThePredictionFindsNone) {
+TEST(PmWeaver, WriteBeforeItsPredictionTakesTheWholeTime) {
   WeaverBench bench({kNoTimeout});
   bench.item(kItems, 5, ns(1000));
   EXPECT_EQ(bench.item(kItems + 64, 6, kMade - ns(1)), kUnpredicted);
 }
 
-TEST(PmWeaver, OfOtherDataTheAddressWasRight) {
+TEST(PmWeaver, PredictionWithOtherDataCountsItsAddressAsRight) {
   WeaverBench bench({kNoTimeout});
   bench.item(kItems, 5, ns(1000));
   bench.announce(kItems + 64, 6);
@@ -136,7 +136,7 @@ TEST(PmWeaver, OfOtherDataTheAddressWasRight) {
   EXPECT_EQ(bench.count("right_by_stores"), 0);
 }
 
-TEST(PmWeaver, BytesThatAreNotPredictedAreAsTheCachesHaveThem) {
+TEST(PmWeaver, UnpredictedBytesAreTakenFromTheCaches) {
   WeaverBench bench({kNoTimeout});
   bench.item(kItems, 5, ns(1000));
   bench.store(400, kItems + 64 + 32, 99);  // another part of the line
@@ -144,21 +144,21 @@ TEST(PmWeaver, BytesThatAreNotPredictedAreAsTheCachesHaveThem) {
   EXPECT_EQ(bench.count("right_by_stores"), 1);
 }
 
-TEST(PmWeaver, OnlyTheAddressIsPredictedIfSoConfigured) {
+TEST(PmWeaver, OnlyTheAddressIsPredictedIfConfigured) {
   WeaverBench bench({kNoTimeout, {"pmweaver.predicted", "address"}});
   bench.item(kItems, 5, ns(1000));
   EXPECT_EQ(bench.item(kItems + 64, 6, ns(1000)), kMac);
   EXPECT_EQ(bench.count("address_right"), 1);
 }
 
-TEST(PmWeaver, CoresLearnForThemselves) {
+TEST(PmWeaver, EachCoreLearnsItsOwnPatterns) {
   WeaverBench bench({kNoTimeout});
   bench.item(kItems, 5, ns(1000), 0);
   EXPECT_EQ(bench.item(kItems + 64, 6, ns(1000), 1), kUnpredicted);
   EXPECT_EQ(bench.item(kItems + 128, 7, ns(1000), 1), ns(0));
 }
 
-TEST(PmWeaver, WhatAnotherCoreHasStoredTeachesNobody) {
+TEST(PmWeaver, FlushOfAnotherCoresStoreTeachesNothing) {
   WeaverBench bench({kNoTimeout});
   bench.announce(kItems, 5, 0);
   bench.store(203, kItems, 5, 0);
@@ -166,7 +166,7 @@ TEST(PmWeaver, WhatAnotherCoreHasStoredTeachesNobody) {
   EXPECT_EQ(bench.count("write_backs"), 0);
 }
 
-TEST(PmWeaver, EvictionsTeachNobody) {
+TEST(PmWeaver, EvictionsTeachNothing) {
   WeaverBench bench({kNoTimeout});
   bench.announce(kItems, 5);
   bench.store(203, kItems, 5);
@@ -175,7 +175,7 @@ TEST(PmWeaver, EvictionsTeachNobody) {
   EXPECT_EQ(bench.count("write_backs"), 0);
 }
 
-TEST(PmWeaver, AnAddressThatIsNoPmIsDropped) {
+TEST(PmWeaver, PredictedAddressOutsidePmIsDropped) {
   WeaverBench bench({kNoTimeout});
   bench.item(kItems, 5, ns(1000));
   bench.announce(kInDram + 4096, 6);
@@ -184,7 +184,7 @@ TEST(PmWeaver, AnAddressThatIsNoPmIsDropped) {
   EXPECT_EQ(bench.count("by_stores"), 0);
 }
 
-TEST(PmWeaver, ALineLeftAloneIsPredictedAsItIs) {
+TEST(PmWeaver, LineWithoutStoresUntilTheTimeoutIsPredicted) {
   WeaverBench bench;
   bench.store(203, kItems, 5);
   bench.wait(ns(100));
@@ -195,7 +195,7 @@ TEST(PmWeaver, ALineLeftAloneIsPredictedAsItIs) {
   EXPECT_EQ(bench.count("right_by_timeout"), 1);
 }
 
-TEST(PmWeaver, ALineWrittenBackInTimeIsNotLeftAlone) {
+TEST(PmWeaver, LineWrittenBackBeforeTheTimeoutIsNotPredicted) {
   WeaverBench bench;
   bench.store(203, kItems, 5);
   bench.wait(ns(149));
@@ -204,7 +204,7 @@ TEST(PmWeaver, ALineWrittenBackInTimeIsNotLeftAlone) {
   EXPECT_EQ(bench.count("by_timeout"), 0);
 }
 
-TEST(PmWeaver, TheOldestCandidateOfALineMakesRoom) {
+TEST(PmWeaver, OldestPredictionOfALineIsReplaced) {
   WeaverBench bench({kNoTimeout, {"pmweaver.results_a_line", "2"}});
   bench.item(kItems, 5, ns(1000));
   for (std::uint64_t value = 1; value <= 3; ++value) {
@@ -217,7 +217,7 @@ TEST(PmWeaver, TheOldestCandidateOfALineMakesRoom) {
   EXPECT_EQ(bench.flush(Line::of(kItems + 64)), ns(0)) << "the second one is there";
 }
 
-TEST(PmWeaver, PredictionsThatNobodyUsesAreGivenUp) {
+TEST(PmWeaver, UnusedPredictionsLowerTheConfidenceUntilTheyStop) {
   WeaverBench bench({kNoTimeout,
                      {"pmweaver.results_a_line", "1"},
                      {"pmweaver.result_lines", "1"},
@@ -235,7 +235,7 @@ TEST(PmWeaver, PredictionsThatNobodyUsesAreGivenUp) {
 
 const std::pair<std::string, std::string> kAtOnce{"backend.outdated_results", "at-once"};
 
-TEST(PmWeaver, HashesThatAnotherWriteHasChangedAreMadeAtOnce) {
+TEST(PmWeaver, HashesOutdatedByAnotherWriteAreRecomputedAtOnce) {
   for (const bool at_once : {false, true}) {
     WeaverBench bench(at_once ? Values{kNoTimeout, kAtOnce} : Values{kNoTimeout});
     bench.item(kItems, 5, ns(1000));
@@ -264,14 +264,14 @@ Picoseconds after_another(const Values& settings, bool predicted) {
   return bench.flush(Line::of(kItems + 64));
 }
 
-TEST(PmWeaver, WritesThatWerePredictedOutdateNothingIfSoConfigured) {
+TEST(PmWeaver, PredictedWritesOutdateNothingIfConfigured) {
   const std::pair<std::string, std::string> unpredicted{"integrity.staleness", "unpredicted"};
   EXPECT_EQ(after_another({kNoTimeout, kAtOnce}, true), kUnpredicted) << "every write does";
   EXPECT_EQ(after_another({kNoTimeout, kAtOnce, unpredicted}, true), ns(0));
   EXPECT_EQ(after_another({kNoTimeout, kAtOnce, unpredicted}, false), kUnpredicted);
 }
 
-TEST(PmWeaver, AWriteFarAwayOutdatesSharedLevelsOrAllHashes) {
+TEST(PmWeaver, DistantWriteOutdatesSharedLevelsOrAllHashes) {
   const auto far = [](const Values& more) {
     Values all{kNoTimeout};
     all.insert(all.end(), more.begin(), more.end());
@@ -291,12 +291,12 @@ TEST(PmWeaver, AWriteFarAwayOutdatesSharedLevelsOrAllHashes) {
   EXPECT_EQ(far({{"integrity.staleness", "ignored"}}), ns(0));
 }
 
-TEST(PmWeaver, NothingIsOutdatedIfSoConfigured) {
+TEST(PmWeaver, NothingIsOutdatedIfConfigured) {
   const std::pair<std::string, std::string> never{"backend.outdated_results", "never"};
   EXPECT_EQ(after_another({kNoTimeout, never}, false), ns(0));
 }
 
-TEST(PmWeaver, WhatIsUnderWayWhenItsLineIsWrittenIsMadeAnew) {
+TEST(PmWeaver, PredictionIsRestartedByAWriteOfItsLineBeforeIt) {
   WeaverBench bench({kNoTimeout, kAtOnce});
   bench.item(kItems, 5, ns(1000));
   bench.announce(kItems + 64, 6);
@@ -306,7 +306,7 @@ TEST(PmWeaver, WhatIsUnderWayWhenItsLineIsWrittenIsMadeAnew) {
   EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kUnpredicted - ns(100));
 }
 
-TEST(PmWeaver, WhatIsMadeAnewMayNotBeDoneYet) {
+TEST(PmWeaver, WriteWaitsForTheRestOfARecomputation) {
   WeaverBench bench({kNoTimeout, kAtOnce});
   bench.item(kItems, 5, ns(1000));
   bench.announce(kItems + 64, 6);
@@ -317,7 +317,7 @@ TEST(PmWeaver, WhatIsMadeAnewMayNotBeDoneYet) {
   EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kUnpredicted - ns(100));
 }
 
-TEST(PmWeaver, WhatIsUnderWayWhenAnotherWriteIsAcceptedIsMadeAnewToo) {
+TEST(PmWeaver, PredictionInProgressIsRecomputedAfterAnotherWrite) {
   WeaverBench bench({kNoTimeout, kAtOnce});
   bench.item(kItems, 5, ns(1000));
   bench.announce(kItems + 64, 6);
@@ -328,7 +328,7 @@ TEST(PmWeaver, WhatIsUnderWayWhenAnotherWriteIsAcceptedIsMadeAnewToo) {
   EXPECT_EQ(bench.flush(Line::of(kItems + 64)), ns(0));
 }
 
-TEST(PmWeaver, APredictionOutlivesAWriteOfItsLine) {
+TEST(PmWeaver, PredictionSurvivesAWriteOfItsLineIfOutdatedAtOnce) {
   for (const bool at_once : {false, true}) {
     WeaverBench bench(at_once ? Values{kNoTimeout, kAtOnce} : Values{kNoTimeout});
     bench.item(kItems, 5, ns(1000));
@@ -344,7 +344,7 @@ TEST(PmWeaver, APredictionOutlivesAWriteOfItsLine) {
   }
 }
 
-TEST(PmWeaver, AThreadThatEndsTakesItsPredictionsAlong) {
+TEST(PmWeaver, EndOfAThreadDiscardsItsPredictions) {
   WeaverBench bench({kNoTimeout});
   bench.item(kItems, 5, ns(1000));
   bench.announce(kItems + 64, 6);
@@ -356,7 +356,7 @@ TEST(PmWeaver, AThreadThatEndsTakesItsPredictionsAlong) {
 
 // ---- What is counted
 
-TEST(PmWeaver, CountsHowSoonWriteBacksCome) {
+TEST(PmWeaver, CountsWriteBacksByTheirDelay) {
   WeaverBench bench(Values{{"pmweaver.predicted", "nothing"}});
   bench.store(203, kItems, 5);
   bench.wait(ns(100));
@@ -372,7 +372,7 @@ TEST(PmWeaver, CountsHowSoonWriteBacksCome) {
   EXPECT_EQ(bench.count("by_timeout") + bench.count("right_by_timeout"), 1) << "made, not sent";
 }
 
-TEST(PmWeaver, CountsHowEarlyAndHowLatePredictionsAre) {
+TEST(PmWeaver, CountsEarlyAndLatePredictions) {
   WeaverBench bench({kNoTimeout});
   bench.item(kItems, 5, ns(1000));
   bench.item(kItems + 64, 6, ns(3 + 49));  // right, 49 ns before
@@ -386,7 +386,7 @@ TEST(PmWeaver, CountsHowEarlyAndHowLatePredictionsAre) {
   EXPECT_EQ(bench.count("address_seen"), 2);
 }
 
-TEST(PmWeaver, OfTheArtifactSendsLinesThatMakeRoom) {
+TEST(PmWeaver, ArtifactVariantPredictsLinesThatAreDisplaced) {
   WeaverBench bench({{"pmweaver.variant", "artifact"}, {"pmweaver.timeout", "500ns"}});
   for (std::uint64_t line = 0; line < 5; ++line) bench.store(203, kItems + 64 * line, 5);
   EXPECT_EQ(bench.count("by_timeout"), 1) << "of four entries";
@@ -398,7 +398,7 @@ TEST(PmWeaver, OfTheArtifactSendsLinesThatMakeRoom) {
   EXPECT_EQ(bench.count("by_timeout"), 5);
 }
 
-TEST(PmWeaver, OfTheArtifactForgetsWhatItsOwnCoreHasStored) {
+TEST(PmWeaver, ArtifactVariantForgetsStoresOfItsOwnCore) {
   WeaverBench bench(Values{{"pmweaver.variant", "artifact"}});
   const auto make_room = [&] {
     for (std::uint64_t line = 1; line < 5; ++line) bench.store(203, kItems + 64 * line, 5);

@@ -84,13 +84,13 @@ class Predictions : public MemoryBench, public PredictionObserver {
 
 // ---- What it saves
 
-TEST(Prediction, WithoutOneAWriteTakesTheWholeTime) {
+TEST(Prediction, WriteWithoutAPredictionTakesTheWholeTime) {
   Predictions bench;
   EXPECT_EQ(bench.write(1), kAll);
   EXPECT_TRUE(bench.outcomes.empty());
 }
 
-TEST(Prediction, OfLineAndDataTakesNoTimeWhenItIsDone) {
+TEST(Prediction, FinishedLineAndDataPredictionSavesTheWholeTime) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1, kWholeLine, 3);
   bench.run_until(Time{} + kAll);
@@ -106,7 +106,7 @@ TEST(Prediction, OfLineAndDataTakesNoTimeWhenItIsDone) {
   EXPECT_EQ(bench.write(1), kAll) << "used once";
 }
 
-TEST(Prediction, ThatIsStillWorkedOnSavesWhatIsDone) {
+TEST(Prediction, UnfinishedPredictionSavesTheTimeSpent) {
   Predictions bench;
   bench.prepare(kLine, 1);
   bench.run_until(Time{} + kAll - ns(1));
@@ -115,7 +115,7 @@ TEST(Prediction, ThatIsStillWorkedOnSavesWhatIsDone) {
   EXPECT_TRUE(bench.told().late);
 }
 
-TEST(Prediction, OfTheLineSavesWhatFollowsFromIt) {
+TEST(Prediction, LinePredictionSavesLineSubOperations) {
   Predictions bench;
   bench.prepare(kLine, {});
   bench.run_until(at_ns(50));
@@ -128,7 +128,7 @@ TEST(Prediction, OfTheLineSavesWhatFollowsFromIt) {
   EXPECT_EQ(bench.write(1), kDataTime + kBothTime);
 }
 
-TEST(Prediction, OfDataAloneIsUsedOnceItsLineIsKnown) {
+TEST(Prediction, DataPredictionIsUsedOnceItsLineIsKnown) {
   Predictions bench;
   const PreparedId id = bench.prepare({}, 1);
   bench.run_until(at_ns(150));
@@ -142,7 +142,7 @@ TEST(Prediction, OfDataAloneIsUsedOnceItsLineIsKnown) {
   EXPECT_FALSE(bench.backend->predictions().complete(id, data_of(2), kWholeLine));
 }
 
-TEST(Prediction, OfALineIsUsedWhollyOnceItsDataAreKnown) {
+TEST(Prediction, LinePredictionIsUsedFullyOnceItsDataAreKnown) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1, bytes_from(0, 8));
   bench.run_until(at_ns(180));
@@ -152,7 +152,7 @@ TEST(Prediction, OfALineIsUsedWhollyOnceItsDataAreKnown) {
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
 }
 
-TEST(Prediction, OfOtherDataSavesWhatFollowsFromTheLine) {
+TEST(Prediction, PredictionWithOtherDataSavesLineSubOperations) {
   Predictions bench;
   bench.prepare(kLine, 0x0201);
   bench.run_until(Time{} + kAll);
@@ -162,7 +162,7 @@ TEST(Prediction, OfOtherDataSavesWhatFollowsFromTheLine) {
   EXPECT_FALSE(bench.told().late);
 }
 
-TEST(Prediction, OfWhichBytesHaveBeenReplacedIsThatOfTheNewOnes) {
+TEST(Prediction, ReplacedBytesRestartTheDataSubOperations) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1);
   bench.run_until(at_ns(300));
@@ -175,7 +175,7 @@ TEST(Prediction, OfWhichBytesHaveBeenReplacedIsThatOfTheNewOnes) {
   EXPECT_EQ(bench.write(1), kDataTime + kBothTime) << "not that of the old ones";
 }
 
-TEST(Prediction, OfAnotherLineIsNotUsed) {
+TEST(Prediction, PredictionOfAnotherLineIsNotUsed) {
   Predictions bench;
   bench.prepare(kOther, 1);
   bench.run_until(Time{} + kAll);
@@ -183,7 +183,7 @@ TEST(Prediction, OfAnotherLineIsNotUsed) {
   EXPECT_TRUE(bench.outcomes.empty());
 }
 
-TEST(Prediction, WithTheWritesDataIsPreferredThenTheOldest) {
+TEST(Prediction, PredictionWithTheWritesDataIsPreferredThenTheOldest) {
   for (const std::uint64_t value : {1, 9}) {
     Predictions bench;
     for (const std::uint64_t predicted : {7, 1, 1, 8}) bench.prepare(kLine, predicted);
@@ -195,7 +195,7 @@ TEST(Prediction, WithTheWritesDataIsPreferredThenTheOldest) {
   }
 }
 
-TEST(Prediction, OfALineIsComparedWithTheWholeLineThatAPartialWriteMakes) {
+TEST(Prediction, PartialWriteIsComparedAsAWholeLine) {
   Predictions bench;
   bench.write(0x0101);
   bench.prepare(kLine, 0x0102);
@@ -204,7 +204,7 @@ TEST(Prediction, OfALineIsComparedWithTheWholeLineThatAPartialWriteMakes) {
   EXPECT_EQ(bench.told().fate, Fate::kUsed);
 }
 
-TEST(Prediction, IsNotUsedForDataThatADropHasChanged) {
+TEST(Prediction, PredictionIsNotUsedForDataThatADropHasChanged) {
   Predictions bench;
   const WriteId dropped = bench.send(0x0100, kLine, bytes_from(1, 1));
   bench.prepare(kLine, 0x0102);
@@ -229,7 +229,7 @@ TEST(Prediction, IsNotUsedForDataThatADropHasChanged) {
 
 // ---- What becomes of those that nothing is written for
 
-TEST(Prediction, FindsNoRoomWhileAllEntriesAreTaken) {
+TEST(Prediction, PredictionIsRejectedWhileAllEntriesAreTaken) {
   Predictions bench({.entries = 2});
   const PreparedId first = bench.prepare(kLine, 1);
   const PreparedId second = bench.prepare(kOther, 1);
@@ -242,13 +242,13 @@ TEST(Prediction, FindsNoRoomWhileAllEntriesAreTaken) {
   EXPECT_EQ(bench.outcomes.size(), 2u) << "nothing is told of those without room";
 }
 
-TEST(Prediction, IsNotTakenWhereThereIsNoOperation) {
+TEST(Prediction, PredictionIsRejectedWithoutAnOperation) {
   Predictions bench({.entries = 2}, false);
   EXPECT_FALSE(bench.prepare(kLine, 1));
   EXPECT_EQ(bench.write(1), ns(0));
 }
 
-class Discarded : public testing::TestWithParam<Fate> {
+class DiscardedPrediction : public testing::TestWithParam<Fate> {
  protected:
   static void discard(Predictions& bench, PreparedId id) {
     switch (GetParam()) {
@@ -279,12 +279,12 @@ class Discarded : public testing::TestWithParam<Fate> {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(Fates, Discarded,
+INSTANTIATE_TEST_SUITE_P(Fates, DiscardedPrediction,
                          testing::Values(Fate::kTakenBack, Fate::kThreadEnded,
                                          Fate::kRangeDiscarded, Fate::kMetadataChanged,
                                          Fate::kRunEnded));
 
-TEST_P(Discarded, IsOfNoUseAnyMore) {
+TEST_P(DiscardedPrediction, IsNotUsed) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1, kWholeLine, 5);
   bench.run_until(at_ns(400));
@@ -298,7 +298,7 @@ TEST_P(Discarded, IsOfNoUseAnyMore) {
   EXPECT_EQ(bench.outcomes.size(), 1u);
 }
 
-TEST(Prediction, OfDataAloneHasNoAddressToBeDiscardedBy) {
+TEST(Prediction, DataPredictionIsNotDiscardedByAddress) {
   Predictions bench;
   bench.prepare({}, 1);
   bench.backend->predictions().discard_range({0}, {UINT64_MAX}, Fate::kRangeDiscarded);
@@ -307,7 +307,7 @@ TEST(Prediction, OfDataAloneHasNoAddressToBeDiscardedBy) {
   EXPECT_EQ(bench.told().fate, Fate::kThreadEnded);
 }
 
-TEST(Prediction, IsGoneWhenItIsTooOld) {
+TEST(Prediction, TooOldPredictionIsNotUsed) {
   for (const bool one_earlier : {true, false}) {
     Predictions bench({.entries = 1, .most_age = ns(500)});
     bench.run_until(at_ns(100));
@@ -321,7 +321,7 @@ TEST(Prediction, IsGoneWhenItIsTooOld) {
   }
 }
 
-TEST(Prediction, TooOldIsToldWithTheTimeAndMakesRoom) {
+TEST(Prediction, TooOldPredictionReleasesItsEntry) {
   Predictions bench({.entries = 1, .most_age = ns(500)});
   bench.prepare(kLine, 1);
   bench.run_until(at_ns(800));
@@ -332,7 +332,7 @@ TEST(Prediction, TooOldIsToldWithTheTimeAndMakesRoom) {
 
 // ---- What a write has claimed
 
-TEST(Prediction, IsLostWithADroppedWrite) {
+TEST(Prediction, ClaimedPredictionIsLostWithADroppedWrite) {
   Predictions bench;
   bench.prepare(kLine, 1);
   const WriteId id = bench.send(1);
@@ -346,7 +346,7 @@ TEST(Prediction, IsLostWithADroppedWrite) {
 
 // The metadata of a line change with each of its writes, and with them what was worked out for the
 // next one.
-TEST(Prediction, OfALineDoesNotOutliveItsNextWrite) {
+TEST(Prediction, PredictionIsDiscardedByAnotherWriteOfItsLine) {
   Predictions bench;
   bench.prepare(kLine, 1);
   bench.prepare(kLine, 2);
@@ -359,7 +359,7 @@ TEST(Prediction, OfALineDoesNotOutliveItsNextWrite) {
   EXPECT_EQ(bench.write(2, kOther), ns(0));
 }
 
-TEST(Prediction, ThatAHeldWriteHasClaimedDoesNotEither) {
+TEST(Prediction, PredictionClaimedByAHeldWriteIsDiscardedByAnEarlierWrite) {
   Predictions bench;
   bench.send(1);
   bench.run_until(at_ns(100));
@@ -376,7 +376,7 @@ class RandomPredictions : public testing::TestWithParam<std::uint64_t> {};
 // The long form has 60 seeds instead of 10.
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPredictions, seeds<std::uint64_t>(1, 10, 60));
 
-TEST_P(RandomPredictions, HaveOneOutcomeEach) {
+TEST_P(RandomPredictions, EachHasExactlyOneOutcome) {
   Predictions bench({.entries = 4, .most_age = ns(2000)});
   std::mt19937_64 random(GetParam());
   std::vector<PreparedId> prepared;
@@ -457,7 +457,7 @@ class Hopeful final : public Precompute {
   Backend* pm_ = nullptr;
 };
 
-TEST(Prediction, GoesWithItsThread) {
+TEST(Prediction, EndOfAThreadDiscardsItsPredictions) {
   ChoiceTable table = with_doubles();
   table.push_back({.name = "hopeful",
                    .summary = "Expects what never comes",
