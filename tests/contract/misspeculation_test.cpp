@@ -179,7 +179,7 @@ TEST(PublishedPmemSpec, CommitsBeforeTheInterruptComes) {
 }
 
 // With windows as long as an idle path: enough, unless they go on while a path isn't idle.
-TEST(PmemSpecWhoseWindowsGoOn, MissesStaleReadsWhilePathsAreBackedUp) {
+TEST(PmemSpecRunningWindows, MissesStaleReadsWhilePathsAreBackedUp) {
   const auto crashed = [](const char* windows) {
     const Found found = crash_regions(kEnough, "1",
                                       {{"pmem_spec.backed_up_windows", windows},

@@ -31,11 +31,7 @@ BAD = {
     "comment behind a string": ("comment", "src/a.hpp", 'f("//");  // of lines\n'),
     "comment in Python": ("comment", "src/b.py", "A = 1\n# Nor is this.\n"),
     "C++ test name": ("test name", "tests/a_test.cpp", "TEST_F(Check, NorIsItIfNothing) {}\n"),
-    "Python test name": (
-        "test name",
-        "tests/test_a.py",
-        "def test_compiler_hints_at_o0_leave_the_store_addresses_unchanged(): ...\n",
-    ),
+    "Python test name": ("test name", "tests/test_a.py", "def test_and_so_at_o0(): ...\n"),
     "long sentence": ("sentence", "docs/a.md", f"{LONG[:90]}\n{LONG[90:]}.\n"),
     "long item": ("sentence", "docs/a.md", f"- {LONG[:90]}\n  {LONG[90:]}.\n"),
     "wide line": ("line", "docs/a.md", f"{WIDE}\n"),

@@ -352,7 +352,7 @@ TEST(HintLint, WriteToFreedMemoryIsReportedAsMissingHint) {
 
 // ---- No room: for the last line, whose data's look-up is cached even so
 
-TEST(HintLint, HintDroppedByTheFullRequestQueueIsReported) {  // of two entries
+TEST(HintLint, HintDroppedByRequestQueueIsReported) {  // of two entries
   LintBench bench(JanusValues{{"janus.request_entries", "1"}, {"janus.decode_latency", "100ns"}});
   for (std::uint64_t number = 0; number < 3; ++number) bench.both(at_line(number), 3 - number);
   bench.wait(ns(2000));
@@ -364,7 +364,7 @@ TEST(HintLint, HintDroppedByTheFullRequestQueueIsReported) {  // of two entries
                           {HintCause::kTree, kFirstCall + 1, ns(40) * 9}});
 }
 
-TEST(HintLint, BufferedHintDroppedByTheFullRequestQueueIsReported) {
+TEST(HintLint, BufferedHintDroppedByRequestQueueIsReported) {
   LintBench bench(JanusValues{{"janus.request_entries", "1"}});
   bench.give(HintKind::kBothBuffered, 1, kHintedLine, data_of(1));
   bench.give(HintKind::kBothBuffered, 2, at_line(64), data_of(2));
@@ -375,8 +375,7 @@ TEST(HintLint, BufferedHintDroppedByTheFullRequestQueueIsReported) {
                           {HintCause::kNotStarted, kFirstCall + 1, kCall}});
 }
 
-TEST(HintLint,
-     HintDroppedByTheFullOperationQueueIsReported) {  // of two entries, while two units work
+TEST(HintLint, HintDroppedByOperationQueueIsReported) {  // of two entries, while two units work
   LintBench bench(JanusValues{{"janus.operation_entries", "1"}, {"backend.units_per_core", "1"}});
   for (std::uint64_t number = 0; number < 5; ++number) bench.both(at_line(number), 5 - number);
   bench.wait(ns(2000));
@@ -386,7 +385,7 @@ TEST(HintLint,
   EXPECT_EQ(finding(bench, HintCause::kOperationQueue).count, 1);
 }
 
-TEST(HintLint, HintDroppedByTheFullResultBufferIsReported) {  // of two entries
+TEST(HintLint, HintDroppedByResultBufferIsReported) {  // of two entries
   LintBench bench(JanusValues{{"janus.result_entries", "1"}});
   for (std::uint64_t number = 0; number < 3; ++number) bench.both(at_line(number), 3 - number);
   bench.wait(ns(2000));

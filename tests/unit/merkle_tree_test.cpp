@@ -46,7 +46,7 @@ TEST(MerkleTree, EachNodeHashesEightNodesBelow) {
 }
 
 // As the tree is with another leaf, which isn't there yet.
-TEST(MerkleTree, NodesAboveALeafArePredictedForAWrite) {
+TEST(MerkleTree, NodesAboveALeafAreComputedBeforeItsWrite) {
   MerkleTree tree(4);
   tree.update(10, data_of(1));
   const auto nodes = tree.nodes_above(11, data_of(2));

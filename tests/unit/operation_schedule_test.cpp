@@ -516,7 +516,7 @@ TEST(OperationSchedule, ReplacedDataRestartTheirSubOperations) {
   EXPECT_EQ(bench.write(2), kParallel - ns(21));
 }
 
-TEST(OperationSchedule, SubOperationsSkippedForADuplicateRunIfItIsNone) {
+TEST(OperationSchedule, SubOperationsSkippedForADuplicateAreDoneForOtherData) {
   Janus bench({.deduplicates = true});
   bench.write(1, kOther);
   bench.settle();

@@ -99,7 +99,7 @@ using Found = std::vector<std::string>;
 
 // ---- P1
 
-TEST(ProgramCheck, AStoreWithoutAFlushIsFound) {
+TEST(ProgramCheck, StoreWithoutFlushIsReported) {
   CheckedTrace trace;
   trace.persist(kLine);
   trace.put(kOther);
@@ -108,7 +108,7 @@ TEST(ProgramCheck, AStoreWithoutAFlushIsFound) {
   EXPECT_EQ(trace.check(), (Found{"never-flushed 10", "useless-fence 30"}));
 }
 
-TEST(ProgramCheck, WhatIsFlushedAndFencedIsNot) {
+TEST(ProgramCheck, FlushedAndFencedStoreIsNotReported) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.store(trace.second, kLine + 8, 1);
@@ -117,14 +117,14 @@ TEST(ProgramCheck, WhatIsFlushedAndFencedIsNot) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, TheStoresSinceTheLastFlushAreNamed) {
+TEST(ProgramCheck, OnlyStoresSinceTheLastFlushAreReported) {
   CheckedTrace trace;
   trace.persist(kLine);
   trace.store(trace.second, kLine + 8, 1);
   EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
 }
 
-TEST(ProgramCheck, LinesAreCountedAndTheFirstIsTheFirst) {
+TEST(ProgramCheck, FindingCountsItsLinesAndNamesTheFirstStore) {
   CheckedTrace trace;
   const std::uint32_t same_line = trace.at(10, SiteKind::kStore, 4);
   for (std::uint64_t i = 0; i < 50; ++i) {
@@ -144,7 +144,7 @@ TEST(ProgramCheck, VolatileMemoryNeedsNoFlush) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, AStoreAcrossLinesNeedsBothFlushes) {
+TEST(ProgramCheck, StoreAcrossTwoLinesNeedsBothFlushes) {
   CheckedTrace trace;
   trace.put(kLine - 4);
   trace.clwb(kLine);
@@ -152,13 +152,13 @@ TEST(ProgramCheck, AStoreAcrossLinesNeedsBothFlushes) {
   EXPECT_EQ(trace.check(), Found{"never-flushed 10"});
 }
 
-TEST(ProgramCheck, WithEadrNothingIsFlushed) {
+TEST(ProgramCheck, EadrNeedsNoFlush) {
   CheckedTrace trace;
   trace.put(kLine);
   EXPECT_EQ(trace.check({.eadr = true}), Found{});
 }
 
-TEST(ProgramCheck, TheWordsOfLocksNeedNotPersist) {
+TEST(ProgramCheck, LockWordsNeedNoFlush) {
   CheckedTrace trace;
   const auto takes = static_cast<std::uint8_t>(trace::LockRole::kTakes);
   const std::uint32_t lock = trace.at(70, SiteKind::kAtomicUpdate, 8, takes);
@@ -171,7 +171,7 @@ TEST(ProgramCheck, TheWordsOfLocksNeedNotPersist) {
 
 // ---- P2
 
-TEST(ProgramCheck, AStoreBehindItsFlushIsntCoveredByTheFence) {
+TEST(ProgramCheck, StoreAfterItsFlushIsReported) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -183,7 +183,7 @@ TEST(ProgramCheck, AStoreBehindItsFlushIsntCoveredByTheFence) {
   EXPECT_EQ(trace.check(), Found{"stored-after-flush 11/20"});
 }
 
-TEST(ProgramCheck, NorIsItIfNothingFollows) {
+TEST(ProgramCheck, StoreAfterItsFlushIsReportedAtTheEndOfTheProgram) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -192,7 +192,7 @@ TEST(ProgramCheck, NorIsItIfNothingFollows) {
   EXPECT_EQ(trace.check(), Found{"stored-after-flush 11/20"});
 }
 
-TEST(ProgramCheck, FlushedAgainItIs) {
+TEST(ProgramCheck, StoreFlushedAgainBeforeTheFenceIsNotReported) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -203,7 +203,7 @@ TEST(ProgramCheck, FlushedAgainItIs) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, AndSoItIsIfTheFlushComesBeforeAnythingElse) {
+TEST(ProgramCheck, StoreFlushedRightAfterTheFenceIsNotReported) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -215,7 +215,7 @@ TEST(ProgramCheck, AndSoItIsIfTheFlushComesBeforeAnythingElse) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, AFlushBeforeTheFenceEndsIt) {
+TEST(ProgramCheck, StoresAfterASecondFlushBeforeTheFenceAreNotReported) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -229,7 +229,7 @@ TEST(ProgramCheck, AFlushBeforeTheFenceEndsIt) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, AFlushBehindTheFenceEndsItToo) {
+TEST(ProgramCheck, StoresAfterASecondFlushAfterTheFenceAreNotReported) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -244,7 +244,7 @@ TEST(ProgramCheck, AFlushBehindTheFenceEndsItToo) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, StoresToTheSameLineDoNotDependOnIt) {
+TEST(ProgramCheck, StoreAfterItsFlushIsNotReportedIfItsLineIsPersistedNext) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -257,14 +257,14 @@ TEST(ProgramCheck, StoresToTheSameLineDoNotDependOnIt) {
 
 // ---- P3, P4, P5
 
-TEST(ProgramCheck, AFlushWithoutAFenceAtTheEndIsFound) {
+TEST(ProgramCheck, FlushWithoutFenceAtTheEndIsReported) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:end 20/20"});
 }
 
-TEST(ProgramCheck, LfenceIsNoFence) {
+TEST(ProgramCheck, LfenceDoesNotCountAsFence) {
   CheckedTrace trace;
   const std::uint32_t lfence = trace.fence_at(31, FenceKind::kLfence);
   trace.put(kLine);
@@ -273,7 +273,7 @@ TEST(ProgramCheck, LfenceIsNoFence) {
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:end 20/31"});
 }
 
-TEST(ProgramCheck, ALockedInstructionIsOne) {
+TEST(ProgramCheck, LockedInstructionCountsAsFence) {
   CheckedTrace trace;
   const std::uint32_t locked = trace.at(70, SiteKind::kAtomicUpdate, 8, 0, trace::kSiteFullFence);
   trace.put(kLine);
@@ -282,7 +282,7 @@ TEST(ProgramCheck, ALockedInstructionIsOne) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, ClflushNeedsNone) {
+TEST(ProgramCheck, ClflushNeedsNoFence) {
   CheckedTrace trace;
   const std::uint32_t clflush = trace.flush_at(21, FlushKind::kClflush);
   trace.put(kLine);
@@ -291,7 +291,7 @@ TEST(ProgramCheck, ClflushNeedsNone) {
 }
 
 // A node at kLine, its pointer at kOther.
-TEST(ProgramCheck, APointerToWhatIsFlushedButNotFencedIsFound) {
+TEST(ProgramCheck, PointerToAFlushedButUnfencedLineIsReported) {
   CheckedTrace trace;
   trace.persist(kOther, 1);
   trace.put(kLine);
@@ -302,7 +302,7 @@ TEST(ProgramCheck, APointerToWhatIsFlushedButNotFencedIsFound) {
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/11"});
 }
 
-TEST(ProgramCheck, APointerBehindTheFenceIsNot) {
+TEST(ProgramCheck, PointerStoredAfterTheFenceIsNotReported) {
   CheckedTrace trace;
   trace.persist(kOther, 1);
   trace.persist(kLine);
@@ -310,7 +310,7 @@ TEST(ProgramCheck, APointerBehindTheFenceIsNot) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, APointerToItsOwnLinePersistsWithIt) {
+TEST(ProgramCheck, PointerToItsOwnLineIsNotReported) {
   CheckedTrace trace;
   trace.persist(kLine);
   trace.put(kLine + 8);
@@ -322,7 +322,7 @@ TEST(ProgramCheck, APointerToItsOwnLinePersistsWithIt) {
 }
 
 // kLine -> kOther, both new: who finds neither finds nothing wrong.
-TEST(ProgramCheck, APointerInWhatIsNewIsNot) {
+TEST(ProgramCheck, PointerInANewLineIsNotReported) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -333,7 +333,7 @@ TEST(ProgramCheck, APointerInWhatIsNewIsNot) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, APointerWhereZeroWasMayBePartOfSettingUp) {
+TEST(ProgramCheck, PointerThatReplacesZeroIsReportedOnlyInAReachableLine) {
   for (const bool reached : {false, true}) {
     CheckedTrace trace;
     trace.persist(kOther, 0);
@@ -347,7 +347,7 @@ TEST(ProgramCheck, APointerWhereZeroWasMayBePartOfSettingUp) {
   }
 }
 
-TEST(ProgramCheck, WhatTheRecordingBeganWithCanBeReached) {
+TEST(ProgramCheck, InitialContentsCountAsReachable) {
   CheckedTrace trace;
   trace.image_page(kOther & ~std::uint64_t{4095}, std::byte{1});
   trace.put(kLine);
@@ -356,7 +356,7 @@ TEST(ProgramCheck, WhatTheRecordingBeganWithCanBeReached) {
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/10"});
 }
 
-TEST(ProgramCheck, APointerLeadsToItsLineAlone) {
+TEST(ProgramCheck, PointerPublishesOnlyItsLine) {
   CheckedTrace trace;
   trace.persist(kOther, 1);
   trace.persist(kLine);
@@ -366,7 +366,7 @@ TEST(ProgramCheck, APointerLeadsToItsLineAlone) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, APointerLeadsToAllOfAnAllocation) {
+TEST(ProgramCheck, PointerToAnAllocationPublishesAllItsLines) {
   CheckedTrace trace;
   trace.persist(kOther, 1);
   trace.mark(MarkKind::kAllocate, kLine, 128);
@@ -377,7 +377,7 @@ TEST(ProgramCheck, APointerLeadsToAllOfAnAllocation) {
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:published 20/10"});
 }
 
-TEST(ProgramCheck, APointerBeforeTheFlushIsFound) {
+TEST(ProgramCheck, PointerToAnUnflushedLineIsReported) {
   CheckedTrace trace;
   trace.persist(kOther, 1);
   trace.put(kLine);
@@ -389,7 +389,7 @@ TEST(ProgramCheck, APointerBeforeTheFlushIsFound) {
 }
 
 // Only what is new: other lines may hold what needn't persist with the pointer.
-TEST(ProgramCheck, APointerToAnOldLineIsNot) {
+TEST(ProgramCheck, PointerToAnOldLineIsNotReported) {
   CheckedTrace trace;
   trace.persist(kOther, 1);
   trace.persist(kLine);
@@ -401,7 +401,7 @@ TEST(ProgramCheck, APointerToAnOldLineIsNot) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, NorIsOneToWhatTheRecordingBeganWith) {
+TEST(ProgramCheck, PointerToInitialContentsIsNotReported) {
   CheckedTrace trace;
   trace.image_page(kLine & ~std::uint64_t{4095}, std::byte{1});
   trace.persist(kOther, 1);
@@ -413,7 +413,7 @@ TEST(ProgramCheck, NorIsOneToWhatTheRecordingBeganWith) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, AnUnlockDependsOnWhatWasFlushedUnderTheLock) {
+TEST(ProgramCheck, UnlockDependsOnlyOnFlushesUnderTheLock) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -425,7 +425,7 @@ TEST(ProgramCheck, AnUnlockDependsOnWhatWasFlushedUnderTheLock) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, AnUnlockBehindAFlushIsFound) {
+TEST(ProgramCheck, UnlockAfterAnUnfencedFlushIsReported) {
   for (const bool fenced : {false, true}) {
     CheckedTrace trace;
     trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0, true);
@@ -438,7 +438,7 @@ TEST(ProgramCheck, AnUnlockBehindAFlushIsFound) {
   }
 }
 
-TEST(ProgramCheck, OfNestedLocksTheOutermostCounts) {
+TEST(ProgramCheck, UnlockOfAnInnerLockIsNotReported) {
   CheckedTrace trace;
   trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0, true);
   trace.sync(SyncKind::kMutexLock, kLockWord + 64, 1, 0, true);
@@ -450,7 +450,7 @@ TEST(ProgramCheck, OfNestedLocksTheOutermostCounts) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, ARegionsEndBehindAFlushIsFound) {
+TEST(ProgramCheck, RegionEndAfterAnUnfencedFlushIsReported) {
   for (const bool fenced : {false, true}) {
     CheckedTrace trace;
     trace.begin();
@@ -476,7 +476,7 @@ TEST(ProgramCheck, NonTemporalStoresNeedAFence) {
   }
 }
 
-TEST(ProgramCheck, APointerToThemToo) {
+TEST(ProgramCheck, PointerToAnUnfencedNonTemporalStoreIsReported) {
   CheckedTrace trace;
   trace.persist(kOther, 1);
   trace.store(trace.nt_site, kLine, 1);
@@ -486,7 +486,7 @@ TEST(ProgramCheck, APointerToThemToo) {
 
 // ---- P6, P7
 
-TEST(ProgramCheck, ALocksFunctionIsNoFence) {
+TEST(ProgramCheck, UnlockFunctionDoesNotCountAsFence) {
   CheckedTrace trace;
   trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0);
   trace.put(kLine);
@@ -496,7 +496,7 @@ TEST(ProgramCheck, ALocksFunctionIsNoFence) {
   EXPECT_EQ(trace.check(), Found{"locked-fence-only:unlock 20/20"});
 }
 
-TEST(ProgramCheck, AWriteLockIsOneLock) {
+TEST(ProgramCheck, WriteLockCountsAsOneLock) {
   CheckedTrace trace;
   trace.sync(SyncKind::kWriteLock, kLockWord, 0, 0);
   trace.sync(SyncKind::kWriteLock, 0, 1, 0);
@@ -507,7 +507,7 @@ TEST(ProgramCheck, AWriteLockIsOneLock) {
   EXPECT_EQ(trace.check(), Found{"locked-fence-only:unlock 20/20"});
 }
 
-TEST(ProgramCheck, AFenceRightBehindItIs) {
+TEST(ProgramCheck, FenceRightAfterTheUnlockFunctionIsEnough) {
   CheckedTrace trace;
   trace.sync(SyncKind::kMutexLock, kLockWord, 0, 0);
   trace.put(kLine);
@@ -518,7 +518,7 @@ TEST(ProgramCheck, AFenceRightBehindItIs) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, APointerBehindTakingALockIsFound) {
+TEST(ProgramCheck, PointerFencedOnlyByALockFunctionIsReported) {
   CheckedTrace trace;
   trace.persist(kOther, 1);
   trace.put(kLine);
@@ -529,7 +529,7 @@ TEST(ProgramCheck, APointerBehindTakingALockIsFound) {
   EXPECT_EQ(trace.check(), Found{"locked-fence-only:published 20/10"});
 }
 
-TEST(ProgramCheck, AnotherThreadsFenceIsNone) {
+TEST(ProgramCheck, FenceOfAnotherThreadDoesNotCount) {
   CheckedTrace trace;
   const std::uint32_t others = trace.fence_at(32);
   trace.put(kLine);
@@ -540,7 +540,7 @@ TEST(ProgramCheck, AnotherThreadsFenceIsNone) {
   EXPECT_EQ(trace.check(), (Found{"flushed-by-another:end 20/32", "useless-fence 32"}));
 }
 
-TEST(ProgramCheck, AFenceWithoutAnOrderMayHaveComeBefore) {
+TEST(ProgramCheck, UnorderedFenceOfAnotherThreadIsNotNamed) {
   CheckedTrace trace;
   const std::uint32_t others = trace.fence_at(32);
   trace.put(kLine);
@@ -550,7 +550,7 @@ TEST(ProgramCheck, AFenceWithoutAnOrderMayHaveComeBefore) {
   EXPECT_EQ(trace.check(), (Found{"flushed-not-fenced:end 20/20", "useless-fence 32"}));
 }
 
-TEST(ProgramCheck, AnotherThreadsFlushWithItsFenceIs) {
+TEST(ProgramCheck, FlushAndFenceOfAnotherThreadCount) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.hand_over();
@@ -561,7 +561,7 @@ TEST(ProgramCheck, AnotherThreadsFlushWithItsFenceIs) {
 
 // ---- P8
 
-TEST(ProgramCheck, FlushesOfCleanLinesAreUseless) {
+TEST(ProgramCheck, FlushOfACleanLineIsUseless) {
   CheckedTrace trace;
   const std::uint32_t again = trace.flush_at(22), clean = trace.flush_at(23);
   trace.put(kLine);
@@ -575,7 +575,7 @@ TEST(ProgramCheck, FlushesOfCleanLinesAreUseless) {
             (Found{"useless-flush:flushed_before 22/20 x2", "useless-flush:clean 23"}));
 }
 
-TEST(ProgramCheck, UselessFlushesAreCountedBesideTheOthers) {
+TEST(ProgramCheck, UselessFlushesAreCountedAmongAllExecutions) {
   CheckedTrace trace;
   trace.persist(kLine);
   trace.persist(kLine);
@@ -587,7 +587,7 @@ TEST(ProgramCheck, UselessFlushesAreCountedBesideTheOthers) {
   EXPECT_EQ(report.findings[0].executions, 3);
 }
 
-TEST(ProgramCheck, SumsTheExecutionsOfALineOverItsSites) {
+TEST(ProgramCheck, ExecutionsOfASourceLineAreSummedOverItsSites) {
   CheckedTrace trace;
   const std::uint32_t first = trace.flush_at(22), second = trace.flush_at(22);
   trace.put(kLine);
@@ -601,7 +601,7 @@ TEST(ProgramCheck, SumsTheExecutionsOfALineOverItsSites) {
   EXPECT_EQ(report.findings[0].executions, 3);
 }
 
-TEST(ProgramCheck, WhatWasStoredBeforeTheRecordingMayNeedAFlush) {
+TEST(ProgramCheck, FlushOfALineStoredBeforeTheRecordingIsNotUseless) {
   CheckedTrace trace;
   trace.mark(MarkKind::kRoiBegin);
   trace.sfence();
@@ -610,7 +610,7 @@ TEST(ProgramCheck, WhatWasStoredBeforeTheRecordingMayNeedAFlush) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, ARecordingOfMoreThanTheMeasuredPartKnows) {
+TEST(ProgramCheck, FlushOfACleanLineIsUselessIfTheSetUpIsRecorded) {
   CheckedTrace trace;
   trace.persist(kOther);
   trace.mark(MarkKind::kRoiBegin);
@@ -619,14 +619,14 @@ TEST(ProgramCheck, ARecordingOfMoreThanTheMeasuredPartKnows) {
   EXPECT_EQ(trace.check(), Found{"useless-flush:clean 20"});
 }
 
-TEST(ProgramCheck, FlushesOfVolatileMemoryAreUseless) {
+TEST(ProgramCheck, FlushOfVolatileMemoryIsUseless) {
   CheckedTrace trace;
   trace.clwb(kHeapWord);
   trace.sfence();
   EXPECT_EQ(trace.check(), Found{"useless-flush:outside_pm 20"});
 }
 
-TEST(ProgramCheck, AnotherThreadsUnfinishedFlushDoesNotMakeOneUseless) {
+TEST(ProgramCheck, FlushAfterAnUnfencedFlushOfAnotherThreadIsNotUseless) {
   CheckedTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -636,7 +636,7 @@ TEST(ProgramCheck, AnotherThreadsUnfinishedFlushDoesNotMakeOneUseless) {
   EXPECT_EQ(trace.check(), Found{"flushed-by-another:end 20/30"});
 }
 
-TEST(ProgramCheck, FencesThatHaveAMeaningAreNotUseless) {
+TEST(ProgramCheck, FenceWithADeclaredMeaningIsNotUseless) {
   CheckedTrace trace;
   trace.persist(kLine);
   trace.mark(MarkKind::kNextFence, 1);
@@ -649,7 +649,7 @@ TEST(ProgramCheck, FencesThatHaveAMeaningAreNotUseless) {
 
 // ---- R1 to R4
 
-TEST(ProgramCheck, ARegionsStoreToWhatIsNotDeclaredIsFound) {
+TEST(ProgramCheck, StoreToAnUnloggedLineInARegionIsReported) {
   CheckedTrace trace;
   trace.begin();
   trace.log(kLine);
@@ -660,7 +660,7 @@ TEST(ProgramCheck, ARegionsStoreToWhatIsNotDeclaredIsFound) {
   EXPECT_EQ(trace.check(), Found{"not-logged 11"});
 }
 
-TEST(ProgramCheck, WhatTheRegionAllocatesNeedsNoLog) {
+TEST(ProgramCheck, MemoryAllocatedInTheRegionNeedsNoLog) {
   CheckedTrace trace;
   trace.begin();
   trace.mark(MarkKind::kAllocate, kLine, 100);
@@ -675,7 +675,7 @@ TEST(ProgramCheck, WhatTheRegionAllocatesNeedsNoLog) {
   EXPECT_EQ(trace.check(), Found{"not-logged 10"});
 }
 
-TEST(ProgramCheck, TheLibraryNeedsNoLog) {
+TEST(ProgramCheck, StoresOfTheLibraryNeedNoLog) {
   CheckedTrace trace;
   const std::uint32_t own = trace.at(80, SiteKind::kStore, 8, 0, 0, "library");
   trace.begin();
@@ -687,7 +687,7 @@ TEST(ProgramCheck, TheLibraryNeedsNoLog) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, WithARedoLogTheProgramStoresNothingItself) {
+TEST(ProgramCheck, DirectStoreInARegionWithARedoLogIsReported) {
   CheckedTrace trace("pm_open, redo log");
   trace.begin();
   trace.log(kLine);
@@ -696,7 +696,7 @@ TEST(ProgramCheck, WithARedoLogTheProgramStoresNothingItself) {
   EXPECT_EQ(trace.check(), Found{"not-logged 10"});
 }
 
-TEST(ProgramCheck, ARangeDeclaredBehindItsStoreIsFound) {
+TEST(ProgramCheck, RangeLoggedAfterItsStoreIsReported) {
   CheckedTrace trace;
   trace.begin();
   trace.put(kLine + 32);
@@ -706,7 +706,7 @@ TEST(ProgramCheck, ARangeDeclaredBehindItsStoreIsFound) {
   EXPECT_EQ(trace.check(), Found{"logged-late 40/10"});
 }
 
-TEST(ProgramCheck, ARangeDeclaredTwiceCosts) {
+TEST(ProgramCheck, RangeLoggedTwiceIsReported) {
   CheckedTrace trace;
   trace.begin();
   trace.log(kLine, 128);
@@ -721,7 +721,7 @@ TEST(ProgramCheck, ARangeDeclaredTwiceCosts) {
   EXPECT_EQ(trace.check(), Found{"logged-twice 40/40"});
 }
 
-TEST(ProgramCheck, AnotherRangeOfTheLineIsNotTheSame) {
+TEST(ProgramCheck, TwoLoggedRangesOfALineAreNotReported) {
   CheckedTrace trace;
   trace.begin();
   trace.log(kLine);
@@ -731,7 +731,7 @@ TEST(ProgramCheck, AnotherRangeOfTheLineIsNotTheSame) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, TwoOpenRegionsOfOneLineAreFound) {
+TEST(ProgramCheck, UnorderedRegionsThatLogOneLineAreReported) {
   for (const bool ordered : {false, true}) {
     CheckedTrace trace;
     trace.begin();
@@ -773,7 +773,7 @@ struct ReadingTrace : CheckedTrace {
   }
 };
 
-TEST(ProgramCheck, AStoreMadeOfWhatMayBeLostIsFound) {
+TEST(ProgramCheck, StoreComputedFromUnpersistedDataIsReported) {
   for (const bool fenced : {false, true}) {
     ReadingTrace trace;
     trace.read(fenced);
@@ -783,7 +783,7 @@ TEST(ProgramCheck, AStoreMadeOfWhatMayBeLostIsFound) {
   }
 }
 
-TEST(ProgramCheck, AStoreMadeOfSomethingElseIsNot) {
+TEST(ProgramCheck, StoreComputedFromOtherDataIsNotReported) {
   ReadingTrace trace;
   trace.read(false);
   trace.put(kOther, 1);
@@ -791,7 +791,7 @@ TEST(ProgramCheck, AStoreMadeOfSomethingElseIsNot) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, ValuesAreFollowedThroughVolatileMemory) {
+TEST(ProgramCheck, UnpersistedValueIsTrackedThroughVolatileMemory) {
   for (const bool overwritten : {false, true}) {
     ReadingTrace trace;
     trace.read(false);
@@ -804,7 +804,7 @@ TEST(ProgramCheck, ValuesAreFollowedThroughVolatileMemory) {
   }
 }
 
-TEST(ProgramCheck, WhoPersistsWhatItHasReadMayBuildOnIt) {
+TEST(ProgramCheck, StoreAfterPersistingTheDataItReadIsNotReported) {
   ReadingTrace trace;
   trace.read(false);
   trace.clwb(kLine);
@@ -814,7 +814,7 @@ TEST(ProgramCheck, WhoPersistsWhatItHasReadMayBuildOnIt) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, WithoutAnOrderNothingIsKnown) {
+TEST(ProgramCheck, UnorderedReadOfUnpersistedDataIsNotReported) {
   ReadingTrace trace;
   trace.put(kLine);
   trace.clwb(kLine);
@@ -827,7 +827,7 @@ TEST(ProgramCheck, WithoutAnOrderNothingIsKnown) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, OnesOwnDataComeBeforeWhatIsMadeOfThem) {
+TEST(ProgramCheck, StoreComputedFromDataOfTheSameThreadIsNotReported) {
   ReadingTrace trace;
   trace.thread(1);
   trace.sfence();
@@ -841,7 +841,7 @@ TEST(ProgramCheck, OnesOwnDataComeBeforeWhatIsMadeOfThem) {
   EXPECT_EQ(trace.check(), Found{"useless-fence 30"});
 }
 
-TEST(ProgramCheck, AStoreToTheSameLinePersistsWithIt) {
+TEST(ProgramCheck, StoreToTheSameLineAsItsSourceIsNotReported) {
   ReadingTrace trace;
   trace.read(false);
   trace.store(trace.made, kLine + 8, 1);
@@ -850,7 +850,7 @@ TEST(ProgramCheck, AStoreToTheSameLinePersistsWithIt) {
   EXPECT_EQ(trace.check(), Found{"useless-flush:clean 20"});
 }
 
-TEST(ProgramCheck, AddressesAreMadeOfPointersNotOfIndices) {
+TEST(ProgramCheck, StoreThroughAnUnpersistedPointerButNotIndexIsReported) {
   for (const std::uint8_t bytes : {8, 4}) {
     ReadingTrace trace;
     const std::uint32_t load = trace.at(52, SiteKind::kLoad, bytes);
@@ -864,7 +864,7 @@ TEST(ProgramCheck, AddressesAreMadeOfPointersNotOfIndices) {
   }
 }
 
-TEST(ProgramCheck, WhatIsNeverFlushedIsNotTheReadersFault) {
+TEST(ProgramCheck, ReadOfNeverFlushedDataIsReportedAtTheStoreOnly) {
   ReadingTrace trace;
   trace.put(kLine);
   trace.hand_over();
@@ -877,7 +877,7 @@ TEST(ProgramCheck, WhatIsNeverFlushedIsNotTheReadersFault) {
 
 // ---- A1, A2
 
-TEST(ProgramCheck, AccessesToFreedMemoryAreFound) {
+TEST(ProgramCheck, AccessesToFreedMemoryAreReported) {
   CheckedTrace trace;
   trace.mark(MarkKind::kAllocate, kLine, 128);
   trace.persist(kLine + 64);
@@ -888,7 +888,7 @@ TEST(ProgramCheck, AccessesToFreedMemoryAreFound) {
   EXPECT_EQ(trace.check(), (Found{"used-after-free:loaded 50/30", "used-after-free:stored 10/30"}));
 }
 
-TEST(ProgramCheck, WhatAnotherThreadFreesMayBeUsedBefore) {
+TEST(ProgramCheck, AccessUnorderedWithAFreeIsNotReported) {
   for (const bool ordered : {false, true}) {
     CheckedTrace trace;
     trace.plain(trace.log_call);
@@ -901,7 +901,7 @@ TEST(ProgramCheck, WhatAnotherThreadFreesMayBeUsedBefore) {
   }
 }
 
-TEST(ProgramCheck, WhatIsAllocatedAgainMayBeUsed) {
+TEST(ProgramCheck, AccessToReallocatedMemoryIsNotReported) {
   CheckedTrace trace;
   trace.mark(MarkKind::kFree, kLine);
   trace.mark(MarkKind::kAllocate, kLine, 64);
@@ -910,7 +910,7 @@ TEST(ProgramCheck, WhatIsAllocatedAgainMayBeUsed) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, WhatARegionFreesIsThereUntilItsEnd) {
+TEST(ProgramCheck, MemoryFreedInARegionMayBeUsedUntilItsEnd) {
   CheckedTrace trace;
   trace.begin();
   trace.plain(trace.log_call);
@@ -923,7 +923,7 @@ TEST(ProgramCheck, WhatARegionFreesIsThereUntilItsEnd) {
   EXPECT_EQ(trace.check(), Found{"used-after-free:loaded 50/40"});
 }
 
-TEST(ProgramCheck, AllocationsThatNothingLeadsToHaveLeaked) {
+TEST(ProgramCheck, UnreachableAllocationIsReportedAsLeaked) {
   CheckedTrace trace;
   trace.plain(trace.log_call);
   trace.mark(MarkKind::kAllocate, kLine, 64);
@@ -936,14 +936,14 @@ TEST(ProgramCheck, AllocationsThatNothingLeadsToHaveLeaked) {
   EXPECT_EQ(trace.check(), Found{"leaked 40 x2"}) << "a pointer in what has leaked is none";
 }
 
-TEST(ProgramCheck, OffsetsLeadToAllocations) {
+TEST(ProgramCheck, OffsetMakesAnAllocationReachable) {
   CheckedTrace trace;
   trace.mark(MarkKind::kAllocate, kLine, 64);
   trace.persist(kThird, kLine - kPmBase);
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, WhatALogHoldsLeadsNowhere) {
+TEST(ProgramCheck, PointerInALogMakesNoAllocationReachable) {
   CheckedTrace trace;
   trace.plain(trace.log_call);
   trace.mark(MarkKind::kAllocate, kLine, 64);
@@ -955,7 +955,7 @@ TEST(ProgramCheck, WhatALogHoldsLeadsNowhere) {
 
 // ---- P10, P11
 
-TEST(ProgramCheck, AddressesOfVolatileMemoryAreFound) {
+TEST(ProgramCheck, PointerToVolatileMemoryIsReported) {
   CheckedTrace trace;
   trace.put(kHeapWord, 1);
   trace.persist(kLine, kHeapWord + 8);
@@ -963,7 +963,7 @@ TEST(ProgramCheck, AddressesOfVolatileMemoryAreFound) {
 }
 
 // A structure that is copied whole may have holes, in which anything stands.
-TEST(ProgramCheck, CopiesOfThemAreNot) {
+TEST(ProgramCheck, CopiedPointerToVolatileMemoryIsNotReported) {
   CheckedTrace trace;
   const std::uint32_t copy = trace.at(15, SiteKind::kCopyStore, 0);
   trace.put(kHeapWord, 1);
@@ -973,7 +973,7 @@ TEST(ProgramCheck, CopiesOfThemAreNot) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, NumbersAreNot) {
+TEST(ProgramCheck, NumberThatIsNoUsedAddressIsNotReported) {
   CheckedTrace trace;
   trace.put(kHeapWord, 1);
   trace.put(0x10000000, 1);
@@ -982,14 +982,14 @@ TEST(ProgramCheck, NumbersAreNot) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, APersistentHeapHoldsThemRightly) {
+TEST(ProgramCheck, PointerToVolatileMemoryInAPersistentHeapIsNotReported) {
   CheckedTrace trace("--pm-heap");
   trace.put(kHeapWord, 1);
   trace.persist(kLine, kHeapWord);
   EXPECT_EQ(trace.check(), Found{});
 }
 
-TEST(ProgramCheck, APointerThatMayTearIsFound) {
+TEST(ProgramCheck, UnalignedPointerThatMayTearIsReported) {
   CheckedTrace trace;
   trace.persist(kLine + 4, kOther);
   EXPECT_EQ(trace.check(), Found{"torn-publish 10"});
@@ -1001,7 +1001,7 @@ TEST(ProgramCheck, APointerThatMayTearIsFound) {
 
 // ---- The findings
 
-TEST(ProgramCheck, CallsLeadToAFinding) {
+TEST(ProgramCheck, FindingListsItsCalls) {
   CheckedTrace trace;
   const std::uint32_t caller = trace.at(90, SiteKind::kExecute, 0, 0, 0, "caller");
   const std::uint32_t helper =
@@ -1020,7 +1020,7 @@ TEST(ProgramCheck, CallsLeadToAFinding) {
   EXPECT_EQ(finding.operation, 2);
 }
 
-TEST(ProgramCheck, InlinedCallsLeadToAFinding) {
+TEST(ProgramCheck, FindingListsItsInlinedCalls) {
   CheckedTrace trace;
   const std::uint32_t caller = trace.at(90, SiteKind::kExecute, 0, 0, 0, "caller");
   const std::uint32_t inlined =
@@ -1039,7 +1039,7 @@ TEST(ProgramCheck, InlinedCallsLeadToAFinding) {
                                                                        {"mine.c", "work", 10}}));
 }
 
-TEST(ProgramCheck, SystemHeadersStandWhereTheyAreCalled) {
+TEST(ProgramCheck, FindingInASystemHeaderIsReportedAtItsCaller) {
   for (const bool inlined : {true, false}) {
     CheckedTrace trace;
     const std::uint32_t caller =
@@ -1061,7 +1061,7 @@ TEST(ProgramCheck, SystemHeadersStandWhereTheyAreCalled) {
   }
 }
 
-TEST(ProgramCheck, WhatTheLibraryIsCalledForStandsWhereItIsCalled) {
+TEST(ProgramCheck, FindingInTheLibraryIsReportedAtItsCaller) {
   CheckedTrace trace;
   const std::uint32_t flush =
       trace.at(81, SiteKind::kFlush, 0, static_cast<std::uint8_t>(FlushKind::kClwb), 0, "library");
@@ -1070,7 +1070,7 @@ TEST(ProgramCheck, WhatTheLibraryIsCalledForStandsWhereItIsCalled) {
   EXPECT_EQ(trace.check(), Found{"flushed-not-fenced:end 10/10"});
 }
 
-TEST(ProgramCheck, TheLibraryIsNoCaller) {
+TEST(ProgramCheck, LibraryIsNotListedAsCaller) {
   CheckedTrace trace;
   const std::uint32_t inside = trace.at(82, SiteKind::kExecute, 0, 0, 0, "library");
   trace.plain(inside);
@@ -1080,13 +1080,13 @@ TEST(ProgramCheck, TheLibraryIsNoCaller) {
   EXPECT_TRUE(report.findings[0].calls.empty());
 }
 
-TEST(ProgramCheck, ThreadsThatWaitForEachOtherAreRefused) {
+TEST(ProgramCheck, RecordingWithADeadlockIsRejected) {
   CheckedTrace trace;
   trace.sync(SyncKind::kWait, 0, 0, 1);
   EXPECT_THROW(trace.report(), trace::TraceError);
 }
 
-TEST(ProgramCheck, EndsWhenNobodyWantsItAnyMore) {
+TEST(ProgramCheck, CheckStopsWhenTheCallbackReturnsFalse) {
   CheckedTrace trace;
   trace.put(kLine);
   const TemporaryTrace file(trace);

@@ -125,7 +125,7 @@ const Rows kAnyTwo{{0, 0}, {0, 1}, {1, 0}, {1, 1}};
 const Rows kFirstThenSecond{{0, 0}, {1, 0}, {1, 1}};
 const Rows kBoth{{0, 0}, {1, 1}};
 
-TEST(PromisedRegions, AreThereWholeOrNotAtAll) {
+TEST(PromisedRegions, RegionsAreWholeOrAbsent) {
   const Deeds program = region(0, {store(0, kA), store(0, kB)});
   for (const Promises& promises : {kSoftware, kRedo, kAsap, kEpochRegions, kStrictRegions}) {
     EXPECT_EQ(rows(program, promises, {kA, kB}), kBoth);
@@ -133,14 +133,14 @@ TEST(PromisedRegions, AreThereWholeOrNotAtAll) {
   EXPECT_EQ(rows(program, kX86, {kA, kB}), kAnyTwo) << "no regions there";
 }
 
-TEST(PromisedRegions, ComeInTheOrderOfTheirThread) {
+TEST(PromisedRegions, RegionsPersistInTheOrderOfTheirThread) {
   const Deeds program = one_after_another({region(0, {store(0, kA)}), region(0, {store(0, kB)})});
   for (const Promises& promises : {kSoftware, kAsap, kEpochRegions}) {
     EXPECT_EQ(rows(program, promises, {kA, kB}), kFirstThenSecond);
   }
 }
 
-TEST(PromisedRegions, ThatADesignMakesDurableAtTheirEndAreThereWithWhatComesLater) {
+TEST(PromisedRegions, RegionsDurableAtTheirEndPersistBeforeLaterStores) {
   // A store outside regions; another thread's region, which has heard of the end by a lock.
   const Deeds same_thread = one_after_another({region(0, {store(0, kA)}), {store(0, kB)}});
   const Deeds other_thread = one_after_another({{deed(0, Act::kLock)},
@@ -158,7 +158,7 @@ TEST(PromisedRegions, ThatADesignMakesDurableAtTheirEndAreThereWithWhatComesLate
             kAnyTwo);
 }
 
-TEST(PromisedRegions, OfAsapAreDurableWhenTheirFenceIsOver) {
+TEST(PromisedRegions, AsapRegionsAreDurableAfterTheirFence) {
   const Deeds program =
       one_after_another({region(0, {store(0, kA)}), {deed(0, Act::kFenceRegions), store(0, kB)}});
   EXPECT_EQ(rows(program, kAsap, {kA, kB}), kFirstThenSecond);
@@ -179,7 +179,7 @@ TEST(PromisedRegions, OfAsapAreDurableWhenTheirFenceIsOver) {
       kAnyTwo);
 }
 
-TEST(PromisedRegions, FollowThoseWhoseDataTheyReadOrWrite) {
+TEST(PromisedRegions, RegionsFollowRegionsWhoseDataTheyReadOrOverwrite) {
   const auto with = [](const Deed& what) {
     return one_after_another({{deed(0, Act::kLock)},
                               region(0, {store(0, kA)}),
@@ -191,12 +191,12 @@ TEST(PromisedRegions, FollowThoseWhoseDataTheyReadOrWrite) {
   EXPECT_EQ(rows(with(deed(1, Act::kLoad, kC)), kAsap, {kA, kB}), kAnyTwo);
 }
 
-TEST(PromisedRegions, ThatHaveNotEndedAreNeverThere) {
+TEST(PromisedRegions, UnfinishedRegionIsAbsentFromEveryImage) {
   const Deeds program{deed(0, Act::kBegin), store(0, kA), deed(0, Act::kDurable)};
   EXPECT_EQ(rows(program, kSoftware, {kA}), (Rows{{0}}));
 }
 
-TEST(PromisedRegions, ThatFollowEachOtherAreThereTogether) {
+TEST(PromisedRegions, MutuallyDependentRegionsPersistTogether) {
   // Each reads what the other one has written before it ends.
   const Deeds program{deed(0, Act::kBegin),
                       deed(0, Act::kLock),
@@ -215,14 +215,14 @@ TEST(PromisedRegions, ThatFollowEachOtherAreThereTogether) {
   EXPECT_EQ(rows(program, kAsap, {kA, kB}), kBoth);
 }
 
-TEST(PromisedStores, OfALineKeepTheirOrder) {
+TEST(PromisedStores, StoresOfALineKeepTheirOrder) {
   const Deeds program{store(0, kA), store(0, kSecond)};
   EXPECT_EQ(rows(program, kX86, {kA, kSecond}), kFirstThenSecond);
   EXPECT_EQ(rows(program, kEpochs, {kA, kSecond}), kFirstThenSecond);
   EXPECT_EQ(rows({store(0, kA), store(0, kB)}, kEpochs, {kA, kB}), kAnyTwo);
 }
 
-TEST(PromisedStores, FollowFences) {
+TEST(PromisedStores, StoresFollowTheStoresBeforeAFence) {
   for (const Act fence : {Act::kOrder, Act::kDurable, Act::kBareFence}) {
     const Deeds unflushed{store(0, kA), deed(0, fence), store(0, kB)};
     const Deeds flushed{store(0, kA), deed(0, Act::kFlush, kA), deed(0, fence), store(0, kB)};
@@ -236,7 +236,7 @@ TEST(PromisedStores, FollowFences) {
 }
 
 // Another thread's store, which has heard of the fence.
-TEST(PromisedStores, AreThereForOthersAfterAFenceThatMakesDurable) {
+TEST(PromisedStores, StoresOfOtherThreadsFollowADurableFence) {
   const auto with = [](Act fence) {
     return Deeds{deed(0, Act::kLock), store(0, kA),          deed(0, Act::kFlush, kA),
                  deed(0, fence),      deed(0, Act::kUnlock), deed(1, Act::kLock),
@@ -249,7 +249,7 @@ TEST(PromisedStores, AreThereForOthersAfterAFenceThatMakesDurable) {
   EXPECT_EQ(rows(with(Act::kOrder), kEpochs, {kA, kB}), kAnyTwo) << "an ofence promises nothing";
 }
 
-TEST(PromisedStores, FollowWhatTheirThreadHasRead) {
+TEST(PromisedStores, StoresFollowTheDataThatTheirThreadHasRead) {
   const Deeds program{deed(0, Act::kLock),     store(0, kA),
                       deed(0, Act::kUnlock),   deed(1, Act::kLock),
                       deed(1, Act::kLoad, kA), store(1, kB)};
@@ -257,14 +257,14 @@ TEST(PromisedStores, FollowWhatTheirThreadHasRead) {
   EXPECT_EQ(rows(program, kX86, {kA, kB}), kAnyTwo);
 }
 
-TEST(PromisedStores, AreThereWhenTheyAreVisibleWhereCachesPersist) {
+TEST(PromisedStores, VisibleStoresArePersistentWithPersistentCaches) {
   const Deeds program{deed(0, Act::kLock), store(0, kA), deed(0, Act::kUnlock), deed(1, Act::kLock),
                       store(1, kB)};
   EXPECT_EQ(rows(program, kCaches, {kA, kB}), kFirstThenSecond);
   EXPECT_EQ(rows(program, kStrict, {kA, kB}), kAnyTwo);
 }
 
-TEST(PromisedStores, FlushedInARegionThatHasWrittenTheLineMayComeWithIt) {
+TEST(PromisedStores, StoreFlushedInARegionPersistsNoLaterThanTheRegion) {
   const Deeds program = one_after_another(
       {{store(0, kSecond)},
        region(0, {store(0, kA), deed(0, Act::kFlush, kA), deed(0, Act::kDurable)})});
@@ -291,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(All, PromisedClasses,
                          testing::Values(kSoftware, kRedo, kAsap, kX86, kEpochs, kEpochRegions,
                                          kStrict, kStrictRegions, kCaches));
 
-TEST_P(PromisedClasses, AllowTheImagesOfTheDefinitionOfRandomPrograms) {
+TEST_P(PromisedClasses, ImagesOfRandomProgramsMatchTheDefinition) {
   std::mt19937 random(1);
   std::size_t images = 0;
   const std::size_t programs = long_tests() ? 1'000 : 250;
@@ -329,7 +329,7 @@ TEST_P(PromisedClasses, LikelyAndRandomImagesAreAllowed) {
 
 // ---- The sequence -------------------------------------------------------------------------------
 
-TEST(PromisedImages, AreInTheSameOrderWhenGoneToAgain) {
+TEST(PromisedImages, GoToRestoresEachImageByItsNumber) {
   const Deeds program = one_after_another({region(0, {store(0, kA)}),
                                            region(1, {store(1, kB)}),
                                            region(0, {store(0, kC)}),
@@ -346,7 +346,7 @@ TEST(PromisedImages, AreInTheSameOrderWhenGoneToAgain) {
   }
 }
 
-TEST(PromisedImages, AreBetterKnownByWhatHasChanged) {
+TEST(PromisedImages, ChangedLinesDescribeEachImage) {
   const Deeds program = one_after_another({region(0, {store(0, kA)}),
                                            region(1, {store(1, kB)}),
                                            region(0, {store(0, kC)}),
@@ -364,7 +364,7 @@ TEST(PromisedImages, AreBetterKnownByWhatHasChanged) {
   }
 }
 
-TEST(PromisedImages, FirstAreThoseThatLackOneUnitOnly) {
+TEST(PromisedImages, CompleteAndEmptyImagesAreShownFirst) {
   Deeds program;
   for (std::uint32_t number = 0; number < 16; ++number) {
     program.push_back(store(0, number % 4 * kWordsOfLine, number + 1));
@@ -378,7 +378,7 @@ TEST(PromisedImages, FirstAreThoseThatLackOneUnitOnly) {
 }
 
 // What has been lost can be brought back, and lost again.
-TEST(PromisedImages, LossesAreWhatHadHappenedAndIsNotThere) {
+TEST(PromisedImages, LossesListWhatIsLostAndCanBeRestored) {
   const Deeds program = one_after_another({region(0, {store(0, kA)}),
                                            {deed(0, Act::kFenceRegions)},
                                            region(0, {store(0, kB)}),
@@ -409,7 +409,7 @@ void go_to_image(Allowed& allowed, const std::vector<std::uint64_t>& words,
   }
 }
 
-TEST(PromisedImages, WhatIsBroughtBackBringsWhatItFollows) {
+TEST(PromisedImages, RestoringALossRestoresWhatItFollows) {
   const Deeds program = one_after_another(
       {region(0, {store(0, kA)}), region(0, {store(0, kB)}), region(0, {store(0, kC)})});
   Allowed allowed(program, kAsap);
@@ -424,7 +424,7 @@ TEST(PromisedImages, WhatIsBroughtBackBringsWhatItFollows) {
   EXPECT_EQ(allowed.words()[kA], 0u);
 }
 
-TEST(PromisedValues, TheLastWriterWinsWhicheverComesFirst) {
+TEST(PromisedValues, LastWriterWinsWhicheverIsSetFirst) {
   // A region doesn't follow the store outside regions that it has overwritten.
   const Deeds program = one_after_another({{store(0, kA, 1)}, region(0, {store(0, kA, 2)})});
   DeedRecorder recorder(program);
@@ -448,7 +448,7 @@ TEST(PromisedValues, TheLastWriterWinsWhicheverComesFirst) {
   EXPECT_EQ(value(), 0);
 }
 
-TEST(PromisedImages, LackAFenceThatIsLeftOut) {
+TEST(PromisedImages, OmittedFenceAllowsMoreImages) {
   const Deeds program{store(0, kA), deed(0, Act::kOrder), store(0, kB), deed(0, Act::kDurable)};
   Allowed with(program, kEpochs);
   EXPECT_EQ(with.all().size(), 3u);
@@ -460,7 +460,7 @@ TEST(PromisedImages, LackAFenceThatIsLeftOut) {
   EXPECT_NE(with.images.fingerprint(), without.images.fingerprint());
 }
 
-TEST(PromisedImages, HaveAnUpperBoundWhereTheyAreTooMany) {
+TEST(PromisedImages, CountHasAnUpperBoundForTooManyImages) {
   Deeds program;
   for (std::uint32_t line = 0; line < 3; ++line) {
     for (std::uint32_t number = 1; number <= 4; ++number) {

@@ -63,7 +63,7 @@ struct OneRace : RaceTrace {
   }
 };
 
-TEST(Races, WhatIsReadWasWrittenBefore) {
+TEST(Races, ReadWaitsForTheWriteBeforeIt) {
   RaceTrace trace;
   trace.store(trace.store_site, kDramBase, 1);
   trace.store(trace.store_site, kDramBase + 8, 1);
@@ -74,7 +74,7 @@ TEST(Races, WhatIsReadWasWrittenBefore) {
   EXPECT_EQ(trace.waits(0), Waits{});
 }
 
-TEST(Races, WhatIsWrittenWasReadBefore) {
+TEST(Races, WriteWaitsForTheReadsBeforeIt) {
   RaceTrace trace;
   trace.access(trace.load_site, kDramBase);
   trace.turn_of(1);
@@ -87,7 +87,7 @@ TEST(Races, WhatIsWrittenWasReadBefore) {
 }
 
 // Two bytes of a word race in PM, where words are judged as a whole; elsewhere they don't.
-TEST(Races, OneWordOfPmIsAccessedInOrder) {
+TEST(Races, BytesOfAWordRaceOnlyInPm) {
   for (const std::uint64_t base : {kPmBase, kDramBase}) {
     RaceTrace trace;
     trace.store(trace.byte_site, base, 1);
@@ -107,7 +107,7 @@ TEST(Races, OneWordOfPmIsAccessedInOrder) {
 }
 
 // The data of a lock may stand beside it.
-TEST(Races, ALockDoesNotRaceWithTheDataBesideIt) {
+TEST(Races, LockDoesNotRaceWithTheDataInItsWord) {
   RaceTrace trace;
   const auto take = trace.site(SiteKind::kAtomicUpdate, 4),
              give = trace.site(SiteKind::kAtomicStore, 4);
@@ -127,7 +127,7 @@ TEST(Races, ALockDoesNotRaceWithTheDataBesideIt) {
 }
 
 // What a version's release has behind it, has whoever reads that version.
-TEST(Races, AnAtomicUpdateComesBehindWhatItsVersionComesBehind) {
+TEST(Races, AtomicUpdateFollowsTheReleaseOfItsVersion) {
   RaceTrace trace;
   const auto update = trace.site(SiteKind::kAtomicUpdate, 8);
   trace.access(trace.load_site, kDramBase);
@@ -139,7 +139,7 @@ TEST(Races, AnAtomicUpdateComesBehindWhatItsVersionComesBehind) {
 }
 
 // An access of two lines, one of which is the thread's own.
-TEST(Races, AcrossALinesBorder) {
+TEST(Races, AccessAcrossTwoLinesRaces) {
   RaceTrace trace;
   trace.store(trace.store_site, kDramBase + 60, 1);
   trace.turn_of(1);
@@ -148,7 +148,7 @@ TEST(Races, AcrossALinesBorder) {
   EXPECT_EQ(trace.waits(1), (Waits{{0, 0, 1}}));
 }
 
-TEST(Races, SynchronisationOrdersAccesses) {
+TEST(Races, SynchronisedAccessesDoNotRace) {
   RaceTrace trace;
   trace.store(trace.store_site, kDramBase, 1);
   trace.sync(SyncKind::kMutexUnlock, kDramBase + 64, 0, 1);
@@ -160,7 +160,7 @@ TEST(Races, SynchronisationOrdersAccesses) {
   EXPECT_EQ(trace.waits(1), Waits{});
 }
 
-TEST(Races, WhatComesBehindTheReleaseIsNotOrdered) {
+TEST(Races, AccessAfterTheReleaseRaces) {
   RaceTrace trace;
   trace.sync(SyncKind::kMutexUnlock, kDramBase + 64, 0, 1);
   trace.store(trace.store_site, kDramBase, 1);
@@ -172,7 +172,7 @@ TEST(Races, WhatComesBehindTheReleaseIsNotOrdered) {
 }
 
 // A lock that is given back by a plain store.
-TEST(Races, AtomicAccessesRaceWithPlainOnesOnly) {
+TEST(Races, AtomicAccessesRaceOnlyWithPlainAccesses) {
   RaceTrace trace;
   trace.atomic(trace.atomic_store, kDramBase, 0, 1, 1);
   trace.turn_of(1);
@@ -187,7 +187,7 @@ TEST(Races, AtomicAccessesRaceWithPlainOnesOnly) {
 }
 
 // Between an atomic read and a plain write there may be an atomic one, which doesn't wait.
-TEST(Races, AnAtomicReadIsRememberedBehindAnAtomicWrite) {
+TEST(Races, PlainWriteWaitsForAnAtomicReadBeforeAnAtomicWrite) {
   RaceTrace trace;
   trace.atomic(trace.atomic_load, kDramBase, 0, 0);
   trace.turn_of(1);
@@ -200,7 +200,7 @@ TEST(Races, AnAtomicReadIsRememberedBehindAnAtomicWrite) {
 
 // Two locks in one word: taken atomically, given back by plain stores. The other half is read
 // before, and in PM that store is one of the whole word.
-TEST(Races, AnAtomicVariableHidesNoPlainAccessFromAnother) {
+TEST(Races, AtomicVariableHidesNoPlainAccessFromAnotherVariable) {
   for (const std::uint64_t base : {kPmBase, kDramBase}) {
     RaceTrace trace;
     const auto half = trace.site(SiteKind::kAtomicUpdate, 4);
@@ -218,7 +218,7 @@ TEST(Races, AnAtomicVariableHidesNoPlainAccessFromAnother) {
   }
 }
 
-TEST(Races, SoDoAtomicVariablesThatShareBytes) {
+TEST(Races, AtomicVariablesThatShareBytesRace) {
   for (const bool shared : {true, false}) {
     RaceTrace trace;
     const auto half = trace.site(SiteKind::kAtomicStore, 4);
@@ -235,7 +235,7 @@ TEST(Races, SoDoAtomicVariablesThatShareBytes) {
 }
 
 // The rest of a wide write is still there behind a narrow one of the same variable.
-TEST(Races, AnAtomicVariableMayHaveSeveralSizes) {
+TEST(Races, WideAtomicWriteRacesAfterANarrowWriteOfItsVariable) {
   RaceTrace trace;
   const auto half = trace.site(SiteKind::kAtomicStore, 4);
   trace.atomic(trace.atomic_store, kDramBase, 0, 1, 1);
@@ -248,7 +248,7 @@ TEST(Races, AnAtomicVariableMayHaveSeveralSizes) {
   EXPECT_EQ(trace.waits(2), (Waits{{0, 0, 1}}));
 }
 
-TEST(Races, MoreVariablesInAWordThanCanBeAreRefused) {
+TEST(Races, TooManyAtomicVariablesInAWordAreRejected) {
   RaceTrace trace;
   trace.store(trace.store_site, kDramBase + 8, 0);
   for (std::uint32_t variable = 0; variable < 1000; ++variable) {
@@ -260,7 +260,7 @@ TEST(Races, MoreVariablesInAWordThanCanBeAreRefused) {
   EXPECT_THROW(trace.waits(1), TraceError);
 }
 
-TEST(Races, WhatHasBeenWaitedForIsSaidOnce) {
+TEST(Races, ImpliedWaitIsNotRepeated) {
   RaceTrace trace;
   for (const std::uint64_t offset : {0, 8}) trace.store(trace.store_site, kDramBase + offset, 1);
   trace.turn_of(1);
@@ -273,7 +273,7 @@ TEST(Races, WhatHasBeenWaitedForIsSaidOnce) {
   EXPECT_EQ(trace.waits(1), (Waits{{0, 0, 2}, {2, 0, 3}}));
 }
 
-TEST(Races, AreUnknownWithoutTurns) {
+TEST(Races, RecordingWithoutTurnsHasNoRaces) {
   RaceTrace trace;
   trace.store(trace.store_site, kDramBase, 1);
   trace.thread(1).access(trace.load_site, kDramBase);
@@ -453,7 +453,7 @@ void go_through(const TraceFile& file, Visit&& visit) {
   while (order.next()) visit(Meaning::Name{order.thread(), order.number()}, order.operation());
 }
 
-TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
+TEST(Races, VisibleOrderReproducesTheSourceOfEachLoad) {
   std::uint64_t waits = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     RandomProgram program(seed);
@@ -476,7 +476,7 @@ TEST(Races, InTheVisibleOrderEachLoadReadsWhatItHasRead) {
   EXPECT_GT(waits, 3000u);
 }
 
-TEST(Races, InTheVisibleOrderEachByteIsWhatItWas) {
+TEST(Races, VisibleOrderReproducesTheSourceOfEachByte) {
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     RandomSizes program(seed, seed % 2 == 0 ? kPmBase : kDramBase + 4096);
     const TemporaryTrace written(program.trace);
@@ -512,7 +512,7 @@ std::size_t frames_of(const std::string& path, FrameKind kind) {
       file.frames(), [&](const FrameEntry& frame) { return is(frame.header, kind); }));
 }
 
-TEST(StoredRaces, AreThoseThatAreFound) {
+TEST(StoredRaces, StoredRacesEqualTheFoundRaces) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     RandomProgram program(seed);
     const TemporaryTrace written(program.trace);
@@ -528,7 +528,7 @@ TEST(StoredRaces, AreThoseThatAreFound) {
   }
 }
 
-TEST(StoredRaces, AreThereWhereThereAreNone) {
+TEST(StoredRaces, EmptyTableIsStoredIfThereAreNoRaces) {
   RaceTrace trace;
   trace.access(trace.load_site, kDramBase);
   trace.turn_of(1);
@@ -540,7 +540,7 @@ TEST(StoredRaces, AreThereWhereThereAreNone) {
   EXPECT_EQ(found_in(written.path()), Found{});
 }
 
-TEST(StoredRaces, AreOfRecordingsWithTurns) {
+TEST(StoredRaces, NoTableIsStoredWithoutTurns) {
   RaceTrace trace;
   trace.store(trace.store_site, kDramBase, 1);
   trace.thread(1).access(trace.load_site, kDramBase);
@@ -550,7 +550,7 @@ TEST(StoredRaces, AreOfRecordingsWithTurns) {
 }
 
 // What stands there is believed, unless it can't be.
-TEST(StoredRaces, ThatAreImpossibleAreRefused) {
+TEST(StoredRaces, ImpossibleRacesAreRejected) {
   const std::vector<RaceRecord> impossible{
       {.number = 1, .count = 1, .thread = 1, .other = 0},  // no such operation
       {.number = 0, .count = 2, .thread = 1, .other = 0},  // nor so many
@@ -566,7 +566,7 @@ TEST(StoredRaces, ThatAreImpossibleAreRefused) {
   }
 }
 
-TEST(StoredRaces, OutOfNothingAreRefused) {
+TEST(StoredRaces, TooLongTableIsRejected) {
   OneRace trace;
   for (int i = 0; i < 400'000; ++i) trace.race({});
   const TemporaryTrace written(trace);
@@ -578,7 +578,7 @@ TEST(StoredRaces, OutOfNothingAreRefused) {
   }
 }
 
-TEST(StoredRaces, ThatCouldBeButAreNotFailTheVerification) {
+TEST(StoredRaces, PossibleButWrongRacesFailTheVerification) {
   RaceTrace trace;
   trace.store(trace.store_site, kDramBase, 1);
   trace.store(trace.store_site, kPmBase, 1);
@@ -600,7 +600,7 @@ TEST(StoredRaces, ThatCouldBeButAreNotFailTheVerification) {
 }
 
 // Threads 0 and 1 wait for each other's second operation.
-TEST(StoredRaces, ThatCannotBeAreNoReasonToHang) {
+TEST(StoredRaces, CircularRacesAreAnErrorAndDoNotHang) {
   RaceTrace trace;
   for (const std::uint32_t thread : {0, 1}) {
     trace.thread(thread);
@@ -618,7 +618,7 @@ TEST(StoredRaces, ThatCannotBeAreNoReasonToHang) {
 
 // ---- In the simulated machine ------------------------------------------------------------------
 
-TEST(SimulatedRaces, MemoryHoldsWhatItHeld) {
+TEST(SimulatedRaces, FinalMemoryEqualsTheRecordedMemory) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     RandomProgram program(seed);
     const TemporaryTrace written(program.trace);
@@ -665,7 +665,7 @@ struct LateAccess {
   RaceTrace trace;
 };
 
-TEST(SimulatedRaces, TheLaterAccessWaits) {
+TEST(SimulatedRaces, LaterAccessWaitsForTheEarlierAccess) {
   const RaceTrace sites;
   const std::uint32_t load = sites.load_site, store = sites.store_site;
   for (const auto& [first, second] : {std::pair{store, load}, {load, store}, {store, store}}) {
@@ -675,7 +675,7 @@ TEST(SimulatedRaces, TheLaterAccessWaits) {
   }
 }
 
-TEST(SimulatedRaces, ComeAsTheyWillWhereTimeDecides) {
+TEST(SimulatedRaces, SimulatedLockOrderIgnoresTheRecordedOrder) {
   LateAccess late(RaceTrace().store_site, RaceTrace().load_site);
   EXPECT_LT(late.takes_ns("simulated"), 1500);
 }

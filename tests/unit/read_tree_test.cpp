@@ -45,7 +45,7 @@ bool knows(const ReadTree& tree, std::initializer_list<std::uint64_t> words) {
   return tree.find(Pages(words).hashes()) != nullptr;
 }
 
-TEST(UnitHashes, AreTheSameForTheSameContents) {
+TEST(UnitHashes, HashesAreEqualForEqualContents) {
   Pages pages{1, 2, 3};
   const UnitHashes& hashes = pages.hashes();
   EXPECT_NE(hashes.of(page_of(0)), 0);
@@ -61,7 +61,7 @@ TEST(UnitHashes, AreTheSameForTheSameContents) {
   EXPECT_EQ(hashes.of(page_of(5), then), 0) << "not written then";
 }
 
-TEST(UnitHashes, TellWhichLineOfAUnitHoldsWhat) {
+TEST(UnitHashes, HashDependsOnTheLineWithinTheUnit) {
   LineData data{};
   data[0] = std::byte{1};
   const auto hash = [&](std::uint64_t line) {
@@ -72,9 +72,9 @@ TEST(UnitHashes, TellWhichLineOfAUnitHoldsWhat) {
   EXPECT_NE(hash(0), hash(1));
 }
 
-TEST(ReadTree, KnowsNothingAtFirst) { EXPECT_FALSE(knows(ReadTree(), {})); }
+TEST(ReadTree, EmptyTreeKnowsNoVerdict) { EXPECT_FALSE(knows(ReadTree(), {})); }
 
-TEST(ReadTree, AnImageThatAgreesInAllThatWasReadHasTheVerdict) {
+TEST(ReadTree, ImageWithTheSameReadDataHasTheSameVerdict) {
   ReadTree tree;
   tree.add(Pages{1, 2, 3}.run({0, 2}));
   EXPECT_TRUE(knows(tree, {1, 2, 3}));
@@ -83,14 +83,14 @@ TEST(ReadTree, AnImageThatAgreesInAllThatWasReadHasTheVerdict) {
   EXPECT_FALSE(knows(tree, {1, 2, 0}));
 }
 
-TEST(ReadTree, ARunThatReadsNothingHasTheVerdictOfAll) {
+TEST(ReadTree, RunWithoutReadsGivesItsVerdictToAllImages) {
   ReadTree tree;
   tree.add({{}, true});
   EXPECT_TRUE(knows(tree, {}));
   EXPECT_TRUE(knows(tree, {1, 2}));
 }
 
-TEST(ReadTree, RunsAreToldApartByWhatTheyFoundFirst) {
+TEST(ReadTree, RunsAreDistinguishedByTheirFirstReads) {
   ReadTree tree;
   // Page 0 says which page is read next.
   tree.add(Pages{1, 5, 6}.run({0, 1}));
@@ -110,7 +110,7 @@ TEST(ReadTree, RunsAreToldApartByWhatTheyFoundFirst) {
 }
 
 // Page 1 was read first, and tells which of 0 and 2 is; in ascending order that can't be seen.
-TEST(ReadTree, TheOrderOfReadsNeedNotBeKnown) {
+TEST(ReadTree, RunsAreDistinguishedWithoutTheOrderOfReads) {
   ReadTree tree;
   tree.add(Pages{4, 1, 6}.run({0, 1}));
   tree.add(Pages{5, 1, 6}.run({0, 1}));  // told apart by page 0
@@ -123,7 +123,7 @@ TEST(ReadTree, TheOrderOfReadsNeedNotBeKnown) {
   EXPECT_FALSE(knows(tree, {4, 2, 9}));
 }
 
-TEST(ReadTree, OfRunsThatContradictEachOtherTheNewestIsForgotten) {
+TEST(ReadTree, NewestOfContradictoryRunsIsForgotten) {
   ReadTree tree;
   tree.add(Pages{1, 2}.run({0}));
   tree.add(Pages{1, 2}.run({0, 1}, false));
@@ -133,7 +133,7 @@ TEST(ReadTree, OfRunsThatContradictEachOtherTheNewestIsForgotten) {
   EXPECT_FALSE(knows(tree, {3, 2}));
 }
 
-TEST(ReadTree, RemembersNoMoreThanItMay) {
+TEST(ReadTree, RunBeyondTheLimitOfReadsIsNotKept) {
   ReadTree tree(3);
   tree.add(Pages{1, 2}.run({0, 1}));
   tree.add(Pages{2, 2}.run({0, 1}));
@@ -199,7 +199,7 @@ class RandomReads : public testing::TestWithParam<std::uint64_t> {
   const bool ordered_ = GetParam() % 2 == 0;
 };
 
-TEST_P(RandomReads, GiveEachImageItsVerdict) {
+TEST_P(RandomReads, EachKnownVerdictIsThatOfTheChecker) {
   ReadTree tree;
   std::vector<Bytes> order(images_.begin(), images_.end());
   std::ranges::shuffle(order, random_);
@@ -217,7 +217,7 @@ TEST_P(RandomReads, GiveEachImageItsVerdict) {
   }
 }
 
-TEST_P(RandomReads, OfAllInstantsMakeAllImagesKnown) {
+TEST_P(RandomReads, ExplorationOfAllInstantsFindsEveryVerdict) {
   Recorder recorder(spread(program_), 2);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile trace(file.path());

@@ -43,7 +43,7 @@ struct CallTrace : trace::TraceBuilder {
       site(SiteKind::kFlush, 0, 1, {}, {}, 0, 0, {"mine.c", "function", 11});
 };
 
-TEST(RecordedCalls, AHintComesFromTheCallBeforeIt) {
+TEST(RecordedCalls, HintBelongsToTheCallBeforeIt) {
   CallTrace trace;
   trace.plain(trace.program);
   trace.hint(kBlock, 8);
@@ -56,7 +56,7 @@ TEST(RecordedCalls, AHintComesFromTheCallBeforeIt) {
   EXPECT_FALSE(hints[0].of_library);
 }
 
-TEST(RecordedCalls, WhatTheLibraryDoesComesFromWhereItIsCalled) {
+TEST(RecordedCalls, LibraryHintsAndFlushesBelongToTheirCaller) {
   CallTrace trace;
   trace.plain(trace.library);  // before the program has been seen at all
   trace.flush(kBlock);
@@ -74,7 +74,7 @@ TEST(RecordedCalls, WhatTheLibraryDoesComesFromWhereItIsCalled) {
 }
 
 // A region that begins again gives the same hints.
-TEST(RecordedCalls, AHintsNumberIsThatOfItsPlaceInTheProgram) {
+TEST(RecordedCalls, HintKeepsItsNumberWhenARegionIsExecutedAgain) {
   CallTrace trace;
   trace.hint(kBlock, 8);
   trace.mark(MarkKind::kRegionBegin, 1);
@@ -97,7 +97,7 @@ TEST(RecordedCalls, AHintsNumberIsThatOfItsPlaceInTheProgram) {
   EXPECT_EQ(next_hint(), 1);
 }
 
-TEST(RecordedCalls, ThreadsAreApart) {
+TEST(RecordedCalls, ThreadsAreTrackedSeparately) {
   CallTrace trace;
   trace.plain(trace.program);
   trace.hint(kBlock, 8);
@@ -109,7 +109,7 @@ TEST(RecordedCalls, ThreadsAreApart) {
   EXPECT_EQ(trace.calls(1).hints.size(), 0);
 }
 
-TEST(RecordedCalls, ABlocksLinesAreFreedWithIt) {
+TEST(RecordedCalls, FreeOfABlockFreesItsHintedLines) {
   CallTrace trace;
   trace.mark(MarkKind::kAllocate, kBlock, 128);
   trace.hint(kBlock, 3 * 64);  // the last line is somebody else's
@@ -118,7 +118,7 @@ TEST(RecordedCalls, ABlocksLinesAreFreedWithIt) {
   EXPECT_EQ(trace.calls().freed, (Freed{{0, 0}, {0, 1}, {1, 0}}));
 }
 
-TEST(RecordedCalls, WhatIsFlushedBeforeItIsFreedIsNotFreed) {
+TEST(RecordedCalls, LineFlushedBeforeTheFreeIsNotFreed) {
   CallTrace trace;
   trace.mark(MarkKind::kAllocate, kBlock, 128);
   trace.hint(kBlock, 128);
@@ -128,7 +128,7 @@ TEST(RecordedCalls, WhatIsFlushedBeforeItIsFreedIsNotFreed) {
   EXPECT_EQ(trace.calls().freed, (Freed{{0, 1}}));
 }
 
-TEST(RecordedCalls, OfABlockOfBeforeOnlyTheFirstLineIsKnown) {
+TEST(RecordedCalls, FreeOfAnUnrecordedBlockFreesOnlyItsFirstLine) {
   CallTrace trace;
   trace.hint(kBlock, 128);
   trace.hint(0, 64);  // data alone

@@ -237,7 +237,7 @@ Ran run(Program& program, const std::vector<Plan::Step>& steps,
   return ran;
 }
 
-TEST(Pause, DelaysByItsLength) {
+TEST(Pause, DelaysTheCoreByItsLength) {
   Program program;
   program.compute(2000);
   const Ran without = run(program, {});
@@ -246,7 +246,7 @@ TEST(Pause, DelaysByItsLength) {
   EXPECT_DOUBLE_EQ(with.speculation_ns, 100);
 }
 
-TEST(Pause, LetsTheStoreQueueGoOn) {
+TEST(Pause, LetsTheStoreQueueContinue) {
   Program program;
   program.store(kA, 1);  // misses, and waits for PM
   program.compute(2000);
@@ -256,7 +256,7 @@ TEST(Pause, LetsTheStoreQueueGoOn) {
   EXPECT_GT(with.ns, 4000);
 }
 
-TEST(Rewind, ExecutesTheRegionAgain) {
+TEST(Rewind, RegionIsExecutedAgain) {
   Program program;
   program.store(kB, 7);
   program.compute(1000);
@@ -281,7 +281,7 @@ TEST(Rewind, ExecutesTheRegionAgain) {
 }
 
 // Nothing is left of the first time: neither instructions that had been dispatched, nor waiting.
-TEST(Rewind, TakesAsLongAsTheRegionAgain) {
+TEST(Rewind, TakesTheTimeOfTheRegionAgain) {
   Program program;
   program.begin();
   program.compute(1000);
@@ -297,7 +297,7 @@ TEST(Rewind, TakesAsLongAsTheRegionAgain) {
 }
 
 // A core that has worked ahead, beyond the end of its pause.
-TEST(Rewind, NeverGoesBackInTime) {
+TEST(Rewind, NeverMovesACoreBackInTime) {
   Program program;
   program.begin();
   program.compute(1000);
@@ -310,7 +310,7 @@ TEST(Rewind, NeverGoesBackInTime) {
   EXPECT_LT(with.ns, without.ns + 310 + 200 + kGrain);
 }
 
-TEST(Rewind, GivesHintsAgain) {
+TEST(Rewind, HintsOfTheRegionAreGivenAgain) {
   Program program;
   program.begin();
   program.store(kA, 1);
@@ -326,7 +326,7 @@ TEST(Rewind, GivesHintsAgain) {
 }
 
 // Rule 7. (The flushes are what hardware logs need of the ordering layer.)
-TEST(Rewind, GoesWithoutHardwareLogs) {
+TEST(Rewind, IsRejectedWithHardwareLogs) {
   ChoiceTable table = with_plan();
   Choice& planned = *std::ranges::find(table, std::string_view("planned"), &Choice::name);
   planned.gives = {"flushes that write back"};
@@ -345,7 +345,7 @@ TEST(Rewind, GoesWithoutHardwareLogs) {
   }
 }
 
-TEST(Rewind, IsRefusedToARowThatDoesNotSayWhatItNeeds) {
+TEST(Rewind, IsRejectedForALayerThatDoesNotDeclareTheNeed) {
   ChoiceTable table = with_plan();
   std::ranges::find(table, std::string_view("planned"), &Choice::name)->needs.clear();
   Program program;
@@ -364,7 +364,7 @@ TEST(Rewind, IsRefusedToARowThatDoesNotSayWhatItNeeds) {
   plan = nullptr;
 }
 
-TEST(Rewind, DiscardsWhatWasPredicted) {
+TEST(Rewind, DiscardsPredictionsOfTheRegion) {
   Program program;
   program.begin();
   program.hint(1);
@@ -375,7 +375,7 @@ TEST(Rewind, DiscardsWhatWasPredicted) {
 }
 
 // The ordering layer asks for regions, in a way.
-TEST(Rewind, TellsOnlyLayersThatAskOfRegions) {
+TEST(Rewind, NotifiesOnlyLayersInterestedInRegions) {
   Program program;
   program.begin();
   program.compute(1000);
@@ -385,7 +385,7 @@ TEST(Rewind, TellsOnlyLayersThatAskOfRegions) {
           .told.empty());
 }
 
-TEST(Rewind, OfWhatIsNotInARegion) {
+TEST(Rewind, IsPossibleOnlyInsideARegion) {
   Program program;
   program.compute(500);
   program.begin();
@@ -398,7 +398,7 @@ TEST(Rewind, OfWhatIsNotInARegion) {
       << "at 1900 it is in there again";
 }
 
-TEST(Rewind, CountsFencesAsTheProgramHasThem) {
+TEST(Rewind, FencesKeepTheirProgramNumbers) {
   Program program;
   program.mfence();
   program.begin();
@@ -411,7 +411,7 @@ TEST(Rewind, CountsFencesAsTheProgramHasThem) {
 }
 
 // Two regions fly in the window at once; the second one's begin has been dispatched.
-TEST(Rewind, GoesBackToTheRegionThatIsInEffect) {
+TEST(Rewind, RollsBackTheOldestRegionInFlight) {
   Program program;
   program.begin();
   program.store(kA, 1);  // a miss, of some hundred ns
@@ -438,7 +438,7 @@ class Locks : public testing::TestWithParam<std::string_view> {
 INSTANTIATE_TEST_SUITE_P(Rewind, Locks, testing::Values("recorded", "simulated", "own"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(Locks, ThatAreHeldStayHeld) {
+TEST_P(Locks, HeldLockStaysHeldAfterARollback) {
   program.thread(0).begin();
   program.lock(0, 0);
   program.store(kA, 1);
@@ -454,7 +454,7 @@ TEST_P(Locks, ThatAreHeldStayHeld) {
                                                 "restored 0 A=0", "store 0 A=1", "store 1 A=2"}));
 }
 
-TEST_P(Locks, ThatWereGivenBackAreAnothers) {
+TEST_P(Locks, ReleasedLockIsNotTakenAgainAfterARollback) {
   program.thread(0).begin();
   program.lock(0, 0);
   program.store(kA, 1);
@@ -474,7 +474,7 @@ TEST_P(Locks, ThatWereGivenBackAreAnothers) {
 }
 
 // The lock is taken at once; its line takes longer to come.
-TEST_P(Locks, AreHeldBeforeTheirLineIsThere) {
+TEST_P(Locks, LockIsHeldBeforeItsLineArrives) {
   program.thread(0).begin();
   program.lock(0, 0);
   program.store(kA, 1);
@@ -484,7 +484,7 @@ TEST_P(Locks, AreHeldBeforeTheirLineIsThere) {
   EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=1"}));
 }
 
-TEST_P(Locks, AreGivenBackOnce) {
+TEST_P(Locks, LockIsReleasedOnceDespiteARollback) {
   program.thread(0).begin();
   program.lock(0, 0);
   program.unlock(0, 1);
@@ -504,7 +504,7 @@ TEST_P(Locks, AreGivenBackOnce) {
 }
 
 // Under simulated lock order, atomic variables keep their recorded order outside locks alone.
-TEST_P(Locks, AreCountedOnce) {
+TEST_P(Locks, LockIsCountedOnceDespiteARollback) {
   const std::uint32_t write = program.builder.site(SiteKind::kAtomicStore, 8);
   program.thread(0).begin();
   program.lock(0, 0);
@@ -518,7 +518,7 @@ TEST_P(Locks, AreCountedOnce) {
   EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 A=4", "store 0 A=5"}));
 }
 
-TEST_P(Locks, ThatAreWaitedForAreWaitedForAnew) {
+TEST_P(Locks, LockWaitIsRepeatedAfterARollback) {
   program.thread(0).lock(0, 0);
   program.compute(2000);
   program.store(kA, 1);
@@ -536,7 +536,7 @@ TEST_P(Locks, ThatAreWaitedForAreWaitedForAnew) {
                                                 "store 1 A=2"}));
 }
 
-TEST(Rewind, VersionsThatWereGivenStayGiven) {
+TEST(Rewind, AtomicVersionsStayReleased) {
   Program program;
   const std::uint32_t write = program.builder.site(SiteKind::kAtomicStore, 8);
   const std::uint32_t read = program.builder.site(SiteKind::kAtomicLoad, 8);
@@ -555,7 +555,7 @@ TEST(Rewind, VersionsThatWereGivenStayGiven) {
 }
 
 // The store that thread 1 waits for is taken back while its line is on its way.
-TEST(Rewind, RacesAreLostAnew) {
+TEST(Rewind, RacingStoreIsWaitedForUntilItIsReexecuted) {
   Program program;
   const std::uint32_t load = program.builder.site(SiteKind::kLoad, 8);
   program.thread(0).begin();
@@ -573,7 +573,7 @@ TEST(Rewind, RacesAreLostAnew) {
 }
 
 // Thread 0 waits at the race when it is taken back; thread 1 comes to its store later.
-TEST(Rewind, RacesThatAreWaitedForAreWaitedForAnew) {
+TEST(Rewind, RaceWaitIsRepeated) {
   Program program;
   const std::uint32_t load = program.builder.site(SiteKind::kLoad, 8);
   program.thread(1).compute(2000);
@@ -593,7 +593,7 @@ TEST(Rewind, RacesThatAreWaitedForAreWaitedForAnew) {
 
 // Atomic loads that have been taken back still wait for their version, or for their time, with what
 // depended on them.
-TEST(Rewind, LoadsThatWereTakenBackAreNeverDone) {
+TEST(Rewind, RolledBackLoadsNeverComplete) {
   Program program;
   const std::uint32_t write = program.builder.site(SiteKind::kAtomicStore, 8);
   const std::uint32_t first = program.builder.site(SiteKind::kLoad, 8);
@@ -616,7 +616,7 @@ TEST(Rewind, LoadsThatWereTakenBackAreNeverDone) {
   EXPECT_EQ(ran.regions, 1u);
 }
 
-TEST(Rewind, ProgramsGoOnAsTheyWere) {
+TEST(Rewind, PurposeAndFenceMeaningAreRestored) {
   TraceBuilder builder;
   const auto mark = [&](MarkKind kind, auto first) {
     builder.mark(kind, static_cast<std::uint64_t>(first));
@@ -653,7 +653,7 @@ TEST(Rewind, ProgramsGoOnAsTheyWere) {
 
 // ---- The stores that may be taken back
 
-class Speculative : public testing::Test {
+class SpeculativeStoresTest : public testing::Test {
  protected:
   void store(CoreId core, std::uint64_t address, int value, std::size_t bytes = 1) {
     stores.store(core, address, std::vector<std::byte>(bytes, std::byte(value)));
@@ -671,7 +671,7 @@ class Speculative : public testing::Test {
   SpeculativeStores stores{newest};
 };
 
-TEST_F(Speculative, StoresAreTakenBackTheLatestFirst) {
+TEST_F(SpeculativeStoresTest, StoresAreUndoneInReverseOrder) {
   store(0, kA, 1);
   stores.begin(0);
   store(0, kA, 2);
@@ -686,7 +686,7 @@ TEST_F(Speculative, StoresAreTakenBackTheLatestFirst) {
   EXPECT_EQ(at(kA), 1);
 }
 
-TEST_F(Speculative, WhatOthersHaveStoredSinceStays) {
+TEST_F(SpeculativeStoresTest, LaterStoresOfOtherThreadsStay) {
   stores.begin(0);
   store(0, kA, 1);
   store(1, kA, 2);      // not in a region
@@ -706,7 +706,7 @@ TEST_F(Speculative, WhatOthersHaveStoredSinceStays) {
   EXPECT_EQ(at(kA + 8), 3);
 }
 
-TEST_F(Speculative, NothingIsKeptOnceAllRegionsHaveEnded) {
+TEST_F(SpeculativeStoresTest, NoStoresAreKeptOnceAllRegionsHaveEnded) {
   stores.begin(0);
   stores.begin(1);
   store(0, kA, 1);
@@ -723,7 +723,7 @@ TEST_F(Speculative, NothingIsKeptOnceAllRegionsHaveEnded) {
   EXPECT_EQ(at(kA), 5);
 }
 
-TEST_F(Speculative, AStoreMayLieInTwoLines) {
+TEST_F(SpeculativeStoresTest, StoreAcrossTwoLinesIsUndone) {
   stores.begin(0);
   store(0, kB - 4, 9, 8);
   EXPECT_EQ(at(kB + 3), 9);

@@ -132,7 +132,7 @@ constexpr Case kCases[]{
 
 class SideEffectsTest : public testing::TestWithParam<Case> {};
 
-TEST_P(SideEffectsTest, AreGoneWithTheCheck) {
+TEST_P(SideEffectsTest, SideEffectsEndWithTheCheck) {
   const Case& given = GetParam();
   Checks checks;
   for (int round = 0; round < 3; ++round) {
@@ -146,7 +146,7 @@ TEST_P(SideEffectsTest, AreGoneWithTheCheck) {
 }
 
 // Where the kernel can tell of system calls.
-TEST_P(SideEffectsTest, EndTheProcess) {
+TEST_P(SideEffectsTest, SideEffectsEndTheProcess) {
   if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0) != 0) {
     GTEST_SKIP() << "this system can't tell a process of its own system calls";
   }
@@ -163,7 +163,7 @@ TEST_P(SideEffectsTest, EndTheProcess) {
 INSTANTIATE_TEST_SUITE_P(All, SideEffectsTest, testing::ValuesIn(kCases),
                          [](const auto& given) { return std::to_string(given.param.what); });
 
-TEST(SideEffects, NoCheckFindsWhatAnotherHasLeftOnTheStack) {
+TEST(SideEffects, StackOfAnEarlierCheckIsNotVisible) {
   Checks checks;
   checks.settle();
   for (int round = 0; round < 3; ++round) {
@@ -172,7 +172,7 @@ TEST(SideEffects, NoCheckFindsWhatAnotherHasLeftOnTheStack) {
   }
 }
 
-TEST(SideEffects, OfWhatIsWatchedAreNone) {
+TEST(SideEffects, WatchedCheckHasItsOwnProcess) {
   Checks checks;
   checks.settle();
   for (int round = 0; round < 3; ++round) {
@@ -183,7 +183,7 @@ TEST(SideEffects, OfWhatIsWatchedAreNone) {
 }
 
 // Of a region that can't be where it was recorded, and lies where the system puts what is mapped.
-TEST(SideEffects, AreNoticedWhereverTheRegionLies) {
+TEST(SideEffects, SideEffectsAreDetectedInARelocatedRegion) {
   Checks checks("NONE=", kBase + 32, (1 << 20) + 8);
   for (int round = 0; round < 3; ++round) {
     checks.settle();
@@ -193,7 +193,7 @@ TEST(SideEffects, AreNoticedWhereverTheRegionLies) {
   }
 }
 
-TEST(SideEffects, HandlersOfTheLibraryStay) {
+TEST(SideEffects, SignalHandlersOfTheLibraryStay) {
   Checks checks("HANDLES_FAULTS=1");
   checks.settle();
   for (int round = 0; round < 3; ++round) {
@@ -202,14 +202,14 @@ TEST(SideEffects, HandlersOfTheLibraryStay) {
   }
 }
 
-TEST(SideEffects, OnTheEnvironmentAreNoticed) {
+TEST(SideEffects, ChangesOfTheEnvironmentAreDetected) {
   Checks checks;
   checks.settle();
   for (int round = 0; round < 3; ++round) expect_returned(checks.judge(CUT_VARIABLE, 3), 3);
 }
 
 // Whoever has ended it, the next answers are to their own images.
-TEST(SideEffects, AProcessMayEndWhileItWaits) {
+TEST(SideEffects, KilledWaitingProcessIsReplaced) {
   Checks checks;
   if (!checks.settle()) GTEST_SKIP() << "each check has a process of its own here";
   kill(Checks::waits(), SIGKILL);
@@ -218,7 +218,7 @@ TEST(SideEffects, AProcessMayEndWhileItWaits) {
 }
 
 // One that always has some doesn't pay for being watched for them.
-TEST(SideEffects, AreLookedForRarelyWhereThereAlwaysAreSome) {
+TEST(SideEffects, CheckerWithConstantSideEffectsIsRarelyWatched) {
   Checks checks;
   for (int i = 0; i < 100; ++i) expect_returned(checks.judge(COUNT, 3), 3);
   // The next one may be looked at; behind it there is none for a long time.

@@ -47,26 +47,26 @@ class SpeculationBufferTest : public testing::Test {
 
 // ---- State Initial
 
-TEST_F(SpeculationBufferTest, InitialAWriteBackMakesAnEntry) {
+TEST_F(SpeculationBufferTest, WriteBackInStateInitialMakesAnEntry) {
   EXPECT_EQ(buffer.entries(), 0);
   evict(at_ns(0));
   EXPECT_EQ(buffer.entries(), 1);
   EXPECT_EQ(persist(at_ns(1)), Verdict::kRight) << "nobody has read it: state Evict";
 }
 
-TEST_F(SpeculationBufferTest, InitialAReadIsNothing) {
+TEST_F(SpeculationBufferTest, ReadInStateInitialIsIgnored) {
   buffer.read(kWatched, true, at_ns(0));
   EXPECT_EQ(buffer.entries(), 0);
   EXPECT_EQ(persist(at_ns(1)), Verdict::kRight);
 }
 
-TEST_F(SpeculationBufferTest, InitialAStoreIsNothing) {
+TEST_F(SpeculationBufferTest, StoreInStateInitialIsIgnored) {
   EXPECT_EQ(persist(at_ns(0)), Verdict::kRight);
   EXPECT_EQ(buffer.entries(), 0);
 }
 
 // An entry that a tagged store has made is in state Initial as well.
-TEST_F(SpeculationBufferTest, InitialWithAnEntryAReadIsNothing) {
+TEST_F(SpeculationBufferTest, ReadInStateInitialIsIgnoredDespiteAnEntry) {
   persist(kWatched, 1, at_ns(0));
   ASSERT_EQ(buffer.entries(), 1);
   buffer.read(kWatched, true, at_ns(1));
@@ -79,41 +79,41 @@ TEST_F(SpeculationBufferTest, InitialWithAnEntryAReadIsNothing) {
 
 // ---- State Evict
 
-TEST_F(SpeculationBufferTest, EvictAWriteBackBeginsANewWindow) {
+TEST_F(SpeculationBufferTest, WriteBackInStateEvictBeginsANewWindow) {
   evict(at_ns(0));
   evict(at_ns(100));
   buffer.read(kWatched, true, at_ns(259));
   EXPECT_EQ(persist(Time{259'999}), Verdict::kLoad);
 }
 
-TEST_F(SpeculationBufferTest, EvictAReadIsSpeculated) {
+TEST_F(SpeculationBufferTest, ReadInStateEvictEntersSpeculated) {
   evict(at_ns(0));
   buffer.read(kWatched, true, at_ns(10));
   EXPECT_EQ(persist(at_ns(20)), Verdict::kLoad);
 }
 
 // Which doesn't lengthen the window: that begins with the write-back.
-TEST_F(SpeculationBufferTest, EvictAReadBeginsNoWindow) {
+TEST_F(SpeculationBufferTest, ReadInStateEvictBeginsNoWindow) {
   evict(at_ns(0));
   buffer.read(kWatched, true, at_ns(159));
   EXPECT_EQ(persist(at_ns(160)), Verdict::kRight);
 }
 
-TEST_F(SpeculationBufferTest, EvictAStoreLeavesItThere) {
+TEST_F(SpeculationBufferTest, StoreInStateEvictKeepsTheState) {
   evict(at_ns(0));
   EXPECT_EQ(persist(at_ns(10)), Verdict::kRight);
   buffer.read(kWatched, true, at_ns(20));
   EXPECT_EQ(persist(at_ns(30)), Verdict::kLoad) << "later stores may still be under way";
 }
 
-TEST_F(SpeculationBufferTest, EvictAStoreBeginsNoWindow) {
+TEST_F(SpeculationBufferTest, StoreInStateEvictBeginsNoWindow) {
   evict(at_ns(0));
   EXPECT_EQ(persist(at_ns(100)), Verdict::kRight);
   buffer.read(kWatched, true, Time{159'999});
   EXPECT_EQ(persist(at_ns(160)), Verdict::kRight);
 }
 
-TEST_F(SpeculationBufferTest, EvictExpiresWithTheWindowsLastPicosecond) {
+TEST_F(SpeculationBufferTest, StateEvictExpiresWithTheLastPicosecondOfItsWindow) {
   evict(at_ns(5));
   buffer.read(kWatched, true, Time{164'999});  // still there
   EXPECT_EQ(persist(Time{164'999}), Verdict::kLoad);
@@ -125,20 +125,20 @@ TEST_F(SpeculationBufferTest, EvictExpiresWithTheWindowsLastPicosecond) {
 
 // ---- State Speculated
 
-TEST_F(SpeculationBufferTest, SpeculatedAWriteBackBeginsANewWindowAndLeavesItThere) {
+TEST_F(SpeculationBufferTest, WriteBackInStateSpeculatedBeginsANewWindow) {
   speculate(at_ns(0));
   evict(at_ns(100));
   EXPECT_EQ(persist(Time{259'999}), Verdict::kLoad)
       << "write-back, read, write-back, store is misspeculation all the same";
 }
 
-TEST_F(SpeculationBufferTest, SpeculatedAReadLeavesItThere) {
+TEST_F(SpeculationBufferTest, ReadInStateSpeculatedKeepsTheState) {
   speculate(at_ns(0));
   buffer.read(kWatched, false, at_ns(10));
   EXPECT_EQ(persist(at_ns(20)), Verdict::kLoad) << "one of the two reads was stale";
 }
 
-TEST_F(SpeculationBufferTest, SpeculatedAStoreIsMisspeculationOnce) {
+TEST_F(SpeculationBufferTest, StoreInStateSpeculatedIsMisspeculationOnce) {
   speculate(at_ns(0));
   EXPECT_EQ(persist(at_ns(10)), Verdict::kLoad);
   EXPECT_EQ(persist(at_ns(11)), Verdict::kRight) << "back to Evict";
@@ -147,7 +147,7 @@ TEST_F(SpeculationBufferTest, SpeculatedAStoreIsMisspeculationOnce) {
 }
 
 // The pattern matches although the read was right: all stores before the write-back had arrived.
-TEST_F(SpeculationBufferTest, SpeculatedAReadThatWasRightMakesAFalseAlarm) {
+TEST_F(SpeculationBufferTest, StoreAfterACorrectReadRaisesAFalseAlarm) {
   speculate(at_ns(0), false);
   EXPECT_EQ(persist(at_ns(10)), Verdict::kFalseLoad);
   buffer.read(kWatched, false, at_ns(12));
@@ -155,14 +155,14 @@ TEST_F(SpeculationBufferTest, SpeculatedAReadThatWasRightMakesAFalseAlarm) {
 }
 
 // What was stale before the alarm says nothing of the next one.
-TEST_F(SpeculationBufferTest, SpeculatedAnAlarmForgetsThatAReadWasStale) {
+TEST_F(SpeculationBufferTest, AlarmForgetsEarlierStaleReads) {
   speculate(at_ns(0), true);
   EXPECT_EQ(persist(at_ns(10)), Verdict::kLoad);
   buffer.read(kWatched, false, at_ns(12));
   EXPECT_EQ(persist(at_ns(13)), Verdict::kFalseLoad);
 }
 
-TEST_F(SpeculationBufferTest, SpeculatedExpires) {
+TEST_F(SpeculationBufferTest, StateSpeculatedExpiresWithItsWindow) {
   speculate(at_ns(0));
   EXPECT_EQ(persist(at_ns(160)), Verdict::kRight);
   EXPECT_EQ(buffer.entries(), 0);
@@ -179,7 +179,7 @@ TEST_F(SpeculationBufferTest, EachLineHasItsOwnState) {
 // ---- Speculation IDs (5.2.2, 5.3)
 
 // Figure 7: two threads store to a line under a lock, and the second one's store arrives first.
-TEST_F(SpeculationBufferTest, AStoreWithASmallerIdIsMisspeculation) {
+TEST_F(SpeculationBufferTest, StoreWithASmallerIdIsMisspeculation) {
   EXPECT_EQ(persist(kWatched, 2, at_ns(0)), Verdict::kRight);
   EXPECT_EQ(persist(kWatched, 1, at_ns(10)), Verdict::kStore);
 }
@@ -200,14 +200,14 @@ TEST_F(SpeculationBufferTest, StoresWithoutAnIdAreNotChecked) {
       << "nor do they take the entry's ID away";
 }
 
-TEST_F(SpeculationBufferTest, ATaggedStoreBeginsANewWindow) {
+TEST_F(SpeculationBufferTest, TaggedStoreBeginsANewWindow) {
   persist(kWatched, 2, at_ns(0));
   persist(kWatched, 2, at_ns(100));
   EXPECT_EQ(persist(kWatched, 1, Time{259'999}), Verdict::kStore);
   EXPECT_EQ(persist(kWatched, 1, at_ns(260)), Verdict::kRight) << "the alarm has begun none";
 }
 
-TEST_F(SpeculationBufferTest, AnUntaggedStoreBeginsNoWindow) {
+TEST_F(SpeculationBufferTest, UntaggedStoreBeginsNoWindow) {
   persist(kWatched, 2, at_ns(0));
   persist(kWatched, {}, at_ns(100));
   EXPECT_EQ(persist(kWatched, 1, at_ns(160)), Verdict::kRight);
@@ -223,13 +223,13 @@ TEST_F(SpeculationBufferTest, IdsAreComparedModulo2To32) {
   EXPECT_EQ(persist(kWatched, 0x7fff'ffff, at_ns(50)), Verdict::kStore);
 }
 
-struct ShortIds : SpeculationBufferTest {
-  ShortIds() {
+struct SpeculationBufferShortIds : SpeculationBufferTest {
+  SpeculationBufferShortIds() {
     parameters.id_bits = 3;
     buffer = SpeculationBuffer(parameters, kWindow);
   }
 };
-TEST_F(ShortIds, AreComparedModuloTheirWidth) {
+TEST_F(SpeculationBufferShortIds, IdsAreComparedModuloTheirWidth) {
   EXPECT_EQ(persist(kWatched, 7, at_ns(0)), Verdict::kRight);
   EXPECT_EQ(persist(kWatched, 0, at_ns(10)), Verdict::kRight) << "0 comes after the last one";
   EXPECT_EQ(persist(kWatched, 7, at_ns(20)), Verdict::kStore);
@@ -238,7 +238,7 @@ TEST_F(ShortIds, AreComparedModuloTheirWidth) {
 }
 
 // Two locks that guard two words of a line.
-TEST_F(SpeculationBufferTest, AnAlarmBetweenDifferentBytesIsFalse) {
+TEST_F(SpeculationBufferTest, AlarmBetweenDifferentBytesIsFalse) {
   persist(kWatched, 2, at_ns(0), kSecondWord);
   EXPECT_EQ(persist(kWatched, 1, at_ns(10), kFirstWord), Verdict::kFalseStore);
   persist(kWatched, 2, at_ns(20), kFirstWord);  // the same ID: both words
@@ -249,7 +249,7 @@ TEST_F(SpeculationBufferTest, AnAlarmBetweenDifferentBytesIsFalse) {
 }
 
 // What follows from the other state isn't lost: the line stays Evict, and no alarm comes twice.
-TEST_F(SpeculationBufferTest, OfAStoreThatIsBothTheOrderIsToldOf) {
+TEST_F(SpeculationBufferTest, StoreThatRaisesBothAlarmsReportsTheStoreOrder) {
   persist(kWatched, 2, at_ns(0));
   speculate(at_ns(1));
   EXPECT_EQ(persist(kWatched, 1, at_ns(2)), Verdict::kStore);
@@ -258,7 +258,7 @@ TEST_F(SpeculationBufferTest, OfAStoreThatIsBothTheOrderIsToldOf) {
 
 // ---- More lines than entries (5.3)
 
-TEST_F(SpeculationBufferTest, OverflowsUntilAWindowIsOver) {
+TEST_F(SpeculationBufferTest, OverflowLastsUntilAWindowExpires) {
   for (std::uint64_t i = 0; i < 4; ++i) {
     buffer.write_back({i}, at_ns(static_cast<std::int64_t>(i)));
   }
@@ -272,14 +272,14 @@ TEST_F(SpeculationBufferTest, OverflowsUntilAWindowIsOver) {
 }
 
 // What has no entry waits in the controller's input, where it is searched all the same.
-TEST_F(SpeculationBufferTest, WatchesWhatHasNoEntryYet) {
+TEST_F(SpeculationBufferTest, LineWithoutAnEntryIsWatched) {
   for (std::uint64_t i = 0; i < 4; ++i) buffer.write_back({i}, at_ns(0));
   speculate(at_ns(1));
   ASSERT_TRUE(buffer.overflows(at_ns(1)));
   EXPECT_EQ(persist(at_ns(2)), Verdict::kLoad);
 }
 
-TEST_F(SpeculationBufferTest, FreesWhatIsOverWhenItHasToFindRoom) {
+TEST_F(SpeculationBufferTest, ExpiredEntriesAreFreedForNewLines) {
   for (std::uint64_t i = 0; i < 4; ++i) buffer.write_back({i}, at_ns(0));
   buffer.write_back({4}, at_ns(160));
   EXPECT_EQ(buffer.entries(), 1);
@@ -288,20 +288,20 @@ TEST_F(SpeculationBufferTest, FreesWhatIsOverWhenItHasToFindRoom) {
 
 // ---- What makes entries
 
-struct WriteBacksAlone : SpeculationBufferTest {
-  WriteBacksAlone() {
+struct SpeculationBufferOfWriteBacks : SpeculationBufferTest {
+  SpeculationBufferOfWriteBacks() {
     parameters.allocation = Allocation::kWriteBacks;
     buffer = SpeculationBuffer(parameters, kWindow);
   }
 };
 
-TEST_F(WriteBacksAlone, LeaveMisspeculatedStoresUnnoticed) {
+TEST_F(SpeculationBufferOfWriteBacks, MisspeculatedStoresAreMissed) {
   EXPECT_EQ(persist(kWatched, 2, at_ns(0)), Verdict::kRight);
   EXPECT_EQ(buffer.entries(), 0);
   EXPECT_EQ(persist(kWatched, 1, at_ns(10)), Verdict::kRight);
 }
 
-TEST_F(WriteBacksAlone, FindThoseOfALineThatWasWrittenBack) {
+TEST_F(SpeculationBufferOfWriteBacks, MisspeculatedStoresOfAWrittenBackLineAreFound) {
   evict(at_ns(0));
   EXPECT_EQ(persist(kWatched, 2, at_ns(1)), Verdict::kRight);
   EXPECT_EQ(persist(kWatched, 1, at_ns(2)), Verdict::kStore);
@@ -317,13 +317,13 @@ struct NaiveSpeculationBuffer : SpeculationBufferTest {
 };
 
 // Figure 4: a store that misses fetches its line, and arrives.
-TEST_F(NaiveSpeculationBuffer, AStoreToALineThatWasReadLooksWrong) {
+TEST_F(NaiveSpeculationBuffer, StoreToALineThatWasReadRaisesAFalseAlarm) {
   buffer.read(kWatched, false, at_ns(0));
   EXPECT_EQ(persist(Time{159'999}), Verdict::kFalseLoad);
   EXPECT_EQ(persist(Time{159'999}), Verdict::kRight) << "once";
 }
 
-TEST_F(NaiveSpeculationBuffer, ItsWindowBeginsWithEachRead) {
+TEST_F(NaiveSpeculationBuffer, WindowBeginsWithEachRead) {
   buffer.read(kWatched, true, at_ns(0));
   buffer.read(kWatched, false, at_ns(100));
   EXPECT_EQ(persist(Time{259'999}), Verdict::kLoad);
@@ -331,12 +331,12 @@ TEST_F(NaiveSpeculationBuffer, ItsWindowBeginsWithEachRead) {
   EXPECT_EQ(persist(at_ns(460)), Verdict::kRight);
 }
 
-TEST_F(NaiveSpeculationBuffer, WriteBacksAreNothingToIt) {
+TEST_F(NaiveSpeculationBuffer, WriteBacksAreIgnored) {
   evict(at_ns(0));
   EXPECT_EQ(buffer.entries(), 0);
 }
 
-TEST_F(NaiveSpeculationBuffer, FindsStoresInTheWrongOrderLikeTheOther) {
+TEST_F(NaiveSpeculationBuffer, StoresInTheWrongOrderAreFound) {
   EXPECT_EQ(persist(kWatched, 2, at_ns(0)), Verdict::kRight);
   EXPECT_EQ(persist(kWatched, 1, at_ns(10)), Verdict::kStore);
 }
@@ -349,7 +349,7 @@ struct ForgetfulSpeculationBuffer : SpeculationBufferTest {
     buffer = SpeculationBuffer(parameters, kWindow);
   }
 };
-TEST_F(ForgetfulSpeculationBuffer, ASecondWriteBackHidesTheRead) {
+TEST_F(ForgetfulSpeculationBuffer, SecondWriteBackHidesTheRead) {
   speculate(at_ns(0));
   evict(at_ns(100));
   EXPECT_EQ(persist(at_ns(110)), Verdict::kRight);
@@ -363,7 +363,7 @@ struct SatisfiedSpeculationBuffer : SpeculationBufferTest {
     buffer = SpeculationBuffer(parameters, kWindow);
   }
 };
-TEST_F(SatisfiedSpeculationBuffer, AStoreHidesTheReadBehindIt) {
+TEST_F(SatisfiedSpeculationBuffer, StoreHidesTheReadAfterIt) {
   evict(at_ns(0));
   EXPECT_EQ(persist(at_ns(10)), Verdict::kRight);
   buffer.read(kWatched, true, at_ns(20));

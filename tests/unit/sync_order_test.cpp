@@ -29,13 +29,13 @@ class SyncTest : public testing::TestWithParam<LockOrder> {
 
 class RecordedOrder : public SyncTest {};
 class SimulatedOrder : public SyncTest {};
-class EitherOrder : public SyncTest {};
+class RecordedAndSimulatedOrder : public SyncTest {};
 INSTANTIATE_TEST_SUITE_P(Sync, RecordedOrder, testing::Values(LockOrder::kRecorded));
 INSTANTIATE_TEST_SUITE_P(Sync, SimulatedOrder, testing::Values(LockOrder::kSimulated));
-INSTANTIATE_TEST_SUITE_P(Sync, EitherOrder,
+INSTANTIATE_TEST_SUITE_P(Sync, RecordedAndSimulatedOrder,
                          testing::Values(LockOrder::kRecorded, LockOrder::kSimulated));
 
-TEST_P(RecordedOrder, AMutexGoesToWhomeverHadItWhenRecorded) {
+TEST_P(RecordedOrder, MutexIsGrantedInTheRecordedOrder) {
   // Recorded: caller 1 (version 0), caller 2 (version 1), caller 3 (version 2).
   EXPECT_FALSE(acquire(SyncKind::kMutexLock, 0, 2, 3));
   EXPECT_FALSE(acquire(SyncKind::kMutexLock, 0, 1, 2));
@@ -66,7 +66,7 @@ TEST_P(RecordedOrder, ReadersEnterTogetherAfterTheirWriter) {
   EXPECT_EQ(grants, Grants({2, 3, 4}));
 }
 
-TEST_P(SimulatedOrder, AMutexGoesToWhoAsksFirst) {
+TEST_P(SimulatedOrder, MutexIsGrantedInTheOrderOfRequests) {
   EXPECT_TRUE(acquire(SyncKind::kMutexLock, 0, 2, 3));
   EXPECT_FALSE(acquire(SyncKind::kMutexLock, 0, 1, 2));
   EXPECT_FALSE(acquire(SyncKind::kMutexLock, 0, 0, 1));
@@ -78,7 +78,7 @@ TEST_P(SimulatedOrder, AMutexGoesToWhoAsksFirst) {
   EXPECT_TRUE(acquire(SyncKind::kMutexLock, 0, 9, 4));
 }
 
-TEST_P(SimulatedOrder, ReadersShareWritersDoNot) {
+TEST_P(SimulatedOrder, ReadersShareALockAndWritersDoNot) {
   EXPECT_TRUE(acquire(SyncKind::kReadLock, 0, 5, 1));
   EXPECT_TRUE(acquire(SyncKind::kReadLock, 0, 5, 2));
   EXPECT_FALSE(acquire(SyncKind::kWriteLock, 0, 0, 3));
@@ -92,7 +92,7 @@ TEST_P(SimulatedOrder, ReadersShareWritersDoNot) {
 }
 
 // Thread 1 waits for both signals, and holds what the one who gives the first of them needs.
-TEST_P(SimulatedOrder, ASignalStandsForThoseBeforeIt) {
+TEST_P(SimulatedOrder, SignalImpliesTheSignalsBeforeIt) {
   std::uint32_t object = 0;
   for (const auto& [wait, signal] :
        {std::pair{SyncKind::kConditionWait, SyncKind::kConditionSignal},
@@ -107,7 +107,7 @@ TEST_P(SimulatedOrder, ASignalStandsForThoseBeforeIt) {
   }
 }
 
-TEST_P(EitherOrder, EverythingElseWaitsForItsVersion) {
+TEST_P(RecordedAndSimulatedOrder, OtherSynchronisationWaitsForItsVersion) {
   std::vector<std::pair<SyncKind, SyncKind>> kinds{
       {SyncKind::kWait, SyncKind::kSignal},
       {SyncKind::kBarrierWait, SyncKind::kBarrierArrive},
@@ -133,14 +133,14 @@ TEST_P(EitherOrder, EverythingElseWaitsForItsVersion) {
   }
 }
 
-TEST_P(EitherOrder, VersionsNeverGoBack) {
+TEST_P(RecordedAndSimulatedOrder, VersionsNeverDecrease) {
   for (const std::uint32_t version : {1, 2, 1}) sync.release_version(3, version, {7});
   EXPECT_EQ(sync.version(3), 2u);
   EXPECT_TRUE(sync.acquire_version(3, 2, {}));
 }
 
 // Whoever comes last in the recording may come first.
-TEST_P(EitherOrder, ABarrierIsPassedWhenAllHaveArrived) {
+TEST_P(RecordedAndSimulatedOrder, BarrierOpensWhenAllThreadsHaveArrived) {
   release(SyncKind::kBarrierArrive, 0, 3);
   EXPECT_FALSE(acquire(SyncKind::kBarrierWait, 0, 3, 3));
   release(SyncKind::kBarrierArrive, 0, 1);
@@ -151,7 +151,7 @@ TEST_P(EitherOrder, ABarrierIsPassedWhenAllHaveArrived) {
   EXPECT_TRUE(acquire(SyncKind::kBarrierWait, 0, 3, 2));
 }
 
-TEST_P(EitherOrder, WhoHasWaitedLongestIsResumedFirst) {
+TEST_P(RecordedAndSimulatedOrder, LongestWaitingCallerIsResumedFirst) {
   for (std::uint64_t caller = 1; caller <= 3; ++caller) {
     EXPECT_FALSE(acquire(SyncKind::kWait, 0, 1, caller));
   }

@@ -73,7 +73,7 @@ std::vector<std::string> told(TraceBuilder& builder) {
 
 using Words = std::vector<std::string>;
 
-TEST(ToldAccesses, ALoadThatCrossesALineIsToldOfInTwoParts) {
+TEST(NotifiedAccesses, LoadAcrossTwoLinesIsNotifiedInTwoParts) {
   TraceBuilder builder;
   const auto load = builder.site(SiteKind::kLoad, 8, 1);
   builder.access(load, kInside);
@@ -83,7 +83,7 @@ TEST(ToldAccesses, ALoadThatCrossesALineIsToldOfInTwoParts) {
                                                   "load 128+5 region 0", "load 56+8 region 0"}));
 }
 
-TEST(ToldAccesses, AStoreThatCrossesALineIsToldOfInTwoParts) {
+TEST(NotifiedAccesses, StoreAcrossTwoLinesIsNotifiedInTwoParts) {
   TraceBuilder builder;
   const auto store = builder.site(SiteKind::kStore, 8, 1);
   builder.store(store, kInside, 1);
@@ -92,7 +92,7 @@ TEST(ToldAccesses, AStoreThatCrossesALineIsToldOfInTwoParts) {
             (Words{"store 0+8 region 0", "store 125+3 region 0", "store 128+5 region 0"}));
 }
 
-TEST(ToldAccesses, LoadsAndStoresSayTheirRegion) {
+TEST(NotifiedAccesses, StoresCarryTheNumberOfTheirRegion) {
   TraceBuilder builder;
   const auto store = builder.site(SiteKind::kStore, 8, 1);
   for (int region = 0; region < 2; ++region) {
@@ -105,7 +105,7 @@ TEST(ToldAccesses, LoadsAndStoresSayTheirRegion) {
             (Words{"store 0+8 region 1", "store 0+8 region 2", "store 0+8 region 0"}));
 }
 
-TEST(ToldAccesses, ALoadSaysThatItsOwnStoreHasAnsweredIt) {
+TEST(NotifiedAccesses, LoadForwardedFromAStoreIsMarked) {
   TraceBuilder builder;
   builder.store(builder.site(SiteKind::kStore, 8, 1), kInside, 1);
   builder.access(builder.site(SiteKind::kLoad, 8, 1), kInside);
@@ -113,7 +113,7 @@ TEST(ToldAccesses, ALoadSaysThatItsOwnStoreHasAnsweredIt) {
   EXPECT_EQ(std::count(all.begin(), all.end(), "forwarded load 0+8 region 0"), 1);
 }
 
-TEST(ToldAccesses, StoresOfAtomicVariablesSayThatTheyAre) {
+TEST(NotifiedAccesses, StoresOfAtomicVariablesAreMarked) {
   TraceBuilder builder;
   builder.atomic(builder.site(SiteKind::kAtomicStore, 8, 1), kInside, 0, 1, 5);
   builder.atomic(builder.site(SiteKind::kAtomicUpdate, 8, 1), kInside, 0, 2, 6, true);
@@ -134,12 +134,12 @@ TraceBuilder non_temporal_store() {
   return builder;
 }
 
-TEST(ToldAccesses, NonTemporalStoresAreKept) {
+TEST(NotifiedAccesses, NonTemporalStoresBypassTheCaches) {
   TraceBuilder builder = non_temporal_store();
   EXPECT_EQ(told<NotingOrdering>(builder), (Words{"store 0+8 region 0", "past the caches"}));
 }
 
-TEST(ToldAccesses, NonTemporalStoresThatAreNotKeptAreStoresLikeOthers) {
+TEST(NotifiedAccesses, NonTemporalStoresBecomePlainStoresIfNotKept) {
   TraceBuilder builder = non_temporal_store();
   EXPECT_EQ(told<WithoutNonTemporal>(builder), (Words{"store 0+8 region 0"}));
 }
@@ -177,7 +177,7 @@ std::vector<int> fences_left(const Lowering& lowering) {
   return left;
 }
 
-TEST(KeptFences, ThoseThatOrderGoByPurpose) {
+TEST(KeptFences, OrderingFencesAreDroppedByPurpose) {
   EXPECT_EQ(fences_left({}), (std::vector{4, 4, 4, 4, 4}));
   Lowering lowering;
   lowering.keeps_ordering_fences[static_cast<std::size_t>(Purpose::kLog)] = false;
@@ -185,14 +185,14 @@ TEST(KeptFences, ThoseThatOrderGoByPurpose) {
   EXPECT_EQ(fences_left(lowering), (std::vector{4, 3, 4, 3, 4})) << "a full fence stays";
 }
 
-TEST(KeptFences, WhatDropsAllDropsThoseThatOrder) {
+TEST(KeptFences, DroppingAllFencesOfAPurposeDropsOrderingFences) {
   Lowering lowering;
   lowering.keeps_fences[static_cast<std::size_t>(Purpose::kLog)] = false;
   EXPECT_EQ(fences_left(lowering), (std::vector{4, 1, 4, 4, 4}));
 }
 
 // Where a layer leaves something out, nobody keeps it.
-TEST(KeptFences, TwoLayersLeaveWhatBothKeep) {
+TEST(KeptFences, FenceIsKeptOnlyIfBothLayersKeepIt) {
   Lowering ordering, atomicity;
   ordering.keeps_ordering_fences.fill(false);
   atomicity.keeps_non_temporal = false;

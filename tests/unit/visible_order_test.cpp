@@ -41,7 +41,7 @@ struct OrderTrace : trace::TraceBuilder {
 
 using Order = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
 
-TEST(VisibleOrder, PassesOverWhatLeavesMemoryAsItIs) {
+TEST(VisibleOrder, OperationsThatLeaveMemoryUnchangedAreSkipped) {
   OrderTrace trace;
   trace.stores(0, 1);
   trace.branch(trace.branch_site, true);
@@ -49,7 +49,7 @@ TEST(VisibleOrder, PassesOverWhatLeavesMemoryAsItIs) {
   EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 2}}));
 }
 
-TEST(VisibleOrder, WhoWaitsGoesOnAtOnce) {
+TEST(VisibleOrder, WaitingThreadContinuesAtOnce) {
   OrderTrace trace;
   trace.thread(1).atomic(trace.atomic_load, kDramBase, 0, 2);
   trace.stores(1, 1);
@@ -60,14 +60,14 @@ TEST(VisibleOrder, WhoWaitsGoesOnAtOnce) {
   EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 1}, {0, 4}, {0, 5}}));
 }
 
-TEST(VisibleOrder, WritesOfAnAtomicVariableComeInTheirOrder) {
+TEST(VisibleOrder, AtomicWritesFollowTheirVersions) {
   OrderTrace trace;
   trace.thread(0).atomic(trace.atomic_store, kDramBase, 0, 2);
   trace.thread(1).atomic(trace.atomic_store, kDramBase, 0, 1);
   EXPECT_EQ(trace.order(), (Order{{1, 0}, {0, 0}}));
 }
 
-TEST(VisibleOrder, ThreadsMeetWhereTheySynchronise) {
+TEST(VisibleOrder, ThreadsAlternateAtSynchronisation) {
   OrderTrace trace;
   trace.stores(0, 2);
   trace.thread(0).atomic(trace.atomic_store, kDramBase, 0, 1);
@@ -75,7 +75,7 @@ TEST(VisibleOrder, ThreadsMeetWhereTheySynchronise) {
   EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {1, 2}, {0, 2}}));
 }
 
-TEST(VisibleOrder, LocksAreTakenInTheirOrder) {
+TEST(VisibleOrder, LocksAreTakenInTheRecordedOrder) {
   OrderTrace trace;
   trace.thread(0).sync(SyncKind::kMutexLock, kDramBase, 0, 1);
   trace.thread(1).sync(SyncKind::kMutexLock, kDramBase, 0, 0);
@@ -85,7 +85,7 @@ TEST(VisibleOrder, LocksAreTakenInTheirOrder) {
 }
 
 // Thread 1 has come last when it was recorded, and comes first now.
-TEST(VisibleOrder, ABarrierIsPassedWhenAllHaveArrived) {
+TEST(VisibleOrder, BarrierOpensWhenAllThreadsHaveArrived) {
   OrderTrace trace;
   trace.stores(0, static_cast<int>(VisibleOrder::kTurn) + 1);
   trace.thread(0).sync(SyncKind::kBarrierArrive, kDramBase, 0, 1);
@@ -100,7 +100,7 @@ TEST(VisibleOrder, ABarrierIsPassedWhenAllHaveArrived) {
 }
 
 // What it has waited for is no synchronisation; thread 1 hasn't flushed yet what it has stored.
-TEST(VisibleOrder, WhoHasWaitedForARaceGoesOnAtOnce) {
+TEST(VisibleOrder, ThreadThatWaitedForARaceContinuesAtOnce) {
   OrderTrace trace;
   trace.thread(1).store(trace.store_site, kDramBase, 1);
   trace.thread(1).store(trace.store_site, kPmBase + 64, 1);
@@ -113,7 +113,7 @@ TEST(VisibleOrder, WhoHasWaitedForARaceGoesOnAtOnce) {
 }
 
 // Thread 0 flushes behind the lock what thread 1 has found there by then.
-TEST(VisibleOrder, WhoHasWaitedGoesOnPastLocksThatItGivesBack) {
+TEST(VisibleOrder, ThreadThatWaitedForALockContinuesPastItsUnlock) {
   OrderTrace trace;
   trace.thread(0).sync(SyncKind::kMutexLock, kDramBase, 0, 0);
   trace.stores(0, 1);
@@ -126,7 +126,7 @@ TEST(VisibleOrder, WhoHasWaitedGoesOnPastLocksThatItGivesBack) {
   EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {0, 3}, {1, 3}}));
 }
 
-TEST(VisibleOrder, TurnsEnd) {
+TEST(VisibleOrder, TurnOfAThreadHasALimit) {
   OrderTrace trace;
   constexpr int kMany = static_cast<int>(VisibleOrder::kTurn) + 100;
   trace.stores(0, kMany);
@@ -141,7 +141,7 @@ TEST(VisibleOrder, TurnsEnd) {
   EXPECT_EQ(order.size(), 2 * kMany);
 }
 
-TEST(VisibleOrder, ACopyIsNotInterrupted) {
+TEST(VisibleOrder, CopyIsNotInterruptedByTheTurnLimit) {
   OrderTrace trace;
   trace.stores(0, static_cast<int>(VisibleOrder::kTurn) - 1);
   for (int piece = 0; piece < 4; ++piece) {
@@ -157,7 +157,7 @@ TEST(VisibleOrder, ACopyIsNotInterrupted) {
 
 // By turns alone, thread 0 would come first. It goes on as soon as it may, and waits again, for
 // both threads store to the same place in persistent memory.
-TEST(VisibleOrder, RacesComeInTheRecordedOrder) {
+TEST(VisibleOrder, RacesKeepTheRecordedOrder) {
   OrderTrace trace;
   trace.thread(1).store(trace.store_site, kDramBase, 1);
   trace.stores(1, 1);
@@ -169,7 +169,7 @@ TEST(VisibleOrder, RacesComeInTheRecordedOrder) {
 }
 
 // Its own store isn't seen, but what comes behind it is.
-TEST(VisibleOrder, ALoadThatRacesHoldsBackWhatFollows) {
+TEST(VisibleOrder, RacingLoadDelaysTheOperationsAfterIt) {
   OrderTrace trace;
   const std::uint32_t load = trace.site(SiteKind::kLoad, 8);
   trace.thread(1).store(trace.store_site, kDramBase, 1);
@@ -181,7 +181,7 @@ TEST(VisibleOrder, ALoadThatRacesHoldsBackWhatFollows) {
   EXPECT_EQ(trace.order(), (Order{{0, 0}, {1, 0}, {0, 2}}));
 }
 
-TEST(VisibleOrder, ARaceInterruptsACopy) {
+TEST(VisibleOrder, RaceInterruptsACopy) {
   OrderTrace trace;
   trace.thread(1).store(trace.store_site, kDramBase + 16, 1);
   trace.end_turn(0);
@@ -193,7 +193,7 @@ TEST(VisibleOrder, ARaceInterruptsACopy) {
   EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 1}, {1, 0}, {0, 2}, {0, 3}}));
 }
 
-TEST(VisibleOrder, ThreadsThatWaitForEachOtherAreRefused) {
+TEST(VisibleOrder, RecordingWithADeadlockIsRejected) {
   OrderTrace trace;
   trace.thread(0).sync(SyncKind::kMutexLock, kDramBase, 0, 1);
   trace.thread(1).sync(SyncKind::kMutexLock, kDramBase, 0, 1);

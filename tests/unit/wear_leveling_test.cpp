@@ -25,7 +25,7 @@ std::vector<std::uint64_t> places(const StartGap& registers, std::uint64_t lines
   return places;
 }
 
-TEST(StartGap, MovesOneLineAfterTheOther) {
+TEST(StartGap, LinesMoveOneAfterTheOther) {
   using Places = std::vector<std::uint64_t>;
   StartGap registers(3);
   EXPECT_EQ(places(registers, 3), (Places{0, 1, 2}));
@@ -41,7 +41,7 @@ TEST(StartGap, MovesOneLineAfterTheOther) {
   EXPECT_EQ(places(registers, 3), (Places{1, 3, 0}));
 }
 
-TEST(StartGap, MovesTheLineBeforeTheGapAndNoOther) {
+TEST(StartGap, OnlyTheLineBeforeTheGapMoves) {
   for (const std::uint64_t lines : {1, 2, 3, 7, 64}) {
     StartGap registers(lines);
     for (std::uint64_t move = 0; move < 2 * lines * (lines + 1) + 1; ++move) {
@@ -59,7 +59,7 @@ TEST(StartGap, MovesTheLineBeforeTheGapAndNoOther) {
   }
 }
 
-TEST(StartGap, OnceRoundEveryLineIsOneFurther) {
+TEST(StartGap, FullRoundMovesEveryLineByOne) {
   constexpr std::uint64_t kLines = 5;
   StartGap registers(kLines);
   for (std::uint64_t round = 1; round < 12; ++round) {
@@ -92,13 +92,13 @@ auto integrity() {
   return std::make_unique<Integrity>(parameters, 1);
 }
 
-TEST(WearLeveling, TakesItsTime) {
+TEST(WearLeveling, WriteAndReadTakeTheConfiguredTime) {
   OperationsBench bench(levelling(4, 100));
   EXPECT_EQ(bench.write(kLine, some_data(1)), kW1);
   EXPECT_EQ(bench.read({4}), kW1 + kRead) << "a read waits until its place is known";
 }
 
-TEST(WearLeveling, WaitsForThePlaceThatDeduplicationChooses) {
+TEST(WearLeveling, WriteWaitsForTheLocationThatDeduplicationChooses) {
   WearLevelingParameters slow;
   slow.latency = ns(50);
   OperationsBench bench(deduplication(), std::make_unique<WearLeveling>(slow));
@@ -107,7 +107,7 @@ TEST(WearLeveling, WaitsForThePlaceThatDeduplicationChooses) {
   EXPECT_EQ(bench.write(kLine, some_data(2)), ns(321 + 50)) << "D1, D2, D3, W1; D4 beside it";
 }
 
-TEST(WearLeveling, MovesALineAfterSoManyWrites) {
+TEST(WearLeveling, LineMovesAfterTheConfiguredNumberOfWrites) {
   OperationsBench bench(levelling(4, 3));
   const auto moved = [&] { return bench.statistic("wear_leveling.moves"); };
   for (const std::uint64_t write : {1, 2, 3, 4}) {
@@ -125,7 +125,7 @@ TEST(WearLeveling, MovesALineAfterSoManyWrites) {
   EXPECT_EQ(bench.statistic("wear_leveling.most_writes"), 3);
 }
 
-TEST(WearLeveling, LeavesWhereItWasWhatItHasMoved) {
+TEST(WearLeveling, MovedLineStaysInItsOldLocationUntilOverwritten) {
   OperationsBench bench(levelling(2, 1));
   bench.write({1}, some_data(1));
   bench.settle();
@@ -137,7 +137,7 @@ TEST(WearLeveling, LeavesWhereItWasWhatItHasMoved) {
   EXPECT_EQ(bench.backend->newest({1}), some_data(2));
 }
 
-TEST(WearLeveling, AMoveWaitsWhileItsLineIsInTheQueue) {
+TEST(WearLeveling, MoveWaitsWhileItsLineIsInTheQueue) {
   OperationsBench bench(levelling(2, 1));
   bench.write({1}, some_data(1));
   bench.run();
@@ -146,7 +146,7 @@ TEST(WearLeveling, AMoveWaitsWhileItsLineIsInTheQueue) {
   EXPECT_EQ(bench.statistic("wear_leveling.moves"), 1);
 }
 
-TEST(WearLeveling, AWriteVoidsTheCopyOfItsLine) {
+TEST(WearLeveling, WriteVoidsTheCopyOfItsLine) {
   OperationsBench bench(levelling(2, 1));
   bench.write({0}, some_data(1));  // line 1 moves: its read takes 35 ns
   bench.run_until(bench.queue.now() + ns(5));
@@ -158,7 +158,7 @@ TEST(WearLeveling, AWriteVoidsTheCopyOfItsLine) {
   EXPECT_EQ(bench.problem, "");
 }
 
-TEST(WearLeveling, EvensOutWrites) {
+TEST(WearLeveling, WritesAreSpreadOverAllLocations) {
   const auto most_writes = [](std::uint32_t writes_per_move) {
     OperationsBench bench(levelling(4, writes_per_move));
     for (std::uint64_t write = 0; write < 1000; ++write) {
@@ -174,7 +174,7 @@ TEST(WearLeveling, EvensOutWrites) {
 
 // ---- Crashes
 
-TEST(WearLeveling, LosesNothingAtAnyCrash) {
+TEST(WearLeveling, NoLineIsLostAtAnyCrash) {
   for (const std::uint32_t writes_per_move : {1, 3}) {
     for (const bool drops : {false, true}) {
       OperationsBench bench(levelling(4, writes_per_move));
@@ -186,7 +186,7 @@ TEST(WearLeveling, LosesNothingAtAnyCrash) {
   }
 }
 
-TEST(WearLeveling, LosesNothingBehindOtherOperations) {
+TEST(WearLeveling, NoLineIsLostBehindOtherOperations) {
   ErrorCorrectionParameters flips;
   flips.flipped_bits = 1;
   OperationsBench bench(std::make_unique<Compression>(CompressionParameters{}), deduplication(),
@@ -198,7 +198,7 @@ TEST(WearLeveling, LosesNothingBehindOtherOperations) {
   EXPECT_GT(bench.statistic("deduplication.duplicates"), 10);
 }
 
-TEST(WearLeveling, ThatIsDefectiveIsFound) {
+TEST(WearLeveling, InjectedFaultsAreDetected) {
   for (const WearLevelingFaults& faults :
        {WearLevelingFaults{.copy = true}, {.order = true}, {.void_copy = true}, {.wait = true}}) {
     bool found = false;

@@ -26,7 +26,7 @@ std::vector<std::byte> bytes_of(std::uint64_t value, std::size_t size = 8) {
 
 // ---- The path
 
-TEST(StorePathOfStores, ShiftsEachLaterSiteByOneMore) {
+TEST(StorePathHash, HashShiftsEachLaterSiteByOneMoreBit) {
   StorePath path(3);
   EXPECT_EQ(path.hash(), 0u);
   path.push(5);
@@ -38,7 +38,7 @@ TEST(StorePathOfStores, ShiftsEachLaterSiteByOneMore) {
   EXPECT_EQ(path.hash(), 6u ^ 7u << 1 ^ 8u << 2);
 }
 
-TEST(StorePathOfStores, ForgetsNothingItHasShiftedOut) {
+TEST(StorePathHash, HashCoversTheLastSites) {
   constexpr std::size_t kLength = 64;
   StorePath path(kLength);
   std::mt19937_64 random(1);
@@ -56,7 +56,7 @@ TEST(StorePathOfStores, ForgetsNothingItHasShiftedOut) {
 
 // ---- The history
 
-TEST(StoreHistory, FindsChunksAndAddressesOfTheOldestStore) {
+TEST(StoreHistory, OldestStoreOfAChunkOrAddressIsFound) {
   StoreHistory history = StoreHistory::by_value(64, 4);
   history.add(bytes_of(0x0000'0007'0000'0009), 1, 11);
   history.add(bytes_of(7, 4), 2, 12);
@@ -73,13 +73,13 @@ TEST(StoreHistory, FindsChunksAndAddressesOfTheOldestStore) {
   EXPECT_EQ(history.find_chunk(8), nullptr);
 }
 
-TEST(StoreHistory, HasNoneOfSmallStores) {
+TEST(StoreHistory, SmallStoresAreNotRecorded) {
   StoreHistory history = StoreHistory::by_value(64, 4);
   history.add(bytes_of(7, 2), 1, 11);
   EXPECT_EQ(history.find_chunk(7), nullptr);
 }
 
-TEST(StoreHistory, ANewEntryTakesTheOldestOnesPlaceInItsSet) {
+TEST(StoreHistory, NewEntryReplacesTheOldestOfItsSet) {
   StoreHistory history = StoreHistory::by_value(4, 4);
   for (std::uint64_t value = 1; value <= 4; ++value) history.add(bytes_of(value, 4), value, 0);
   EXPECT_NE(history.find_chunk(1), nullptr);
@@ -93,7 +93,7 @@ TEST(StoreHistory, ANewEntryTakesTheOldestOnesPlaceInItsSet) {
   EXPECT_EQ(history.use().hits, 3u) << "1, 2 and 2; of what isn't there, none";
 }
 
-TEST(StoreHistory, AsAQueueHasTheLatestStoresWhateverTheirValues) {
+TEST(StoreHistory, QueueVariantKeepsTheLatestStoresOfAnyValue) {
   StoreHistory history = StoreHistory::queue(4);
   for (std::uint64_t site = 1; site <= 4; ++site) history.add(bytes_of(7), site, 0);
   EXPECT_EQ(history.find_chunk(7)->site, 1u);
@@ -110,7 +110,7 @@ WritePattern pattern_of(std::uint64_t site) {
   return {.address = {site, 0}, .chunks = {{{site + 1, 4}}}, .from_stores = 1};
 }
 
-TEST(PredictionTable, KeepsAPatternThatIsTrusted) {
+TEST(PredictionTable, TrustedPatternIsKept) {
   PredictionTable table(4, 4);
   EXPECT_EQ(table.find(1), nullptr);
   EXPECT_EQ(table.learn(1, pattern_of(10), true), PredictionTable::Learnt::kNew);
@@ -130,7 +130,7 @@ TEST(PredictionTable, KeepsAPatternThatIsTrusted) {
   EXPECT_EQ(table.find(1)->data_confidence, PredictionTable::kFirst);
 }
 
-TEST(PredictionTable, ConfidenceFollowsWhatBecomesOfPredictions) {
+TEST(PredictionTable, ConfidenceFollowsTheOutcomesOfPredictions) {
   PredictionTable table(4, 4);
   table.learn(1, pattern_of(10), true);
   const auto expect = [&](std::uint32_t address, std::uint32_t data) {
@@ -152,7 +152,7 @@ TEST(PredictionTable, ConfidenceFollowsWhatBecomesOfPredictions) {
   table.address_right(2);  // another path's has taken its place, or was never there
 }
 
-TEST(PredictionTable, TheLeastTrustedGoesThenTheOldest) {
+TEST(PredictionTable, LeastTrustedThenOldestEntryIsReplaced) {
   PredictionTable table(3, 3);
   for (std::uint64_t path = 1; path <= 3; ++path) table.learn(path, pattern_of(path), true);
   table.data_wrong(2);
@@ -165,14 +165,14 @@ TEST(PredictionTable, TheLeastTrustedGoesThenTheOldest) {
   EXPECT_EQ(table.use().displaced, 2u);
 }
 
-TEST(PredictionTable, WithoutDataTheAddressAloneIsPredicted) {
+TEST(PredictionTable, PatternWithoutDataPredictsOnlyTheAddress) {
   PredictionTable table(4, 4);
   table.learn(1, pattern_of(10), false);
   EXPECT_TRUE(table.find(1)->predicts_address());
   EXPECT_FALSE(table.find(1)->predicts_data());
 }
 
-TEST(PredictionTable, OfTheArtifactTrustsAllAndForgetsWhatWasNeverRight) {
+TEST(PredictionTable, ArtifactVariantTrustsAllAndReplacesNeverCorrectEntries) {
   PredictionTable table = PredictionTable::as_artifact();
   EXPECT_EQ(table.find(1), nullptr);
   EXPECT_EQ(table.learn(1, pattern_of(10), true), PredictionTable::Learnt::kNew);
@@ -193,7 +193,7 @@ TEST(PredictionTable, OfTheArtifactTrustsAllAndForgetsWhatWasNeverRight) {
   EXPECT_NE(table.find(2), nullptr) << "it was right once";
 }
 
-TEST(PredictionTable, OfTheArtifactFindsConstants) {
+TEST(PredictionTable, ArtifactVariantFindsConstants) {
   PredictionTable table = PredictionTable::as_artifact();
   table.learn(1, pattern_of(10), true);
   const auto times = [&] { return table.find(1)->constants[3].times; };
@@ -228,7 +228,7 @@ struct Collected {
   void operator()(const PredictedWrite& write) { writes.push_back(write); }
 };
 
-TEST(PendingPredictions, AreMadeWhenTheLastValueHasCome) {
+TEST(PendingPredictions, PredictionIsMadeWhenItsLastValueArrives) {
   PendingPredictions pending(8, 128);
   WritePattern pattern{.address = {1, 0}, .from_stores = 0b101, .zero = 0b1000};
   pattern.chunks[0] = {2, 4};
@@ -258,7 +258,7 @@ TEST(PendingPredictions, AreMadeWhenTheLastValueHasCome) {
   EXPECT_EQ(pending.index().hits, 3u) << "once for each instruction";
 }
 
-TEST(PendingPredictions, OneStoreMayHoldAll) {
+TEST(PendingPredictions, OneStoreMayFillAWholePrediction) {
   PendingPredictions pending(8, 128);
   WritePattern pattern{.address = {1, 0}, .from_stores = 0b11};
   pattern.chunks = {{{1, 0}, {1, 4}}};
@@ -270,7 +270,7 @@ TEST(PendingPredictions, OneStoreMayHoldAll) {
   EXPECT_EQ(made.writes[0].chunks[1], kWrittenAddress >> 32);
 }
 
-TEST(PendingPredictions, OfUntrustedDataOnlyTheAddressIsWaitedFor) {
+TEST(PendingPredictions, PredictionWithUntrustedDataWaitsOnlyForTheAddress) {
   PendingPredictions pending(8, 128);
   Collected made;
   pending.open(entry_of(pattern_of(1), false), std::ref(made));
@@ -280,7 +280,7 @@ TEST(PendingPredictions, OfUntrustedDataOnlyTheAddressIsWaitedFor) {
   EXPECT_EQ(made.writes[0].known, 0);
 }
 
-TEST(PendingPredictions, AValueFillsAllThatWaitForIt) {
+TEST(PendingPredictions, ValueFillsAllPredictionsThatWaitForIt) {
   PendingPredictions pending(8, 128);
   Collected made;
   pending.open(entry_of(pattern_of(1), false), std::ref(made));
@@ -289,7 +289,7 @@ TEST(PendingPredictions, AValueFillsAllThatWaitForIt) {
   EXPECT_EQ(made.writes.size(), 2u);
 }
 
-TEST(PendingPredictions, TheOldestMakesRoom) {
+TEST(PendingPredictions, OldestPredictionIsReplaced) {
   PendingPredictions pending(2, 128);
   Collected made;
   for (std::uint64_t site = 1; site <= 3; ++site) {
@@ -305,7 +305,7 @@ TEST(PendingPredictions, TheOldestMakesRoom) {
   EXPECT_EQ(made.writes[0].line.number, kWritten.number + 2);
 }
 
-TEST(PendingPredictions, AnInstructionThatHadToGoNeverFills) {
+TEST(PendingPredictions, ReplacedInstructionNeverFillsItsPrediction) {
   PendingPredictions pending(8, 2);
   Collected made;
   pending.open(entry_of(pattern_of(1)), std::ref(made));  // sites 1 and 2
@@ -347,7 +347,7 @@ TEST(PendingPredictions, DeltasAreFilledFromTheLastWrite) {
 
 constexpr Time at(std::int64_t nanoseconds) { return Time{nanoseconds * 1000}; }
 
-TEST(TimeoutPredictor, FiresOnceWhenNobodyHasStoredForSoLong) {
+TEST(TimeoutPredictor, FiresOnceAfterTheTimeoutSinceTheLastStore) {
   TimeoutPredictor timeout(4, Picoseconds{150'000});
   EXPECT_EQ(timeout.stored(kWritten, at(0), at(0)), at(150));
   EXPECT_EQ(timeout.stored(kWritten, at(100), at(100)), std::nullopt)
@@ -361,14 +361,14 @@ TEST(TimeoutPredictor, FiresOnceWhenNobodyHasStoredForSoLong) {
   EXPECT_TRUE(timeout.look(kWritten, at(450)).fires);
 }
 
-TEST(TimeoutPredictor, LooksNeverBeforeItIsTold) {
+TEST(TimeoutPredictor, LateStoreIsCheckedAtOnce) {
   TimeoutPredictor timeout(4, Picoseconds{150'000});
   EXPECT_EQ(timeout.stored(kWritten, at(0), at(100)), at(150));
   EXPECT_EQ(timeout.stored({1}, at(0), at(200)), at(200)) << "its store retired long ago";
   EXPECT_TRUE(timeout.look({1}, at(200)).fires);
 }
 
-TEST(TimeoutPredictor, ALineThatIsWrittenBackLeaves) {
+TEST(TimeoutPredictor, WrittenBackLineIsRemoved) {
   TimeoutPredictor timeout(4, Picoseconds{150'000});
   timeout.stored(kWritten, at(0), at(0));
   timeout.written_back(kWritten);
@@ -379,7 +379,7 @@ TEST(TimeoutPredictor, ALineThatIsWrittenBackLeaves) {
   EXPECT_TRUE(timeout.look(kWritten, at(250)).fires);
 }
 
-TEST(TimeoutPredictor, TheLineStoredToLongestAgoMakesRoom) {
+TEST(TimeoutPredictor, LeastRecentlyStoredLineIsReplaced) {
   TimeoutPredictor timeout(2, Picoseconds{150'000});
   timeout.stored({1}, at(0), at(0));
   timeout.stored({2}, at(1), at(1));
@@ -399,7 +399,7 @@ struct Sent {
   void operator()(Line line, bool left) { lines.emplace_back(line.number, left); }
 };
 
-TEST(LineAccumulator, SendsLinesAtALaterStoreOnceOrAsTheyLeave) {
+TEST(LineAccumulator, LinesAreSentOnceAfterTheTimeoutOrWhenReplaced) {
   LineAccumulator accumulator(2, Picoseconds{500'000});
   Sent sent;
   accumulator.stored({1}, at(0), std::ref(sent));
@@ -422,7 +422,7 @@ TEST(LineAccumulator, SendsLinesAtALaterStoreOnceOrAsTheyLeave) {
 
 // ---- The result buffer's lines
 
-TEST(PredictedLines, TheLinePredictedLongestAgoGoesWithAllOfIt) {
+TEST(PredictedLines, LeastRecentlyPredictedLineIsReplacedCompletely) {
   PredictedLines lines(2, 2);
   EXPECT_TRUE(lines.in_the_way({1}).empty());
   lines.add({1}, {11});
@@ -469,7 +469,7 @@ struct Core {
   Collected made;
 };
 
-TEST(WriteLearner, PredictsThePathsSecondWrite) {
+TEST(WriteLearner, SecondWriteOfAPathIsPredicted) {
   Core core;
   for (std::uint64_t i = 0; i < 32; ++i) core.store(300 + i, 1000 + i);  // the same path each time
   core.update(kWritten, 0x55);
@@ -490,7 +490,7 @@ TEST(WriteLearner, PredictsThePathsSecondWrite) {
   EXPECT_EQ(core.made.writes[0].chunks[3], 0u);
 }
 
-TEST(WriteLearner, AnotherPathPredictsNothing) {
+TEST(WriteLearner, OtherPathPredictsNothing) {
   Core core;
   core.update(kWritten, 0x55);
   core.store(999, 1);
@@ -499,7 +499,7 @@ TEST(WriteLearner, AnotherPathPredictsNothing) {
   EXPECT_EQ(core.statistics.triggered, 0u);
 }
 
-TEST(WriteLearner, LearnsNothingOfWhatItDoesNotFind) {
+TEST(WriteLearner, WriteWithoutASourceStoreIsNotLearnt) {
   Core core;
   core.store(202, 0x55);
   LineData data{};
@@ -516,7 +516,7 @@ TEST(WriteLearner, LearnsNothingOfWhatItDoesNotFind) {
   EXPECT_EQ(core.statistics.write_backs, 3u);
 }
 
-TEST(WriteLearner, MayLearnTheAddressAlone) {
+TEST(WriteLearner, AddressIsLearntAloneIfConfigured) {
   PmWeaverParameters parameters;
   parameters.learn_address_alone = true;
   Core core(parameters);
@@ -543,7 +543,7 @@ void in_a_register(Core& core, Line line, std::uint64_t value, std::uint32_t cou
   core.flush(line, data, 0b111);
 }
 
-TEST(WriteLearner, PredictsByTheDifferenceFromThePathsLastWrite) {
+TEST(WriteLearner, ValueDeltaToTheLastWriteOfThePathIsPredicted) {
   PmWeaverParameters parameters;
   parameters.value_deltas = true;
   Core core(parameters);
@@ -567,7 +567,7 @@ TEST(WriteLearner, PredictsByTheDifferenceFromThePathsLastWrite) {
   EXPECT_EQ(core.made.writes[1].chunks[2], 70'006u);
 }
 
-TEST(WriteLearner, FollowsAStoredPointerToTheNextOne) {
+TEST(WriteLearner, NextPointerOfAStoredLineIsPredicted) {
   PmWeaverParameters parameters;
   parameters.next_pointers = true;
   Core core(parameters);
@@ -607,7 +607,7 @@ TEST(WriteLearner, FollowsAStoredPointerToTheNextOne) {
   EXPECT_EQ(core.made.writes[0].chunks[0], 0x66u);
 }
 
-TEST(WriteLearner, ZerosNeedAStoreIfTheyAreNotLearnt) {
+TEST(WriteLearner, ZerosNeedASourceStoreIfNotConfigured) {
   PmWeaverParameters parameters;
   parameters.zeros = false;
   Core core(parameters);
@@ -619,7 +619,7 @@ TEST(WriteLearner, ZerosNeedAStoreIfTheyAreNotLearnt) {
   EXPECT_EQ(core.statistics.learnt, 1u);
 }
 
-TEST(WriteLearner, SmallStoresAreNoPartOfThePath) {
+TEST(WriteLearner, SmallStoresAreNotPartOfThePath) {
   Core core;
   for (std::uint64_t i = 0; i < 32; ++i) core.store(300 + i, 1000 + i);
   core.update(kWritten, 0x55);
@@ -630,7 +630,7 @@ TEST(WriteLearner, SmallStoresAreNoPartOfThePath) {
   EXPECT_EQ(core.statistics.triggered, 1u);
 }
 
-TEST(WriteLearner, OfTheArtifactUsesAStoreOnce) {
+TEST(WriteLearner, ArtifactVariantUsesAStoreOnce) {
   PmWeaverParameters parameters;
   parameters.variant = PmWeaverVariant::kArtifact;
   Core core(parameters);
@@ -644,7 +644,7 @@ TEST(WriteLearner, OfTheArtifactUsesAStoreOnce) {
   EXPECT_EQ(core.statistics.address_unknown, 1u);
 }
 
-TEST(WriteLearner, OfTheArtifactPredictsConstants) {
+TEST(WriteLearner, ArtifactVariantPredictsConstants) {
   PmWeaverParameters parameters;
   parameters.variant = PmWeaverVariant::kArtifact;
   parameters.path_length = 3;

@@ -42,7 +42,7 @@ TEST(Chase, SharedHitsAddTheSharedLatency) {
 TEST(Chase, PmReadsAddTheDeviceLatency) {
   expect_near(chase_ns_per_load(2 << 20, kPmBase), kWayDown + kPmRead);
 }
-TEST(Chase, ThePathToTheControllerAddsItsLatencies) {
+TEST(Chase, PathToTheControllerAddsItsLatencies) {
   expect_near(chase_ns_per_load(2 << 20, kPmBase,
                                 {{"path.request_latency", "40ns"},
                                  {"path.response_latency", "30ns"},
@@ -50,7 +50,7 @@ TEST(Chase, ThePathToTheControllerAddsItsLatencies) {
                                  {"pm.back_latency", "25ns"}}),
               kWayDown + kPmRead + 40 + 30 + 20 + 25);
 }
-TEST(Chase, ALinkAddsItsLatencyEachWay) {
+TEST(Chase, LinkAddsItsLatencyEachWay) {
   for (const std::string_view place : {"host", "device"}) {
     expect_near(chase_ns_per_load(2 << 20, kPmBase,
                                   {{"pm.link_latency", "100ns"}, {"pm.queue_place", place}}),
@@ -64,7 +64,7 @@ TEST(Chase, DramReadsAddActivateColumnAndBurst) {
 }
 
 // A stream's line is asked for when the load of the one so many lines before it begins.
-TEST(Prefetcher, HidesTheLatencyAsFarAsItLooksAhead) {
+TEST(Prefetcher, HidesTheLatencyUpToItsDistance) {
   for (const std::string_view distance : {"4", "8"}) {
     expect_near(chase_ns_per_load(2 << 20, kPmBase,
                                   {{"prefetch.streams", "4"},
@@ -73,7 +73,7 @@ TEST(Prefetcher, HidesTheLatencyAsFarAsItLooksAhead) {
                 (kWayDown + kPmRead) / (std::stoi(std::string(distance)) + 1));
   }
 }
-TEST(Prefetcher, HasAsManyLinesUnderWayAsRegisters) {
+TEST(Prefetcher, LinesInFlightAreLimitedByItsRegisters) {
   expect_near(chase_ns_per_load(2 << 20, kPmBase,
                                 {{"prefetch.streams", "4"},
                                  {"prefetch.distance", "32"},
@@ -81,7 +81,7 @@ TEST(Prefetcher, HasAsManyLinesUnderWayAsRegisters) {
                                  {"pm.interleaving", "line"}}),
               (kWayDown + kPmRead) / 4);
 }
-TEST(Prefetcher, IsNoQuickerThanTheL1) {
+TEST(Prefetcher, IsNoFasterThanTheL1) {
   expect_near(
       chase_ns_per_load(
           512 << 10, kPmBase,
@@ -101,7 +101,7 @@ double page_chase_ns_per_load(int pages, const std::vector<KeyValue>& tlb) {
              20, round_machine(tlb)) /
          pages;
 }
-TEST(Prefetcher, FindsNoStreamInPagesThatAreFarApart) {
+TEST(Prefetcher, FindsNoStreamInDistantPages) {
   const double ns = page_chase_ns_per_load(4096, {});
   EXPECT_EQ(page_chase_ns_per_load(4096, {{"prefetch.streams", "4"}}), ns);
 }
@@ -112,27 +112,27 @@ const std::vector<KeyValue> kTlb16And64{{"tlb.entries", "16"},
                                         {"tlb.second_ways", "4"},
                                         {"tlb.second_latency", "7cycles"},
                                         {"tlb.walk_latency", "40cycles"}};
-TEST(Tlb, TakesNoTimeWhereThereIsNone) { expect_near(page_chase_ns_per_load(128, {}), kL1); }
-TEST(Tlb, TakesNoTimeForPagesThatTheFirstHolds) {
+TEST(Tlb, NoTlbTakesNoTime) { expect_near(page_chase_ns_per_load(128, {}), kL1); }
+TEST(Tlb, PagesInTheFirstLevelTakeNoTime) {
   expect_near(page_chase_ns_per_load(16, kTlb16And64), kL1);
 }
-TEST(Tlb, PagesThatTheSecondHoldsAddItsLatency) {
+TEST(Tlb, PagesInTheSecondLevelAddItsLatency) {
   expect_near(page_chase_ns_per_load(32, kTlb16And64), kL1 + 7);
 }
-TEST(Tlb, PagesThatNoneHoldsAddAWalk) {
+TEST(Tlb, MissingPagesAddAPageWalk) {
   expect_near(page_chase_ns_per_load(128, kTlb16And64), kL1 + 7 + 40);
 }
-TEST(Tlb, WithoutASecondAWalkAloneIsAdded) {
+TEST(Tlb, WithoutASecondLevelAMissAddsOnlyAPageWalk) {
   expect_near(page_chase_ns_per_load(
                   32, {{"tlb.entries", "16"}, {"tlb.ways", "4"}, {"tlb.walk_latency", "40cycles"}}),
               kL1 + 40);
 }
-TEST(Tlb, LargePagesHoldMore) {
+TEST(Tlb, LargePagesCoverMoreMemory) {
   std::vector<KeyValue> large = kTlb16And64;
   large.push_back({"tlb.page_size", "2MiB"});
   expect_near(page_chase_ns_per_load(128, large), kL1);
 }
-TEST(Tlb, CountsWhatItLacksOfBothPagesOfAnAccess) {
+TEST(Tlb, AccessAcrossTwoPagesCountsBothMisses) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1u << 20));
   const std::uint32_t load = builder.site(SiteKind::kLoad, 8);
@@ -144,7 +144,7 @@ TEST(Tlb, CountsWhatItLacksOfBothPagesOfAnAccess) {
   EXPECT_EQ(statistic(result, "core.page_walks"), 1 + 16);
   EXPECT_EQ(statistic(result, "core.tlb_misses"), 1 + 16 + 1);
 }
-TEST(Tlb, StoresWaitForTheirPagesToo) {
+TEST(Tlb, StoresWaitForPageWalks) {
   // As many at a time as the store queue has places.
   const double ns = steady_ns(
       [&](TraceBuilder& builder, int rounds) {
@@ -173,21 +173,21 @@ double independent_misses(std::uint64_t stride, int instructions, const std::vec
       2000, list);
 }
 
-TEST(IndependentMisses, AreLimitedByTheMshrs) {
+TEST(IndependentMisses, PmMissesAreLimitedByTheMshrs) {
   // A register is taken from when the request leaves the private caches until the data come.
   for (const auto& [text, mshrs] : {std::pair{"2", 2.0}, {"4", 4.0}, {"8", 8.0}}) {
     expect_near(independent_misses(kOtherBank, 1, round_machine({{"core.mshrs", text}})),
                 (kSharedTags + kPmRead) / mshrs);
   }
 }
-TEST(IndependentMisses, OfDramAreLimitedByTheMshrs) {
+TEST(IndependentMisses, DramMissesAreLimitedByTheMshrs) {
   expect_near(
       independent_misses(kOtherBank, 1, round_machine({{"core.mshrs", "4"}, {"dram.trefi", "0ps"}}),
                          kDramBase),
       // Two pages share a row: one finds it open, the other has to close the row before.
       (kSharedTags + 14.16 + (14.16 + 14.16) / 2 + 3.332 + 10 + 10) / 4);
 }
-TEST(IndependentMisses, OfSharedHitsAreLimitedByTheMshrs) {
+TEST(IndependentMisses, SharedCacheHitsAreLimitedByTheMshrs) {
   const double ns = steady_ns(
       [&](TraceBuilder& builder, int rounds) {
         const std::uint32_t load = builder.site(SiteKind::kLoad, 8);
@@ -210,15 +210,15 @@ TEST(IndependentMisses, AreLimitedByTheLoadQueue) {
                          round_machine({{"core.mshrs", "16"}, {"core.load_queue_entries", "5"}})),
       (kWayDown + kPmRead) / 5);
 }
-TEST(IndependentMisses, OfOneBankWaitForEachOther) {
+TEST(IndependentMisses, MissesToOnePmBankAreSerialized) {
   expect_near(independent_misses(16 * 4096, 1, round_machine()), kPmRead);
 }
-TEST(IndependentMisses, OfOneDramBankTakeARowCycleEach) {
+TEST(IndependentMisses, MissesToOneDramBankTakeARowCycleEach) {
   // 8 KiB rows: tRAS + tRP between two activates of a bank.
   expect_near(independent_misses(16 * 8192, 1, round_machine({{"dram.trefi", "0ps"}}), kDramBase),
               32 + 14.16);
 }
-TEST(IndependentMisses, InPagesShareABankInLinesTheyDoNot) {
+TEST(IndependentMisses, PageInterleavingSharesABankAndLineInterleavingDoesNot) {
   const auto time = [](std::string_view interleaving) {
     return independent_misses(
         64, 1, round_machine({{"core.mshrs", "2"}, {"pm.interleaving", interleaving}}));
@@ -226,7 +226,7 @@ TEST(IndependentMisses, InPagesShareABankInLinesTheyDoNot) {
   expect_near(time("page"), kPmRead);
   expect_near(time("line"), (kSharedTags + kPmRead) / 2);
 }
-TEST(IndependentMisses, StreamAtTheBandwidthOfTheChannels) {
+TEST(IndependentMisses, StreamReachesTheBandwidthOfTheChannels) {
   for (const auto& [controllers, channels, all] :
        {std::tuple{"1", "1", 1.0}, {"2", "1", 2.0}, {"2", "2", 4.0}}) {
     expect_near(independent_misses(64, 1,
@@ -240,7 +240,7 @@ TEST(IndependentMisses, StreamAtTheBandwidthOfTheChannels) {
                 3.332 / all);
   }
 }
-TEST(IndependentMisses, StreamAtTheBandwidthOfTheLink) {
+TEST(IndependentMisses, StreamReachesTheBandwidthOfTheLink) {
   expect_near(independent_misses(64, 1,
                                  round_machine({{"core.mshrs", "64"},
                                                 {"core.rob_entries", "512"},
@@ -251,7 +251,7 @@ TEST(IndependentMisses, StreamAtTheBandwidthOfTheLink) {
                                                 {"pm.link_bandwidth", "6.4GB/s"}})),
               64 / 6.4);
 }
-TEST(IndependentMisses, AcrossTwoLinesAskForBoth) {
+TEST(IndependentMisses, AccessAcrossTwoLinesFetchesBoth) {
   // Two registers a load.
   const double ns = steady_ns(
       [&](TraceBuilder& builder, int loads) {
@@ -298,17 +298,17 @@ double recurrence_ns_per_round(std::uint32_t cycles, int length) {
       },
       20000, round_machine({{"core.rob_entries", "256"}}));
 }
-TEST(Recurrence, TakesItsLatencyEachRound) {
+TEST(Recurrence, TakesItsLatencyInEachIteration) {
   constexpr int kNeverAnew = 1 << 20;
   for (const std::uint32_t cycles : {2, 4, 26}) {
     expect_near(recurrence_ns_per_round(cycles, kNeverAnew), cycles);
   }
 }
-TEST(Recurrence, ThatBeginsAnewOverlapsWithTheLoopBefore) {
+TEST(Recurrence, RestartedRecurrenceOverlapsWithThePreviousLoop) {
   // Of the 21 loops in the window, 12 hide what one waits for.
   expect_near(recurrence_ns_per_round(12, 4), 3 / 4.0);
 }
-TEST(Recurrence, HoldsUpWhatUsesItsValue) {
+TEST(Recurrence, DelaysTheOperationsThatUseItsValue) {
   // The next value comes from a load whose address the last one was.
   const double ns = steady_ns(
       [](TraceBuilder& builder, int rounds) {
@@ -382,7 +382,7 @@ TEST(Pipeline, ForwardedLoadsOfAChainTakeTheForwardLatency) {
   expect_near(time(kLoads) - time(kLoads / 2), kLoads / 2 * 4.0);
 }
 
-TEST(Stores, ThatMissAreLimitedByTheStoreQueue) {
+TEST(Stores, MissingStoresAreLimitedByTheStoreQueue) {
   // Each asks for its line (request for ownership) in the cycle after its dispatch, when it
   // retires; the line comes, the store leaves, its place is free for the next.
   const double ns = steady_ns(
@@ -395,7 +395,7 @@ TEST(Stores, ThatMissAreLimitedByTheStoreQueue) {
       2000, round_machine({{"core.store_queue_entries", "4"}}));
   expect_near(ns, (1 + kWayDown + kPmRead) / 4);
 }
-TEST(Stores, ThatMissAreLimitedByTheMshrs) {
+TEST(Stores, MissingStoresAreLimitedByTheMshrs) {
   const double ns = steady_ns(
       [](TraceBuilder& builder, int stores) {
         const std::uint32_t store = builder.site(SiteKind::kStore, 8);
@@ -406,7 +406,7 @@ TEST(Stores, ThatMissAreLimitedByTheMshrs) {
       2000, round_machine({{"core.store_queue_entries", "32"}, {"core.mshrs", "4"}}));
   expect_near(ns, (kSharedTags + kPmRead) / 4);
 }
-TEST(Stores, ThatHitLeaveOneACycle) {
+TEST(Stores, StoresThatHitTheL1LeaveOnePerCycle) {
   const double ns = steady_ns(
       [](TraceBuilder& builder, int stores) {
         const std::uint32_t store = builder.site(SiteKind::kStore, 8);
@@ -418,7 +418,7 @@ TEST(Stores, ThatHitLeaveOneACycle) {
 
 // 512 bytes of L1, four lines of the L2 in turn: in order, or to and fro. A line is looked up when
 // its first store retires, not when that is the oldest.
-TEST(Stores, ThatHitTheL2LeaveOneACycle) {
+TEST(Stores, StoresThatHitTheL2LeaveOnePerCycle) {
   for (const bool to_and_fro : {false, true}) {
     const double ns = steady_ns(
         [&](TraceBuilder& builder, int rounds) {
@@ -450,36 +450,38 @@ double persist_round(int lines, std::initializer_list<KeyValue> more) {
       },
       500, round_machine(more));
 }
-TEST(Persist, ARoundTripIsStoreFlushFence) { expect_near(persist_round(1, {}), 1 + kWayDown + 1); }
-TEST(Persist, ThePathAndTheControllerAddTheirLatencies) {
+TEST(Persist, RoundTripIsStoreFlushAndFence) {
+  expect_near(persist_round(1, {}), 1 + kWayDown + 1);
+}
+TEST(Persist, PathAndControllerAddTheirLatencies) {
   expect_near(persist_round(1, {{"path.request_latency", "40ns"},
                                 {"path.response_latency", "30ns"},
                                 {"pm.front_latency", "20ns"}}),
               1 + kWayDown + 40 + 20 + 30 + 1);
 }
-TEST(Persist, AFlushTakesItsOwnLatency) {
+TEST(Persist, FlushAddsItsConfiguredLatency) {
   expect_near(persist_round(1, {{"path.flush_latency", "110ns"}}), 1 + kWayDown + 110 + 1);
 }
-TEST(Persist, AClwbThatEvictsIsPaidByTheNextStore) {
+TEST(Persist, ClwbThatEvictsDelaysTheNextStore) {
   // Which finds the line on its way, in the WPQ.
   expect_near(persist_round(1, {{"core.clwb_evicts", "true"}}), 1 + kWayDown + 1 + kWayDown);
 }
-TEST(Persist, FlushesOverlapInTheirOwnLatency) {
+TEST(Persist, FlushesOverlapInTheirConfiguredLatency) {
   expect_near(persist_round(16, {{"path.flush_latency", "110ns"}}), 16 + 16 + kWayDown + 110);
 }
 TEST(Persist, FlushesBeforeOneFenceOverlap) {
   expect_near(persist_round(16, {}), 16 + 16 + kWayDown);
 }
-TEST(Persist, WrittenMeansTheBankHasFinished) {
+TEST(Persist, PersistenceWrittenWaitsForTheBank) {
   expect_near(persist_round(1, {{"pm.persistence", "written"}}), 1 + kWayDown + 3.332 + 100 + 1);
 }
-TEST(Persist, ALinkCountsWhereTheQueuesStandInTheDevice) {
+TEST(Persist, LinkLatencyCountsOnlyWithQueuesInTheDevice) {
   expect_near(persist_round(1, {{"pm.link_latency", "100ns"}, {"pm.queue_place", "host"}}),
               1 + kWayDown + 1);
   expect_near(persist_round(1, {{"pm.link_latency", "100ns"}, {"pm.queue_place", "device"}}),
               1 + kWayDown + 2 * 100 + 1);
 }
-TEST(Persist, AFullWpqPassesWhatTheBanksWrite) {
+TEST(Persist, FullWpqPassesTheBandwidthOfTheBanks) {
   // More lines than the WPQ holds, so that nothing merges, all in the L2 from the start.
   constexpr std::uint64_t kLines = 2048;
   const double ns = steady_ns(
@@ -513,13 +515,13 @@ double non_temporal_round(std::uint64_t words, std::initializer_list<KeyValue> m
       },
       500, round_machine(more));
 }
-TEST(Persist, NonTemporalStoresGoStraightDown) {
+TEST(Persist, NonTemporalStoresBypassThePrivateCaches) {
   expect_near(non_temporal_round(1), kSharedTags + 1);
 }
-TEST(Persist, NonTemporalStoresDontTakeAFlushsLatency) {
+TEST(Persist, NonTemporalStoresAddNoFlushLatency) {
   expect_near(non_temporal_round(1, {{"path.flush_latency", "110ns"}}), kSharedTags + 1);
 }
-TEST(Persist, NonTemporalStoresOfALineGoDownTogether) {
+TEST(Persist, NonTemporalStoresOfALineAreCombined) {
   expect_near(non_temporal_round(8), 7 + kSharedTags + 1);
 }
 
@@ -549,7 +551,7 @@ TEST(Serialising, LoadsWaitForFullFences) {
   expect_near(ns, kL1 + 0.25 + 1);  // a load, the fence's turn to retire, the fence
 }
 
-TEST(Serialising, FullFencesHoldUpWhatFollowsAPersist) {
+TEST(Serialising, FullFencesDelayTheLoadsAfterAPersist) {
   // A chain of loads: beside the round trip behind sfence, after it behind mfence.
   constexpr int kLoads = 20;
   const auto round = [](FenceKind kind, std::string_view full_fences) {
@@ -607,17 +609,17 @@ double loads_behind(SiteKind kind, std::string_view pass, int loads) {
       },
       500, round_machine({{"core.loads_pass_locks", pass}}));
 }
-TEST(LoadsBehindLocks, WaitForThem) {
+TEST(LoadsBehindLocks, LoadsWaitForLocks) {
   for (const SiteKind kind : {SiteKind::kAtomicUpdate, SiteKind::kSync}) {
     expect_near(loads_behind(kind, "false", 3) - loads_behind(kind, "false", 0), 3 * kL1);
   }
 }
-TEST(LoadsBehindLocks, PassThemIfTheProcessorRepeatsThem) {
+TEST(LoadsBehindLocks, LoadsPassLocksIfConfigured) {
   for (const SiteKind kind : {SiteKind::kAtomicUpdate, SiteKind::kSync}) {
     expect_near(loads_behind(kind, "true", 3), loads_behind(kind, "false", 0));
   }
 }
-TEST(LoadsBehindLocks, NeverPassFullFences) {
+TEST(LoadsBehindLocks, LoadsNeverPassFullFences) {
   expect_near(loads_behind(SiteKind::kFence, "true", 3),
               loads_behind(SiteKind::kFence, "false", 3));
   EXPECT_GT(loads_behind(SiteKind::kFence, "true", 3), loads_behind(SiteKind::kFence, "true", 0));
@@ -642,7 +644,7 @@ double handover(std::uint32_t threads, std::uint32_t cycles, std::string_view or
              300, round_machine({{"run.lock_order", order}, {"core.lock_order", barrier}})) /
          threads;
 }
-TEST(Locks, AreHandedOverByACoherenceMiss) {
+TEST(Locks, HandoverTakesACoherenceMiss) {
   for (const std::uint32_t threads : {2u, 4u}) {
     for (const std::string_view order : {"recorded", "simulated"}) {
       for (const std::uint32_t cycles : {50u, 400u}) {
@@ -658,7 +660,7 @@ TEST(Locks, AreHandedOverByACoherenceMiss) {
 }
 
 // The end of a loop that waits for another thread's atomic store: what follows was not predicted.
-TEST(SpinLoops, HoldUpTheLoadsBehindThem) {
+TEST(SpinLoops, LoadsAfterASpinLoopWaitForItsEnd) {
   const auto time = [](bool loads) {
     return steady_ns(
         [loads](TraceBuilder& builder, int rounds) {
@@ -699,18 +701,18 @@ double store_under_lock(std::string_view barrier, std::uint64_t lines) {
       },
       2000, round_machine({{"core.lock_order", barrier}}));
 }
-TEST(Locks, OfX86WaitForTheStoresBeforeThem) {
+TEST(Locks, X86LocksWaitForEarlierStores) {
   // The unlock for the store, the lock for the unlock.
   expect_near(store_under_lock("x86", 1), (1 + 18) + 1 + (1 + 18));
   expect_near(store_under_lock("x86", 1 << 20), (1 + 18) + kWayDown + kPmRead + (1 + 18));
 }
-TEST(Locks, OfArmLeaveTheStoresBehind) {
+TEST(Locks, ArmLocksDoNotWaitForEarlierStores) {
   expect_near(store_under_lock("arm", 1), 1 + 18);
   // Eight stores and their unlocks fill the store queue.
   expect_near(store_under_lock("arm", 1 << 20), std::max(1.0 + 18, (kWayDown + kPmRead) / 8));
 }
 
-TEST(Stores, OneAtATimeTakeALatencyEach) {
+TEST(Stores, StoresOneAtATimeTakeALatencyEach) {
   const auto store = [](std::uint64_t lines, std::string_view one_at_a_time) {
     return steady_ns(
         [lines](TraceBuilder& builder, int rounds) {
@@ -728,7 +730,7 @@ TEST(Stores, OneAtATimeTakeALatencyEach) {
 }
 
 // What a region stores may still be on its way when its end retires; that time is told, too.
-TEST(Regions, AreDrainedWhenTheirLastStoreHasLeft) {
+TEST(Regions, DrainedTimeEndsWhenTheLastStoreLeaves) {
   const auto times = [](std::uint64_t lines) {
     constexpr int kRegions = 200;
     TraceBuilder builder;
@@ -768,16 +770,16 @@ double pages_of_one_bank(std::string_view placement, std::string_view instances,
                                            {"pm.banks_per_rank", "64"},
                                            {"pm.page_size", "4KiB"}}));
 }
-TEST(PagePlacement, DecidesWhetherOneBankServesAll) {
+TEST(PagePlacement, RandomPlacementSpreadsPagesOverBanks) {
   expect_near(pages_of_one_bank("contiguous", "1", "2"), kPmRead);
   expect_near(pages_of_one_bank("random", "1", "2"), (kSharedTags + kPmRead) / 2);
 }
-TEST(PagePlacement, DecidesWhetherCopiesContendForABank) {
+TEST(PagePlacement, RandomPlacementAvoidsBankConflictsOfInstances) {
   expect_near(pages_of_one_bank("contiguous", "2", "1"), 2 * kPmRead);
   expect_near(pages_of_one_bank("random", "2", "1"), kSharedTags + kPmRead);
 }
 
-TEST(Instances, ThatShareNothingTakeAsLongAsOne) {
+TEST(Instances, IndependentInstancesTakeAsLongAsOne) {
   const auto time = [](std::string_view instances) {
     return steady_ns(
         [](TraceBuilder& builder, int rounds) {
@@ -797,7 +799,7 @@ TEST(Instances, ThatShareNothingTakeAsLongAsOne) {
   expect_near(time("2"), one);
   expect_near(time("4"), one);
 }
-TEST(Instances, ShareTheMemory) {
+TEST(Instances, InstancesShareTheMemoryBandwidth) {
   // Each limited by the bandwidth of one channel: four take four times as long.
   const auto time = [](std::string_view instances) {
     return independent_misses(64, 1,
