@@ -1,20 +1,20 @@
 /* The persistent allocator.
  *
- * Blocks of 33 size classes are cut from chunks of 64 KiB; what is larger takes whole chunks. Every
- * thread index has an arena of its own: per size class a shelf, which is the rest of a chunk and a
- * chain of magazines of free blocks (after Bonwick, "Magazines and Vmem", 2001). A thread allocates
- * from and frees to its own shelves, wherever a block came from, so that threads share neither
- * locks nor lines. A shelf that has gathered two magazines to spare hands one to the size class's
- * depot, and one that runs low takes one from there, each in a small region of its own between the
- * program's regions, under the depot's lock until that region has committed.
+ * Blocks of 33 size classes are cut from chunks of 64 KiB; larger allocations take whole chunks.
+ * Every thread index has an arena with a shelf per size class: the rest of a chunk and a chain of
+ * magazines of free blocks (after Bonwick, "Magazines and Vmem", 2001). A thread allocates from and
+ * frees to its own shelves, wherever a block came from, so that threads share neither locks nor
+ * lines. A shelf with two magazines to spare donates one to the size class's depot; one that runs
+ * low takes one from there. Each exchange is a small region between the program's regions, under
+ * the depot's lock until that region has committed.
  *
- * All of this stands in PM and is changed under the undo log. Its stores wait (`deferred`) for the
- * program's next log fence, so that an allocation costs no fence of its own. Blocks that a region
- * frees enter a magazine at its end: until then they must keep their contents, because the region
- * may still be undone.
+ * All of this is in PM and is changed under the undo log. The allocator's stores are deferred
+ * (`deferred`) to the program's next log fence, so that an allocation costs no fence of its own.
+ * Blocks that a region frees enter a magazine at its end: until then they keep their contents,
+ * because the region may still be undone.
  *
- * Here are pm_alloc and pm_free, and the check of what stands in a pool that is opened. Shelves
- * fill in shelves.c, depots in region.c. */
+ * This file has pm_alloc, pm_free and the check of a pool's contents when it is opened. Shelves are
+ * filled in shelves.c, depots in region.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +31,8 @@ static unsigned class_of(uint64_t lines) {
   return 8 + (power - 3) * 4 + (unsigned)((lines - 1) >> (power - 2)) - 4;
 }
 
-/* Takes the last block from the shelf's magazines. Its slot has no deferred store, because what the
- * region frees isn't in a magazine yet. */
+/* Takes the last block from the shelf's magazines. Its slot has no deferred store: blocks that the
+ * region frees aren't in a magazine yet. */
 static uint64_t pop_block(struct thread* thread, unsigned number) {
   struct shelf* shelf = shelf_of(thread, number);
   if (shelf->blocks == 0 && shelf->current > 0) {
@@ -157,7 +157,7 @@ static bool open_chunks(struct pm_pool* pool, const char* name) {
   return true;
 }
 
-/* Blocks fill a chain of magazines from the bottom, without gaps. */
+/* Reads a chain of magazines, in which blocks fill the slots from the bottom without gaps. */
 static bool open_chain(struct pm_pool* pool, const char* name, unsigned number, uint64_t bottom,
                        struct shelf* shelf) {
   bool more = true;

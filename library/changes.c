@@ -1,4 +1,4 @@
-/* What regions change, and the flushes, fences and marks of the programming interface. */
+/* The changes of a region, and the flushes, fences and marks of the programming interface. */
 #include "changes.h"
 
 #include "internal.h"
@@ -25,8 +25,8 @@ void flush_later(struct thread* thread, uint32_t first_line, uint32_t lines) {
   thread->to_flush[thread->to_flush_count++] = (struct line_run){first_line, lines};
 }
 
-/* Logs the ranges together with the lines that the allocator changes, under one fence, then lets
- * the allocator change them. */
+/* Logs the ranges and the lines that the allocator changes, under one fence, and then makes the
+ * allocator's deferred stores. */
 void region_log(struct thread* thread, const pm_range* ranges, size_t count) {
   for (size_t i = 0; i < count; ++i)
     mark(MARK_LOG_RANGE, (uintptr_t)ranges[i].address, ranges[i].bytes);

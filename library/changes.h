@@ -7,7 +7,7 @@
 
 #include "internal.h"
 
-/* pm_log_ranges without checking the ranges: the allocator's own lie outside the chunks. */
+/* pm_log_ranges without the check of the ranges: the allocator's own lie outside the chunks. */
 void region_log(struct thread* thread, const pm_range* ranges, size_t count);
 
 #ifdef PM_REDO_LOG
@@ -15,7 +15,7 @@ void region_log(struct thread* thread, const pm_range* ranges, size_t count);
 #define region_clear redo_clear
 #define region_set(word, value) redo_store(&this_thread, &(word), value)
 
-/* Whatever is stored goes through the log, which needs no other flushes. */
+/* Does nothing: every store goes through the redo log, which needs no other flushes. */
 static inline void flush_at_end(struct thread* thread, const void* memory, uint64_t bytes) {
   (void)thread, (void)memory, (void)bytes;
 }
@@ -32,11 +32,11 @@ static inline void foresee(struct thread* thread, uint64_t* word) { (void)thread
 
 #else
 
-/* Of memory that the region has allocated, and of a word that it has logged. */
+/* Clear memory that the region has allocated, and set a word that it has logged. */
 #define region_clear(thread, memory, bytes) memset(memory, 0, bytes)
 #define region_set(word, value) ((word) = (value))
 
-/* Adds lines to what the region's end flushes. */
+/* Adds lines to those that the region's end flushes. */
 void flush_later(struct thread* thread, uint32_t first_line, uint32_t lines);
 
 /* Memory that the region has allocated needs no log entry, but its contents must be durable before
@@ -54,14 +54,14 @@ static inline void defer(struct thread* thread, uint64_t* word, uint64_t value) 
   thread->deferred[thread->deferred_count++] = (struct deferred_store){word, value};
 }
 
-/* What the word holds once the deferred stores are made. */
+/* Returns the value of the word after the deferred stores. */
 static inline uint64_t future_value(const struct thread* thread, const uint64_t* word) {
   for (size_t i = thread->deferred_count; i-- > 0;)
     if (thread->deferred[i].word == word) return thread->deferred[i].value;
   return *word;
 }
 
-/* The word will probably change at the region's end: it is logged with what is logged before. */
+/* Notes a word that will probably change at the region's end: the next log write includes it. */
 static inline void foresee(struct thread* thread, uint64_t* word) {
   array_reserve(&thread->foreseen, thread->foreseen_count, &thread->foreseen_capacity,
                 sizeof *thread->foreseen);

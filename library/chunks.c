@@ -1,4 +1,4 @@
-/* The functions of chunks.h, for where they aren't inlined. */
+/* External definitions of chunks.h's inline functions, for calls that aren't inlined. */
 #include "chunks.h"
 
 extern inline int64_t chunks_find(const struct pm_pool* pool, uint64_t from, uint64_t count);

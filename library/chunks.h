@@ -1,6 +1,6 @@
-/* Which chunks are taken: kept in ordinary memory, under a lock of its own. The log and the
- * allocator take their chunks here. What a region takes is taken at once, what it gives back is
- * free when it has committed. */
+/* The set of chunks in use, in ordinary memory, under a lock of its own. The log and the allocator
+ * take their chunks here. A region takes chunks at once; the chunks that it releases are free when
+ * it has committed. */
 #ifndef PMEMSIM_LIBRARY_CHUNKS_H
 #define PMEMSIM_LIBRARY_CHUNKS_H
 
@@ -11,7 +11,7 @@
 #include "changes.h"
 #include "internal.h"
 
-/* The first number of a run of free chunks at or behind `from`, or -1 if there is none. */
+/* Returns the first number of a run of free chunks at or behind `from`, or -1 if there is none. */
 inline int64_t chunks_find(const struct pm_pool* pool, uint64_t from, uint64_t count) {
   uint64_t run = 0;
   for (uint64_t chunk = from; chunk < pool->chunks; ++chunk) {
@@ -34,7 +34,7 @@ inline int64_t chunks_take(struct pm_pool* pool, uint64_t count) {
   return first;
 }
 
-/* Of a region that has committed: until then it may be undone, and have them again. */
+/* Frees chunks of a committed region: until its commit it may be undone and need them again. */
 inline void chunks_release(struct pm_pool* pool, struct chunk_run run) {
   pthread_mutex_lock(&pool->chunk_lock);
   memset(pool->chunk_taken + run.first, 0, run.count);
@@ -42,7 +42,7 @@ inline void chunks_release(struct pm_pool* pool, struct chunk_run run) {
   pthread_mutex_unlock(&pool->chunk_lock);
 }
 
-/* What the chunk will be used for, if the region commits. Recovery finds the logs in the table. */
+/* Sets the chunk's use, if the region commits. Recovery finds the logs in the chunk table. */
 static inline void chunk_defer(struct thread* thread, uint64_t chunk, uint64_t use) {
   uint64_t* word = &thread->pool->chunk_table[chunk].use;
   mark(MARK_READ_FIRST, (uintptr_t)word, 0);

@@ -1,4 +1,4 @@
-/* Janus's pre-execution interface (its table 2): nothing but marks.
+/* Janus's pre-execution interface (its table 2): these functions only write marks.
  *
  * Hints aren't part of the program that designs without pre-execution run. So these functions are
  * not instrumented, and the compiler pass doesn't count the instructions of their calls. */
@@ -41,7 +41,7 @@ NOT_RECORDED void pm_pre_data(const pm_pre* object, const void* data, size_t byt
 NOT_RECORDED void pm_pre_both_val(const pm_pre* object, const void* address, uint64_t value) {
   hint(HINT_VALUE, object, address, &value, sizeof value);
 }
-/* Of less than 8 bytes: those that the compiler finds (pmemsim-cc --janus-auto). */
+/* A hint for less than 8 bytes, which the compiler inserts (pmemsim-cc --janus-auto). */
 NOT_RECORDED void pm_pre_both_part(const pm_pre* object, const void* address, uint64_t value,
                                    size_t bytes) {
   hint(HINT_VALUE, object, address, &value, bytes);

@@ -1,12 +1,12 @@
-/* What the library keeps in ordinary memory: all of it is rebuilt from the pool after a crash.
+/* State that the library keeps in ordinary memory: it is rebuilt from the pool after a crash.
  *
- * Who may call whom: each file only those that are named before it (a test compares).
+ * The list gives the call order: a file calls only files listed before it (a test compares).
  *   error, persist, roi  messages; the hardware; the recorder
- *   thread               its index and its arrays
- *   chunks               which chunks are taken
- *   hints, log           the undo log, or nothing
- *   redo                 the redo log, if that is the build's, or nothing
- *   changes              what a region logs and flushes
+ *   thread               the thread's index and its arrays
+ *   chunks               the set of chunks in use
+ *   hints, log           the undo log; empty in a build with the redo log
+ *   redo                 the redo log; empty in a build with the undo log
+ *   changes              the logging and the flushes of a region
  *   shelves              a thread's free blocks
  *   region               pm_thread, pm_begin and pm_end, exchange with the depots
  *   allocator            pm_alloc and pm_free
@@ -23,9 +23,9 @@
 #include "pool_layout.h"
 #include "segments.h"
 
-/* What is seldom run stays a call, so that the code around it stays short. Recordings count the
- * instructions that the compiler makes of this library: these calls don't come and go with the file
- * that a function stands in. */
+/* Rarely executed functions stay calls, so that the code around them stays short. Recordings count
+ * the instructions that the compiler generates for this library: the attribute keeps these calls,
+ * whichever file defines the function. */
 #define OUT_OF_LINE __attribute__((noinline))
 #ifdef __clang__
 #define CALL_OUT_OF_LINE [[clang::noinline]]
@@ -35,29 +35,29 @@
 
 /* ---- Pools (pool.c) -------------------------------------------------------------------------- */
 
-/* A copy of what the shelf's lines in PM say, so that allocating reads PM only where a block may
- * come from another thread. Only the thread that has the arena uses it. */
+/* A volatile copy of the shelf's lines in PM: allocating reads PM only where a block may come from
+ * another thread. Only the thread that owns the arena uses it. */
 struct shelf {
   uint64_t next, end;
   struct magazine** chain;
   uint32_t magazines;
   uint32_t current; /* the magazine that is being emptied and filled */
-  uint32_t blocks;  /* in it */
-  uint32_t frees;   /* of the current region, not yet in a magazine */
+  uint32_t blocks;  /* blocks in the current magazine */
+  uint32_t frees;   /* blocks that the current region frees, not yet in a magazine */
 };
 
 struct arena {
   struct shelf shelves[SHELVES];
   struct segments log;
-  uint32_t short_of; /* bit per size class: few blocks left */
-  uint32_t rich_in;  /* bit per size class: a full magazine to spare */
-  bool balancing;    /* exchanging magazines with the depots */
+  uint32_t short_of; /* bit per size class: few blocks are left */
+  uint32_t rich_in;  /* bit per size class: a full magazine can be donated */
+  bool balancing;    /* true while magazines are exchanged with the depots */
 };
 
 struct pm_pool {
   unsigned char* start;
   uint64_t bytes;
-  int file; /* -1: anonymous memory */
+  int file; /* file descriptor; -1: anonymous memory */
   unsigned rolled_back;
 
   struct superblock* superblock;
@@ -70,7 +70,7 @@ struct pm_pool {
 
   struct arena arenas[PM_MAX_THREADS];
 
-  /* What a region takes is taken at once, what it gives back is free when it has committed: so two
+  /* A region takes chunks and magazines at once, and releases them when it has committed: two
    * unfinished regions never write to the same line of the chunk table or of a depot. */
   pthread_mutex_t chunk_lock;
   unsigned char* chunk_taken;
@@ -92,9 +92,9 @@ static inline uint32_t line_number(const struct pm_pool* pool, const void* addre
 
 /* ---- Threads (thread.c) ---------------------------------------------------------------------- */
 
-/* What the region has logged: a hash table that is emptied by starting a new generation. */
+/* Index of what the region has logged: a hash table; a new generation empties it. */
 struct log_index {
-  uint64_t* slot; /* generation << 32 | line number (undo), or the entry's in the log (redo) */
+  uint64_t* slot; /* generation << 32 | line number (undo) or index of the log's entry (redo) */
   uint32_t capacity, count, generation;
 };
 
@@ -117,9 +117,9 @@ struct chunk_run {
 };
 
 struct thread {
-  int index; /* -1: none yet */
+  int index; /* the thread's index; -1: none yet */
   unsigned depth;
-  struct pm_pool* pool; /* of the current region */
+  struct pm_pool* pool; /* the current region's pool */
   enum purpose purpose;
   uint32_t hints;
 
@@ -127,15 +127,15 @@ struct thread {
   struct log_index logged;
   uint32_t* to_log; /* lines collected for the next records */
   size_t to_log_count, to_log_capacity;
-  uint32_t segment, segment_line; /* where the next record goes */
+  uint32_t segment, segment_line; /* location of the next record */
   bool has_records;
 
-  /* What to flush at the region's end. */
+  /* The lines to flush at the region's end. */
   struct line_run* to_flush;
   size_t to_flush_count, to_flush_capacity;
 
-  /* The allocator's changes, which wait for the next log fence; its lines that will probably change
-   * at the region's end; what the region frees. */
+  /* The allocator's changes, which are deferred to the next log fence; the words that it will
+   * probably change at the region's end; the blocks that the region frees. */
   struct deferred_store* deferred;
   size_t deferred_count, deferred_capacity;
   uint64_t** foreseen;
@@ -151,10 +151,10 @@ extern _Thread_local struct thread this_thread;
 /* Gives the calling thread an index if it has none. */
 void thread_attach(void);
 
-/* Gives it this index. False, with an error, if it has another one or the index is taken. */
+/* Gives the thread this index. False, with an error, if it has another or the index is taken. */
 bool thread_attach_as(unsigned index);
 
-/* Makes room for one more item: array is a pointer to the array's pointer. */
+/* Grows the array so that it can hold one more item: array points to the array's pointer. */
 void array_reserve(void* array, size_t count, size_t* capacity, size_t item_bytes);
 
 static inline enum purpose purpose_switch(struct thread* thread, enum purpose purpose) {
@@ -169,12 +169,12 @@ static inline enum purpose purpose_switch(struct thread* thread, enum purpose pu
 /* Sets what pm_error() returns. */
 __attribute__((format(printf, 1, 2))) void set_error(const char* format, ...);
 
-/* For breaches of the interface. */
+/* Reports a breach of the interface and ends the program. */
 __attribute__((format(printf, 1, 2), noreturn)) void fatal(const char* format, ...);
 
 /* ---- The build's log: undo (log.c), or redo with PM_REDO_LOG (redo.c) ----------------------- */
 
-/* Of an undo log's record. */
+/* Returns the checksum of an undo log's record. */
 uint64_t record_checksum(const struct record* record, uint64_t offset);
 
 #ifdef PM_REDO_LOG
@@ -200,7 +200,7 @@ bool log_prepare(struct pm_pool* pool, unsigned index);
 
 /* ---- Allocator (allocator.c) ----------------------------------------------------------------- */
 
-/* Builds what is kept in ordinary memory from what stands in the pool, checking it. */
+/* Checks the pool's contents and builds the state in ordinary memory from them. */
 bool allocator_open(struct pm_pool* pool, const char* name);
 void allocator_close(struct pm_pool* pool);
 

@@ -1,13 +1,13 @@
 /* The software undo log: old contents of whole lines, in records of up to seven, one log a thread.
  *
- * What a record costs is its lines, written once; what a batch of records costs is one fence; what
- * a commit costs is one word and one fence. Nothing else needs to persist: a record counts if its
- * region's number is the thread's committed number plus one and its checksum is right. Until the
- * commit word is durable, the log holds everything needed to undo the region; from then on all its
- * records are stale. The next region overwrites them only after the fence behind the commit word.
+ * A record costs its lines, written once; a batch of records costs one fence; a commit costs one
+ * word and one fence. Nothing else needs to persist: a record counts if its region's number is the
+ * thread's committed number plus one and its checksum is right. Until the commit word is durable,
+ * the log holds everything needed to undo the region; from then on all its records are stale. The
+ * next region overwrites them only after the fence behind the commit word.
  *
- * Everything here is marked as being for the log, so that a recording can leave it out. With
- * PM_REDO_LOG the log is another one (redo.c). */
+ * All instructions of this file are marked as the log's, so that a recording can omit them. With
+ * PM_REDO_LOG the build has another log (redo.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "internal.h"
 #include "persist.h"
 
-/* Recovery needs it whatever log the build has. */
+/* Recovery needs these functions in either build. */
 static uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
   return hash ^ hash >> 29;
@@ -28,7 +28,7 @@ uint64_t record_checksum(const struct record* record, uint64_t offset) {
   uint64_t c = 0, d = 0;
   for (uint32_t i = 0; i < record->lines; ++i) {
     const uint64_t* word = (const uint64_t*)(record + 1 + i);
-    c = mix(c, record->line[i]); /* by itself: as a part of what comes next, both could change */
+    c = mix(c, record->line[i]); /* mixed in separately: combined with word[2], both could change */
     a = mix(a, word[0]);
     b = mix(b, word[1]);
     c = mix(c, word[2]);
@@ -67,7 +67,7 @@ static void log_index_grow(struct log_index* set) {
   *set = larger;
 }
 
-/* False if the line was there already. */
+/* Adds the line to the index. False if it was there already. */
 static bool log_index_add(struct log_index* set, uint32_t line) {
   if (2 * set->count >= set->capacity) log_index_grow(set);
   uint64_t entry = (uint64_t)set->generation << 32 | line;
@@ -95,7 +95,7 @@ void log_collect(struct thread* thread, const void* address, size_t bytes) {
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* Where the next record goes, with room for its header and at least one line. */
+/* The location of the next record, with space for its header and at least one line. */
 static struct record* next_record(struct thread* thread) {
   struct pm_pool* pool = thread->pool;
   struct segments* log = &pool->arenas[thread->index].log;
@@ -117,7 +117,7 @@ void log_write(struct thread* thread) {
   if (left == 0) return;
   uint64_t* committed = &pool->commit[thread->index].committed;
   uint64_t region = *committed + 1;
-  /* Janus: what the commit will write, and where, is known from the region's first record on. */
+  /* Janus: the commit's address and value are known from the region's first record on. */
   if (!thread->has_records) {
     pm_pre commit;
     pm_pre_init(&commit);

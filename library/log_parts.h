@@ -1,5 +1,5 @@
-/* What both logs are made of: the index of what the region has logged, and the thread's segments,
- * chunks that are never given back. For the file that has the build's log (log.c or redo.c). */
+/* The parts of both logs: the index of what the region has logged, and the thread's segments, which
+ * are chunks that are never released. Only the build's log (log.c or redo.c) includes this. */
 #ifndef PMEMSIM_LIBRARY_LOG_PARTS_H
 #define PMEMSIM_LIBRARY_LOG_PARTS_H
 
@@ -17,8 +17,8 @@ static void log_index_clear(struct log_index* set) {
   set->generation = 1;
 }
 
-/* A chunk becomes part of the log by one store: recovery sees it or doesn't, and both are right,
- * since no record stands in it before the fence. */
+/* Adds a chunk to the log by one store. Recovery may see it or not; both are right, since no record
+ * is in it before the fence. */
 static bool add_segment(struct pm_pool* pool, unsigned index) {
   struct segments* log = &pool->arenas[index].log;
   uint32_t* grown = realloc(log->chunk, (log->count + 1) * sizeof *log->chunk);

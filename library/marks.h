@@ -1,5 +1,5 @@
-/* What the library tells the recorder about the program. In a program that isn't recorded, the two
- * functions don't exist and nothing is told.
+/* The marks that the library sends to the recorder. In a program that isn't recorded, the two
+ * functions don't exist and no mark is sent.
  *
  * The numbers are those of trace::MarkKind, Purpose, FenceMeaning and HintKind
  * (src/pmemsim/trace/format.hpp); a test compares them. */

@@ -26,8 +26,8 @@ static void flush_clflush(const char* line, const char* end) {
 
 static flush_function* flush = flush_clflush;
 
-/* Takes the best that the processor has: clwb keeps the line in the cache, clflushopt does not wait
- * for other write-backs, clflush is always there. */
+/* Selects the processor's best instruction: clwb keeps the line in the cache, clflushopt is not
+ * ordered behind other write-backs, clflush always exists. */
 __attribute__((constructor)) static void choose_flush(void) {
   unsigned eax, ebx, ecx, edx;
   if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return;

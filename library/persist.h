@@ -1,5 +1,5 @@
-/* Write-back of cache lines and the fence that waits for it: the only place where the library meets
- * the hardware. (The crash tests link a model of a volatile cache in its place.) */
+/* Write-back of cache lines and the fence behind it: the library's only access to the hardware.
+ * (The crash tests link a model of a volatile cache in its place.) */
 #ifndef PMEMSIM_LIBRARY_PERSIST_H
 #define PMEMSIM_LIBRARY_PERSIST_H
 
@@ -8,10 +8,10 @@
 
 #include "marks.h"
 
-/* Starts the write-back of `lines` lines from the one that holds `address`. */
+/* Starts the write-back of `lines` lines from the line that contains `address`. */
 void persist_flush(const void* address, size_t lines);
 
-/* An sfence, announced to the recorder with its meaning. */
+/* Executes an sfence, announced to the recorder with its meaning. */
 void persist_fence(enum fence_meaning meaning);
 
 #endif

@@ -14,7 +14,7 @@
 #include "persist.h"
 #include "recovery.h"
 
-/* How a recording names the pool's memory, and thereby the log that the program has. */
+/* The source name of the pool's memory in a recording; it also says which log the program has. */
 #ifdef PM_REDO_LOG
 #define POOL_SOURCE "pm_open, redo log"
 #else
@@ -68,7 +68,7 @@ static unsigned char* map(int file, uint64_t bytes, uint64_t base, const char* n
       start = mmap(wanted, bytes, access, MAP_SHARED | fixed, file, 0);
   }
   if (start == wanted) return start;
-  if (start != MAP_FAILED) { /* a kernel that doesn't know MAP_FIXED_NOREPLACE */
+  if (start != MAP_FAILED) { /* the kernel ignores MAP_FIXED_NOREPLACE */
     munmap(start, bytes);
     errno = EEXIST;
   }
@@ -81,8 +81,8 @@ static unsigned char* map(int file, uint64_t bytes, uint64_t base, const char* n
 
 /* ---- Contents -------------------------------------------------------------------------------- */
 
-/* Zero is the valid state of everything else. The magic number goes last: a crash before leaves a
- * file that is formatted again. */
+/* Zero is the valid state of everything else. The magic number is written last: after a crash
+ * before that, the file is formatted again. */
 static void format(struct superblock* superblock, uint64_t bytes, uint64_t base) {
   superblock->bytes = bytes;
   superblock->base = base;

@@ -1,14 +1,14 @@
-/* What stands in a pool's file, byte for byte. docs/programming.md explains it.
+/* The contents of a pool's file, byte for byte. docs/programming.md explains it.
  *
  *   superblock        one page; all zero in a file that is not yet a pool
  *   commit lines      one per thread index: the number of its last finished region
  *   shelves           one line per thread index and size class: the thread's free memory
- *   depots            one line per size class: free memory on its way between threads
- *   chunk table       one line per chunk: what the chunk is used for
+ *   depots            one line per size class: free memory in transfer between threads
+ *   chunk table       one line per chunk: the use of the chunk
  *   chunks            64 KiB each: blocks of one size class, log segments, large allocations
  *
- * All zero is the valid empty state of everything but the superblock. What different threads may
- * change at the same time lies in different lines, because the undo log saves whole lines. */
+ * All zero is the valid empty state of everything but the superblock. Data that different threads
+ * may change at the same time is in different lines, because the undo log saves whole lines. */
 #ifndef PMEMSIM_LIBRARY_LAYOUT_H
 #define PMEMSIM_LIBRARY_LAYOUT_H
 
@@ -30,30 +30,30 @@
 
 struct superblock {
   uint64_t magic; /* written last */
-  uint64_t bytes; /* of the whole pool */
-  uint64_t base;  /* the address it must be mapped at */
+  uint64_t bytes; /* size of the whole pool */
+  uint64_t base;  /* the address at which the pool must be mapped */
   uint64_t threads, shelves, chunk_bytes;
-  uint64_t checksum; /* of the fields above */
+  uint64_t checksum; /* checksum of the fields above */
   uint64_t unused;
 
-  uint64_t root; /* address, 0: none yet */
+  uint64_t root; /* address of the root object, 0: none yet */
   uint64_t root_bytes;
 };
 
-/* Undo log: a region's number is the committed number plus one; at the end it becomes the committed
- * one. Redo log: how many of its entries are those of a region that has committed and may not be in
- * place yet; 0: none. */
+/* Undo log: a region's number is the committed number plus one; its commit stores that number. Redo
+ * log: to_redo is the number of log entries of a region that has committed and may not be in place
+ * yet; 0: none. */
 struct commit_line {
   uint64_t committed;
   uint64_t to_redo;
   uint64_t unused[6];
 };
 
-/* The free memory of one size class that one thread has: what is left of a chunk, and a chain of
- * magazines of free blocks, all full up to the one that is being emptied and filled, all empty
- * above it. */
+/* The free memory of one size class that one thread owns: the rest of a chunk, and a chain of
+ * magazines of free blocks. Magazines below the current one are full, those above it are
+ * empty. */
 struct shelf_line {
-  uint64_t next, end; /* addresses in a chunk: never yet allocated */
+  uint64_t next, end; /* addresses in a chunk: memory never yet allocated */
   uint64_t bottom;    /* address of the bottom magazine, 0: none */
   uint64_t unused[5];
 };
@@ -76,9 +76,9 @@ enum chunk_kind {
   CHUNK_LARGE = 3, /* the first of a run; the others' lines are zero */
 };
 
-/* One word, so that a chunk can be taken with a single store. Bits 0-7: chunk_kind; 8-15: size
- * class (blocks); 16-31: thread index (log); 32-63: position in the thread's log, or chunks of the
- * run (large). */
+/* One word, so that a single store takes a chunk. Bits 0-7: chunk_kind; 8-15: size class (blocks);
+ * 16-31: thread index (log); 32-63: position in the thread's log, or number of chunks in the run
+ * (large). */
 struct chunk_line {
   uint64_t use;
   uint64_t unused[7];
@@ -93,26 +93,26 @@ static inline unsigned chunk_use_class(uint64_t use) { return use >> 8 & 0xff; }
 static inline unsigned chunk_use_thread(uint64_t use) { return use >> 16 & 0xffff; }
 static inline uint32_t chunk_use_count(uint64_t use) { return (uint32_t)(use >> 32); }
 
-/* The undo log of a thread: a list of segments (chunks). Every region starts at the front of the
+/* The undo log of a thread is a list of segments (chunks). Every region starts at the front of the
  * first one. A record is a header and the old contents of up to seven lines; a segment with fewer
  * than two lines left is full. A record is valid if it has the number of the thread's unfinished
- * region and the right checksum, which also covers where the record stands: so neither a stale nor
- * a half-written record is ever taken for a valid one, and no other word needs to be persistent for
- * a record to count. */
+ * region and the right checksum, which also covers the record's location. So a stale or
+ * half-written record is never valid, and no other word needs to be persistent for a record to
+ * count. */
 #define RECORD_LINES 7
 struct record {
-  uint64_t checksum;           /* of all that follows, contents of the lines included */
-  uint64_t region;             /* the number of the region that wrote it */
-  uint32_t lines;              /* 1 to RECORD_LINES */
-  uint32_t line[RECORD_LINES]; /* numbers, counted from the start of the pool */
+  uint64_t checksum;           /* checksum of all that follows, contents of the lines included */
+  uint64_t region;             /* the number of the region that wrote the record */
+  uint32_t lines;              /* number of lines: 1 to RECORD_LINES */
+  uint32_t line[RECORD_LINES]; /* line numbers, counted from the start of the pool */
   uint32_t unused[4];
 };
 
-/* The redo log of a thread, in the same segments: an entry for every word that the region has
- * stored to. Nothing marks an entry as valid but the number of them in the commit line, which is
- * written when they are durable. */
+/* The redo log of a thread uses the same segments and has an entry for every word that the region
+ * has stored to. Only the number of entries in the commit line makes entries valid; it is written
+ * when they are durable. */
 struct redo_entry {
-  uint64_t offset; /* of the word, counted from the start of the pool */
+  uint64_t offset; /* offset of the word from the start of the pool */
   uint64_t value;
 };
 #define CHUNK_ENTRIES (CHUNK_BYTES / sizeof(struct redo_entry))
@@ -123,7 +123,7 @@ struct redo_entry {
 #define DEPOT_OFFSET (SHELF_OFFSET + PM_MAX_THREADS * SHELVES * PM_LINE_BYTES)
 #define CHUNK_TABLE_OFFSET (DEPOT_OFFSET + BLOCK_CLASSES * PM_LINE_BYTES)
 
-/* The number of chunks in a pool of so many bytes: a table line and a chunk each. */
+/* The number of chunks in a pool of `bytes` bytes: each takes a chunk-table line and a chunk. */
 static inline uint64_t pool_chunks(uint64_t bytes) {
   if (bytes < CHUNK_TABLE_OFFSET + CHUNK_BYTES) return 0;
   uint64_t chunks = (bytes - CHUNK_TABLE_OFFSET) / (CHUNK_BYTES + PM_LINE_BYTES);
@@ -139,7 +139,7 @@ static inline uint64_t first_chunk_offset(uint64_t bytes) {
   return (bytes / CHUNK_BYTES - pool_chunks(bytes)) * CHUNK_BYTES;
 }
 
-/* C11 and C++ spell it alike. */
+/* C11 and C++ then use the same spelling. */
 #ifndef __cplusplus
 #define static_assert _Static_assert
 #endif

@@ -1,11 +1,11 @@
-/* Recovery: undoes what unfinished regions did, or redoes what regions did that have committed and
- * may not be in place yet. Which it is, the thread's commit line says, whatever log this build has.
+/* Recovery undoes unfinished regions, or redoes committed regions that may not be in place yet. The
+ * thread's commit line says which of the two applies, whatever log this build has.
  *
- * Works on an image at any address, since the log names lines by their number. May itself be
- * interrupted anywhere and started again: it writes the same contents each time, and only when they
- * are durable does it retire the regions' numbers. It retires the number of every thread that
- * has a log, whether there was something to undo or not: a torn first record may hide whole records
- * behind it, and no later region may have the number that would bring them back to life. */
+ * It works on an image at any address, since the log names lines by their number. It may be
+ * interrupted anywhere and restarted: it writes the same contents each time, and retires the
+ * regions' numbers only when the contents are durable. It retires the number of every thread that
+ * has a log, even if there was nothing to undo: a torn first record may hide whole records behind
+ * it, and no later region may have the number that would make them valid again. */
 #include "recovery.h"
 
 #include <stdlib.h>
@@ -103,7 +103,7 @@ bool segments_find(const unsigned char* start, uint64_t bytes, const char* name,
   return true;
 }
 
-/* The record at a place of a thread's log if it is valid, and the place behind it. */
+/* Returns the record at a location of a thread's log if it is valid, and sets the next location. */
 static const struct record* read_record(const unsigned char* start, uint64_t bytes,
                                         const struct segments* log, uint64_t region,
                                         uint32_t* segment, uint32_t* line) {
@@ -123,7 +123,7 @@ static const struct record* read_record(const unsigned char* start, uint64_t byt
 }
 
 /* Writes the old contents back. Returns 1 if there were any, 0 if not, -1 if a line doesn't exist
- * (which no crash explains, since the record's checksum is right). */
+ * (no crash explains that, since the record's checksum is right). */
 static int restore(unsigned char* start, uint64_t bytes, const char* name,
                    const struct segments* log, uint64_t region) {
   const struct record** records = NULL;
@@ -153,7 +153,7 @@ static int restore(unsigned char* start, uint64_t bytes, const char* name,
   return result;
 }
 
-/* Stores what the log's entries say. Returns false if they can't be a region's. */
+/* Stores the values of the log's entries. Returns false if they can't be a region's. */
 static bool redo(unsigned char* start, uint64_t bytes, const char* name, const struct segments* log,
                  uint64_t entries) {
   if (entries > log->count * CHUNK_ENTRIES) {

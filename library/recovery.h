@@ -10,8 +10,8 @@
 
 /* False, with the reason in pm_error(), if the bytes aren't a pool for this address. */
 bool superblock_check(const struct superblock* superblock, uint64_t bytes, const char* name);
-/* Is it that of a pool that is still being made? A crash then may have left any part of its first
- * line but the magic number; pm_open makes it anew, and nothing is to be recovered. */
+/* True if the superblock is that of a pool whose creation a crash interrupted. Any part of its
+ * first line but the magic number may exist; pm_open formats it again, and nothing is recovered. */
 bool superblock_unfinished(const struct superblock* superblock, uint64_t bytes, uint64_t base);
 uint64_t superblock_checksum(const struct superblock* superblock);
 
@@ -20,8 +20,8 @@ bool segments_find(const unsigned char* start, uint64_t bytes, const char* name,
                    struct segments segments[PM_MAX_THREADS]);
 void segments_free(struct segments segments[PM_MAX_THREADS]);
 
-/* Undoes what unfinished regions did, and redoes what committed ones did that may not be in place.
- * Returns how many there were, or -1 if a log is damaged. */
+/* Undoes unfinished regions, and redoes committed regions that may not be in place. Returns their
+ * number, or -1 if a log is damaged. */
 int roll_back(unsigned char* start, uint64_t bytes, const char* name,
               const struct segments segments[PM_MAX_THREADS]);
 

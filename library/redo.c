@@ -1,17 +1,17 @@
 /* The software redo log: new values of words, one log a thread (after Mnemosyne, Volos et al.,
- * ASPLOS 2011). The library has it in place of the undo log if it is compiled with PM_REDO_LOG.
+ * ASPLOS 2011). The library has it instead of the undo log if it is compiled with PM_REDO_LOG.
  *
- * A region's stores go to the log alone, which is its write set too: an entry a word, found through
- * an index in ordinary memory. What the region reads is looked up there first. When it ends:
+ * A region's stores go to the log alone, which is also its write set: an entry a word, found
+ * through an index in ordinary memory. The region's loads search the log first. The region's end:
  *
  *   1  The entries are flushed; an ordering fence.
- *   2  The commit word says how many there are; flushed; an ordering fence. From here on the region
- *      will be there after a crash: recovery redoes it.
+ *   2  The commit word gets the number of entries; flushed; an ordering fence. From here on the
+ *      region survives a crash: recovery redoes it.
  *   3  The words are stored in place, and flushed; an ordering fence.
  *   4  The commit word says that nothing is to be redone; flushed; a durable fence.
  *
- * The durable fence stands behind step 4, since the program gives its locks back next: were the log
- * still to be redone after a crash, that would undo what other threads have stored since. */
+ * The durable fence is behind step 4, since the program releases its locks next: if the log were
+ * still redone after a crash, it would undo later stores of other threads. */
 #ifdef PM_REDO_LOG
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static struct redo_entry* entry_at(const struct thread* thread, uint32_t number)
          number % CHUNK_ENTRIES;
 }
 
-/* The slot that leads to the word's entry, or the one where it belongs. */
+/* Returns the slot that leads to the word's entry, or the free slot for it. */
 static uint64_t* find_slot(const struct thread* thread, uint64_t offset) {
   const struct log_index* index = &thread->logged;
   uint32_t slot = (uint32_t)((offset * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (index->capacity - 1);
@@ -73,7 +73,7 @@ static struct redo_entry* append(struct thread* thread, uint64_t offset) {
   return entry;
 }
 
-/* The word's entry, or NULL. */
+/* Returns the word's entry, or NULL. */
 static struct redo_entry* find(const struct thread* thread, uint64_t offset) {
   if (thread->logged.count == 0) return NULL;
   const uint64_t* slot = find_slot(thread, offset);
@@ -93,7 +93,7 @@ void redo_store(struct thread* thread, uint64_t* word, uint64_t value) {
   purpose_switch(thread, previous);
 }
 
-/* Where the word isn't in the log, loading it is the program's affair. */
+/* Returns the word's value. If the word isn't in the log, the load counts as the program's. */
 uint64_t redo_load(struct thread* thread, const uint64_t* word) {
   enum purpose previous = purpose_switch(thread, PURPOSE_LOG);
   const struct redo_entry* entry = find(thread, offset_of(thread, word));
@@ -109,7 +109,7 @@ void redo_clear(struct thread* thread, void* memory, size_t bytes) {
 
 /* ---- The program's accesses ------------------------------------------------------------------ */
 
-/* What of a word an access concerns: from its byte `first` on, so many bytes. */
+/* The part of a word that an access touches: `bytes` bytes from byte `first` on. */
 struct part {
   size_t first, bytes;
 };
@@ -191,7 +191,7 @@ void pm_write(void* to, const void* from, size_t bytes) {
 
 /* ---- Regions --------------------------------------------------------------------------------- */
 
-/* A redo log need not know in advance. */
+/* Writes marks only: a redo log needs no declarations. */
 void region_log(struct thread* thread, const pm_range* ranges, size_t count) {
   (void)thread;
   for (size_t i = 0; i < count; ++i)
@@ -226,7 +226,7 @@ static void flush_run(const struct pm_pool* pool, struct line_run run) {
   if (run.count > 0) persist_flush(pool->start + (uint64_t)run.first * PM_LINE_BYTES, run.count);
 }
 
-/* Words that follow each other in the log and in PM share their flushes. */
+/* Flushes the written lines; adjacent entries for the same or adjacent lines share a call. */
 static void flush_written(const struct thread* thread) {
   struct line_run run = {0, 0};
   for (uint32_t i = 0; i < thread->logged.count; ++i) {

@@ -1,8 +1,8 @@
 /* Atomic regions: their begin and end.
  *
- * Between two regions a thread that has too few or too many free blocks of a size class exchanges a
- * magazine with the depot. That changes the pool, so it is a small region of its own, and pm_begin
- * and pm_end come through here again. */
+ * Between two regions, a thread that has too few or too many free blocks of a size class exchanges
+ * a magazine with the depot. That changes the pool, so it is a small region of its own, which calls
+ * pm_begin and pm_end recursively. */
 #include <string.h>
 
 #include "changes.h"
@@ -39,7 +39,7 @@ static void refill(struct pm_pool* pool, unsigned index, unsigned number) {
   pthread_mutex_unlock(&pool->depot_lock[number]);
 }
 
-/* Hands the shelf's bottom magazine, which is full, to the depot. */
+/* Moves the shelf's bottom magazine, which is full, to the depot. */
 static void donate(struct pm_pool* pool, unsigned index, unsigned number) {
   struct depot_line* depot = &pool->depots[number];
   struct shelf_line* line = shelf_line(pool, index, number);
@@ -61,7 +61,7 @@ static void donate(struct pm_pool* pool, unsigned index, unsigned number) {
   pthread_mutex_unlock(&pool->depot_lock[number]);
 }
 
-/* The depots' own regions come through here too, and must not go for another depot's lock. */
+/* Fills shelves. The depots' own regions call it too, and must not lock another depot. */
 OUT_OF_LINE static void take_from_depots(struct pm_pool* pool, unsigned index) {
   struct arena* arena = &pool->arenas[index];
   if (arena->short_of == 0 || arena->balancing) return;
@@ -71,7 +71,7 @@ OUT_OF_LINE static void take_from_depots(struct pm_pool* pool, unsigned index) {
   arena->balancing = false;
 }
 
-/* Also gives back the chunks that the region has freed. */
+/* Donates spare magazines, and releases the chunks that the region has freed. */
 OUT_OF_LINE static void give_to_depots(struct thread* thread, struct pm_pool* pool) {
   struct arena* arena = &pool->arenas[thread->index];
   for (size_t i = 0; i < thread->released_count; ++i) chunks_release(pool, thread->released[i]);

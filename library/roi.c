@@ -1,5 +1,5 @@
-/* The region of interest. A file of its own, so that a program contains these functions only if it
- * calls them: the recorder takes their presence to mean that the program says what to measure. */
+/* The region of interest. A program contains this file's functions only if it calls them: the
+ * recorder takes their presence to mean that the program selects what to measure. */
 #include "marks.h"
 #include "pmemsim/pm.h"
 

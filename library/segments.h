@@ -1,4 +1,4 @@
-/* Where the log of one thread lies in a pool. */
+/* The location of one thread's log in a pool. */
 #ifndef PMEMSIM_LIBRARY_SEGMENTS_H
 #define PMEMSIM_LIBRARY_SEGMENTS_H
 

@@ -1,4 +1,4 @@
-/* Shelves: cutting new blocks, and putting freed ones into magazines. */
+/* Shelves: cutting new blocks, and putting freed blocks into magazines. */
 #include "shelves.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ static void push_block(struct thread* thread, unsigned number, uint64_t block) {
   struct shelf* shelf = shelf_of(thread, number);
   if (shelf->magazines == 0 || shelf->blocks == MAGAZINE_BLOCKS) {
     const uint32_t next = shelf->magazines == 0 ? 0 : shelf->current + 1;
-    /* In a full pool the block is lost: better than to fail where nothing can fail. */
+    /* In a full pool the block is lost: this function has no way to report a failure. */
     if (next == shelf->magazines && !add_magazine(thread, number)) return;
     shelf->current = next;
     shelf->blocks = 0;

@@ -1,5 +1,5 @@
-/* Shelves (shelves.c): the free memory of one size class that one thread has, which is the rest of
- * a chunk and a chain of magazines. allocator.c says how they work together. */
+/* Shelves (shelves.c): the free memory of one size class that one thread owns, which is the rest of
+ * a chunk and a chain of magazines. allocator.c explains how they work together. */
 #ifndef PMEMSIM_LIBRARY_SHELVES_H
 #define PMEMSIM_LIBRARY_SHELVES_H
 
@@ -31,7 +31,7 @@ static inline void chain_insert(struct shelf* shelf, uint32_t position, struct m
 /* Cuts a block from the shelf's chunk, taking a new chunk if it is used up; 0: the pool is full. */
 uint64_t cut_block(struct thread* thread, unsigned number);
 
-/* Puts what the region has freed into magazines. */
+/* Puts the blocks that the region has freed into magazines. */
 void push_frees(struct thread* thread);
 
 #endif

@@ -1,4 +1,4 @@
-/* Threads' indices: which log and which arena of a pool a thread uses. */
+/* Threads' indices: an index selects the log and the arena of a pool that a thread uses. */
 #include <stdlib.h>
 
 #include "internal.h"
@@ -11,8 +11,8 @@ static bool index_taken[PM_MAX_THREADS];
 static pthread_once_t at_exit_once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit;
 
-/* The next thread may have this one's index, unless it died in the middle of a region: what that
- * left in the log must stay there until the pool is opened again. */
+/* Makes the index free for the next thread, unless the thread died in the middle of a region: the
+ * log must then keep its records until the pool is opened again. */
 static void thread_detach(void* argument) {
   struct thread* thread = argument;
   if (thread->depth == 0) {
