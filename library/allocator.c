@@ -1,9 +1,9 @@
 /* The persistent allocator.
  *
  * Blocks of 33 size classes are cut from chunks of 64 KiB; larger allocations take whole chunks.
- * Every thread index has an arena with a shelf per size class: the rest of a chunk and a chain of
- * magazines of free blocks (after Bonwick, "Magazines and Vmem", 2001). A thread allocates from and
- * frees to its own shelves, wherever a block came from, so that threads share neither locks nor
+ * Every thread index has an arena with a shelf per size class. A shelf is the rest of a chunk and a
+ * chain of magazines of free blocks (after Bonwick, "Magazines and Vmem", 2001). A thread allocates
+ * from and frees to its own shelves, wherever a block came from: threads share neither locks nor
  * lines. A shelf with two magazines to spare donates one to the size class's depot; one that runs
  * low takes one from there. Each exchange is a small region between the program's regions, under
  * the depot's lock until that region has committed.

@@ -1,7 +1,7 @@
-/* What a region changes (changes.c): logged before it is stored to, flushed at the region's end.
+/* A region's changes (changes.c): logged before the store, flushed at the region's end.
  *
- * The allocator's own stores wait (`deferred`) for the program's next log fence, so that an
- * allocation costs no fence of its own. With the redo log (redo.c) all stores wait there. */
+ * The allocator defers its stores (`deferred`) to the program's next log fence, so allocating costs
+ * no fence of its own. With the redo log (redo.c) all stores are deferred there. */
 #ifndef PMEMSIM_LIBRARY_CHANGES_H
 #define PMEMSIM_LIBRARY_CHANGES_H
 

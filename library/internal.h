@@ -70,7 +70,7 @@ struct pm_pool {
 
   struct arena arenas[PM_MAX_THREADS];
 
-  /* A region takes chunks and magazines at once, and releases them when it has committed: two
+  /* A region takes chunks and magazines at once, and releases them when it has committed. So two
    * unfinished regions never write to the same line of the chunk table or of a depot. */
   pthread_mutex_t chunk_lock;
   unsigned char* chunk_taken;
@@ -134,8 +134,8 @@ struct thread {
   struct line_run* to_flush;
   size_t to_flush_count, to_flush_capacity;
 
-  /* The allocator's changes, which are deferred to the next log fence; the words that it will
-   * probably change at the region's end; the blocks that the region frees. */
+  /* The allocator's changes, which are deferred to the next log fence. Words that it will probably
+   * change at the region's end. Blocks that the region frees. */
   struct deferred_store* deferred;
   size_t deferred_count, deferred_capacity;
   uint64_t** foreseen;

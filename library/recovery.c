@@ -4,8 +4,8 @@
  * It works on an image at any address, since the log names lines by their number. It may be
  * interrupted anywhere and restarted: it writes the same contents each time, and retires the
  * regions' numbers only when the contents are durable. It retires the number of every thread that
- * has a log, even if there was nothing to undo: a torn first record may hide whole records behind
- * it, and no later region may have the number that would make them valid again. */
+ * has a log, even if there was nothing to undo. A torn first record may hide whole records behind
+ * it: no later region may have the number that would make them valid again. */
 #include "recovery.h"
 
 #include <stdlib.h>

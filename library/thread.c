@@ -11,8 +11,8 @@ static bool index_taken[PM_MAX_THREADS];
 static pthread_once_t at_exit_once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit;
 
-/* Makes the index free for the next thread, unless the thread died in the middle of a region: the
- * log must then keep its records until the pool is opened again. */
+/* Frees the index for the next thread, unless the thread died in the middle of a region. The log
+ * must then keep its records until the pool is opened again. */
 static void thread_detach(void* argument) {
   struct thread* thread = argument;
   if (thread->depth == 0) {

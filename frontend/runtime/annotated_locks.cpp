@@ -1,15 +1,16 @@
-// Locks that the program has made itself, as it says by annotations (pm.h). They are recorded as
-// mutexes are, beside the accesses that they consist of.
+// Locks that the program implements itself and annotates (pm.h). They are recorded as mutexes are,
+// in addition to the accesses that they consist of.
 //
-// 1. Who has such a lock may acquire it again: as with recursive mutexes, the outermost counts.
-// 2. A mutex or reader-writer lock of the C library's at that address, which the thread has, is
-//    recorded as such and not once more: it is the first member of what has been annotated.
-// 3. One thread has it at a time. Where it seems to be two, the annotations are wrong, and no run
-//    could follow such a recording: it is refused.
-// 4. What nobody has been seen to acquire may be released: that leaves no record.
+// 1. The holder may acquire such a lock again: as with recursive mutexes, the outermost
+//    acquisition counts.
+// 2. If the thread holds a mutex or reader-writer lock of the C library at the same address, only
+//    that one is recorded: it is the first member of the annotated object.
+// 3. One thread holds the lock at a time. If two threads seem to hold it, the annotations are
+//    wrong, and no run could follow such a recording: it is refused.
+// 4. A lock that no thread has been seen to acquire may be released: that leaves no record.
 //
-// They have a table of their own, because something else may be at the same address: a lock made of
-// a futex consists of its futex.
+// They have a table of their own, because another object may be at the same address. For example, a
+// lock made of a futex consists of its futex.
 #include "exported.hpp"
 #include "objects.hpp"
 #include "places.hpp"

@@ -1,5 +1,5 @@
-// Calls that may block for real: a thread that has to wait for a descriptor, a child, a signal or a
-// file's lock lets the others run.
+// Calls that may really block: a thread that waits for a descriptor, a child, a signal or a file's
+// lock lets the others run.
 #include <cerrno>
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ bool never_blocks(int descriptor) {
   return flags < 0 || (flags & O_NONBLOCK) != 0;
 }
 
-// Returns once the call won't block, or at once if nobody else could run meanwhile.
+// Returns once the call won't block, or at once if no other thread could run meanwhile.
 void await(int descriptor, short events) {
   while (!only_thread() && !never_blocks(descriptor)) {
     pollfd asked{descriptor, events, 0};
@@ -34,18 +34,18 @@ void await(int descriptor, short events) {
   }
 }
 
-// As poll() means it: negative is never.
+// Returns the deadline for a time-out of poll(); 0 (no deadline) for a negative one.
 std::uint64_t deadline_after(int milliseconds) {
   return milliseconds < 0 ? 0 : now() + static_cast<std::uint64_t>(milliseconds) * kMillisecond;
 }
 
-// Polls with a zero time-out at each turn, until something is ready or virtual time has passed.
+// Polls with a zero time-out at each turn, until a descriptor is ready or the deadline has passed.
 template <class Poll>
 int poll_by_turns(const char* what, std::uint64_t deadline, Poll poll_now) {
   for (;;) {
     const int ready = poll_now();
     if (ready != 0 || (deadline != 0 && now() >= deadline)) return ready;
-    // Looks again after at most a millisecond of virtual time.
+    // Polls again after at most a millisecond of virtual time.
     const std::uint64_t soon = now() + kMillisecond;
     block(what, nullptr, deadline != 0 && deadline < soon ? deadline : soon);
   }

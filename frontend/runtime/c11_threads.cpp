@@ -1,5 +1,6 @@
-// C11's threads, mutexes and condition variables, by the POSIX functions that the runtime has
-// replaced: inside the C library they don't go through those. Their types are the same underneath.
+// C11's threads, mutexes and condition variables, implemented by the POSIX functions that the
+// runtime has replaced: inside the C library they don't call those. The underlying types are the
+// same.
 #include <cerrno>
 #include <cstdint>
 
@@ -34,7 +35,7 @@ int c11_result(int error) {
   }
 }
 
-// What a C11 thread runs; the new thread takes it over from its creator.
+// The function and the argument of a C11 thread; the new thread copies them from its creator.
 struct Start {
   thrd_start_t function;
   void* argument;
@@ -83,7 +84,7 @@ PMEMSIM_EXPORT int thrd_sleep(const timespec* time, timespec* left) {
 }
 
 PMEMSIM_EXPORT int mtx_init(mtx_t* mutex, int type) {
-  if (active()) pthread_mutex_init(posix(mutex), nullptr);  // forgets what was there
+  if (active()) pthread_mutex_init(posix(mutex), nullptr);  // forgets the object at the address
   return real.mtx_init(mutex, type);
 }
 PMEMSIM_EXPORT void mtx_destroy(mtx_t* mutex) { pthread_mutex_destroy(posix(mutex)); }

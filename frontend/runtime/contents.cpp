@@ -1,14 +1,14 @@
-// What persistent memory holds when recording ends, for whoever wants to know whether all that has
-// changed it was recorded (PMEMSIM_CONTENTS; src/pmemsim/trace/contents.hpp has the format).
+// Writes the contents of persistent memory at the end of recording. A check can then find changes
+// that the trace lacks (PMEMSIM_CONTENTS; src/pmemsim/trace/contents.hpp has the format).
 //
-//  1  Memory that is unmapped before is written then: nothing is stored to it until it is mapped
-//     again, and what is written later counts.
-//  2  Pages that hold what the image says are only named, and those that hold what has been written
-//     of them not even that. So the file is as long as what the program has changed, however much
-//     it has mapped, and however often.
-//  3  It goes to a file of its own and not into the trace, which need not keep it.
-//  4  The heap that counts as PM is left out: its allocator, and the C library, write there for
-//     themselves.
+//  1  Memory that is unmapped before the end is written at that time. Nothing is stored to it until
+//     it is mapped again, and contents written later count.
+//  2  A page that equals the image is only named; a page that equals what this file has already is
+//     not even named. So the file's length depends on what the program has changed, not on how much
+//     or how often it has mapped.
+//  3  The contents go to a file of their own and not into the trace, which need not keep them.
+//  4  The heap that counts as PM is left out: its allocator and the C library write to it without
+//     being recorded.
 #include "contents.hpp"
 
 #include <cerrno>
@@ -40,18 +40,18 @@ using trace::PagesAre;
 
 constexpr std::uint64_t kPage = trace::kImagePageBytes;
 
-const char* path = nullptr;  // nullptr: nobody wants to know
+const char* path = nullptr;  // nullptr: no contents are wanted
 
-// What whoever reads the file knows of a page that isn't zero.
+// The state of a nonzero page for a reader of the file.
 struct Known {
   std::uint64_t checksum;
-  bool given;  // by this file, not by the image
+  bool given;  // true if this file has the page, false if the image has
 };
-Map<Known> known;  // by the page's number
+Map<Known> known;  // key: the page's number
 
 std::uint64_t checksum(const void* page) { return XXH64(page, kPage, 0); }
 
-// Appends to the file; if that can't be, there will be none.
+// Appends to the file; if that fails, there is no file.
 class ContentsFile {
  public:
   ContentsFile() : descriptor_(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
@@ -68,7 +68,7 @@ class ContentsFile {
     return_buffer(buffer_);
     if (descriptor_ >= 0) close(descriptor_);
     if (error_ != 0) give_up();
-    // It isn't the program's (ulimit -f).
+    // Removes the pending SIGXFSZ, which isn't the program's (ulimit -f).
     constexpr timespec kNow{};
     if (error_ == EFBIG) real.syscall(SYS_rt_sigtimedwait, &too_long_, nullptr, &kNow, kSetBytes);
     real.pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);
@@ -124,7 +124,7 @@ class ContentsFile {
     path = nullptr;
   }
 
-  static constexpr long kSetBytes = 8;  // of the kernel's signal sets
+  static constexpr long kSetBytes = 8;  // size of the kernel's signal sets
 
   int descriptor_;
   int error_ = 0;

@@ -1,5 +1,5 @@
-// A recorded program that replaces itself by another one: what was recorded so far is of no use,
-// and the user is told. A child that does so is a forked child no longer.
+// A recorded program that replaces itself by another one: the recording so far is useless, and the
+// user gets a message. A child that does so is noted as replaced.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -18,7 +18,8 @@
 namespace pmemsim::rt {
 namespace {
 
-// Would exec find it? The ones with a p in their names search the folders in PATH.
+// True if exec would find the file. The functions with a p in their names search the folders in
+// PATH.
 bool can_execute(const char* file) {
   const char* folders = std::getenv("PATH");
   if (std::strchr(file, '/') != nullptr || folders == nullptr) return access(file, X_OK) == 0;
@@ -50,7 +51,7 @@ void before_exec(const char* file, bool searches) {
 
 using namespace pmemsim::rt;
 
-// The variadic ones, as arguments of the others. `last` is the last named parameter.
+// Collects the arguments of a variadic function. `last` is the last named parameter.
 #define PMEMSIM_COLLECT(arguments, list, last)                                 \
   std::va_list list;                                                           \
   va_start(list, last);                                                        \

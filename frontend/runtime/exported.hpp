@@ -1,4 +1,5 @@
-// Functions that the recorded program calls in place of others, or that its compiled code calls.
+// The attribute of functions that replace others in the recorded program, or that its instrumented
+// code calls.
 #pragma once
 
 #define PMEMSIM_EXPORT extern "C" __attribute__((visibility("default")))

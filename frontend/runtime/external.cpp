@@ -1,9 +1,9 @@
-// Counts the instructions that code without instrumentation executes: the processor traps after
-// each one (trap flag), for the first calls from each site and a few later ones; the others are
-// taken to execute as many as those did on average.
+// Counts the instructions that code without instrumentation executes. The processor traps after
+// each one (trap flag), for the first calls from each site and a few later ones. The other calls
+// count as many instructions as those did on average.
 //
-// Which calls are stepped depends on counts of calls and instructions alone, so that a recording
-// can be repeated.
+// The selection of stepped calls depends on counts of calls and instructions alone, so that a
+// recording can be repeated.
 #include "external.hpp"
 
 #include <cerrno>
@@ -29,21 +29,22 @@
 namespace pmemsim::rt {
 namespace {
 
-constexpr std::uint64_t kFirstCalls = 2;       // of a site: always stepped, if the first is short
+constexpr std::uint64_t kFirstCalls = 2;       // per site: always stepped, if the first is short
 constexpr std::uint64_t kShortCall = 1'000;    // instructions
-constexpr std::uint64_t kDenseCalls = 16;      // stepped while the budget allows
-constexpr std::uint64_t kSamplingPeriod = 64;  // then one in so many
-// A step takes some ten microseconds, a thousand times as long as recording an instruction: at most
-// one instruction in so many is stepped, beyond what every program may.
+constexpr std::uint64_t kDenseCalls = 16;      // calls stepped while the budget allows it
+constexpr std::uint64_t kSamplingPeriod = 64;  // later, one call in so many is stepped
+// A step takes about ten microseconds, a thousand times as long as recording an instruction. At
+// most one instruction in kInstructionsPerStep is stepped, beyond the steps that every program may
+// use.
 constexpr std::uint64_t kInstructionsPerStep = 65536;
 constexpr std::uint64_t kFreeSteps = 2'000;
-// Of one call; what it executes beyond them isn't counted.
+// Limit for one call; its instructions beyond the limit aren't counted.
 constexpr std::uint64_t kMaxSteps = 10'000;
 constexpr std::uint64_t kTrapFlag = 0x100;
 
 struct Site {
   std::uint64_t calls, samples, instructions;
-  bool calls_back;  // into instrumented code: can't be stepped
+  bool calls_back;  // calls instrumented code: can't be stepped
 };
 Map<Site> external_sites;
 std::uint64_t total_steps = 0;
@@ -63,7 +64,7 @@ __attribute__((always_inline)) inline void clear_trap_flag() {
                : "memory", "cc");
 }
 
-// The call can't be counted.
+// Ends stepping of a call that can't be counted.
 void forget_steps() {
   self->stepping = false;
   total_steps += self->steps;
@@ -83,29 +84,30 @@ void on_watchdog(void* context) {
   errno = error;
 }
 
-// The C library blocks all signals here and there, by a system call that nobody can intercept
-// (glibc 2.41 as it gets its first random number). A trap would end the program then.
+// True if the code is about to block all signals. The C library does so in some places, by a system
+// call that can't be intercepted (glibc 2.41 as it gets its first random number). A trap would then
+// end the program.
 bool about_to_mask_signals(const greg_t* registers) {
   if (registers[REG_RAX] != SYS_rt_sigprocmask) return false;
   const auto* next = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
   return next[0] == 0x0f && next[1] == 0x05;  // syscall
 }
 
-// The next instruction is the first of external_after() or foreign_after().
+// True if the next instruction is the first of external_after() or foreign_after().
 bool is_behind_call(std::uintptr_t next) {
   return next == reinterpret_cast<std::uintptr_t>(&pmemsim_rt_external_after) ||
          next == reinterpret_cast<std::uintptr_t>(&pmemsim_rt_foreign_after);
 }
 
-// The runtime's own instructions aren't counted, nor those that pass arguments, which the pass has
-// counted: only what runs while the stack is deeper than the caller's. (So the call itself counts,
-// and the last return doesn't.)
+// Counts an instruction if the stack is deeper than the caller's. The runtime's own instructions
+// aren't counted, nor those that pass arguments, which the pass has counted. (So the call itself
+// counts, and the last return doesn't.)
 void count_step(std::uintptr_t next, std::uintptr_t stack) {
   if (next == self->caller) self->caller_stack = stack;
   if (stack < self->caller_stack) ++self->steps_in_call;
 }
 
-// A trap of the processor's after one instruction, or the watchdog's signal.
+// Handles a trap of the processor after one instruction, or the watchdog's signal.
 void on_trap(int, siginfo_t* information, void* context) {
   if (information->si_code == SI_TKILL) return on_watchdog(context);
   greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
@@ -137,12 +139,12 @@ __attribute__((noinline)) void end_steps() {
   total_steps += self->steps;
 }
 
-// Of a direct call, whose callee is always the same.
+// The callee of a direct call, which is always the same.
 enum class Callee : std::uint8_t { kUnknown, kOwn, kForeign };
 Callee* callees = nullptr;  // by site
 
-// Libraries of which the pass knows which functions can be counted: others wait for each other, for
-// times that depend on the machine, or call back.
+// True for libraries whose countable functions the pass knows. Other libraries wait for other
+// threads, for times that depend on the machine, or call back.
 bool is_known_library(const char* path) {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash != nullptr ? slash + 1 : path;
@@ -164,13 +166,14 @@ Callee kind_of(const void* callee) {
   return own ? Callee::kOwn : Callee::kForeign;
 }
 
-// `caller`: where the program goes on, which then calls what isn't instrumented.
+// Starts stepping at a call of code without instrumentation. `caller` is the address at which the
+// program continues, before that call.
 void external_begins(std::uint32_t site, const void* caller) {
   if (should_step(external_sites[site])) {
     self->external_site = site;
     self->caller = reinterpret_cast<std::uintptr_t>(caller);
-    // Whatever instrumented code runs before external_after() finds no room for its records, and
-    // that way ends the stepping.
+    // Instrumented code that runs before external_after() finds no space for its records, and
+    // thereby ends the stepping.
     self->hot_before_stepping = hot;
     hot.cursor = hot.limit = nullptr;
     begin_steps();
@@ -184,7 +187,7 @@ void configure_stepping() {
   struct sigaction action{};
   action.sa_sigaction = &on_trap;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  sigfillset(&action.sa_mask);  // so that other signals find the thread where it sleeps
+  sigfillset(&action.sa_mask);  // other signals then reach the thread where it sleeps
   if (real.sigaction(SIGTRAP, &action, nullptr) != 0) return;
   begin_steps();
   end_steps();
@@ -230,7 +233,8 @@ PMEMSIM_EXPORT void pmemsim_rt_external_after(std::uint32_t site) {
     return put_external(self->steps_in_call);
   }
   ++called.calls;
-  // What a function executes that has called back is partly recorded already: unknown.
+  // The instructions of a function that has called back are partly recorded already: their count is
+  // unknown.
   if (called.samples > 0 && !called.calls_back) put_external(called.instructions / called.samples);
 }
 

@@ -7,7 +7,8 @@ namespace pmemsim::rt {
 
 void configure_stepping();
 void stop_stepping();
-// While one of these exists, what the runtime does for itself in such code isn't counted as its.
+// While an instance exists, instructions that the runtime executes inside external code don't count
+// as that code's.
 class NotStepping {
  public:
   NotStepping();
@@ -18,7 +19,7 @@ class NotStepping {
  private:
   bool was_stepping_;
 };
-const char* external_method();  // for the metadata
+const char* external_method();  // name of the counting method, for the metadata
 void put_external(std::uint64_t instructions);
 
 }  // namespace pmemsim::rt

@@ -1,5 +1,5 @@
-// Which flushes are of lines that aren't persistent memory, and what is there instead: so that a
-// user sees that an option is missing. Counted while recording.
+// Counts, while recording, the flushes of lines that aren't persistent memory, by the memory that
+// is there. They show a user that an option is missing.
 #include "flushes.hpp"
 
 #include <cstdio>
@@ -22,7 +22,7 @@ List<FlushedMemory, kMostFlushed> flushed_memory;
 
 namespace {
 
-// Where the last flushes of either kind were.
+// The locations of the last flushes of either kind.
 Range last_persistent{};
 std::size_t last_flushed = 0;
 
@@ -30,8 +30,8 @@ bool contains(const Range& range, std::uint64_t address) {
   return address >= range.begin && address < range.end;
 }
 
-// The kernel's names for memory that processes share without a file of a folder: an anonymous
-// mapping, one of memfd_create(), one of shmget().
+// True for the kernel's names of memory that processes share without a file of a folder: an
+// anonymous mapping, one of memfd_create(), one of shmget().
 bool names_no_file(const char* name) {
   for (const char* beginning : {"/dev/zero (deleted)", "/memfd:", "/SYSV"}) {
     if (std::strncmp(name, beginning, std::strlen(beginning)) == 0) return true;
@@ -47,7 +47,7 @@ FlushedKind kind_of_named(std::uint64_t address, const MappedRange& mapped) {
   return loaded ? FlushedKind::kData : FlushedKind::kPrivate;
 }
 
-// What the kernel's list of mappings says of the one that has the address.
+// Returns what the kernel's list of mappings says about the mapping with the address.
 FlushedMemory look_up(std::uint64_t address) {
   FlushedMemory found{{address, address + 1}, FlushedKind::kAnonymous, 0, 0, 0};
   for_each_mapping([&](const MappedRange& mapped) {
@@ -65,7 +65,7 @@ FlushedMemory look_up(std::uint64_t address) {
   return found;
 }
 
-// Is it in memory that the program has asked for elsewhere?
+// True if the address is in memory that the program has requested at another address.
 bool is_displaced(std::uint64_t address, FlushedMemory& found) {
   const Displaced* displaced = find_displaced(address);
   if (displaced == nullptr) return false;
@@ -73,7 +73,7 @@ bool is_displaced(std::uint64_t address, FlushedMemory& found) {
   return true;
 }
 
-// Of more sorts than there is room for, the last takes the rest.
+// Returns the entry for the address. If the list is full, the last entry counts the rest.
 FlushedMemory& memory_of(std::uint64_t address) {
   for (std::size_t i = 0; i < flushed_memory.size(); ++i) {
     if (contains(flushed_memory[(last_flushed + i) % flushed_memory.size()].range, address)) {

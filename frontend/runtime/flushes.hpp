@@ -14,18 +14,18 @@ enum class FlushedKind : std::uint8_t {
   kHeap,
   kStack,
   kFile,
-  kPrivate,  // mapping of a file
-  kShared,   // by processes, but of no file
-  kData,     // of the program, or a library
+  kPrivate,  // private mapping of a file
+  kShared,   // memory shared by processes, without a file
+  kData,     // data of the program or a library
 };
 struct FlushedMemory {
   Range range;
   FlushedKind kind;
-  std::uint64_t asked;  // where the program wanted it; 0: it is there, or it was left to the system
-  std::uint32_t source;  // into memory_sources: the file's path
+  std::uint64_t asked;  // address that the program requested; 0: it got that one, or requested none
+  std::uint32_t source;  // offset into memory_sources: the file's path
   std::uint64_t flushes;
 };
-extern std::uint64_t flush_count;  // all
+extern std::uint64_t flush_count;  // number of all flushes
 inline constexpr std::size_t kMostFlushed = 4096;
 extern List<FlushedMemory, kMostFlushed> flushed_memory;
 void note_flush(const volatile void* address);

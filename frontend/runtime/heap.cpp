@@ -1,9 +1,10 @@
-// A heap at a fixed place that counts as persistent memory (PMEMSIM_PM_HEAP=1), for programs that
-// allocate with malloc and flush what they wrote. Without that, the program keeps its own malloc.
+// A heap at a fixed address that counts as persistent memory (PMEMSIM_PM_HEAP=1), for programs that
+// allocate with malloc and flush what they wrote. Without that option, the program keeps its own
+// malloc.
 //
-// Blocks come from lists by size class: four classes for each power of two; a block's class stands
-// in the 16 bytes before it. Only the holder of the token gets here, but a thread that the C
-// library is starting or ending may, too: hence the lock.
+// Blocks come from lists by size class: four classes for each power of two. The 16 bytes before a
+// block contain its class. Only the holder of the token allocates here, or a thread that the C
+// library is starting or ending: hence the lock.
 #include "heap.hpp"
 
 #include <cerrno>
@@ -22,7 +23,7 @@
 #include "sites.hpp"
 #include "status.hpp"
 
-// malloc() of the program's, if that has no other.
+// The program's malloc(), if it has no other.
 extern "C" void* pmemsim_rt_malloc(std::size_t bytes) noexcept;
 
 namespace pmemsim::rt {
@@ -34,7 +35,7 @@ constexpr std::size_t kSystemPage = 4096;
 constexpr std::uint32_t kClasses = 256;
 
 struct BlockHeader {
-  std::uint64_t bytes;  // usable
+  std::uint64_t bytes;  // usable bytes
   std::uint32_t size_class;
   std::uint32_t offset;  // from the block's begin to this header (aligned allocations)
 };
@@ -117,8 +118,8 @@ void free_block(void* memory) {
   free_blocks[header.size_class] = block;
 }
 
-// The allocator that the program would have without the runtime. Looking it up may itself ask for
-// a little memory, which comes from here and is never given back.
+// The allocator that the program would have without the runtime. Looking it up may itself allocate
+// a little memory, which comes from this buffer and is never released.
 char early[4096];
 std::size_t early_used = 0;
 bool looking_up = false;
@@ -169,7 +170,7 @@ bool is_early(const void* memory) { return memory >= early && memory < early + s
 
 // ---- Allocators that are linked into the program ----------------------------------------------
 
-// By a function that each is known by.
+// Allocators and a function that identifies each.
 constexpr struct {
   const char* name;
   const char* function;
@@ -185,7 +186,8 @@ bool is_in_program(const void* function) {
          found.dli_fbase == own.dli_fbase;
 }
 
-// The program calls such an allocator without the runtime between. nullptr: it has none.
+// Returns the name of an allocator in the program, which the program calls without the runtime
+// between; nullptr: it has none.
 const char* linked_allocator() {
   for (const auto& [name, function] : kLibraries) {
     if (is_in_program(dlsym(RTLD_DEFAULT, function))) return name;
@@ -226,7 +228,7 @@ std::uint64_t heap_end() {
 
 using namespace pmemsim::rt;
 
-// Weak: a program that brings an allocator of its own keeps it.
+// Weak: a program with an allocator of its own keeps it.
 #define PMEMSIM_ALLOCATOR PMEMSIM_EXPORT __attribute__((weak))
 
 extern "C" void* pmemsim_rt_malloc(std::size_t bytes) noexcept {

@@ -1,4 +1,4 @@
-// What the kernel has mapped, as it says itself.
+// Reads the kernel's list of mappings.
 #include "kernel_mappings.hpp"
 
 #include <cstdio>
@@ -15,7 +15,7 @@
 namespace pmemsim::rt {
 namespace {
 
-// A line as "7ffff7fbc000-7ffff7fbe000 r--p 00000000 08:01 1234   /path".
+// Parses a line such as "7ffff7fbc000-7ffff7fbe000 r--p 00000000 08:01 1234   /path".
 bool parse(const char* line, MappedRange& mapping) {
   unsigned long begin = 0, end = 0;
   char access[5] = "";

@@ -1,4 +1,4 @@
-// What the kernel has mapped.
+// The kernel's list of mappings.
 #pragma once
 
 #include "address_range.hpp"
@@ -10,7 +10,7 @@ struct MappedRange {
   bool readable, shared;
   const char* name;  // a file's path, "[heap]", ...
 };
-// Calls visit(data, mapping) for each.
+// Calls visit(data, mapping) for each mapping.
 void visit_mappings(void (*visit)(void*, const MappedRange&), void* data);
 template <class Visit>
 void for_each_mapping(Visit visit) {

@@ -1,9 +1,9 @@
 // Begin and end of a recorded program.
 //
-// The runtime starts before everything else in the executable and in its shared libraries
-// (.preinit_array), so that every lock and every mapping of the program is seen. It starts the
-// program anew without address randomisation, runs main() on a stack at a fixed place with its
-// arguments at a fixed place, and is the last to run at the program's end.
+// The runtime starts before all other code of the executable and its shared libraries
+// (.preinit_array), so that it sees every lock and every mapping of the program. It restarts the
+// program without address randomisation, and runs main() on a stack at a fixed address with its
+// arguments at a fixed address. It is the last code to run at the program's end.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -56,7 +56,7 @@ bool starts_with(const char* text, const char* beginning) {
   return std::strncmp(text, beginning, std::strlen(beginning)) == 0;
 }
 
-// The runtime's own variables are not for the program or what it starts.
+// Removes the runtime's own variables from the environment of the program and its children.
 void hide_environment() {
   const bool anew = std::getenv(kStartedAnew) != nullptr;
   char** kept = environ;
@@ -68,8 +68,8 @@ void hide_environment() {
   *kept = nullptr;
 }
 
-// Executes the program again, with all addresses the same at each run, and with all functions of
-// shared libraries found at the start (so that looking them up isn't counted as theirs).
+// Executes the program again, with the same addresses at each run. All functions of shared
+// libraries are looked up at the start, so that the look-up isn't counted as theirs.
 void start_anew(char** arguments) {
   if (std::getenv(kStartedAnew) != nullptr) return;
   const int before = personality(0xffffffff);
@@ -84,7 +84,7 @@ void start_anew(char** arguments) {
   path[length] = '\0';
   setenv(kStartedAnew, "1", 1);
   setenv("LD_BIND_NOW", "1", 1);
-  // OpenMP's threads are to wait where the runtime sees it, not to spin.
+  // OpenMP's threads then wait where the runtime sees it, and don't spin.
   setenv("OMP_WAIT_POLICY", "passive", 0);
   execv(path, arguments);
   unsetenv(kStartedAnew);
@@ -92,7 +92,7 @@ void start_anew(char** arguments) {
 
 void set_stack_canary() { asm volatile("movq %0, %%fs:0x28" : : "r"(kStackCanary)); }
 
-// An absolute path, since the program may change its folder.
+// Returns an absolute path, since the program may change its folder.
 const char* absolute(const char* path) {
   auto* text = static_cast<char*>(allocate(8192));
   if (path[0] == '/' || getcwd(text, 4096) == nullptr) text[0] = '\0';
@@ -111,11 +111,11 @@ void configure_quantum() {
   }
 }
 
-void before_fork() { active(); }  // with the token
+void before_fork() { active(); }  // takes the token
 void after_fork_in_child() {
   if (mode == Mode::kOff) return;
   stop_sharing_processor();
-  output_file = nullptr;  // it is the parent's
+  output_file = nullptr;  // the file belongs to the parent
   note_fork();
   mode = Mode::kDone;
   keep_only_self();
@@ -167,17 +167,18 @@ void write_trace() {
   }
 }
 
-// The program may end in a signal handler, where nothing is recorded.
+// Restores the state of recording if the program ends in a signal handler, where nothing is
+// recorded.
 void leave_handler() {
   if (self == nullptr || self->signals == 0) return;
   self->signals = 0;
   hot = self->hot_before_signal;
 }
 
-// The last function of the program's: all destructors and exit handlers have run.
+// The program's last function: all destructors and exit handlers have run.
 void program_ends(int status) {
   if (!is_recorded_process()) return;
-  active();  // with the token
+  active();  // takes the token
   if (status != 0 && !records_checker) {
     abandon_output();
     say("%s ended with exit status %d while being recorded; no trace was written", program_name,
@@ -222,9 +223,9 @@ std::size_t bytes_of(char** strings) {
   return bytes;
 }
 
-// Where the arguments stand must not depend on the environment's size or on how the program was
-// called: the arguments come first, their strings next, the program's name and the environment
-// last.
+// Copies the arguments to addresses that don't depend on the environment's size or on the command
+// that called the program. The arguments come first, their strings next, the program's name and the
+// environment last.
 struct MainArguments {
   char** arguments;
   char** environment;
@@ -263,8 +264,9 @@ int main_of_recording(int count, char** arguments, char** environment) {
   return status;
 }
 
-// Before all constructors, also those of shared libraries. What is called here may allocate, and
-// the program's own malloc() may be instrumented: so what that needs comes first.
+// Runs before all constructors, also those of shared libraries. The functions called here may
+// allocate, and the program's own malloc() may be instrumented: so whatever malloc() needs is
+// initialised first.
 void start(int count, char** arguments, char** environment) {
   find_real_functions();
   find_operators();

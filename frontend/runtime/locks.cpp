@@ -12,7 +12,7 @@ namespace {
 
 using trace::SyncKind;
 
-// In the C library's __kind; the lowest bits are the type.
+// A bit of the C library's __kind; the lowest bits are the type.
 constexpr int kRobustBit = 0x10;
 
 int type_of(const pthread_mutex_t* mutex) { return mutex->__data.__kind & 3; }
@@ -33,14 +33,14 @@ int record_read_lock(SyncObject& object) {
 
 int record_write_lock(SyncObject& object) {
   record_acquire(SyncKind::kWriteLock, object);
-  // No address: the readers' count isn't a lock of its own.
+  // The record has no address: the readers' count isn't a lock of its own.
   if (recording()) {
     put_sync(SyncKind::kWriteLock, nullptr, object.companion.number, object.companion.version);
   }
   return 0;
 }
 
-// To the first waiter; if that is a reader, to all readers.
+// Gives the lock to the first waiter; if that is a reader, to all readers.
 void hand_over(SyncObject& object) {
   if (object.first_waiter == nullptr) return;
   if (object.first_waiter->wake_request == kWrite) {
@@ -138,7 +138,7 @@ SyncObject& rwlock_at(pthread_rwlock_t* lock) {
   return object_at(lock, ObjectKind::kReadWriteLock);
 }
 
-// Readers go ahead of waiting writers, as in the C library, so that read locks can nest.
+// Readers overtake waiting writers, as in the C library, so that read locks can nest.
 int read_lock(SyncObject& object, bool may_wait, std::uint64_t deadline) {
   come_to(object);
   if (object.owner == self) return EDEADLK;

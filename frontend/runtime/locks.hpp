@@ -1,11 +1,11 @@
-// Mutexes and reader-writer locks. Since only the holder of the token runs, a lock is a note in its
-// object: who has it, and who waits.
+// Mutexes and reader-writer locks. Since only the holder of the token runs, a lock is an entry in
+// its object: the owner and the waiting threads.
 //
-// A lock that is given free while others wait is handed to the first of them. (If the owner could
+// A lock that is released while other threads wait goes to the first of them. (If the owner could
 // take it again at once, threads would run one after the other, not side by side.)
 //
-// What returns an int returns an error number, as pthread_mutex_lock() does. Deadlines are in
-// virtual nanoseconds; 0: none.
+// Functions that return an int return an error number, as pthread_mutex_lock() does. Deadlines are
+// in virtual nanoseconds; 0: none.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace pmemsim::rt {
 
-// The calling thread is about to ask for it; others may come first (meetings.hpp).
+// Announces that the calling thread is about to request the lock; other threads may run first
+// (meetings.hpp).
 void come_to(SyncObject& lock);
 
 SyncObject& mutex_at(pthread_mutex_t* mutex);
@@ -24,7 +25,7 @@ int lock_mutex(pthread_mutex_t* mutex, std::uint64_t deadline);
 int try_lock_mutex(pthread_mutex_t* mutex);
 int unlock_mutex(pthread_mutex_t* mutex);
 
-// The same without regard to its type or owner: of spin locks, too. `what` is for messages.
+// Locks an object regardless of its type or owner; spin locks use it, too. `what` is for messages.
 int lock_object(SyncObject& object, const char* what, std::uint64_t deadline);
 // Never yields, so that a condition variable's wait is atomic.
 void unlock_object(SyncObject& object);

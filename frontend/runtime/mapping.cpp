@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::uint64_t kPage = trace::kImagePageBytes;
 
-// Where persistent memory was mapped. The trace says for the whole recording which addresses are
-// persistent, so nothing else may come to stand there unless the program asks for the place.
+// Addresses where persistent memory was mapped. The trace declares them persistent for the whole
+// recording, so no other memory may be mapped there unless the program requests the address.
 List<Mapping, 1u << 20> vacated;
 
 std::uint64_t page_end(std::uint64_t address) { return (address + kPage - 1) & ~(kPage - 1); }
@@ -34,7 +34,7 @@ bool is_shared_file(int flags) {
   return (flags & MAP_ANONYMOUS) == 0 && (flags & MAP_TYPE) != MAP_PRIVATE;
 }
 
-// The program asks for the place [begin, end).
+// Makes [begin, end) available because the program requests these addresses.
 void release_vacated(std::uint64_t begin, std::uint64_t end) {
   for (std::size_t i = 0; i < vacated.size();) {
     const Mapping place = vacated[i];
@@ -50,18 +50,18 @@ void release_vacated(std::uint64_t begin, std::uint64_t end) {
 
 List<Displaced, 1u << 20> displaced;
 
-// The program has asked for `place` and got [begin, end).
+// Notes that the program has requested `place` and got [begin, end).
 void was_asked(std::uint64_t place, std::uint64_t begin, std::uint64_t end) {
   if (begin != place) displaced.push({{begin, end}, place});
   hint_mapped(place, begin, end);
 }
 
-// [begin, end) is about to be unmapped.
+// Called before [begin, end) is unmapped.
 void unmapping(std::uint64_t begin, std::uint64_t end) {
   if (recording()) write_contents(begin, end);
 }
 
-// [begin, end) has just been unmapped.
+// Called after [begin, end) has been unmapped.
 void unmapped(std::uint64_t begin, std::uint64_t end) {
   remove_mappings(begin, end);
   for_each_place_in(begin, end, [](const Memory& memory, std::uint64_t first, std::uint64_t last) {
@@ -80,7 +80,7 @@ bool keep_vacant(std::uint64_t begin, std::uint64_t end) {
 }
 
 const Displaced* find_displaced(std::uint64_t address) {
-  for (std::size_t i = displaced.size(); i-- > 0;) {  // the latest
+  for (std::size_t i = displaced.size(); i-- > 0;) {  // from the latest on
     const Range& range = displaced[i].range;
     if (address >= range.begin && address < range.end) return &displaced[i];
   }
@@ -116,7 +116,8 @@ bool call_mapping(long number, const long* arguments, long* result) {
 
 using namespace pmemsim::rt;
 
-// System calls without anything around them, so that there is nothing to look up.
+// The functions below make the system calls directly, so that no C library function has to be
+// looked up.
 
 PMEMSIM_EXPORT void* mmap(void* wanted, std::size_t bytes, int access, int flags, int descriptor,
                           off_t offset) noexcept {
@@ -176,7 +177,8 @@ PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes,
     const auto begin = static_cast<std::uint64_t>(got);
     const std::uint64_t end = page_end(begin + bytes), before = address_of(old);
     const Mapping moved = mapping_at(before);
-    // What it has left; behind its new end if it stays.
+    // The addresses that the mapping has left: all old ones if it moved, otherwise those behind its
+    // new end.
     const std::uint64_t left = before == begin ? end : before;
     const bool stays = old_bytes == 0 || (flags & MREMAP_DONTUNMAP) != 0;
     if (!stays && left < page_end(before + old_bytes)) unmapped(left, page_end(before + old_bytes));

@@ -7,10 +7,11 @@
 namespace pmemsim::rt {
 namespace {
 
-// So that times take 32 bits; there may be millions of atomic variables.
+// Periods of 1024 instructions, so that times take 32 bits; there may be millions of atomic
+// variables.
 constexpr unsigned kPeriodShift = 10;
-// About a million instructions, of all threads. Threads that come to the same place less often meet
-// there, within their turns of thousands, once in hundreds of times.
+// About a million instructions, of all threads. Threads that use the same object less often meet at
+// it, within their turns of thousands of instructions, once in hundreds of times.
 constexpr std::uint32_t kCountedPeriods = 1000;
 
 std::uint32_t period() { return static_cast<std::uint32_t>(now() >> kPeriodShift); }

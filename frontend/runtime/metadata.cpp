@@ -1,4 +1,4 @@
-// The metadata frame: a JSON object of what the runtime knows and what `pmemsim record` adds.
+// The metadata frame: a JSON object of the runtime's values and those that `pmemsim record` adds.
 #include "metadata.hpp"
 
 #include <cstdarg>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-// Accepts one JSON value, so that what goes into the file is JSON. nullptr: it isn't one.
+// Parses one JSON value, so that the file contains only valid JSON. nullptr: it isn't JSON.
 class Checker {
  public:
   static bool is_object(const char* text) {
@@ -110,7 +110,7 @@ const char* given = nullptr;  // PMEMSIM_METADATA
 int argument_count = 0;
 char** arguments = nullptr;
 
-// Text of one frame.
+// The text of one frame.
 class Text {
  public:
   __attribute__((format(printf, 2, 3))) void add(const char* format, ...) {
@@ -121,7 +121,7 @@ class Text {
     used_ += static_cast<std::size_t>(length);
     if (used_ >= kBufferBytes) fail("the trace's metadata is longer than %zu bytes", kBufferBytes);
   }
-  // As a JSON string. Bytes that aren't UTF-8 are written as the code points of their values.
+  // Adds a JSON string. Bytes that aren't UTF-8 are written as the code points of their values.
   void add_string(const char* text) {
     add("\"");
     for (const char* at = text; *at != '\0';) {
@@ -146,7 +146,7 @@ class Text {
   std::size_t size() const { return used_; }
 
  private:
-  // Of the character at `at`; 1 if it is no well-formed longer one.
+  // Returns the length of the character at `at`; 1 if it isn't a well-formed longer one.
   static std::size_t utf8_length(const char* at) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(at[i]); };
     const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
@@ -237,7 +237,7 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count) {
   Text text;
   text.add("{");
   if (given != nullptr) {
-    // Its members, if any; the runtime's own come after it and so prevail.
+    // Copies the given object's members, if any; the runtime's own follow and so take precedence.
     const char* begin = std::strchr(given, '{') + 1;
     const char* end = std::strrchr(given, '}');
     begin += std::strspn(begin, " \t\r\n");

@@ -7,7 +7,7 @@
 
 namespace pmemsim::rt {
 
-// Checks what PMEMSIM_METADATA says; it must be a JSON object.
+// Checks the value of PMEMSIM_METADATA, which must be a JSON object.
 void configure_metadata(const char* json, int argument_count, char** arguments);
 void write_metadata(const Counts& counts, std::uint32_t thread_count);
 

@@ -136,7 +136,7 @@ void record_acquire(trace::SyncKind kind, SyncObject& object) {
 void record_acquire(trace::SyncKind kind, SyncObject& object, const Numbered& numbered,
                     std::uint32_t version) {
   if (!recording()) return;
-  // A waiter may have been woken by a release before the region of interest.
+  // A release before the region of interest may have woken the waiter.
   put_sync(kind, object.address, numbered.number,
            version < numbered.version ? version : numbered.version);
 }

@@ -1,9 +1,9 @@
-// C++'s operators new and delete, and reallocarray, for the heap that counts as PM: a library that
-// brings an allocator has operators of its own, which don't call malloc. With the heap they lead to
-// it, whichever library is linked; without, to what the program has.
+// C++'s operators new and delete, and reallocarray, for the heap that counts as PM. A library with
+// an allocator has operators of its own, which don't call malloc. With the heap, the operators call
+// it, whichever library is linked; without it, they call the program's.
 //
-// Each is one jump, like the entry of the program's linkage table that it replaces, so that what a
-// call is counted to execute stays what it is.
+// Each is one jump, like the entry of the program's linkage table that it replaces, so that the
+// counted instructions of a call don't change.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,8 @@ void* new_aligned_or_null(std::size_t bytes, std::size_t alignment) {
   if (alignment < sizeof(void*)) alignment = sizeof(void*);
   return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
 }
-// The C++ library's operator throws what the program expects, if it is asked for too much.
+// The C++ library's operator throws the exception that the program expects, if the size is too
+// large.
 void* or_throw(void* memory) {
   if (memory != nullptr) return memory;
   if (next_new == nullptr) fail("%s has no memory left for operator new", program_name);
@@ -42,10 +43,10 @@ void* new_aligned_or_throw(std::size_t bytes, std::size_t alignment) {
   return or_throw(new_aligned_or_null(bytes, alignment));
 }
 void delete_any(void* memory) { std::free(memory); }
-// As the C++ library's, these use the two that a program may have of its own.
+// Like the C++ library's, these call the two operators that a program may define itself.
 void* new_by_other(std::size_t bytes) { return _Znwm(bytes); }
 void delete_by_other(void* memory) { _ZdlPv(memory); }
-// Nothing can be caught here; so it is tried before whether that one would throw.
+// Nothing can be caught here, so this function tests first whether that operator would throw.
 void* new_or_null(std::size_t bytes) {
   void* tried = std::malloc(bytes);
   if (tried == nullptr) return nullptr;
@@ -59,7 +60,8 @@ void* allocate_array(void* memory, std::size_t count, std::size_t bytes) {
   return nullptr;
 }
 
-// Their mangled names: m is sized, St11align_val_t aligned, RKSt9nothrow_t without exceptions.
+// The operators' mangled names: m is sized, St11align_val_t aligned, RKSt9nothrow_t without
+// exceptions.
 #define PMEMSIM_OPERATORS(F)                                    \
   F(0, _Znwm, new_or_throw)                                     \
   F(1, _Znam, new_by_other)                                     \
@@ -93,7 +95,7 @@ const Operator kOperators[] = {PMEMSIM_OPERATORS(PMEMSIM_OPERATOR)};
 
 }  // namespace
 
-// Where each of them leads.
+// The target of each operator.
 extern "C" {
 extern void* pmemsim_rt_operators[];
 [[gnu::used, gnu::visibility("hidden")]] void* pmemsim_rt_operators[std::size(kOperators)];

@@ -1,8 +1,8 @@
-// Compresses frames and writes them, in the order in which they were submitted, on threads of its
-// own.
+// Compresses frames and writes them, in the order of their submission, on threads of its own.
 //
-// Which buffer is used when depends neither on how fast that goes nor on the machine: functions of
-// the runtime leave addresses on the program's stack, where the program may find them.
+// The order in which buffers are used depends neither on the speed of writing nor on the machine.
+// The reason: functions of the runtime leave addresses on the program's stack, where the program
+// may read them.
 #include "output.hpp"
 
 #include <cerrno>
@@ -117,7 +117,7 @@ Worker* make_worker() {
 }
 
 void start(Worker* worker) {
-  // No signals: they are the program's.
+  // Blocks all signals: they are the program's.
   sigset_t all, before;
   sigfillset(&all);
   real.pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -146,7 +146,7 @@ void open_output(const char* path) {
   if (const int failed = output_file->create(path)) {
     fail("%s: can't create the trace: %s", path, std::strerror(failed));
   }
-  return_buffer(take_buffer());  // the list's memory, too, must come from the program's thread
+  return_buffer(take_buffer());  // the program's thread must allocate the list's memory, too
   const int usable = usable_processors();
   for (int i = 0; i < kMaxWorkers; ++i) {
     Worker* worker = make_worker();
@@ -154,7 +154,7 @@ void open_output(const char* path) {
   }
 }
 
-// Workers hold the lock only for a moment, but one may be without a processor just then: a recorded
+// Workers hold the lock only briefly, but one may be without a processor just then. A recorded
 // thread that waits for it must not lose its turn in the middle of the runtime.
 std::uint8_t* take_buffer() {
   const Waiting waits;

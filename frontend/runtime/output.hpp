@@ -1,4 +1,4 @@
-// The file that is being written.
+// Output of the trace file.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ void abandon_output();  // async-signal-safe
 inline constexpr std::size_t kBufferBytes = 256 * 1024;
 void open_output(const char* path);
 std::uint8_t* take_buffer();
-// Compresses and writes in the background; the buffer is gone.
+// Compresses and writes the buffer in the background; the caller must not use it any more.
 void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, std::size_t bytes,
             std::uint64_t operations);
 void return_buffer(std::uint8_t* buffer);
-// Bytes of one kind of frame, any number of them.
+// Writes any number of bytes into frames of one kind.
 class Stream {
  public:
   explicit Stream(trace::FrameKind kind) : kind_(kind) {}
@@ -31,7 +31,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   ~Stream() { end_frame(); }
   void put(const void* bytes, std::size_t count);
-  // The next so many bytes are to stand in one frame.
+  // Puts the next `bytes` bytes into one frame.
   void keep_together(std::size_t bytes);
 
  private:
@@ -41,7 +41,7 @@ class Stream {
   std::uint8_t* buffer_ = nullptr;
   std::size_t used_ = 0;
 };
-// Waits for everything submitted.
+// Waits until everything submitted is written.
 void drain_output();
 // Gives the recorded threads consecutive numbers, in order of creation.
 void finish_output(const std::uint32_t* thread_numbers);

@@ -11,11 +11,11 @@ namespace {
 using trace::LockRole;
 using trace::SiteKind;
 
-// Sites that belong together are a tree, which leads to what is said of them all.
+// Sites that belong together form a tree; its root has the properties of them all.
 struct AtomicSite {
-  std::uint32_t parent;  // 0: it is the root
+  std::uint32_t parent;  // parent's site; 0: this site is the root
   LockRole role;
-  bool refuted, shared;  // of the root: not of locks; a lock has been taken by two threads
+  bool refuted, shared;  // valid at the root: not sites of locks; two threads have taken a lock
 };
 AtomicSite* atomic_sites = nullptr;  // by site
 
@@ -68,7 +68,7 @@ void note_write(OwnLock& lock, std::uint32_t site, std::uint64_t before, std::ui
   } else if (lock.holder == 0 && may_take) {
     take(lock, site, before);
   } else if (lock.holder == 0 && stores) {
-    // The first may give back what was taken before the recording began.
+    // The first store may release a lock taken before the recording began.
     if (lock.written) give_role(site, LockRole::kOther);
   } else {
     refute(site);

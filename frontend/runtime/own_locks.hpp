@@ -1,34 +1,35 @@
-// Recognises locks that the program has made itself of atomic variables, so that a simulation can
-// give them to whoever comes first.
+// Recognises locks that the program implements with atomic variables, so that a simulation can give
+// them to the thread that requests them first.
 //
-// 1. A lock is taken by an exchange or a compare-exchange that changes it, and given back by the
-//    same thread, by a store or an update that makes it what it was. Meanwhile nobody writes to it.
-// 2. While it is free, only who takes it and stores (which make it anew) write to it.
-// 3. An instruction takes locks, or gives them back, or neither.
+// 1. A lock is taken by an exchange or a compare-exchange that changes it. The same thread releases
+//    it, by a store or an update that restores its value. Meanwhile no thread writes to it.
+// 2. While it is free, only the thread that takes it and stores (which initialise it) write to it.
+// 3. An instruction takes locks, or releases them, or neither.
 // 4. Instructions that access the same variable belong together: if one of their variables isn't a
-//    lock, none is. (The counts of an object's users look like locks until two uses overlap.)
+//    lock, none is. (Reference counts look like locks until two uses overlap.)
 // 5. At least one of their variables has been taken by two threads, and none is taken in the end.
 //
-// So it is said of the instructions (trace::LockRole), when the recording is over.
+// The result is stored as a property of the instructions (trace::LockRole), after the recording.
 #pragma once
 
 #include <cstdint>
 
 namespace pmemsim::rt {
 
-// What has been seen of an atomic variable. All zero: nothing.
+// The observed state of an atomic variable. All zero: no access was seen.
 struct OwnLock {
   std::uint64_t free;    // its value while it is free
-  std::uint32_t site;    // one of those that access it
-  std::uint32_t holder;  // the thread's index, plus one; 0: it is free
-  std::uint32_t taker;   // the last, plus one
+  std::uint32_t site;    // one of the sites that access it
+  std::uint32_t holder;  // the holding thread's index, plus one; 0: it is free
+  std::uint32_t taker;   // index of the last thread that took it, plus one
   bool written;
 };
 
-// The site has accessed it. `before`: its bytes then; `after`: where they are now.
+// Notes an access of the site. `before`: the variable's bytes before it; `after`: their location
+// now.
 void note_atomic(OwnLock& lock, std::uint32_t site, std::uint32_t bytes, bool wrote,
                  const void* before, const void* after);
-// Writes what the recording has shown into the site table.
+// Writes the results into the site table.
 void settle_lock_roles();
 
 }  // namespace pmemsim::rt

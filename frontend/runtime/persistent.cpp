@@ -1,22 +1,25 @@
-// Which memory is persistent, where the trace has it, and what it holds when recording begins.
+// Decides which memory is persistent, its addresses in the trace, and its contents when recording
+// begins.
 //
-// What persists is a file, not where it is mapped:
-//  1. A file is known by device and inode, not by name. It is one memory, with one place in the
-//     trace: what stands at offset o of the file has the address place + o, however often, whenever
-//     and wherever the program maps it. Memory of no file that pm.h declares persistent is one of
-//     its own each time that it is mapped; what the program asks for at an address of --pm-hint is
-//     one memory, in which each mapping gets the addresses behind the one before.
-//  2. The place is the address that the program asks for and gets when it first maps the file, if
-//     it maps it whole there and no other persistent memory has been at these addresses; else it is
-//     room that no program has. If the program leaves the address to the system, it gets the place.
-//     So nothing has to be moved in the trace unless parts of a file are mapped twice.
-//  3. What is mapped elsewhere than at its place is moved there in the trace: the records get other
-//     addresses before they are written. Memory that isn't persistent, and comes to stand at a
-//     place, is moved to room of its own.
-//  4. Mapped privately (MAP_PRIVATE), a file isn't persistent.
-//  5. The trace has the contents of each page as they are when it is first mapped; if recording
-//     begins later, as they are then.
-// An access that reaches from one mapping into the next counts as one to the first of them.
+// The persistent object is a file, not a mapping of it:
+//  1. A file is known by device and inode, not by name. It is one memory, with one place (a range
+//     of addresses) in the trace. Offset o of the file has the address place + o, however often,
+//     whenever and wherever the program maps it. Memory without a file that pm.h declares
+//     persistent is a new memory each time that it is mapped. Memory that the program requests at
+//     an address of --pm-hint is one memory, in which each mapping gets the addresses behind the
+//     one before.
+//  2. The place is the address that the program requests and gets when it first maps the file. The
+//     program must map it whole there, and no other persistent memory may have been at these
+//     addresses. Otherwise the place is a range of addresses that no program has. If the program
+//     leaves the address to the system, it gets the place. So nothing has to be moved in the trace
+//     unless parts of a file are mapped twice.
+//  3. A mapping outside its place is moved there in the trace: the records get other addresses
+//     before they are written. Memory that isn't persistent, and is mapped at a place, is moved to
+//     addresses of its own.
+//  4. A file that is mapped privately (MAP_PRIVATE) isn't persistent.
+//  5. The trace has the contents of each page from when it is first mapped; if recording begins
+//     later, from that time.
+// An access that crosses from one mapping into the next counts as an access to the first of them.
 #include "persistent.hpp"
 
 #include <cerrno>
@@ -50,7 +53,7 @@ List<char, 1u << 24> memory_sources;
 namespace {
 
 constexpr std::uint64_t kPage = trace::kImagePageBytes;
-// How much a file can grow beyond where its place has been chosen for it.
+// Limits of how much a file can grow beyond its size when its place was chosen.
 constexpr std::uint64_t kLeastGrowth = std::uint64_t{8} << 30, kMostGrowth = std::uint64_t{1} << 40;
 constexpr std::uint64_t kGrowthFactor = 16;
 // Descriptors by which the runtime keeps files from being deleted: above those that most programs
@@ -66,8 +69,9 @@ std::uint64_t page_end(std::uint64_t address) { return page_begin(address + kPag
 std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
 std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 
-// A mapping may be longer than its file; what is behind the file's end can't be touched. The kernel
-// tells without a signal: it reads a signal set there before it finds that this isn't a request.
+// True if the page can be read. A mapping may be longer than its file, and pages behind the file's
+// end can't be touched. The kernel tells without a signal: it reads a signal set there before it
+// finds that this isn't a valid request.
 bool is_backed(std::uint64_t page) {
   constexpr long kNoRequest = -1, kSignalSetBytes = 8;
   return real.syscall(SYS_rt_sigprocmask, kNoRequest, page, nullptr, kSignalSetBytes) != -1 ||
@@ -94,7 +98,7 @@ void for_each_page(std::uint64_t begin, std::uint64_t end, Visit visit) {
   });
 }
 
-// Of [begin, end), which stands at `place` in the trace, what hasn't been imaged yet.
+// Writes those pages of [begin, end), at `place` in the trace, that aren't in an image yet.
 void write_image_of(std::uint64_t begin, std::uint64_t end, std::uint64_t place) {
   Stream image(trace::FrameKind::kImage);
   for_each_page(begin, end, [&](std::uint64_t page) {
@@ -109,7 +113,7 @@ void write_image_of(std::uint64_t begin, std::uint64_t end, std::uint64_t place)
   imaged.push({page_begin(place), page_end(place + (end - begin))});
 }
 
-// Calls visit(begin, end) for the parts of [begin, end) that are persistent, but for the heap.
+// Calls visit(begin, end) for the persistent parts of [begin, end), except the heap.
 template <class Visit>
 void for_each_persistent_part(std::uint64_t begin, std::uint64_t end, Visit visit) {
   const auto visit_part = [&](std::uint64_t first, std::uint64_t last) {
@@ -132,7 +136,7 @@ void write_image_of(const Mapping& mapping) {
   }
 }
 
-// Is the file below one of the folders of PMEMSIM_PM_PATH?
+// True if the file is below one of the folders of PMEMSIM_PM_PATH.
 bool is_below_pm_path(const char* file) {
   for (const char* folder = pm_path; folder != nullptr && *folder != '\0';) {
     const char* end = strchrnul(folder, ':');
@@ -155,7 +159,7 @@ std::uint32_t add_memory(const Memory& memory) {
   return static_cast<std::uint32_t>(memories.size() - 1);
 }
 
-// As long as the file is open its inode is no other file's. It is open for nothing (O_PATH), so
+// Keeps the file open, so that no other file gets its inode. It is open without access (O_PATH), so
 // that no lock of the program's depends on it.
 void hold(const char* link) {
   const int opened =
@@ -176,7 +180,7 @@ void find_out_persistence(Memory& memory, const char* link) {
   memory.source = add_source(file);
 }
 
-// The number of the memory that an open file is; kVolatile: the descriptor is of none.
+// Returns the number of the memory of an open file; kVolatile: the descriptor has no file.
 std::uint32_t file_of(int descriptor) {
   struct stat status{};
   if (fstat(descriptor, &status) != 0) return kVolatile;
@@ -208,7 +212,7 @@ bool is_free(std::uint64_t begin, std::uint64_t end) {
   return free;
 }
 
-// Rule 2, for a memory of so many bytes. `wanted`: where it may have its place, or 0.
+// Rule 2, for a memory of `bytes` bytes. `wanted`: where it may have its place, or 0.
 void give_place(Memory& memory, std::uint64_t bytes, std::uint64_t wanted) {
   if (memory.place != 0) return;
   if (wanted != 0 && is_free(wanted, wanted + bytes)) {
@@ -223,7 +227,7 @@ void give_place(Memory& memory, std::uint64_t bytes, std::uint64_t wanted) {
   memory.place = take_room(memory.room);
 }
 
-// The memory is mapped up to so many bytes, at [begin, end) at the moment.
+// Extends the memory, which is mapped up to `bytes` bytes, currently at [begin, end).
 void grow(Memory& memory, std::uint64_t bytes, std::uint64_t begin, std::uint64_t end) {
   if (bytes <= memory.bytes) return;
   if (bytes > memory.room) {
@@ -241,7 +245,7 @@ void grow(Memory& memory, std::uint64_t bytes, std::uint64_t begin, std::uint64_
   memory.bytes = bytes;
 }
 
-// Rule 3: where the trace has memory that isn't persistent.
+// Rule 3: returns the trace address of memory that isn't persistent.
 std::uint64_t volatile_place(std::uint64_t begin, std::uint64_t end) {
   bool taken = false;
   for_each_place_in(begin, end, [&](const Memory& memory, std::uint64_t, std::uint64_t) {
@@ -263,7 +267,7 @@ void map(std::uint64_t begin, std::uint64_t end, std::uint32_t number, std::uint
   if (recording()) write_image_of(mapping);
 }
 
-// A file that was mapped before is persistent from now on.
+// Makes a file that was mapped before persistent.
 void becomes_persistent(std::uint32_t number, const Mapping& first) {
   Memory& memory = memories[number];
   memory.persistent = true;
@@ -310,7 +314,7 @@ void add_hints(const char* hints) {
   }
 }
 
-// The number of the memory of --pm-hint for what is asked for there; kVolatile: there is none.
+// Returns the number of the --pm-hint memory for a requested address; kVolatile: there is none.
 std::uint32_t hint_of(std::uint64_t asked) {
   for (std::uint32_t number = 0; number < memories.size(); ++number) {
     if (memories[number].is_hint && memories[number].place == asked) return number;

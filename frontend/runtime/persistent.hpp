@@ -1,4 +1,4 @@
-// Which memory of the program is persistent (persistent.cpp), and how it gets mapped (mapping.cpp).
+// The persistent memory of the program (persistent.cpp), and its mappings (mapping.cpp).
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,31 @@ namespace pmemsim::rt {
 // A file that is mapped, or other memory that persists.
 struct Memory {
   std::uint64_t device = 0, inode = 0;  // 0: not a file
-  std::uint64_t place = 0;              // in the trace; 0: none yet
-  std::uint64_t bytes = 0;              // from `place` on that have been mapped
-  std::uint64_t room = 0;               // from `place` on that nothing else has
-  std::uint32_t source = 0;             // into memory_sources, if it is persistent
+  std::uint64_t place = 0;              // address in the trace; 0: none yet
+  std::uint64_t bytes = 0;              // bytes from `place` on that have been mapped
+  std::uint64_t room = 0;               // bytes from `place` on that no other memory uses
+  std::uint32_t source = 0;             // offset into memory_sources, if it is persistent
   bool persistent = false;
   bool is_range = false;  // persistent by address, whatever is mapped there
-  bool is_hint = false;   // what is asked for at `place`, one behind the other
+  bool is_hint = false;   // memory requested at `place`, one mapping behind the other
 };
 extern List<Memory, 1u << 20> memories;
 extern List<char, 1u << 24> memory_sources;
 
-// Before there is a second thread: then the kernel takes ten milliseconds for a table of
-// descriptors that has room for those of the files.
+// Must be called before there is a second thread. Later the kernel needs ten milliseconds for a
+// descriptor table that is large enough for the files' descriptors.
 void make_room_for_descriptors();
-// From the environment; ends the program if that says something impossible.
+// Reads the environment; ends the program if its values are impossible.
 void configure_persistent_memory();
-// The contents of all persistent memory, when recording begins.
+// Writes the contents of all persistent memory, when recording begins.
 void write_images();
 bool is_persistent(const void* address);
 bool is_zero_page(const void* page);
-// Is any of the program's addresses [begin, end) persistent? The heap that counts as PM isn't
-// meant.
+// True if any of the program's addresses [begin, end) is persistent. The heap that counts as PM is
+// excluded.
 bool has_persistent(std::uint64_t begin, std::uint64_t end);
-// Calls visit(data, place, page) for each page of these that can be read; `place` is the trace's.
+// Calls visit(data, place, page) for each readable persistent page of [begin, end); `place` is the
+// page's address in the trace.
 void visit_persistent_pages(std::uint64_t begin, std::uint64_t end,
                             void (*visit)(void*, std::uint64_t, const void*), void* data);
 template <class Visit>
@@ -47,27 +48,30 @@ void for_each_persistent_page(std::uint64_t begin, std::uint64_t end, Visit visi
       },
       &visit);
 }
-// Into `found`: the persistent memory of the trace that has the address; false: none has.
+// Sets `found` to the persistent memory of the trace that has the address; false: none has.
 bool find_persistent(std::uint64_t place, Range& found);
-// Where to map a file, so that nothing has to be moved; 0: anywhere, since it isn't persistent.
+// Returns the address at which to map a file, so that nothing has to be moved; 0: any address,
+// since it isn't persistent.
 std::uint64_t preferred_address(int descriptor, std::uint64_t offset, std::uint64_t bytes);
-// The program has mapped a file, other memory, or other memory that is persistent.
+// Notes that the program has mapped a file, other memory, or other memory that is persistent.
 void file_mapped(std::uint64_t begin, std::uint64_t end, int descriptor, std::uint64_t offset,
                  bool asked);
 void memory_mapped(std::uint64_t begin, std::uint64_t end);
 void persistent_memory_mapped(std::uint64_t begin, std::uint64_t end, const char* source,
                               bool asked);
 std::uint32_t add_source(const char* source);
-// Where to map what the program asks for at an address: there, unless --pm-hint names it and
-// something of it is there.
+// Returns the address for memory that the program requests at `asked`: that one, unless --pm-hint
+// names it and memory of it is there.
 std::uint64_t preferred_to(std::uint64_t asked);
-// The program has asked for memory at an address, which --pm-hint may name; it is at [begin, end).
+// Notes a request for memory at an address, which --pm-hint may name; the memory is at [begin,
+// end).
 void hint_mapped(std::uint64_t asked, std::uint64_t begin, std::uint64_t end);
-// What was mapped at `old` is at [begin, end) now, too.
+// Notes that memory mapped at `old` is now also at [begin, end).
 void remapped(const Mapping& old, std::uint64_t begin, std::uint64_t end);
-// What `address` is in; of memory that isn't persistent: nothing in particular.
+// Returns the part from `address` on of the mapping or persistent range that contains it; an empty
+// one of kVolatile if there is none.
 Mapping mapping_at(std::uint64_t address);
-// Calls visit(begin, end) for what the trace has of persistent memory in [begin, end).
+// Calls visit(begin, end) for the parts of persistent memory in the trace that are in [begin, end).
 template <class Visit>
 void for_each_place_in(std::uint64_t begin, std::uint64_t end, Visit visit) {
   for (const Memory& memory : memories) {
@@ -77,17 +81,17 @@ void for_each_place_in(std::uint64_t begin, std::uint64_t end, Visit visit) {
     if (first < last) visit(memory, first, last);
   }
 }
-// Memory that the program has asked for at an address without getting that one.
+// Memory that the program has requested at an address without getting that one.
 struct Displaced {
   Range range;
   std::uint64_t asked;
 };
 const Displaced* find_displaced(std::uint64_t address);  // nullptr: the address is in none
-// Does system call `number` if it is one that maps memory; false: it isn't.
+// Executes system call `number` if it maps memory; false: it doesn't.
 bool call_mapping(long number, const long* arguments, long* result);
-// If nothing is mapped there, nothing comes to stand there unless the program asks for it.
+// If nothing is mapped there, keeps the addresses free unless the program requests them.
 bool keep_vacant(std::uint64_t begin, std::uint64_t end);
 
-extern std::uint64_t msync_count;  // calls of persistent memory, while recording (mapping.cpp)
+extern std::uint64_t msync_count;  // calls for persistent memory, while recording (mapping.cpp)
 
 }  // namespace pmemsim::rt

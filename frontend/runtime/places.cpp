@@ -1,5 +1,5 @@
-// Which mappings the trace has elsewhere than the program has them (persistent.cpp says why), and
-// the way from an address of the program's to one of the trace's.
+// The mappings whose addresses in the trace differ from the program's (persistent.cpp says why).
+// Translates addresses of the program to addresses of the trace.
 #include "places.hpp"
 
 #include <cstring>
@@ -15,12 +15,12 @@ std::size_t moved_mappings = 0;
 
 namespace {
 
-// Addresses that a kernel gives nobody unless asked, between the pools of pmemsim/pm.h and where
-// programs are loaded.
+// Addresses that a kernel assigns only on request, between the pools of pmemsim/pm.h and the
+// addresses where programs are loaded.
 constexpr std::uint64_t kRoomBase = 0x3800'0000'0000, kRoomEnd = 0x5000'0000'0000;
 std::uint64_t next_room = kRoomBase;
 
-// The number of the first mapping that ends behind the address.
+// Returns the index of the first mapping that ends behind the address.
 std::size_t first_behind(std::uint64_t address) {
   std::size_t low = 0, high = mappings.size();
   while (low < high) {

@@ -1,4 +1,4 @@
-// Where memory is in the trace.
+// Addresses of memory in the trace.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@ namespace pmemsim::rt {
 inline constexpr std::uint32_t kVolatile = UINT32_MAX;
 struct Mapping {
   std::uint64_t begin, end;
-  std::uint64_t place;   // where the trace has it
-  std::uint64_t offset;  // in the memory
-  std::uint32_t memory;  // into `memories`, or kVolatile
+  std::uint64_t place;   // its address in the trace
+  std::uint64_t offset;  // offset in the memory
+  std::uint32_t memory;  // index into `memories`, or kVolatile
   bool moved() const { return place != begin; }
 };
-// What the runtime has to know of, by address. The rest stands in the trace where it is mapped.
+// Mappings that the runtime tracks, by address. All other memory has the same address in the trace.
 extern List<Mapping, 1u << 20> mappings;
 extern std::size_t moved_mappings;
 Mapping* find_mapping(std::uint64_t address);  // nullptr: it isn't in `mappings`
-void add_mapping(const Mapping& mapping);      // in place of what was there
+void add_mapping(const Mapping& mapping);      // replaces mappings at the same addresses
 void remove_mappings(std::uint64_t begin, std::uint64_t end);
 void move_mappings(std::uint32_t memory, std::uint64_t place);
 std::uint64_t moved_place(std::uint64_t address);
@@ -30,7 +30,7 @@ inline std::uint64_t place_of(std::uint64_t address) {
 inline std::uint64_t place_of(const volatile void* address) {
   return place_of(std::uint64_t{reinterpret_cast<std::uintptr_t>(address)});
 }
-// Addresses of the trace that nothing has in the program.
+// Reserves addresses of the trace that no memory of the program has.
 std::uint64_t take_room(std::uint64_t bytes);
 bool is_in_room(std::uint64_t address);
 

@@ -1,11 +1,11 @@
-// Which process is recorded. A script under `pmemsim record` may start several programs with a
-// runtime, also at the same time, and a trace holds one of them: the first, or the first of the
-// name in PMEMSIM_PROCESS. It creates the file "recorded" in the folder PMEMSIM_PROCESSES and keeps
-// it locked until its end. The others run as if nobody recorded, but for a line in the file
-// "others": what happened, process, name.
+// Selects the process that is recorded. A script under `pmemsim record` may start several programs
+// with a runtime, also at the same time. The trace contains one of them: the first, or the first
+// with the name in PMEMSIM_PROCESS. It creates the file "recorded" in the folder PMEMSIM_PROCESSES
+// and keeps it locked until its end. The others run without recording, but each adds a line to the
+// file "others": event, process, name.
 //
-// A recorded process doesn't outlive `pmemsim record` (PMEMSIM_RECORDER), which alone knows what to
-// do with the trace.
+// A recorded process doesn't outlive `pmemsim record` (PMEMSIM_RECORDER): no other program can use
+// the trace.
 #include "processes.hpp"
 
 #include <cerrno>
@@ -42,7 +42,7 @@ int open_note(const char* folder, const char* file, int flags) {
   return open(path, O_WRONLY | O_CREAT | flags, 0666);
 }
 
-// In one piece, since others write, too.
+// Writes a note by one call, since other processes write, too.
 void write_note(int file, const char* event) {
   char line[kMaxLine];
   const int name_bytes = static_cast<int>(std::strcspn(program_name, "\n"));
@@ -59,8 +59,8 @@ void note(const char* folder, const char* event) {
   close(file);
 }
 
-// The lock is the process's, not the descriptor's: it outlives the restart, and children don't
-// have it.
+// The lock belongs to the process, not to the descriptor: it survives the restart, and children
+// don't have it.
 bool claim(const char* folder) {
   const char* wanted = variable("PMEMSIM_PROCESS");
   if (wanted != nullptr && std::strcmp(wanted, program_name) != 0) return false;

@@ -7,15 +7,16 @@
 
 namespace pmemsim::rt {
 
-// If not, it has been noted for the user, as what children of a recorded process do is.
+// True if this process is recorded. If not, a note for the user has been written; children of a
+// recorded process write such notes, too.
 bool is_to_be_recorded();
 void find_recorder();
-// `pmemsim record`, if it is known which process that is.
+// True if the process `pmemsim record` lives, or if its process number is unknown.
 bool recorder_lives();
-void note_fork();  // in the child
-void note_exec();  // of a child that becomes another program
-// The environment for what a recorded process starts, in which instrumented programs find where to
-// note that they ran. `room` has the bytes that the first function says.
+void note_fork();  // called in the child
+void note_exec();  // called for a child that becomes another program
+// Return the environment for programs that a recorded process starts; instrumented ones find in it
+// where to note that they ran. `room` has the number of bytes that the first function returns.
 std::size_t bytes_of_childs_environment(char* const* environment);
 char** childs_environment(char* const* environment, void* room);
 #define PMEMSIM_CHILDS_ENVIRONMENT(environment) \

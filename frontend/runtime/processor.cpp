@@ -1,9 +1,10 @@
-// One processor for all recorded threads. Only one of them runs at a time, so they lose nothing by
-// it, and a turn is handed over several times as fast: no interrupt goes to another processor, and
-// none has to be woken from idling.
+// Runs all recorded threads on one processor. Only one of them runs at a time, so they lose nothing
+// by it. A turn is handed over several times as fast: no interrupt is sent to another processor,
+// and no idle processor must be woken.
 //
-// The program doesn't notice: it is shown the processors that it was started with or has asked for,
-// and for a thread's own processor one that depends on the thread's number alone.
+// The program sees no difference: it sees the processors with which it was started or which it has
+// requested. A thread's own processor, as the program sees it, depends on the thread's number
+// alone.
 #include "processor.hpp"
 
 #include <cerrno>
@@ -26,15 +27,15 @@
 namespace pmemsim::rt {
 namespace {
 
-cpu_set_t usable;  // what the program was started with
-cpu_set_t one;     // of these, the one that is shared
+cpu_set_t usable;  // processors with which the program was started
+cpu_set_t one;     // the shared one of these processors
 bool shared = false;
 
 const cpu_set_t& affinity_of(const Thread& thread) {
   return CPU_COUNT(&thread.affinity) > 0 ? thread.affinity : usable;
 }
 
-// What the program asks for is noted; it has to be possible.
+// Notes the processors that the program requests; the request must be possible.
 int note_affinity(Thread* thread, std::size_t bytes, const cpu_set_t* wanted) {
   cpu_set_t possible;
   CPU_ZERO(&possible);
@@ -58,7 +59,7 @@ unsigned processor_of(const Thread& thread) {
   return processor;
 }
 
-// Starts a process, which is to have all processors.
+// Starts a process that may use all processors.
 template <class Start>
 auto with_all_processors(Start start) {
   if (!shared) return start();
@@ -70,7 +71,7 @@ auto with_all_processors(Start start) {
   return result;
 }
 
-// Another environment, until a shell has been started with it (or a thread has set a variable).
+// Replaces the environment until a shell has been started with it (or a thread has set a variable).
 class Environment {
  public:
   explicit Environment(char** other) : before_(environ), other_(other) { environ = other; }

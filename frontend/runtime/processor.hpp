@@ -4,7 +4,7 @@
 namespace pmemsim::rt {
 
 int usable_processors();
-// The calling thread, and those that it creates, run on one processor from now on.
+// Runs the calling thread, and those that it creates, on one processor from now on.
 void share_processor();
 void stop_sharing_processor();
 

@@ -1,7 +1,8 @@
 // The C library's functions for threads, locks, condition variables, barriers, semaphores and
-// futexes, as the recorded program calls them: these take their place (also for libstdc++, whose
-// calls resolve to the executable) and never block for real. What they do stands in locks.hpp,
-// waits.hpp and threads.hpp; here is only what every call needs, and by which clock a deadline is.
+// futexes, as the recorded program calls them. These replace them (also for libstdc++, whose calls
+// resolve to the executable) and never really block. The implementations are in locks.hpp,
+// waits.hpp and threads.hpp. This file has only the common part of every call, and the clock of
+// each deadline.
 #include <cerrno>
 #include <cstdarg>
 
@@ -35,9 +36,9 @@ namespace {
 
 using pmemsim::trace::SyncKind;
 
-constexpr std::int64_t kSyncInstructions = 20;  // of the quantum, for a call of these functions
+constexpr std::int64_t kSyncInstructions = 20;  // charged to the quantum for each call
 
-// Every replaced function counts towards the thread's turn.
+// Charges a call to the thread's turn, as every replaced function does.
 int charged(int result) {
   const int error = errno;
   charge(kSyncInstructions);
@@ -128,7 +129,7 @@ PMEMSIM_EXPORT int pthread_cond_init(pthread_cond_t* condition,
 PMEMSIM_EXPORT int pthread_cond_destroy(pthread_cond_t* condition) noexcept {
   UNLESS_ACTIVE(pthread_cond_destroy, condition);
   forget_object(condition);
-  return 0;  // the real one was never waited at
+  return 0;  // no thread has ever waited at the real one
 }
 PMEMSIM_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   UNLESS_ACTIVE(pthread_cond_wait, condition, mutex);
@@ -291,15 +292,15 @@ PMEMSIM_EXPORT int sem_getvalue(sem_t* semaphore, int* value) noexcept {
 
 PMEMSIM_EXPORT int pthread_once(pthread_once_t* control, void (*routine)()) {
   if (!active() || *control == 2) return real.pthread_once(control, routine);
-  // Another thread's initialisation may be under way; the real function would block.
+  // Another thread's initialisation may be in progress; the real function would block.
   SyncObject& object = object_at(control, ObjectKind::kOnce);
   if (object.owner != nullptr && object.owner != self) wait_at(object, "the initialisation", 0);
   object.owner = self;
   return pmemsim_rt_call_once(real.pthread_once, control, routine);
 }
-// Also when the routine throws.
+// Called also when the routine throws.
 void pmemsim_rt_once_over(pthread_once_t* const* control) {
-  active();  // with the token
+  active();  // takes the token
   SyncObject& object = object_at(*control, ObjectKind::kOnce);
   object.owner = wake_one(object);
 }

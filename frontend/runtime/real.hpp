@@ -50,7 +50,7 @@ namespace pmemsim::rt {
   F(cnd_timedwait) F(execve) F(execvpe)
 // clang-format on
 
-// pthread_cond_clockwait and its like are declared where the C library has them (glibc 2.30).
+// Functions such as pthread_cond_clockwait are declared where the C library has them (glibc 2.30).
 struct RealFunctions {
 #define PMEMSIM_DECLARE(name) decltype(&::name) name;
   PMEMSIM_REAL_FUNCTIONS(PMEMSIM_DECLARE)
@@ -59,7 +59,7 @@ struct RealFunctions {
 };
 extern RealFunctions real;
 
-// Looks them up; must come before anything else of the runtime.
+// Looks up the functions; must run before any other code of the runtime.
 void find_real_functions();
 
 }  // namespace pmemsim::rt

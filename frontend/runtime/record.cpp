@@ -1,9 +1,9 @@
-// Writes operations: what instrumented code calls for every access, branch and fence.
+// Writes operations: the functions that instrumented code calls for every access, branch and fence.
 //
 // The fast path of each function is a few instructions: subtract the site's instructions from the
 // turn, check that a record fits, write it. While nothing is recorded `hot.limit` is nullptr, so
-// that the same check leads to a function of its own. That one is to be fast, too: programs make
-// their data before the region of interest, and look at them after it.
+// that the same check leads to a separate function. This function must be fast, too: programs
+// initialise their data before the region of interest, and check them after it.
 #include "record.hpp"
 
 #include <cstring>
@@ -26,7 +26,7 @@
 #include "turns.hpp"
 #include "warm.hpp"
 
-// The linker's: where the program's code begins and ends.
+// Symbols of the linker: begin and end of the program's code.
 extern "C" const char __executable_start, etext;  // NOLINT(bugprone-reserved-identifier)
 
 namespace pmemsim::rt {
@@ -51,7 +51,7 @@ inline void put_head(std::uint8_t*& at, std::uint32_t site, bool flag = false) {
 inline void put_address(std::uint8_t*& at, const volatile void* address) {
   put<std::uint64_t>(at, reinterpret_cast<std::uintptr_t>(address));
 }
-// What an access just stored.
+// Appends the value that an access just stored.
 inline void put_value(std::uint8_t*& at, const volatile void* address, std::uint32_t size) {
   const void* from = const_cast<const void*>(address);
   switch (size) {
@@ -70,7 +70,7 @@ inline void put_value(std::uint8_t*& at, const volatile void* address, std::uint
   at += size;
 }
 
-// The record of this site that ends at `end` is complete.
+// Completes the record of this site that ends at `end`.
 inline void end_record(std::uint32_t site, std::uint8_t* end) {
   hot.cursor = end;
   ++hot.operations;
@@ -85,7 +85,7 @@ bool has_address(const trace::SiteRecord& site) {
          trace::has_address(static_cast<trace::MarkKind>(site.detail));
 }
 
-// Gives the records from thread.placed to `end` the addresses that the trace has.
+// Translates the addresses in the records from thread.placed to `end` to those of the trace.
 void place_records_of(Thread& thread, std::uint8_t* end) {
   if (moved_mappings > 0) {
     for (std::uint8_t* at = thread.placed; at < end; at += record_bytes(at)) {
@@ -101,13 +101,13 @@ void place_records_of(Thread& thread, std::uint8_t* end) {
   thread.placed = end;
 }
 
-// Of a thread whose own may be put aside.
+// Returns the thread's `hot`, which may be saved elsewhere.
 const Hot& hot_of(const Thread& thread) {
   if (thread.signals > 0) return thread.hot_before_signal;
   return thread.stepping ? thread.hot_before_stepping : *thread.hot;
 }
 
-// schedules.hpp, rule 1.
+// True if the record is a point of schedules.hpp, rule 1.
 bool is_point(const std::uint8_t* record) {
   std::uint32_t head;
   std::memcpy(&head, record, sizeof(head));
@@ -147,11 +147,11 @@ void submit_records(Thread& thread) {
   its.operations = its.instructions = 0;
 }
 
-// Forgets the records from `begin` on.
+// Removes the records from `begin` on.
 void take_back(std::uint8_t* begin) {
   for (const std::uint8_t* at = begin; at < hot.cursor; at += record_bytes(at)) {
     std::uint32_t words[2];
-    std::memcpy(words, at, sizeof(words));  // buffers are longer than what is used of them
+    std::memcpy(words, at, sizeof(words));  // a buffer is longer than its used part
     const std::uint32_t site = words[0] >> 1;
     --hot.operations;
     hot.instructions -= site_instructions[site];
@@ -161,7 +161,7 @@ void take_back(std::uint8_t* begin) {
   shorten_turns();
 }
 
-// The buffer is full, or there is something to see to before it is known whether this is recorded.
+// Handles a full buffer, or events that decide whether this record is written.
 PMEMSIM_SLOW std::uint8_t* make_room_slowly(std::uint32_t site) {
   Thread* thread = self;
   if (thread->signals > 0 && still_in_signal()) return nullptr;
@@ -170,7 +170,7 @@ PMEMSIM_SLOW std::uint8_t* make_room_slowly(std::uint32_t site) {
     if (hot.cursor < hot.limit) return hot.cursor;
   }
   if (thread->stepping) {
-    stop_stepping();  // the code that isn't instrumented has called back
+    stop_stepping();  // the external code has called back
     if (hot.cursor < hot.limit) return hot.cursor;
   }
   if (!recording()) {
@@ -188,7 +188,8 @@ PMEMSIM_SLOW std::uint8_t* make_room_slowly(std::uint32_t site) {
   return hot.cursor;
 }
 
-// The buffer is full, or nothing is recorded. Where the next record goes; nullptr: nowhere.
+// Called if the buffer is full, or nothing is recorded. Returns the location of the next record;
+// nullptr: there is none.
 inline std::uint8_t* make_room(std::uint32_t site) {
   if (mode == Mode::kOff || self == nullptr) return nullptr;
   if (recording() || self->signals > 0 || self->state == State::kOutside || self->stepping) {
@@ -203,7 +204,7 @@ inline std::uint8_t* room(std::uint32_t site) {
   return make_room(site);
 }
 
-// Takes the site's instructions from the turn; to be called when the record is complete, since the
+// Subtracts the site's instructions from the turn; called when the record is complete, since the
 // turn may end here.
 inline void count(std::uint32_t site) {
   hot.budget -= site_instructions[site];
@@ -214,10 +215,10 @@ inline void touch_only(const volatile void* address, std::uint32_t bytes, bool w
   if (mode == Mode::kWarm && self->signals == 0) touch(address, bytes, written);
 }
 
-// ---- Where there is no room: make some and try again, or go without a record ------------------
+// ---- Without space for the record: make space and try again, or write no record --------------
 //
-// Without a thread not even the site is looked at: code may run before the runtime starts, such as
-// an allocator of the program's own, which the dynamic linker calls.
+// Without a thread not even the site is read: code may run before the runtime starts, such as the
+// program's own allocator, which the dynamic linker calls.
 
 PMEMSIM_APART void load_without_room(std::uint32_t site, const volatile void* address) {
   if (self == nullptr) return;
@@ -254,9 +255,9 @@ bool same_place(const SpinCandidate& spin, std::uint32_t site, const volatile vo
   return spin.last != nullptr && spin.site == site && spin.address == address;
 }
 
-// A loop around an atomic read has gone round once more and nothing is different: it has recorded
-// the same, byte for byte, as the time before, and the variable is what it was. Then the thread is
-// waiting; its last round is taken back and it gives its turn away.
+// Detects that a loop around an atomic read has repeated without any difference. It has recorded
+// the same bytes as in the previous iteration, and the variable is unchanged. The thread is then
+// waiting: its last iteration is removed and its turn ends.
 void wait_if_spinning(std::uint32_t site, const volatile void* address, std::uint32_t size) {
   SpinCandidate& spin = spin_of(site);
   if (!same_place(spin, site, address) || spin.previous == nullptr) return;
@@ -270,7 +271,7 @@ void wait_if_spinning(std::uint32_t site, const volatile void* address, std::uin
   yield_until_changed(address, spin.value, size);
 }
 
-// The record of a read that changed nothing begins at `record`.
+// Notes a read that changed nothing, whose record begins at `record`.
 void note_read(std::uint32_t site, const volatile void* address, std::uint32_t size,
                std::uint8_t* record) {
   SpinCandidate& spin = spin_of(site);
@@ -364,7 +365,7 @@ void record_copy(std::uint32_t site, char* to, const char* from, std::uint64_t b
   if (hot.budget < 0) quantum_over();
 }
 
-// Records a write that has been made by others.
+// Records a write that uninstrumented code has made.
 void record_stores(std::uint32_t site, const char* to, std::uint64_t bytes) {
   while (bytes > 0) {
     const std::uint32_t piece = piece_bytes(to, bytes);
@@ -411,7 +412,7 @@ void put_external(std::uint64_t instructions) {
 
 bool has_passed_point() {
   if (self->buffer == nullptr || !recording()) return false;
-  if (self->seen > hot.cursor) self->seen = hot.cursor;  // records have been taken back
+  if (self->seen > hot.cursor) self->seen = hot.cursor;  // records have been removed
   bool found = false;
   for (; self->seen < hot.cursor; self->seen += record_bytes(self->seen)) {
     found = found || is_point(self->seen);
@@ -453,7 +454,7 @@ void end_recording() {
   for (Thread* thread : threads) {
     if (thread->buffer != nullptr) submit_records(*thread);
   }
-  // What has been recorded comes first, if the disk hasn't room for both.
+  // The records are written first, if the disk can't take both.
   const Waiting waits;
   drain_output();
   write_contents(0, trace::kMaxAddress);
@@ -461,7 +462,8 @@ void end_recording() {
 
 Counts recorded_counts() { return counts; }
 
-// A line of the program's own, if there is one; else one of a header of the system's.
+// Returns the last site in the program's own source, if there is one; otherwise the last one in a
+// system header.
 std::uint32_t last_site(const Thread& thread) {
   std::uint32_t last = thread.last_site, last_own = 0;
   for (const std::uint8_t* at = thread.buffer; at != nullptr && at < thread.hot->cursor;
@@ -479,7 +481,8 @@ std::uint32_t last_site(const Thread& thread) {
 
 using namespace pmemsim::rt;
 
-// In these four the slow path is a call at the end: the fast path then saves no registers.
+// In these four functions the slow path is a call at the end: the fast path then saves no
+// registers.
 
 PMEMSIM_EXPORT void pmemsim_rt_load(std::uint32_t site, const volatile void* address) {
   std::uint8_t* at = hot.cursor;
@@ -501,9 +504,9 @@ PMEMSIM_EXPORT void pmemsim_rt_store(std::uint32_t site, volatile void* address,
   count(site);
 }
 
-// What other code pushes, such as the C library that starts a thread, depends on where that lies.
-// Optimized code, such as the recorder's, has anything in the frame pointer: then it isn't a
-// frame's.
+// Records only words that the program's own code pushes. Those of other code, such as the C library
+// when it starts a thread, depend on that code's address. Optimized code, such as the recorder's,
+// keeps other values in the frame pointer; such a value isn't recorded.
 PMEMSIM_EXPORT void pmemsim_rt_pushed(std::uint32_t site, volatile void* address,
                                       const void* caller) {
   constexpr std::uintptr_t kLargestFrame = 1 << 20;
@@ -534,8 +537,8 @@ PMEMSIM_EXPORT void pmemsim_rt_atomic_store(std::uint32_t site, volatile void* a
   record_atomic(site, address, size, true, true);
 }
 
-// An update that leaves the value as it was counts as one that didn't write: whoever reads can't
-// tell the difference, and spinning on an exchange is then waiting like any other spinning.
+// An update that leaves the value unchanged counts as one that didn't write: a reader can't tell
+// the difference. Spinning on an exchange is then waiting like any other spinning.
 PMEMSIM_EXPORT void pmemsim_rt_atomic_update(std::uint32_t site, volatile void* address,
                                              std::uint32_t size, int wrote) {
   const bool changed =
@@ -572,7 +575,7 @@ PMEMSIM_EXPORT void pmemsim_rt_copied(std::uint32_t site, void* to, const void* 
     put_head(at, site);
     end_record(site, at);
   }
-  hot.budget -= site_instructions[site];  // but the turn that it was made in doesn't end here
+  hot.budget -= site_instructions[site];  // but the current turn doesn't end here
   record_copy(site, static_cast<char*>(to), static_cast<const char*>(from), bytes);
 }
 

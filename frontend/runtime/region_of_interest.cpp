@@ -1,4 +1,4 @@
-// The region of interest: when recording begins and ends, by the program's marks or with main().
+// The region of interest: recording begins and ends by the program's marks or with main().
 //
 // Every thread may begin and end its own; all threads are recorded from the first begin on, until
 // as many have ended as have begun.
@@ -16,7 +16,7 @@
 #include "status.hpp"
 #include "thread.hpp"
 
-// Of pmemsim/pm.h; absent from programs that don't use it.
+// Declared in pmemsim/pm.h; absent from programs that don't use it.
 extern "C" __attribute__((weak)) void pm_roi_begin();
 
 namespace pmemsim::rt {

@@ -3,9 +3,9 @@
 
 namespace pmemsim::rt {
 
-// From the environment; ends the program if that says something impossible.
+// Reads the environment; ends the program if its values are impossible.
 void configure_region_of_interest();
-// What main() does from here on is recorded if the whole run is of interest, else noted as warm.
+// Begins recording if the whole run is of interest; otherwise begins to note touched lines as warm.
 void main_begins();
 
 }  // namespace pmemsim::rt

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kRuntimeBytes = std::size_t{256} << 30;
 constexpr std::size_t kAlignment = 64;
-// Of each reservation, in a core dump: as much as most programs use. The kernel would look at every
-// page of a terabyte, for minutes.
+// The part of each reservation that is in a core dump: as much as most programs use. For a whole
+// terabyte, the kernel would visit every page, for minutes.
 constexpr std::size_t kDumpedBytes = std::size_t{2} << 30;
 
 std::uintptr_t next_free = 0;
@@ -28,7 +28,7 @@ bool is_limited(__rlimit_resource resource) {
   return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-// What may allow it, if anything does.
+// Returns advice on how to allow the reservation, if there is any.
 const char* cure() {
   const bool space = is_limited(RLIMIT_AS), data = is_limited(RLIMIT_DATA);
   if (space && data) return "; allow it with: ulimit -v unlimited; ulimit -d unlimited";

@@ -1,8 +1,8 @@
-// The runtime's own memory: address space reserved once, at a fixed place, beside the program's.
+// The runtime's own memory: address space reserved once, at a fixed address, outside the program's.
 //
-// The runtime never calls malloc or mmap while the program runs: both would move what the program
-// itself gets, at moments that depend on timing, and the same program would then be recorded with
-// other addresses. Pages become real memory when they are first touched.
+// The runtime never calls malloc or mmap while the program runs. Both would change the addresses
+// that the program itself gets, depending on timing. A second recording of the same program would
+// then have other addresses. Pages become real memory when they are first touched.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace pmemsim::rt {
 
-inline constexpr std::uintptr_t kRuntimeBase = 0x6000'0000'0000;  // its tables
+inline constexpr std::uintptr_t kRuntimeBase = 0x6000'0000'0000;  // the runtime's tables
 inline constexpr std::uintptr_t kStackBase = 0x6200'0000'0000;    // the program's stacks
 inline constexpr std::uintptr_t kHeapBase = 0x6800'0000'0000;     // the heap that counts as PM
 
-// Maps zeroed memory at `address`; ends the program with a message if that can't be had.
+// Maps zeroed memory at `address`; ends the program with a message if that is impossible.
 void* reserve(std::uintptr_t address, std::size_t bytes);
-// Takes zeroed memory from the runtime's reservation. It is never given back.
+// Takes zeroed memory from the runtime's reservation. It is never released.
 void* allocate(std::size_t bytes);
 
 // A list that grows in place: it reserves address space for `kCapacity` from the start.
@@ -41,7 +41,7 @@ class List {
   std::size_t count_ = 0;
 };
 
-// From nonzero 64-bit keys to values that are all zero at first. Open addressing.
+// A hash map from nonzero 64-bit keys to values that are all zero at first. Open addressing.
 template <class Value>
 class Map {
  public:

@@ -1,19 +1,20 @@
-// Moves the token: which thread runs, and until when.
+// Moves the token: decides which thread runs, and until when.
 //
-// Rules, so that a recording depends on the program alone:
-// 1. The next turn is that of the thread that has made least progress, of several the next in order
-//    of creation; a turn lasts a quantum of instructions. A thread's progress is the instructions
-//    that it has executed; a wait takes it to where the thread was that ended it.
+// The rules make a recording depend on the program alone:
+// 1. The next turn goes to the thread with the least progress; among equals, to the next in order
+//    of creation. A turn lasts a quantum of instructions. A thread's progress is the instructions
+//    that it has executed; a wait sets it to the progress of the thread that ended it.
 // 2. A thread that waits for another (a lock, a condition, a spin on an atomic, a descriptor that
-//    isn't ready) gives its turn away and gets none until what it waits for has happened.
+//    isn't ready) ends its turn. It gets none until the awaited event has happened.
 // 3. Time passes by instructions: one nanosecond each, of all threads together. A deadline passes
-//    when the clock has reached it; if nobody can run, the clock jumps to the next deadline.
+//    when the clock has reached it; if no thread can run, the clock jumps to the next deadline.
 // 4. A thread that sleeps in code that the runtime doesn't see loses its turn (watchdog.cpp), and
-//    queues for another when it comes back. Here, alone, real time decides.
-// 5. A spinning thread gets a turn now and then even if what it looks at hasn't changed (it may
-//    count its tries), and whenever nobody else can run.
-// 6. A thread that is ahead of another gives its turn away where they may meet (meetings.hpp).
-// 7. Of other schedules than the first, schedules.hpp says how long turns last, and whose is next.
+//    queues for another when it returns. This is the only rule that depends on real time.
+// 5. A spinning thread gets a turn now and then even if the bytes that it reads are unchanged: it
+//    may count its tries. It also gets one whenever no other thread can run.
+// 6. A thread that is ahead of another ends its turn where they may meet (meetings.hpp).
+// 7. For schedules other than the first, schedules.hpp defines how long turns last, and which
+//    thread is next.
 #include "scheduler.hpp"
 
 #include <cerrno>
@@ -42,8 +43,8 @@ namespace pmemsim::rt {
 constinit thread_local Hot hot __attribute__((tls_model("initial-exec"))){};
 constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));
 
-// How far threads get apart where they don't meet. With half of it, recording four threads takes
-// half as long again (a switch costs some ten microseconds).
+// How far threads diverge where they don't meet. With half of it, recording four threads takes half
+// as long again (a switch costs about ten microseconds).
 std::int64_t quantum = 2000;
 List<Thread*, 1u << 20> threads;
 
@@ -51,32 +52,32 @@ namespace {
 
 constexpr std::uint64_t kLongestSpin = 100'000;  // rule 5, in nanoseconds
 constexpr std::int64_t kLead = 100;  // rule 6, in instructions: about a short critical section
-constexpr int kIdlePollMilliseconds = 10;  // of real time, when all wait for something outside
-constexpr std::size_t kWipedBytes = 2048;  // more than calls of the C library that wait take
+constexpr int kIdlePollMilliseconds = 10;  // real time, when all wait for something outside
+constexpr std::size_t kWipedBytes = 2048;  // more than waiting calls of the C library use
 
-// How much a thread executes before its turn's end is thought of: a quantum; less than nothing
-// where every operation may be the last (some have no instruction of their own).
+// The number of instructions until the end of the turn is checked: a quantum. It is negative if
+// every operation may be the last (some have no instruction of their own).
 std::int64_t stretch = 0;      // until configured
-std::int64_t turn_so_far = 0;  // what the current turn has executed in stretches before this one
+std::int64_t turn_so_far = 0;  // instructions of the current turn in stretches before this one
 
 std::uint64_t clock_base = 0;  // virtual nanoseconds up to the current turn
 Thread* just_ended = nullptr;
-Thread* holder = nullptr;  // of the token; nullptr while it is on its way from one to the next
-// Held while the watchdog looks at the holder's `hot`, which goes with its thread.
+Thread* holder = nullptr;  // holder of the token; nullptr during a transfer
+// Held while the watchdog reads the holder's `hot`, whose lifetime is that of its thread.
 pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 std::uint64_t turns = 0;       // before the current one
 int waiting = 0;               // instances of Waiting
-std::int32_t comers_back = 0;  // futex: counts them
+std::int32_t comers_back = 0;  // futex: counts threads that come back
 std::uint64_t lost_tokens = 0;
-List<Thread*, 1u << 20> live;  // in order of creation; Thread::slot is the place
+List<Thread*, 1u << 20> live;  // in order of creation; Thread::slot is the index
 
 long futex(std::int32_t* word, int operation, std::int32_t value,
            const timespec* timeout = nullptr) {
   return real.syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);
 }
 
-// Overwrites what calls have left on the stack below. That depends on whether they had to wait, and
-// a program may store what it finds there (a structure's padding, say).
+// Overwrites the bytes that calls have left on the stack below. They depend on whether the calls
+// had to wait, and a program may store what it finds there (a structure's padding, say).
 __attribute__((noinline)) void wipe_stack() {
   std::size_t words = kWipedBytes / sizeof(std::uint64_t);
   std::uint64_t* at;
@@ -87,8 +88,8 @@ __attribute__((noinline)) void wipe_stack() {
 
 void set_holder(Thread* thread) { __atomic_store_n(&holder, thread, __ATOMIC_RELEASE); }
 
-// The next thread holds the token only once it is awake: until then the watchdog would take it for
-// a holder that sleeps, and make it hand on what it doesn't have yet.
+// The next thread becomes the holder only once it is awake. Earlier, the watchdog would take it for
+// a sleeping holder, and make it pass on a token that it doesn't have yet.
 void hand_token_to(Thread* thread) {
   set_holder(nullptr);
   __atomic_store_n(&thread->turn, 1, __ATOMIC_RELEASE);
@@ -123,14 +124,14 @@ bool changed(const Thread& thread) {
 
 bool ready(const Thread& thread, int milliseconds) {
   pollfd descriptor{thread.descriptor, thread.events, 0};
-  return real.poll(&descriptor, 1, milliseconds) != 0;  // an error is an answer, too
+  return real.poll(&descriptor, 1, milliseconds) != 0;  // an error also counts as ready
 }
 
 bool past_deadline(const Thread& thread) {
   return thread.deadline != 0 && thread.deadline <= clock_base;
 }
 
-// Of the holder of the token.
+// Returns the progress of the holder of the token.
 std::uint64_t own_progress() {
   return self->progress + static_cast<std::uint64_t>(stretch - hot.budget);
 }
@@ -142,7 +143,7 @@ void end_wait(Thread& thread, bool timed_out) {
   if (thread.progress < own_progress()) thread.progress = own_progress();
 }
 
-// Can it run? Ends a wait that is over.
+// True if the thread can run. Ends a wait that is over.
 bool can_run(Thread& thread) {
   bool over = false;
   switch (thread.state) {
@@ -165,7 +166,7 @@ bool can_run(Thread& thread) {
   return true;
 }
 
-// Visits the threads once around, beginning behind `from`; the first that `accepts`, or nullptr.
+// Visits all threads once, beginning behind `from`; returns the first that `accepts`, or nullptr.
 template <class Accepts>
 Thread* first_behind(std::uint32_t from, Accepts accepts) {
   const auto count = static_cast<std::uint32_t>(live.size());
@@ -189,7 +190,7 @@ Thread* first_behind(std::uint32_t from, Accepts accepts) {
   fail("a deadlock of the program's own; no trace was written");
 }
 
-// Any of the other threads that can run now; nullptr: none can.
+// Returns a random one of the other threads that can run now; nullptr: none can.
 Thread* any_other() {
   Thread* chosen = nullptr;
   std::uint64_t seen = 0;
@@ -200,7 +201,7 @@ Thread* any_other() {
   return chosen;
 }
 
-// The thread that has made least progress of those that can run now; nullptr: none can.
+// Returns the thread with the least progress of those that can run now; nullptr: none can.
 Thread* least_advanced() {
   Thread* next = nullptr;
   const auto count = static_cast<std::uint32_t>(live.size());
@@ -212,7 +213,7 @@ Thread* least_advanced() {
   return next;
 }
 
-// Who comes next of those that can run now; nullptr: nobody can.
+// Returns the next thread of those that can run now; nullptr: none can.
 Thread* runnable() {
   if (walks_at_random()) {
     if (Thread* other = any_other()) return other;
@@ -222,7 +223,8 @@ Thread* runnable() {
                       [](const Thread& thread) { return thread.state == State::kSpinning; });
 }
 
-// Of the other threads that can run or, for all that is known, could; the own one if there is none.
+// Returns the least progress of the other threads that can or may run; the own one if there is
+// none.
 std::uint64_t least_progress_of_others() {
   std::uint64_t least = UINT64_MAX;
   for (const Thread* thread : live) {
@@ -249,7 +251,7 @@ bool let_time_pass() {
   return earliest != UINT64_MAX;
 }
 
-// Waits a little, in real time, for what happens outside; false: nobody waits for that.
+// Waits briefly, in real time, for events outside the program; false: no thread waits for one.
 bool wait_for_outside() {
   const std::int32_t back = __atomic_load_n(&comers_back, __ATOMIC_ACQUIRE);
   const Thread* polling = first_behind(
@@ -265,7 +267,7 @@ bool wait_for_outside() {
   return true;
 }
 
-// Who comes next. Lets time pass if nobody can run.
+// Returns the next thread. Lets time pass if no thread can run.
 Thread* pick() {
   if (Thread* thread = runnable()) return thread;
   const Waiting waits;
@@ -285,7 +287,7 @@ void begin_turn() {
   ++turns;
 }
 
-// What the calling thread has executed counts.
+// Adds the instructions that the calling thread has executed.
 void settle(std::int64_t executed) {
   clock_base += static_cast<std::uint64_t>(executed);
   self->progress += static_cast<std::uint64_t>(executed);
@@ -360,7 +362,7 @@ void lose_token() {
   }
   settle(stretch - hot.budget);
   ++lost_tokens;
-  // Whatever it records next finds no room and no budget, and that way comes back.
+  // The thread's next record finds no space and no budget, and thereby calls come_back().
   hot.limit = nullptr;
   hot.budget = -1;
   hand_on(next);
@@ -408,7 +410,7 @@ void quantum_over() {
   }
   if (walks_at_random() && !only_thread()) {
     end_turn();
-    const bool at_point = has_passed_point();  // also where the turn ends anyway
+    const bool at_point = has_passed_point();  // called also where the turn ends anyway
     if (turn_so_far < quantum && !(at_point && ends_turn_here())) return;
   }
   if (only_thread()) {
@@ -418,7 +420,7 @@ void quantum_over() {
   }
 }
 
-// Whoever yields has nothing to do before another has got further.
+// A thread that yields has nothing to do before another has made progress.
 void yield() {
   end_turn();
   if (only_thread()) return;

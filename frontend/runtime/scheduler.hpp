@@ -11,36 +11,37 @@ namespace pmemsim::rt {
 extern std::int64_t quantum;
 extern List<Thread*, 1u << 20> threads;
 
-// From the environment; `quantum` is known.
+// Reads the environment; `quantum` must be set.
 void configure_turns();
-void add_thread(Thread* thread);  // which may have a turn from now on
-void keep_only_self();            // in a forked child
-// The calling thread waits for its first turn.
+void add_thread(Thread* thread);  // the thread may have a turn from now on
+void keep_only_self();            // called in a forked child
+// Blocks the calling thread until its first turn.
 void await_turn();
-// Lets the others run, and returns at the caller's next turn.
+// Lets the other threads run, and returns at the caller's next turn.
 void yield();
-// Has the caller executed more than another thread, so much that where they meet it may matter?
+// True if the caller is so far ahead of another thread that the order of their accesses may matter
+// where they meet.
 bool is_ahead();
-// Lets those run that the caller is ahead of.
+// Runs the threads that the caller is ahead of.
 void let_others_catch_up();
-// The same, until `bytes` bytes at `address` differ from `value`.
+// Yields until `bytes` bytes at `address` differ from `value`.
 void yield_until_changed(const volatile void* address, const void* value, std::uint32_t bytes);
-// Until poll() says that the descriptor is ready, or the deadline has passed (false).
+// Yields until poll() says that the descriptor is ready, or the deadline has passed (false).
 bool yield_until_ready(int descriptor, short events, std::uint64_t deadline);
-// Until wake() or the deadline (0: none). False: the deadline has passed.
+// Blocks until wake() or the deadline (0: none). False: the deadline has passed.
 bool block(const char* what, SyncObject* object, std::uint64_t deadline);
 void wake(Thread* thread);
-// The caller will never run again. It isn't the last thread.
+// Ends the caller, which never runs again. It isn't the last thread.
 void end_thread();
 bool only_thread();
-// The number of the current turn.
+// Returns the number of the current turn.
 std::uint64_t turn_number();
-// Gives the token away in the middle of code that the runtime doesn't see. The thread gets it again
-// by come_back(), which its next record leads to. Does nothing if nobody else could run.
+// Passes the token on in the middle of code that the runtime doesn't see. The thread gets it again
+// by come_back(), which its next record calls. Does nothing if no other thread could run.
 void lose_token();
-// How often that has happened.
+// Returns how often the token has been lost.
 std::uint64_t tokens_lost();
-// Where the holder of the token is; thread 0 while the runtime itself may be waiting.
+// The progress of the holder of the token; thread 0 while the runtime itself may be waiting.
 struct Progress {
   pid_t thread;
   std::uint64_t turn;
@@ -49,7 +50,7 @@ struct Progress {
   bool operator==(const Progress&) const = default;
 };
 Progress progress();
-// While one of these exists, the runtime itself is waiting for something.
+// While an instance exists, the runtime itself is waiting for something.
 class Waiting {
  public:
   Waiting();
@@ -64,7 +65,7 @@ inline void charge(std::int64_t instructions) {
   if (hot.budget < 0) quantum_over();
 }
 
-// The program's clock while it is recorded: one nanosecond an instruction, and what it sleeps.
+// Returns the recorded program's clock: one nanosecond an instruction, plus its sleeping time.
 std::uint64_t now();
 
 }  // namespace pmemsim::rt

@@ -24,7 +24,7 @@ std::uint64_t mix(std::uint64_t value) {
 }
 std::uint64_t next_number() { return mix(state += 0x9e3779b97f4a7c15); }
 
-// A whole number at `text`, which is moved behind it.
+// Reads a whole number at `text` and moves `text` behind it.
 bool take_number(const char*& text, std::uint64_t& number) {
   if (*text < '0' || *text > '9') return false;
   char* end = nullptr;

@@ -1,5 +1,5 @@
-// Signals: nothing is recorded inside a handler of the program's, and a program that a signal ends
-// leaves no trace behind.
+// Signals: nothing is recorded inside the program's handlers, and a program that a signal ends
+// leaves no trace.
 #include "signals.hpp"
 
 #include <cerrno>
@@ -23,12 +23,12 @@ namespace {
 
 constexpr std::size_t kAlternateStackBytes = 64 * 1024;
 
-// Those whose default action ends the program, and that can be caught.
+// Signals whose default action ends the program, and that can be caught.
 constexpr int kFatalSignals[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
                                  SIGUSR1, SIGSEGV,   SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU,
                                  SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,  SIGSYS,  SIGSTKFLT};
 
-struct sigaction actions[NSIG];  // as the program sees them
+struct sigaction actions[NSIG];  // the program's view of the actions
 
 bool is_fatal(int signal) {
   for (const int fatal : kFatalSignals) {
@@ -90,7 +90,7 @@ void on_signal(int signal, siginfo_t* information, void* context) {
   errno = error;
 }
 
-// What the kernel is told instead of the program's wish.
+// Installs the action that the runtime needs for the program's requested one.
 int install(int signal, const struct sigaction& wanted) {
   struct sigaction action = wanted;
   const bool own_handler = (wanted.sa_flags & SA_SIGINFO) != 0 ||
@@ -113,7 +113,8 @@ int change_action(int signal, const struct sigaction* wanted, struct sigaction* 
   }
   const struct sigaction before = actions[signal];
   if (wanted != nullptr) {
-    // The runtime steps through code with SIGTRAP; the program's handler waits for another day.
+    // The runtime steps through code with SIGTRAP; the program's handler is noted, but not
+    // installed.
     actions[signal] = *wanted;
     if (signal != SIGTRAP && install(signal, *wanted) != 0) {
       actions[signal] = before;
@@ -148,7 +149,7 @@ void install_alternate_stack() {
 void watch_signals() {
   install_alternate_stack();
   for (int signal = 1; signal < NSIG; ++signal) {
-    // What the program inherited (nohup ignores SIGHUP) stays.
+    // An inherited action stays (nohup ignores SIGHUP).
     real.sigaction(signal, nullptr, &actions[signal]);
     if (is_fatal(signal) && actions[signal].sa_handler == SIG_DFL) install(signal, actions[signal]);
   }
@@ -171,7 +172,7 @@ PMEMSIM_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
   wanted.sa_flags = SA_RESTART;
   return change_action(number, &wanted, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
-// A blocked SIGTRAP would end the program while its calls are being stepped through.
+// Never blocks SIGTRAP: that would end the program while its calls are being stepped through.
 PMEMSIM_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   if (mode == Mode::kOff || set == nullptr) return real.sigprocmask(how, set, old);
   sigset_t without_trap = *set;

@@ -5,7 +5,7 @@ namespace pmemsim::rt {
 
 // From here on, a program that dies of a signal leaves no trace.
 void watch_signals();
-// Is the thread still in a signal handler, or has a longjmp left it?
+// True if the thread is still in a signal handler; false if a longjmp has left it.
 bool still_in_signal();
 void install_alternate_stack();
 

@@ -1,4 +1,5 @@
-// The site table: what each recorded instruction is. Modules add theirs when they are loaded.
+// The site table: the description of each recorded instruction. Modules add theirs when they are
+// loaded.
 #include "sites.hpp"
 
 #include <cstdio>
@@ -38,7 +39,8 @@ std::uint64_t hash_of(const char* text) {
   return hash == 0 ? 1 : hash;
 }
 
-// Offset of the text in the strings. (Should two texts have one hash, the second is stored again.)
+// Returns the text's offset in the strings. (If two texts have one hash, the second is stored
+// again.)
 std::uint32_t intern(const char* text) {
   if (text == nullptr || *text == '\0') return 0;
   std::uint32_t& offset = offset_of_string[hash_of(text)];
@@ -61,7 +63,7 @@ void add_dependences(const std::uint32_t* from, std::uint16_t count, std::uint32
   }
 }
 
-// A number of the module's becomes one of the program's.
+// Translates an inlined call's number in the module to one in the program.
 std::uint32_t inlined_call(std::uint32_t number, std::uint32_t before) {
   return number == 0 ? 0 : before + number;
 }
@@ -159,7 +161,8 @@ PMEMSIM_EXPORT void pmemsim_rt_register(pmemsim_rt_module* module) {
   if (module->version != PMEMSIM_RT_VERSION) {
     fail("a part of the program was compiled by another version of pmemsim-cc; compile it again");
   }
-  // A program that isn't recorded has no use for tables, nor perhaps room (ulimit -v).
+  // A program that isn't recorded has no use for tables, and may have no memory for them (ulimit
+  // -v).
   if (mode == Mode::kOff) return;
   if (module->sites > pmemsim::trace::kMaxSites - site_count ||
       module->sites * 2 * pmemsim::trace::kMaxDependences >

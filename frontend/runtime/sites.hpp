@@ -13,7 +13,7 @@ extern trace::SiteRecord* sites;
 extern std::uint32_t* site_instructions;
 extern std::uint8_t* site_lengths;  // trace::packed_length()
 extern std::uint32_t site_count;
-// Unless they are made.
+// Allocates the tables, unless they exist.
 void make_site_tables();
 inline std::size_t record_bytes(const std::uint8_t* record) {
   std::uint32_t head;
@@ -23,10 +23,10 @@ inline std::size_t record_bytes(const std::uint8_t* record) {
   return packed < trace::kLengthVaries ? fixed : fixed + record[12];
 }
 void write_sites();
-// Is it in the program itself, or in a shared library that has instrumented code?
+// True if the object is in the program itself, or in a shared library with instrumented code.
 bool is_instrumented_object(const void* begin, const void* end);
 bool is_system_file(std::uint32_t site);
-// "file:line" of a site into `text`; "an unknown place" if it has none.
+// Writes "file:line" of a site into `text`; "an unknown place" if it has none.
 void describe_site(std::uint32_t site, char* text, std::size_t bytes);
 
 }  // namespace pmemsim::rt

@@ -1,5 +1,5 @@
-// The recorded program's stacks stand at fixed places. The kernel's own would move with the size of
-// the environment, the C library's with the timing of threads that end.
+// The recorded program's stacks are at fixed addresses. The kernel's own would move with the size
+// of the environment, the C library's with the timing of threads that end.
 #include "stacks.hpp"
 
 #include <sys/mman.h>

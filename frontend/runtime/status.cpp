@@ -1,5 +1,5 @@
-// What everything else in the runtime may ask and use: whether the program is being recorded, how
-// the runtime speaks, how it gives up. Calls nothing of the runtime itself.
+// Functions that all other parts of the runtime may use: whether the program is being recorded,
+// messages, and giving up. They call nothing else of the runtime.
 #include "status.hpp"
 
 #include <cstdarg>

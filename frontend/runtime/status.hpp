@@ -1,4 +1,4 @@
-// What the runtime is doing, and how it tells the user what went wrong.
+// The state of the runtime, and its messages to the user about failures.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class Mode : std::uint8_t {
 
 extern Mode mode;
 void come_back();
-// Is the caller a recorded thread outside a signal handler? If so, it has the token from here on.
+// True if the caller is a recorded thread outside a signal handler; it then has the token.
 inline bool active() {
   if (mode == Mode::kOff || self == nullptr || self->signals != 0) return false;
   if (__builtin_expect(self->state == State::kOutside, 0)) come_back();
@@ -29,15 +29,15 @@ inline bool recording() { return mode == Mode::kRecording; }
 
 extern const char* program_name;
 extern pid_t recorded_process;
-// Not a child of it, which may share its memory.
+// True in the recorded process; false in its child, which may share its memory.
 bool is_recorded_process();
-// Recorded is what a checker does to an image: all of its run, with whatever status it ends, and
-// without the instructions of code that isn't instrumented, whose count nobody needs.
+// True if the recording is of a checker's run on an image. The whole run is recorded, whatever its
+// exit status, without the instructions of external code, whose count is not needed.
 extern bool records_checker;
 
-// Ends the program with exit code 2 and leaves no trace behind.
+// Ends the program with exit code 2 and leaves no trace.
 [[noreturn]] __attribute__((format(printf, 1, 2))) void fail(const char* format, ...);
-// One line on standard error, "pmemsim: ...".
+// Writes one line to standard error, "pmemsim: ...".
 __attribute__((format(printf, 1, 2))) void say(const char* format, ...);
 // Ends the process at once.
 [[noreturn]] void leave(int status);

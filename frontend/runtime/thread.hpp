@@ -1,4 +1,4 @@
-// A thread of the recorded program, as the runtime keeps account of it.
+// A thread of the recorded program, as the runtime sees it.
 #pragma once
 
 #include <cstddef>
@@ -11,27 +11,27 @@
 
 namespace pmemsim::rt {
 
-// What every recorded operation touches, in thread-local storage. (Without constinit each access
-// would first ask whether another file has a constructor for it.)
+// The state that every recorded operation touches, in thread-local storage. (Without constinit each
+// access would first check whether another file has a constructor for it.)
 struct Hot {
-  std::uint8_t* cursor;  // where the next record goes
+  std::uint8_t* cursor;  // location of the next record
   std::uint8_t* limit;   // from here on a record might not fit; nullptr while nothing is recorded
   std::int64_t budget;   // instructions left of the quantum
-  // What the buffer holds.
+  // The contents of the buffer.
   std::uint64_t operations, instructions;
 };
 extern constinit thread_local Hot hot __attribute__((tls_model("initial-exec")));
 
 enum class State : std::uint8_t {
   kRunnable,
-  kSpinning,  // runnable again when the bytes that it looks at change
+  kSpinning,  // runnable again when the bytes that it reads change
   kPolling,   // runnable again when a file descriptor is ready
-  kBlocked,   // until another thread wakes it, or its deadline passes
+  kBlocked,   // blocked until another thread wakes it, or its deadline passes
   kOutside,   // asleep in code that the runtime doesn't see; has lost the token (watchdog.cpp)
   kEnded,
 };
 
-// Where a spin-wait may be going on: two iterations of a loop that reads one atomic variable.
+// A possible spin-wait: two iterations of a loop that reads one atomic variable.
 struct SpinCandidate {
   std::uint32_t site;
   const volatile void* address;
@@ -44,15 +44,15 @@ struct SyncObject;
 
 struct Thread {
   std::uint32_t index;  // in order of creation; main is 0
-  std::uint32_t slot;   // in the scheduler's list
+  std::uint32_t slot;   // index in the scheduler's list
   State state;
   bool detached, cancelled;
   bool cancellable;   // the current wait is a cancellation point
   bool timed_out;     // the last wait ended by its deadline
-  std::int32_t turn;  // futex: 1 when the token is here
-  Hot* hot;           // once it has run
+  std::int32_t turn;  // futex: 1 when this thread has the token
+  Hot* hot;           // set once the thread has run
   pid_t kernel_id;
-  std::uint64_t deadline;  // of the current wait, in virtual nanoseconds; 0: none
+  std::uint64_t deadline;  // deadline of the current wait, in virtual nanoseconds; 0: none
   std::uint64_t progress;  // in instructions, up to the current turn (scheduler.cpp)
 
   // Spinning and polling.
@@ -62,28 +62,28 @@ struct Thread {
   int descriptor;
   short events;
 
-  // Waiting: for what, and the queue it stands in.
+  // Waiting: the awaited object, and the queue that contains the thread.
   const char* waits_for;  // "the mutex", for messages
   SyncObject* waits_at;
   Thread* next_waiter;
-  std::uint32_t wake_version;  // of the release that ended the wait
-  std::uint32_t wake_request;  // what the waiter asked for (reader or writer)
+  std::uint32_t wake_version;  // version of the release that ended the wait
+  std::uint32_t wake_request;  // the waiter's request (reader or writer)
 
   // Recording.
   std::uint8_t* buffer;  // begin of the current one; nullptr: none
-  std::uint8_t* seen;    // up to here its records have been looked at for points
-  std::uint8_t* placed;  // up to here its records have the addresses that the trace is to have
+  std::uint8_t* seen;    // end of the records that have been searched for points
+  std::uint8_t* placed;  // end of the records that already have the trace's addresses
   SpinCandidate spins[4];
-  std::uint8_t before[16];  // of the atomic access that is about to happen
+  std::uint8_t before[16];  // the variable's value before the current atomic access
   std::uint32_t last_site;  // while nothing is recorded, for messages
   bool has_operations;
-  std::uint64_t submitted;  // operations in frames of their own already
+  std::uint64_t submitted;  // operations in frames already submitted
   bool in_region_of_interest;
 
-  // Its turns (turns.cpp).
+  // The thread's turns (turns.cpp).
   trace::Turn* turns;  // nullptr: none to be written
   std::uint32_t turn_count;
-  std::uint64_t turns_end;  // of the last turn that is in a frame
+  std::uint64_t turns_end;  // end of the last turn that is in a frame
 
   // Signal handlers: nothing is recorded inside.
   std::uint64_t repeated_call;  // system call that the watchdog interrupted; 0: none
@@ -96,19 +96,19 @@ struct Thread {
   std::uint32_t external_site;
   bool stepping;
   std::uint64_t steps, steps_in_call;
-  std::uintptr_t caller, caller_stack;  // next instruction, stack pointer; 0 until it is there
+  std::uintptr_t caller, caller_stack;  // next instruction, stack pointer; 0 until that instruction
   Hot hot_before_stepping;
 
-  // The real thread underneath.
+  // The underlying real thread.
   pthread_t handle;
   void* (*start)(void*);
   void* argument;
   void* result;
   std::uint32_t ending;  // rounds of the key's destructor
-  void* stack;           // of the runtime's own; nullptr: the program gave one
+  void* stack;           // the runtime's own stack; nullptr: the program supplied one
   std::size_t stack_bytes;
   SyncObject* object;  // creation and end, as a synchronisation object
-  cpu_set_t affinity;  // what the program asked for; empty: nothing
+  cpu_set_t affinity;  // processors that the program requested; empty: none
 };
 
 extern constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));

@@ -28,23 +28,23 @@ constexpr std::size_t kDefaultStackBytes = std::size_t{8} << 20;
 Map<Thread*> thread_of_handle;
 pthread_key_t end_key;
 
-// The program has no more use for the thread, so that its handle and stack may be used again.
+// Releases the handle and the stack of a thread that the program no longer uses.
 void forget_thread(Thread* thread) {
   thread_of_handle[thread->handle] = nullptr;
   if (thread->stack != nullptr) return_stack(thread->stack, thread->stack_bytes);
 }
 
-// The last thing a thread does, after the destructors of its thread-local variables: a key's
+// The last function of a thread, after the destructors of its thread-local variables. A key's
 // destructor runs again as long as it sets the key, up to PTHREAD_DESTRUCTOR_ITERATIONS times.
 void thread_ends(void* value) {
   if (++self->ending < PTHREAD_DESTRUCTOR_ITERATIONS) {
     pthread_setspecific(end_key, value);
     return;
   }
-  active();  // with the token
+  active();  // takes the token
   release_robust_mutexes();
   record_release(SyncKind::kThreadEnd, *self->object);
-  // As the C library does, which counts the runtime's own threads, too.
+  // Exits with the last thread, as the C library does, which also counts the runtime's own threads.
   if (only_thread()) exit(0);
   stop_recording_of_thread();
   wake_all(*self->object);
@@ -104,7 +104,7 @@ int cancel_thread(pthread_t handle) {
 
 int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*),
                   void* argument) {
-  start_watchdog();  // before it would have to share the processor
+  start_watchdog();  // before the watchdog would have to share the processor
   share_processor();
   auto* thread = static_cast<Thread*>(allocate(sizeof(Thread)));
   thread->start = start;
@@ -122,7 +122,7 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
     thread->detached = detached == PTHREAD_CREATE_DETACHED;
     std::size_t asked = 0;
     pthread_attr_getstack(attributes, &users_stack, &asked);
-    // Without one, the C library reports an end of zero.
+    // Without a stack in the attributes, the C library reports an end of zero.
     if (reinterpret_cast<std::uintptr_t>(users_stack) + asked == 0) users_stack = nullptr;
     std::size_t size = 0;
     pthread_attr_getstacksize(attributes, &size);
@@ -136,13 +136,13 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
   }
   int error = 0;
   {
-    const Waiting waits;  // maybe for the C library's locks
+    const Waiting waits;  // it may wait for the C library's locks
     error = real.pthread_create(&thread->handle, &own, &thread_begins, thread);
   }
   pthread_attr_destroy(&own);
   if (error != 0) return error;
-  // Only now may it have a turn: an instrumented malloc(), called for the thread's variables, may
-  // have ended this one's.
+  // The thread may have a turn only now: an instrumented malloc(), called for the thread's
+  // variables, may have ended the turn of this one.
   add_thread(thread);
   *handle = thread->handle;
   thread->object->address = reinterpret_cast<const volatile void*>(thread->handle);
@@ -182,7 +182,7 @@ Thread* find_thread(pthread_t handle) {
 }
 
 void reap(Thread* thread) {
-  if (thread->index == 0) return;  // main's end is the program's business
+  if (thread->index == 0) return;  // the end of main() is handled by the program
   real.pthread_join(thread->handle, &thread->result);
   if (thread->detached) forget_thread(thread);
 }

@@ -1,6 +1,6 @@
 // The recorded program's threads: how they begin, end, are joined and cancelled.
 //
-// What returns an int returns an error number, as pthread_create() does.
+// Functions that return an int return an error number, as pthread_create() does.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace pmemsim::rt {
 
 void attach_main_thread();
-Thread* find_thread(pthread_t handle);  // nullptr: not one of those recorded
-// Waits until the real thread is gone. Called by the next holder of the token, because what the C
-// library cleans up at a thread's end would otherwise depend on timing.
+Thread* find_thread(pthread_t handle);  // nullptr: not a recorded thread
+// Waits until the real thread has ended. Called by the next holder of the token; otherwise the C
+// library's clean-up at a thread's end would depend on timing.
 void reap(Thread* ended);
 
 int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*),
@@ -25,7 +25,7 @@ int detach_thread(pthread_t handle);
 int cancel_thread(pthread_t handle);
 // Ends the calling thread if it has been cancelled.
 void cancellation_point();
-// As wait_at(), and cancel_thread() ends it.
+// Waits like wait_at(); cancel_thread() also ends the wait.
 bool cancellable_wait_at(SyncObject& object, const char* what, std::uint64_t deadline);
 
 }  // namespace pmemsim::rt

@@ -1,5 +1,5 @@
-// Writes down which thread ran when, so that the order of accesses that no lock or atomic variable
-// orders is in the recording, too.
+// Records which thread ran when, so that the recording contains the order even of accesses that no
+// lock or atomic variable orders.
 #include "turns.hpp"
 
 #include "output.hpp"
@@ -23,7 +23,7 @@ void submit_turns(Thread& thread) {
   keep_records(thread);
 }
 
-// Where the thread's turn `count`, of those that aren't in a frame, begins.
+// Returns the begin of the thread's turn `count` of those that aren't in a frame yet.
 std::uint64_t begin_of(const Thread& thread, std::uint32_t count) {
   return count == 0 ? thread.turns_end : thread.turns[count - 1].end;
 }

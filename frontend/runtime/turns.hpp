@@ -1,4 +1,4 @@
-// Which thread ran when, for the trace.
+// The order of turns, for the trace.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace pmemsim::rt {
 
-// The thread's turn, of this number, ends.
+// Ends the thread's turn with this number.
 void note_turn(Thread& thread, std::uint64_t number);
-// Some of what the calling thread has recorded has been taken back.
+// Shortens the turns after the calling thread has removed some of its records.
 void shorten_turns();
-// In a child of the recorded process, which records nothing.
+// Called in a child of the recorded process, which records nothing.
 void forget_turns();
 void write_turns();
 

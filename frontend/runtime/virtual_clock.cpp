@@ -1,5 +1,6 @@
-// Clocks and sleeping. The program sees virtual time: it then measures and waits the same in every
-// recording. One nanosecond passes with each instruction of any thread, and what is slept.
+// Clocks and sleeping. The program sees virtual time, so that it measures and waits the same in
+// every recording. The clock advances one nanosecond with each instruction of any thread, and by
+// sleeping.
 #include "virtual_clock.hpp"
 
 #include "exported.hpp"
@@ -18,12 +19,12 @@ namespace pmemsim::rt {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-// What the clocks show when the program starts: 1 January 2026, and an hour after booting.
+// The clocks' values when the program starts: 1 January 2026, and an hour after booting.
 constexpr std::uint64_t kRealTimeStart = 1'767'225'600 * kSecond;
 constexpr std::uint64_t kMonotonicStart = 3'600 * kSecond;
-constexpr std::int64_t kReadInstructions = 30;  // of the turn, for looking at a clock
+constexpr std::int64_t kReadInstructions = 30;  // charged to the turn for reading a clock
 
-Map<clockid_t> condition_clocks;  // plus one, of those that don't use the real-time clock
+Map<clockid_t> condition_clocks;  // clock plus one, if it isn't the real-time clock
 
 bool is_virtual(clockid_t clock) {
   switch (clock) {

@@ -9,10 +9,10 @@
 namespace pmemsim::rt {
 
 std::uint64_t nanoseconds(const timespec& time);
-// The virtual time (as now() counts) at which `clock` shows `time`; never 0.
+// Returns the virtual time (in the units of now()) at which `clock` shows `time`; never 0.
 std::uint64_t deadline_of(clockid_t clock, const timespec& time);
 
-// A condition variable's clock is an attribute of it.
+// Notes the clock of a condition variable, which is an attribute of it.
 void note_clock(pthread_cond_t* condition, const pthread_condattr_t* attributes);
 clockid_t clock_of(pthread_cond_t* condition);
 

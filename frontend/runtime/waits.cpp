@@ -52,8 +52,8 @@ int barrier_wait(pthread_barrier_t* barrier) {
 
 // ---- Semaphores -----------------------------------------------------------------------------
 
-// A post is needed only by those waits that the value at the trace's begin doesn't cover; the n-th
-// of them waits for the n-th post.
+// Returns the semaphore at an address. Only waits that the value at the trace's begin doesn't cover
+// need a post; the n-th of them waits for the n-th post.
 SyncObject& semaphore_at(sem_t* semaphore) {
   SyncObject& object = object_at(semaphore, ObjectKind::kSemaphore);
   if (object.arrived == 0) {  // not seen before
@@ -67,7 +67,7 @@ SyncObject& semaphore_at(sem_t* semaphore) {
 
 namespace {
 
-// Before the semaphore's value changes, so that `spare` gets the value at the trace's begin.
+// Called before the semaphore's value changes, so that `spare` gets the value at the trace's begin.
 void number_semaphore(SyncObject& object) {
   if (recording()) number(object);
 }

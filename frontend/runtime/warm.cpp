@@ -1,5 +1,6 @@
-// Which lines the program has touched before the region of interest, so that a simulation can begin
-// with warm caches. A direct-mapped table by line: what two lines contend for goes to the later.
+// The lines that the program has touched before the region of interest, so that a simulation can
+// begin with warm caches. A direct-mapped table by line: of two lines with the same entry, the
+// later one replaces the earlier.
 #include "warm.hpp"
 
 #include "output.hpp"
@@ -11,7 +12,7 @@ namespace pmemsim::rt {
 namespace {
 
 constexpr unsigned kPageBits = 12, kLineBits = 6;
-constexpr unsigned kPlaceBits = 14;  // of 4 KiB each: 64 MiB, more than caches hold
+constexpr unsigned kPlaceBits = 14;  // 2^14 pages of 4 KiB: 64 MiB, more than caches hold
 constexpr std::size_t kEntries = std::size_t{1} << (kPlaceBits + kPageBits - kLineBits);
 
 struct Entry {
@@ -24,8 +25,8 @@ Entry* entries = nullptr;
 std::uint64_t last_stamp = 0;
 const Entry* last_entry = nullptr;
 
-// Lines of a page stand together, as programs touch them; the upper bits are folded down, so that
-// memory in one piece is all there.
+// Lines of a page are adjacent, as programs touch them; the upper bits are folded down, so that
+// contiguous memory has no conflicts.
 std::size_t entry_of(std::uint64_t line) {
   const std::uint64_t page = line >> kPageBits;
   const std::uint64_t place =
@@ -35,7 +36,7 @@ std::size_t entry_of(std::uint64_t line) {
 }
 
 void touch_line(std::uint64_t line, bool written) {
-  // Most accesses are to the line of the one before.
+  // Most accesses are to the line of the previous access.
   if (last_entry != nullptr && last_entry->thread == self->index &&
       (last_entry->line == (line | 1) || (last_entry->line == line && !written))) {
     return;
@@ -71,7 +72,7 @@ void sort_entries(std::size_t count) {
   }
 }
 
-// Moves the entries that aren't empty to the front; returns how many there are.
+// Moves the entries that aren't empty to the front; returns their number.
 std::size_t gather_entries() {
   std::size_t count = 0;
   for (std::size_t i = 0; i < kEntries; ++i) {
@@ -98,7 +99,7 @@ void write_warm_lines(const std::uint32_t* thread_numbers) {
   sort_entries(count);
   Stream lines(trace::FrameKind::kWarm);
   for (std::size_t i = 0; i < count; ++i) {
-    // A thread that isn't in the trace has warmed the caches of thread 0.
+    // Lines of a thread that isn't in the trace warm the caches of thread 0.
     const std::uint32_t number = thread_numbers[entries[i].thread];
     const trace::WarmLine line{entries[i].line, number == kNotRecorded ? 0 : number, 0};
     lines.put(&line, sizeof(line));

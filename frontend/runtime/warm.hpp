@@ -5,7 +5,7 @@
 
 namespace pmemsim::rt {
 
-// In the tables of thread numbers: a thread without operations.
+// The value in the tables of thread numbers for a thread without operations.
 inline constexpr std::uint32_t kNotRecorded = UINT32_MAX;
 void touch(const volatile void* address, std::uint32_t bytes, bool written);
 void write_warm_lines(const std::uint32_t* thread_numbers);

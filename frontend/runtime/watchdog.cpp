@@ -1,11 +1,11 @@
-// No recording stands still: takes the turn from a thread that sleeps in code that the runtime
-// doesn't see (a library's own futexes, a system call inside the C library), where it may be
+// Keeps every recording running: takes the turn from a thread that sleeps in code that the runtime
+// doesn't see (a library's own futexes, a system call inside the C library). That thread may be
 // waiting for a thread that has no turn.
 //
-// A thread of the runtime's looks at the holder of the turn now and then. If it has been asleep
-// in the kernel for a while without getting anywhere, a signal makes it hand the turn on; it is
-// given another as soon as it comes back to code that the runtime sees. When that is depends on
-// real time, and so does what is recorded from then on; the program's user is told.
+// A thread of the runtime regularly samples the holder of the turn. If the holder has been asleep
+// in the kernel for some time without progress, a signal makes it pass the turn on. It gets another
+// turn as soon as it returns to code that the runtime sees. This point depends on real time, and so
+// does the recording from then on; the user gets a message.
 #include "watchdog.hpp"
 
 #include <cerrno>
@@ -30,16 +30,16 @@ namespace pmemsim::rt {
 namespace {
 
 constexpr std::int64_t kLookEvery = 1'000'000;  // nanoseconds
-// How often in a row it must be found asleep: a futex is waiting for another thread, a system call
-// for something that comes without anybody's turn.
+// How often in a row the holder must be found asleep. A futex waits for another thread, a system
+// call for an event that needs no thread's turn.
 constexpr int kLooksAtFutex = 4;
 constexpr int kLooksAtSystemCall = 100;
 constexpr std::size_t kStackBytes = 64 * 1024;
-constexpr int kInstructionBytes = 2;  // of a system call
+constexpr int kInstructionBytes = 2;  // length of a system call instruction
 
 pid_t watched_process = 0;
 
-// Reads a file of /proc; the text's length.
+// Reads a file of /proc; returns the text's length.
 std::size_t read_file(pid_t thread, const char* name, char* text, std::size_t bytes) {
   char path[64];
   std::snprintf(path, sizeof(path), "/proc/self/task/%d/%s", thread, name);
@@ -58,7 +58,7 @@ bool asleep(pid_t thread) {
   return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'S';
 }
 
-// Where in the kernel a thread sleeps.
+// The location in the kernel at which a thread sleeps.
 struct Sleep {
   long system_call;
   std::uint64_t stack_pointer, instruction_pointer;
