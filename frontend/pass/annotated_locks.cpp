@@ -18,7 +18,7 @@ constexpr llvm::StringLiteral kAcquires = "pmemsim.acquires";
 constexpr llvm::StringLiteral kTryAcquires = "pmemsim.try_acquires";
 constexpr llvm::StringLiteral kReleases = "pmemsim.releases";
 
-// What is said of a function, and where (the last annotation).
+// The annotations of one function, and the source location of the last one.
 struct LockFunction {
   bool acquires = false, tries = false, releases = false;
   std::string place;
@@ -65,8 +65,8 @@ void add_annotation(const llvm::Constant& entry, LockFunctions& functions) {
   }
 }
 
-// Takes ours out of the list, in which functions stay that have been inlined wherever they are
-// used.
+// Removes the lock annotations from the list: an entry would keep a function alive that has been
+// inlined wherever it is used.
 LockFunctions take_annotations(llvm::Module& module) {
   LockFunctions functions;
   llvm::GlobalVariable* list = module.getNamedGlobal(kList);
@@ -91,7 +91,8 @@ LockFunctions take_annotations(llvm::Module& module) {
   return functions;
 }
 
-// A structure that is returned or passed in memory is a pointer in the machine only.
+// Returns the parameter that points to the lock. A structure that is returned or passed in memory
+// is a pointer in the machine code only.
 llvm::Argument* lock_of(llvm::Function& function) {
   for (llvm::Argument& argument : function.args()) {
     if (argument.getType()->isPointerTy() && !argument.hasStructRetAttr() &&
@@ -137,7 +138,8 @@ bool can_be(llvm::Function& function, const LockFunction& said) {
   return false;
 }
 
-// What is inlined without the call is to be inlined with it.
+// Excludes the call from the inlining cost: a function that is inlined without it must be inlined
+// with it.
 void cost_nothing(llvm::CallInst& call) {
   call.addFnAttr(llvm::Attribute::get(call.getContext(), "call-inline-cost", "0"));
 }

@@ -1,15 +1,16 @@
-// Tells the recorder of the locks that the program has made itself of atomic variables, as their
-// functions' annotations say (pm.h: PM_ACQUIRES, PM_TRY_ACQUIRES, PM_RELEASES), for no compiler can
-// find that out. Where PMEM-Spec's compiler has spec-assign and spec-revoke, a call of the runtime
-// comes to stand:
+// Reports locks that the program implements with atomic variables to the recorder, by the
+// annotations of their functions (pm.h: PM_ACQUIRES, PM_TRY_ACQUIRES, PM_RELEASES). No compiler can
+// find these locks by itself. PMEM-Spec's compiler has spec-assign and spec-revoke there; this pass
+// inserts a call of the runtime:
 //
-// 1. In a function that acquires, before each return: it has the lock then. One that tries has it
-//    if what it returns isn't zero. One that leaves by an exception hasn't.
-// 2. In a function that releases, at its entry: all that gives the lock back comes later.
-// 3. The lock is what the first pointer parameter points to; of a method, the object.
+// 1. In a function that acquires, before each return: it holds the lock then. A function that tries
+//    holds it if its return value isn't zero. A function that exits by an exception doesn't hold
+//    it.
+// 2. In a function that releases, at its entry: everything that releases the lock is behind it.
+// 3. The lock is the object that the first pointer parameter points to; in a method, the object.
 //
-// This is done before anything is optimised: inlined functions have no annotations, but their
-// calls, past which nothing moves that others may see. They are no instructions of the program
+// The pass runs before all optimisations: inlined functions have no annotations, but their calls
+// remain, and no visible access moves across a call. The calls are no instructions of the program
 // (machine_counts.cpp).
 #pragma once
 
@@ -17,10 +18,10 @@
 
 namespace pmemsim::pass {
 
-// All functions that tell of locks begin so.
+// The prefix of all runtime functions that report locks.
 inline constexpr llvm::StringLiteral kLockFunctions = "pmemsim_rt_lock_";
 
-// Returns whether the module was changed. An annotation that can't be is a compile error.
+// Returns true if the module was changed. An annotation that is impossible is a compile error.
 bool tell_of_annotated_locks(llvm::Module& module);
 
 }  // namespace pmemsim::pass

@@ -26,8 +26,9 @@ class EffectRecorder {
   EffectRecorder(Recorder& recorder, llvm::CallBase& assembly)
       : recorder_(recorder), builder_(recorder.builder()), assembly_(assembly) {}
 
-  // What is read and written is there when the assembly is over; so what comes behind that in the
-  // text, such as the fence of `movnti %0, (%1); sfence`, is reported behind it.
+  // Inserts the calls that record the effects. Memory accesses are complete when the assembly is
+  // over. So effects behind them in the text, such as the fence of `movnti %0, (%1); sfence`, are
+  // reported behind it.
   void record(llvm::ArrayRef<AssemblyEffect> effects) {
     llvm::Instruction* behind =
         llvm::any_of(effects, accesses) ? recorder_.after(assembly_) : nullptr;
@@ -103,8 +104,8 @@ class EffectRecorder {
     recorder_.call("copied", sites, {begin(effect.address), from, bytes});
   }
 
-  // Whether a cmpxchg wrote is told by the bytes before and after: other threads stand still
-  // between two recorded operations.
+  // Records an update. The bytes before and after show whether a cmpxchg wrote: no other thread
+  // runs between two recorded operations.
   void record_update(const AssemblyEffect& effect, llvm::Instruction& place) {
     Site record = recorder_.access(SiteKind::kAtomicUpdate, effect.address, nullptr, effect.size);
     record.detail = effect.detail;

@@ -1,4 +1,4 @@
-// Records what a piece of inline assembly does to memory (assembly_effects.hpp finds that out).
+// Records the effects of inline assembly on memory (assembly_effects.hpp determines them).
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -7,7 +7,7 @@
 
 namespace pmemsim::pass {
 
-// Warns of what can't be recorded.
+// Records the assembly's effects, and warns of those that can't be recorded.
 void record_assembly(Recorder& recorder, llvm::CallBase& assembly);
 
 }  // namespace pmemsim::pass

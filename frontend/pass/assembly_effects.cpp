@@ -78,15 +78,16 @@ class Summarizer {
                                     .str());
   }
 
-  // Flushes and fences are 0f ae /r: the register field of the second byte tells which, and the
-  // prefix 66 turns clflush into clflushopt and xsaveopt into clwb. One list of bytes may hold
-  // several of them.
+  // Flushes and fences are 0f ae /r: the register field of the second byte selects the instruction.
+  // The prefix 66 turns clflush into clflushopt and xsaveopt into clwb. One list of bytes may
+  // contain several of them.
   void encoded(const Statement& statement) {
     llvm::ArrayRef<std::uint8_t> bytes = statement.bytes;
     while (!bytes.empty()) bytes = bytes.drop_front(encoded_instruction(bytes));
   }
 
-  // Returns how long it is; if it is something else, all that is left.
+  // Returns the length of the first instruction; if it is another one, the length of all bytes
+  // left.
   std::size_t encoded_instruction(llvm::ArrayRef<std::uint8_t> all) {
     llvm::ArrayRef<std::uint8_t> bytes = all;
     bool operand_size = false;
@@ -145,7 +146,7 @@ class Summarizer {
     return true;
   }
 
-  // A locked instruction, or xchg with memory, which locks by itself.
+  // Handles a locked instruction, or xchg with memory, which locks by itself.
   bool locked(const Statement& statement) {
     StringRef mnemonic = statement.mnemonic;
     std::uint32_t size = 0;
@@ -177,15 +178,15 @@ class Summarizer {
     return true;
   }
 
-  // Which way string instructions go: down between std and cld.
+  // Handles std and cld, which set the direction of string instructions: down between them.
   bool direction(const Statement& statement) {
     if (statement.mnemonic != "std" && statement.mnemonic != "cld") return false;
     downwards_ = statement.mnemonic == "std";
     return true;
   }
 
-  // movs copies from (%rsi) to (%rdi), stos stores to (%rdi); both %rcx times if repeated. The
-  // registers are elsewhere then.
+  // Handles movs, which copies from (%rsi) to (%rdi), and stos, which stores to (%rdi); both %rcx
+  // times if repeated. They change these registers.
   bool string_instruction(const Statement& statement) {
     const StringRef mnemonic = statement.mnemonic;
     if (mnemonic.size() != 5) return false;
@@ -196,7 +197,7 @@ class Summarizer {
       return llvm::any_of(statement.operands,
                           [&](StringRef operand) { return operand.contains(part); });
     };
-    // movsd is an SSE instruction, too.
+    // movsd is also an SSE instruction.
     if (!statement.operands.empty() && (!names("di)") || names("xmm"))) return false;
     llvm::Value* to = operands_.address_in(kDestinationIndex);
     llvm::Value* from = name == "movs" ? operands_.address_in(kSourceIndex) : nullptr;
@@ -226,7 +227,7 @@ class Summarizer {
       non_temporal(statement);
       return;
     }
-    // Their addresses are in registers that aren't written as addresses.
+    // The addresses of these are in registers that aren't written as addresses.
     if (mnemonic.contains("maskmovdqu") || mnemonic == "maskmovq" || mnemonic == "movdir64b") {
       problem(mnemonic, "writes to");
       return;
@@ -240,9 +241,9 @@ class Summarizer {
     }
   }
 
-  // The mnemonic and the operand's place tell what is done there, whatever the constraint says: the
-  // compiler believes in a "m" that is written, too, if memory is declared to change. A mnemonic
-  // that isn't known does what its operand is declared for.
+  // Records the effect of an operand. The mnemonic and the operand's position determine it,
+  // whatever the constraint says. (The compiler accepts even a "m" that is written, if memory is
+  // declared to change.) An unknown mnemonic has the effect for which its operand is declared.
   void access(const Statement& statement, const std::string& text) {
     const auto number = operand_number(text);
     const std::optional<Address> address = place(statement, text);
@@ -266,7 +267,7 @@ class Summarizer {
     return address && may_be_beyond(statement, *address) ? std::nullopt : address;
   }
 
-  // `bts %rax, (%rdi)` may change a bit far from there.
+  // True if the bit may be outside the operand, as in `bts %rax, (%rdi)`.
   bool may_be_beyond(const Statement& statement, const Address& address) const {
     const StringRef bit = statement.operands.front();
     if (!sets_bit(statement.mnemonic) || bit.starts_with("$")) return false;
@@ -280,7 +281,7 @@ class Summarizer {
     return operands_.is_also_input(operand) ? Destination::kUpdated : Destination::kWritten;
   }
 
-  // The result comes last (AT&T).
+  // True if the operand is the result, which is the last one in AT&T's syntax.
   bool is_result(const Statement& statement, const std::string& text) const {
     return &text == (is_intel_ ? &statement.operands.front() : &statement.operands.back());
   }
@@ -300,7 +301,7 @@ class Summarizer {
     return by_suffix != 0 ? by_suffix : operand_size(statement, address);
   }
 
-  // Harmless around what only computes or waits.
+  // Handles a jump. A loop is harmless if it only computes or waits.
   bool jump(const Statement& statement) {
     if (!is_jump(statement.mnemonic)) return false;
     StringRef label = statement.operands.empty() ? "" : statement.operands.back();
@@ -317,7 +318,7 @@ class Summarizer {
                                 "' loops; what it does after the first round is not recorded");
   }
 
-  // What is computed in a register can no longer be told.
+  // Forgets the registers that the statement computes: their values are no longer known.
   void forget_results(const Statement& statement) {
     const StringRef mnemonic = statement.mnemonic;
     if (has_hidden_results(mnemonic)) {
@@ -332,7 +333,7 @@ class Summarizer {
     }
   }
 
-  // The destination comes last (AT&T). movntdqa is a load.
+  // Records a non-temporal access. The destination is the last operand (AT&T). movntdqa is a load.
   void non_temporal(const Statement& statement) {
     if (statement.operands.size() != 2) return;
     const bool load = StringRef(statement.mnemonic).contains("ntdqa");
@@ -346,8 +347,8 @@ class Summarizer {
            operand_size(statement, *address));
   }
 
-  // By the mnemonic, the register operand's name, its type, the memory operand's type, the
-  // constant's, in this order.
+  // Returns the size by the first that gives one: the mnemonic, the register operand's name, its
+  // type, the memory operand's type, the constant's type.
   std::uint32_t operand_size(const Statement& statement, const Address& address) const {
     const StringRef mnemonic = statement.mnemonic;
     if (mnemonic == "movntiq" || mnemonic == "movntq") return 8;
@@ -371,7 +372,7 @@ class Summarizer {
 
   Operands operands_;
   const llvm::DataLayout& layout_;
-  bool is_intel_;                                // the result comes first
+  bool is_intel_;                                // the result is the first operand
   bool downwards_ = false;                       // the direction flag is set
   llvm::StringMap<std::size_t> effects_before_;  // each label that was passed
   AssemblySummary summary_;

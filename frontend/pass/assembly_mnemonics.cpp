@@ -24,8 +24,8 @@ bool starts_with_any(StringRef mnemonic, llvm::ArrayRef<StringRef> beginnings) {
                       [&](StringRef beginning) { return mnemonic.starts_with(beginning); });
 }
 
-// With one operand, which is where the data come from. With more, `imul`'s last is the result,
-// always a register.
+// True for instructions that, with one operand, only read it. With more operands, `imul`'s last one
+// is the result, always a register.
 bool only_takes(StringRef mnemonic) {
   static constexpr std::array<StringRef, 17> kBeginnings = {
       "push", "mul",  "imul", "div",   "idiv",    "fld",      "fild",   "fadd",   "fsub",

@@ -15,7 +15,7 @@ namespace {
 
 using llvm::StringRef;
 
-unsigned register_number(StringRef name) {  // as in ModRM bytes; 16: not a general register
+unsigned register_number(StringRef name) {  // ModRM number; 16: not a general register
   name.consume_front("%");
   return llvm::StringSwitch<unsigned>(name)
       .Cases("a", "al", "ax", "eax", "rax", 0)
@@ -37,7 +37,7 @@ unsigned register_number(StringRef name) {  // as in ModRM bytes; 16: not a gene
       .Default(16);
 }
 
-// A displacement or scale: written as a number, or a constant operand (`%c2`).
+// Returns a displacement or scale, which is a number or a constant operand (`%c2`).
 std::optional<std::int64_t> constant(StringRef text, const Operands& operands) {
   std::int64_t value = 0;
   if (!text.getAsInteger(0, value)) return value;
@@ -48,7 +48,7 @@ std::optional<std::int64_t> constant(StringRef text, const Operands& operands) {
   return integer->getSExtValue();
 }
 
-// The `, index, scale` behind the base. False if it can't be told.
+// Adds the `, index, scale` behind the base. False if its value is unknown.
 bool add_index(Address& address, StringRef text, const Operands& operands) {
   const auto [index, scale] = text.split(',');
   address.index = operands.address_in(index.trim());
@@ -56,7 +56,7 @@ bool add_index(Address& address, StringRef text, const Operands& operands) {
   const auto factor = scale.trim().empty() ? 1 : constant(scale.trim(), operands);
   if (factor != 1 && factor != 2 && factor != 4 && factor != 8) return false;
   address.scale = static_cast<std::uint32_t>(*factor);
-  // `(offset, pointer)`
+  // The address is `(offset, pointer)`.
   if (address.scale == 1 && address.index->getType()->isPointerTy()) {
     std::swap(address.base, address.index);
   }

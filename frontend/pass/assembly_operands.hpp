@@ -1,4 +1,4 @@
-// The operands of inline assembly as LLVM values: which register, constant or place in memory a
+// The operands of inline assembly as LLVM values: the register, constant or memory location that a
 // statement's operand is.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Address {
   std::uint32_t scale = 1;
   std::int64_t displacement = 0;
   bool stack = false;      // relative to the stack pointer
-  std::uint32_t size = 0;  // of the memory operand's type; 0: unknown
+  std::uint32_t size = 0;  // size of the memory operand's type; 0: unknown
 };
 
 // General registers, as in ModRM bytes.
@@ -28,7 +28,7 @@ constexpr unsigned kStackPointer = 4;
 constexpr unsigned kSourceIndex = 6;
 constexpr unsigned kDestinationIndex = 7;
 
-// The operands of one inline assembly: constraint N of the text and the value it stands for.
+// The operands of one inline assembly: constraint N of the text and its value.
 class Operands {
  public:
   explicit Operands(const llvm::CallBase& call);
@@ -41,22 +41,22 @@ class Operands {
   bool is_output(unsigned operand) const {
     return constraints_[operand].Type == llvm::InlineAsm::isOutput;
   }
-  // A `+m` operand is an output and an input with the same pointer.
+  // True for an output that is also an input; a `+m` operand is both, with the same pointer.
   bool is_also_input(unsigned operand) const;
 
-  // The value that goes into the operand: for a read-write register that of its tied input.
+  // Returns the operand's input value: for a read-write register that of its tied input.
   llvm::Value* value(unsigned operand) const;
-  // Of a register that the text names: `%2` or `%rdi`.
+  // Returns the value of a register that the text names: `%2` or `%rdi`.
   llvm::Value* in_register(llvm::StringRef text) const;
 
-  // What a register holds at the statement that is looked at, if it is what went in: nullptr once
-  // that has been forgotten.
+  // Returns the value of a register at the current statement, if it is still the input value;
+  // nullptr after forget().
   llvm::Value* address_in(unsigned number) const { return held(fixed(number)); }
   llvm::Value* address_in(llvm::StringRef text) const { return held(find(text)); }
   void forget(unsigned number) { forget(fixed(number)); }
   void forget(llvm::StringRef text) { forget(find(text)); }
 
-  // Of `(, index, scale)`.
+  // Returns the zero base of `(, index, scale)`.
   llvm::Value* no_base() const;
   std::uint32_t memory_size(unsigned operand) const;
 
@@ -74,17 +74,17 @@ class Operands {
   llvm::SmallSet<unsigned, 4> forgotten_;
 };
 
-// The number of an operand reference that is the whole text.
+// Returns the number of an operand reference that is the whole text.
 std::optional<unsigned> operand_number(llvm::StringRef text);
 
-// Bytes of the part of a register that the text names: %1 with a modifier, or %eax; 0: it doesn't
-// name one.
+// Returns the number of bytes of the register part that the text names: %1 with a modifier, or
+// %eax; 0: it doesn't name one.
 std::uint32_t named_width(llvm::StringRef text);
 
-// Is the operand a place in memory (rather than a register or a constant)?
+// True if the operand is a memory location (not a register or a constant).
 bool is_memory_operand(llvm::StringRef text, const Operands& operands);
 
-// The address that a memory operand names; nothing if it can't be told.
+// Returns the address that a memory operand names; nothing if it is unknown.
 std::optional<Address> memory_address(llvm::StringRef text, const Operands& operands);
 
 }  // namespace pmemsim::pass

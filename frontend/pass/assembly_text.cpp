@@ -15,7 +15,7 @@ using llvm::StringRef;
 constexpr std::uint8_t kLockPrefix = 0xf0;
 constexpr std::uint8_t kRepeatPrefix = 0xf3;
 
-// Of the modifier `:k`: which part of a register is named. Others (`:c`, `:P`) tell no width.
+// Returns the modifier `:k` that names a part of a register. Others (`:c`, `:P`) have no width.
 StringRef width_letter(StringRef modifier) {
   modifier.consume_front(":");
   return modifier.size() == 1 && StringRef("bhwkq").contains(modifier) ? modifier : "";
@@ -92,7 +92,7 @@ bool repeats_text(StringRef directive) {
       .Default(false);
 }
 
-// Operands are separated by commas outside of parentheses.
+// Splits the text at commas outside of parentheses.
 std::vector<std::string> split_operands(StringRef text) {
   std::vector<std::string> operands;
   std::string current;

@@ -12,7 +12,7 @@ namespace {
 using llvm::Value;
 using trace::SiteKind;
 
-// Inserts calls of the runtime in place of copying functions, where the builder stands.
+// Inserts calls of the runtime in place of copying functions, at the builder's position.
 class Copier {
  public:
   explicit Copier(Recorder& recorder) : recorder_(recorder), builder_(recorder.builder()) {}
@@ -32,7 +32,7 @@ class Copier {
                           builder_.getPtrTy());
   }
 
-  // What the library function returns.
+  // Returns the library function's result.
   Value* copy_of(llvm::CallBase& call, LibraryCall library) {
     Value* first = call.getArgOperand(0);
     Value* second = call.getArgOperand(1);
@@ -88,7 +88,7 @@ class Copier {
   }
 
  private:
-  // The C library's function of that name; its own accesses are not recorded.
+  // Calls the C library's function of that name; its own accesses are not recorded.
   Value* length_call(llvm::StringRef function, llvm::ArrayRef<Value*> arguments) {
     llvm::SmallVector<llvm::Type*, 2> parameters;
     for (Value* argument : arguments) parameters.push_back(argument->getType());
@@ -125,7 +125,8 @@ void replace_memory_intrinsic(Recorder& recorder, llvm::MemIntrinsic& intrinsic)
       (transfer != nullptr && !is_ordinary_memory(transfer->getSource()))) {
     return;
   }
-  // What the back end expands in place is counted again as the copy's loads and stores.
+  // A copy that the back end expands in place is counted a second time as the copy's loads and
+  // stores.
   if (auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(intrinsic.getLength());
       bytes != nullptr && !recorder.context().counts.of(intrinsic).calls) {
     const double pieces = std::ceil(static_cast<double>(bytes->getZExtValue()) / trace::kCopyBytes);

@@ -15,7 +15,7 @@
 namespace pmemsim::pass {
 namespace {
 
-// Does the address fold into the access: base + index * {1, 2, 4, 8} + constant?
+// True if the address folds into the access: base + index * {1, 2, 4, 8} + constant.
 bool folds(const llvm::GEPOperator& address, const llvm::DataLayout& layout) {
   llvm::MapVector<llvm::Value*, llvm::APInt> scales;
   const unsigned bits = layout.getIndexTypeSizeInBits(address.getType());
@@ -27,7 +27,8 @@ bool folds(const llvm::GEPOperator& address, const llvm::DataLayout& layout) {
          (scales.size() == 1 && scales.front().second.isPowerOf2() && scales.front().second.ule(8));
 }
 
-// Two ways from the same source: the nearer counts, and of equally near ones the slower.
+// Adds a dependence. If two paths have the same source, the nearer counts; if they are equally
+// near, the slower.
 bool add(DependenceSet& set, const Dependence& added) {
   for (Dependence& present : set) {
     if (present.source != added.source) continue;
@@ -61,7 +62,7 @@ bool merge(DependenceSet& set, const DependenceSet& added, unsigned cycles, unsi
   return changed;
 }
 
-// Loses its source if that isn't among those of this way.
+// Keeps the dependence's source only if this path also has it, with the smaller number of cycles.
 void keep_quickest(Dependence& dependence, const DependenceSet& way) {
   if (dependence.source == nullptr) return;
   const auto* same = llvm::find_if(
@@ -73,7 +74,7 @@ void keep_quickest(Dependence& dependence, const DependenceSet& way) {
   }
 }
 
-// The function that a call certainly reaches and that can be looked into.
+// Returns the function that a call certainly reaches and whose code is available.
 const llvm::Function* known_callee(const llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
   return callee == nullptr || callee->isDeclaration() ? nullptr : callee;
@@ -92,7 +93,7 @@ bool reads_memory(const llvm::Value* value) {
 Dependences::Dependences(const llvm::Module& module, const LoopPhis& loop_phis,
                          const PhiSet& recurrences)
     : loop_phis_(loop_phis), recurrences_(recurrences) {
-  // Recursion would let latencies grow for ever; a few rounds reach all that is near.
+  // Recursion would increase latencies without limit; a few rounds reach all near sources.
   constexpr unsigned kRounds = 4;
   for (unsigned round = 0; round < kRounds; ++round) {
     bool changed = false;
@@ -103,10 +104,10 @@ Dependences::Dependences(const llvm::Module& module, const LoopPhis& loop_phis,
   }
 }
 
-// Returns whether anything changed that other functions see.
+// Returns true if anything changed that other functions see.
 bool Dependences::analyze(const llvm::Function& function) {
   const llvm::ReversePostOrderTraversal<const llvm::Function*> order(&function);
-  // The second time round the phis of loops know what the loop's end brings.
+  // In the second pass, loop phis include the values from the loop's end.
   bool changed = false;
   for (int pass = 0; pass < 2; ++pass) {
     for (const llvm::BasicBlock* block : order) {
@@ -147,8 +148,8 @@ DependenceSet Dependences::of_next(const llvm::PHINode& phi) const {
   return set;
 }
 
-// Which way was taken isn't known. Within its loop a recurrence goes on by all ways or not at all,
-// and the quickest counts.
+// Merges all incoming values, since the path taken isn't known. Within its loop a recurrence
+// continues by all paths or not at all, and the quickest path counts.
 DependenceSet Dependences::of_ways(const llvm::PHINode& phi, bool round) const {
   llvm::SmallVector<DependenceSet> ways;
   for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
@@ -185,7 +186,7 @@ bool Dependences::is_source(const llvm::Value* value) const {
 DependenceSet Dependences::of_value(const llvm::Value* value) const {
   if (is_source(value)) return {Dependence{llvm::cast<llvm::Instruction>(value), 0, 0}};
   if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value); constant != nullptr) return {};
-  // Also one that the instrumentation has made itself.
+  // The cast may also be one that the instrumentation has inserted.
   if (const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(value)) {
     return of_value(cast->getOperand(0));
   }
@@ -220,7 +221,7 @@ DependenceSet Dependences::evaluate_call(const llvm::CallBase& call) const {
     if (returned != known_.end()) merge(set, returned->second, 0, 1);
     return set;
   }
-  // Library functions compute in ways unknown here; intrinsics and assembly are arithmetic.
+  // The arithmetic of library functions is unknown here; intrinsics and assembly are arithmetic.
   if (!llvm::isa<llvm::IntrinsicInst>(call) && !call.isInlineAsm()) return set;
   const unsigned cycles = latency(call);
   for (const llvm::Value* argument : call.args()) merge(set, of_value(argument), cycles, 0);

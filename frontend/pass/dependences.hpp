@@ -1,10 +1,10 @@
-// Which loads and recurrences a value comes from, and through how many cycles of arithmetic.
+// The loads and recurrences that a value depends on, and the cycles of arithmetic in between.
 //
-// The simulated core needs it to tell pointer chasing (each load's address comes from the load
-// before) from independent misses, and to know how fast a loop can go round that computes each
-// value from the last one (recurrences.hpp). The walk follows values through arithmetic, phis and
-// selects (so that `p = p->next` makes the load depend on itself), and between the functions of a
-// module through arguments and returned values, context-insensitively.
+// The simulated core uses them to tell pointer chasing (each load's address comes from the load
+// before) from independent misses. They also limit the speed of a loop that computes each value
+// from the last one (recurrences.hpp). The analysis follows values through arithmetic, phis and
+// selects (so that `p = p->next` makes the load depend on itself). Between the functions of a
+// module it follows arguments and returned values, context-insensitively.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -32,17 +32,19 @@ bool reads_memory(const llvm::Value* value);
 
 class Dependences {
  public:
-  // `recurrences` are sources; other phis are looked through.
+  // `recurrences` are sources; the analysis follows values through other phis.
   Dependences(const llvm::Module& module, const LoopPhis& loop_phis, const PhiSet& recurrences);
 
   bool is_recurrence(const llvm::PHINode& phi) const { return recurrences_.contains(&phi); }
-  // Of the value with which the phi's loop begins, and of the one that comes round. Phis that stand
-  // before it in its block are left out of the latter: they have their next value by then.
+  // Return the dependences of the value with which the phi's loop begins, and of the value from the
+  // previous iteration. The latter omits phis before it in its block: they have their next value by
+  // then.
   DependenceSet of_first(const llvm::PHINode& phi) const;
   DependenceSet of_next(const llvm::PHINode& phi) const;
 
   DependenceSet of_value(const llvm::Value* value) const;
-  // Of a value used as an address: x86 adds base, scaled index and constant for nothing.
+  // Returns the dependences of a value used as an address: x86 adds base, scaled index and constant
+  // in no extra time.
   DependenceSet of_address(const llvm::Value* pointer) const;
 
  private:
@@ -57,8 +59,8 @@ class Dependences {
 
   const LoopPhis& loop_phis_;
   const PhiSet recurrences_;
-  // Of instructions that are no sources themselves, of arguments, and (under the function) of
-  // returned values. Values that depend on nothing have no entry.
+  // The dependences of instructions that are no sources themselves, of arguments, and (under the
+  // function) of returned values. Values that depend on nothing have no entry.
   llvm::DenseMap<const llvm::Value*, DependenceSet> known_;
 };
 

@@ -5,8 +5,9 @@
 
 namespace pmemsim::pass {
 
-// pm_pre_NAME(arguments), where the builder stands. To the optimiser it reads what it is told of,
-// and has an effect that nothing sees; nor does it make a function too large to be inlined.
+// Calls pm_pre_NAME(arguments) at the builder's position. For the optimiser the call reads the
+// memory of its arguments, and has an invisible effect. It doesn't make a function too large to be
+// inlined.
 void call_hint(llvm::IRBuilder<>& builder, llvm::StringRef name,
                llvm::ArrayRef<llvm::Value*> arguments);
 

@@ -24,7 +24,8 @@ using trace::SiteKind;
 
 constexpr llvm::StringRef kMarker = "pmemsim.instrumented";
 
-// What adds or sets bits is used for counts and flags.
+// True if the instruction may take a lock: updates that add or set bits are used for counts and
+// flags.
 bool may_take_lock(const llvm::Instruction& atomic) {
   const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&atomic);
   return llvm::isa<llvm::AtomicCmpXchgInst>(atomic) ||
@@ -41,7 +42,7 @@ class FunctionInstrumenter {
         stack_stores_(level == llvm::CodeGenOptLevel::None) {}
 
   void run() {
-    // Instrumenting splits blocks, so what there is to do is listed first.
+    // Instrumenting splits blocks, so all instructions are listed first.
     std::vector<std::vector<llvm::Instruction*>> blocks;
     for (llvm::BasicBlock& block : function_) {
       blocks.emplace_back();
@@ -65,15 +66,15 @@ class FunctionInstrumenter {
   }
 
  private:
-  // The block that a call of the function begins with isn't come back to.
+  // Marks the first site of the entry block: control never returns to that block within a call.
   void note_entry(std::uint32_t first) {
     SiteTable& table = recorder_.context().table;
     if (table.size() > first) table.set_entry(first);
   }
 
-  // ---- What the code generator stores to the stack beyond the program's own stores -------------
+  // ---- Stores of the code generator to the stack, beyond the program's own stores --------------
 
-  // Where to return to, and the caller's frame pointer.
+  // Records the pushes of the return address and of the caller's frame pointer.
   void record_pushes(llvm::Instruction& first) {
     builder_.SetInsertPoint(&*first.getParent()->getFirstInsertionPt());
     llvm::Value* top = builder_.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress,
@@ -92,7 +93,7 @@ class FunctionInstrumenter {
     recorder_.call("pushed", number, {recorder_.offset_pointer(top, offset), caller});
   }
 
-  // A result that waits in memory: here, in a variable of its own.
+  // Records a result that the code generator spills, as a store to a variable of its own.
   void record_spill(llvm::Instruction& result, llvm::Instruction& next) {
     llvm::Type* type = result.getType();
     if (!type->isIntegerTy() && !type->isPointerTy()) return;
@@ -104,7 +105,7 @@ class FunctionInstrumenter {
     recorder_.record_stores(*store, SiteKind::kStore, place, &result, recorder_.size_of(type));
   }
 
-  // All of a loop's head behind its phis, in their order.
+  // Records all recurrences of a loop's head behind its phis, in their order.
   void record_recurrences(const std::vector<llvm::Instruction*>& block) {
     llvm::Instruction* place = &*block.front()->getParent()->getFirstInsertionPt();
     for (llvm::Instruction* instruction : block) {
@@ -143,7 +144,7 @@ class FunctionInstrumenter {
       record_atomic(*exchange, SiteKind::kAtomicUpdate, exchange->getPointerOperand(),
                     exchange->getNewValOperand(), exchange->getNewValOperand()->getType(), true);
     } else if (auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
-      // Weaker ones, and those between a thread and its signal handlers, bind the compiler only.
+      // Weaker fences, and those between a thread and its signal handlers, bind the compiler only.
       if (fence->getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent &&
           fence->getSyncScopeID() == llvm::SyncScope::System) {
         recorder_.record_fence(instruction, FenceKind::kMfence);
@@ -226,7 +227,7 @@ class FunctionInstrumenter {
   // ---- Calls ---------------------------------------------------------------------------------
 
   void visit_call(llvm::CallBase& call) {
-    const bool ends_block = call.isTerminator();  // told now: a copy's call is erased
+    const bool ends_block = call.isTerminator();  // read now: a copy's call is erased
     if (call.isInlineAsm()) {
       record_assembly(recorder_, call);
     } else if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call)) {
@@ -260,7 +261,7 @@ class FunctionInstrumenter {
     }
   }
 
-  // Behind the call, where the builder stands.
+  // Records a library function's write, behind the call, at the builder's position.
   void record_library_write(llvm::CallBase& call, const LibraryWrite& write) {
     using Bytes = LibraryWrite::Bytes;
     const bool to_result = write.destination == LibraryWrite::kNone;
@@ -268,7 +269,7 @@ class FunctionInstrumenter {
     const std::uint32_t number =
         recorder_.add(recorder_.access(SiteKind::kCopyStore, to, nullptr, 0));
     if (write.bytes == Bytes::kString) {
-      // What is returned, because it is null when nothing was written.
+      // The argument is the returned pointer, because it is null when nothing was written.
       recorder_.call("wrote_string", number, &call);
       return;
     }
@@ -308,8 +309,8 @@ class FunctionInstrumenter {
     recorder_.call("wrote", number, {to, bytes});
   }
 
-  // Is the function defined elsewhere, perhaps in a library that is not instrumented? Calls that
-  // return twice or never leave nothing to do behind them.
+  // True if the function is defined elsewhere, perhaps in a library that is not instrumented. Calls
+  // that return twice or never are excluded: nothing can be recorded behind them.
   static bool may_be_foreign(const llvm::CallBase& call) {
     const llvm::Function* callee = call.getCalledFunction();
     return callee != nullptr && callee->isDeclaration() && !callee->isIntrinsic() &&
@@ -317,7 +318,7 @@ class FunctionInstrumenter {
            !callee->getName().starts_with("pmemsim_rt_");
   }
 
-  // The runtime knows where the function is.
+  // Records a call of a function whose location only the runtime can determine.
   void record_maybe_foreign(llvm::CallBase& call) {
     const std::uint32_t number = recorder_.add(recorder_.site(SiteKind::kExecute));
     builder_.SetInsertPoint(&call);
@@ -336,7 +337,7 @@ class FunctionInstrumenter {
 
 // ---- The module --------------------------------------------------------------------------------
 
-// Functions that run before the program is relocated.
+// Returns the functions that run before the program is relocated.
 llvm::DenseSet<const llvm::Function*> resolvers(const llvm::Module& module) {
   llvm::DenseSet<const llvm::Function*> result;
   for (const llvm::GlobalIFunc& function : module.ifuncs()) {
@@ -345,7 +346,8 @@ llvm::DenseSet<const llvm::Function*> resolvers(const llvm::Module& module) {
   return result;
 }
 
-// Those that the compiler adds (__llvm_gcov_init) run before the module is registered.
+// True if the function can be instrumented. Those that the compiler adds (__llvm_gcov_init) run
+// before the module is registered.
 bool is_instrumentable(const llvm::Function& function) {
   return !function.getName().starts_with("__llvm_") && !function.isDeclaration() &&
          !function.hasAvailableExternallyLinkage() &&
@@ -354,7 +356,7 @@ bool is_instrumentable(const llvm::Function& function) {
          !function.isPresplitCoroutine() && !function.getName().starts_with("pmemsim_rt_");
 }
 
-// An instrumented function does what its attributes exclude: it calls the runtime.
+// Removes attributes that an instrumented function violates, because it calls the runtime.
 void drop_memory_attributes(llvm::Module& module) {
   auto drop = [](auto& callable) {
     callable.removeFnAttr(llvm::Attribute::Memory);

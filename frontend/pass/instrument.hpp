@@ -1,5 +1,5 @@
 // Inserts the calls that record a program: every memory access, atomic, copy, flush, fence and
-// conditional branch, and how many machine instructions stand between them.
+// conditional branch, and the number of machine instructions between them.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -7,7 +7,7 @@
 
 namespace pmemsim::pass {
 
-// Returns whether the module was changed. `level` is the one it is going to be compiled at.
+// Returns true if the module was changed. `level` is the optimization level of its compilation.
 bool instrument(llvm::Module& module, llvm::CodeGenOptLevel level);
 
 }  // namespace pmemsim::pass

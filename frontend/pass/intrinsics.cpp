@@ -26,13 +26,13 @@ llvm::Type* integer_like(const Value& value) {
 struct Lanes {
   SiteKind kind;
   Value* address;         // the first lane's, or a vector of all lanes'
-  Value* data = nullptr;  // of a store
+  Value* data = nullptr;  // a store's data
   Value* mask;            // a bit for each lane, or a vector whose elements have it as their sign
   llvm::Type* type;
   bool packed = false;  // the active lanes' elements are next to each other
 };
 
-// Each lane is recorded if it is active.
+// Records each active lane.
 void record_lanes(Recorder& recorder, llvm::IntrinsicInst& intrinsic, const Lanes& lanes) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(lanes.type);
   if (vector == nullptr) return;
@@ -69,9 +69,9 @@ void record_lanes(Recorder& recorder, llvm::IntrinsicInst& intrinsic, const Lane
   }
 }
 
-// AVX2's and AVX-512's gathers (source, base, index, mask, scale) and AVX-512's scatters (base,
-// mask, index, data, scale). Of index and data the one with fewer elements tells how many lanes
-// there are.
+// Records AVX2's and AVX-512's gathers (source, base, index, mask, scale) and AVX-512's scatters
+// (base, mask, index, data, scale). The number of lanes is the smaller element count of index and
+// data.
 void record_indexed(Recorder& recorder, llvm::IntrinsicInst& intrinsic, bool load) {
   llvm::IRBuilder<>& builder = recorder.builder();
   Value* base = intrinsic.getArgOperand(load ? 1 : 0);
@@ -93,8 +93,9 @@ void record_indexed(Recorder& recorder, llvm::IntrinsicInst& intrinsic, bool loa
                     std::min(elements->getNumElements(), indices->getNumElements()))});
 }
 
-// AVX-512's stores of narrowed elements: (address, data, mask), where the mask is an integer with
-// at least a bit for each. The name says how wide they become: `qb` to bytes, `qw`, `qd`, ...
+// Records AVX-512's stores of narrowed elements: (address, data, mask), where the mask is an
+// integer with at least a bit for each. The name contains the resulting width: `qb` to bytes, `qw`,
+// `qd`, ...
 void record_narrowed(Recorder& recorder, llvm::IntrinsicInst& intrinsic, char width) {
   llvm::IRBuilder<>& builder = recorder.builder();
   Value* data = intrinsic.getArgOperand(1);
@@ -112,8 +113,8 @@ void record_narrowed(Recorder& recorder, llvm::IntrinsicInst& intrinsic, char wi
                 .type = llvm::FixedVectorType::get(builder.getIntNTy(bits), lanes)});
 }
 
-// Those with a pointer that only read there, or don't touch memory at all. (LLVM itself takes them
-// for writing.)
+// True for intrinsics with a pointer that only read memory, or don't touch it. (LLVM itself takes
+// them for writing.)
 bool leaves_memory(llvm::StringRef name) {
   static constexpr std::array<llvm::StringRef, 9> kBeginnings = {
       "xrstor",          "fxrstor",          "monitor",   "umonitor", "cldemote",
@@ -121,7 +122,7 @@ bool leaves_memory(llvm::StringRef name) {
   return llvm::any_of(kBeginnings, [&](auto beginning) { return name.starts_with(beginning); });
 }
 
-// The processor's own, of which there are very many, by their names.
+// Records the processor's own intrinsics, which are very many, by their names.
 void record_of_processor(Recorder& recorder, llvm::IntrinsicInst& intrinsic, llvm::StringRef name) {
   if (name.starts_with("avx2.gather.") || name.starts_with("avx512.mask.gather")) {
     return record_indexed(recorder, intrinsic, true);
@@ -233,7 +234,8 @@ void record_intrinsic(Recorder& recorder, llvm::IntrinsicInst& intrinsic) {
                              recorder.size_of(intrinsic.getArgOperand(1)->getType()));
       break;
     case llvm::Intrinsic::x86_movdir64b:
-      // The load's record comes first: what is put behind an instruction last is next to it.
+      // The load's record is inserted first: the last one inserted behind an instruction is next to
+      // it.
       recorder.record_stores(intrinsic, SiteKind::kNonTemporal, intrinsic.getArgOperand(0), nullptr,
                              trace::kLineBytes);
       recorder.record_loads(intrinsic, intrinsic.getArgOperand(1), trace::kLineBytes);

@@ -1,6 +1,7 @@
 // Intrinsics that touch memory: masked and vector accesses, non-temporal and direct stores, flushes
-// and fences; memcpy() and its like go to copies.hpp, what becomes a library call is counted as
-// one. One of the processor's that may write and isn't known here is named in a warning.
+// and fences. memcpy() and similar ones are handled by copies.hpp; an intrinsic that becomes a
+// library call is counted as one. An unknown intrinsic of the processor that may write causes a
+// warning.
 #pragma once
 
 #include <llvm/IR/IntrinsicInst.h>
@@ -9,7 +10,7 @@
 
 namespace pmemsim::pass {
 
-// Does nothing about an intrinsic that is neither.
+// Records the intrinsic; does nothing if it is of no kind above.
 void record_intrinsic(Recorder& recorder, llvm::IntrinsicInst& intrinsic);
 
 }  // namespace pmemsim::pass

@@ -35,7 +35,8 @@ llvm::SmallVector<llvm::BasicBlock*, 2> ordinary_successors(llvm::BasicBlock& bl
   return llvm::to_vector<2>(llvm::successors(&block));
 }
 
-// Does whoever is in the one block come to the other, unless by an exception or never to return?
+// True if every path from `from` reaches `to`, except paths that end in an exception or never
+// return.
 bool always_leads_to(llvm::BasicBlock& from, llvm::BasicBlock& to) {
   llvm::SmallPtrSet<llvm::BasicBlock*, 16> seen{&from, &to};
   llvm::SmallVector<llvm::BasicBlock*> todo{&from};
@@ -49,7 +50,7 @@ bool always_leads_to(llvm::BasicBlock& from, llvm::BasicBlock& to) {
   return true;
 }
 
-// Places the hints of one write-back.
+// Inserts the hints of one write-back.
 class Hints {
  public:
   Hints(llvm::Function& function, const WriteBacks& all, const WriteBack& it)
@@ -75,13 +76,13 @@ class Hints {
   }
 
  private:
-  // What it assigns: a value, or what is copied from a place.
+  // An update of the object: it assigns a value, or copies from a location.
   struct Update {
     Instruction* instruction;
     Value* address;
     Value* bytes;
-    Value* value;   // or nullptr
-    Value* source;  // or nullptr
+    Value* value;   // the assigned value, or nullptr
+    Value* source;  // the location that is copied from, or nullptr
     llvm::Align alignment;
   };
 
@@ -95,13 +96,13 @@ class Hints {
     return static_cast<std::int64_t>(number->getZExtValue());
   }
 
-  // Offsets from the place's base.
+  // Offsets from the location's base.
   struct Extent {
     std::int64_t begin, end;
     bool overlaps(const Extent& other) const { return begin < other.end && other.begin < end; }
   };
 
-  // What may lie in the lines of so many bytes (nullopt: unknown).
+  // Returns the extent of the lines that `bytes` bytes may touch (nullopt: unknown).
   Extent lines_of(const Place& place, std::optional<std::int64_t> bytes) const {
     constexpr std::int64_t kFar = std::numeric_limits<std::int32_t>::max();
     Extent extent{place.offset, place.offset + bytes.value_or(kFar)};
@@ -122,7 +123,7 @@ class Hints {
 
   // ---- Address (rules 3, 5, 9) ---------------------------------------------------------------
 
-  // The highest block under the same condition, outside of loops.
+  // Returns the highest block under the same condition, outside of loops.
   llvm::BasicBlock& condition() const {
     llvm::BasicBlock* bottom = it_.named->getParent();
     llvm::BasicBlock* top = bottom;
@@ -171,7 +172,7 @@ class Hints {
     return other == nullptr ? nullptr : values_.later(position, other);
   }
 
-  // Not in a loop: behind it.
+  // Returns the position itself if it isn't in a loop, otherwise one behind the loop.
   Instruction* settled(Instruction* position) const {
     if (position == nullptr || !values_.is_in_loop(*position->getParent())) return position;
     llvm::BasicBlock* outside = it_.named->getParent();
@@ -182,7 +183,7 @@ class Hints {
     return KnownValues::beginning_of(*outside);
   }
 
-  // Does nothing come between there and the write-back (rule 12)?
+  // True if nothing that takes time is between the position and the write-back (rule 12).
   bool is_too_late(const Instruction& position) const {
     const Instruction* instruction = &position;
     while (instruction != nullptr && instruction != it_.flushed && !takes_time(*instruction)) {
@@ -206,7 +207,7 @@ class Hints {
 
   // ---- Data (rule 4) -------------------------------------------------------------------------
 
-  // The last before `from` that may write to the object's lines.
+  // Returns the last access before `from` that may write to the object's lines.
   llvm::MemoryAccess* last_writer(llvm::MemoryAccess* from) {
     for (;;) {
       llvm::MemoryAccess* access =
@@ -219,7 +220,7 @@ class Hints {
     }
   }
 
-  // Surely.
+  // True if the update certainly doesn't write to the object's lines.
   bool misses(const Update& update) {
     const Place place = values_.place_of(update.address);
     const std::optional<std::int64_t> bytes = constant(update.bytes);
@@ -253,7 +254,7 @@ class Hints {
     return update;
   }
 
-  // Does it write to the object alone?
+  // True if the update writes to the object alone.
   bool is_inside(const Update& update) {
     const Place place = values_.place_of(update.address);
     if (!values_.same_value(place.base, place_.base)) return false;
@@ -278,7 +279,7 @@ class Hints {
            (bits == 8 || bits == 16 || bits == 32 || bits == 64);
   }
 
-  // Data that begin with a line may go without an address.
+  // True if the data begin with a line; such data need no address.
   bool is_aligned(const Update& update) {
     const Place place = values_.place_of(update.address);
     return update.source != nullptr && it_.bytes != nullptr && place.offset == place_.offset &&
@@ -286,7 +287,7 @@ class Hints {
                static_cast<std::uint64_t>(kLine);
   }
 
-  // Doesn't it matter what the object's lines held before?
+  // True if the former contents of the object's lines don't matter.
   bool overwrites_all(const Update& update) {
     return is_aligned(update) && values_.same_value(update.bytes, it_.bytes) &&
            constant(it_.bytes).value_or(1) % kLine == 0;
@@ -315,7 +316,7 @@ class Hints {
     return a == nullptr || b == nullptr ? nullptr : values_.later(a, b);
   }
 
-  // The second-last update.
+  // Returns the second-last update.
   llvm::MemoryAccess* writer_before(const Update& update) {
     llvm::MemoryAccess* writer = last_writer(values_.state_before(*update.instruction));
     while (overwrites_all(update) && only_may_write(*writer)) {
@@ -324,7 +325,7 @@ class Hints {
     return writer;
   }
 
-  // To the object.
+  // True if the access may, but need not, write to the object.
   bool only_may_write(const llvm::MemoryAccess& access) {
     const auto* writer = llvm::dyn_cast<llvm::MemoryDef>(&access);
     if (writer == nullptr || writer->getMemoryInst() == nullptr) return false;
@@ -332,7 +333,7 @@ class Hints {
     return !update || !values_.same_value(values_.place_of(update->address).base, place_.base);
   }
 
-  // Where what will be copied is there already.
+  // Returns the first position at which the data to be copied are already at their source.
   Instruction* source_known_from(const Update& update, Instruction* from) {
     const std::optional<std::int64_t> bytes = constant(update.bytes);
     const auto size = bytes ? llvm::LocationSize::precise(static_cast<std::uint64_t>(*bytes))
@@ -348,14 +349,14 @@ class Hints {
 
   // ---- The calls (rule 6) --------------------------------------------------------------------
 
-  // Do the data hint's lines leave none to the address hint (rule 11)?
+  // True if the data hint's lines include all lines of the address hint (rule 11).
   bool covers_all(const Update& update) {
     if (it_.bytes == nullptr) return true;
     return values_.same_place(values_.place_of(update.address), place_) &&
            values_.same_value(update.bytes, it_.bytes);
   }
 
-  // Loads move, and with them the positions before them.
+  // Marks the position: loads move, and positions relative to them would move, too.
   Instruction* placeholder(Instruction* position) {
     if (position == nullptr) return nullptr;
     Value* nothing = llvm::PoisonValue::get(builder_.getInt1Ty());
@@ -439,7 +440,7 @@ class Hints {
   Value* object_ = nullptr;  // the hints' pm_pre
 };
 
-// Those in which control can take its own ways are left alone.
+// True if the function can have hints; functions with unusual control flow can't.
 bool can_have_hints(const llvm::Function& function) {
   return !function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
          !function.hasFnAttribute(llvm::Attribute::Naked) && !function.isPresplitCoroutine() &&
@@ -452,7 +453,8 @@ bool insert_hints(llvm::Function& function) {
     KnownValues values(function);
     found = find_write_backs(function, values);
   }
-  // From the last one, so that hints at one place stand in the order of their write-backs.
+  // The last write-back is handled first, so that hints at one position are in the order of their
+  // write-backs.
   for (const WriteBack& it : llvm::reverse(found.blocking)) Hints(function, found, it).insert();
   return !found.blocking.empty();
 }

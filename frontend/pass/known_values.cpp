@@ -23,7 +23,8 @@ namespace {
 using llvm::Instruction;
 using llvm::Value;
 
-// Tells alias analysis of what it takes for any function.
+// Tells alias analysis which calls leave memory unchanged; otherwise pm.h's functions would count
+// as any function.
 class KnownCalls : public llvm::AAResultBase {
  public:
   using AAResultBase::getMemoryEffects;
@@ -32,7 +33,7 @@ class KnownCalls : public llvm::AAResultBase {
   }
 };
 
-// Computing it again costs nothing but time, wherever its operands are known.
+// True if computing the instruction again only costs time, wherever its operands are known.
 bool can_be_repeated(const Instruction& instruction) {
   return !llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) && !instruction.isTerminator() &&
          !instruction.isEHPad() && !instruction.mayReadOrWriteMemory() &&
@@ -117,7 +118,7 @@ bool KnownValues::same_value(Value* a, Value* b, unsigned depth) {
   return true;
 }
 
-// Of the same place, and nothing may have written there in between.
+// True if both loads are from the same location, and nothing may have written there in between.
 bool KnownValues::same_load(llvm::LoadInst& a, llvm::LoadInst& b) {
   llvm::MemorySSAWalker* walker = analyses_->memory->getWalker();
   return a.isSimple() && b.isSimple() && a.getType() == b.getType() &&
@@ -140,7 +141,8 @@ Value* KnownValues::stored_at(Value* pointer, std::int64_t offset, llvm::Type* t
   Value* base = pointer;
   llvm::APInt behind_base(64, 0);
   base = base->stripAndAccumulateConstantOffsets(function_.getDataLayout(), behind_base, true);
-  // Variables only: what is found through a pointer stays a load, which the program makes anyhow.
+  // Only variables are followed: a value behind a pointer remains a load, which the program
+  // executes in any case.
   auto* variable = llvm::dyn_cast<llvm::AllocaInst>(base);
   if (variable == nullptr) return nullptr;
   offset += behind_base.getSExtValue();
@@ -205,7 +207,8 @@ llvm::MemoryAccess* KnownValues::writer_before(llvm::MemoryAccess& writer) const
 
 // ---- Positions ---------------------------------------------------------------------------------
 
-// (The tree would ask whether the instruction has succeeded: an invoke may throw.)
+// (DominatorTree::dominates() would also require that the instruction succeeds: an invoke may
+// throw.)
 bool KnownValues::is_before(const Instruction* a, const Instruction* b) const {
   if (a->getParent() == b->getParent()) return a->comesBefore(b);
   return tree_.dominates(a->getParent(), b->getParent());
@@ -240,7 +243,7 @@ Instruction* KnownValues::behind_writer(llvm::MemoryAccess& writer, Instruction*
   } else {
     position = beginning_of(*writer.getBlock());
   }
-  // It may have thrown, and be read where that was caught.
+  // The writer may have thrown, and the reader may be behind the handler.
   const bool on_the_way = position != nullptr && is_before(position, &reader);
   return later(from, on_the_way ? position : &reader);
 }
@@ -255,8 +258,8 @@ Instruction* KnownValues::safe_from(Instruction& access, Value* pointer, std::ui
       static_cast<std::uint64_t>(place.offset) + bytes <= known) {
     return from;
   }
-  // Else it isn't made before anything that may end the program, or that decides whether to make
-  // it.
+  // Otherwise the access isn't moved before an instruction that may end the program, or that
+  // decides whether to execute the access.
   Instruction* position = &access;
   while (position != from) {
     Instruction* before = position->getPrevNode();

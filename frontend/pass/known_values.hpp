@@ -1,6 +1,6 @@
-// What can be told of a function's values at compile time: where pointers point to, what memory
-// holds, and from where on a value can be computed. (What the optimiser will find out later; at -O0
-// every variable still is in memory.)
+// Properties of a function's values at compile time: targets of pointers, contents of memory, and
+// the first position at which a value can be computed. (The optimiser will find them out later; at
+// -O0 every variable is still in memory.)
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -16,7 +16,7 @@
 
 namespace pmemsim::pass {
 
-// A place in memory: so many bytes behind a pointer.
+// A location in memory: `offset` bytes behind a pointer.
 struct Place {
   llvm::Value* base;
   std::int64_t offset;
@@ -24,7 +24,7 @@ struct Place {
 
 class KnownValues {
  public:
-  // Of the function as it is now.
+  // Analyses the current state of the function.
   explicit KnownValues(llvm::Function& function);
   ~KnownValues();
   KnownValues(const KnownValues&) = delete;
@@ -39,38 +39,41 @@ class KnownValues {
   bool same_value(llvm::Value* a, llvm::Value* b, unsigned depth = 0);
   bool same_place(const Place& a, const Place& b);
   llvm::Align alignment(const Place& place) const;
-  // What a store has put there before `instruction`; nullptr: that can't be told.
+  // Returns the value that a store has written there before `instruction`; nullptr: it is unknown.
   llvm::Value* stored_at(llvm::Value* pointer, std::int64_t offset, llvm::Type* type,
                          llvm::Instruction& instruction);
 
   // ---- Memory --------------------------------------------------------------------------------
 
-  // What has changed memory last before the instruction.
+  // Returns the last access before the instruction that has changed memory.
   llvm::MemoryAccess* state_before(const llvm::Instruction& instruction) const;
-  // From there backwards, the first that may change what is at the location. Like the other one, it
-  // may be the phi of several, or the function's beginning.
+  // Searches backwards from `from` for the first access that may change the location. Like
+  // state_before(), it may return the phi of several accesses, or the function's beginning.
   llvm::MemoryAccess* last_writer(llvm::MemoryAccess* from, const llvm::MemoryLocation& location);
   llvm::MemoryAccess* writer_before(llvm::MemoryAccess& writer) const;
 
   // ---- Positions -----------------------------------------------------------------------------
   //
-  // A position is the instruction that it stands before. Those compared dominate one instruction.
+  // A position is the instruction behind it. Positions that are compared dominate one instruction.
 
   bool is_before(const llvm::Instruction* a, const llvm::Instruction* b) const;
   llvm::Instruction* later(llvm::Instruction* a, llvm::Instruction* b) const;
-  // Where an instruction has taken place, a block has begun; nullptr: nowhere.
+  // Return the position where an instruction has completed, or a block has begun; nullptr: there is
+  // none.
   static llvm::Instruction* behind(llvm::Instruction& instruction);
   static llvm::Instruction* beginning_of(llvm::BasicBlock& block);
-  // The first position from `from` on where the writer's effect is there, for what comes later.
+  // Returns the first position from `from` on at which the writer's effect is complete, for later
+  // instructions.
   llvm::Instruction* behind_writer(llvm::MemoryAccess& writer, llvm::Instruction* from,
                                    llvm::Instruction& reader) const;
-  // The first one from `from` on where `access`, to this pointer, can be made earlier without
-  // faulting where the program wouldn't.
+  // Returns the first position from `from` on to which `access`, to this pointer, can be moved
+  // without faulting where the program wouldn't.
   llvm::Instruction* safe_from(llvm::Instruction& access, llvm::Value* pointer, std::uint64_t bytes,
                                llvm::Instruction* from);
-  // The first one from `from` on where the value can be computed; nullptr: nowhere.
+  // Returns the first position from `from` on at which the value can be computed; nullptr: there is
+  // none.
   llvm::Instruction* computable_from(llvm::Value* value, llvm::Instruction* from);
-  // Computes it there: moves loads, repeats everything else.
+  // Computes the value at the position: moves loads, repeats all other instructions.
   llvm::Value* compute(llvm::Value* value, llvm::Instruction* position);
 
  private:
@@ -85,7 +88,7 @@ class KnownValues {
   llvm::DenseSet<const llvm::BasicBlock*> in_loops_;
   std::unique_ptr<Analyses> analyses_;
   llvm::DenseMap<llvm::Value*, llvm::Instruction*> computable_;
-  llvm::Instruction* computable_for_ = nullptr;  // `from` of those
+  llvm::Instruction* computable_for_ = nullptr;  // the `from` of these positions
 };
 
 }  // namespace pmemsim::pass

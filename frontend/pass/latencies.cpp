@@ -14,7 +14,7 @@ constexpr unsigned kSimple = 1;              // Fog: ADD, XOR, SHL, CMP, LEA, CM
 constexpr unsigned kTwoSimple = 2;           // CMP and CMOV, or SHL and ADD
 constexpr unsigned kMultiply = 3;            // Fog: IMUL r,r
 constexpr unsigned kMultiplyVector = 10;     // Fog: PMULLD
-constexpr unsigned kMultiplyShort = 5;       // Fog: PMULLW, of elements of up to 16 bits
+constexpr unsigned kMultiplyShort = 5;       // Fog: PMULLW, for elements of up to 16 bits
 constexpr unsigned kDivide32 = 26;           // Fog: DIV, IDIV r32
 constexpr unsigned kDivide64 = 35;           // Fog: DIV r64, the least of 35 to 88
 constexpr unsigned kDivideSigned64 = 42;     // Fog: IDIV r64, the least of 42 to 95
@@ -29,7 +29,8 @@ constexpr unsigned kConvert = 5;             // Fog: CVTSI2SD, CVTSS2SD
 
 bool is_single(const llvm::Value& value) { return value.getType()->getScalarType()->isFloatTy(); }
 
-// By 3, 5 and 9 multiplies LEA, by 2^n + 1 and 2^n - 1 a shift and an addition.
+// Returns the latency of a multiplication. LEA multiplies by 3, 5 and 9; a shift and an addition
+// multiply by 2^n + 1 and 2^n - 1.
 unsigned multiplication(const llvm::Instruction& instruction) {
   if (instruction.getType()->isVectorTy()) {
     return instruction.getType()->getScalarSizeInBits() > 16 ? kMultiplyVector : kMultiplyShort;
@@ -47,7 +48,8 @@ unsigned division(const llvm::Instruction& instruction, bool is_signed) {
   return is_signed ? kDivideSigned64 : kDivide64;
 }
 
-// Of a constant: the quotient, times the divisor, from the dividend.
+// Returns the latency of a remainder. For a constant divisor it is the quotient, times the divisor,
+// subtracted from the dividend.
 unsigned remainder(const llvm::Instruction& instruction, bool is_signed) {
   const unsigned quotient = division(instruction, is_signed);
   return quotient == kDivideByConstant ? quotient + kMultiply + kSimple : quotient;

@@ -1,15 +1,15 @@
-// How many cycles an instruction takes from its operands to its result.
+// Latency of an instruction in cycles, from its operands to its result.
 //
 // The core is Skylake's, whose sizes the papers' machines have. Sources: "Fog" is Agner Fog's
 // "Instruction tables" (2022), section "Intel Skylake"; "LLVM" is the scheduling model
-// X86SchedSkylakeClient.td of LLVM 19, for what Fog doesn't list.
+// X86SchedSkylakeClient.td of LLVM 19, for instructions that Fog doesn't list.
 #pragma once
 
 #include <llvm/IR/Instruction.h>
 
 namespace pmemsim::pass {
 
-// Of an instruction, an intrinsic or inline assembly; not of a call.
+// Returns the latency of an instruction, an intrinsic or inline assembly; not of a call.
 unsigned latency(const llvm::Instruction& instruction);
 
 }  // namespace pmemsim::pass

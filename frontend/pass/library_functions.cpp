@@ -10,9 +10,9 @@ namespace {
 
 using llvm::StringRef;
 
-// Functions of libc and libstdc++ without callbacks, and that don't block: what they execute is
-// counted as uninstrumented. Not here: threads and locks (the runtime has its own), setjmp and
-// longjmp, qsort and its like, which call back into the program.
+// Functions of libc and libstdc++ without callbacks, and that don't block: their instructions are
+// counted as uninstrumented. The list excludes threads and locks (the runtime has its own), setjmp
+// and longjmp, and functions such as qsort that call back into the program.
 const llvm::StringSet<>& external_functions() {
   static const llvm::StringSet<> names = {
       // memory
@@ -275,7 +275,7 @@ const llvm::StringSet<>& external_functions() {
   return names;
 }
 
-// Mathematics: the name, for double, float (suffix f) and long double (suffix l).
+// Mathematical functions: the name, for double, float (suffix f) and long double (suffix l).
 bool is_mathematics(StringRef name) {
   static const llvm::StringSet<> names = {
       "sin",   "cos",   "tan",   "asin",   "acos",      "atan",   "atan2",    "sinh",      "cosh",
@@ -289,7 +289,7 @@ bool is_mathematics(StringRef name) {
          ((name.ends_with("f") || name.ends_with("l")) && names.contains(name.drop_back()));
 }
 
-// Members of std::string that libstdc++ holds ready compiled.
+// Members of std::string that libstdc++ contains precompiled.
 bool is_string_member(StringRef name) {
   return name.starts_with("_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE") ||
          name.starts_with("_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE");
@@ -311,7 +311,7 @@ LibraryCall copying_function(StringRef name) {
       .Default(LibraryCall::kOther);
 }
 
-// A program's own function may have the name of a library function; its signature then tells.
+// A program's own function may have the name of a library function; its signature then differs.
 bool has_signature_of(LibraryCall call, const llvm::Function& function) {
   const llvm::FunctionType& type = *function.getFunctionType();
   auto pointer = [&](unsigned i) {
@@ -368,7 +368,7 @@ std::optional<LibraryWrite> library_write(const llvm::CallBase& call) {
           .Cases("strdup", "strndup", LibraryWrite{kResult, Bytes::kString})
           .Default(std::nullopt);
   if (!write) return {};
-  // A program's own function may have the name of a library function; its signature then tells.
+  // A program's own function may have the name of a library function; its signature then differs.
   const auto is_integer = [&](int argument) {
     return argument == LibraryWrite::kNone ||
            (static_cast<unsigned>(argument) < call.arg_size() &&

@@ -1,4 +1,4 @@
-// Library functions that the pass knows by name.
+// Library functions that the pass identifies by name.
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -7,13 +7,13 @@
 
 namespace pmemsim::pass {
 
-// What the pass does at a call of a library function.
+// The pass's treatment of a call of a library function.
 enum class LibraryCall {
-  kOther,     // nothing is known: it may well be instrumented
+  kOther,     // nothing is known: it may be instrumented
   kExternal,  // not instrumented, and never calls back into the program
-  // Replaced, so that the bytes copied are recorded:
+  // Functions that are replaced, so that the copied bytes are recorded:
   kMemcpy,   // (to, from, bytes), returns `to`
-  kMempcpy,  // the same, returns the end
+  kMempcpy,  // the same arguments, returns the end
   kMemmove,
   kBcopy,  // (from, to, bytes)
   kMemset,
@@ -27,20 +27,20 @@ enum class LibraryCall {
 
 LibraryCall library_call(const llvm::CallBase& call);
 
-// What a library function, or the kernel for it, writes to memory that the program names.
+// The bytes that a library function, or the kernel for it, writes to memory that the program names.
 struct LibraryWrite {
   enum class Bytes {
-    kResult,       // as many as it returns, none if that is negative
-    kResultTimes,  // as many as it returns times an argument
+    kResult,       // the number that it returns, none if that is negative
+    kResultTimes,  // the number that it returns times an argument
     kPrinted,      // one more than it returns, at most an argument (if there is one)
-    kArgument,     // an argument
+    kArgument,     // the number in an argument
     kArguments,    // the product of an argument and the next
     kString,       // a string
   };
   static constexpr int kNone = -1;
-  int destination;  // an argument; kNone: what is returned
+  int destination;  // an argument; kNone: the returned pointer
   Bytes bytes;
-  int argument = kNone;  // the one that `bytes` means
+  int argument = kNone;  // the argument that `bytes` means
 };
 std::optional<LibraryWrite> library_write(const llvm::CallBase& call);
 

@@ -1,5 +1,5 @@
-// The phis at the heads of loops, and which of their incoming values come round the loop. As the
-// module was before anything was inserted.
+// The phis at the heads of loops, and which of their incoming values come from the previous
+// iteration. The analysis describes the module before anything was inserted.
 #pragma once
 
 #include <llvm/ADT/BitVector.h>
@@ -18,13 +18,13 @@ class LoopPhis {
 
   bool contains(const llvm::PHINode& phi) const { return phis_.contains(&phi); }
   bool comes_round(const llvm::PHINode& phi, unsigned incoming) const;
-  // Does the block belong to the loop at whose head `phi` stands? No, if it isn't such a phi.
+  // True if the block belongs to the loop whose head contains `phi`; false if it isn't such a phi.
   bool in_loop_of(const llvm::Instruction* phi, const llvm::BasicBlock& block) const;
 
  private:
   struct LoopPhi {
     const llvm::Loop* loop;
-    llvm::BitVector rounds;  // of the incoming values
+    llvm::BitVector rounds;  // by incoming value: it comes from the previous iteration
   };
 
   void add(const llvm::Loop& loop);

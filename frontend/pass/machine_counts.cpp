@@ -72,8 +72,8 @@ std::unique_ptr<llvm::Module> numbered_copy(const llvm::Module& module, Numberin
         numbering.terminators[&instruction] = id;
         numbering.entries.try_emplace(function.getName(), id);
       }
-      // A phi becomes copies in the blocks before it. Without a number they count where they are
-      // executed, with their neighbours.
+      // A phi becomes copies in the blocks before it. Without a number they count with their
+      // neighbours where they are executed.
       if (llvm::isa<llvm::PHINode>(instruction)) continue;
       const llvm::Value* value = copies.lookup(&instruction);
       if (value == nullptr) continue;  // a debug intrinsic, stripped
@@ -85,9 +85,9 @@ std::unique_ptr<llvm::Module> numbered_copy(const llvm::Module& module, Numberin
   return copy;
 }
 
-// The program without pre-execution hints is what every design is charged for (library/hints.c),
-// and what tells the recorder of locks is no part of it. (The code generator leaves out what only
-// they used.)
+// True for functions whose calls aren't counted. Every design is charged for the program without
+// pre-execution hints (library/hints.c), and calls that report locks are no part of the program.
+// (The code generator removes instructions that only they used.)
 bool is_no_code(const llvm::Function& function) {
   return function.isDeclaration() && (function.getName().starts_with("pm_pre_") ||
                                       function.getName().starts_with(kLockFunctions));
@@ -103,19 +103,19 @@ void drop_what_is_no_code(llvm::Module& module) {
   }
 }
 
-// Instructions that the processor executes for `instruction`.
+// Returns the number of instructions that the processor executes for `instruction`.
 unsigned executed(const llvm::MachineInstr& instruction, const llvm::TargetInstrInfo& info) {
   if (instruction.isMetaInstruction() || instruction.isPosition()) return 0;
   if (instruction.isInlineAsm()) {
     return count_assembly_instructions(
         instruction.getOperand(llvm::InlineAsm::MIOp_AsmString).getSymbolName());
   }
-  // A fence for the compiler only: it prints as a comment.
+  // A fence for the compiler only is printed as a comment.
   if (instruction.isPseudo() && info.getName(instruction.getOpcode()) == "Int_MemBarrier") return 0;
   return 1;
 }
 
-// Stores a register to a place that only the code generator knows of?
+// True if the instruction stores a register to a location that only the code generator uses.
 bool spills(const llvm::MachineInstr& instruction) {
   const llvm::MachineFrameInfo& frame = instruction.getMF()->getFrameInfo();
   return llvm::any_of(instruction.memoperands(), [&](const llvm::MachineMemOperand* access) {
@@ -126,7 +126,7 @@ bool spills(const llvm::MachineInstr& instruction) {
   });
 }
 
-// Of what is spilled, the instruction that has computed it.
+// Returns the instruction that has computed the spilled register.
 const llvm::MachineInstr* source_of_spill(const llvm::MachineInstr& spill) {
   const llvm::MachineOperand& stored = spill.getOperand(spill.getNumExplicitOperands() - 1);
   if (!stored.isReg()) return nullptr;
@@ -164,7 +164,7 @@ class FunctionCount {
   }
 
  private:
-  // So many of the machine instructions of `block` belong to instruction `id`.
+  // A number of machine instructions of `block` that belong to instruction `id`.
   struct Share {
     Id id;
     const llvm::MachineBasicBlock* block;
@@ -172,11 +172,12 @@ class FunctionCount {
     bool calls;
   };
 
-  // What has no number of its own goes to the next numbered instruction of its machine block; what
-  // stands at the end goes to the branch that ends the last one's LLVM block.
+  // Counts a block. Instructions without a number count for the next numbered instruction of their
+  // machine block. Those at its end count for the branch that ends the last numbered instruction's
+  // LLVM block.
   void count_block(llvm::MachineBasicBlock& block) {
     double waiting = 0;
-    double reached = 1;  // behind conditional branches: the probability of getting there
+    double reached = 1;  // behind conditional branches: the probability that they are reached
     const std::size_t first = shares_.size();
     for (const llvm::MachineInstr& instruction : block.instrs()) {
       const unsigned executes = executed(instruction, info_);
@@ -217,8 +218,8 @@ class FunctionCount {
     return numbering_.terminators.lookup(numbering_[id]->getParent()->getTerminator());
   }
 
-  // A block without any number (copies on a critical edge, a merged tail) is executed whenever a
-  // predecessor goes there.
+  // Assigns instructions of a block without any number (copies on a critical edge, a merged tail)
+  // to its predecessors. The block is executed whenever one of them branches to it.
   void give_to_predecessors(const llvm::MachineBasicBlock& block, double instructions,
                             double probability, unsigned depth) {
     constexpr unsigned kMaxDepth = 8;
@@ -257,10 +258,10 @@ class FunctionCount {
     return static_cast<double>(frequencies_->getBlockFreq(block).getFrequency());
   }
 
-  // The optimising back end duplicates instructions, moves them to other blocks and expands some
-  // into several blocks. A share then counts by how often its machine block is executed per
-  // execution of the instruction's own LLVM block. The latter is the median over the block's
-  // instructions of how often each is executed, all of its machine blocks together.
+  // Weighs the shares. The optimising back end duplicates instructions, moves them to other blocks
+  // and expands some into several blocks. A share then counts by how often its machine block is
+  // executed per execution of the instruction's own LLVM block. The latter is the median, over the
+  // block's instructions, of how often each is executed, all of its machine blocks together.
   void weigh() {
     if (frequencies_ == nullptr) return;
     llvm::DenseMap<const llvm::BasicBlock*, const llvm::MachineBasicBlock*> only_block;
@@ -303,7 +304,7 @@ class FunctionCount {
   const llvm::TargetInstrInfo& info_;
   std::vector<Share> shares_;
   std::vector<Id> spilled_;
-  llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> last_;  // its last one in shares_
+  llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> last_;  // the block's last share
   std::vector<std::pair<const llvm::MachineBasicBlock*, double>> unnumbered_;
 };
 
@@ -342,7 +343,7 @@ class CountPass : public llvm::MachineFunctionPass {
   llvm::DenseMap<const llvm::Instruction*, MachineCount>& counts_;
 };
 
-// Keeps the copy's diagnostics from the user: the real compilation reports them with real lines.
+// Hides the copy's diagnostics from the user: the real compilation reports them with real lines.
 class QuietDiagnostics : public llvm::DiagnosticHandler {
  public:
   explicit QuietDiagnostics(std::string& error) : error_(error) {}
@@ -366,7 +367,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const llvm::Module& mod
       llvm::TargetRegistry::lookupTarget(module.getTargetTriple(), problem);
   if (target == nullptr) return nullptr;
   const bool position_independent = module.getPICLevel() != llvm::PICLevel::NotPIC;
-  // Processor and features stand in each function's attributes.
+  // Processor and features are in each function's attributes.
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(module.getTargetTriple(), "", "", llvm::TargetOptions(),
                                   position_independent ? llvm::Reloc::PIC_ : llvm::Reloc::Static,
@@ -375,7 +376,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const llvm::Module& mod
   return machine;
 }
 
-// Runs the back end up to the final machine instructions. Returns what went wrong, or nothing.
+// Runs the back end up to the final machine instructions. Returns an error message, or nothing.
 std::string count_in_copy(llvm::Module& copy, const Numbering& numbering,
                           llvm::CodeGenOptLevel level,
                           llvm::DenseMap<const llvm::Instruction*, MachineCount>& counts) {
@@ -423,7 +424,8 @@ MachineCounts::MachineCounts(const llvm::Module& module, llvm::CodeGenOptLevel l
   estimate(module);
 }
 
-// One machine instruction an LLVM instruction, except for what usually folds into its neighbours.
+// Estimates one machine instruction per LLVM instruction, except for those that usually fold into
+// their neighbours.
 void MachineCounts::estimate(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {

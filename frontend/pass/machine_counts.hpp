@@ -1,9 +1,9 @@
-// How many machine instructions the compiler makes of each LLVM instruction.
+// The number of machine instructions that the compiler generates for each LLVM instruction.
 //
-// Counting LLVM instructions instead would be off by half: addresses fold into accesses, phis
-// become copies, arguments are moved, registers spill. So the real back end compiles a copy of the
-// module in which every instruction carries its own number as source line, and the final machine
-// code is counted by those numbers.
+// A count of LLVM instructions would be wrong by half: addresses fold into accesses, phis become
+// copies, arguments are moved, registers spill. So the real back end compiles a copy of the module
+// in which every instruction carries its own number as source line. The final machine code is
+// counted by those numbers.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -18,13 +18,13 @@ namespace pmemsim::pass {
 struct MachineCount {
   double instructions = 0;  // a mean where the back end duplicated or merged code
   bool calls = false;       // a call is among them: a library call, for most LLVM instructions
-  bool spilled = false;     // the result is stored to the stack, for want of registers
+  bool spilled = false;     // the result is stored to the stack, for lack of registers
 };
 
 class MachineCounts {
  public:
-  // Compiles a copy of the module; `module` itself stays as it is. When the back end refuses the
-  // copy, the counts are estimates and problem() says why.
+  // Compiles a copy of the module and leaves `module` unchanged. If the back end refuses the copy,
+  // the counts are estimates and problem() says why.
   MachineCounts(const llvm::Module& module, llvm::CodeGenOptLevel level);
 
   MachineCount of(const llvm::Instruction& instruction) const {

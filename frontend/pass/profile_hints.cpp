@@ -20,14 +20,14 @@ namespace {
 using llvm::Instruction;
 using llvm::Value;
 
-// What a store or copy writes, in a form that a hint takes.
+// The write of a store or copy, in a form that a hint takes.
 struct Stored {
   Instruction* instruction;
   Value* address;
   Value* bytes;
 };
 
-// By the last component of their path, with their line: the paths.
+// The profile's paths, by the last component of the path with its line.
 using Wanted = llvm::StringMap<llvm::SmallVector<std::string, 1>>;
 
 std::string key_of(llvm::StringRef path, unsigned line) {
@@ -57,7 +57,7 @@ std::optional<Wanted> read_profile(llvm::Module& module, llvm::StringRef path) {
   return wanted;
 }
 
-// Rule 1.
+// Compares file names by rule 1.
 bool is_same_file(llvm::StringRef a, llvm::StringRef b) {
   if (a.size() < b.size()) std::swap(a, b);
   return a.ends_with(b) &&

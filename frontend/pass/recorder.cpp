@@ -36,7 +36,7 @@ Recorder::Recorder(llvm::Function& function, const Context& context)
       layout_(function.getParent()->getDataLayout()),
       builder_(function.getContext()) {}
 
-// ---- The way through the function --------------------------------------------------------------
+// ---- Traversal of the function -----------------------------------------------------------------
 
 void Recorder::enter(const std::vector<llvm::Instruction*>& block) {
   location_ = nullptr;
@@ -87,8 +87,8 @@ std::uint32_t Recorder::take_pending() {
   return static_cast<std::uint32_t>(whole);
 }
 
-// The site's number at run time: the module's first one, loaded once per call of the function,
-// plus a constant.
+// Returns the site's number at run time: the module's first one, loaded once per call of the
+// function, plus a constant.
 Value* Recorder::number(std::uint32_t site) {
   if (base_ == nullptr) {
     llvm::IRBuilder<>::InsertPointGuard guard(builder_);
@@ -100,7 +100,7 @@ Value* Recorder::number(std::uint32_t site) {
   return builder_.CreateAdd(base_, builder_.getInt32(site));
 }
 
-// ---- Places ------------------------------------------------------------------------------------
+// ---- Positions ---------------------------------------------------------------------------------
 
 llvm::Instruction* Recorder::after(llvm::Instruction& instruction) {
   if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(&instruction)) {
@@ -116,7 +116,7 @@ llvm::Instruction* Recorder::after(llvm::Instruction& instruction) {
   return instruction.getNextNode();
 }
 
-// The successor itself if control comes from nowhere else, or a block of its own on the way.
+// Returns the successor itself if it has no other predecessor, or a new block in between.
 llvm::BasicBlock* Recorder::own_successor(llvm::Instruction& terminator,
                                           llvm::BasicBlock* successor) {
   llvm::BasicBlock* block = terminator.getParent();

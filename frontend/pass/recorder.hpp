@@ -1,5 +1,5 @@
-// Makes the sites of one function and inserts the calls that report them: what the recording of
-// all kinds of instructions shares. Which instruction is recorded as what is decided elsewhere
+// Makes the sites of one function and inserts the calls that report them: the shared part of
+// recording all kinds of instructions. Other files decide how each instruction is recorded
 // (instrument.cpp, intrinsics.cpp, copies.cpp, assembly.cpp).
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace pmemsim::pass {
 
-// What the module's parts share.
+// Data that all parts of the pass share for one module.
 struct Context {
   llvm::Module& module;
   const MachineCounts& counts;
@@ -50,53 +50,54 @@ class Recorder {
 
   const Context& context() const { return context_; }
   llvm::IRBuilder<>& builder() { return builder_; }
-  // The source line that is being recorded: of what has been inlined from a header, the line in the
-  // module's own file. 0: unknown.
+  // Returns the current source line: for code inlined from a header, the line in the module's own
+  // file. 0: unknown.
   unsigned line() const;
 
-  // ---- The way through the function: block by block, instruction by instruction ---------------
+  // ---- Traversal of the function: block by block, instruction by instruction -------------------
 
   void enter(const std::vector<llvm::Instruction*>& block);
-  // The instruction counts towards the next site.
+  // Counts the instruction towards the next site.
   void reach(const llvm::Instruction& instruction);
-  // What the machine code has beyond that, or (negative) what is recorded otherwise.
+  // Adds instructions that the machine code has in addition, or (negative) that are recorded
+  // otherwise.
   void count(double instructions) { pending_ = std::max(0.0, pending_ + instructions); }
-  // Nothing more can be recorded of the block.
+  // Drops the count: nothing more can be recorded of the block.
   void forget_pending() { pending_ = 0; }
 
   // ---- Sites ---------------------------------------------------------------------------------
 
-  // A site that has all instructions since the last one.
+  // Returns a site with all instructions since the last one.
   Site site(trace::SiteKind kind);
   Site access(trace::SiteKind kind, llvm::Value* address, llvm::Value* data, std::uint32_t size);
   std::uint32_t add(Site site) { return context_.table.add(std::move(site)); }
 
-  // ---- Places --------------------------------------------------------------------------------
+  // ---- Positions -----------------------------------------------------------------------------
 
-  // Where to insert what comes after the instruction when it has gone well.
+  // Returns the position for code that runs after the instruction when it has succeeded.
   llvm::Instruction* after(llvm::Instruction& instruction);
   void insert_at(llvm::Instruction* place, const llvm::Instruction& on_behalf_of);
 
   // ---- Calls of the runtime ------------------------------------------------------------------
 
-  // Where the builder stands: pmemsim_rt_<name>(site, arguments...).
+  // Calls pmemsim_rt_<name>(site, arguments...) at the builder's position.
   llvm::CallInst* call(llvm::StringRef name, std::uint32_t site,
                        llvm::ArrayRef<llvm::Value*> arguments = {}, llvm::Type* result = nullptr);
-  // Reports what was executed so far, before what comes next reports something itself.
+  // Reports the instructions executed so far, before the next instruction reports something itself.
   void flush_pending(llvm::Instruction& before);
 
   std::uint32_t size_of(llvm::Type* type) const;
   llvm::Value* offset_pointer(llvm::Value* address, std::int64_t offset);
 
-  // Behind the access, so that another thread may have its turn before what is done with the value.
+  // Records behind the access, so that another thread may have its turn before the value is used.
   void record_loads(llvm::Instruction& load, llvm::Value* address, std::uint32_t size);
   void record_stores(llvm::Instruction& store, trace::SiteKind kind, llvm::Value* address,
                      llvm::Value* data, std::uint32_t size);
   void record_fence(llvm::Instruction& fence, trace::FenceKind kind);
   void record_flush(llvm::Instruction& flush, trace::FlushKind kind, llvm::Value* address,
                     std::int64_t displacement = 0);
-  // Around code that is not instrumented. If it leaves by an exception, the next thing recorded
-  // tells the runtime that it is over.
+  // Inserts calls around code that is not instrumented. If that exits by an exception, the next
+  // recorded operation tells the runtime that it is over.
   void record_external(llvm::Instruction& instruction);
 
  private:
@@ -109,8 +110,8 @@ class Recorder {
   const llvm::DataLayout& layout_;
   llvm::IRBuilder<> builder_;
   llvm::Instruction* base_ = nullptr;
-  // Machine instructions since the last site. Below one half at the end of a block: it waits for
-  // the next one, so that fractions even out over the function.
+  // Machine instructions since the last site. A rest of less than one half at the end of a block is
+  // kept for the next one. So fractions even out over the function.
   double pending_ = 0;
   const llvm::DILocation* location_ = nullptr;
 };

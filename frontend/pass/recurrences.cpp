@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kLeastCycles = 2;
 
-// A source, and those that its value or address is computed from.
+// A source, and the sources that its value or address is computed from.
 struct Node {
   const llvm::Instruction* source = nullptr;
   llvm::SmallVector<Node*> from = {};
@@ -93,7 +93,7 @@ class Graph {
 
   std::deque<Node> nodes_;
   llvm::DenseMap<const llvm::Instruction*, Node*> by_source_;
-  Node root_;  // reaches all
+  Node root_;  // reaches all nodes
 };
 
 }  // namespace

@@ -1,13 +1,14 @@
-// Which values a loop computes from their last ones in registers alone, in two cycles or more.
+// Finds values that a loop computes from their previous ones in registers alone, in two cycles or
+// more.
 //
-// Such a loop goes round no faster than that arithmetic, however wide the core is: x = x * a + b, a
-// hash, a sum of floating-point numbers. Each such value is recorded at the head of its loop; what
-// loads and branches record doesn't say how often it has changed.
+// Examples are x = x * a + b, a hash, a sum of floating-point numbers. That arithmetic limits the
+// speed of such a loop, however wide the core is. Each such value is recorded at the head of its
+// loop; the records of loads and branches don't show how often it has changed.
 //
-// - Not recorded is what a load closes the circle of (p = p->next): the load says it, and takes
-//   longer.
-// - Not recorded is what takes one cycle (i = i + 1): a loop of four instructions takes that
-// anyway.
+// - A value whose recurrence contains a load (p = p->next) is not recorded: the load's record shows
+//   it, and takes longer.
+// - A value that takes one cycle (i = i + 1) is not recorded: a loop of four instructions takes
+//   that in any case.
 #pragma once
 
 #include <llvm/IR/Module.h>

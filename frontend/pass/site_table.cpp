@@ -45,7 +45,7 @@ llvm::Constant* SiteTable::file_name(const llvm::DILocation* location) {
   return string(location != nullptr ? location->getFilename() : "");
 }
 
-// The function that the source line stands in: for inlined code not the one that was compiled.
+// Returns the function that contains the source line: for inlined code not the compiled function.
 llvm::Constant* SiteTable::function_name(const llvm::DILocation* location,
                                          const llvm::Function& function) {
   const llvm::DISubprogram* subprogram =
@@ -61,8 +61,8 @@ llvm::Constant* SiteTable::function_name(const llvm::DILocation* location,
   return name = string(llvm::demangle(mangled));
 }
 
-// The call's number: outer ones have lower ones, from 1. 0: there is no call, or there are so many
-// within it that nobody wants to know.
+// Returns the call's number: outer calls have lower ones, from 1. 0: there is no call, or the
+// nesting below it has reached the limit.
 std::uint32_t SiteTable::inlined_call(const llvm::DILocation* call, const llvm::Function& function,
                                       std::uint32_t within) {
   if (call == nullptr || within == trace::kMaxInlinedDepth) return 0;
@@ -79,7 +79,8 @@ std::uint32_t SiteTable::inlined_call(const llvm::DILocation* call, const llvm::
   return number;
 }
 
-// Sources that are not recorded (in another address space, say) drop out here.
+// Appends the dependences; sources that are not recorded (in another address space, say) are
+// omitted.
 std::uint16_t SiteTable::append_dependences(const DependenceSet& set,
                                             std::vector<std::uint32_t>& encoded) {
   std::uint16_t count = 0;
@@ -92,7 +93,7 @@ std::uint16_t SiteTable::append_dependences(const DependenceSet& set,
   return count;
 }
 
-// With what is known only once all sites are.
+// Returns the site's flags, including those that depend on all other sites.
 std::uint8_t SiteTable::flags_of(std::size_t number) const {
   const Site& site = sites_[number];
   std::uint8_t flags = site.flags;

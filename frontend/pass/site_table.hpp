@@ -28,15 +28,15 @@ struct Site {
   const llvm::Function* function = nullptr;
   DependenceSet address_dependences = {};
   DependenceSet data_dependences = {};
-  std::optional<std::uint32_t> copied_from = {};  // of a kCopyStore: its kCopyLoad
+  std::optional<std::uint32_t> copied_from = {};  // for a kCopyStore: its kCopyLoad
 };
 
-// Calls of one line that were inlined into the same code are one.
+// A call that was inlined. Calls of one line that were inlined into the same code are one.
 struct InlinedCall {
   llvm::Constant* file;
   llvm::Constant* function;
   std::uint32_t line;
-  std::uint32_t outer;  // a number, or 0
+  std::uint32_t outer;  // number of the outer call, or 0
   auto operator<=>(const InlinedCall&) const = default;
 };
 
@@ -48,16 +48,16 @@ class SiteTable {
   std::uint32_t add(Site site);
   // The number that the next site will have.
   std::uint32_t size() const { return static_cast<std::uint32_t>(sites_.size()); }
-  // `site` is the first one that a call of its function executes.
+  // Marks `site` as the first one that a call of its function executes.
   void set_entry(std::uint32_t site) { sites_[site].flags |= trace::kSiteEntry; }
-  // The site whose value others depend on when they depend on `source`.
+  // Sets the site whose value others depend on when they depend on `source`.
   void set_source(const llvm::Instruction& source, std::uint32_t site) { sources_[&source] = site; }
   bool empty() const { return sites_.empty(); }
 
-  // The variable that holds the number of the module's first site at run time.
+  // The variable with the number of the module's first site at run time.
   llvm::GlobalVariable& base() const { return *base_; }
 
-  // Writes table and constructor into the module.
+  // Writes the table and the constructor into the module.
   void emit();
 
  private:

@@ -90,7 +90,7 @@ bool calls(const Instruction& instruction, Library function) {
   return call != nullptr && library_function(*call) == function;
 }
 
-// Is there a way from behind the one to the other? Neither is in a loop.
+// True if a path leads from behind `from` to `to`. Neither is in a loop.
 bool leads_to(const Instruction& from, const Instruction& to) {
   if (from.getParent() == to.getParent()) return from.comesBefore(&to);
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
@@ -110,7 +110,7 @@ class Finder {
   Finder(llvm::Function& function, KnownValues& values) : function_(function), values_(values) {}
 
   WriteBacks find() {
-    std::vector<Instruction*> all;  // what is found may need more instructions
+    std::vector<Instruction*> all;  // a copy, because the search may insert instructions
     for (llvm::BasicBlock& block : function_) {
       if (!values_.tree().isReachableFromEntry(&block)) continue;
       for (Instruction& instruction : block) all.push_back(&instruction);
@@ -171,7 +171,7 @@ class Finder {
 
   // ---- Regions -------------------------------------------------------------------------------
 
-  // Written back by the region's end, if the function has that.
+  // Adds a write-back by the region's end, if the function contains that.
   void declare(Instruction& declaration, Value* address, Value* bytes) {
     std::vector<Instruction*> ends;
     for (Instruction* end : ends_) {
@@ -182,7 +182,7 @@ class Finder {
         {&declaration, ends.size() == 1 ? ends.front() : nullptr, address, bytes});
   }
 
-  // pm_range {address, bytes}, as far as the array's contents are known.
+  // Declares the ranges of a pm_range {address, bytes} array, as far as its contents are known.
   void declare_ranges(llvm::CallBase& call) {
     constexpr std::uint64_t kMaxRanges = 16, kRangeBytes = 16, kBytesAt = 8;
     const auto* count = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(1));
@@ -198,7 +198,7 @@ class Finder {
     }
   }
 
-  // Outside of regions pm_end() doesn't flush what has been allocated.
+  // True if the allocation is in a region: outside, pm_end() doesn't flush allocated memory.
   bool is_in_region(const Instruction& allocation) const {
     const llvm::DominatorTree& tree = values_.tree();
     return llvm::any_of(begins_, [&](const Instruction* begin) {
@@ -209,7 +209,7 @@ class Finder {
     });
   }
 
-  // ---- Which count ---------------------------------------------------------------------------
+  // ---- Selection -----------------------------------------------------------------------------
 
   bool is_blocking(const WriteBack& it) const {
     if (values_.is_in_loop(*it.named->getParent())) return false;
@@ -220,7 +220,7 @@ class Finder {
     });
   }
 
-  // Does the instruction that flushes fence behind that?
+  // True if the flushing instruction also fences behind its flush.
   static bool fences_behind(const Instruction& flush) {
     if (calls(flush, Library::kEnd)) return true;
     const std::vector<AssemblyEffect> effects = assembly_of(flush).effects;
