@@ -5,7 +5,8 @@ namespace pmemsim::rt {
 
 // Reads the environment; ends the program if its values are impossible.
 void configure_region_of_interest();
-// Begins recording if the whole run is of interest; otherwise begins to note touched lines as warm.
+// Called when main() begins. Begins recording if the whole run is of interest; otherwise begins to
+// note touched lines as warm.
 void main_begins();
 
 }  // namespace pmemsim::rt

@@ -1,11 +1,11 @@
-// array_swap: an array whose items are swapped, two at random a region.
+// array_swap: an array whose items are swapped, two random ones in each region.
 //
-// One region: takes two different items at random and swaps their contents. It writes twice
+// One region takes two different items at random and swaps their contents. It writes twice
 // --data-bytes, declared at once: three fences.
 //
-// In PM: Root {Header header; u64 array}, array being the address of header.items slots of
+// In PM: Root {Header header; u64 array}, where array is the address of header.items slots of
 // header.data_bytes each, rounded up to whole lines. A slot holds an item: the words word(number,
-// header.seed, index) of the payload, number (from 0) being the item's.
+// header.seed, index) of the payload, where number (from 0) is the item's.
 //
 // Locks: slot i has lock i % 1024; a swap takes the two in ascending order.
 #include "swap_array.hpp"

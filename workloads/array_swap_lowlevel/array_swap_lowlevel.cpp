@@ -1,21 +1,21 @@
-// array_swap_lowlevel: array_swap with an undo log of its own instead of atomic regions, as the
-// low-level programs of Janus and PMWeaver have it.
+// array_swap_lowlevel: array_swap with an undo log of its own instead of atomic regions, as in the
+// low-level programs of Janus and PMWeaver.
 //
-// One operation: takes two different items at random and swaps their contents, in four steps that
-// each end with a fence: writes both to the thread's log with their slots' numbers; sets the log
-// valid; swaps the items; sets the log invalid. It writes four times --data-bytes and three lines.
+// One operation takes two random, different items and swaps their contents. Its four steps each
+// end with a fence. It writes both items to the thread's log with their slots' numbers; sets the
+// log valid; swaps the items; sets it invalid. It writes four times --data-bytes and three lines.
 //
 // In PM: Root {Header header; u64 array; u64 logs}, both addresses. The array is that of
-// array_swap: header.items slots of header.data_bytes each, rounded up to whole lines; a slot holds
-// the words word(number, header.seed, index) of the payload, number (from 0) being the item's. Then
-// kLogs logs, one a thread: a line whose first word is 1 if the log is valid; a line {u64 first,
-// second} with the slots' numbers; the contents of the first slot, then of the second, rounded up
-// to whole lines each.
+// array_swap: header.items slots of header.data_bytes each, rounded up to whole lines. A slot holds
+// the words word(number, header.seed, index) of the payload, where number (from 0) is the item's.
+// There are kLogs logs, one a thread: a line whose first word is 1 if the log is valid; a line {u64
+// first, second} with the slots' numbers; the contents of both slots, each rounded up to whole
+// lines.
 //
-// Whoever opens the pool must first copy the contents of valid logs back to their slots. A log is
-// complete before it becomes valid, and its slots' changes are durable before it becomes invalid,
-// so the array is whole at every point. Two valid logs never name the same slot, because the slots'
-// locks are held until the log is invalid.
+// A program that opens the pool must first copy the contents of valid logs back to their slots. A
+// log is complete before it becomes valid, and its slots' changes are durable before it becomes
+// invalid: the array is intact at every point. Two valid logs never name the same slot, because the
+// slots' locks are held until the log is invalid.
 //
 // Locks: slot i has lock i % 1024; a swap takes the two in ascending order.
 #include "swap_array.hpp"
@@ -37,7 +37,7 @@ class ArraySwapLowLevel : public workload::DataItems {
     struct alignas(PM_LINE_BYTES) {
       std::uint64_t first, second;
     } slots;
-    // Followed by the two slots' contents.
+    // The two slots' contents follow.
   };
 
   struct Root : workload::SlotArray {
@@ -87,7 +87,7 @@ class ArraySwapLowLevel : public workload::DataItems {
     char *a = root_->slot(first), *b = root_->slot(second);
     char *a_copy = root_->first_copy(log), *b_copy = root_->second_copy(log);
     const std::uint64_t bytes = data_bytes();
-    // Janus: what the log and the slots will hold is known once the locks are held.
+    // Janus: the future contents of the log and the slots are known once the locks are held.
     if constexpr (workload::kHints) {
       workload::announce(a_copy, a, bytes);
       workload::announce(b_copy, b, bytes);
@@ -128,7 +128,7 @@ class ArraySwapLowLevel : public workload::DataItems {
   }
 
   void restore(std::uint64_t index, const char* copy) {
-    if (index >= root_->header.items) return;  // the image is damaged, as check() will find
+    if (index >= root_->header.items) return;  // the image is damaged, which check() will report
     std::memcpy(root_->slot(index), copy, data_bytes());
     pm_flush(root_->slot(index), data_bytes());
   }

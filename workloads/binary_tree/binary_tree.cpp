@@ -1,13 +1,13 @@
-// binary_tree: binary search trees that nothing balances; random keys keep them shallow.
+// binary_tree: binary search trees without balancing; random keys keep them shallow.
 //
-// One region: takes a random key out of twice as many as there are items at the start; if it is
-// there, gives its item new data, otherwise hangs an item from the node where the search ended. Its
+// One region takes a random key out of twice as many as there are items at the start. If the key is
+// there, its item gets new data; otherwise a new item is inserted where the search ended. The
 // ranges are declared at once: three fences.
 //
-// In PM: Root {Header header; Tree tree[kTrees]}, Tree being a line whose first word is the address
-// of the top node or 0. Node {u64 key, stamp, left, right; from byte 64 on: the data}, with
-// addresses or 0. Key k is in tree k % kTrees; keys are below header.keys(). The data are
-// word(key, stamp, index) of the payload (common/payload.hpp).
+// In PM: Root {Header header; Tree tree[kTrees]}, where Tree is a line whose first word is the
+// address of the top node or 0. Node {u64 key, stamp, left, right; from byte 64 on: the data}, with
+// addresses or 0. Key k is in tree k % kTrees; keys are below header.keys(). The data are word(key,
+// stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one a tree.
 #include "map.hpp"
@@ -51,7 +51,7 @@ class BinaryTrees : public workload::Trees {
   }
 
  private:
-  // The link that leads to the key's node, or that would.
+  // Returns the link that leads to the key's node, or that would lead to it.
   static Node** find(Node** link, std::uint64_t key) {
     while (*link && (*link)->key != key)
       link = key < (*link)->key ? &(*link)->left : &(*link)->right;
@@ -71,7 +71,7 @@ class BinaryTrees : public workload::Trees {
     return workload::kAdded;
   }
 
-  // The keys that a subtree may have: of one tree, from `low` to below `high`.
+  // The keys that a subtree may have: keys of one tree, from `low` to below `high`.
   struct Keys {
     std::uint64_t tree, low, high;
   };

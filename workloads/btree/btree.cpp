@@ -1,16 +1,16 @@
 // btree: B-trees of nodes with up to seven keys.
 //
-// One region: takes a random key out of twice as many as there are items at the start; if it is
-// there, gives its item new data, otherwise inserts it, splitting full nodes on the way down. The
-// region plans its changes on copies of the nodes (common/plan.hpp) and declares them at once:
-// three fences.
+// One region takes a random key out of twice as many as there are items at the start. If the key is
+// there, its item gets new data; otherwise it is inserted, and full nodes on the path down are
+// split. The region plans its changes on copies of the nodes (common/plan.hpp) and declares them at
+// once: three fences.
 //
-// In PM: Root {Header header; Tree tree[kTrees]}, Tree being a line whose first word is the address
-// of the top node (never 0). Node {u32 count, u32 leaf; u64 key[7]; u64 item[7]; u64 unused;
-// u64 child[8]} with addresses: of the item of key[i], and, unless leaf is 1, of the children below
-// key[0], between key[0] and key[1], ... Item {u64 key, stamp; from byte 64 on: the data}. Key k is
-// in tree k % kTrees; keys are below header.keys(). The data are word(key, stamp, index) of
-// the payload (common/payload.hpp).
+// In PM: Root {Header header; Tree tree[kTrees]}, where Tree is a line whose first word is the
+// address of the top node (never 0). Node {u32 count, u32 leaf; u64 key[7]; u64 item[7]; u64
+// unused; u64 child[8]} with addresses: of the item of key[i], and, unless leaf is 1, of the
+// children below key[0], between key[0] and key[1], ... Item {u64 key, stamp; from byte 64 on: the
+// data}. Key k is in tree k % kTrees; keys are below header.keys(). The data are word(key, stamp,
+// index) of the payload (common/payload.hpp).
 //
 // Locks: one a tree.
 #include "map.hpp"
@@ -34,7 +34,7 @@ class BTrees : public workload::Trees {
   static constexpr std::uint32_t kMiddle = 3;  // the key that a split moves up
   // A node other than the top has at least kMiddle keys.
 
-  // A line of keys, a line of items, a line of children: a search reads the first and the last.
+  // Three lines for keys, items and children: a search reads the first and the last.
   struct alignas(PM_LINE_BYTES) Node {
     std::uint32_t count, leaf;
     std::uint64_t key[kKeys];
@@ -42,7 +42,7 @@ class BTrees : public workload::Trees {
     std::uint64_t unused;
     Node* child[kKeys + 1];
 
-    // The first key that is not below the given one.
+    // Returns the index of the first key that is not below the given one.
     std::uint32_t position(std::uint64_t wanted) const {
       std::uint32_t i = 0;
       while (i < count && key[i] < wanted) ++i;
@@ -96,7 +96,7 @@ class BTrees : public workload::Trees {
 
   workload::Tally insert(Tree& tree, const workload::Operation& operation, Scratch& plan) {
     Item* item = operation.allocate<Item>(pool_);
-    // Janus: the item's own line; the plan announces the nodes' lines.
+    // Janus: announces the item's own line; the plan announces the nodes' lines.
     if constexpr (workload::kHints)
       workload::announce(item, &operation.key, 2 * sizeof operation.key);
     Node* top = tree.top;
@@ -114,7 +114,7 @@ class BTrees : public workload::Trees {
 
   Node* new_node() { return static_cast<Node*>(workload::require(pm_alloc(pool_, sizeof(Node)))); }
 
-  // Puts a new top above a full one, and splits that.
+  // Adds a new top above a full one, and splits the full one.
   Node* grow(Node* top, Scratch& plan) {
     Node* above = new_node();
     plan.create(above).child[0] = top;
@@ -122,7 +122,7 @@ class BTrees : public workload::Trees {
     return above;
   }
 
-  // `node` is not full, and no node on the way down stays so (Cormen et al., section 18.2).
+  // Inserts below `node`, which isn't full; splits full nodes on the path (Cormen et al., 18.2).
   void insert_below(Node* node, std::uint64_t key, Item* item, Scratch& plan) {
     while (!plan[node].leaf) {
       std::uint32_t i = plan[node].position(key);
@@ -136,7 +136,7 @@ class BTrees : public workload::Trees {
     make_room(leaf, leaf.position(key), key, item);
   }
 
-  // Shifts what is at and behind `position` and puts the key there.
+  // Shifts the entries at and behind `position` and puts the key there.
   static void make_room(Node& node, std::uint32_t position, std::uint64_t key, Item* item) {
     for (std::uint32_t i = node.count; i > position; --i) {
       node.key[i] = node.key[i - 1];
@@ -168,12 +168,12 @@ class BTrees : public workload::Trees {
     make_room(parent, position, left.key[kMiddle], left.item[kMiddle]);
   }
 
-  // The keys that a subtree may have: of one tree, from `low` to below `high`.
+  // The keys that a subtree may have: keys of one tree, from `low` to below `high`.
   struct Keys {
     std::uint64_t tree, low, high;
   };
 
-  // Returns the subtree's height.
+  // Checks a subtree and returns its height.
   unsigned check_subtree(const Node* node, Keys keys, bool is_top, workload::Census& census) const {
     if (node->count > kKeys || (!is_top && node->count < kMiddle)) {
       census.report("a node has " + std::to_string(node->count) + " keys");

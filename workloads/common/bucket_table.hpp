@@ -11,8 +11,8 @@
 
 namespace workload {
 
-// In PM, a part of the root object: {u64 count; u64 first}, first being the address of `count`
-// words, each the address of a chain's first node or 0. A key's bucket is mix(key) % count.
+// A part of the root object in PM: {u64 count; u64 first}; first is the address of `count` words,
+// each the address of a chain's first node or 0. A key's bucket is mix(key) % count.
 template <class Node>
 struct BucketTable {
   std::uint64_t count;

@@ -1,10 +1,10 @@
 // Chains of nodes without log and regions: every change takes effect by one store of a pointer,
-// which is atomic in PM. A new node is durable before anything leads to it (two fences); an item is
-// updated by a new node in the place of the old one; a node is unlinked by one fence. So the chains
-// are whole at every point, and a crash leaves at most a node that nothing leads to.
+// which is atomic in PM. A new node is durable before a pointer leads to it (two fences). An item
+// is updated by a new node that replaces the old one; a node is unlinked by one fence. So the
+// chains are intact at every point, and a crash leaves at most one unreachable node.
 //
-// In PM: Node {u64 next, key, stamp; from byte 64 on: the data}, next being the address of the next
-// node or 0.
+// In PM: Node {u64 next, key, stamp; from byte 64 on: the data}, where next is the address of the
+// next node or 0.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Chains {
                   sizeof(Node) + padded(data_bytes_));
   }
 
-  // To be followed by claim() for every chain and by free_unclaimed().
+  // Begins a take-over; claim() for every chain and free_unclaimed() must follow.
   void take_over(const Header& header) {
     data_bytes_ = header.data_bytes;
     nodes_.take_over();
@@ -62,7 +62,7 @@ class Chains {
     return item.remove ? kRemoved : kUpdated;
   }
 
-  // Puts an item that the chain hasn't at its end, which it looks for behind the first fence.
+  // Adds an item that the chain lacks at its end, which is searched behind the first fence.
   Tally append(Node** link, const Operation& item, Scratch& cache) {
     Node* node = new_node(nullptr, item, cache);
     while (*link) link = &(*link)->next;
@@ -71,7 +71,7 @@ class Chains {
     return kAdded;
   }
 
-  // `belongs(key)`: whether the key may be in this chain.
+  // Checks a chain. `belongs(key)` is true if the key may be in this chain.
   template <class Belongs>
   void check(const Node* node, Census& census, Belongs belongs) const {
     for (; node && census.whole(); node = node->next)

@@ -1,4 +1,4 @@
-// A checksum over words of memory, for what a workload sets up and never changes, and for log
+// A checksum over words of memory, for data that a workload sets up and never changes, and for log
 // entries.
 #pragma once
 
@@ -15,7 +15,7 @@ class Digest {
     value_ ^= value_ >> 32;
   }
 
-  // `bytes` is a multiple of eight.
+  // Adds `bytes` bytes of memory, a multiple of eight.
   void add(const void* memory, std::size_t bytes) {
     const char* at = static_cast<const char*>(memory);
     for (const char* end = at + bytes; at != end; at += sizeof(std::uint64_t)) {

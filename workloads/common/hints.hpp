@@ -1,5 +1,5 @@
-// Janus's pre-execution hints (pm_pre_ in pm.h) for writes that stand alone: an object each, as in
-// the paper's figure 8.
+// Janus's pre-execution hints (pm_pre_ in pm.h) for single writes: one object each, as in the
+// paper's figure 8.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,21 @@
 
 namespace workload {
 
-// Whether the workloads give hints. The compiler may do that instead (pmemsim-cc --janus-auto).
+// True if the workloads give hints. The compiler may do that instead (pmemsim-cc --janus-auto).
 #ifdef WORKLOAD_WITHOUT_HINTS
 inline constexpr bool kHints = false;
 #else
 inline constexpr bool kHints = true;
 #endif
 
-// `data` holds what will be written to `address`.
+// Announces that the contents of `data` will be written to `address`.
 inline void announce(const void* address, const void* data, std::size_t bytes) {
   pm_pre hint;
   pm_pre_init(&hint);
   pm_pre_both(&hint, address, data, bytes);
 }
 
-// For a word that switches something: a pointer, a flag.
+// Announces the value of a word that switches something: a pointer, a flag.
 inline void announce_value(const void* address, std::uint64_t value) {
   pm_pre hint;
   pm_pre_init(&hint);

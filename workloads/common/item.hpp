@@ -1,5 +1,5 @@
-// An item on its way to PM: its key, stamp and data in ordinary memory, where they are made before
-// the region that stores them.
+// An item before it is in PM: its key, stamp and data in ordinary memory, where they are made
+// before the region that stores them.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace workload {
 
-// An item's data lie behind its node, which is whole lines.
+// Returns an item's data, which are behind its node; the node has whole lines.
 template <class Node>
 char* data_of(Node* node) {
   return reinterpret_cast<char*>(node + 1);
@@ -31,7 +31,7 @@ class NewItem {
 
   std::uint64_t data_bytes() const { return bytes_; }
 
-  std::uint64_t key = 0, stamp = 0;  // in this order, as every node has them
+  std::uint64_t key = 0, stamp = 0;  // in this order, as in every node
 
   void make(const Payload& payload, std::uint64_t new_key, std::uint64_t new_stamp) {
     key = new_key;
@@ -39,21 +39,21 @@ class NewItem {
     payload.fill(lines_.data(), key, stamp);
   }
 
-  // Janus: the data are announced as soon as they are known. The buffer is aligned to lines as the
-  // data will be in PM, so this needs no address (figure 8a, line 4).
+  // Janus: announces the data as soon as they are known. The buffer is aligned to lines as the data
+  // will be in PM, so this needs no address (figure 8a, line 4).
   void announce_data() {
     pm_pre_init(&hint_);
     pm_pre_data(&hint_, lines_.data(), bytes_);
   }
 
-  // Janus: the address completes the request, before the region waits for its log (figure 8a,
-  // line 8).
+  // Janus: the address completes the request, before the region waits for its log (figure 8a, line
+  // 8).
   template <class Node>
   void announce_address(const Node* node) const {
     pm_pre_addr(&hint_, data_of(node), bytes_);
   }
 
-  // A node with room for the data, which store_data() writes behind it.
+  // Allocates a node with space for the data, which store_data() writes behind it.
   template <class Node>
   Node* allocate(pm_pool* pool) const {
     Node* node = static_cast<Node*>(require(pm_alloc(pool, sizeof(Node) + bytes_)));

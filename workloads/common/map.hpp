@@ -1,29 +1,29 @@
-// What the maps share: keys are below header.keys(). A thread takes random keys, and inserts those
-// that are not there. How many are, --mix says:
+// The shared part of the maps: keys are below header.keys(). A thread draws random keys, and
+// inserts those that are not there. --mix determines how many keys are there:
 //
-//  - insert-update, insert-delete: half of the keys, for the set-up inserts header.items of twice
+//  - insert-update, insert-delete: half of the keys, since the set-up inserts header.items of twice
 //    as many;
-//  - read-update: all, for there are as many keys as items;
-//  - insert: none of those that regions draw, for each region has a key of its own;
-//  - pmweaver: the same with keys in a random order, far from each other. Of several trees all are
-//    in the first, as in a program that has one.
+//  - read-update: all keys, since there are as many keys as items;
+//  - insert: none of the keys that regions draw, since each region has a key of its own;
+//  - pmweaver: the same as insert, with keys in a random order, far from each other. If there are
+//    several trees, all keys are in the first, as in a program that has one.
 //
 // A map is a class
 //
 //   static constexpr About kAbout
-//   static constexpr bool kRegions           whether it needs atomic regions
-//   static constexpr bool kRemoves           whether it also removes items
-//   static constexpr bool kReads             whether it can leave an item as it is
-//   static constexpr bool kPmweaver          whether PMWeaver is measured with such a map
-//   static constexpr std::size_t kLocks      how many locks, one of which protects a key:
+//   static constexpr bool kRegions           true if it needs atomic regions
+//   static constexpr bool kRemoves           true if it also removes items
+//   static constexpr bool kReads             true if it can read an item without changing it
+//   static constexpr bool kPmweaver          true if PMWeaver is measured with such a map
+//   static constexpr std::size_t kLocks      number of locks, one of which protects a key:
 //   std::size_t lock_of(key)
 //   struct Root                              its root object, which begins with a Header
-//   struct Scratch                           what a thread reuses from region to region
+//   struct Scratch                           memory that a thread reuses in each region
 //   Map(pm_pool*, Root*)
 //   void create(const Options&)              makes an empty map out of a root with a header
-//   void take_over()                         goes on with the map of an earlier run
+//   void take_over()                         continues with the map of an earlier run
 //   Tally execute(const Operation&, Scratch&)  one region, under the key's lock
-//   void check(Census&)                      adds every item, and reports what else is wrong
+//   void check(Census&)                      adds every item, and reports other errors
 #pragma once
 
 #include <algorithm>
@@ -44,14 +44,14 @@ namespace workload {
 
 inline constexpr Tally kAdded{1, 0}, kUpdated{0, 0}, kRemoved{0, 1};
 
-// What one region is to do with an item.
+// The operation of one region on an item.
 struct Operation : NewItem {
   using NewItem::NewItem;
-  bool remove = false;  // if the map has it, rather than update it
-  bool read = false;    // the same
-  bool at_end = false;  // of a chain, rather than in front of it, if the map hasn't it
+  bool remove = false;  // if the map has the item: remove it instead of updating it
+  bool read = false;    // if the map has the item: read it instead of updating it
+  bool at_end = false;  // if the map lacks the item: insert it at its chain's end, not at the front
 
-  // Gives the item that is there the new stamp and the new data. Nothing is declared yet.
+  // Gives the existing item the new stamp and the new data. Nothing is declared yet.
   template <class Node>
   Tally update(Node* node) const {
     if (read) return read_data(node);
@@ -75,17 +75,17 @@ struct Operation : NewItem {
       std::memcpy(&word, data_of(node) + i, sizeof word);
       sum += word;
     }
-    asm volatile("" : : "r"(sum));  // so that the loads stay
+    asm volatile("" : : "r"(sum));  // keeps the loads
     return kUpdated;
   }
 };
 
-// The numbers below a power of two in an order that looks random: the keys of regions that insert.
+// Returns the numbers below a power of two in a seemingly random order: keys that regions insert.
 constexpr std::uint64_t scattered(std::uint64_t index, std::uint64_t power_of_two) {
   return index * kGolden & (power_of_two - 1);
 }
 
-// The numbers below a power of two in a random order, without a list of them.
+// Returns the numbers below a power of two in a random order, without a list of them.
 constexpr std::uint64_t shuffled(std::uint64_t index, std::uint64_t power_of_two,
                                  std::uint64_t seed) {
   const std::uint64_t mask = power_of_two - 1;
@@ -98,8 +98,8 @@ constexpr std::uint64_t shuffled(std::uint64_t index, std::uint64_t power_of_two
   return word;
 }
 
-// What the maps that are trees have in common. There are several, so that threads find some that
-// are not locked: key k is in tree k % kTrees, and each has a lock. Empty ones are all zero.
+// The shared part of maps that are trees. There are several trees, so that threads find some
+// without contention: key k is in tree k % kTrees, and each has a lock. Empty ones are all zero.
 struct Trees {
   static constexpr std::uint64_t kTrees = 32;
   static constexpr std::size_t kLocks = kTrees;
@@ -125,12 +125,12 @@ class Census {
   bool whole() const { return check_.problem.empty(); }
   const Check& result() const { return check_; }
 
-  // The first problem is the one that is reported.
+  // Reports a problem; only the first one is kept.
   void report(const std::string& problem) {
     if (whole()) check_.problem = problem;
   }
 
-  // Counts an item, which stands `in_place` if the map would find it there by its key.
+  // Counts an item; `in_place` is true if the map would find it at its location by its key.
   template <class Node>
   void add(const Node* node, bool in_place) {
     if (node->key >= keys() || !in_place)
@@ -229,7 +229,7 @@ class Map {
     const Header& header_;
     Random random_;
     Mix mix_;
-    std::uint64_t next_;  // index of the key, where regions insert only
+    std::uint64_t next_;  // index of the key, in mixes whose regions only insert
   };
 
   Requests<Source> draw(const Work& work) const {
@@ -259,8 +259,8 @@ class Map {
   Map(pm_pool* pool, Root* root)
       : pool_(pool), root_(root), structure_(pool, root), locks_(Structure::kLocks) {}
 
-  // In a tree, of several, that all keys are in: one in so many. In between are further keys than
-  // are ever inserted.
+  // With several trees, all keys of one tree are multiples of this number. The keys in between are
+  // never inserted.
   static constexpr std::uint64_t kKeysOfTrees = [] {
     if constexpr (requires { Structure::kTrees; }) return Structure::kTrees;
     return std::uint64_t{1};
@@ -276,12 +276,12 @@ class Map {
     return random.below(keys);
   }
 
-  // With the regions, where these insert only.
+  // Returns the number of inserted items, including the regions' if these only insert.
   static std::uint64_t inserted(const Options& options) {
     return options.items + options.all_regions();
   }
 
-  // What the header says of it: a power of two where regions insert only.
+  // Returns the value of header.key_space: a power of two if regions only insert.
   static std::uint64_t key_space(const Options& options) {
     switch (options.mix) {
       case Mix::kInsert:

@@ -1,7 +1,7 @@
-// Nodes for structures without atomic regions: an array that the set-up allocates. Which of them
-// are free is known in ordinary memory only; who takes over a structure claims the nodes that it
-// reaches, and the others are free. So a node that a crash caught between being taken and being
-// linked, or between being unlinked and being given back, is not lost.
+// Nodes for structures without atomic regions: an array that the set-up allocates. The set of free
+// nodes is in ordinary memory only. A thread that takes over a structure claims the reachable
+// nodes, and the others are free. So a crash between taking and linking a node, or between
+// unlinking and releasing it, doesn't lose the node.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace workload {
 
-// In PM, a part of the root object: address, number and size of the nodes.
+// A part of the root object in PM: address, number and size of the nodes.
 struct NodeArray {
   char* first;
   std::uint64_t count, node_bytes;
@@ -26,7 +26,7 @@ class NodePool {
 
   explicit NodePool(NodeArray* array) : array_(array) {}
 
-  // Room for `live` nodes in use, besides those in caches.
+  // Allocates space for `live` nodes in use, in addition to those in caches.
   void create(pm_pool* pool, std::uint64_t live, std::uint64_t node_bytes) {
     const std::uint64_t count = live + PM_MAX_THREADS * kMostCached;
     *array_ = {static_cast<char*>(require(pm_alloc(pool, count * node_bytes))), count, node_bytes};
@@ -34,7 +34,7 @@ class NodePool {
     free_unclaimed();
   }
 
-  // Before the nodes in use are claimed.
+  // Begins a take-over, before the nodes in use are claimed.
   void take_over() { claimed_.assign(array_->count, false); }
 
   // False if there is no such node, or if it was claimed before: then the structure is damaged.
@@ -43,7 +43,7 @@ class NodePool {
     return claimed_[index_of(node)] = true;
   }
 
-  // Lower addresses are taken first.
+  // Adds the unclaimed nodes to the free ones; lower addresses are taken first.
   void free_unclaimed() {
     for (std::uint64_t i = array_->count; i-- > 0;)
       if (!claimed_[i]) free_.push_back(array_->first + i * array_->node_bytes);
@@ -65,7 +65,7 @@ class NodePool {
     return node;
   }
 
-  // No pointer to the node may be left, in PM either.
+  // Releases a node. No pointer to it may be left, in PM either.
   void give(Cache& cache, void* node) {
     cache.push_back(static_cast<char*>(node));
     if (cache.size() < kMostCached) return;

@@ -21,7 +21,7 @@ class OrderedLocks {
     for (const std::size_t number : numbers_) locks_[number].lock();
   }
 
-  // And forgets which they were.
+  // Unlocks all locks and forgets them.
   void unlock() {
     for (const std::size_t number : numbers_) locks_[number].unlock();
     numbers_.clear();

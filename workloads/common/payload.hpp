@@ -1,5 +1,5 @@
-// What the workloads store as data: words that follow from a key and a stamp, so that a check, here
-// or on an image, can tell whether an item is whole.
+// The data that workloads store: words that follow from a key and a stamp. So a check, here or on
+// an image, can verify that an item is complete.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ namespace workload {
 // The data of a structure's items.
 class Payload {
  public:
-  // `duplicates`, out of 2^64: the share of lines that hold one of kDuplicates common contents, as
-  // memory that a controller could deduplicate does.
+  // `duplicates`, out of 2^64, is the share of lines with one of kDuplicates common contents. A
+  // controller could deduplicate such lines.
   constexpr Payload(std::uint64_t bytes, std::uint64_t duplicates)
       : words_(bytes / sizeof(std::uint64_t)), duplicates_(duplicates) {}
 
-  // The data's word number `index`.
+  // Returns the data's word number `index`.
   constexpr std::uint64_t word(std::uint64_t key, std::uint64_t stamp, std::size_t index) const {
     std::uint64_t number = (key ^ stamp * kGolden) + index * kStep;
     if (duplicates_ > 0) {

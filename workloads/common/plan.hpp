@@ -1,8 +1,8 @@
-// A plan of changes to the nodes of a tree: an algorithm edits copies, which tells which lines will
-// change before anything does. The region then declares them all at once, so that it costs three
-// fences however far a change spreads through the tree. With a redo log, which needs no
-// declarations, the copies save looking into the log for a node again and again, and there are no
-// hints.
+// A plan of changes to the nodes of a tree: an algorithm edits copies, which shows the lines that
+// will change before any of them does. The region then declares them all at once, so that it
+// costs three fences however far a change spreads through the tree. A redo log needs no
+// declarations. With it, the copies save searching the log for a node repeatedly, and there are
+// no hints.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class Plan {
   static_assert(sizeof(Node) % PM_LINE_BYTES == 0 && alignof(Node) == PM_LINE_BYTES);
 
  public:
-  // The node as the plan has it so far.
+  // Returns the node as planned so far.
 #ifdef PM_REDO_LOG
   const Node& operator[](const Node* node) { return edit(const_cast<Node*>(node)); }
 #else
@@ -33,7 +33,7 @@ class Plan {
   }
 #endif
 
-  // The node's copy, to be changed. Valid until execute().
+  // Returns the node's copy, to be changed. Valid until execute().
   Node& edit(Node* node) {
     for (std::size_t i = count_; i-- > 0;)
       if (changes_[i].node == node) return changes_[i].copy;
@@ -42,25 +42,25 @@ class Plan {
     return change.copy;
   }
 
-  // A node that this region has allocated: needs no declaration.
+  // Returns the copy of a node that this region has allocated: it needs no declaration.
   Node& create(Node* node) {
     Change& change = add(node, true);
     change.copy = Node{};
     return change.copy;
   }
 
-  // Something else that the region will change; the program changes it after execute().
+  // Declares other memory that the region will change; the program changes it after execute().
   void declare(const void* address, std::size_t bytes) { add_range(address, bytes); }
 
-  // The same for a pointer that leads into the tree, and whose new value is known.
+  // Declares a pointer that leads into the tree, and whose new value is known.
   void declare(Node** link, Node* target) {
     if constexpr (kHints) announce_pointer(link, target);
     add_range(link, sizeof *link);
   }
 
-  // Declares everything, then makes the changes, and is empty again.
+  // Declares everything, then makes the changes, and empties the plan.
   //
-  // Janus: what the lines will hold is known here, before the log is written.
+  // Janus: the lines' future contents are known here, before the log is written.
 #ifdef PM_REDO_LOG
   void execute() {
     for (std::size_t i = 0; i < count_; ++i) store(changes_[i]);
@@ -92,7 +92,7 @@ class Plan {
 
  private:
   // A change that runs from a leaf to the root of a tree of 2^32 nodes stays below this, and so do
-  // the nodes that it looks at.
+  // the nodes that it reads.
   static constexpr std::size_t kMaxChanges = 128;
   static constexpr std::size_t kMaxRanges = kMaxChanges * (sizeof(Node) / PM_LINE_BYTES);
 
@@ -103,7 +103,7 @@ class Plan {
   };
 
 #ifdef PM_REDO_LOG
-  // A redo log has an entry for every word.
+  // Stores the words that differ: a redo log has an entry for every word.
   static void store(const Change& change) {
     if (change.created) {
       pm_write(change.node, &change.copy, sizeof(Node));
@@ -123,8 +123,8 @@ class Plan {
       if (!same_line(line + at, copy + at)) action(line + at, copy + at);
   }
 
-  // Not memcmp, whose loads a recording would not see where the compiler leaves it to the C
-  // library.
+  // Compares without memcmp, whose loads a recording would not see where the compiler calls the C
+  // library's.
   static bool same_line(const char* a, const char* b) {
     const auto* left = reinterpret_cast<const std::uint64_t*>(a);
     const auto* right = reinterpret_cast<const std::uint64_t*>(b);

@@ -1,5 +1,5 @@
-// Pseudo-random numbers that any language reproduces in three lines (SplitMix64): what a thread
-// does depends only on the seed and the thread's number.
+// Pseudo-random numbers that any language reproduces in three lines (SplitMix64): a thread's
+// operations depend only on the seed and the thread's number.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Random {
   Random(std::uint64_t seed, std::uint64_t stream) : state_(mix(seed) ^ mix(~stream)) {}
 
   std::uint64_t next() { return mix(state_ += kGolden); }
-  // Uniform over 0 .. bound - 1.
+  // Returns a number that is uniform over 0 .. bound - 1.
   std::uint64_t below(std::uint64_t bound) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
   }

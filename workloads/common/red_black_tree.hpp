@@ -1,6 +1,6 @@
 // Red-black trees in PM (Cormen et al., "Introduction to Algorithms", chapter 13): the search, the
-// changes, planned on copies of the nodes (plan.hpp), and the check. No node stands for an empty
-// subtree, which is black.
+// changes, planned on copies of the nodes (plan.hpp), and the check. An empty subtree is black and
+// has no node.
 //
 // A Node is a line with at least {key; Node *parent, *left, *right; red}, in any order.
 #pragma once
@@ -13,17 +13,17 @@
 
 namespace workload {
 
-// In PM: a line whose first word is the address of the top node, or 0.
+// A tree in PM: a line whose first word is the address of the top node, or 0.
 template <class Node>
 struct alignas(PM_LINE_BYTES) RedBlackTree {
   Node* top;
 };
 
-// Where a search for a key ends.
+// The location where a search for a key ends.
 template <class Node>
 struct RedBlackPlace {
-  Node* node;    // that has the key, or null
-  Node* parent;  // of that node, or of one that would have the key
+  Node* node;    // the node with the key, or null
+  Node* parent;  // parent of that node, or of one that would have the key
 };
 
 template <class Node>
@@ -45,8 +45,8 @@ class RedBlackChange {
   RedBlackChange(Plan<Node>& plan, RedBlackTree<Node>& tree)
       : plan_(plan), tree_(tree), top_(pm_get(tree.top)) {}
 
-  // `node`, whose key the tree doesn't have, was created in the plan: red, without children, below
-  // `parent`, which is where a search for its key ends.
+  // Inserts `node`, whose key the tree doesn't have and which was created in the plan: red, without
+  // children, below `parent`, where a search for its key ends.
   void insert(Node* node, Node* parent) {
     if (parent)
       set_child(parent, plan_[node].key > plan_[parent].key, node);
@@ -57,7 +57,7 @@ class RedBlackChange {
 
   void remove(Node* node) {
     bool removed_black = !plan_[node].red;
-    Node *hole, *parent;  // the subtree that lost a node, and what it hangs from
+    Node *hole, *parent;  // the subtree that lost a node, and its parent
     if (!plan_[node].left || !plan_[node].right) {
       hole = plan_[node].left ? plan_[node].left : plan_[node].right;
       parent = plan_[node].parent;
@@ -104,7 +104,7 @@ class RedBlackChange {
   }
   bool is_right(const Node* node) const { return plan_[plan_[node].parent].right == node; }
 
-  // Puts `other` (or nothing) where `node` hangs from its parent.
+  // Replaces `node` below its parent by `other` (or by nothing).
   void replace(Node* node, Node* other) {
     Node* parent = plan_[node].parent;
     if (parent)
@@ -114,7 +114,7 @@ class RedBlackChange {
     if (other) plan_.edit(other).parent = parent;
   }
 
-  // The node goes down to the given side; its other child takes its place.
+  // Moves the node down to the given side; its other child takes its place.
   void rotate(Node* node, bool right) {
     Node* riser = child(node, !right);
     Node* between = child(riser, right);
@@ -150,7 +150,7 @@ class RedBlackChange {
     set_red(top_, false);
   }
 
-  // The subtree `node` below `parent`, possibly empty, lacks one black node.
+  // Repairs the subtree `node` below `parent`, possibly empty, which lacks one black node.
   void repair_removal(Node* node, Node* parent) {
     while (parent && !red(node)) {
       const bool right = plan_[parent].right == node;
@@ -184,10 +184,10 @@ class RedBlackChange {
 
   Plan<Node>& plan_;
   RedBlackTree<Node>& tree_;
-  Node* top_;  // as the plan has it so far
+  Node* top_;  // the top according to the plan
 };
 
-// Whether a tree is one: order, links, colours. `examine` says what is wrong with a node besides,
+// Checks that a tree is valid: order, links, colours. `examine` returns any other error of a node,
 // or nothing.
 template <class Node, class Examine>
 class RedBlackCheck {
@@ -197,14 +197,14 @@ class RedBlackCheck {
     check_subtree(tree.top, nullptr, 0, UINT64_MAX);
   }
 
-  const std::string& problem() const { return problem_; }  // empty: the tree is whole
+  const std::string& problem() const { return problem_; }  // empty: the tree is intact
   std::uint64_t nodes() const { return nodes_; }
 
  private:
   static bool is_red(const Node* node) { return node && node->red; }
 
-  // The subtree may have the keys from `low` to below `high`. Returns the number of black nodes on
-  // every path down. Stops at the first problem.
+  // Checks a subtree, which may have the keys from `low` to below `high`. Returns the number of
+  // black nodes on every path down. Stops at the first problem.
   std::uint64_t check_subtree(const Node* node, const Node* parent, std::uint64_t low,
                               std::uint64_t high) {
     if (!node || !problem_.empty()) return 0;

@@ -1,6 +1,6 @@
-// What a thread's regions are to do, drawn before the measured part: programs are asked by somebody
-// else, whose work is none of theirs. Of a long run the first requests are, and the others a
-// stretch at a time on the way, so that memory stays bounded.
+// The requests of a thread's regions, drawn before the measured part: real programs get them from
+// another program, whose work isn't theirs. In a long run only the first requests are drawn before,
+// the others in batches during the run, so that memory stays bounded.
 #pragma once
 
 #include <algorithm>
@@ -14,27 +14,27 @@ namespace workload {
 // A source of requests is a class
 //
 //   using Request = ...
-//   Request empty() const      what draw() fills
-//   void draw(Request&)        the next one
+//   Request empty() const      the object that draw() fills
+//   void draw(Request&)        draws the next request
 template <class Source>
 class Requests {
  public:
   using Request = typename Source::Request;
 
-  // Each of `request_bytes`, with all that it points to.
+  // `request_bytes` is the size of a request with all memory that it points to.
   Requests(Source source, std::uint64_t count, std::uint64_t request_bytes)
       : source_(std::move(source)),
         drawn_(std::clamp<std::uint64_t>(count, 1, kBytes / request_bytes), source_.empty()),
         next_(drawn_.size()) {}
 
-  // As many as there is room for are drawn, those that nobody has asked for among them.
+  // Draws as many requests as fit, and keeps those that have not been used yet.
   void make_ready() {
     std::ranges::rotate(drawn_, drawn_.begin() + static_cast<std::ptrdiff_t>(next_));
     for (std::size_t i = drawn_.size() - next_; i < drawn_.size(); ++i) source_.draw(drawn_[i]);
     next_ = 0;
   }
 
-  // Valid until the next one is asked for.
+  // Returns the next request, which is valid until the next call.
   Request& next() {
     if (next_ == drawn_.size()) make_ready();
     return drawn_[next_++];

@@ -1,4 +1,4 @@
-// What the workloads include of the C and C++ libraries: compiled once for all of them, since that
+// The workloads' includes of the C and C++ libraries: compiled once for all of them, since that
 // takes as long as the rest of a workload. No workload includes this.
 #include <pthread.h>
 #include <signal.h>

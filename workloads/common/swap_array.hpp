@@ -1,14 +1,14 @@
-// What the workloads share that swap two random items of an array. A workload of this kind is a
+// The shared part of workloads that swap two random items of an array. Such a workload is a
 // class
 //
 //   static constexpr About kAbout
 //   struct Root                        its root object: begins with a Header, then the array
-//   struct Scratch                     what a thread reuses; made of (number of the thread, Root&)
+//   struct Scratch                     memory that a thread reuses; made of (thread, Root&)
 //   Array(pm_pool*, Root*)
-//   void create()                      its part of the set-up, once header and array are there
-//   void take_over()                   goes on with the array of an earlier run
+//   void create()                      its part of the set-up, after header and array
+//   void take_over()                   continues with the array of an earlier run
 //   void swap(first, second, scratch)  one swap, under both slots' locks
-//   static constexpr std::uint64_t kShares   how many items --data-bytes are the size of
+//   static constexpr std::uint64_t kShares   number of items whose total size is --data-bytes
 //   static void fill(slot, item, root)  writes an item, as DataItems does
 #pragma once
 
@@ -27,8 +27,8 @@
 
 namespace workload {
 
-// The slots, at an address that stands in the root object: header.items of item_bytes each, rounded
-// up to whole lines.
+// The slots, at an address in the root object: header.items of item_bytes each, rounded up to whole
+// lines.
 struct SlotArray {
   Header header;
   char* slots;
@@ -37,7 +37,7 @@ struct SlotArray {
   char* slot(std::uint64_t index) const { return slots + index * padded(item_bytes); }
 };
 
-// Items that are nothing but data: words word(number, header.seed, index) of the payload.
+// Items that consist of data only: words word(number, header.seed, index) of the payload.
 struct DataItems {
   static constexpr std::uint64_t kShares = 1;
 
@@ -65,7 +65,7 @@ class RegionSwap {
     char *a = root_->slot(first), *b = root_->slot(second);
     const std::uint64_t bytes = root_->item_bytes;
     pm_begin(pool_);
-    // Janus: what each slot will hold stands in the other, and is announced before it is logged.
+    // Janus: each slot's new contents are in the other, and are announced before they are logged.
     if constexpr (kHints) {
       announce(a, b, bytes);
       announce(b, a, bytes);
@@ -148,8 +148,8 @@ class SwapWorkload {
     return {};
   }
 
-  // Every slot must hold an item, and every item be there as often as the set-up made it: with a
-  // share of duplicates, several items may be equal.
+  // Checks that every slot holds an item, and that every item exists as often as the set-up made
+  // it. With a share of duplicates, several items may be equal.
   Check check() const {
     const Header& header = root_->header;
     std::unordered_map<std::uint64_t, std::uint64_t> missing;

@@ -1,15 +1,15 @@
-// What all workloads share: the command line, threads, the region of interest, the check.
+// The shared part of all workloads: the command line, threads, the region of interest, the check.
 //
 // A workload is a class over a pool:
 //
 //   static constexpr workload::About kAbout     name, help, default number of items
-//   static std::uint64_t pool_bytes(options)    how large a pool it needs
+//   static std::uint64_t pool_bytes(options)    the size of the pool that it needs
 //   Structure(pm_pool*, options)                sets up a new pool
 //   explicit Structure(pm_pool*)                or takes one over from an earlier run
-//   Requests draw(Work) const                   what a thread's regions are to do (requests.hpp)
+//   Requests draw(Work) const                   the requests of a thread's regions (requests.hpp)
 //   Tally run(Work, Requests&)                  one thread's share; exactly work.regions regions;
-//                                               or run(Work), if it draws on the way
-//   Check check()                               whether the structure is whole
+//                                               or run(Work), if it draws while it runs
+//   Check check()                               checks that the structure is intact
 //
 // and its root object begins with a workload::Header.
 #pragma once
@@ -38,24 +38,24 @@
 
 namespace workload {
 
-// What regions do with random items of a map.
+// The operations of regions on random items of a map.
 enum class Mix : std::uint8_t {
-  kInsertUpdate,  // insert those that aren't there, update (or remove) the others
-  kInsert,        // insert those that aren't there, which all are not
-  kReadUpdate,    // of items that are all there, read every other one, update the others
-  kInsertDelete,  // insert those that aren't there, remove the others
-  kPmweaver,      // what the programs do that PMWeaver is measured with
+  kInsertUpdate,  // insert items that aren't there, update (or remove) the others
+  kInsert,        // insert items, none of which is there
+  kReadUpdate,    // items are all there: read every other one, update the others
+  kInsertDelete,  // insert items that aren't there, remove the others
+  kPmweaver,      // the operations of the programs that PMWeaver is measured with
 };
 inline constexpr std::string_view kMixes[] = {"insert-update", "insert", "read-update",
                                               "insert-delete", "pmweaver"};
 
 struct About {
   const char* name;
-  const char* help;  // what the structure is and what one region does
+  const char* help;  // describes the structure and the operations of one region
   std::uint64_t default_items;
   std::uint64_t default_data_bytes = 64;
-  const char* fixed_size = nullptr;  // why --data-bytes cannot be chosen, if so
-  std::uint64_t data_multiple = 8;   // of what --data-bytes must be a multiple
+  const char* fixed_size = nullptr;  // the reason why --data-bytes cannot be chosen, if so
+  std::uint64_t data_multiple = 8;   // --data-bytes must be a multiple of this
   unsigned mixes = 0;                // a bit for each Mix that --mix can choose
   std::uint64_t least_data_bytes = 64;
 };
@@ -73,20 +73,20 @@ struct Options {
   Mix mix = Mix::kInsertUpdate;
   bool whole_run = false;
   std::string pool;    // empty: anonymous memory
-  std::string verify;  // a pool to check; nothing is run then
+  std::string verify;  // a pool to check; no region is run then
 
   std::uint64_t all_regions() const { return regions + warm_up; }
 };
 
 // The first bytes of every workload's root object.
 struct Header {
-  char name[16];        // of the workload: its first 16 characters, filled up with zeros
+  char name[16];        // the workload's name: its first 16 characters, filled up with zeros
   std::uint64_t ready;  // 1 once the set-up is complete
   std::uint64_t data_bytes;
-  std::uint64_t items;  // of the set-up
+  std::uint64_t items;  // number of items in the set-up
   std::uint64_t seed;
   std::uint64_t duplicates;  // share of duplicate lines, out of 2^64
-  std::uint64_t key_space;   // of a map: keys are below it; 0: twice the items
+  std::uint64_t key_space;   // a map's keys are below it; 0: twice the items
 
   std::uint64_t keys() const { return key_space > 0 ? key_space : 2 * items; }
   Payload payload() const { return {data_bytes, duplicates}; }
@@ -97,14 +97,14 @@ struct Work {
   unsigned thread;  // from 0
   std::uint64_t regions;
   std::uint64_t seed;
-  std::uint64_t first = 0;  // how many regions the threads before it run
+  std::uint64_t first = 0;  // number of regions of the threads before it
   Mix mix = Mix::kInsertUpdate;
-  std::uint64_t stream = 0;  // of the random numbers
+  std::uint64_t stream = 0;  // stream of the random numbers
 
   Random random() const { return {seed, stream}; }
 };
 
-// How a thread's regions changed the number of items.
+// The change of the number of items by a thread's regions.
 struct Tally {
   std::uint64_t added = 0, removed = 0;
 
@@ -116,29 +116,29 @@ struct Tally {
 };
 
 struct Check {
-  std::string problem;  // empty: the structure is whole
+  std::string problem;  // empty: the structure is intact
   std::uint64_t items = 0;
 };
 
-// Ends the program: something the user asked for cannot be done.
+// Ends the program because a request of the user cannot be fulfilled.
 [[noreturn]] inline void refuse(const std::string& why) {
   std::fprintf(stderr, "%s\n", why.c_str());
   std::exit(2);
 }
 
-// For the calls of pm.h that return NULL on failure.
+// Checks the result of a call of pm.h that returns NULL on failure.
 template <class Pointer>
 Pointer require(Pointer pointer) {
   if (!pointer) refuse(pm_error());
   return pointer;
 }
 
-// Data bytes as they lie in PM: whole lines, because a line must have one lock.
+// Returns the size of the data in PM: whole lines, because a line must have one lock.
 inline std::uint64_t padded(std::uint64_t data_bytes) {
   return (data_bytes + PM_LINE_BYTES - 1) / PM_LINE_BYTES * PM_LINE_BYTES;
 }
 
-// A pool with room for so many blocks of one header line and the data, and for the library's needs.
+// Returns the size of a pool for `blocks` blocks of a header line and data, plus library data.
 inline std::uint64_t pool_bytes_for(const Options& options, std::uint64_t blocks) {
   return blocks * (2 * padded(options.data_bytes) + 1024) +
          (options.threads + 16) * (std::uint64_t{4} << 20);
@@ -281,7 +281,7 @@ Root* root_of(pm_pool* pool) {
   return static_cast<Root*>(require(pm_root(pool, sizeof(Root))));
 }
 
-// The first step of a set-up.
+// Writes the header; it is the first step of a set-up.
 inline void describe(Header& header, const About& about, const Options& options) {
   std::string_view(about.name).copy(header.name, sizeof header.name);
   header.data_bytes = options.data_bytes;
@@ -294,7 +294,7 @@ inline void describe(Header& header, const About& about, const Options& options)
   pm_flush(&header, sizeof header);
 }
 
-// The last step of a set-up: from here on the structure is valid.
+// Marks the structure as valid; it is the last step of a set-up.
 inline void set_ready(Header& header) {
   pm_order();
   header.ready = 1;
@@ -302,7 +302,7 @@ inline void set_ready(Header& header) {
   pm_durable();
 }
 
-// Why a pool cannot be one of this workload's; empty if it is.
+// Returns the reason why a pool cannot be one of this workload; empty if it can.
 inline std::string foreign(const Header& header, const About& about) {
   if (!header.ready) return "its set-up was not completed";
   const std::string_view owner(header.name, strnlen(header.name, sizeof header.name));
@@ -311,7 +311,7 @@ inline std::string foreign(const Header& header, const About& about) {
   return "";
 }
 
-// What falls to a thread of so many things that all threads do together.
+// Returns a thread's share of `all` things that all threads do together.
 inline std::uint64_t share_of(std::uint64_t all, unsigned thread, unsigned threads) {
   return all / threads + (thread < all % threads);
 }
@@ -319,8 +319,8 @@ inline std::uint64_t shares_before(std::uint64_t all, unsigned thread, unsigned 
   return thread * (all / threads) + std::min<std::uint64_t>(thread, all % threads);
 }
 
-// Runs the warm-up and the measured part, and returns what they added and removed. The main thread
-// is the first of the threads, so that --threads N takes N cores.
+// Runs the warm-up and the measured part, and returns the items that they added and removed. The
+// main thread is the first of the threads, so that --threads N takes N cores.
 template <class Structure>
 Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
   pthread_barrier_t barrier;
@@ -336,11 +336,11 @@ Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
                     t + std::uint64_t{1}};
     Work before = part;
     before.regions = share_of(options.warm_up, t, options.threads);
-    before.stream += options.threads;  // where a thread draws on the way
+    before.stream += options.threads;  // for a thread that draws while it runs
     const auto measure = [&](auto&... requests) {
-      pthread_barrier_wait(&barrier);  // nobody measures another's set-up
+      pthread_barrier_wait(&barrier);  // no thread measures another's set-up
       if (t > 0 || !options.whole_run) pm_roi_begin();
-      pthread_barrier_wait(&barrier);  // nobody ends before all have begun
+      pthread_barrier_wait(&barrier);  // no thread ends before all have begun
       tallies[t] += structure.run(part, requests...);
       pm_roi_end();
     };
@@ -377,7 +377,7 @@ inline int report(const About& about, const Check& check, const std::string& goo
   return 0;
 }
 
-// In an image that recovery has not made whole, pointers may lead anywhere.
+// Reports invalid pointers: in an image that recovery has not repaired, they may lead anywhere.
 inline void report_wild_pointers() {
   struct sigaction action = {};
   action.sa_handler = [](int) {
@@ -397,7 +397,7 @@ int verify(const Options& options) {
   pm_pool* pool = pm_open(options.verify.c_str(), 0, 0);
   if (!pool) return report(Structure::kAbout, {pm_error()}, "");
   const auto* header = static_cast<const Header*>(pm_root(pool, sizeof(Header)));
-  // What a whole run leaves if it crashes before there is a structure.
+  // The state that a whole run leaves if it crashes before there is a structure.
   const bool early = options.whole_run && header && !header->ready;
   Check check{header ? foreign(*header, Structure::kAbout) : pm_error()};
   if (early) check.problem.clear();

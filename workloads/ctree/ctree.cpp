@@ -1,17 +1,17 @@
 // ctree: crit-bit trees (binary tries that branch at the bits in which keys differ), as PMDK's
 // ctree_map.
 //
-// One region: takes a random key out of twice as many as there are items at the start; if it is
-// there, gives its item new data, otherwise inserts an item and, unless the tree was empty, the
-// node that tells it from the others. An insertion changes one word of the tree. Its ranges are
+// One region takes a random key out of twice as many as there are items at the start. If the key is
+// there, its item gets new data; otherwise an item is inserted and, unless the tree was empty, a
+// node that separates it from the others. An insertion changes one word of the tree. The ranges are
 // declared at once: three fences.
 //
-// In PM: Root {Header header; Tree tree[kTrees]}, Tree being a line whose first word is a link. A
-// link is 0 (only in an empty tree), the address of an item, or the address of a node plus 1. Node
-// {u64 bit; u64 child[2]}, both children being links: the keys below child[b] have b as their bit
-// number `bit` (0 is the lowest) and the same higher bits; numbers fall on the way down. Item {u64
-// key, stamp; from byte 64 on: the data}. Key k is in tree k % kTrees; keys are below 2 *
-// header.items. The data are word(key, stamp, index) of the payload (common/payload.hpp).
+// In PM: Root {Header header; Tree tree[kTrees]}, where Tree is a line whose first word is a link.
+// A link is 0 (only in an empty tree), the address of an item, or the address of a node plus 1.
+// Node {u64 bit; u64 child[2]}; both children are links: the keys below child[b] have b as bit
+// number `bit` (0 is the lowest) and the same higher bits; bit numbers decrease on the path down.
+// Item {u64 key, stamp; from byte 64 on: the data}. Key k is in tree k % kTrees; keys are below
+// header.keys(). The data are word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one a tree.
 #include <bit>
@@ -35,7 +35,7 @@ class CritBitTrees : public workload::Trees {
 
   struct Node;
 
-  // Leads to an item, a node or nothing.
+  // A link to an item, a node or nothing.
   class Link {
    public:
     Link() = default;
@@ -89,8 +89,8 @@ class CritBitTrees : public workload::Trees {
  private:
   static constexpr std::uint64_t kBits = 64;
 
-  // The item that has the key if any has; else one that has the key's bits where the tree branches.
-  // Null in an empty tree.
+  // Returns the item with the key if there is one; otherwise an item with the same bits where the
+  // tree branches. Null in an empty tree.
   static Item* find(Link link, std::uint64_t key) {
     while (link.is_node()) link = *link.node()->towards(key);
     return link.item();
@@ -105,8 +105,8 @@ class CritBitTrees : public workload::Trees {
     return workload::kAdded;
   }
 
-  // `other` is the key of the item that a search for the new key leads to. The new node goes where
-  // the two part, below those that branch at higher bits.
+  // Inserts an item. `other` is the key of the item to which a search for the new key leads. The
+  // new node branches where the two differ, below nodes that branch at higher bits.
   workload::Tally insert(Link* link, std::uint64_t other, const workload::Operation& operation) {
     const std::uint64_t bit = kBits - 1 - std::countl_zero(operation.key ^ other);
     while (link->is_node() && link->node()->bit > bit) link = link->node()->towards(operation.key);
@@ -140,8 +140,8 @@ class CritBitTrees : public workload::Trees {
     operation.store_data(item);
   }
 
-  // A subtree of nodes that branch at bits below `limit`. Returns one of its keys: above the bit at
-  // which its top branches, they are the same.
+  // Checks a subtree of nodes that branch at bits below `limit`. Returns one of its keys: above the
+  // bit at which its top branches, they are the same.
   static std::uint64_t check_subtree(Link link, std::uint64_t tree, std::uint64_t limit,
                                      workload::Census& census) {
     if (!link.is_node()) {

@@ -1,26 +1,26 @@
 // echo: a key-value store that keeps versions (Echo: Bailey et al., INFLOW 2013; kp_kvstore in the
-// WHISPER suite). Each thread is a client, which collects its puts in a local store in volatile
+// WHISPER suite). Each thread is a client. It collects its puts in a local store in volatile
 // memory and merges them into the master store in PM, a hash table, in batches.
 //
-// One region: one merge, of kBatch puts to different keys. Every put adds a version, whose
-// timestamp is the merge's; a key keeps its newest kVersions, the oldest makes room. A random key
-// out of 10/7 as many as there are items at the start makes 7 puts out of 10 updates. The values of
-// a merge are --data-bytes long together, since that is what ASAP (7.1) calls the data size of an
-// atomic region: 64 bytes are eight values of 8. Between its
-// puts a client gets: from its local store, else the version that was the newest when it last
-// merged. One operation in five is a get. These shares and the batch are WHISPER's. A get is not
-// part of a region. All ranges of a merge are declared at once: three fences.
+// One region is one merge, of kBatch puts to different keys. Every put adds a version with the
+// merge's timestamp; a key keeps its newest kVersions, and the oldest is freed. A random key out of
+// 10/7 as many as there are items at the start makes 7 puts out of 10 updates. The values of a
+// merge have --data-bytes in total, which ASAP (7.1) calls the data size of an atomic region. 64
+// bytes are eight values of 8. Between its puts a client gets values: from its local store,
+// otherwise the version that was the newest at its last merge. One operation in five is a get.
+// These shares and the batch are WHISPER's. A get is not part of a region. All ranges of a merge
+// are declared at once: three fences.
 //
 // Unlike Echo's, merges never fail: a newer version than the client's snapshot is no conflict.
 //
-// In PM: Root {Header header; line {u64 bucket_count, buckets}; Commit commit[128]}, buckets being
-// the address of bucket_count words, each the address of a chain's first entry or 0. Commit, a line
-// for each thread index: {u64 timestamp, merges}: of the client's last merge, and how many it made.
-// Entry, a line: {u64 next, key, puts, state, version[4]}: next is 0 at the end of a chain, state
-// 1 (active); version[i % 4] is the address of the version that put number i made, so that the
-// newest is number puts - 1. Version {u64 timestamp, key, stamp; from byte 64 on: the value}. A
-// key's bucket is mix(key) % bucket_count (common/random.hpp). Values are word(key, stamp, index)
-// of a payload (common/payload.hpp) of header.data_bytes / 8.
+// In PM: Root {Header header; line {u64 bucket_count, buckets}; Commit commit[128]}, where buckets
+// is the address of bucket_count words, each the address of a chain's first entry or 0. Commit, a
+// line for each thread index: {u64 timestamp, merges}, of the client's last merge and the number of
+// its merges. Entry, a line: {u64 next, key, puts, state, version[4]}: next is 0 at the end of a
+// chain, state is 1 (active). version[i % 4] is the address of the version that put number i made,
+// so the newest is number puts - 1. Version {u64 timestamp, key, stamp; from byte 64 on: the
+// value}. A key's bucket is mix(key) % bucket_count (common/random.hpp). Values are word(key,
+// stamp, index) of a payload (common/payload.hpp) of header.data_bytes / 8.
 //
 // Locks: the eight buckets of one line share a lock, which protects their entries and versions too:
 // bucket b has lock b / 8 % kLocks. A merge takes all its locks, in ascending order, then draws its
@@ -37,7 +37,7 @@
 
 namespace {
 
-// What a client has put and not yet merged.
+// The puts that a client has not yet merged.
 class LocalStore {
  public:
   struct Put {
@@ -118,7 +118,7 @@ class Echo {
       clock_ = std::max<std::uint64_t>(clock_, commit.timestamp);
   }
 
-  // What a client is asked between two merges.
+  // The requests to a client between two merges.
   class Source {
    public:
     // A put, or a get of that key.
@@ -228,7 +228,7 @@ class Echo {
     Commit commit[PM_MAX_THREADS];
   };
 
-  // Where a put goes in the master store.
+  // The location of a put in the master store.
   struct Target {
     Entry** bucket;
     Entry* entry;
@@ -243,12 +243,12 @@ class Echo {
     unsigned index;
     workload::OrderedLocks locks;
     LocalStore local;
-    std::vector<char> value;  // that the last get found
+    std::vector<char> value;  // the value that the last get found
     std::uint64_t snapshot = 0;
   };
 
-  // Of which the first 7 out of 10 exist at the start (WHISPER: update_probability 0.7). At least
-  // enough for a batch.
+  // Returns the number of keys. The first 7 out of 10 exist at the start (WHISPER:
+  // update_probability 0.7). There are enough for a batch.
   static std::uint64_t keys(std::uint64_t items) {
     return std::max<std::uint64_t>(items * 10 / 7, kBatch);
   }
@@ -284,7 +284,7 @@ class Echo {
     return false;
   }
 
-  // Returns the number of new keys.
+  // Merges the client's puts. Returns the number of new keys.
   std::uint64_t merge(Client& client) {
     for (std::size_t i = 0; i < client.local.size(); ++i)
       client.locks.add(lock_of(bucket_of(client.local[i].key)));
@@ -315,7 +315,7 @@ class Echo {
     return added;
   }
 
-  // Finds the entry, and allocates and frees what the put needs.
+  // Finds the entry, allocates memory for the put and frees the oldest version.
   Target prepare(const LocalStore::Put& put) {
     Target target;
     target.bucket = &root_->table.buckets[bucket_of(put.key)];
@@ -342,7 +342,7 @@ class Echo {
     ++entry.puts;
   }
 
-  // No merge was later than `last`. Returns the problem, if any.
+  // Checks an entry; no merge was later than `last`. Returns the problem, if any.
   std::string check_entry(const Entry& entry, std::uint64_t last) const {
     if (entry.state != kActive) return "its entry is not active";
     if (entry.puts == 0) return "it has no version";

@@ -1,14 +1,14 @@
 // hashmap: a chained hash table with a fixed number of buckets.
 //
-// One region: takes a random key out of twice as many as there are items at the start; if the map
-// has it, gives its item new data, otherwise inserts an item in front of its bucket's chain. Its
+// One region takes a random key out of twice as many as there are items at the start. If the map
+// has it, its item gets new data; otherwise an item is inserted in front of its bucket's chain. The
 // ranges are declared at once: three fences.
 //
-// In PM: Root {Header header; u64 bucket_count; u64 buckets}, buckets being the address of
+// In PM: Root {Header header; u64 bucket_count; u64 buckets}, where buckets is the address of
 // bucket_count words, each the address of a chain's first node or 0. Node {u64 next, key, stamp;
-// from byte 64 on: the data}, next being 0 at the end. A key's bucket is mix(key) % bucket_count
-// (common/random.hpp); keys are below header.keys(). The data are
-// word(key, stamp, index) of the payload (common/payload.hpp).
+// from byte 64 on: the data}, where next is 0 at the end. A key's bucket is mix(key) % bucket_count
+// (common/random.hpp); keys are below header.keys(). The data are word(key, stamp, index) of the
+// payload (common/payload.hpp).
 //
 // Locks: the eight buckets of one line share a lock, and so does every 1024th line: bucket b has
 // lock b / 8 % 1024.
@@ -67,8 +67,8 @@ class HashMap {
  private:
   workload::Tally insert(Node** bucket, const workload::Operation& item) {
     Node* node = item.allocate<Node>(pool_);
-    // Janus: what the node and the bucket will hold is known before the log is written. Fields that
-    // share a line are announced together (figure 8b).
+    // Janus: the future contents of node and bucket are known before the log is written. Fields
+    // that share a line are announced together (figure 8b).
     if constexpr (workload::kHints) {
       pm_pre fields;
       pm_pre_init(&fields);

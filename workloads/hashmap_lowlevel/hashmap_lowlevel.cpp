@@ -1,15 +1,15 @@
 // hashmap_lowlevel: a chained hash table whose pointers are changed directly, without a log, as
 // PMDK's hashmap_atomic.
 //
-// One operation: takes a random key out of twice as many as there are items at the start; if the
-// map has it, puts a new node in the place of its node, otherwise in front of its bucket's chain.
+// One operation takes a random key out of twice as many as there are items at the start. If the map
+// has it, a new node replaces its node; otherwise one is inserted in front of its bucket's chain.
 // The node is made durable, then the pointer to it is switched: two fences (common/chains.hpp).
 // With --mix pmweaver there are 4007 buckets, and the pointer is the one at the chain's end.
 //
 // In PM: Root {Header header; u64 nodes, node_count, node_bytes; u64 bucket_count; u64 buckets},
-// buckets being the address of bucket_count words, each the address of a chain's first node or 0.
-// nodes is the address of all nodes, free ones too. Node {u64 next, key, stamp; from byte 64 on:
-// the data}, next being 0 at the end. A key's bucket is mix(key) % bucket_count
+// where buckets is the address of bucket_count words, each the address of a chain's first node or
+// 0. nodes is the address of all nodes, free ones too. Node {u64 next, key, stamp; from byte 64 on:
+// the data}, where next is 0 at the end. A key's bucket is mix(key) % bucket_count
 // (common/random.hpp); keys are below header.keys(). The data are word(key, stamp, index) of the
 // payload (common/payload.hpp).
 //

@@ -1,14 +1,14 @@
 // linked_list: persistent linked lists whose pointers are changed directly, without a log.
 //
-// One operation: takes a random key out of twice as many as there are items at the start. If it
-// isn't in its list, inserts an item at the list's head: the node is made durable, then the head is
-// switched to it, two fences. If it is there, with even odds either removes its node, one fence, or
-// puts a node with new data in its place, two fences (common/chains.hpp).
+// One operation takes a random key out of twice as many as there are items at the start. If it
+// isn't in its list, an item is inserted at the head: the node is made durable, then the head is
+// switched to it, two fences. If it is there, its node is, with even odds, removed, one fence, or
+// replaced by a node with new data, two fences (common/chains.hpp).
 //
 // In PM: Root {Header header; u64 nodes, node_count, node_bytes; from byte 128 on Head
-// head[kLists]}, Head being a line whose first word is the address of the list's first node or 0.
-// nodes is the address of all nodes, free ones too. Node {u64 next, key, stamp; from byte 64 on:
-// the data}, next being 0 at the end. Key k is in list k % kLists; keys are below header.keys().
+// head[kLists]}, where Head is a line whose first word is the address of the list's first node or
+// 0. nodes is the address of all nodes, free ones too. Node {u64 next, key, stamp; from byte 64 on:
+// the data}, where next is 0 at the end. Key k is in list k % kLists; keys are below header.keys().
 // The data are word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one a list.

@@ -1,22 +1,22 @@
 // load_misspeculation: PMEM-Spec's synthetic program (ASPLOS 2021, 8.4), which reads a line back
-// from PM before its store has arrived there. Not for measuring: no program does this for its own
-// sake.
+// from PM before its store has arrived there. It is not for measuring: no program needs to do
+// this.
 //
-// One region: stores its number to its thread's line, evicts the line from the caches by loading
-// other lines of its set, loads it again, and stores what it has found to a second line. All that
-// follows the store takes less than 200 ns, so that on a persist path as slow as that the load
-// finds the line as it was before; on one of 10 ns it never does.
+// One region stores its number to its thread's line, and evicts the line from the caches by loading
+// other lines of its set. It loads the line again and stores the loaded value to a second line. The
+// steps behind the store take less than 200 ns in total. So on a persist path of that latency the
+// load reads the old value of the line; on one of 10 ns it never does.
 //
-// The lines of a set are kSetBytes apart: those of a shared cache of 16 MiB with 16 ways. They lie
+// The lines of a set are kSetBytes apart: those of a shared cache of 16 MiB with 16 ways. They are
 // in ordinary memory, which answers sooner than PM. All but one are loaded before the store, each
-// followed by the thread's line, which stays in the L1 and becomes the oldest of its set in the
-// shared cache; so one more load evicts it there, and from the L1 with that.
+// followed by the thread's line. This line stays in the L1 and becomes the oldest of its set in the
+// shared cache. So one more load evicts it there, and from the L1 with that.
 //
-// In PM: Root {Header header; u64 pairs}, pairs being the address of a Pair {line {u64 number}
+// In PM: Root {Header header; u64 pairs}, where pairs is the address of a Pair {line {u64 number}
 // stored; line {u64 number} found} of each thread. Both numbers are those of the thread's last
 // region.
 //
-// Locks: none, for threads share nothing.
+// Locks: none, since threads share nothing.
 #include <cstdlib>
 #include <memory>
 
@@ -103,19 +103,19 @@ class LoadMisspeculation {
 
   Pair& pair(std::size_t thread) const { return root_->pairs[thread]; }
 
-  // The lines that share a set with the one that a thread stores to.
+  // Returns a line that shares a set with the line to which a thread stores.
   std::uint64_t& other(std::size_t thread, std::size_t way) const {
     return *reinterpret_cast<std::uint64_t*>(others_.get() + way * kSetBytes +
                                              thread * sizeof(Pair));
   }
 
-  // A load that the compiler keeps.
+  // Loads by an access that the compiler keeps.
   static std::uint64_t load(const std::uint64_t& word) {
     return *static_cast<const volatile std::uint64_t*>(&word);
   }
 
-  // More instructions than a core has in flight, so that what stands before is done when what
-  // follows begins; in four chains, so that they take few cycles.
+  // Executes more instructions than a core has in flight, so that code before is complete when code
+  // behind begins. Four chains of instructions keep the number of cycles small.
   static void settle() {
     constexpr unsigned kRounds = 40;
     std::uint64_t chains[4] = {1, 2, 3, 4};

@@ -1,44 +1,44 @@
 // memcached: a key-value cache with a hash table, LRU lists and a slab allocator, all in PM, after
-// memcached 1.2.4 as Mnemosyne made it persistent. No network: each thread is a connection that
-// executes the commands which the client memslap would send.
+// memcached 1.2.4 as Mnemosyne made it persistent. There is no network: each thread is a connection
+// that executes the commands of the client memslap.
 //
-// One region: one command with a random key, 10 % of them set, 90 % get (Mnemosyne's run.cnf).
+// One region is one command with a random key, 10 % of them set, 90 % get (Mnemosyne's run.cnf).
 // - set takes a chunk of memory, writes the item, and puts it in the place of the key's old item in
-//   the hash table and at the head of its LRU list. A chunk is a free one, else the next of a page,
-//   else the first of a new page; if there is none, the list's last item is evicted. Where a chunk
-//   must be evicted or cut, that is declared first, and everything else then.
+//   the hash table and at the head of its LRU list. The chunk is a free one, or the next of a page,
+//   or the first of a new page. If there is none, the list's last item is evicted. If a chunk must
+//   be evicted or cut, that is declared first, and everything else after that.
 // - get counts a reference to the item, copies the value out, and takes the reference back; these
 //   two stores are what a get writes in memcached. If the item has not been moved for
-//   kUpdateInterval seconds, it also moves to the head of its list. As memslap fills the cache
-//   right before it runs, that happens only in runs that go on with an earlier run's cache
-//   (--pool); for them more than the interval has passed, and within a run no time passes.
+//   kUpdateInterval seconds, it also moves to the head of its list. memslap fills the cache right
+//   before it runs. So such moves happen only in runs that continue with an earlier run's cache
+//   (--pool). For them more than the interval has passed, and within a run no time passes.
 // The cache holds about as many items as there are at the start; the keys are 5/4 as many. All
 // values of a cache have one size, so that all items are of one slab class, as with memslap -X.
 //
 // In PM: Root {Header header; line {u64 bucket_count, buckets, page_count, pages, page_class}; line
 // {u64 pages_used}; SlabClass slab[kClasses]}. buckets is the address of bucket_count words, each
-// the address of a chain's first item or 0; page_class that of page_count words, the slab classes
-// of the pages, of which the first pages_used are in use; pages that of the pages, kPageBytes each,
-// cut into chunks of their class's size. SlabClass, a line: {u64 chunk_bytes, free, uncut,
-// uncut_end, head, tail, items, time}: `free` is the first chunk of the free list, uncut to
-// uncut_end what is not yet cut of the newest page, head and tail the ends of the LRU list, all
+// the address of a chain's first item or 0. page_class is that of page_count words, the slab
+// classes of the pages, of which the first pages_used are in use. pages is that of the pages,
+// kPageBytes each, cut into chunks of their class's size. SlabClass, a line: {u64 chunk_bytes,
+// free, uncut, uncut_end, head, tail, items, time}: `free` is the first chunk of the free list,
+// uncut to uncut_end the uncut rest of the newest page, head and tail the ends of the LRU list, all
 // addresses or 0; time is when the list last changed.
 // Item, at the start of its chunk: line {u64 next, number, hash, stamp, value_bytes, time, u32
 // slab_class, linked, u64 references}, line {u64 previous, next_in_list}, from byte 128 on the
-// value. linked is 1 if it is in the cache; else its next_in_list is the free list's. Keys are 16
-// bytes: a number below 5/4 header.items, and as hash mix(number) (common/random.hpp). A key's
+// value. linked is 1 if it is in the cache; otherwise its next_in_list is the free list's. Keys are
+// 16 bytes: a number below 5/4 header.items, and as hash mix(number) (common/random.hpp). A key's
 // bucket is hash % bucket_count. Values are word(number, stamp, index) of the payload
 // (common/payload.hpp).
 //
-// With PM_REDO_LOG every access of a command to PM goes through the redo log, as Mnemosyne's
-// compiler makes them.
+// With PM_REDO_LOG every access of a command to PM uses the redo log, as Mnemosyne's compiler makes
+// them.
 //
 // Locks: the eight buckets of a line share a lock, which protects the first lines and the values of
 // their items: bucket b has lock b / 8 % kLocks. A slab class has one for its lists; the pages have
-// one. Taken in this order. An item's key, which stays while it is in the cache, may be read under
-// either of the first two. What is evicted belongs to any bucket, whose lock can therefore only be
-// tried: if it is taken, the item before the last is evicted, and so on (as memcached 1.4.24 does;
-// 1.2.4 has one lock for all).
+// one. They are taken in this order. An item's key, which stays while it is in the cache, may be
+// read under either of the first two. An evicted item may be in any bucket, whose lock can
+// therefore only be tried. If it is taken, the item before the last is evicted, and so on (as in
+// memcached 1.4.24; 1.2.4 has one lock for all).
 #include <algorithm>
 #include <array>
 #include <mutex>
@@ -94,14 +94,14 @@ class Memcached {
     now_ += kUpdateInterval + 1;
   }
 
-  // What clients ask for.
+  // The requests of clients.
   class Source {
    public:
     struct Request {
       Key key;
       bool is_set;
       std::uint64_t stamp;
-      std::vector<char> value;  // of a set
+      std::vector<char> value;  // the value of a set
     };
 
     Source(const Memcached& cache, const workload::Work& work)
@@ -171,8 +171,8 @@ class Memcached {
     char* value() { return reinterpret_cast<char*>(this + 1); }
     const char* value() const { return reinterpret_cast<const char*>(this + 1); }
     Key key_in_region() const { return {pm_get(key.number), pm_get(key.hash)}; }
-    // As one expression, which no compiler turns into a call of memcmp: recordings would miss its
-    // loads.
+    // Compares by one expression, which no compiler turns into a call of memcmp: recordings would
+    // miss its loads.
     bool has(const Key& other) const {
       return ((pm_get(key.number) ^ other.number) | (pm_get(key.hash) ^ other.hash)) == 0;
     }
@@ -206,7 +206,7 @@ class Memcached {
     SlabClass slab[kClasses];
   };
 
-  // What a thread reuses from command to command.
+  // Memory that a thread reuses in each command.
   struct Connection {
     explicit Connection(std::uint64_t data_bytes) : value(data_bytes) {}
 
@@ -227,7 +227,7 @@ class Memcached {
 
   // ---- Set-up ---------------------------------------------------------------------------------
 
-  // Each class's chunks are a quarter larger than the one's before, as memcached's.
+  // Each class's chunks are a quarter larger than those of the class before, as memcached's.
   void set_up_slabs() {
     std::uint64_t bytes = sizeof(Item) + PM_LINE_BYTES;
     for (SlabClass& slab : root_->slab) {
@@ -291,7 +291,7 @@ class Memcached {
     pm_end();
   }
 
-  // False if the key isn't in the cache.
+  // Executes a get. False if the key isn't in the cache.
   bool get(Connection& connection, const Key& key) {
     const std::lock_guard lock(locks_[lock_of(key)]);
     std::unique_lock<std::mutex> list_lock;
@@ -330,7 +330,7 @@ class Memcached {
 
   // ---- The hash table and the LRU lists -------------------------------------------------------
 
-  // The word that leads to the key's item; it holds null if there is none.
+  // Returns the word that leads to the key's item; it is null if there is no item.
   Item** link_to(const Key& key) const {
     Item** link = &root_->memory.buckets[bucket_of(key)];
     while (pm_get(*link) && !pm_get(*link)->has(key)) link = &pm_get(*link)->next;
@@ -397,7 +397,7 @@ class Memcached {
     return number;
   }
 
-  // Memory for an item with the key; null if all that could be evicted is locked.
+  // Takes memory for an item with the key; null if all items to evict are locked.
   Item* take_chunk(Connection& connection, std::uint64_t number, const Key& key,
                    std::unique_lock<std::mutex>& evicted_lock) {
     SlabClass& slab = root_->slab[number];
@@ -415,7 +415,7 @@ class Memcached {
     return evict(connection, slab, key, evicted_lock);
   }
 
-  // False if all pages are in use.
+  // Adds a page to the class. False if all pages are in use.
   bool add_page(std::uint64_t number) {
     const std::lock_guard lock(page_lock_);
     const Memory& memory = root_->memory;
@@ -461,11 +461,11 @@ class Memcached {
 
   // ---- Checks ---------------------------------------------------------------------------------
 
-  // What was found at a line of the pages.
+  // The use that a check found for a line of the pages.
   enum Use : char { kNothing, kListed, kFree, kInTable };
   using Chunks = std::vector<Use>;
 
-  // Where the item has its entry in `chunks`; null if it isn't at the start of one of its class's.
+  // Returns the item's entry in `chunks`; null if it isn't at the start of one of its class's.
   Use* find_use(const Item* item, std::uint64_t number, Chunks& chunks) const {
     const Memory& memory = root_->memory;
     const auto offset = reinterpret_cast<const char*>(item) - memory.pages;
@@ -503,7 +503,7 @@ class Memcached {
     return found == pages * (kPageBytes / slab.chunk_bytes) ? "" : "chunks are missing";
   }
 
-  // Every item of the lists once.
+  // Checks that the table has every item of the lists once.
   std::string check_table(Chunks& chunks, std::uint64_t items) const {
     std::vector<bool> found(keys());
     for (std::uint64_t bucket = 0; bucket < root_->memory.bucket_count; ++bucket)

@@ -1,18 +1,18 @@
 // queue: a linked queue that threads enqueue to and dequeue from, at random.
 //
-// One region: with even odds enqueues a new item (allocates a node, fills it, links it behind the
-// last) or dequeues the first (reads its data, frees the node before it). Its ranges are declared
+// One region, with even odds, enqueues a new item (allocates a node, fills it, links it behind the
+// last) or dequeues the first (reads its data, frees the node before it). The ranges are declared
 // at once: three fences.
 //
 // In PM: Root {Header header; line {u64 node; u64 number} front; line {u64 node; u64 number} back},
-// node being an address. front.node is an empty node in front of the first item; back.node is the
-// last node. Node {u64 next, number, key, stamp; from byte 64 on: the data}, next being 0 in the
+// where node is an address. front.node is an empty node in front of the first item; back.node is
+// the last node. Node {u64 next, number, key, stamp; from byte 64 on: the data}; next is 0 in the
 // last node. Items are numbered as they are enqueued; front.number and back.number are the numbers
-// of the two nodes, so that their difference is the number of items. The data are
-// word(key, stamp, index) of the payload (common/payload.hpp).
+// of the two nodes, so that their difference is the number of items. The data are word(key, stamp,
+// index) of the payload (common/payload.hpp).
 //
-// Locks: one for each end (Michael and Scott's two-lock queue). What the enqueuing side has not
-// committed, the dequeuing side must not see: it stops at the last node of which it was told.
+// Locks: one for each end (Michael and Scott's two-lock queue). The dequeuing side must not see
+// uncommitted nodes of the enqueuing side: it stops at the last committed node.
 #include <atomic>
 #include <mutex>
 #include <vector>
@@ -60,7 +60,7 @@ class Queue {
   explicit Queue(pm_pool* pool)
       : pool_(pool), root_(workload::root_of<Root>(pool)), committed_(root_->back.node) {}
 
-  // A new item, and whether one is to be dequeued in its place, if there is one.
+  // A new item, and whether one is dequeued in its place, if there is one.
   struct Request : workload::NewItem {
     using NewItem::NewItem;
     bool dequeue = false;
@@ -169,7 +169,7 @@ class Queue {
     committed_.store(node, std::memory_order_release);
   }
 
-  // False if the queue is empty.
+  // Dequeues an item. False if the queue is empty.
   bool dequeue(std::vector<char>& data) {
     const std::lock_guard lock(front_lock_);
     End& front = root_->front;
@@ -186,7 +186,7 @@ class Queue {
     return true;
   }
 
-  // Janus: both fields of an end share a line. `node` points to what will be written.
+  // Janus: both fields of an end share a line. `node` points to the value that will be written.
   static void announce_end(const End& end, Node* const* node, const std::uint64_t& number) {
     pm_pre fields;
     pm_pre_init(&fields);

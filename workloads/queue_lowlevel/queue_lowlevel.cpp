@@ -1,23 +1,23 @@
 // queue_lowlevel: linked queues without log and locks, as Janus and PMWeaver ("linked list")
 // measure them: bare flushes and fences, no atomic regions.
 //
-// One operation: with even odds enqueues a new item or dequeues the first. To enqueue, fills a
-// node, links it behind the last, flushes it, fence; sets the tail, fence. To dequeue, sets the
-// head, fence. A queue with one item enqueues in any case, a full one dequeues.
+// One operation, with even odds, enqueues a new item or dequeues the first. Enqueuing fills a node,
+// links it behind the last, flushes it, fence; sets the tail, fence. Dequeuing sets the head,
+// fence. A queue with one item enqueues in any case, a full one dequeues.
 //
 // In PM: Root {Header header; u64 nodes, queues, nodes_of_queue; from byte 128 on Queue
-// queue[PM_MAX_THREADS]}, nodes being the address of `queues` times nodes_of_queue nodes. Queue is
-// a line {u64 tail} and a line {u64 head}, the addresses of the last and of the first node. Node is
-// a line {u64 value; u64 next; zeros}. The upper half of a value follows from the lower one, so
-// that a value that nobody enqueued is noticed.
+// queue[PM_MAX_THREADS]}; nodes is the address of `queues` times nodes_of_queue nodes. Queue is a
+// line {u64 tail} and a line {u64 head}, the addresses of the last and of the first node. Node is a
+// line {u64 value; u64 next; zeros}. The upper half of a value follows from the lower one: a check
+// detects a value that was never enqueued.
 //
-// Why no crash finds a torn queue: the tail leads to a node only once that is durable. That the
-// last node leads to it, too, is durable only when the line happens to be written back. Recovery
-// doesn't need it: nodes are used in the order in which they lie, round and round, so that a node's
-// next is its neighbour.
+// No crash leaves a torn queue: the tail leads to a node only once that is durable. The link from
+// the last node to it is durable only when its line happens to be written back. Recovery doesn't
+// need that link: nodes are used in cyclic address order, so a node's next is its neighbour.
 //
 // Locks: none that an operation takes. Each thread has a queue of its own, and keeps its lock as
-// long as it runs; threads that go on with a pool of fewer queues share these one after the other.
+// long as it runs. Threads that continue with a pool of fewer queues share these one after the
+// other.
 #include <algorithm>
 #include <mutex>
 #include <string>
@@ -143,7 +143,7 @@ class LowLevelQueues {
 
   explicit LowLevelQueues(Root* root) : root_(root), locks_(PM_MAX_THREADS) {}
 
-  // So many that a queue is seldom full.
+  // Returns a number of nodes with which a queue is seldom full.
   static std::uint64_t nodes_for(const workload::Options& options) { return 2 * options.items; }
 
   static std::uint64_t whole_value(std::uint64_t value) {

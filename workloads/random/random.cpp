@@ -1,20 +1,20 @@
-// random: what programs may do with persistent memory, at random. Not for measuring: `pmemsim
-// crash` tries designs on it.
+// random: random operations that programs may do with persistent memory. It is not for
+// measuring: `pmemsim crash` tests designs with it.
 //
-// One region: takes the locks of one block, of two, or of all, before it begins or inside; writes
-// some of their words by stores of all kinds and widths (plain, non-temporal, locked, across
-// lines), flushes a few of them itself, nests, waits for the regions before it, replaces a block's
-// allocated part, or only reads one block and writes what it has read to its thread's own line.
-// Between regions: stores outside regions to words that lie beside those of regions, flushed and
-// fenced or not, and to words of a line that all threads share.
+// One region takes the locks of one block, of two, or of all, before it begins or inside. It
+// writes some of their words by stores of all kinds and widths (plain, non-temporal, locked,
+// across lines) and flushes a few of them itself. Others nest, wait for earlier regions, replace
+// a block's allocated part, or only read one block and write the result to their thread's own
+// line. Between regions, threads store to words beside those of regions, flushed and fenced or
+// not, and to words of a line that eight threads share.
 //
-// In PM: Root {Header header; Block* blocks[]; Own own[]; shared line}. Block {u64 sum, count;
-// Part* part; u64 part_sum; from byte 64 on: lines}. Of a line's eight words kRaw are written
-// outside regions only; `sum` is the digest of the others of all lines, and `part_sum` that of the
-// part.
+// In PM: Root {Header header; Block* blocks[]; Own shared[], own[]}. Block {u64 sum, count;
+// Part* part; u64 part_sum; from byte 64 on: lines}. Words 5 and 6 of each line are written
+// outside regions only. `sum` is the digest of the others of all lines, and `part_sum` that of
+// the part.
 //
-// Locks: one a block, taken in ascending order; also for what is stored outside regions. A part
-// belongs to its block.
+// Locks: one a block, taken in ascending order, also for stores outside regions. A part belongs
+// to its block.
 #include <array>
 #include <mutex>
 #include <vector>
@@ -36,7 +36,7 @@ constexpr std::size_t kBlocks = kLines.size();
 constexpr std::size_t kLinesOfAll = 83;
 constexpr std::size_t kMostPartWords = 700;
 
-// Of a line's words, those that are stored to outside regions.
+// True for words of a line that are stored to outside regions.
 constexpr bool is_raw(std::size_t word) { return word == 5 || word == 6; }
 
 class RandomRegions {
@@ -204,7 +204,7 @@ class RandomRegions {
         line[random.below(8) == 0 ? 7 : random.below(5)] = value;
     }
   }
-  // Half in a line's last word, half in the next line's first.
+  // Stores half in a line's last word, half in the next line's first.
   static void store_across(Random& random, char* last_word, std::uint64_t value) {
     char* const at = last_word + sizeof(value) / 2;
     if (random.below(8) > 0) {
@@ -221,7 +221,7 @@ class RandomRegions {
         workload::require(pm_alloc(pool_, sizeof(Part) + words * sizeof(std::uint64_t))));
     part->words = words;
     for (std::uint64_t i = 0; i < words; ++i) part->data[i] = random.next();
-    if (random.below(4) == 0) {  // one more, which nobody keeps
+    if (random.below(4) == 0) {  // one more, which is freed at once
       void* passing = workload::require(pm_alloc(pool_, 64));
       std::memset(passing, 3, random.below(64));
       pm_free(pool_, passing);

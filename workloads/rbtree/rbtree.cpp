@@ -1,14 +1,14 @@
 // rbtree: red-black trees.
 //
-// One region: takes a random key out of twice as many as there are items at the start. If the key
-// isn't there, inserts it; if it is, updates or deletes it with even odds. The region plans its
-// changes on copies of the nodes (common/plan.hpp) and declares them at once: three fences. The
+// One region takes a random key out of twice as many as there are items at the start. If the key
+// isn't there, it is inserted; if it is, it is updated or deleted with even odds. The region plans
+// its changes on copies of the nodes (common/plan.hpp) and declares them at once: three fences. The
 // trees' algorithms are in common/red_black_tree.hpp.
 //
-// In PM: Root {Header header; Tree tree[kTrees]}, Tree being a line whose first word is the address
-// of the top node or 0. Node {u64 key, stamp, parent, left, right; u64 red; from byte 64 on: the
-// data}, with addresses or 0. Key k is in tree k % kTrees; keys are below header.keys(). The
-// data are word(key, stamp, index) of the payload (common/payload.hpp).
+// In PM: Root {Header header; Tree tree[kTrees]}, where Tree is a line whose first word is the
+// address of the top node or 0. Node {u64 key, stamp, parent, left, right; u64 red; from byte 64
+// on: the data}, with addresses or 0. Key k is in tree k % kTrees; keys are below header.keys().
+// The data are word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one a tree.
 #include "map.hpp"

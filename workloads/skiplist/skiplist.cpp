@@ -1,14 +1,14 @@
 // skiplist: skip lists, as PMDK's skiplist_map.
 //
-// One region: takes a random key out of twice as many as there are items at the start; if it is
-// there, gives its item new data, otherwise inserts an item: on level 0, with odds 1/2 on level 1
-// too, and so on. Its ranges are declared at once: three fences.
+// One region takes a random key out of twice as many as there are items at the start. If it is
+// there, its item gets new data; otherwise an item is inserted: on level 0, with odds 1/2 on level
+// 1 too, and so on. The ranges are declared at once: three fences.
 //
 // In PM: Root {Header header; Node head[kTrees]}. Node {u64 key, stamp; u64 next[kLevels]; from
 // byte 64 on, unless it is a head: the data}. next[l] is the address of the next node on level l,
 // in ascending order of keys, or 0. A node is on all levels below some height; level 0 has all
-// nodes. A head's key and stamp mean nothing. Key k is in list k % kTrees; keys are below 2 *
-// header.items. The data are word(key, stamp, index) of the payload (common/payload.hpp).
+// nodes. A head's key and stamp mean nothing. Key k is in list k % kTrees; keys are below
+// header.keys(). The data are word(key, stamp, index) of the payload (common/payload.hpp).
 //
 // Locks: one a list.
 #include <algorithm>
@@ -26,7 +26,7 @@ class SkipLists : public workload::Trees {
       "Inserts an item into one of 32 skip lists, or updates one that is there, in every atomic\n"
       "region; the key says in which list. --data-bytes is the size of an item's value.",
       20000};
-  static constexpr unsigned kLevels = 6;  // as many as the line has room for
+  static constexpr unsigned kLevels = 6;  // the number that fits into the line
 
   struct alignas(PM_LINE_BYTES) Node {
     std::uint64_t key, stamp;
@@ -75,7 +75,7 @@ class SkipLists : public workload::Trees {
   workload::Tally insert(const Path& path, const workload::Operation& item) {
     Node* node = item.allocate<Node>(pool_);
     if constexpr (workload::kHints) workload::announce(node, &item.key, 2 * sizeof item.key);
-    // The stamp is random: so is the number of its trailing zeros.
+    // The stamp is random, and so is the number of its trailing zeros.
     const unsigned levels =
         std::min<unsigned>(kLevels, 1 + static_cast<unsigned>(std::countr_zero(item.stamp)));
     std::array<pm_range, kLevels> ranges;
@@ -94,7 +94,7 @@ class SkipLists : public workload::Trees {
     return workload::kAdded;
   }
 
-  // Each level's nodes must be on the level below it, in the same order.
+  // Checks that each level's nodes are on the level below it, in the same order.
   static void check_levels(const Node* head, workload::Census& census) {
     for (unsigned level = 1; level < kLevels; ++level) {
       const Node* below = head;

@@ -1,14 +1,14 @@
 // store_misspeculation: two threads store to one line in one order, and their stores reach PM in
-// the other (PMEM-Spec, ASPLOS 2021, 5.2). Not for measuring, and not for crashing: locks are given
-// back inside regions, so that what a region does over may take another's word with it.
+// the other (PMEM-Spec, ASPLOS 2021, 5.2). It is not for measuring, and not for crashing: locks are
+// released inside regions, so that rolling back a region may overwrite another's word.
 //
-// One region: stores to kLines lines of the thread, takes the lock of a pair of threads, counts
-// itself in the line that the two share and says there that it was the last, gives the lock back,
-// and ends. On a design whose locks wait for no stores these wait behind the lines, while the other
-// thread's overtake them.
+// One region stores to kLines lines of the thread, and takes the lock of a pair of threads. It
+// counts itself in the line that the two share and writes there that it was the last. Then it
+// releases the lock and ends. On a design whose locks don't wait for stores, these stores queue
+// behind those to the lines, while the other thread's overtake them.
 //
-// In PM: Root {Header header; Shared shared[]; u64 lines}, Shared being a line {u64 count[2], last}
-// of two threads, lines the address of kLines lines {u64 number} of each thread. Each number is the
+// In PM: Root {Header header; Shared shared[]; u64 lines}; Shared is a line {u64 count[2], last} of
+// two threads, lines is the address of kLines lines {u64 number} of each thread. Each number is the
 // count of its thread; last is 1 or 2, for the first or second thread of the two, or 0.
 //
 // Locks: one for two threads.

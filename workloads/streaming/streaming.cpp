@@ -2,12 +2,12 @@
 // "write-dominant streaming applications" that overflow PMEM-Spec's speculation buffer (ASPLOS
 // 2021, 7).
 //
-// One region: replaces a random slot's block by a new one with new data. New memory needs no log,
-// so all but two of the lines that it writes are data.
+// One region replaces a random slot's block by a new one with new data. New memory needs no log, so
+// all but two of the lines that it writes are data.
 //
-// In PM: Root {Header header; u64 slots}, slots being the address of header.items lines {u64 block}
-// with the addresses of blocks. Block {u64 key, stamp; from byte 64 on: the data}, which are the
-// words word(key, stamp, index) of the payload; key is the slot's number.
+// In PM: Root {Header header; u64 slots}, where slots is the address of header.items lines {u64
+// block} with the addresses of blocks. Block {u64 key, stamp; from byte 64 on: the data}, which are
+// the words word(key, stamp, index) of the payload; key is the slot's number.
 //
 // Locks: slot i has lock i % 1024.
 #include <mutex>

@@ -1,14 +1,14 @@
-// string_swap: an array of strings, two of which are swapped at random a region.
+// string_swap: an array of strings, two of which are swapped at random in each region.
 //
-// One region: takes two different strings at random and swaps them. The two are --data-bytes long
-// together, since that is what ASAP (7.1) calls the data size of an atomic region: 64 bytes are two
-// strings of 32. They are declared at once: three fences.
+// One region takes two different strings at random and swaps them. The two have --data-bytes in
+// total, which ASAP (7.1) calls the data size of an atomic region: 64 bytes are two strings of 32.
+// They are declared at once: three fences.
 //
-// In PM: Root {Header header; u64 array; u64 item_bytes}, array being the address of header.items
+// In PM: Root {Header header; u64 array; u64 item_bytes}; array is the address of header.items
 // slots of item_bytes each, rounded up to whole lines. A slot holds a string of item_bytes - 1
-// printable characters, and a zero behind it. The characters are kAlphabet[byte % 64], byte being
-// the byte at that place in the words word(number, header.seed, index) of the payload, number (from
-// 0) being the string's.
+// printable characters, and a zero behind it. The characters are kAlphabet[byte % 64], where byte
+// is the byte at that position in the words word(number, header.seed, index) of the payload; number
+// (from 0) is the string's.
 //
 // Locks: slot i has lock i % 1024; a swap takes the two in ascending order.
 #include "swap_array.hpp"

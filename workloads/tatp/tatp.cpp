@@ -1,7 +1,7 @@
 // tatp: the transaction UPDATE_LOCATION of the telecommunication benchmark TATP.
 //
-// One region: finds a subscriber by its sub_nbr, in the index, and sets its vlr_location (4 bytes).
-// One range: three fences.
+// One region finds a subscriber by its sub_nbr, in the index, and sets its vlr_location (4 bytes).
+// It declares one range: three fences.
 //
 // Tables and layout in PM: tatp.hpp. Index and sub_nbr never change and are read without a lock.
 //
@@ -42,8 +42,8 @@ class Tatp {
   void update_location(const tatp::Update& update) {
     tatp::Subscriber* row = tables_.find(update.sub_nbr);
     const std::lock_guard lock(tables_.lock_of(row));
-    // The value is less than a line, so that it cannot be announced before its address; earlier
-    // than the lock, another thread's write to the row would make it void.
+    // The value is less than a line, so that it cannot be announced before its address. A hint
+    // before the lock would become void by another thread's write to the row.
     if constexpr (workload::kHints)
       workload::announce(&row->vlr_location, &update.vlr_location, sizeof row->vlr_location);
 

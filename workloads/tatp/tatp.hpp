@@ -1,5 +1,5 @@
 // The four tables of TATP (Telecommunication Application Transaction Processing), their population
-// and their check, and what a terminal asks for; tatp and tatp_lowlevel share them.
+// and check, and the requests of a terminal; tatp and tatp_lowlevel share them.
 //
 // Scale: --items is the number of subscribers N (the standard begins at 100,000); everything else
 // follows from it by the standard's rules.
@@ -16,7 +16,7 @@
 // below. Transactions change only vlr_location.
 //
 // vlr_location holds a number of 20 bits, above 12 bits that follow from it and from the
-// subscriber, so that a value that nobody wrote there is noticed. With --duplicate-ratio, that
+// subscriber: a check detects a value that was never written. With --duplicate-ratio, that
 // share of the subscribers has one of kDuplicates contents in the line that holds vlr_location.
 #pragma once
 
@@ -100,12 +100,12 @@ struct Root {
   CallForwarding* call_forwarding;
   std::uint32_t* index;
   std::uint64_t index_slots;               // a power of two
-  std::array<std::uint64_t, 3> row_count;  // of the second to the fourth table
-  std::uint64_t digest;                    // of everything that transactions don't change
-  void* logs;                              // of tatp_lowlevel, else 0
+  std::array<std::uint64_t, 3> row_count;  // rows of the second to the fourth table
+  std::uint64_t digest;                    // digest of all data that transactions don't change
+  void* logs;                              // logs of tatp_lowlevel, otherwise 0
 };
 
-// What the transaction UPDATE_LOCATION is asked to do.
+// The request of a transaction UPDATE_LOCATION.
 struct Update {
   Number sub_nbr;
   std::uint32_t vlr_location;
@@ -113,7 +113,7 @@ struct Update {
 
 class Tables {
  public:
-  // What a thread's terminal asks for.
+  // The source of a thread's requests.
   class Terminal {
    public:
     using Request = Update;
@@ -161,7 +161,7 @@ class Tables {
   std::uint64_t subscribers() const { return root_->header.items; }
   std::mutex& lock_of(const Subscriber* row) { return locks_[row->s_id % kLocks]; }
 
-  // What a terminal asks for next: the subscriber by the standard's non-uniform distribution.
+  // Draws a terminal's next request: the subscriber by the standard's non-uniform distribution.
   Update draw(workload::Random& random) const {
     const std::uint64_t n = subscribers(), a = n <= 1'000'000    ? 65'535
                                                : n <= 10'000'000 ? 1'048'575
@@ -175,7 +175,7 @@ class Tables {
     return {Number::of(s_id), location(s_id, random)};
   }
 
-  // By the index on sub_nbr.
+  // Finds a subscriber by the index on sub_nbr.
   Subscriber* find(const Number& sub_nbr) const {
     std::uint64_t slot = hash(sub_nbr);
     for (;; ++slot) {
@@ -257,7 +257,7 @@ class Tables {
     }
   }
 
-  // At least `least` of the numbers 0 to `count` - 1.
+  // Draws at least `least` of the numbers 0 to `count` - 1.
   template <std::uint64_t count>
   static std::vector<std::uint8_t> draw_some(std::uint64_t least, workload::Random& random) {
     std::uint64_t needed = least + random.below(count + 1 - least);

@@ -1,17 +1,17 @@
 // tatp_lowlevel: tatp's UPDATE_LOCATION with an undo log written by hand, as Janus and PMWeaver
 // measure it: bare flushes and fences, no atomic regions.
 //
-// One transaction: finds a subscriber by its sub_nbr; copies its row to the thread's log, fence;
+// One transaction finds a subscriber by its sub_nbr. It copies its row to the thread's log, fence;
 // sets the log valid, fence; sets vlr_location, fence; sets the log invalid, fence. Four fences.
-// With --mix pmweaver the logs are not in PM, so that no crash would be undone; the location is one
+// With --mix pmweaver the logs are not in PM, so that no crash would be undone. The location is one
 // word, which persists whole, so that there is nothing to undo.
 //
 // In PM: the tables of tatp (../tatp/tatp.hpp); Root.logs is the address of PM_MAX_THREADS logs of
-// 192 bytes: Log {Subscriber row; line {u64 valid}}. A log whose valid is 1 holds a row as it has
-// to be again; Root.subscriber and the copy's s_id tell where.
+// 192 bytes: Log {Subscriber row; line {u64 valid}}. A log whose valid is 1 holds a row that must
+// be restored; Root.subscriber and the copy's s_id give its location.
 //
-// Why no crash finds a torn log: valid is one word, which persists whole. It becomes 1 only after
-// the fence behind the copy, and the next copy begins only after the fence behind its becoming 0.
+// No crash leaves a torn log: valid is one word, which persists whole. It becomes 1 only after the
+// fence behind the copy, and the next copy begins only after the fence behind its becoming 0.
 //
 // Locks: subscriber s_id has lock s_id % 1024, until the log is invalid again.
 #include "../tatp/tatp.hpp"
@@ -55,8 +55,8 @@ class TatpLowLevel {
     for (unsigned thread = 0; thread < PM_MAX_THREADS; ++thread) undo(log_of(thread));
   }
 
-  // What a thread's terminal asks for. PMWeaver's divides a random number by the number of
-  // subscribers that it is below, so that it asks for the first nearly always, and knows 34
+  // The requests of a thread's terminal. PMWeaver's divides a random number by the number of
+  // subscribers, which is larger. So it requests the first one nearly always, and uses 34
   // locations.
   struct Terminal {
     using Request = tatp::Update;
@@ -102,12 +102,12 @@ class TatpLowLevel {
   template <bool kLogInPm>
   void update_location(const tatp::Update& update, Log& log) {
     constexpr bool kLogHints = workload::kHints && kLogInPm;
-    // The log lies where it always does, and will be set valid.
+    // The log's address never changes, and it will be set valid.
     if constexpr (kLogHints) workload::announce_value(&log.valid, 1);
 
     tatp::Subscriber* row = tables_.find(update.sub_nbr);
     const std::lock_guard lock(tables_.lock_of(row));
-    // Under the lock nobody else can change the row, which would make these void.
+    // Under the lock no other thread can change the row, which would make these hints void.
     if constexpr (kLogHints) workload::announce(&log.row, row, sizeof *row);
     if constexpr (workload::kHints)
       workload::announce(&row->vlr_location, &update.vlr_location, sizeof row->vlr_location);
@@ -119,7 +119,7 @@ class TatpLowLevel {
     log.valid = 1;
     pm_flush(&log.valid, sizeof log.valid);
     pm_order();
-    // Not earlier: the two values are written to the same line.
+    // This hint cannot be earlier: the two values are written to the same line.
     if constexpr (kLogHints) workload::announce_value(&log.valid, 0);
 
     row->vlr_location = update.vlr_location;
@@ -131,7 +131,7 @@ class TatpLowLevel {
     pm_durable();
   }
 
-  // Recovery; may be interrupted and repeated.
+  // Recovers a log; may be interrupted and repeated.
   void undo(Log& log) {
     if (log.valid != 1) return;
     tatp::Subscriber* row = tables_.root().subscriber + log.row.s_id - 1;

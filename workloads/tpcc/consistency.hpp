@@ -1,4 +1,4 @@
-// Whether TPC-C's tables are consistent.
+// The check that TPC-C's tables are consistent.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Consistency : public Tables {
  public:
   explicit Consistency(const Tables& tables) : Tables(tables) {}
 
-  // The standard's consistency conditions 1 to 5 (clause 3.3.2), and that stock agrees with orders.
+  // Checks the standard's consistency conditions 1 to 5 (clause 3.3.2), and stock against orders.
   workload::Check check() const {
     if (digest() != root().digest) return {"a row has changed that NewOrder doesn't change"};
     Sums sums(kWarehouses * items());
@@ -34,7 +34,7 @@ class Consistency : public Tables {
     return {problem, sums.orders};
   }
 
-  // Over everything that NewOrder doesn't change.
+  // Returns the digest of all data that NewOrder doesn't change.
   std::uint64_t digest() const {
     workload::Digest digest;
     digest.add(root().warehouse, kWarehouses * sizeof(Warehouse));
@@ -53,21 +53,21 @@ class Consistency : public Tables {
   }
 
  private:
-  // What is left of the orders since the set-up from one row of stock.
+  // The quantities that the orders since the set-up have taken from one row of stock.
   struct Ordered : OrderTotals {
     std::uint64_t remote_lines = 0;
   };
 
-  // What the orders amount to.
+  // The totals of the orders.
   struct Sums {
     explicit Sums(std::uint64_t rows) : stock(rows) {}
-    std::uint64_t orders = 0;  // ever
+    std::uint64_t orders = 0;  // all orders ever
     OrderTotals ever{};
     std::vector<Ordered> stock;  // by row
   };
 
-  // The places of a district's orders hold these orders, and d_next_o_id is behind the last of them
-  // (conditions 2 to 5).
+  // Checks that the places of a district's orders hold these orders, and that d_next_o_id is behind
+  // the last of them (conditions 2 to 5).
   std::string check_district(std::uint32_t w_id, std::uint32_t d_id, Sums& sums) const {
     const std::uint64_t place = district_place(w_id, d_id);
     const District& district = root().district[place];
@@ -107,7 +107,7 @@ class Consistency : public Tables {
         return "it has fewer lines than o_ol_cnt";
       const bool remote = line.ol_supply_w_id != w_id;
       all_local &= !remote;
-      if (o_id <= root().customers) continue;  // of the set-up: never taken from stock
+      if (o_id <= root().customers) continue;  // a set-up order: never taken from stock
       if (!is_right(line)) return "line " + std::to_string(i + 1) + " is wrong";
       add(lines_here, line.ol_quantity);
       Ordered& ordered = sums.stock[stock_place(line.ol_supply_w_id, line.ol_i_id)];
@@ -117,7 +117,7 @@ class Consistency : public Tables {
     return order.o_all_local == all_local ? "" : "o_all_local is wrong";
   }
 
-  // Amount and text follow from item and stock; nothing is ever delivered.
+  // Checks amount and text, which follow from item and stock; no order is ever delivered.
   bool is_right(const OrderLine& line) const {
     if (line.ol_i_id < 1 || line.ol_i_id > items() || line.ol_supply_w_id < 1 ||
         line.ol_supply_w_id > kWarehouses)
@@ -132,7 +132,7 @@ class Consistency : public Tables {
     totals.quantity += quantity;
   }
 
-  // What was taken from stock is what was ordered.
+  // Checks that the quantities taken from stock are the ordered ones.
   std::string check_stock(const Sums& sums) const {
     OrderTotals taken{};
     for (std::uint64_t i = 0; i < kWarehouses * items(); ++i) {

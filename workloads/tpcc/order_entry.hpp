@@ -1,5 +1,5 @@
-// TPC-C's transaction NewOrder (clause 2.4) up to the point where it writes: what terminals ask
-// for, the locks, and what will be written.
+// TPC-C's transaction NewOrder (clause 2.4) up to its first write: the requests of terminals, the
+// locks, and the rows that will be written.
 //
 // Locks: one for each district, which also protects its orders, then one for each row of stock, in
 // ascending order. Everything else is only read.
@@ -19,7 +19,7 @@
 
 namespace tpcc {
 
-// What a terminal asks for (clause 2.4.1).
+// A terminal's request (clause 2.4.1).
 struct Request {
   struct Line {
     std::uint32_t i_id, supply_w_id, quantity;
@@ -30,7 +30,7 @@ struct Request {
   std::array<Line, kMaxLines> lines;
 };
 
-// The transaction as it is known before its first write: what it writes, and where.
+// The transaction as it is known before its first write: new rows, and their locations.
 struct Transaction {
   Request request;
   std::array<const Item*, kMaxLines> items;
@@ -47,7 +47,7 @@ struct Transaction {
   std::array<Stock*, kMaxLines> stock;
   std::array<StockCounts, kMaxLines> stock_counts;
 
-  // For the terminal to show.
+  // The values that the terminal shows.
   std::uint64_t total;
   std::array<bool, kMaxLines> is_brand;
 };
@@ -82,7 +82,7 @@ class OrderEntry : public Tables {
         district_locks_(kWarehouses * kDistricts),
         stock_locks_(kWarehouses * items()) {}
 
-  // What the terminal of a thread asks for next. Items are different from each other, and sorted.
+  // Draws a terminal's next request. Its items are different from each other, and sorted.
   Request draw(unsigned thread, std::uint64_t number, workload::Random& random) const {
     Request request;
     request.w_id = thread % kWarehouses + 1;
@@ -106,8 +106,8 @@ class OrderEntry : public Tables {
     return request;
   }
 
-  // Looks the items up. False if one doesn't exist: the transaction then has to leave everything as
-  // it is (clause 2.4.2.3), so this happens before it writes anything, and nothing is rolled back.
+  // Looks the items up. False if one doesn't exist: the transaction then must change nothing
+  // (clause 2.4.2.3), so this happens before it writes anything, and nothing is rolled back.
   bool find_items(Transaction& transaction) const {
     for (std::uint32_t i = 0; i < transaction.request.count; ++i) {
       const std::uint32_t i_id = transaction.request.lines[i].i_id;
@@ -123,8 +123,8 @@ class OrderEntry : public Tables {
       stock_locks_[stock_place(request.lines[i])].lock();
   }
 
-  // Under the locks: reads the rows and computes what will be written. Each write is announced as
-  // soon as its address and its value are known, before the undo log.
+  // Reads the rows and computes the new ones, under the locks. Each write is announced as soon as
+  // its address and its value are known, before the undo log.
   void prepare(Transaction& transaction) const {
     const Request& request = transaction.request;
     prepare_order(transaction);
@@ -140,14 +140,14 @@ class OrderEntry : public Tables {
         (10'000 + root().warehouse[request.w_id - 1].w_tax + transaction.district->d_tax) / 10'000;
   }
 
-  // To be called when everything is durable.
+  // Releases the locks; called when everything is durable.
   void release(const Request& request) {
     for (std::uint32_t i = request.count; i-- > 0;)
       stock_locks_[stock_place(request.lines[i])].unlock();
     district_locks_[district_place(request.w_id, request.d_id)].unlock();
   }
 
-  // What the terminal shows is of no use to anybody here, but has to be computed.
+  // Uses the values that the terminal shows: nothing here needs them, but they must be computed.
   [[gnu::noinline]] static void show(const Transaction& transaction) {
     asm volatile("" : : "r"(&transaction) : "memory");
   }
@@ -161,13 +161,13 @@ class OrderEntry : public Tables {
         .customer[district_place(request.w_id, request.d_id) * root().customers + request.c_id - 1];
   }
 
-  // NURand(a - 1, 1, n) of clause 2.1.6, `a` being a power of two.
+  // Draws NURand(a - 1, 1, n) of clause 2.1.6, where `a` is a power of two.
   std::uint32_t non_uniform(std::uint64_t a, std::uint64_t n, workload::Random& random) const {
     const std::uint64_t c = workload::mix(root().header.seed) % a;
     return static_cast<std::uint32_t>(((random.below(a) | (1 + random.below(n))) + c) % n + 1);
   }
 
-  // One line in a hundred comes from another warehouse.
+  // Draws the supplier: one line in a hundred is supplied by another warehouse.
   static std::uint32_t supplier(std::uint32_t w_id, workload::Random& random) {
     if (random.below(100) != 0) return w_id;
     return static_cast<std::uint32_t>((w_id + random.below(kWarehouses - 1)) % kWarehouses + 1);
@@ -245,7 +245,7 @@ class OrderEntry : public Tables {
     transaction.totals.lines += request.count;
     for (std::uint32_t i = 0; i < request.count; ++i)
       transaction.totals.quantity += request.lines[i].quantity;
-    // Two fields of one line: announced together (Janus, figure 8b).
+    // Two fields of one line are announced together (Janus, figure 8b).
     if constexpr (workload::kHints) {
       pm_pre pre_district;
       pm_pre_init(&pre_district);

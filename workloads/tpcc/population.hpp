@@ -18,7 +18,7 @@ class Population : public Tables {
     return workload::pool_bytes_for(options, 4 * options.items);
   }
 
-  // The caller sets the header ready.
+  // Fills the tables; the caller sets the header ready.
   Population(pm_pool* pool, const workload::About& about, const workload::Options& options)
       : Tables(pool) {
     if (options.items < 100)
@@ -97,7 +97,7 @@ class Population : public Tables {
     root().district[district_place(w_id, d_id)] = {
         root().customers + 1, {}, 3'000'000, d_id, w_id, rate(2000, random), text<10>(random),
         address(random)};
-    std::vector<std::uint32_t> c_ids(root().customers);  // who ordered what, in random order
+    std::vector<std::uint32_t> c_ids(root().customers);  // the orders' customers, in random order
     for (std::uint32_t i = 0; i < c_ids.size(); ++i) c_ids[i] = i + 1;
     for (std::uint32_t id = 1; id <= root().customers; ++id) {
       add_customer(w_id, d_id, id, random);
@@ -149,7 +149,7 @@ class Population : public Tables {
                                                   text<24>(random)};
   }
 
-  // 0 to `most`.
+  // Draws a number from 0 to `most`.
   static std::uint32_t rate(std::uint64_t most, workload::Random& random) {
     return static_cast<std::uint32_t>(random.below(most + 1));
   }
@@ -158,7 +158,7 @@ class Population : public Tables {
   static Text<length> text(workload::Random& random) {
     Text<length> text;
     for (std::size_t at = 0; at < length; at += sizeof(std::uint64_t)) {
-      // Eight letters out of the first sixteen.
+      // Eight letters out of the first sixteen of the alphabet.
       const std::uint64_t word = (random.next() & 0x0f0f0f0f0f0f0f0f) + 0x6161616161616161;
       std::memcpy(text.data() + at, &word, std::min(sizeof word, length - at));
     }
@@ -169,7 +169,7 @@ class Population : public Tables {
     return {text<20>(random), text<20>(random), text<20>(random), text<2>(random), text<9>(random)};
   }
 
-  // One in ten is marked as an original.
+  // Draws a data text; one in ten is marked as an original.
   static Text<50> data(workload::Random& random) {
     Text<50> data = text<50>(random);
     if (random.below(10) == 0) {

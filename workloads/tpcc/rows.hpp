@@ -1,11 +1,11 @@
-// The nine tables of TPC-C as they lie in PM; tpcc and tpcc_lowlevel share them.
+// The layout of TPC-C's nine tables in PM; tpcc and tpcc_lowlevel share them.
 //
 // Scale: --items is the number of items (the standard has 100,000). There are 4 warehouses with 10
-// districts each; a district has 3 customers for every 100 items, as in the standard, and as many
-// orders to begin with, of which 30% are undelivered. NURand's constants shrink with the tables.
+// districts each. A district has 3 customers for every 100 items, as in the standard, and initially
+// as many orders, of which 30% are undelivered. NURand's constants shrink with the tables.
 //
-// Nothing is ever delivered, so that tables would grow for ever. Instead a district keeps its last
-// orders, as many as it has customers: a new order's rows take the place of older ones.
+// No order is ever delivered, so that tables would grow without limit. Instead a district keeps its
+// last orders, as many as it has customers: a new order's rows take the place of older ones.
 //
 // In PM: Root, whose table addresses lead to rows in the order of their keys, all ids from 1:
 //   warehouse   by w_id                 item   by i_id
@@ -15,15 +15,15 @@
 //     has place o_id % order_places; a place is one row of order, one of new_order, 15 of
 //     order_line. The district's orders are those from its d_next_o_id - customers (at least 1) to
 //     d_next_o_id - 1, and undelivered are those of them from first_undelivered on. There is one
-//     place more than orders, so that the place of the next order holds nothing that counts.
+//     place more than orders, so that the place of the next order holds no valid data.
 // Columns are little-endian, in the order of the structures below. Money is in cents, rates in
-// hundredths of a percent. A district has two columns that the standard has not: how many lines,
-// and items in all, the orders since the set-up had; what stock has recorded must agree with that.
+// hundredths of a percent. A district has two columns beyond the standard: the numbers of lines and
+// items of all orders since the set-up. The totals recorded in stock must agree with them.
 //
 // With --duplicate-ratio, that share of the rows of stock begins with the same content: the first
-// s_quantity and the texts s_dist, among them the rest of the line with the counts. That line is a
-// duplicate as long as as much was ordered from another of these rows; with several contents to
-// choose from, fewer would be. Every other line that NewOrder writes holds its row's key.
+// s_quantity and the texts s_dist. These include the rest of the line with the counts. This line is
+// a duplicate as long as another of these rows had as much ordered from it. With several contents
+// there would be fewer duplicates. Every other line that NewOrder writes holds its row's key.
 //
 // NewOrder changes d_next_o_id and these two, a row each of order and new_order, up to 15 rows of
 // order_line, and the counts of as many rows of stock.
@@ -40,7 +40,7 @@ namespace tpcc {
 
 constexpr std::uint32_t kWarehouses = 4, kDistricts = 10, kMinLines = 5, kMaxLines = 15;
 
-// What brand-name goods have in their data.
+// The word that brand-name goods have in their data.
 constexpr std::string_view kOriginal = "ORIGINAL";
 
 template <std::size_t length>
@@ -136,7 +136,7 @@ struct alignas(PM_LINE_BYTES) Stock {
   Text<6> unused;
   std::uint32_t s_i_id, s_w_id;
 };
-// No key in the line that NewOrder updates.
+// The line that NewOrder updates contains no key.
 static_assert(offsetof(Stock, s_i_id) >= PM_LINE_BYTES);
 
 // Every byte belongs to a column, so that rows are the same in every run.
@@ -148,8 +148,8 @@ static_assert(kFills<Warehouse, 128> && kFills<District, 128> && kFills<Customer
 
 struct Root {
   workload::Header header;
-  std::uint64_t customers;          // of a district
-  std::uint64_t order_places;       // of a district: customers + 1
+  std::uint64_t customers;          // customers in a district
+  std::uint64_t order_places;       // places in a district: customers + 1
   std::uint64_t first_undelivered;  // o_id in every district
   Warehouse* warehouse;
   District* district;
@@ -160,8 +160,8 @@ struct Root {
   OrderLine* order_line;
   Item* item;
   Stock* stock;
-  std::uint64_t digest;  // of everything that NewOrder doesn't change
-  void* logs;            // of tpcc_lowlevel, else 0
+  std::uint64_t digest;  // digest of all data that NewOrder doesn't change
+  void* logs;            // logs of tpcc_lowlevel, otherwise 0
 };
 
 }  // namespace tpcc

@@ -1,4 +1,4 @@
-// Where the rows of TPC-C's tables lie (rows.hpp).
+// The locations of the rows of TPC-C's tables (rows.hpp).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Tables {
   std::uint64_t order_place(std::uint64_t district, std::uint64_t o_id) const {
     return district * root_->order_places + o_id % root_->order_places;
   }
-  // New orders lie four to a line: every district begins a line of its own.
+  // New orders are four to a line: every district begins a line of its own.
   NewOrder* new_order_of(std::uint64_t district, std::uint64_t o_id) const {
     return root_->new_order + district * new_order_places() + o_id % root_->order_places;
   }
@@ -30,13 +30,13 @@ class Tables {
   static constexpr std::uint64_t kAllDistricts = kWarehouses * kDistricts;
   std::uint64_t all_orders() const { return kAllDistricts * root_->order_places; }
 
-  // What a row of stock begins with follows from this number: that of all duplicates, or its own.
+  // Determines a stock row's first contents: the number of all duplicates, or the row's own.
   std::uint64_t first_content(std::uint64_t place) const {
     const std::uint64_t own = workload::mix(root_->header.seed + place);
     const bool duplicate = workload::mix(own) < root_->header.duplicates;
     return duplicate ? workload::mix(~root_->header.seed) : own;
   }
-  // Of a row of stock, by the set-up: 10 to 100.
+  // Returns the initial quantity of a row of stock: 10 to 100.
   std::uint64_t first_quantity(std::uint64_t place) const { return 10 + first_content(place) % 91; }
 
  private:

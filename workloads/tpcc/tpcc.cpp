@@ -1,13 +1,13 @@
 // tpcc: the transaction NewOrder of TPC-C (clause 2.4): an order of 5 to 15 items.
 //
-// One region: the transaction, under its locks (ASAP, Table 3 and 4.2: regions nest in critical
-// sections). It reads district, customer, warehouse, items and stock, computes all rows, takes the
-// district's next order number and inserts a row of order, one of new_order and one of order_line
-// for each item, and updates the item's row of stock. All ranges are declared at once: three
-// fences. A terminal belongs to a thread and to warehouse thread % 4.
+// One region is the transaction, under its locks (ASAP, Table 3 and 4.2: regions nest in critical
+// sections). It reads district, customer, warehouse, items and stock, computes all rows and takes
+// the district's next order number. It inserts a row of order, one of new_order and one of
+// order_line for each item, and updates the item's row of stock. All ranges are declared at once:
+// three fences. A terminal belongs to a thread and to warehouse thread % 4.
 //
-// One transaction in 100 asks for an item that doesn't exist. It ends without a change, so it has
-// no region and doesn't count towards --regions: whether the items exist is looked up before.
+// One transaction in 100 requests an item that doesn't exist. It ends without a change, so it has
+// no region and doesn't count towards --regions: the items are looked up before the region.
 //
 // Tables and layout in PM: rows.hpp. Locks: order_entry.hpp.
 #include "consistency.hpp"

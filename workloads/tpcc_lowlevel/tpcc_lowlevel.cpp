@@ -1,26 +1,26 @@
 // tpcc_lowlevel: tpcc's NewOrder with an undo log written by hand, as Janus and PMWeaver measure
 // it: bare flushes and fences, no atomic regions.
 //
-// One transaction, each step ending in a fence (10 + 2 * items):
+// The steps of one transaction, each ending in a fence (10 + 2 * items):
 //   copy the counts of the district to the thread's log; set the log valid; update the district;
 //   copy the new_order row that will be replaced; set the copy valid; write the new row;
 //   copy the order row that will be replaced; set the copy valid; write the new row and its lines;
 //   for each item: copy its row of stock; update the row;
 //   set the log invalid.
-// The rows of order_line need no copy: what they replace belongs to no order any more (rows.hpp).
+// The rows of order_line need no copy: the replaced rows belong to no order any more (rows.hpp).
 //
 // With --mix pmweaver all orders are placed at one warehouse (Terminal).
 //
 // In PM: the tables of tpcc (../tpcc/rows.hpp); Root.logs is the address of PM_MAX_THREADS logs,
 // laid out as the structure Log below. Each transaction of a thread has a number. The log is valid
 // if `begun` and `finished` differ; `begun` is then the number of the transaction that recovery has
-// to undo. A copy is valid if its own number is that one, and a stock row's if also its checksum
-// (common/digest.hpp, over number, place and row) is right.
+// to undo. A copy is valid if it has that number; a stock row's copy must also have the right
+// checksum (common/digest.hpp, over number, place and row).
 //
-// Why no crash finds a torn copy: begun, finished and the numbers are single words, which persist
+// No crash leaves a torn copy: begun, finished and the numbers are single words, which persist
 // whole. A copy of district, order or new_order is complete before its number is written. One of
-// stock is not: but what it protects has changed only if the fence behind it was passed, and then
-// its checksum is right. Copies of earlier transactions have other numbers, since numbers are never
+// stock is not: but its row has changed only if the fence behind the copy was passed, and then its
+// checksum is right. Copies of earlier transactions have other numbers, since numbers are never
 // used twice: `begun` only grows.
 //
 // Locks: those of tpcc (../tpcc/order_entry.hpp), until the log is invalid again.
@@ -69,7 +69,7 @@ struct Log {
 };
 static_assert(sizeof(Log) == (2 + 2 + 2 + 15 * 6) * PM_LINE_BYTES);
 
-// Flushes what one step has written and waits for it.
+// Flushes the data of one step and waits until they are durable.
 void persist(const void* address, std::size_t bytes) {
   pm_flush(address, bytes);
   pm_order();
@@ -107,7 +107,7 @@ class TpccLowLevel {
     for (unsigned thread = 0; thread < PM_MAX_THREADS; ++thread) undo(log_of(thread));
   }
 
-  // What a thread's terminal asks for. PMWeaver's has one warehouse, customers and items that are
+  // The requests of a thread's terminal. PMWeaver's has one warehouse, customers and items that are
   // equally likely, and orders seven of each item.
   class Terminal {
    public:
@@ -173,14 +173,14 @@ class TpccLowLevel {
     const std::uint64_t number = log.begun + 1;
     if constexpr (workload::kHints) {
       workload::announce_value(&log.begun, number);
-      // What the locks keep as it is can be announced before it is copied.
+      // Data that the locks protect can be announced before they are copied.
       workload::announce(&log.new_order.row, transaction.new_order, sizeof(tpcc::NewOrder));
       workload::announce(&log.order.row, transaction.order, sizeof(tpcc::Order));
       announce_stock_copy(transaction, log, 0);
     }
 
     begin(transaction, log, number);
-    // The line of the log that `begun` lies in is not written again before the end.
+    // The log's line that contains `begun` is not written again before the end.
     if constexpr (workload::kHints) workload::announce_value(&log.finished, number);
 
     transaction.district->d_next_o_id = transaction.next_o_id;
@@ -205,7 +205,7 @@ class TpccLowLevel {
     pm_durable();
   }
 
-  // One item ahead: all at once would be more than Janus's queues hold. The checksum isn't known
+  // Announces one item ahead: all at once would exceed Janus's queues. The checksum isn't known
   // yet.
   static void announce_stock_copy(const tpcc::Transaction& transaction, const Log& log,
                                   std::uint32_t i) {
@@ -251,7 +251,7 @@ class TpccLowLevel {
     persist(transaction.order, sizeof *transaction.order);
   }
 
-  // Recovery; may be interrupted and repeated.
+  // Recovers a log; may be interrupted and repeated.
   static void undo(Log& log) {
     const std::uint64_t number = log.begun;
     if (log.finished == number) return;

@@ -1,38 +1,38 @@
-// vacation: a travel agency (STAMP: Minh et al., IISWC 2008; Mnemosyne's port). Cars, flights and
-// rooms can be reserved by customers; each of the four tables is a red-black tree
+// vacation: a travel agency (STAMP: Minh et al., IISWC 2008; Mnemosyne's port). Customers can
+// reserve cars, flights and rooms; each of the four tables is a red-black tree
 // (common/red_black_tree.hpp) from ids to records.
 //
-// One region: one transaction, by STAMP's rules. Random ids are from the first kQueryPercent of the
-// ids, 1 to items.
-// - kUserPercent: a reservation. Asks for 1 to kQueries random items, keeps the dearest of each
+// One region is one transaction, by STAMP's rules. Random ids are from the first kQueryPercent of
+// the ids, 1 to items.
+// - kUserPercent: a reservation. It queries 1 to kQueries random items, keeps the dearest of each
 //   type, and reserves those for a random customer, who is added if not there. No customer has the
 //   same item twice; an item with no unit left isn't reserved.
 // - half of the rest: a random customer, if there, is deleted with all reservations.
 // - the others: 1 to kQueries random changes to the tables. A change adds 100 units of an item at a
-//   new price, or takes 100 free units away; a flight goes as a whole, if nobody has reserved it.
-//   An item without units is deleted.
-// A transaction declares its ranges step by step, as it learns of them.
-// kQueries and kQueryPercent are those of Mnemosyne's README (-n10 -q90). Its -u100 would leave the
-// second and third kind out; 98 is STAMP's.
+//   new price, or removes 100 free units. A flight is deleted as a whole, if it isn't reserved. An
+//   item without units is deleted.
+// A transaction declares its ranges step by step, as they become known. kQueries and kQueryPercent
+// are those of Mnemosyne's README (-n10 -q90). Its -u100 would leave the second and third kind out;
+// 98 is STAMP's.
 //
 // In PM: Root {Header header; Tree table[4]}, for cars, flights, rooms and customers; a Tree is a
 // line whose first word is the address of the top node or 0. Everything else is a line, too, and
 // addresses may be 0. Node {u64 id, record, parent, left, right, red}. In the first three trees
 // `record` is the address of an Item {u64 used, free, total, price, description[4]}, in the fourth
-// that of a Customer {u64 id, first}, first being the address of a Reservation {u64 next, type, id,
+// that of a Customer {u64 id, first}; first is the address of a Reservation {u64 next, type, id,
 // price}; type is the table's index. A customer's reservations are in the order of (type, id). The
 // description, which STAMP's items lack, is the words word(id * 4 + type, header.seed, index) of
-// the payload. It tells items apart in place of their id, which STAMP has in the record as well as
+// the payload. It distinguishes items instead of their id, which STAMP has in the record as well as
 // in the node, or makes them duplicates (--duplicate-ratio).
 //
-// With PM_REDO_LOG every access of a transaction to PM goes through the redo log, as Mnemosyne's
-// compiler makes them.
+// With PM_REDO_LOG every access of a transaction to PM uses the redo log, as Mnemosyne's compiler
+// makes them.
 //
-// Locks: Mnemosyne runs transactions optimistically, on a transactional memory; here each tree has
-// a reader-writer lock, which protects its nodes, and an item or a customer with its reservations
-// one of kLocks locks. Taken in the order of the tables, then in ascending order. Reservations read
-// the trees (one that adds a customer writes that tree); deleting a customer writes the customers'
-// tree; changes to tables write those tables' trees, and need no other lock.
+// Locks: Mnemosyne runs transactions optimistically, on a transactional memory. Here each tree has
+// a reader-writer lock, which protects its nodes; an item, or a customer with its reservations, has
+// one of kLocks locks. They are taken in table order, then in ascending order. Reservations read
+// the trees (one that adds a customer writes that tree). Deleting a customer writes the customers'
+// tree. Changes to tables write those tables' trees, and need no other lock.
 #include <algorithm>
 #include <array>
 #include <mutex>
@@ -86,7 +86,7 @@ class Vacation {
   explicit Vacation(pm_pool* pool)
       : pool_(pool), root_(workload::root_of<Root>(pool)), locks_(kLocks) {}
 
-  // Draws on the way, as STAMP's clients do.
+  // Draws requests while it runs, as STAMP's clients do.
   workload::Tally run(const workload::Work& work) {
     workload::Random random = work.random();
     Agent agent(random, locks_);
@@ -101,7 +101,7 @@ class Vacation {
     return agent.tally;
   }
 
-  // What is counted as items are the rows of the four tables.
+  // Checks the tables; the rows of the four tables count as items.
   workload::Check check() const {
     std::uint64_t rows = 0;
     for (unsigned type = 0; type < kTables; ++type) {
@@ -116,7 +116,7 @@ class Vacation {
 
  private:
   static constexpr unsigned kFlights = 1, kCustomers = 3;
-  static constexpr unsigned kTypes = 3;  // of items
+  static constexpr unsigned kTypes = 3;  // types of items
   static constexpr unsigned kTables = 4;
   static constexpr const char* kNames[kTables] = {"cars", "flights", "rooms", "customers"};
   static constexpr std::uint64_t kQueries = 10;       // -n10
@@ -124,8 +124,8 @@ class Vacation {
   static constexpr std::uint64_t kUserPercent = 98;   // -u98
   static constexpr std::uint64_t kUnits = 100;
   static constexpr std::size_t kLocks = 4096;
-  // Of a customer, on average: with 2.4 made for every customer that asks and 1 customer in 100
-  // deleted, their number settles below this.
+  // A customer's reservations are fewer: with 2.4 made for every customer that asks and 1 customer
+  // in 100 deleted, their average number settles below this.
   static constexpr std::uint64_t kMostReservations = 256;
 
   using Description = std::array<std::uint64_t, 4>;
@@ -170,7 +170,7 @@ class Vacation {
     std::uint64_t id;
   };
 
-  // What a thread reuses from region to region.
+  // Memory that a thread reuses in each region.
   struct Agent {
     Agent(workload::Random& random, std::vector<std::mutex>& locks)
         : random(random), locks(locks) {}
@@ -250,7 +250,7 @@ class Vacation {
     pm_end();
   }
 
-  // Of each type; null where none was asked for or there is none.
+  // Returns the dearest item of each type; null for a type without a query or without an item.
   std::array<Node*, kTypes> find_dearest(const std::vector<Query>& queries) const {
     std::array<Node*, kTypes> dearest{};
     for (const Query& query : queries) {
@@ -412,7 +412,7 @@ class Vacation {
 
   // ---- Checks ---------------------------------------------------------------------------------
 
-  // Of its own; what it says of other rows is check_uses' matter.
+  // Checks the customer's own rows; check_uses() compares them with other rows.
   static std::string check_customer(const Node& node) {
     const Customer& customer = *node.customer();
     if (customer.id != node.key) return "has another's record";
@@ -432,7 +432,7 @@ class Vacation {
     return "";
   }
 
-  // Whether what is used is what the customers have reserved, item by item.
+  // Checks that the used units of each item are those that customers have reserved.
   std::string check_uses() const {
     std::array<std::vector<std::uint64_t>, kTypes> reserved;
     for (auto& counts : reserved) counts.resize(root_->header.items + 1);
