@@ -1,5 +1,5 @@
-// Everything that an implementation of the atomicity layer sees: what makes an atomic region
-// all-or-nothing, and how it is recovered.
+// All declarations that an implementation of the atomicity layer uses. This layer makes an atomic
+// region all-or-nothing, and recovers it.
 #pragma once
 
 #include "pmemsim/design/plugin.hpp"

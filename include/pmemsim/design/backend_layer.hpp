@@ -1,5 +1,5 @@
-// Everything that an implementation of the backend layer sees: what the controller does to a write
-// before it counts.
+// All declarations that an implementation of the backend layer uses. This layer defines what the
+// controller does to a write before the write counts.
 #pragma once
 
 #include "pmemsim/design/plugin.hpp"

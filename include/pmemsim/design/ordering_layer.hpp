@@ -1,5 +1,5 @@
-// Everything that an implementation of the ordering layer sees: when a store becomes persistent,
-// and in which order.
+// All declarations that an implementation of the ordering layer uses. This layer defines when a
+// store becomes persistent, and in which order.
 #pragma once
 
 #include "pmemsim/design/plugin.hpp"

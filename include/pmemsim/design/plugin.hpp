@@ -1,6 +1,6 @@
-// How a plug-in says what it has: PMEMSIM_PLUGIN(rows...) once, outside of functions and
-// namespaces. A row says what an implementation of a layer is called, needs and guarantees, and how
-// it is made (pmemsim/designs/interface/choice.hpp).
+// Declares the contents of a plug-in: PMEMSIM_PLUGIN(rows...) once, outside of functions and
+// namespaces. A row has the name, the needs and the guarantees of an implementation of a layer, and
+// a function that makes it (pmemsim/designs/interface/choice.hpp).
 //
 //   PMEMSIM_PLUGIN(mine::write_through_row())
 #pragma once

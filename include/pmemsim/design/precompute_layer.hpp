@@ -1,5 +1,5 @@
-// Everything that an implementation of the precompute layer sees: who starts backend operations
-// early.
+// All declarations that an implementation of the precompute layer uses. This layer starts backend
+// operations early.
 #pragma once
 
 #include "pmemsim/design/plugin.hpp"

@@ -1,6 +1,6 @@
-// Parts that designs are made of, for designs of one's own: the log that hardware writes, with its
-// recovery; containers whose time doesn't depend on the host; what a line's copies in other caches
-// hold. docs/layers.md says which one is for what.
+// Parts for the implementation of new designs: the log that hardware writes, with its recovery;
+// containers whose timing doesn't depend on the host; the contents of a line's copies in other
+// caches. docs/layers.md lists the use of each.
 #pragma once
 
 #include "pmemsim/common/bloom_filter.hpp"
