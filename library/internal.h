@@ -62,7 +62,7 @@ struct pm_pool {
 
   struct superblock* superblock;
   struct commit_line* commit;
-  struct shelf_line* shelves; /* [thread][SHELVES] */
+  struct shelf_line* shelves; /* dimensions: [thread][SHELVES] */
   struct depot_line* depots;
   struct chunk_line* chunk_table;
   unsigned char* first_chunk;
@@ -76,7 +76,7 @@ struct pm_pool {
   unsigned char* chunk_taken;
   uint64_t chunk_cursor;
   pthread_mutex_t depot_lock[BLOCK_CLASSES];
-  uint32_t depot_magazines[BLOCK_CLASSES]; /* atomic */
+  uint32_t depot_magazines[BLOCK_CLASSES]; /* accessed atomically */
   pthread_mutex_t root_lock;
 };
 

@@ -134,7 +134,7 @@ static inline uint64_t pool_chunks(uint64_t bytes) {
   return chunks;
 }
 
-/* Chunks lie at the end of the pool, aligned to their size. */
+/* Chunks are at the end of the pool, aligned to their size. */
 static inline uint64_t first_chunk_offset(uint64_t bytes) {
   return (bytes / CHUNK_BYTES - pool_chunks(bytes)) * CHUNK_BYTES;
 }

@@ -1,4 +1,4 @@
-/* Recovery (recovery.c), on the bytes of a pool, wherever they lie. */
+/* Recovery (recovery.c) of the bytes of a pool, at any address. */
 #ifndef PMEMSIM_LIBRARY_RECOVERY_H
 #define PMEMSIM_LIBRARY_RECOVERY_H
 

@@ -21,7 +21,7 @@ namespace pmemsim::pass {
 
 struct Dependence {
   const llvm::Instruction* source;  // a load, an atomic or the phi of a recurrence
-  std::uint8_t cycles;              // from the loaded value to its use
+  std::uint8_t cycles;              // latency from the loaded value to its use
   std::uint8_t distance;            // loop iterations and calls in between; the near ones are kept
 };
 using DependenceSet = llvm::SmallVector<Dependence, 4>;

@@ -70,7 +70,7 @@ class Graph {
   void connect(Node& node, const DependenceSet& set) {
     for (const Dependence& dependence : set) {
       Node* from = by_source_.lookup(dependence.source);
-      if (from == nullptr) continue;  // in another function
+      if (from == nullptr) continue;  // the source is in another function
       node.from.push_back(from);
       node.cycles.push_back(dependence.cycles);
     }

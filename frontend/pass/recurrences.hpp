@@ -1,7 +1,7 @@
 // Finds values that a loop computes from their previous ones in registers alone, in two cycles or
 // more.
 //
-// Examples are x = x * a + b, a hash, a sum of floating-point numbers. That arithmetic limits the
+// Examples are x = x * a + b, a hash, a sum of floating-point numbers. This arithmetic limits the
 // speed of such a loop, however wide the core is. Each such value is recorded at the head of its
 // loop; the records of loads and branches don't show how often it has changed.
 //

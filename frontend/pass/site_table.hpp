@@ -77,7 +77,7 @@ class SiteTable {
   std::vector<Site> sites_;
   llvm::DenseMap<const llvm::Instruction*, std::uint32_t> sources_;
   llvm::StringMap<llvm::Constant*> strings_;
-  llvm::DenseMap<const void*, llvm::Constant*> function_names_;  // by subprogram or function
+  llvm::DenseMap<const void*, llvm::Constant*> function_names_;  // key: subprogram or function
   std::vector<InlinedCall> inlined_calls_;
   std::map<InlinedCall, std::uint32_t> inlined_call_numbers_;
 };

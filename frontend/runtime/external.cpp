@@ -30,7 +30,7 @@ namespace pmemsim::rt {
 namespace {
 
 constexpr std::uint64_t kFirstCalls = 2;       // per site: always stepped, if the first is short
-constexpr std::uint64_t kShortCall = 1'000;    // instructions
+constexpr std::uint64_t kShortCall = 1'000;    // instructions of a short call
 constexpr std::uint64_t kDenseCalls = 16;      // calls stepped while the budget allows it
 constexpr std::uint64_t kSamplingPeriod = 64;  // later, one call in so many is stepped
 // A step takes about ten microseconds, a thousand times as long as recording an instruction. At
@@ -141,7 +141,7 @@ __attribute__((noinline)) void end_steps() {
 
 // The callee of a direct call, which is always the same.
 enum class Callee : std::uint8_t { kUnknown, kOwn, kForeign };
-Callee* callees = nullptr;  // by site
+Callee* callees = nullptr;  // index: site
 
 // True for libraries whose countable functions the pass knows. Other libraries wait for other
 // threads, for times that depend on the machine, or call back.

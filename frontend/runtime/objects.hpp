@@ -56,7 +56,7 @@ struct SyncObject {
 
 // Returns the object at an address; a new one if there was none, or one of another kind.
 SyncObject& object_at(const volatile void* address, ObjectKind kind);
-const SyncObject* find_object(const volatile void* address);  // nullptr: there was none
+const SyncObject* find_object(const volatile void* address);  // nullptr: there is no object
 void forget_object(const volatile void* address);
 SyncObject& new_thread_object();
 

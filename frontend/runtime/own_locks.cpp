@@ -17,7 +17,7 @@ struct AtomicSite {
   LockRole role;
   bool refuted, shared;  // valid at the root: not sites of locks; two threads have taken a lock
 };
-AtomicSite* atomic_sites = nullptr;  // by site
+AtomicSite* atomic_sites = nullptr;  // index: site
 
 std::uint32_t root_of(std::uint32_t site) {
   while (const std::uint32_t parent = atomic_sites[site].parent) {

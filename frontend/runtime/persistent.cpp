@@ -70,8 +70,8 @@ std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
 std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 
 // True if the page can be read. A mapping may be longer than its file, and pages behind the file's
-// end can't be touched. The kernel tells without a signal: it reads a signal set there before it
-// finds that this isn't a valid request.
+// end can't be touched. The kernel shows this without a signal: it reads a signal set there before
+// it finds that the request is invalid.
 bool is_backed(std::uint64_t page) {
   constexpr long kNoRequest = -1, kSignalSetBytes = 8;
   return real.syscall(SYS_rt_sigprocmask, kNoRequest, page, nullptr, kSignalSetBytes) != -1 ||

@@ -52,7 +52,7 @@ namespace {
 
 constexpr std::uint64_t kLongestSpin = 100'000;  // rule 5, in nanoseconds
 constexpr std::int64_t kLead = 100;  // rule 6, in instructions: about a short critical section
-constexpr int kIdlePollMilliseconds = 10;  // real time, when all wait for something outside
+constexpr int kIdlePollMilliseconds = 10;  // real time, when all threads wait for an outside event
 constexpr std::size_t kWipedBytes = 2048;  // more than waiting calls of the C library use
 
 // The number of instructions until the end of the turn is checked: a quantum. It is negative if

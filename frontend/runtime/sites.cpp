@@ -25,13 +25,13 @@ constexpr std::size_t kMaxStringBytes = std::size_t{1} << 28;
 
 std::uint32_t* dependences = nullptr;
 std::uint32_t dependence_count = 0;
-std::uint32_t* innermost_calls = nullptr;  // by site
+std::uint32_t* innermost_calls = nullptr;  // index: site
 trace::InlinedCall* inlined_calls = nullptr;
 std::uint32_t inlined_call_count = 0;
 char* strings = nullptr;
 std::uint32_t string_bytes = 1;  // offset 0 is the empty string
 Map<std::uint32_t> offset_of_string;
-List<const void*, 1u << 20> modules;  // an address in each
+List<const void*, 1u << 20> modules;  // an address in each module
 
 std::uint64_t hash_of(const char* text) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a

@@ -56,7 +56,7 @@ int barrier_wait(pthread_barrier_t* barrier) {
 // need a post; the n-th of them waits for the n-th post.
 SyncObject& semaphore_at(sem_t* semaphore) {
   SyncObject& object = object_at(semaphore, ObjectKind::kSemaphore);
-  if (object.arrived == 0) {  // not seen before
+  if (object.arrived == 0) {  // the semaphore was not seen before
     int value = 0;
     real.sem_getvalue(semaphore, &value);
     object.count = static_cast<std::uint32_t>(value);

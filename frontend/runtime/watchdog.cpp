@@ -1,5 +1,5 @@
 // Keeps every recording running: takes the turn from a thread that sleeps in code that the runtime
-// doesn't see (a library's own futexes, a system call inside the C library). That thread may be
+// doesn't see (a library's own futexes, a system call inside the C library). Such a thread may be
 // waiting for a thread that has no turn.
 //
 // A thread of the runtime regularly samples the holder of the turn. If the holder has been asleep

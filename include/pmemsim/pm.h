@@ -191,8 +191,8 @@ void pm_flush(const void* address, size_t bytes);
 /* Orders persists: data that were flushed before become persistent before any later store does. */
 void pm_order(void);
 
-/* Waits until data that were flushed before are persistent. On x86 both are an sfence; designs that
- * distinguish ordering from durability (HOPS) make the first one cheap. */
+/* Waits until data that were flushed before are persistent. On x86, pm_order is the same sfence;
+ * designs that distinguish ordering from durability (HOPS) make pm_order cheap. */
 void pm_durable(void);
 
 /* ---- Locks of the program's own -------------------------------------------------------------- */

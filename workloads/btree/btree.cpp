@@ -30,7 +30,7 @@ class BTrees : public workload::Trees {
     std::uint64_t key, stamp;
   };
 
-  static constexpr std::uint32_t kKeys = 7;    // at most
+  static constexpr std::uint32_t kKeys = 7;    // keys in a full node
   static constexpr std::uint32_t kMiddle = 3;  // the key that a split moves up
   // A node other than the top has at least kMiddle keys.
 

@@ -531,7 +531,7 @@ class Memcached {
   std::vector<std::mutex> locks_;
   std::array<std::mutex, kClasses> slab_locks_;
   std::mutex page_lock_;
-  std::uint64_t now_ = 1;  // seconds
+  std::uint64_t now_ = 1;  // in seconds
 };
 
 }  // namespace

@@ -62,7 +62,7 @@ struct alignas(PM_LINE_BYTES) Subscriber {
   std::uint32_t msc_location, vlr_location;
   std::array<char, 40> unused;
 };
-static_assert(offsetof(Subscriber, vlr_location) == 84);  // in the second line
+static_assert(offsetof(Subscriber, vlr_location) == 84);  // in the row's second line
 
 struct alignas(PM_LINE_BYTES) AccessInfo {
   std::uint32_t s_id;

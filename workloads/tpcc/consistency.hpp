@@ -63,7 +63,7 @@ class Consistency : public Tables {
     explicit Sums(std::uint64_t rows) : stock(rows) {}
     std::uint64_t orders = 0;  // all orders ever
     OrderTotals ever{};
-    std::vector<Ordered> stock;  // by row
+    std::vector<Ordered> stock;  // index: row
   };
 
   // Checks that the places of a district's orders hold these orders, and that d_next_o_id is behind

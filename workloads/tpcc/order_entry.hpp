@@ -30,7 +30,7 @@ struct Request {
   std::array<Line, kMaxLines> lines;
 };
 
-// The transaction as it is known before its first write: new rows, and their locations.
+// The transaction before its first write: the new rows, and their locations.
 struct Transaction {
   Request request;
   std::array<const Item*, kMaxLines> items;
@@ -42,7 +42,7 @@ struct Transaction {
   Order order_row;
   NewOrder* new_order;
   NewOrder new_order_row;
-  OrderLine* order_line;  // the first of them
+  OrderLine* order_line;  // the first order line
   std::array<OrderLine, kMaxLines> order_line_rows;
   std::array<Stock*, kMaxLines> stock;
   std::array<StockCounts, kMaxLines> stock_counts;
