@@ -39,7 +39,7 @@ help:
 	@echo "  make test              run tests of every kind, in 6 minutes"
 	@echo "  make test-cxx          ... those in C++"
 	@echo "  make test-python       ... those in Python"
-	@echo "  make lint              check style, types, the order of modules, clang-tidy"
+	@echo "  make lint              check style, types, words, the order of modules, clang-tidy"
 	@echo "  make test-long         run all tests, in C++ with sanitizers, in 20 minutes"
 	@echo "  make bench             measure the simulator's own speed and memory"
 	@echo "Write what is generated"
@@ -100,6 +100,7 @@ lint: setup
 	@echo "clang-format-19 of $(words $(CXX_FILES)) files"
 	@clang-format-19 --dry-run -Werror $(CXX_FILES)
 	$(BIN)/python tools/check_modules.py
+	$(BIN)/python tools/check_words.py
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/generate_docs.py --check
 	cmake --preset lint -DPython_EXECUTABLE=$(abspath $(BIN)/python) \

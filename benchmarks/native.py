@@ -65,7 +65,7 @@ def build(program: str, compiler: str, target: Path, *options: str) -> Path:
     """Compile one of the programs; returns the executable."""
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / f"{program}.c"
-    include = f"-I{measured.source().parent}"  # of measured.h
+    include = f"-I{measured.source().parent}"  # the folder of measured.h
     command: list[str | Path] = [compiler, "-O2", include, *options]
     command += ["-pthread", source, "-o", target]
     subprocess.run(command, check=True)

@@ -125,7 +125,7 @@ class Point:
 def build(folder: Path) -> Path:
     """Compile curves.c for recording."""
     program = folder / "curves"
-    include = f"-I{measurements.source().parent}"  # of measured.h
+    include = f"-I{measurements.source().parent}"  # the folder of measured.h
     source = ROOT / "benchmarks" / "curves.c"
     command: list[str | Path] = [compiler("pmemsim-cc"), "-O2", include, "-pthread", source]
     subprocess.run([*command, "-o", program], check=True)

@@ -26,7 +26,7 @@ _BACKEND = ("common", "machine/memory")
 _INTERFACE = ("common", "trace", *_BACKEND[1:], "designs/backend")
 LAYER_MODULES = ("designs/ordering", "designs/atomicity", "designs/precompute")
 _LAYER = (*_INTERFACE, "designs/interface")
-# What includes the design sees the interface of its layers, and no layer.
+# A module that includes the design sees the interface of its layers, and no layer.
 _MACHINE = (*_RECORDING, "machine/memory", "designs/interface", "designs")
 
 # The modules of src/pmemsim, lowest first, each with those whose files it may include, directly or
@@ -63,7 +63,7 @@ MODULES: dict[str, tuple[str, ...]] = {
 # it may include. (Tests may include everything.)
 REPOSITORY: dict[str, tuple[str, ...]] = {
     "include": (),
-    # What designs of one's own are built against.
+    # Headers that designs of one's own are built against.
     "include/pmemsim/design": ("src/pmemsim",),
     "library": ("include",),
     "workloads": ("include",),

@@ -47,7 +47,7 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        # What goes wrong is said in sentences of our own; Dask's are tracebacks.
+        # pmemsim reports errors in its own sentences; Dask prints tracebacks.
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
@@ -79,7 +79,7 @@ class Cluster:
             return
         self._check_builds()
         series = uuid.uuid4().hex
-        # Of the jobs, with how many had been given out, by the names of the tasks that are out.
+        # By the name of each unfinished task: its job, and how many jobs were submitted before.
         tasks_out: dict[str, tuple[int, int]] = {}
 
         def submit(index: int) -> distributed.Future[Any]:

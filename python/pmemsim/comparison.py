@@ -73,8 +73,8 @@ class Comparison:
         }
 
 
-# What tables and plots show of the statistics stall.*, in the order of drawing. What is left is the
-# core itself: instructions, their latencies, branches, hits in the L1.
+# The statistics stall.* that tables and plots show, in the order of drawing. The rest is the core
+# itself: instructions, their latencies, branches, hits in the L1.
 STALLS = {
     "cache misses": ("private_cache", "shared_cache", "other_core", "dram", "pm"),
     "fence stalls": ("fence",),

@@ -34,7 +34,7 @@ _KEY_BYTES = 16
 _HASH_BYTES = 8
 _MOST = 2**64 - 1
 _MOST_LEVELS = 16
-_MOST_ADDRESS = 2**47  # of a program's lines; metadata lie far above
+_MOST_ADDRESS = 2**47  # limit of a program's lines; metadata are far above
 _LINE = 64
 
 

@@ -12,7 +12,7 @@ from pmemsim.trace import Place, Trace
 
 MISSING = "missing"
 
-# What to do about a finding, by its kind and reason. Of numbers it knows `early` (how long before
+# Advice for a finding, by its kind and reason. It may contain the numbers `early` (how long before
 # the write-back the hint was, on average) and `wait` (how long the write waited after that).
 _ADVICE = {
     ("useless", "never_written"): "no write ever used it: remove the hint, or flush what it names",
@@ -62,7 +62,7 @@ _ADVICE = {
         "not hinted, and written back without a flush: worth one if the design's fences wait for it"
     ),
 }
-# What is no fault of the program's, beside missing hints.
+# Reasons that are no fault of the program, beside missing hints.
 _UNAVOIDABLE = {("invalidated", "tree")}
 _LIBRARY_HINT = "a hint of pm.h's library itself: nothing to correct in the program"
 _LIBRARY_STORE = "stored by pm.h's library, its log or its allocator: the program can't hint it"

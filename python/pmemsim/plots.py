@@ -167,7 +167,7 @@ def _heat_map(
         value = squares[row][column]
         mark = "?" if cell.violations is None else "!" if cell.violations else ""
         text = f"{mark}" if math.isnan(value) else f"{value:.3g}{mark}"
-        # As a colour map has it, dark colours are those of one end.
+        # A colour map has its dark colours at one end.
         red, green, blue, _ = image.to_rgba(np.asarray(value))
         dark = not math.isnan(value) and 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
         axes.text(

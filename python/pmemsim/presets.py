@@ -213,7 +213,7 @@ def _find(kind: Kind, name: str) -> Path:
         problem = f"unknown {kind} '{name}'" + did_you_mean(name, preset_names(kind))
         if kind == "design" and not loaded():
             problem += " (a design of a plug-in needs --plugin FILE)"
-        if Path(name).exists():  # and may be meant
+        if Path(name).exists():  # the user may mean this file
             what = "folder" if Path(name).is_dir() else "file"
             problem += f" (the {what} {name} is none: the name of a {kind}'s file ends with .yaml)"
         raise Error(problem)

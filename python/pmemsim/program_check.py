@@ -154,7 +154,7 @@ _KINDS = (
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 
-# What the other side of a finding is, by kind; by kind and reason where that tells more.
+# The second place of a finding, by kind, or by kind and reason where that says more.
 _OTHER = {
     "stored-after-flush": "flushed at {}",
     "published-unflushed": "the pointer is stored at {}",

@@ -142,8 +142,8 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
             }
         ),
     }
-    # What the workload prints about itself is not what our own caller asked to see; what it
-    # complains about becomes part of our sentence.
+    # The caller did not ask for the workload's own output. Its complaints become part of the error
+    # message.
     with tempfile.TemporaryFile() as complaints:
         command = [str(program), *run.arguments]
         status = _run(command, environment, keep_going, subprocess.DEVNULL, complaints)
@@ -233,7 +233,7 @@ def build_workload(
     with _made_once(program) as fresh:
         if fresh is None:
             return program
-        # Whose hints and log it has makes no difference to these.
+        # These do not depend on the hints or the log of the recording.
         folder = built.with_name(f"{built.name}-{level}")
         headers = precompiled(common / "standard.hpp", of_level, folder, keep_going)
         command += ["-include-pch", str(headers), *map(str, workload.sources), "-o", str(fresh)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-# What the numbers in the arrays stand for: names by number.
+# Names by the numbers in the arrays.
 _NAMES = _core.names()
 KINDS = _NAMES["kind"]
 PURPOSES = _NAMES["purpose"]
@@ -29,8 +29,8 @@ Place = _core.Place
 
 # The NumPy type of an operation.
 OPERATION_DTYPE = [
-    ("address", "<u8"),  # of a mark: its first word
-    ("second", "<u8"),  # of a mark: its second word
+    ("address", "<u8"),  # for a mark, its first word
+    ("second", "<u8"),  # for a mark, its second word
     ("value_offset", "<u8"),  # where the stored bytes begin in Operations.values
     ("site", "<u4"),  # index into Trace.sites
     ("instructions", "<u4"),  # machine instructions, this one included
@@ -40,7 +40,7 @@ OPERATION_DTYPE = [
     ("detail", "u1"),  # index into DETAILS of the kind
     ("size", "u1"),  # bytes
     ("purpose", "u1"),  # index into PURPOSES
-    ("flag", "u1"),  # of a branch: taken; of an atomic update: it wrote; of a lock: annotated
+    ("flag", "u1"),  # branch: taken; atomic update: it wrote; lock: annotated
     ("has_value", "u1"),
     ("unused", "V2"),
 ]

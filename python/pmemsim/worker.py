@@ -18,7 +18,7 @@ from pmemsim.jobs import Kept, Work
 from pmemsim.simulation import Progress, StartingContents
 from pmemsim.trace import Trace
 
-_ANY_NUMBER = 1 << 62  # of simulations
+_ANY_NUMBER = 1 << 62  # more simulations than any worker runs
 
 
 class _Last:

@@ -30,7 +30,7 @@ Or the path of a profile, whose source lines get some (`pmemsim lint-hints --pro
 Argument = int | float | str | None
 """Of a workload; None: not given."""
 NAMES = {"mix": MIXES, "log": LOGS}
-# What the programs take (workloads/common/workload.hpp).
+# Arguments of the programs (workloads/common/workload.hpp).
 WHOLE_NUMBERS = {
     "threads": range(1, 127 + 1),
     "regions": range(1, 2**32 + 1),

@@ -42,9 +42,9 @@ from pmemsim.presets import Preset
 
 # Where a figure is between two steps, so much above the lower one still counts as on it.
 _ON_THE_STEP = 1.25
-# What the simulator takes; beyond that a busy machine has disturbed a measurement.
+# Upper limits of the simulator. A larger value means that other load disturbed the measurement.
 _WIDEST, _MOST_MSHRS, _MOST_CHANNELS = 16, 64, 16
-# Bandwidth that more threads add less to than this is all there is.
+# The bandwidth counts as saturated if more threads add less than this share.
 _STILL_RISING = 1.25
 
 
@@ -126,8 +126,8 @@ class _Fit:
         locked = self._ns("locked addition")
         cycles = max(1, round(locked / cycle) - 1)  # beside the write to the L1
         self._add("core.locked_latency", f"{cycles}cycles", f"a locked addition: {locked:.2f} ns")
-        # Of random branches every other one is predicted wrong: it waits for its load, is executed,
-        # and the penalty comes after that.
+        # Every other random branch is mispredicted: it executes after its load, and the penalty
+        # follows.
         random, always = self._ns("branch, random"), self._ns("branch, always taken")
         penalty = max(0, round((2 * (random - always) - self._l1) / cycle - 1))
         self._add(

@@ -25,7 +25,7 @@ LINE_BYTES = 64
 PAGE_BYTES = 4096
 
 ROUNDS = 3
-REPETITIONS = 7  # of a round
+REPETITIONS = 7  # repetitions of a round
 # A repetition takes milliseconds; where threads wait for each other on a busy machine, seconds.
 _TIMEOUT_S = 60
 # Beyond this a figure is called unsure.
@@ -103,7 +103,7 @@ LOAD_SIZES = (
 MEMORY_SIZE = LOAD_SIZES[-1]
 # Pages of which one line each is loaded, one after the other. 512 lines fill an L1 of 32 KiB.
 PAGE_COUNTS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192)
-# What lies between two loads of memory: the second waits when there is no room for so much.
+# Instructions between two loads of memory: the second load is delayed once they fill a queue.
 BETWEEN = "two loads, {} {} between"
 BETWEEN_COUNTS = {
     "instructions": (96, 128, 160, 192, 224, 256, 320, 384, 512),
@@ -112,7 +112,7 @@ BETWEEN_COUNTS = {
 }
 _TWO_LOADS_SIZE = 64 * MIB
 LINES_A_FENCE = (2, 4, 8, 16, 32, 64, 128, 256)
-# Of lines that are written back: they stay in the L1; where many are fenced together, in the L2.
+# Bytes of the lines that are written back: in the L1, or in the L2 if one fence orders many.
 _FEW_LINES, _MANY_LINES = 16 * KIB, 256 * KIB
 
 LOAD = "load, {}"

@@ -57,7 +57,7 @@ class _Group(Group):
             if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
                 sys.exit(EXIT_BAD_INPUT)
             _fail(sentences_of(error), EXIT_BAD_INPUT)
-        except BrokenPipeError:  # of help, which is printed before any command is invoked
+        except BrokenPipeError:  # while help is printed, before any command is invoked
             _end_by_broken_pipe()
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- Typer's own signature
@@ -201,7 +201,7 @@ def main() -> None:
         if getattr(sys, name) is None:  # the caller has closed it, as `>&-` does
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 -- stays open
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # As standard error does: a folder's name may be any bytes.
+        # Standard error does so by default: a folder's name may be any bytes.
         sys.stdout.reconfigure(errors="backslashreplace")
     for argument in sys.argv:
         try:

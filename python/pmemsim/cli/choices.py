@@ -100,7 +100,7 @@ def configurations_of(
             configurations.append(configure(design, machine, extra=extra))
             for note in configurations[-1].notes:
                 err.print(f"{design} on {machine}: {note}", markup=False)
-    # Of a design that is wrong nobody knows what it would have used.
+    # A design with an error has no configuration that says which parameters it uses.
     if len(configurations) == len(designs):
         problems.add(idle_problems(configurations))
     return configurations

@@ -14,7 +14,7 @@ _RENAMED = {
     "--check-images": "--verify-images",
 }
 _VALUES = {"promises": "guarantees"}
-# What `crash` had for programs, which `check` has now.
+# Options for programs, which moved from `crash` to `check`.
 _MOVED = ("--model", "--budget", "--image", "--recovery-image", "--without-each")
 
 EXAMPLES = (

@@ -11,8 +11,8 @@ from pmemsim.jobs import Outcome
 Comparison = Literal["always", "never", "optional"]
 _LINE_BYTES = 64
 _BOTH_RIGHT = ("pmweaver.right_by_stores", "pmweaver.right_by_timeout")
-# What tells the latency of commits, and how many there were. LAD's own commits wait for the data,
-# too.
+# Statistics with the latency of commits, and with their number. LAD's own commits also wait for
+# the data.
 _COMMITS = (
     ("hw_redo.commit_latency_ns", "hw_redo.committed"),
     ("lad.log_completion_ns", "lad.committed"),

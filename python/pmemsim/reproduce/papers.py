@@ -40,13 +40,13 @@ _KEYS = (
     "paper", "title", "machine", "threads", "instances", "seeds", "scales", "groups",
     "benchmarks", "designs", "experiments", "ablations",
 )  # fmt: skip
-# What leaves the caches as a longer run would: regions of all threads, before those that are
-# measured. How programs are built.
+# Optional keys: regions of all threads that warm the caches before the measured ones; and how
+# programs are built.
 _OPTIONAL_KEYS = ("warm_up", "programs")
 _BUILD_KEYS = ("opt", "hints", "source")
 _PROGRAM_KEYS = ("log", "whole_run", "opt")
 _GROUP_KEYS = ("data_bytes", "beside")
-# What an ablation can change.
+# Keys that an ablation can change.
 _DIFFERENCES = (
     "set", "designs", "threads", "regions_factor", "data_bytes", "items", "warm_up", "opt",
     "whole_run", "metric", "without",

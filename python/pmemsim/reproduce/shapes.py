@@ -83,7 +83,7 @@ def fifo_storage(measured: Measurements) -> Seen:
     )  # fmt: skip
 
 
-# What "no performance improvement" and "about" are taken for.
+# Tolerances for "no performance improvement" and for "about".
 _NO_GAIN = 0.05
 _ABOUT = 0.15
 

@@ -25,7 +25,7 @@ from pmemsim.sweep.points import Point
 Row = dict[str, Any]
 OK, FAILED = "ok", "failed"
 _STATE = ("point", "status", "reason")
-# What was measured, apart from the statistics, which are numbers.
+# Measured columns with text; the statistics are numbers.
 _TEXTS = ("trace_hash", "version")
 _WHOLE = ("cores", "instructions", "completed_regions", "pm_write_bytes")
 _CHECKSUM = b"pmemsim.checksum"

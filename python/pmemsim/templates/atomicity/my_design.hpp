@@ -63,7 +63,7 @@ class MyDesign final : public Atomicity {
   void statistics(StatisticsCollector& collector) const override;
   std::string pending() const override;
 
-  // What a crash leaves beside PM and the write pending queues.
+  // The state that survives a crash beside PM and the write pending queues.
   struct Survivors {
     std::vector<std::uint64_t> committed;  // by core: the last region that has committed
     LogSurvivors log;
