@@ -1,6 +1,6 @@
 /* State that the library keeps in ordinary memory: it is rebuilt from the pool after a crash.
  *
- * The list gives the call order: a file calls only files listed before it (a test compares).
+ * Who may call whom: each file calls only files that are named before it (a test compares).
  *   error, persist, roi  messages; the hardware; the recorder
  *   thread               the thread's index and its arrays
  *   chunks               the set of chunks in use
