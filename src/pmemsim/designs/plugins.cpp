@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -28,7 +29,16 @@ std::vector<std::string>& paths() {
   return paths;
 }
 
-void check_version(const std::string& path) {
+// Loading a file that is cut off would end the process: what is missing can't be mapped. The table
+// of sections is at the end of what compilers write.
+void check_length(const std::string& path, std::string_view bytes) {
+  ElfW(Ehdr) header{};
+  bytes.copy(reinterpret_cast<char*>(&header), sizeof header);
+  const std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize;
+  if (end > bytes.size()) throw Error(path + ": is cut off; build it again: pmemsim plugin build");
+}
+
+void check_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   if (!file && bytes.empty()) throw Error(path + ": can't be read: " + std::strerror(errno));
@@ -36,6 +46,7 @@ void check_version(const std::string& path) {
   if (found == std::string::npos) {
     throw Error(path + ": is no plug-in of pmemsim; pmemsim new-design writes the source of one");
   }
+  check_length(path, bytes);
   if (bytes.compare(found, kVersion.size(), kVersion) != 0) {
     throw Error(path +
                 ": was built for another version of pmemsim's headers; build it again: pmemsim "
@@ -119,7 +130,7 @@ void watch(const std::string& path) {
 
 void load_plugin(const std::string& path, const std::string& library) {
   if (std::ranges::find(paths(), path) != paths().end()) return;
-  check_version(path);
+  check_file(path);
   open(library);  // makes it available to the plug-in, wherever both are
   void* const plugin = open(path);
   using AddRows = void (*)(std::vector<Choice>&);
