@@ -11,7 +11,7 @@ import pytest
 from pmemsim.matrix import Cell, Matrix
 from pmemsim.plots import plot_matrix
 from pmemsim.presets import preset_names
-from support import LONG_TESTS, SMALL, pmemsim
+from support import SMALL, pmemsim
 
 KEYS = [
     "workload", "design", "machine", "threads", "speedup", "pm_write_bytes", "storage_bytes",
@@ -216,6 +216,7 @@ def test_designs_for_redo_logs_are_compared_with_the_software_one(tmp_path: Path
     assert found["memcached", "eadr-redo"]["speedup"] > 1  # type: ignore[operator]
 
 
+@pytest.mark.long
 def test_a_result_that_was_half_written_is_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,7 +227,7 @@ def test_a_result_that_was_half_written_is_measured_again(
     before = cells_of(tmp_path / "out.json")
     results = sorted((tmp_path / "cache" / "results").glob("*.json"))
     assert len(results) == 2
-    for content in ("", "{}", '{"points": "x"}', "[1]") if LONG_TESTS else ('{"points": "x"}',):
+    for content in ("", "{}", '{"points": "x"}', "[1]"):
         for path in results:
             path.write_text(content)
         done = pmemsim(*arguments)

@@ -33,6 +33,7 @@ def test_every_published_point_is_simulated_and_has_a_source() -> None:
         assert all(value > 0 and source for value, source in curve.published.values())
 
 
+@pytest.mark.long
 def test_curves_are_measured_printed_and_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pmemsim.slurm import Share, without
-from support import cache_with_recordings, long_except, pmemsim
+from support import cache_with_recordings, pmemsim
 
 SWEEP = """
 axes: {workload: queue, design: [sw-undo, asap], machine: asap, threads: [1, 2], regions: 200}
@@ -51,7 +51,8 @@ def start(script: Path, task: int) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", long_except(COMMANDS, "sweep"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_job_array_gives_the_same_results(tmp_path: Path, name: str) -> None:
     (tmp_path / "sweep.yaml").write_text(SWEEP)
     command = COMMANDS[name]
