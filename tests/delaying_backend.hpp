@@ -23,7 +23,7 @@
 
 namespace pmemsim {
 
-// What a line holds whose metadata don't fit it.
+// Contents that a read returns for a line that doesn't match its metadata.
 inline LineData unreadable() {
   LineData data;
   data.fill(std::byte{0xee});
@@ -45,7 +45,8 @@ class EncodedLines {
   std::map<Line, std::uint32_t> writes_;
 };
 
-// What `change` makes of each word of the line, given a key of the line's own.
+// Returns the line with each word replaced by the result of `change`, which gets the word and a key
+// of the line.
 template <class Change>
 LineData with_each_word(Line line, LineData data, Change change) {
   const std::uint64_t key = (line.number + 1) * 0x9e3779b97f4a7c15u;
@@ -158,7 +159,7 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
   }();
   static_assert(kFactor * kInverse == 1);
 
-  // What an image holds, as far as registers and metadata tell.
+  // Decodes an image as far as registers and metadata allow.
   class Decoder final : public ImageDecoder {
    public:
     explicit Decoder(const DelayingBackend& backend) : backend_(backend) {}
@@ -193,11 +194,12 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
     }
     const DelayingBackend& backend_;
     Image device_;
-    std::set<Line> unreadable_;  // that don't fit their metadata
-    std::size_t known_ = 0;      // of the moves
+    std::set<Line> unreadable_;  // lines that don't match their metadata
+    std::size_t known_ = 0;      // number of moves that have been read
   };
 
-  // Not by a mask alone: of that and another operation's it wouldn't matter which is undone first.
+  // Encryption is more than a mask: if two operations used masks, it would not matter which one is
+  // undone first.
   static LineData encrypted(Line line, const LineData& data) {
     return with_each_word(
         line, data, [](std::uint64_t word, std::uint64_t key) { return (word + key) * kFactor; });

@@ -30,7 +30,7 @@ uint64_t record_checksum(const struct record* record, uint64_t offset);
 
 namespace pmemsim {
 
-// What such programs are made of.
+// Builds programs of regions that write their own log: the operations of such programs.
 class LoggedProgram {
  public:
   trace::TraceBuilder builder;
@@ -192,11 +192,12 @@ class LoggedProgram {
   Words words_;                                       // what PM holds
 };
 
-// Random ones.
+// Programs of random regions with a log.
 class LoggedRegions : public LoggedProgram {
  public:
-  // After each store, a region loads up to `loads` words of what it stores to, or might, or its
-  // thread has stored just before it, and takes its time.
+  // After each store, a region loads up to `loads` words and executes some instructions. Each word
+  // is one that the region stores to, one that it might store to, or the one that its thread stored
+  // to just before.
   LoggedRegions(trace::ProgramLog log, std::uint32_t seed, std::uint32_t threads, int regions,
                 std::uint64_t loads = 0)
       : LoggedProgram(log, threads), log_(log), threads_(threads), loads_(loads), random_(seed) {
@@ -204,7 +205,7 @@ class LoggedRegions : public LoggedProgram {
   }
 
  private:
-  static constexpr std::uint32_t kLocks = 2, kLinesEach = 4;  // of each lock and each thread
+  static constexpr std::uint32_t kLocks = 2, kLinesEach = 4;  // lines of each lock and each thread
 
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
 
@@ -230,7 +231,7 @@ class LoggedRegions : public LoggedProgram {
     }
     for (const auto& [address, value] : stores) {
       store(address, value);
-      // With a redo log, a region that stores in place has done all else.
+      // With a redo log, a region that stores in place has already executed its loads.
       if (log_ == trace::ProgramLog::kUndo) load_some(addresses(stores), number, thread);
     }
     flush(trace::Purpose::kDataFlush, trace::FenceMeaning::kOrder, lines);
@@ -251,7 +252,8 @@ class LoggedRegions : public LoggedProgram {
     for (const auto& [address, _] : words) list.push_back(address);
     return list;
   }
-  // Of these, or of what the region might store to, or what was stored just before it.
+  // Loads some of the words of `stored`, words that the region might store to, or the word that the
+  // thread stored to just before the region.
   void load_some(const std::vector<std::uint64_t>& stored, std::uint32_t lock,
                  std::uint32_t thread) {
     if (loads_ == 0) return;

@@ -113,7 +113,8 @@ class PreparingOperation final : public BackendOperation, public WriteGate {
   std::size_t results() const { return results_.size(); }
 
  private:
-  static constexpr std::uint64_t kMetadata = std::uint64_t{1} << 54;  // as line numbers
+  static constexpr std::uint64_t kMetadata = std::uint64_t{1}
+                                             << 54;  // line number of the first line of metadata
 
   struct Result {
     std::optional<Line> line;
@@ -288,7 +289,7 @@ class RandomPrecompute final : public Precompute {
   const PmSpace* pm_space_ = nullptr;
   std::mt19937_64 random_{1};
   std::uint64_t number_ = 0, twice_ = 0, late_ = 0;
-  std::map<PreparedId, bool> open_;  // whose line is known
+  std::map<PreparedId, bool> open_;  // predictions in use, and whether their line is known
   std::map<Fate, std::uint64_t> outcomes_;
 };
 

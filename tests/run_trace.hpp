@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kDramBase = 0x10000000;
 
 using KeyValue = std::pair<std::string_view, std::string_view>;
 
-// What stands in `more` wins.
+// Returns the settings of `pairs`, replaced by those of `more` with the same key.
 inline std::vector<Setting> settings(const std::vector<KeyValue>& pairs,
                                      const std::vector<KeyValue>& more = {}) {
   std::vector<Setting> list;

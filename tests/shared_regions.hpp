@@ -20,21 +20,23 @@ class SharedRegions {
   struct Options {
     std::uint32_t seed = 0;
     std::uint32_t threads = 2;
-    int regions = 60;  // of all threads
-    // Regions that lock and unlock inside, so that others see what they wrote before they end; else
-    // locks are held from before the begin until after the end.
+    int regions = 60;  // regions of all threads together
+    // True: regions lock and unlock inside, so that others read their stores before they end.
+    // False: locks are held from before the begin until after the end.
     bool locks_inside = false;
-    // Locks taken inside, and held until after the end.
+    // True: locks are taken inside a region, and held until after its end.
     bool locks_until_after_end = false;
-    // Regions take one more lock, and give it back, around accesses to DRAM.
+    // True: regions take one more lock around accesses to DRAM, and release it.
     bool lock_around_dram = false;
-    // Now and then a region writes its thread's own word of a line that all threads have words of,
-    // at most once a region. (With more, regions could depend on each other.)
+    // True: some regions write their thread's own word of a line in which all threads have words,
+    // at most once a region. (With more writes, regions could depend on each other.)
     bool false_sharing = false;
-    // Locks are words that threads read and write like any other: their accesses race.
+    // True: locks are words that threads read and write like any other, so that their accesses
+    // race.
     bool plain_locks = false;
     std::uint64_t lines_per_lock = 4;
-    // So many values are stored again and again, so that lines are equal; 0: each once.
+    // Number of different values that are stored again and again, so that lines are equal; 0: each
+    // value is stored once.
     std::uint64_t values = 0;
   };
   explicit SharedRegions(const Options& options) : options_(options), random_(options.seed) {
@@ -102,7 +104,8 @@ class SharedRegions {
       }
     }
   }
-  // Of the lines from `first` to before `last + lines_per_lock`.
+  // Loads and stores words of the lines from `first` up to, but not including, `last +
+  // lines_per_lock`.
   void accesses(std::uint64_t first, std::uint64_t last) {
     const std::uint64_t lines = last + options_.lines_per_lock - first;
     for (std::uint64_t i = below(8); i > 0; --i) {
@@ -125,7 +128,7 @@ class SharedRegions {
     builder.store(store_, kDramBase + (1 << 20), ++value_);
     unlock(kLocks, kLocks);
   }
-  // For designs that leave it to the program.
+  // Flushes the stored lines, for designs that leave this to the program.
   void flush() {
     const auto purpose = [&](trace::Purpose purpose) {
       builder.mark(trace::MarkKind::kPurpose, static_cast<std::uint64_t>(purpose));

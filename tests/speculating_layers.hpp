@@ -36,13 +36,13 @@ struct SpeculationParameters {
   }
 };
 
-// What the program's stores leave of PM, where regions can be taken back: rules 2 and 3 of
-// designs/interface/thread_control.hpp.
+// The contents of PM that the program's stores produce, where regions can roll back: rules 2 and 3
+// of designs/interface/thread_control.hpp.
 //
-// The stores to a line stand in the order in which they became visible first. Those of a region
-// that is taken back count for nothing until they are executed again, and then in their old places.
-// (Of a region's stores to one place only the last is known. So none may lie across another one, or
-// come before and after one of another thread's.)
+// The stores to a line are kept in the order in which they first became visible. Stores of a region
+// that rolls back don't count until they are executed again, and then keep their old positions.
+// (Only the last of a region's stores to one location is kept. So no store may overlap another one
+// partly, or come before and after one of another thread.)
 class RepeatedStores {
  public:
   explicit RepeatedStores(std::uint32_t cores) : latest_(cores) {}
@@ -81,7 +81,8 @@ class RepeatedStores {
   bool is_as_expected(const Image& pm, Line line) const {
     return pm.read(line) == expected_.read(line);
   }
-  // Of all that have been stored to.
+  // Number of lines that differ from the expected contents, among all lines that have been stored
+  // to.
   std::uint64_t wrong_lines(const Image& pm) const {
     std::uint64_t wrong = 0;
     for (const auto& [line, _] : lines_) wrong += !is_as_expected(pm, line);
@@ -100,7 +101,7 @@ class RepeatedStores {
   };
   struct Place {
     Line line;
-    std::size_t number;  // of the line's stores
+    std::size_t number;  // position among the line's stores
   };
   struct Latest {
     std::uint64_t region = 0;
@@ -160,7 +161,8 @@ class SpeculatingOrdering final : public NoOrdering {
     }
     ++restored_;
   }
-  // Is a thread being taken back just now? Which one is it, counted from 1?
+  // rewinding(): true while a thread rolls back. rewinds(): number of rollbacks, including the
+  // current one.
   bool rewinding() const { return rewinding_; }
   std::uint64_t rewinds() const { return rewinds_; }
 
@@ -242,8 +244,8 @@ class SpeculatingOrdering final : public NoOrdering {
   bool rewinding_ = false;
 };
 
-// What must be restored if a crash comes: bytes before the stores of regions that aren't over. With
-// `together`, regions that see each other's stores are over when no thread is in a region.
+// Keeps the bytes that a crash must restore: those before the stores of regions that aren't over.
+// With `together`, regions that read each other's stores are over when no thread is in a region.
 class UndoBytes final : public Atomicity {
  public:
   UndoBytes(std::uint32_t cores, bool together)

@@ -38,7 +38,7 @@ class TraceBuilder {
   // The site is part of what the call has inlined.
   void inlined(std::uint32_t site, std::uint32_t call) { innermost_calls_[site] = call; }
 
-  // What the following operations belong to.
+  // Selects the thread of the following operations.
   TraceBuilder& thread(std::uint32_t thread) {
     thread_ = thread;
     return *this;
@@ -82,12 +82,12 @@ class TraceBuilder {
   // Instead of those that the operations have.
   void race(const RaceRecord& record) { races_.push_back(record); }
 
-  // What stands in the table in a built-in site's place.
+  // Replaces the record of a built-in site in the table.
   void builtin(std::uint32_t number, const SiteRecord& record) { sites_[number] = record; }
 
   // Ends the current frame of the current thread; the next operation begins another.
   void cut() { flush(thread_); }
-  // Another builder's operations instead of one's own, but not its sites.
+  // Takes another builder's operations instead of one's own, but not its sites.
   void take_operations(const TraceBuilder& other) {
     open_ = other.open_;
     frames_ = other.frames_;

@@ -1,5 +1,5 @@
-// What crash runs read change by change, and what `pmemsim decode` reads from nothing with a file
-// of the device and the surviving registers, is the same at every crash.
+// Crash runs read the image change by change. `pmemsim decode` reads it at once, with a file of the
+// device and the surviving registers. Both read the same contents at every crash.
 #include "pmemsim/designs/backend/decoded_image.hpp"
 #include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"

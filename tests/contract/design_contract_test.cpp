@@ -1,5 +1,5 @@
-// What every design must keep, whatever its layers are: every legal combination of the registry,
-// over random programs.
+// The contract of every design, whatever its layers are: every legal combination of the registry
+// runs random programs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,10 +37,10 @@ std::vector<Layers> with_each(const std::vector<Layers>& some, Layer layer) {
   return all;
 }
 
-// What operations do to a write doesn't depend on who has sent it, and the doubles, which do
-// everything that one may do, stand before all that can. So real ones are tried before x86 with
-// every atomicity, and before two orderings past the caches; and what starts them early with one of
-// them.
+// The effect of an operation on a write doesn't depend on the ordering or the atomicity that sent
+// it. The test doubles do everything that an operation may do, and are combined with all layers.
+// Real operations are therefore combined only with x86 and every atomicity, and with two orderings
+// past the caches. Layers that start operations early are combined with one of them.
 bool is_tried(const Layers& layers) {
   const std::string& ordering = layers[0].value;
   const std::string& atomicity = layers[1].value;
@@ -67,7 +67,8 @@ std::vector<Layers> find_legal_designs() {
   return all;
 }
 
-// Found once: every suite below asks for them, in every process that runs one.
+// The legal designs are found once, because every suite below needs them, in every process that
+// runs one.
 const std::vector<Layers>& legal_designs() {
   static const std::vector<Layers> found = find_legal_designs();
   return found;
@@ -121,8 +122,8 @@ class DesignContract : public testing::TestWithParam<Layers> {
     }
     return configuration;
   }
-  // What `crash(seed, configuration)` says of each set of settings that make structures collide,
-  // but for those that don't go with the design.
+  // Calls `crash(seed, configuration)` for each set of settings that makes structures collide,
+  // except for sets that don't fit the design.
   template <class Crash>
   void crash_under_stress(Crash crash) {
     std::uint32_t sets = 0;
@@ -146,7 +147,7 @@ class DesignContract : public testing::TestWithParam<Layers> {
   static std::string_view page_size(std::uint32_t seed) {
     return kPageSizes[seed % std::size(kPageSizes)];
   }
-  // Of a recording that the design runs.
+  // The log form of a recording that the design runs.
   static trace::ProgramLog log(const Layers& layers = GetParam()) {
     return unchecked(layers, with_doubles()).design.atomicity().log;
   }
@@ -209,12 +210,13 @@ TEST_P(DesignContract, LayerThatOnlyObservesStoresTakesNoTime) {
   }
 }
 
-// Nor does any layer make something of a program that has no persistent memory. If it flushes and
-// fences, it is compared with the design's own ordering alone, since that decides whether these are
-// part of the program: where they are, fences wait for flushes of DRAM, too. Regions are left out,
-// for beginning and ending one takes its time in hardware whatever it stores; and what an ordering
-// adds to every line's way to a core, or to taking a lock; one that looks at what is handed over to
-// other threads does so when its time has come, and is compared with itself alone.
+// A program without persistent memory takes no more time with a design's layers. If it flushes and
+// fences, it is compared with the design's ordering alone: the ordering decides whether flushes and
+// fences are part of the program. Where they are, fences wait for flushes of DRAM, too. Regions are
+// left out, because their begin and end take time in hardware whatever they store. The latency that
+// an ordering adds to each line's way to a core, or to taking a lock, is left out, too. An ordering
+// that sends stores itself checks what is handed over to other threads at its own times, and is
+// compared with itself alone.
 TEST_P(DesignContract, ProgramWithoutPersistentMemoryTakesNoMoreTime) {
   if (log() == trace::ProgramLog::kRedo) return;  // there is no redo log without it
   for (const bool persists : {false, true}) {
@@ -262,7 +264,8 @@ void expect_causes_to_add_up(const Machine& machine) {
   }
 }
 
-// Every run starts from nothing, drains and conserves, and is like the one before.
+// Every run starts with zero statistics, drains completely, and conserves all writes. Two runs of a
+// trace have equal statistics.
 TEST_P(DesignContract, RunDrainsCompletelyAndIsReproducible) {
   for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
     RandomTrace random(program(seed));
@@ -506,8 +509,9 @@ TEST(SoftwareLog, CrashesRevealMissingRedoLogSteps) {
   }
 }
 
-// What is wrong with the way of writes through the backend shows in some design at least, and
-// nothing is wrong without. The long form shows the latter by three programs instead of one.
+// Each injected fault of the backend's write path is revealed in at least one design, and no run
+// without a fault shows a violation. The long form runs three programs without a fault instead of
+// one.
 class BackendContract : public testing::TestWithParam<std::string_view> {
  protected:
   struct Operations {
@@ -552,8 +556,8 @@ TEST_P(BackendContract, CrashesRevealEveryInjectedWriteFault) {
   for (const std::string_view defect : {"order", "metadata", "reserved"}) {
     EXPECT_TRUE(goes_wrong(defect, "8", delaying)) << defect;
   }
-  // Where writes wait for room in their queue, as they rarely do when every line is in the other
-  // channel than the one before.
+  // This fault shows only where writes wait for room in their queue. They rarely do when every line
+  // is in the other channel than the one before.
   if (GetParam() == kPageSizes[0]) {
     EXPECT_TRUE(goes_wrong("registers", "2", delaying));
   }

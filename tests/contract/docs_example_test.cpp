@@ -30,7 +30,8 @@ const ChoiceTable& that_promises_less() {
   return kTable;
 }
 
-// Of a program whose regions end with a fence.
+// Returns the violation that crashes of programs whose regions end with a fence reveal; empty if
+// there is none.
 std::string problem(const ChoiceTable& table, std::string_view fault) {
   for (std::uint32_t seed = 1; seed <= 3; ++seed) {
     const Configuration configuration = configure(settings({{"ordering", "write-through"},
@@ -47,7 +48,7 @@ std::string problem(const ChoiceTable& table, std::string_view fault) {
 
 TEST(DocsExample, KeepsItsPromises) { EXPECT_EQ(problem(as_it_stands(), ""), ""); }
 
-// It has no flushes, so that only a fence that covers stores can be seen to be broken.
+// The example has no flushes, so that a broken fence is visible only if fences cover stores.
 TEST(DocsExample, ShowsAFenceThatDoesNotWait) {
   EXPECT_NE(problem(as_it_stands(), "write_through.fence"), "");
   EXPECT_EQ(problem(that_promises_less(), "write_through.fence"), "");

@@ -183,8 +183,8 @@ TEST(LateFence, IsShownToBeToldTooEarly) {
   EXPECT_NE(problem("tells-when-sent"), "");
 }
 
-// What the program is promised later was so before, and what its stores follow doesn't depend on
-// when it is told: no crash can show it.
+// A late notification of a durable fence is no violation, and no crash can show it: the guarantee
+// held before. The order of later stores doesn't depend on the notification.
 TEST(LateFence, MayBeToldLate) { EXPECT_EQ(problem("tells-late"), ""); }
 
 TEST(LateFence, IsShownNotToOrder) { EXPECT_NE(problem("sends-all-at-once"), ""); }

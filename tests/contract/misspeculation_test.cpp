@@ -35,7 +35,7 @@ std::uint64_t count(const Machine& machine, std::string_view name) {
   throw Error("no statistic " + std::string(name));
 }
 
-// What differs between programs: a random setting each, the same for the same seed.
+// Settings that differ between programs: each is chosen at random, and equal for equal seeds.
 std::vector<Setting> conditions(std::uint32_t seed, std::string_view controllers,
                                 const std::vector<KeyValue>& more) {
   std::mt19937 random(seed);
@@ -168,7 +168,8 @@ TEST(Misspeculation, LeavesStoresOutsideRegionsInOrder) {
   }
 }
 
-// What is published, and what is broken: found in the first of so many programs that shows it.
+// Number of programs that are tried for published rules and injected faults: the first program that
+// shows a violation ends the search.
 constexpr std::uint32_t kEnough = 60;
 
 TEST(PublishedPmemSpec, CommitsBeforeTheInterruptComes) {
@@ -178,7 +179,7 @@ TEST(PublishedPmemSpec, CommitsBeforeTheInterruptComes) {
   EXPECT_NE(found.story.find("has read line"), std::string::npos) << found.story;
 }
 
-// With windows as long as an idle path: enough, unless they go on while a path isn't idle.
+// Windows as long as an idle path suffice, unless they keep running while a path is backed up.
 TEST(PmemSpecRunningWindows, MissesStaleReadsWhilePathsAreBackedUp) {
   const auto crashed = [](const char* windows) {
     const Found found = crash_regions(kEnough, "1",

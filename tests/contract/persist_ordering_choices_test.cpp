@@ -1,5 +1,5 @@
-// What the papers of DPO and HOPS leave open, decided otherwise than by default: random programs
-// survive every crash all the same. (Those of PMEM-Spec are among the conditions of
+// Random programs survive every crash when the points that the papers of DPO and HOPS leave open
+// are decided otherwise than by default. (The choices of PMEM-Spec are among the conditions of
 // misspeculation_test.cpp.)
 #include <gtest/gtest.h>
 

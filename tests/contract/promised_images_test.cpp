@@ -14,7 +14,7 @@
 namespace pmemsim {
 namespace {
 
-// Which images that the machine leaves aren't allowed.
+// Counts images that the machine leaves, and those of them that the guarantees don't allow.
 class AllowedJudge final : public ImageJudge, public Oracle::ImageReader {
  public:
   AllowedJudge(const Configuration& configuration, const trace::TraceFile& trace)

@@ -53,7 +53,7 @@ class EditedTrace {
   }
 
  private:
-  // What fits into nothing, and what lies beside a limit of the format or of a type.
+  // Numbers that don't fit their type, and numbers next to a limit of the format or of a type.
   static constexpr std::array<std::string_view, 22> kNumbers = {"0",
                                                                 "1",
                                                                 "2",

@@ -73,7 +73,7 @@ void read(const TraceFile& file) {
   }
 }
 
-// What a run and a crash make of it before the first operation is simulated.
+// Prepares a run and a crash of the trace, up to the first simulated operation.
 void prepare(const TraceFile& file) {
   using pmemsim::Setting;
   static const pmemsim::Configuration kConfiguration =

@@ -29,10 +29,11 @@ constexpr std::uint64_t kPoolBytes = 8 << 20;
 
 constexpr std::size_t kSlots = 24, kWords = 48, kBulkLines = 1000;
 constexpr unsigned kThreads = 4;
-// During a recovery: images of each crash, and at most so many crashes that are looked at.
+// Limits of crashes during a recovery: images of each crash, and the number of crashes that are
+// checked.
 constexpr std::size_t kSecondImages = 3, kSecondCrashes = 32;
 
-// What one thread of the program keeps in PM.
+// Contents of PM that belong to one thread of the program.
 struct alignas(64) Part {
   std::uint64_t words[kWords];
   std::uint64_t* slots[kSlots];  // blocks: size in words, stamp, then words that follow from it
@@ -42,7 +43,7 @@ struct Root {
   Part part[kThreads];
 };
 
-// What the program believes that it keeps there.
+// A block that the program expects in PM.
 struct Block {
   std::size_t words = 0;
   std::uint64_t stamp = 0;
@@ -116,7 +117,8 @@ class Program {
   }
 
   std::size_t committed() const { return committed_.load(); }
-  // What PM holds after the first `regions` regions; nothing if there weren't so many.
+  // Returns the expected contents of PM after the first `regions` regions; nothing if there were
+  // fewer.
   std::optional<Belief> after(std::size_t regions) const {
     const std::lock_guard lock(history_mutex_);
     if (regions >= history_.size()) return std::nullopt;
@@ -236,13 +238,14 @@ class Crash : public testing::Test {
 
 Root* root_of(pm_pool* pool) { return static_cast<Root*>(pm_root(pool, sizeof(Root))); }
 
-// What a crash left, and how far each program had come.
+// The image that a crash left, and the number of regions that each program had committed.
 struct CrashPoint {
   Image image;
   std::vector<std::size_t> committed;
 };
 
-// What the recovered pool holds; a failure in words if it isn't what some program committed.
+// Contents of the recovered pool. `problem` describes a failure if they aren't the contents that
+// some program committed.
 struct Recovered {
   std::string problem;
   std::vector<Belief> beliefs;
@@ -572,7 +575,7 @@ TEST_F(Crash, RecoversAnImageAnywhere) {
                        [](const commit_line& line) { return line.to_redo > 0; });
   };
 #ifdef PM_REDO_LOG
-  // The first in which the region has committed.
+  // The first image in which the region has committed.
   ASSERT_NE(std::find_if(images.begin(), images.end(), load), images.end());
 #else
   load(images.back());
@@ -587,7 +590,7 @@ TEST_F(Crash, RecoversAnImageAnywhere) {
 }
 
 #ifdef PM_REDO_LOG
-// What no crash explains is said, and the image is left alone.
+// Recovery reports a log that no crash explains, and leaves the image unchanged.
 TEST_F(Crash, RefusesALogThatCannotBe) {
   pm_pool* pool = create();
   std::uint64_t* const word = &root_of(pool)->part[0].words[0];
@@ -612,7 +615,8 @@ TEST_F(Crash, RefusesALogThatCannotBe) {
   pm_close(pool);
 }
 
-// A region sees what it has stored, in whatever pieces, and nobody else does before it ends.
+// A region reads its own stores, in segments of any size. No other code reads them before the
+// region ends.
 TEST_F(Crash, ReadsThroughTheLogPartByPart) {
   pm_pool* pool = create();
   auto* const bytes = reinterpret_cast<unsigned char*>(root_of(pool)->part[0].bulk);

@@ -438,7 +438,8 @@ TEST_F(Pool, MemoryFreedIsUsedAgainAfterTheRegion) {
   live_[address(large)] = 5 << 20;
 }
 
-// What one thread frees, another can allocate: a producer and a consumer don't fill the pool.
+// A block that one thread frees can be allocated by another: a producer and a consumer don't fill
+// the pool.
 TEST_F(Pool, BlocksTravelBetweenThreads) {
   constexpr int kRounds = 200, kBlocks = 500;  // 800 bytes each: 76 MiB through a pool of 8
   for (int round = 0; round < kRounds; ++round) {

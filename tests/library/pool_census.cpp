@@ -20,7 +20,7 @@ std::uint64_t class_bytes(unsigned shelf) {
 struct Census {
   const unsigned char* start;
   std::uint64_t bytes;
-  std::vector<std::uint64_t> blocks;  // of all chunks, by address
+  std::vector<std::uint64_t> blocks;  // blocks of all chunks, by address
   std::vector<bool> claimed;
   std::ostringstream problems;
 

@@ -1,6 +1,6 @@
-// Crashes a workload with an undo log written by hand at its flushes and fences, with every mixture
-// of lost and surviving lines that a random choice finds. What recovery leaves must be whole and
-// have everything that was durable, also if recovery is interrupted itself.
+// Crashes a workload that has a hand-written undo log, at its flushes and fences, with every
+// mixture of lost and surviving lines that a random choice finds. The recovered pool must be
+// consistent and contain everything that was durable, also if recovery is interrupted itself.
 //
 // Built once for each workload: WORKLOAD is its class, WORKLOAD_SOURCE its file, TABLES the
 // namespace of its root object.
@@ -26,8 +26,9 @@ namespace {
 unsigned char* const kStart = reinterpret_cast<unsigned char*>(PM_BASE);
 constexpr std::uint64_t kPoolBytes = 4 << 20;
 constexpr std::uint64_t kItems = 120;
-constexpr unsigned kRegions = 40;  // of each thread
-// At about so many points, so many images each. The long form has 200 points instead of 60.
+constexpr unsigned kRegions = 40;  // number of regions of each thread
+// Number of crash points, approximately, and images of each. The long form has 200 points instead
+// of 60.
 const std::uint64_t kCrashes = pmemsim::long_tests() ? 200 : 60;
 constexpr unsigned kImages = 4;
 
@@ -35,7 +36,7 @@ class UndoLogCrash : public testing::Test {
  protected:
   struct CrashPoint {
     Image image;
-    std::uint64_t items;  // that were durable
+    std::uint64_t items;  // number of durable items
   };
 
   void TearDown() override {

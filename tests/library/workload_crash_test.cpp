@@ -92,7 +92,7 @@ class LowLevel : public testing::Test {
     pm_pool* pool = open(image, false);
     if (!pool) return pm_error();
     std::string problem = Structure(pool).check().problem;
-    // What was taken over must be fit to go on with.
+    // A recovered structure must be usable: further work must leave it consistent.
     if (problem.empty()) {
       Structure structure(pool);
       constexpr workload::Work kWork{0, 20, 7};

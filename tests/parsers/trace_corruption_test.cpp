@@ -148,7 +148,8 @@ class TraceCorruptionTest : public testing::Test {
     }
   }
 
-  // Simulates it, and crashes the design. What the reader accepts may be refused here, too.
+  // Simulates the trace, and crashes the design. A trace that the reader accepts may be refused
+  // here.
   void simulate_and_crash(const std::string& atomicity) const {
     const std::vector<Setting> settings{
         {"ordering", "x86", "test"}, {"atomicity", atomicity, "test"}, {"core.count", "2", "test"}};

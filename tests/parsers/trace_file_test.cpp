@@ -365,7 +365,7 @@ TEST_F(TraceFileTest, RefusesForeignFilesInWords) {
   expect_mentions(complaint(), "cut short; the file is damaged, record it again");
 }
 
-// What a well-formed frame says can still be nonsense.
+// A well-formed frame can still have impossible contents.
 struct Nonsense {
   const char* name;
   const char* complaint;

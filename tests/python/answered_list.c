@@ -19,7 +19,7 @@ struct node {
 struct pool {
   _Alignas(64) uint64_t head;
   _Alignas(64) uint64_t length;
-  _Alignas(64) uint64_t ready;  // and the version in the next line
+  _Alignas(64) uint64_t ready;  // the ready flag of the list; its version is in the next line
   _Alignas(64) uint64_t version;
   struct node nodes[1 + EACH * THREADS];
 };

@@ -1,6 +1,6 @@
-// Forty pages, each with a word that is stored and never flushed, and checks of some, as libraries
-// and (with PROGRAM) as programs.
-// They are of 64 KiB: the kernel may tell no more exactly what is read.
+// Forty pages, each with a word that is stored and never flushed, and checks of some pages, as
+// libraries and (with PROGRAM) as programs. Pages are 64 KiB large, because the kernel may report
+// reads no more exactly.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -21,13 +21,13 @@ static int wrong(const char* what) {
 }
 static int two_words(const struct page* pages) { return pages[3].word > 1 || pages[30].word > 1; }
 
-// What the second one says is true before the first one is.
+// Accepts an image in which page 3 has its word only if page 30 has its word, too.
 static int in_order(const struct page* pages) {
   if (pages[3].word && !pages[30].word) return wrong("page 30 isn't there");
   return 0;
 }
 
-// Two pages more are read by the kernel only.
+// Reads pages 7 and 9 in the kernel only.
 static int by_system_calls(const struct page* pages) {
   int ends[2];
   char bytes[2];

@@ -15,7 +15,7 @@ struct item {
   uint64_t value, padding[7];
 };
 
-// What HOW may be.
+// Values of HOW.
 enum { JUDGES, CRASHES, HANGS, EXITS, SCRIBBLES, LEAVES };
 
 static int judge(const uint64_t* count, const struct item* items) {

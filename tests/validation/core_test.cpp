@@ -145,7 +145,7 @@ TEST(Tlb, AccessAcrossTwoPagesCountsBothMisses) {
   EXPECT_EQ(statistic(result, "core.tlb_misses"), 1 + 16 + 1);
 }
 TEST(Tlb, StoresWaitForPageWalks) {
-  // As many at a time as the store queue has places.
+  // Page walks overlap, at most as many at a time as the store queue has entries.
   const double ns = steady_ns(
       [&](TraceBuilder& builder, int rounds) {
         const std::uint32_t store = builder.site(SiteKind::kStore, 8);
@@ -305,7 +305,7 @@ TEST(Recurrence, TakesItsLatencyInEachIteration) {
   }
 }
 TEST(Recurrence, RestartedRecurrenceOverlapsWithThePreviousLoop) {
-  // Of the 21 loops in the window, 12 hide what one waits for.
+  // The window has room for 21 loops, and 12 of them hide the latency of one.
   expect_near(recurrence_ns_per_round(12, 4), 3 / 4.0);
 }
 TEST(Recurrence, DelaysTheOperationsThatUseItsValue) {
@@ -463,7 +463,7 @@ TEST(Persist, FlushAddsItsConfiguredLatency) {
   expect_near(persist_round(1, {{"path.flush_latency", "110ns"}}), 1 + kWayDown + 110 + 1);
 }
 TEST(Persist, ClwbThatEvictsDelaysTheNextStore) {
-  // Which finds the line on its way, in the WPQ.
+  // The next store fetches the line from the WPQ, where it is in flight.
   expect_near(persist_round(1, {{"core.clwb_evicts", "true"}}), 1 + kWayDown + 1 + kWayDown);
 }
 TEST(Persist, FlushesOverlapInTheirConfiguredLatency) {
@@ -729,7 +729,8 @@ TEST(Stores, StoresOneAtATimeTakeALatencyEach) {
   EXPECT_LT(store(1 << 20, "false"), (kWayDown + kPmRead) / 3);
 }
 
-// What a region stores may still be on its way when its end retires; that time is told, too.
+// The stores of a region may still be in flight when its end retires; the time until they leave is
+// reported, too.
 TEST(Regions, DrainedTimeEndsWhenTheLastStoreLeaves) {
   const auto times = [](std::uint64_t lines) {
     constexpr int kRegions = 200;

@@ -1,4 +1,4 @@
-// What must hold for every program: random traces, fixed seeds.
+// Properties that hold for every program: random traces with fixed seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -44,7 +44,7 @@ inline std::vector<Setting> round_machine(const std::vector<KeyValue>& more = {}
 // Its latencies in nanoseconds.
 inline constexpr double kL1 = 4, kL2 = 10, kShared = 30, kPmRead = 200 + 3.332;
 inline constexpr double kL1Tags = 2, kL2Tags = 5, kSharedTags = 20;
-// What misses and flushes pass through on their way to memory.
+// Latency that misses and flushes take on their way to memory.
 inline constexpr double kWayDown = kL1Tags + kL2Tags + kSharedTags;
 // Addresses so far apart lie in different pages, banks and sets.
 inline constexpr std::uint64_t kOtherBank = 4096 + 64;
