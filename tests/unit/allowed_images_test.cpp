@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kShownLines = 24;
 
-// As somebody keeps them who is told of changes only.
+// Keeps the images as an observer does that is notified of changes only.
 class ShownImages {
  public:
   ShownImages(const Program& program, std::uint64_t most, std::uint64_t seed = 1,

@@ -266,7 +266,8 @@ class ByDefinition {
   }
 
  private:
-  // What a crash right behind a step leaves is there with what becomes visible right behind it.
+  // Returns the images that a crash immediately after a step can leave. They are the images that
+  // contain another store, which becomes visible immediately after the step.
   litmus::Images left_at(std::uint64_t moment) const {
     litmus::Program until(program_.begin(), program_.begin() + static_cast<std::ptrdiff_t>(moment));
     until.push_back({0, Do::kStore, kAnswerLines * 64, 1});
@@ -390,8 +391,8 @@ TEST_P(DefinitionTest, SaysWhatIsWrong) {
     // Likely images, not each when it comes up first.
     const litmus::Images some = wrong_by_check(each.program, each.operations, GetParam(), 12, 2);
     EXPECT_TRUE(std::ranges::includes(expected, some)) << number;
-    // What a non-temporal store has left and another one has overwritten may be there or not, and
-    // nobody sees it: such an image is judged by the moments of one of both.
+    // The value that one non-temporal store left and another one overwrote may be there or not, and
+    // no check sees it. Such an image is checked at the points in time of one of the two.
     const bool distinct = !std::ranges::any_of(
         each.program, [](const litmus::Step& step) { return step.what == Do::kNonTemporal; });
     EXPECT_TRUE(!distinct || found == expected) << number;

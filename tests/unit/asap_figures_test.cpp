@@ -81,9 +81,9 @@ const ChoiceTable& with_gate() {
   return kTable;
 }
 
-// What the structures hold, in the figures' words. R1 comes first; R2 is a region of the other
-// core, or the core's next. `first` is what the figure calls line kA. A log entry that isn't
-// persistent has a star.
+// Describes the contents of the structures in the figures' words. R1 is the first region; R2 is a
+// region of the other core, or the core's next region. `first` is the figure's name of line kA. A
+// log entry that isn't persistent has a star.
 class Words {
  public:
   Words(Asap::Snapshot now, char first) : now_(std::move(now)), first_(first) {}
@@ -134,7 +134,7 @@ class Words {
     for (const auto& one : all) text += (text.empty() ? "" : ", ") + in_words(one);
     return " [" + text + "]";
   }
-  // Whose old value a line of the log holds.
+  // Returns the name of the line whose old value a line of the log holds.
   std::string logged(Line entry) const {
     const auto after = now_.lh_wpq.upper_bound(entry);
     if (after == now_.lh_wpq.begin()) return "without header";
@@ -227,7 +227,7 @@ class Bench : public PersistenceObserver {
     }
   }
 
-  // What the line's word is after a crash now, without and with recovery.
+  // Value of the line's word after a crash at the current time, without and with recovery.
   std::uint64_t in_pm(Line line) const { return word(surviving(pm_), line); }
   std::uint64_t recovered(Line line) const {
     Image image = surviving(pm_);

@@ -165,7 +165,8 @@ TEST(Asap, RegionsStallWhenTheListsAreFull) {
   EXPECT_GT(stalls("asap.lh_wpq_entries", "asap.lh_wpq_stalls"), 0);
 }
 
-// What a machine with one channel, one of whose lists has so many entries, says of a program.
+// Returns the message of a program that gets stuck on a machine with one channel, one of whose
+// lists has `entries` entries.
 std::string stuck(TraceBuilder& builder, std::string_view list, std::string_view entries) {
   try {
     run_trace(builder, settings({{"ordering", "x86"},

@@ -180,7 +180,7 @@ struct OvertakingBench : SlowBench {
   OvertakingBench() : SlowBench({}) {
     for (std::uint64_t& one : left) one = backend->leaving();
   }
-  // What the line holds from then on.
+  // Returns the contents of the line after the write with this number has arrived.
   std::uint64_t arrives(std::size_t number) {
     Write write = write_of(line_in(0, 0));
     write.data = data_of(number);
@@ -191,8 +191,8 @@ struct OvertakingBench : SlowBench {
   std::array<std::uint64_t, 3> left{};
 };
 
-// What brings the line's newest contents is no newer than these: what has left since isn't
-// overtaken by it.
+// An overtaken write takes over the line's newest contents, and is no newer than these. A write
+// that left the caches later isn't overtaken by it.
 TEST(Backend, AnOvertakenWriteDoesNotOvertakeWhatLeftLater) {
   OvertakingBench bench;
   EXPECT_EQ(bench.arrives(1), 1u);

@@ -50,7 +50,7 @@ Write part(std::uint8_t value, ByteMask bytes, std::uint64_t owner = 0) {
           .bytes = bytes};
 }
 
-// What has survived at each crash point, as an observer follows it.
+// Contents that survive at each crash point, recorded by an observer.
 class Survivors final : public PersistenceObserver {
  public:
   explicit Survivors(Memory& memory) : memory_(memory) { memory.observe(this); }

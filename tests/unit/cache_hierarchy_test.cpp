@@ -61,7 +61,8 @@ class HierarchyTest : public testing::Test {
     Picoseconds took;
     Source source;
   };
-  // What the core gets when it asks now and nobody else does.
+  // Returns the answer to a request of the core at the current time, without requests of other
+  // cores.
   Served ask(CoreId core, Line line, bool to_write) {
     const Time start = queue.now();
     cores[core].answer.reset();
@@ -127,7 +128,7 @@ TEST_F(HierarchyTest, MissesAreServedByTheirMemory) {
   EXPECT_EQ(hierarchy.statistics().dram_reads, 1u);
 }
 
-// What the shared cache evicts has no way from an L1 before it.
+// A line that the shared cache evicts takes no latency of an L1 before it.
 TEST_F(HierarchyTest, EvictionPathBeginsAtTheSharedCacheAndFlushPathAtTheCore) {
   EXPECT_EQ(hierarchy.way_out(), ns(20 + 7));
   EXPECT_EQ(hierarchy.way_down(0), ns(4 + 20 + 7));

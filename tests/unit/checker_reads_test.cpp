@@ -1,4 +1,4 @@
-// What is told of the pages that programs read, whatever they do (reading_checker.c).
+// Reports of the pages that checkers read, whichever way they read them (reading_checker.c).
 #include <gtest/gtest.h>
 
 #include <signal.h>
@@ -119,8 +119,8 @@ const std::vector<std::string> kUntold{
     "many_calls",          "sent",           "by_old_calls",  "dropped_beside_a_thread",
 };
 
-// Whether this system lets the processes that one has started be looked into, and told in time what
-// they do.
+// True if this system lets a process watch the processes that it has started, and reports in time
+// what they do.
 bool may_watch() {
   utsname system{};
   int version = 0, part = 0;
@@ -152,7 +152,7 @@ class ReadsOfPrograms : public testing::TestWithParam<std::string> {
   void SetUp() override { skip_unless_watched(); }
 };
 
-// What holds whether they are watched or not.
+// Verdicts that hold whether programs are watched or not.
 class VerdictsOfPrograms : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReadsOfPrograms, PagesReadAreReportedExactly) {

@@ -67,12 +67,12 @@ TEST(Choices, EveryNeedIsProvidedByAnotherChoice) {
   }
 }
 
-// What recovers a region, and when it is durable, is declared with the promise that it is whole.
+// A row that promises whole regions declares how a region is recovered, and when it is durable.
 TEST(Choices, RowsOfWholeRegionsDeclareRecoveryAndDurability) {
   for (const Choice& choice : choices()) {
     const bool whole = choice.promises.whole_regions;
     EXPECT_EQ(choice.recovery != nullptr, whole) << choice.name;
-    // An ordering whose fences don't hold up the core says when a region is durable.
+    // An ordering whose fences don't stall the core declares when a region is durable.
     const bool later = choice.layer() == Layer::kOrdering &&
                        choice.promises.regions == RegionPromise::kWhenDeclared;
     EXPECT_EQ(choice.promises.regions != RegionPromise::kNone, whole || later) << choice.name;

@@ -167,7 +167,7 @@ TEST(Configuration, ThreadsMustFitOnTheCores) {
   }
 }
 
-// As long as each thread is in a region that waits for a lock, it keeps an entry.
+// Each thread keeps an entry while it is in a region that waits for a lock.
 TEST(Configuration, ListsHoldARegionOfEachThread) {
   trace::TraceBuilder builder;
   const std::uint32_t work = builder.site(trace::SiteKind::kExecute, 0, 4);

@@ -23,7 +23,7 @@ Value parsed(std::string_view text, const Limits& limits = {}) {
   return value;
 }
 
-// What is wrong with the text; the value must stay as it was.
+// Returns the error message for the text; an invalid text must leave the value unchanged.
 template <class Value>
 std::string problem(std::string_view text, const Limits& limits = {}) {
   Value value{};
@@ -316,7 +316,7 @@ class Faults : public testing::Test {
     FaultInjector injector(set_);
     injector.group("one", faults_);
   }
-  // What the setter reports of this value.
+  // Returns the setter's error message for this value.
   std::string problem(std::string_view names) {
     const Setting settings[] = {{"pmemsim.faults", std::string(names), "--set"}};
     ParameterSetter setter(settings);

@@ -212,7 +212,8 @@ TEST(FreeOrdering, FlushesWriteButFencesDoNotStall) {
   EXPECT_EQ(statistic(free, "stall.fence_ns"), 0);
 }
 
-// Of what finds the lines to flush only the flush and the fence are left.
+// With hand-placed flushes, the code that finds the lines to flush is dropped, and only the flush
+// and the fence remain.
 TEST(Lowering, HandPlacedFlushesDropTheSurroundingCode) {
   Region region;
   const auto run = [&](std::string_view atomicity, std::string_view by_hand) {
@@ -385,8 +386,9 @@ TEST(Stuck, ErrorNamesTheStalledCoreAndTheLock) {
   }
 }
 
-// Recorded: thread 0 has the lock first. Simulated: thread 1 asks for it first. What they do inside
-// the lock happens in the order of the recording, thread 0 before thread 1.
+// Builds a trace with two critical sections: thread 0 takes the lock first in the recording, and
+// thread 1 requests it first in the simulation. Operations inside the lock execute in the order of
+// the recording, thread 0 before thread 1.
 TraceBuilder contended(const std::function<void(TraceBuilder&, std::uint32_t)>& inside) {
   TraceBuilder builder;
   const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 4000);
@@ -466,7 +468,8 @@ class OwnLock : public testing::Test {
   const std::uint32_t give_back_ = site(SiteKind::kAtomicStore, trace::LockRole::kGivesBack);
 };
 
-// As above. Thread 1 tried in vain, and saw that the lock was taken.
+// Thread 0 has the lock first in the recording, and thread 1 requests it first in the simulation.
+// Thread 1 failed to take it in the recording, and read that it was taken.
 TEST_F(OwnLock, IsTakenByTheFirstThreadInSimulatedTime) {
   const std::uint32_t look = site(SiteKind::kAtomicLoad, trace::LockRole::kOther);
   const std::uint32_t count = builder.site(SiteKind::kAtomicUpdate, 4);
@@ -480,7 +483,7 @@ TEST_F(OwnLock, IsTakenByTheFirstThreadInSimulatedTime) {
     builder.plain(work_);
     give_back(2 * thread + 2);
   }
-  // Three stretches of work one after the other, or two of them at the same time.
+  // The work takes three periods one after the other, or two if two of them overlap.
   EXPECT_NEAR(simulated_to_recorded(), 2.0 / 3, 0.05);
 }
 
@@ -497,8 +500,8 @@ TEST_F(OwnLock, StaysTakenWhenItIsReinitializedTooEarly) {
   EXPECT_NEAR(simulated_to_recorded(), 1, 0.05);
 }
 
-// What it consists of stands in the recording: that it is said to be a lock takes no more time than
-// it takes to hold up what follows.
+// The operations of an annotated lock are in the recording. The annotation takes no more time than
+// the lock needs to stall the operations after it.
 TEST(AnnotatedLock, AnnotationTakesNoTime) {
   const auto time = [](std::string_view lock_order, bool told, bool annotated) {
     TraceBuilder builder;
@@ -523,7 +526,7 @@ TEST(AnnotatedLock, AnnotationTakesNoTime) {
   }
 }
 
-// With the order left to simulated time it is a lock as any other.
+// With lock order by simulated time, an annotated lock behaves as any other lock.
 TEST(AnnotatedLock, IsTakenByTheFirstThreadInSimulatedTime) {
   for (const bool annotated : {false, true}) {
     TraceBuilder builder;

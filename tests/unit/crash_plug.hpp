@@ -74,7 +74,7 @@ inline constexpr LogPolicies kLogPolicies[] = {{"sequential", "collated-header"}
                                                {"sequential", "adr-buffered"},
                                                {"load-aware", "adr-buffered"}};
 
-// What a crash now would leave.
+// Returns the image that a crash at the current time leaves.
 inline Image surviving(const Memory& pm) {
   Image image;
   pm.device().for_each_page([&](std::uint64_t address, const std::byte* page) {

@@ -26,7 +26,7 @@ CrashResult crash_it(std::vector<KeyValue> design, const CrashOptions& options =
   return crash(trace::TraceFile(temporary.path()), crash_configuration(design), options, {});
 }
 
-// What a program that flushes by itself is built of.
+// Builds a program that flushes its own stores.
 struct Flushing {
   Flushing() { builder.pm_region(kPmBase, kPmBase + (1 << 20)); }
   trace::TraceBuilder builder;
@@ -155,7 +155,8 @@ TEST(Crash, CrashAtATimeShowsAllItsImages) {
   EXPECT_EQ(result.violations, result.points);
 }
 
-// Which lines are taken for written back depends on the point alone, not on the points before.
+// The subset of lines that count as written back depends on the crash point alone, not on the
+// points before.
 TEST(Crash, ViolationInASubsetIsFoundAgainAtItsTime) {
   const std::vector<KeyValue> design{{"atomicity", "asap"}, {"pmemsim.faults", "asap.lock_bit"}};
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -170,8 +171,8 @@ TEST(Crash, ViolationInASubsetIsFoundAgainAtItsTime) {
   }
 }
 
-// Of the dirty lines two belong to a region, which has no log, so that one of them alone would be
-// wrong; at each of many points one other image is tried.
+// Two of the dirty lines belong to a region without a log, so that an image with one of them alone
+// is wrong. At each of many points, one other image is tried.
 CrashResult crash_with_a_region_that_has_no_log(std::uint64_t seed) {
   constexpr std::uint64_t kLines = 12, kPoints = 100;
   Flushing program;
@@ -368,7 +369,8 @@ TEST_F(RestartedRecovery, IdempotentRecoveryMayReadItsWrites) {
 TEST_F(RestartedRecovery, RecoveryIsStoppedAtEachOfItsWrites) {
   EXPECT_FALSE(survives(
       [](RecoveryView pm) {
-        if (pm.read(kSecond) == kNew) return;  // as if that had been its last one
+        if (pm.read(kSecond) == kNew)
+          return;  // stops as if the write to kSecond had been its last one
         for (const Line line : {kFirst, kSecond, kThird}) pm.write(line, kNew);
       },
       2));
@@ -771,7 +773,8 @@ CrashResult crash_lines_flushed(const std::vector<KeyValue>& others,
                configure(settings({{"ordering", "x86"}, {"atomicity", "none"}}, others)), {}, {});
 }
 
-// What memory tells is right in all of these: the oracle, which believes it, finds nothing.
+// Checks a difference that memory causes but doesn't report: the oracle relies on the memory's
+// reports and finds nothing.
 void expect_difference(const CrashResult& result, std::uint64_t point, std::uint64_t line) {
   ASSERT_TRUE(result.story);
   EXPECT_EQ(result.story->point, point);

@@ -165,7 +165,7 @@ class DeviceFiles : public testing::Test {
                   .string()) {}
   ~DeviceFiles() override { std::filesystem::remove(path_); }
 
-  // Of two lines, with some of its bytes changed or cut off.
+  // Returns the error message for a file of two lines, with one byte changed or the end cut off.
   std::string said_of(std::size_t at, char byte, std::size_t size = kBytes) {
     write_device_image({{{3}, {.data = data_of(1)}}, {{5}, {.compressed = true}}}, path_);
     std::filesystem::resize_file(path_, size);

@@ -1,5 +1,5 @@
-// What the object Design does with its layers: whom it asks first, whom it doesn't ask at all, and
-// that everybody is heard who has something pending or has counted something.
+// Order in which the object Design calls its layers, which layers it doesn't call at all, and that
+// it asks every layer for pending work and statistics.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -21,8 +21,8 @@ namespace {
 
 using Calls = std::vector<std::string>;
 
-// What the layers are to answer, and in which order they were asked. One for all designs: a table's
-// rows are functions that can't be given anything.
+// Answers that the layers give, and the order in which they were called. There is one script for
+// all designs, because a table's rows are functions without parameters.
 struct Script {
   std::uint32_t interests = kStores | kLoads | kEvictions | kFetches | kRegions;
   bool atomicity_keeps = false, ordering_keeps = false;
@@ -134,7 +134,7 @@ class DesignOfTwo : public testing::Test {
  protected:
   explicit DesignOfTwo(const Script& answers = {}) : platform_(configured(answers)) {}
 
-  // Who is asked by a call, in this order.
+  // Layers that a call reaches, in this order.
   Calls store() {
     store_goes_on_ = platform_.design.store(asked_, store_, {}, {});
     return asked();

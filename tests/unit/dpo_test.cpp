@@ -264,7 +264,7 @@ TEST_F(DpoTest, StoreWithADependenceDoesNotCoalesce) {
   EXPECT_EQ(count("coalesced"), 0);
 }
 
-// What has been acknowledged is persistent: nobody depends on it.
+// An acknowledged store is persistent, so that no other store depends on it.
 TEST_F(DpoTest, AcknowledgedEntryCausesNoDependence) {
   bench.store(0, kW0, 1);
   bench.at(at_ns(34), [&] { bench.store(1, kW0, 2); });

@@ -1,4 +1,4 @@
-// What a run's counts take, by hand, and that each part is where it belongs.
+// Energy of a run's counts, computed by hand, and the assignment of each part to its component.
 #include "pmemsim/machine/run/run_energy.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,8 @@ std::vector<Statistic> counted(const std::map<std::string, double>& counts) {
   return statistics;
 }
 
-// With the default of each price, of a design with these operations and that predictor.
+// Returns the energy with all prices at their defaults, for a design with these operations and this
+// predictor.
 Energy of(const std::map<std::string, double>& counts, Picoseconds core_time = {},
           const std::string& operations = "none", const std::string& predictor = "none") {
   const Configuration configuration =

@@ -51,7 +51,8 @@ class Program {
     const Time when =
         queue_.now() +
         Picoseconds{static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(distance))};
-    // What is scheduled for the present comes behind what has been executed.
+    // An event that is scheduled for the current time comes after the events that have been
+    // executed.
     const auto phase = when == queue_.now() ? Phase::kCore : static_cast<Phase>(random_() % 4);
     expected_.push_back({when, phase, expected_.size()});
     queue_.schedule(when, phase, completion<&Program::execute>(*this, expected_.size() - 1));

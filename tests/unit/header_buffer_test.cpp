@@ -172,7 +172,7 @@ TEST(AdrBuffer, TellsOnceOfRoomThatSomebodyWaitsFor) {  // rule 3
   EXPECT_EQ(bench.room_at, (std::vector{at_ns(10), at_ns(20)})) << "who waits again is told again";
 }
 
-// What the paper leaves open.
+// A point that the paper leaves open: a core waits for the ADR buffer, and a controller doesn't.
 TEST(AdrBuffer, CoresWaitAndControllersDoNot) {
   EXPECT_TRUE(AdrBench(1, false).buffer.makes_wait());
   EXPECT_FALSE(AdrBench(1, true).buffer.makes_wait());

@@ -19,7 +19,7 @@ using trace::HintKind;
 
 constexpr Picoseconds kCall = ns(2), kHalfCall = ns(1);
 constexpr std::uint32_t kFirstCall = 100, kFlush = 500, kStore = 600;  // sites
-constexpr Picoseconds kInQueue = kWay + ns(1);                         // and decoded
+constexpr Picoseconds kInQueue = kWay + ns(1);  // latency until a hint is queued and decoded
 
 constexpr Line at_line(std::uint64_t number) { return {kHintedLine.number + number}; }
 
@@ -352,7 +352,7 @@ TEST(HintLint, WriteToFreedMemoryIsReportedAsMissingHint) {
 
 // ---- No room: for the last line, whose data's look-up is cached even so
 
-TEST(HintLint, HintDroppedByRequestQueueIsReported) {  // of two entries
+TEST(HintLint, HintDroppedByRequestQueueIsReported) {  // a queue of two entries
   LintBench bench(JanusValues{{"janus.request_entries", "1"}, {"janus.decode_latency", "100ns"}});
   for (std::uint64_t number = 0; number < 3; ++number) bench.both(at_line(number), 3 - number);
   bench.wait(ns(2000));
@@ -375,7 +375,8 @@ TEST(HintLint, BufferedHintDroppedByRequestQueueIsReported) {
                           {HintCause::kNotStarted, kFirstCall + 1, kCall}});
 }
 
-TEST(HintLint, HintDroppedByOperationQueueIsReported) {  // of two entries, while two units work
+TEST(HintLint,
+     HintDroppedByOperationQueueIsReported) {  // a queue of two entries, while two units work
   LintBench bench(JanusValues{{"janus.operation_entries", "1"}, {"backend.units_per_core", "1"}});
   for (std::uint64_t number = 0; number < 5; ++number) bench.both(at_line(number), 5 - number);
   bench.wait(ns(2000));
@@ -385,7 +386,7 @@ TEST(HintLint, HintDroppedByOperationQueueIsReported) {  // of two entries, whil
   EXPECT_EQ(finding(bench, HintCause::kOperationQueue).count, 1);
 }
 
-TEST(HintLint, HintDroppedByResultBufferIsReported) {  // of two entries
+TEST(HintLint, HintDroppedByResultBufferIsReported) {  // a buffer of two entries
   LintBench bench(JanusValues{{"janus.result_entries", "1"}});
   for (std::uint64_t number = 0; number < 3; ++number) bench.both(at_line(number), 3 - number);
   bench.wait(ns(2000));

@@ -133,7 +133,7 @@ TEST_F(HopsTest, ADfenceStopsTheNextStoreAndWhatIsHandedOver) {
 TEST_F(HopsTest, AReleaseWaitsForADfence) {
   bench.store(0, kW0, 1);
   EXPECT_TRUE(bench.release(0).at_once) << "stores alone don't stop it";
-  bench.fence(0, trace::FenceMeaning::kBare);  // as a dfence
+  bench.fence(0, trace::FenceMeaning::kBare);  // acts as a dfence
   const Answer& release = bench.release(0);
   bench.run();
   EXPECT_EQ(release.when, at_ns(33));
@@ -258,7 +258,8 @@ TEST_F(HopsTest, AStoreBehindALoadOfAnothersLineFollowsItsEpoch) {
   EXPECT_EQ(count("dependences"), 1);
 }
 
-// What is published in the very moment of a poll is seen by it.
+// An acknowledgement at the time of a poll comes after the poll; the next poll, 500 ns later, sees
+// it.
 TEST_F(HopsTest, APollSeesWhatHasPersistedByThen) {
   bench.at(at_ns(467), [&] {  // acknowledged at 500
     bench.store(0, kW0, 1);
@@ -283,7 +284,7 @@ TEST_F(HopsTest, WhatIsKnownToHavePersistedHoldsNobodyUp) {
   EXPECT_EQ(count("dependences"), 0);
 }
 
-// A dfence of a core that has only read waits as long.
+// A dfence waits for the stores that its core has read, even if the core has stored nothing.
 TEST_F(HopsTest, ADfenceWaitsForWhatItsCoreHasRead) {
   bench.store(0, kW0, 1);
   bench.load(1, kW0);
@@ -294,13 +295,14 @@ TEST_F(HopsTest, ADfenceWaitsForWhatItsCoreHasRead) {
   EXPECT_EQ(bench.fulfilled, (Notices{{1, 1, at_ns(500)}}));
 }
 
-// What a core is asked to end leaves its present stores behind, not the later ones.
+// A core ends its current epoch when another core depends on it. Its later stores belong to the
+// next epoch, on which the other core doesn't depend.
 TEST_F(HopsTest, OthersFollowNoStoresThatCameLater) {
   bench.store(0, kW0, 1);
   bench.load(1, kW0);
-  bench.store(0, kW1, 2);  // of the epoch after
+  bench.store(0, kW1, 2);  // belongs to the next epoch
   bench.store(1, kW2, 3);
-  bench.store(0, kW2, 4);  // and this one follows the other core's
+  bench.store(0, kW2, 4);  // depends on the other core's store
   bench.ofence(1);
   bench.ofence(0);
   bench.run();
@@ -310,7 +312,7 @@ TEST_F(HopsTest, OthersFollowNoStoresThatCameLater) {
           {kL0, 1, at_ns(20)}, {kL1, 2, at_ns(53)}, {kL2, 3, at_ns(520)}, {kL2, 4, at_ns(1020)}}));
 }
 
-// It has nothing that could be acknowledged.
+// An epoch without stores has nothing that could be acknowledged.
 TEST_F(HopsTest, AnEpochWithoutStoresIsOverWhenThoseThatItFollowsAre) {
   bench.store(0, kW0, 1);
   bench.load(1, kW0);
@@ -424,7 +426,7 @@ struct HopsWithoutEpochs : HopsTest {
 TEST_F(HopsWithoutEpochs, AnEpochArrivesBeforeTheOneBefore) {
   for (const std::uint64_t line : {0, 8, 16}) bench.store(0, pm_word(line), line);
   bench.ofence(0);
-  bench.store(0, kW1, 1);  // of the other controller
+  bench.store(0, kW1, 1);  // a line of the other controller
   bench.run();
   EXPECT_EQ(bench.arrivals.back().line, pm_line_of(0));
 }

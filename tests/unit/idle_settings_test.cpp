@@ -85,8 +85,8 @@ std::int64_t time_of(const std::vector<KeyValue>& given) {
   return simulate(trace, configure(settings(base, given)), {}).time.count;
 }
 
-// What the list says of devices is what the devices do. (A rank's tFAW and the gaps of its bus
-// don't show in this program.)
+// Settings that the list calls idle for a device don't change the time of a run. (A rank's tFAW and
+// the gaps of its bus don't show in this program.)
 TEST(IdleSettings, AreReallyIdle) {
   const std::map<std::string_view, std::string_view> values{{"pm.trcd", "500ns"},
                                                             {"pm.tcl", "500ns"},

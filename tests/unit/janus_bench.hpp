@@ -37,7 +37,7 @@ inline std::vector<Setting> janus_settings(const JanusValues& more) {
 
 struct JanusBench : Platform {
   explicit JanusBench(const JanusValues& more = {}) : Platform(configure(janus_settings(more))) {
-    // What the tests' writes look up is cached.
+    // Metadata that the tests' writes look up are cached before the tests begin.
     for (const std::uint64_t line : {0, 1, 2, 3, 64, 4096})
       write({kHintedLine.number + line}, 900 + line);
     for (std::uint64_t value = 1; value < 20; ++value) {
@@ -55,7 +55,7 @@ struct JanusBench : Platform {
   void address(std::uint32_t object, std::uint64_t where, std::uint32_t bytes = kLineBytes) {
     hint(trace::HintKind::kAddress, object, where, {}, bytes);
   }
-  // Of a line for each value.
+  // Gives a hint of consecutive lines, one for each value.
   void lines(std::uint32_t object, std::uint64_t where, const std::vector<std::uint64_t>& values) {
     std::vector<std::byte> data;
     for (const std::uint64_t value : values) {

@@ -21,7 +21,7 @@ constexpr Line kLine = kHintedLine;
 
 using Values = JanusValues;
 
-// Of which an unexpected write takes as long as the tree, whatever its data.
+// A configuration in which a write without a hint takes as long as the tree, whatever its data are.
 const Values kOneCore{{"core.count", "1"}, {"backend", "encryption,integrity"}};
 const std::pair<std::string, std::string> kOneUnit{"backend.units_per_core", "1"};
 
@@ -83,7 +83,8 @@ TEST(Janus, ObjectsOfTwoThreadsAreNotCombined) {
   EXPECT_EQ(bench.count("used_in_part"), 1);
 }
 
-// Of the data nothing can be used, and what follows from the line is further on in the older entry.
+// None of the hinted data can be used. The results that depend on the line alone are further
+// advanced in the older entry.
 TEST(Janus, WriteWithOtherDataUsesTheOldestEntry) {
   JanusBench bench(Values{{"backend", "encryption,integrity"}});
   bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));

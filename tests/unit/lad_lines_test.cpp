@@ -21,7 +21,7 @@ class LadBench {
         lad(dynamic_cast<Lad&>(platform.design.atomicity())) {}
 
   void begin(CoreId core) { EXPECT_TRUE(lad.region_begin(core, 1, platform.now(), {})); }
-  // A value that only this word gets; in region 1 or outside regions.
+  // Stores a value that only this word gets, in region 1 or outside regions.
   void store(CoreId core, Line line, std::uint64_t word, std::uint64_t region = 1) {
     const LineData value = data_of(word + 1);
     Image& newest = platform.pm_space.newest();
@@ -33,7 +33,7 @@ class LadBench {
     const LineData data = newest(line);
     if (lad.evicted(line, data, platform.now()) == Eviction::kWrite) write(line);
   }
-  // Of a region that goes on.
+  // Begins a region that doesn't end here, stores to two lines, and evicts the shared one.
   void store_and_evict(CoreId core) {
     begin(core);
     store(core, kShared, core);
@@ -44,7 +44,7 @@ class LadBench {
     platform.design.backend().write(
         {.line = line, .data = newest(line), .persisted = {}, .written = {}});
   }
-  // Until the line is logged.
+  // Flushes the line, and returns when it is logged and written.
   void flush(CoreId core, Line line) {
     bool logged = false;
     EXPECT_FALSE(lad.flush(
@@ -60,7 +60,8 @@ class LadBench {
     for (; events > 0; --events) platform.queue.step();
   }
   LineData newest(Line line) const { return platform.pm_space.newest().read(line); }
-  // What PM holds when all is over; the shared line is clean in the caches then.
+  // Runs to the end, and expects the newest contents of the shared line in PM. The line is clean in
+  // the caches then.
   void expect_newest_in_pm() {
     platform.run();
     EXPECT_EQ(platform.pm.newest(kShared), newest(kShared));
@@ -74,7 +75,7 @@ class LadBench {
   void ended(std::uint64_t, Time) {}
 };
 
-// Moments of a region's protocol: after so many events.
+// Number of points in time in a region's protocol: after 0, 1, 2, ... events.
 constexpr int kMoments = 40;
 
 TEST(LadLines, EvictionOutsideRegionsIsNotUndoneByEarlierRegionWrites) {

@@ -183,7 +183,7 @@ TraceBuilder one_region(std::uint64_t lines, bool flushes) {
 std::vector<Setting> lad(std::string_view wpq_entries) {
   return settings({{"ordering", "x86"}, {"atomicity", "lad"}, {"pm.wpq_entries", wpq_entries}});
 }
-// Of 8 entries, before PM that takes its time.
+// Settings of LAD with a WPQ of 8 entries and slow PM.
 std::vector<Setting> lad_on_slow_pm(std::string_view log_queue, std::string_view header_entries) {
   return settings({{"ordering", "x86"},
                    {"atomicity", "lad"},
@@ -208,7 +208,7 @@ TEST(Lad, WritesNothingButTheDataIfTheyFit) {
 }
 
 TEST(Lad, LogsAllLinesOfARegionThatOverflows) {
-  // One of eight entries is never reserved.
+  // One entry of the eight is never reserved.
   TraceBuilder builder = one_region(10, false);
   const auto result = run_trace(builder, lad("8"));
   EXPECT_EQ(statistic(result, "lad.overflows"), 1);

@@ -310,7 +310,8 @@ TEST(LaleaWithBlom, AChainNeverLeadsPastAHeaderThatIsNotPersistent) {
 
 const Line kA = kBank1, kB{kBank1.number + 1};  // not in the bank of the log
 
-// What both have up to t2: entries of A and B, one behind the other in the log's bank.
+// Expects the states that both variants share up to t2: the entries of A and B, one after the other
+// in the log's bank.
 void expect_entries(RedoBench& figure, Time t1) {
   Platform& platform = figure.platform;
   figure.begin(1, {kA, kB});

@@ -32,7 +32,7 @@ enum class Do : std::uint8_t {
 struct Step {
   std::uint32_t thread;
   Do what;
-  std::uint64_t at = 0;     // of accesses: the byte's number, from the first line's first one on
+  std::uint64_t at = 0;     // byte of an access, counted from the first line's first byte
   std::uint64_t value = 0;  // eight bytes, repeated in wider stores
   std::uint8_t size = 8;
 };
@@ -115,7 +115,7 @@ class Recorder {
     }
   }
 
-  // As the recorder writes it.
+  // Records a copy as the recorder does.
   void copy(std::uint64_t address, const Step& step) {
     trace_.plain(execute_);
     for (std::uint64_t done = 0; done < step.size;) {
