@@ -182,10 +182,10 @@ class RandomTraffic : public PersistenceObserver {
                                            statistics.writes_dropped);
     if (!drops_) {
       EXPECT_EQ(written, writes_);
-      // Of writes that merge before they are persistent only the newest ever survives.
+      // If writes merge before they are persistent, only the newest one survives.
       EXPECT_GE(observed_, statistics.all_lines_written());
       EXPECT_LE(observed_, writes_);
-      // A reserved write stands for those of its line that wait.
+      // A reserved write stands for all waiting writes of its line.
       if (accepted_counts_ && reserved_writes_ == 0) {
         EXPECT_EQ(observed_, writes_);
       }

@@ -351,8 +351,8 @@ TEST(MemoryQueue, WaitingWriteMergesWhenItsTurnComes) {
   MemoryBench bench(p);
   bench.write(0, line_in(1, 0));
   bench.write(1, line_in(0, 0));
-  bench.write(2, line_in(0, 1));                          // the queue is full: this one waits
-  const WriteId waiting = bench.write(3, line_in(0, 0));  // and so does this, behind it
+  bench.write(2, line_in(0, 1));  // write 2 waits, because the queue is full
+  const WriteId waiting = bench.write(3, line_in(0, 0));  // write 3 waits behind write 2
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{0, 1}));
   EXPECT_NE(bench.memory.pending(waiting), nullptr);
   bench.run_until(at_ns(0));

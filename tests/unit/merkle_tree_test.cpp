@@ -29,7 +29,7 @@ LineData line_of(const Hashes& hashes) {
 }
 
 TEST(MerkleTree, EachNodeHashesEightNodesBelow) {
-  MerkleTree tree(3);  // of leaves, of nodes, of the root
+  MerkleTree tree(3);  // levels: leaves, nodes, root
   tree.update(10, data_of(1));
   tree.update(11, data_of(2));
   Hashes low{};
@@ -45,7 +45,7 @@ TEST(MerkleTree, EachNodeHashesEightNodesBelow) {
   EXPECT_EQ(MerkleTree::above(10, 2), 0u);
 }
 
-// As the tree is with another leaf, which isn't there yet.
+// The nodes above a leaf can be computed before the tree has that leaf.
 TEST(MerkleTree, NodesAboveALeafAreComputedBeforeItsWrite) {
   MerkleTree tree(4);
   tree.update(10, data_of(1));

@@ -38,7 +38,7 @@ struct Chosen {
   IntegrityParameters integrity{};
   bool encrypts = true;
   bool verifies = true;
-  bool caches_all = true;  // of what the tests' writes look up
+  bool caches_all = true;  // True: metadata that the tests' writes look up are cached.
 };
 
 // Encryption, integrity and deduplication before a memory, and somebody who predicts.
@@ -59,7 +59,7 @@ class Janus : public MemoryBench, public PredictionObserver {
     backend->predictions().expect({.entries = 64}, *this);
     if (chosen.caches_all) cache_all();
   }
-  // What the tests' writes look up.
+  // Caches the metadata that the tests' writes look up.
   void cache_all() {
     for (const Line line : {kLine, kOther}) write(1000 + line.number, line);
     for (std::uint64_t value = 1; value < 10; ++value) {
@@ -130,7 +130,7 @@ class Janus : public MemoryBench, public PredictionObserver {
   std::unique_ptr<Backend> backend;
   std::uint64_t writes = 0;
   int outcomes = 0;
-  double reads_before = 0;  // of metadata
+  double reads_before = 0;  // metadata reads before the test
 
  private:
   void note(std::uint64_t number, Time when) { persisted_at[number].push_back(when); }
@@ -731,7 +731,7 @@ TEST(Coalescing, WritesOfDifferentKindOrOwnerDoNotCoalesce) {
   EXPECT_EQ(bench.statistic("backend.coalesced"), 0);
 }
 
-// What is prepared for the newer one is for a write of its own.
+// The prediction for the newer write is for a write of its own.
 TEST(Coalescing, PredictedWritesDoNotCoalesce) {
   Janus bench;
   bench.prepare(kLine, 2);

@@ -48,8 +48,8 @@ class Endless final : public BackendOperation, public WriteGate {
   int held_ = 0;
 };
 
-// Puts every line that is written elsewhere, with all bits changed. What writes kWrong comes out as
-// something else, and what writes kUnreadable can't be read.
+// Stores every line elsewhere, with all bits changed. A line of kWrong is decoded to something
+// else, and a line of kUnreadable can't be read.
 class Displacing final : public BackendOperation {
  public:
   static constexpr std::byte kWrong{2}, kInstead{3}, kUnreadable{13};
@@ -67,7 +67,7 @@ class Displacing final : public BackendOperation {
   std::unique_ptr<ImageDecoder> decoder() const override { return std::make_unique<Decoder>(); }
 
  private:
-  static constexpr std::uint64_t kFar = std::uint64_t{1} << 50;  // as line numbers
+  static constexpr std::uint64_t kFar = std::uint64_t{1} << 50;  // distance in lines
   struct Decoder final : ImageDecoder {
     void changed(Line place, const LineData& data, const Tell& tell) override {
       readable = data[0] != ~kUnreadable;

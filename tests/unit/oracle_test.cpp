@@ -1,4 +1,4 @@
-// What a program leaves behind if it crashes: hand-computed cases.
+// Images that a program may leave after a crash: hand-computed cases.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -210,14 +210,14 @@ TEST(Oracle, WantsWhatWasPromised) {
   program.begin().store(kB, 2).end();
   Judge judge(program);
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA, 0).verdict(), std::nullopt);  // it was not promised
-  judge.promise(0, 2);                                    // and so was what it follows
+  EXPECT_EQ(judge.holds(kA, 0).verdict(), std::nullopt);  // A's region isn't promised yet
+  judge.promise(0, 2);                                    // promises the earlier region, too
   EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kLost);
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
   EXPECT_EQ(judge.holds(kB, 0).verdict(), Fault::kLost);
 }
 
-// Not by what an image before has shown.
+// A lost store is explained by its promise, not by an earlier image.
 TEST(Oracle, ExplainsWhatIsLostByItsPromise) {
   Program program;
   program.begin().store(kA, 1).end();
@@ -534,7 +534,7 @@ TEST(Oracle, WantsWhatWasFlushedBeforeTheFenceOfALaterRegionOrBeforeIt) {
   }
 }
 
-// As they become visible, where caches are persistent.
+// Persistent caches persist a thread's stores in the order in which they become visible.
 TEST(Oracle, KeepsTheOrderOfAThreadsStores) {
   Program program;
   program.store(kA, 1).store(kB, 2).begin().store(kC, 3).end();
@@ -545,7 +545,7 @@ TEST(Oracle, KeepsTheOrderOfAThreadsStores) {
   EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
 }
 
-// A bank that fails may have written any of them.
+// A bank that fails may have written any of the store's words.
 TEST(Oracle, LetsTheWordsOfAStoreComeInAnyOrder) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store_two(kA, 3).store(kB, 4);
@@ -633,7 +633,8 @@ TEST(Oracle, ARegionFollowsTheStoreOutsideRegionsThatItReads) {
   EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
 }
 
-// What it has read is made durable by whoever has stored it; but it comes before what follows.
+// A fence doesn't make stores of other threads durable that its thread has read. But these persist
+// before the thread's later stores.
 TEST(Oracle, AFencePromisesWhatItsOwnThreadHasStored) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).store(kC, 3).load(kA).fence().store(kB, 2);

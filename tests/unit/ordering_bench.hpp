@@ -56,8 +56,8 @@ constexpr std::uint64_t pm_word(std::uint64_t line, std::uint64_t word = 0) {
   return kPmBase + line * kLineBytes + word * 8;
 }
 
-// What a controller has accepted: the lowest of the bytes that it was given, with the seven behind
-// it, and which bytes they were.
+// Data that a controller has accepted: the value of 8 bytes, from the lowest accepted byte on, and
+// the mask of accepted bytes.
 struct Arrival {
   Line line;
   std::uint64_t value;
@@ -71,7 +71,7 @@ inline void PrintTo(const Arrival& arrival, std::ostream* out) {
        << arrival.when.count << "ps, bytes " << std::hex << arrival.bytes << std::dec;
 }
 
-// Who is told of something, by core and number, and when.
+// A notification: the core and the number that it concerns, and its time.
 struct Notice {
   CoreId core;
   std::uint64_t number;
@@ -201,7 +201,7 @@ class OrderingBench : public PersistenceObserver,
     }
     throw Error("no statistic " + name);
   }
-  // What a read of PM would find now, and what the caches hold.
+  // in_pm(): value that a read of PM returns now. newest(): value that the caches hold.
   std::uint64_t in_pm(std::uint64_t address) const {
     return word(pm.newest(Line::of(address)), address % kLineBytes);
   }

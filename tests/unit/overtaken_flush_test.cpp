@@ -48,7 +48,7 @@ class OvertakenFlush : public testing::Test {
   void flush() {
     platform_.caches.flush(0, kFlushedLine, false, false, platform_.now(), acknowledgement());
   }
-  // What a crash would leave of the line when core 0 hears that it is persistent.
+  // Contents of the line that a crash would leave at the time of core 0's acknowledgement.
   LineWords acknowledged() {
     platform_.until([this] { return acknowledged_; });
     LineWords words;

@@ -1,6 +1,6 @@
-// What a program may do by itself beside a hardware log: flush lines of its regions, outside and
-// inside them, store past the caches, store across lines, and wait for its regions. Each program is
-// crashed everywhere, on every log.
+// Operations that a program may execute itself beside a hardware log: it flushes lines of its
+// regions, outside and inside them, stores past the caches and across lines, and waits for its
+// regions. Each program is crashed everywhere, on every log.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -40,7 +40,7 @@ class OwnProgram {
   void stream(std::uint64_t line, std::uint64_t word) {
     builder.store(non_temporal_, written(at(line, word)), ++value_);
   }
-  // Of 8 bytes wherever they lie; either half is new.
+  // Exchanges 8 bytes at any address; each 4-byte half gets a new value.
   void exchange(std::uint64_t address) {
     written(address + 7);
     const std::uint64_t value = ++value_;
@@ -219,7 +219,8 @@ TEST(OwnFlush, PersistsALineEvictedInsideTheRegion) {
   expect_right(program);
 }
 
-// What has left the caches before the region's flush is old data for it.
+// A write that left the caches before the region's flush carries data that are older than the
+// flush.
 TEST(OwnFlush, EarlierWriteInFlightDoesNotUndoTheFlushOfARegion) {
   OwnProgram program;
   for (std::uint64_t i = 0; i < 10; ++i) {
@@ -235,7 +236,7 @@ TEST(OwnFlush, EarlierWriteInFlightDoesNotUndoTheFlushOfARegion) {
   expect_right(program);
 }
 
-// A flush that is under way when a region stores to its line takes nothing of that along.
+// A flush that is in flight when a region stores to its line doesn't include that store.
 TEST(OwnFlush, FlushInFlightExcludesTheStoresOfALaterRegion) {
   OwnProgram program;
   for (std::uint64_t i = 0; i < 30; ++i) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kPageLines = 4096 / kLineBytes;
 constexpr std::uint64_t kCopy = trace::kMaxAddress / kLineBytes;
-// As the persistent heap, and a stack.
+// Addresses like those of the persistent heap and of a stack.
 constexpr std::uint64_t kHeap = 0x200000000000 / kLineBytes, kStack = 0x7fff00000000 / kLineBytes;
 
 const PageFrames kRandom(PagePlacement::kRandom);
@@ -68,7 +68,7 @@ TEST(PagePlacement, SpreadsPagesOverTheBanks) {
     ++pages[bank];
     together += bank == mapping.place({line.number + kCopy}).bank;
   }
-  // Of 1,000 expected, five times the standard deviation of a binomial distribution.
+  // The tolerance is five times the standard deviation of a binomial distribution with mean 1,000.
   for (const unsigned count : pages) EXPECT_NEAR(count, 1000, 150);
   EXPECT_NEAR(together, 1000, 150);
 }

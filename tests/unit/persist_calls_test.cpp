@@ -1,5 +1,5 @@
-// What counts as one flush or fence of a program: traces by hand, whose lines and functions tell
-// who calls whom.
+// Code that counts as one flush or fence of a program: hand-written traces, whose lines and
+// functions tell which function calls which.
 #include "pmemsim/checks/rules/persist_calls.hpp"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ struct CallingTrace : trace::TraceBuilder {
     return at(function, line, SiteKind::kFence, 0, static_cast<std::uint8_t>(kind));
   }
 
-  // As `name line<call<call: numbers of thread 0|numbers of thread 1`.
+  // Describes each call as `name line<call<call: numbers of thread 0|numbers of thread 1`.
   std::vector<std::string> found() {
     const TemporaryTrace file(*this);
     std::vector<std::string> all;
@@ -146,7 +146,7 @@ TEST(PersistCalls, AtomicUpdateIsAStoreOnlyIfItWrites) {
   }
 }
 
-// As std::atomic's: the function that stores does nothing else.
+// The function that stores does nothing else, like the functions of std::atomic.
 TEST(PersistCalls, StoreInACalledFunctionCountsForTheCallerThatFlushes) {
   CallingTrace trace;
   const std::uint32_t one = trace.call_at("main", 30), other = trace.call_at("main", 31),
@@ -224,7 +224,8 @@ TEST(PersistCalls, FenceInASystemHeaderIsReportedAtItsCaller) {
   }
 }
 
-// What `first` calls has ended, or not: only the marks say it.
+// Only the marks of its site show whether `first` has returned, or has called the function with the
+// fence.
 TEST(PersistCalls, ReturnedFunctionIsNotACaller) {
   for (const bool ends : {true, false}) {
     CallingTrace trace;

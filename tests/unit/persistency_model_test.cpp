@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kProgramLines = 3;
 constexpr std::uint64_t kX = 0, kY = 64, kZ = 128;
-constexpr std::uint64_t kSameLine = 8;  // as x
+constexpr std::uint64_t kSameLine = 8;  // address in the line of x
 
 Bytes bytes_of(const Image& base, const AllImages& images) {
   Bytes bytes(kProgramLines * kLineBytes);
@@ -112,10 +112,10 @@ TEST(Px86, AFenceAloneOrdersNothing) {
 
 TEST(Px86, ClflushIsOrderedWithLaterStores) {
   EXPECT_EQ(values({store(0, kX), on(0, Do::kClflush, kX), store(0, kY)}, {kX, kY}), kInOrder);
-  // Of whichever thread.
+  // The order holds whichever thread flushes or stores.
   EXPECT_EQ(values({store(0, kX), on(1, Do::kClflush, kX), store(1, kY)}, {kX, kY}), kInOrder);
   EXPECT_EQ(values({store(0, kX), on(0, Do::kClflush, kX), store(1, kY)}, {kX, kY}), kInOrder);
-  // It may come late itself: nothing forces x out as long as nothing comes after it.
+  // The flush itself may persist late: x stays open until a later store persists.
   EXPECT_EQ(values({store(0, kX), on(0, Do::kClflush, kX)}, {kX}), (Values{{0}, {1}}));
 }
 
@@ -131,7 +131,7 @@ TEST(Px86, ClflushoptAndClwbAreOrderedByFences) {
       EXPECT_EQ(values({store(0, kX), on(0, flush, kX), on(0, fence), store(0, kY)}, {kX, kY}),
                 kInOrder);
     }
-    // A locked instruction of the same thread, and its own store.
+    // A locked instruction of the same thread acts as a fence, also for its own store.
     EXPECT_EQ(
         values({store(0, kX), on(0, flush, kX), {0, Do::kExchange, kZ, 1}, store(0, kY)}, {kX, kY}),
         kInOrder);
@@ -154,13 +154,13 @@ TEST(Px86, AFlushCoversWhatItsLineHeldThen) {
             (Values{{0, 0}, {1, 0}, {2, 0}, {1, 1}, {2, 1}}));
   EXPECT_EQ(x_and_y({store(0, kX), on(0, Do::kClflush, kX), store(0, kX, 2), store(0, kY)}),
             (Values{{0, 0}, {1, 0}, {2, 0}, {1, 1}, {2, 1}}));
-  // Of two flushes before the fence, the second one's, too.
+  // Two flushes before the fence: the second one covers its line's contents, too.
   EXPECT_EQ(x_and_y({store(0, kX), on(0, Do::kClwb, kX), store(0, kX, 2), on(0, Do::kClwb, kX),
                      on(0, Do::kSfence), store(0, kY)}),
             (Values{{0, 0}, {1, 0}, {2, 0}, {2, 1}}));
-  // Its line, not others.
+  // A flush covers its own line only.
   EXPECT_EQ(x_and_y({store(0, kX), on(0, Do::kClflush, kZ), store(0, kY)}), kAny);
-  // The other thread's store, too.
+  // A flush covers stores of other threads to its line, too.
   EXPECT_EQ(x_and_y({store(1, kX), on(0, Do::kClwb, kX), on(0, Do::kSfence), store(1, kY)}),
             kInOrder);
 }
@@ -188,7 +188,7 @@ TEST(Px86, StoresTearAtEightBytes) {
   const std::uint64_t ones = 0x0101010101010101;
   EXPECT_EQ(values({store(0, kX, ones, 16)}, {kX, kX + 7, kX + 8}),
             (Values{{0, 0, 0}, {1, 1, 0}, {1, 1, 1}}));
-  // Across a word, and across a line.
+  // A store across two words, and one across two lines.
   EXPECT_EQ(values({store(0, kX + 4, ones)}, {kX + 4, kX + 8}), kInOrder);
   EXPECT_EQ(values({store(0, kY - 4, ones)}, {kY - 4, kY}), kAny);
 }
@@ -196,10 +196,10 @@ TEST(Px86, StoresTearAtEightBytes) {
 TEST(Px86, ACopysWordsHaveNoOrder) {
   const Step copy{0, Do::kCopy, kX, 0x0101010101010101, 16};
   EXPECT_EQ(values({copy}, {kX, kX + 8}), kAny);
-  // What comes after it does.
+  // A store after the copy persists after all words of the copy.
   const Values copied = values({copy, store(0, kX + 16)}, {kX, kX + 8, kX + 16});
   EXPECT_EQ(copied, (Values{{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 0}, {1, 1, 1}}));
-  // Two copies, one after the other.
+  // Two copies persist one after the other.
   EXPECT_EQ(values({{0, Do::kCopy, kX, 1}, {0, Do::kCopy, kX + 8, 1}}, {kX, kX + 8}), kInOrder);
 }
 
@@ -252,7 +252,7 @@ TEST(PersistencyModel, OnlyInstantsMatterThatHaveSomethingNew) {
 }
 
 TEST(PersistencyModel, EachSetOfPiecesIsShownOnce) {
-  // Of lines that stay open over several instants.
+  // Lines that are possibly lost over several instants.
   Program program{store(0, kZ)};
   for (std::uint64_t value = 1; value < 5; ++value) {
     program.insert(program.end(), {store(0, kX, value), on(0, Do::kClwb, kX), on(0, Do::kSfence)});
@@ -270,7 +270,7 @@ TEST(PersistencyModel, EachSetOfPiecesIsShownOnce) {
 TEST(PersistencyModel, WhatIsWrittenAgainIsNothingNew) {
   EXPECT_EQ(all_of({store(0, kX), store(0, kX), store(0, kX)}).shown, 2);
   EXPECT_EQ(all_of({store(0, kX, 0)}).shown, 1);
-  // Nor what a non-temporal store could leave earlier.
+  // An image that a non-temporal store could leave earlier isn't shown again.
   EXPECT_EQ(all_of({store(0, kX, 5), store(0, kY), on(0, Do::kClwb, kY), on(0, Do::kSfence),
                     non_temporal(0, kX, 5)})
                 .shown,

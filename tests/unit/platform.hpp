@@ -52,7 +52,7 @@ struct Platform {
         {[](void* flag, std::uint64_t, Time) { *static_cast<bool*>(flag) = true; }, &reached, 0});
     until([&] { return reached; });
   }
-  // Of the design, by name.
+  // Statistics of the design, by name.
   std::map<std::string, double> statistics() const {
     StatisticsCollector collector;
     design.statistics(collector);

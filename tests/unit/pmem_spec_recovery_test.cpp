@@ -378,7 +378,7 @@ TEST_F(PmemSpecTwoTries, ThirdExecutionDoesNotSpeculate) {
   EXPECT_EQ(bench.arrivals.back(), (Arrival{kL0, 5, begun + ns(20)})) << "once";
   EXPECT_EQ(count("without_speculation"), 1);
 }
-// A misspeculation of another thread's, each time: a livelock that ends.
+// Each execution is rolled back by another thread's misspeculation, until the livelock ends.
 TEST_F(PmemSpecTwoTries, LivelockEndsAfterTwoRollbacks) {
   for (int execution = 0; execution < 3; ++execution) {
     bench.begin(0, 1);
@@ -390,7 +390,8 @@ TEST_F(PmemSpecTwoTries, LivelockEndsAfterTwoRollbacks) {
   ASSERT_EQ(bench.durable.size(), 1);
   EXPECT_EQ(bench.durable[0].number, 1);
 }
-// Meanwhile nobody speculates, so that it reads nothing that others' stores have left stale.
+// During the third execution no core speculates, so that the region reads no line that other cores'
+// stores have left stale.
 TEST_F(PmemSpecTwoTries, OtherCoresDoNotSpeculateDuringTheThirdExecution) {
   execute();
   execute();
@@ -406,7 +407,8 @@ TEST_F(PmemSpecTwoTries, OtherCoresDoNotSpeculateDuringTheThirdExecution) {
   EXPECT_TRUE(bench.end(0).at_once);
   EXPECT_TRUE(bench.store(1, kW1, 7).at_once) << "now that it is over";
 }
-// What others have stored before arrives before it begins again, and what that brings is settled.
+// The third execution begins when stores that other cores made before have arrived, and when the
+// misspeculations that they cause have been handled.
 TEST_F(PmemSpecTwoTries, ThirdExecutionBeginsWhenNoReadCanBeStale) {
   execute();
   bench.begin(0, 1);

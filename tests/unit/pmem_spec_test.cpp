@@ -295,8 +295,8 @@ TEST_F(PmemSpecReleases, ReleaseWaitsForEarlierStores) {
   EXPECT_EQ(release.when, at_ns(33));
 }
 
-// It goes down the path at once, and once; others see it when it has arrived.
-// What PM has of it by then isn't too old, but too new.
+// An atomic store takes the path at once, and once. Other cores read it when it has arrived. Until
+// then, the line in PM isn't too old, but too new.
 TEST_F(PmemSpecReleases, AcceptedAtomicStoreMakesNoReadStale) {
   bench.store(0, kW0, 1, true);
   bench.at(at_ns(25), [this] { bench.fetch(1, kL0); });

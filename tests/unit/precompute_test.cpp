@@ -1,4 +1,5 @@
-// What a precompute layer is told: hints and stores as they retire, write-backs as they leave.
+// Notifications of a precompute layer: hints and stores when they retire, write-backs when they
+// leave.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -213,7 +213,7 @@ TEST(Predictability, CountsInstructionsFromTheLastStore) {
   EXPECT_EQ(report.instructions, 8 + 19 + 2'000'000);
 }
 
-// The sets are those of the oldest stores; the same instructions in another order are the same set.
+// A set consists of the oldest stores; the same instructions in another order are the same set.
 TEST(Predictability, CountsSetsOfStoreInstructions) {
   StoreTrace trace;
   const std::uint32_t addresses = trace.store_site(60), data = trace.store_site(70);
@@ -227,7 +227,7 @@ TEST(Predictability, CountsSetsOfStoreInstructions) {
   }
   trace.store(trace.word, kFirst, kFirst);  // one store's set: that of the first address
   trace.flush(kFirst);
-  trace.store(trace.word, kFirst + 4096, kValue);  // whose address isn't found
+  trace.store(trace.word, kFirst + 4096, kValue);  // no store of the address is found
   trace.flush(kFirst + 4096);
   const PredictabilityReport report = trace.analyse();
   EXPECT_EQ(report.store_sets, 2);

@@ -23,11 +23,11 @@ namespace pmemsim {
 namespace {
 
 constexpr Line kLine = line_in(0, 0), kOther = line_in(1, 0);
-// Of a write for which nothing is prepared: max(line, data) + both.
+// Latency of a write without prepared results: max(line, data) + both.
 constexpr Picoseconds kLineTime = ns(200), kDataTime = ns(100), kBothTime = ns(50);
 constexpr Picoseconds kAll = kLineTime + kBothTime;
 
-// An operation, and somebody who predicts.
+// An operation, and an observer that predicts.
 class Predictions : public MemoryBench, public PredictionObserver {
  public:
   explicit Predictions(const ResultBufferSize& size = {.entries = 8}, bool operation = true)

@@ -1,5 +1,4 @@
-// What the check of a program finds, on traces by hand: each kind with a twin that has nothing to
-// be found.
+// Findings of a program's check, on hand-written traces: each kind has a twin without findings.
 #include "pmemsim/checks/rules/program_check.hpp"
 
 #include <gtest/gtest.h>

@@ -141,7 +141,8 @@ TEST(PromisedRegions, RegionsPersistInTheOrderOfTheirThread) {
 }
 
 TEST(PromisedRegions, RegionsDurableAtTheirEndPersistBeforeLaterStores) {
-  // A store outside regions; another thread's region, which has heard of the end by a lock.
+  // The later stores are a store outside regions, and one in another thread's region. That thread
+  // synchronises with the end by a lock.
   const Deeds same_thread = one_after_another({region(0, {store(0, kA)}), {store(0, kB)}});
   const Deeds other_thread = one_after_another({{deed(0, Act::kLock)},
                                                 region(0, {store(0, kA)}),
@@ -152,7 +153,7 @@ TEST(PromisedRegions, RegionsDurableAtTheirEndPersistBeforeLaterStores) {
     EXPECT_EQ(rows(program, kEpochRegions, {kA, kB}), kFirstThenSecond);
     EXPECT_EQ(rows(program, kAsap, {kA, kB}), kAnyTwo);
   }
-  // Who has heard of nothing may be first.
+  // A region of a thread that hasn't synchronised with the other one may persist first.
   EXPECT_EQ(rows(one_after_another({region(0, {store(0, kA)}), region(1, {store(1, kB)})}),
                  kSoftware, {kA, kB}),
             kAnyTwo);
@@ -162,16 +163,16 @@ TEST(PromisedRegions, AsapRegionsAreDurableAfterTheirFence) {
   const Deeds program =
       one_after_another({region(0, {store(0, kA)}), {deed(0, Act::kFenceRegions), store(0, kB)}});
   EXPECT_EQ(rows(program, kAsap, {kA, kB}), kFirstThenSecond);
-  // Another thread's fence isn't theirs.
+  // A fence of another thread doesn't make the regions durable.
   const Deeds others =
       one_after_another({region(0, {store(0, kA)}), {deed(1, Act::kFenceRegions), store(0, kB)}});
   EXPECT_EQ(rows(others, kAsap, {kA, kB}), kAnyTwo);
-  // Nor is one that comes before them, or inside.
+  // A fence before the region, or inside it, doesn't make it durable.
   EXPECT_EQ(rows(one_after_another(
                      {region(0, {store(0, kA), deed(0, Act::kFenceRegions)}), {store(0, kB)}}),
                  kAsap, {kA, kB}),
             kAnyTwo);
-  // A flush and a fence aren't enough.
+  // A flush and a fence don't make the region durable.
   EXPECT_EQ(
       rows(one_after_another({region(0, {store(0, kA)}),
                               {deed(0, Act::kFlush, kA), deed(0, Act::kDurable), store(0, kB)}}),
@@ -310,7 +311,7 @@ TEST_P(PromisedClasses, ImagesOfRandomProgramsMatchTheDefinition) {
   EXPECT_GT(images, 2 * programs);
 }
 
-// As long as there are more than asked for.
+// Compares programs with more allowed images than the limit.
 TEST_P(PromisedClasses, LikelyAndRandomImagesAreAllowed) {
   std::mt19937 random(2);
   for (int compared = 0; compared < 100;) {
@@ -377,7 +378,7 @@ TEST(PromisedImages, CompleteAndEmptyImagesAreShownFirst) {
   EXPECT_EQ(shown[1][0], 0u) << "nothing";
 }
 
-// What has been lost can be brought back, and lost again.
+// A lost store can be restored, and lost again.
 TEST(PromisedImages, LossesListWhatIsLostAndCanBeRestored) {
   const Deeds program = one_after_another({region(0, {store(0, kA)}),
                                            {deed(0, Act::kFenceRegions)},

@@ -17,7 +17,7 @@
 namespace pmemsim::promised {
 
 enum class Act : std::uint8_t {
-  kBegin,  // of a region
+  kBegin,  // begin of a region
   kEnd,
   kStore,
   kLoad,
@@ -33,13 +33,13 @@ enum class Act : std::uint8_t {
 struct Deed {
   std::uint32_t thread;
   Act act;
-  std::uint64_t word = 0;  // of accesses: eight to a line; of flushes: one in the line
+  std::uint64_t word = 0;  // word of an access, 8 words a line; of a flush: any word in the line
   std::uint64_t value = 0;
 };
 using Deeds = std::vector<Deed>;  // in an order that locks and threads agree with
 
 inline constexpr std::uint64_t kWordsOfLine = 8;
-// What the words hold.
+// Contents of the words.
 using WordValues = std::vector<std::uint64_t>;
 using WordImages = std::set<WordValues>;
 
@@ -361,7 +361,7 @@ class RandomDeeds {
     std::uint32_t least = 4, most = 20;  // deeds
     std::uint32_t threads = 2;
     std::uint32_t own_lines = 1, lock_lines = 2;
-    std::uint32_t words = 2;   // of a line
+    std::uint32_t words = 2;   // words of a line
     bool locks_inside = true;  // do regions take and give back the lock?
   };
   RandomDeeds(std::mt19937& random, const Options& options) : random_(random), options_(options) {

@@ -126,7 +126,7 @@ TEST(Races, LockDoesNotRaceWithTheDataInItsWord) {
   EXPECT_EQ(trace.waits(1), Waits{});
 }
 
-// What a version's release has behind it, has whoever reads that version.
+// A thread that reads a version is ordered after all operations before the version's release.
 TEST(Races, AtomicUpdateFollowsTheReleaseOfItsVersion) {
   RaceTrace trace;
   const auto update = trace.site(SiteKind::kAtomicUpdate, 8);
@@ -138,7 +138,7 @@ TEST(Races, AtomicUpdateFollowsTheReleaseOfItsVersion) {
   EXPECT_EQ(trace.waits(1), Waits{});
 }
 
-// An access of two lines, one of which is the thread's own.
+// An access of two lines races, although one of them is the thread's own.
 TEST(Races, AccessAcrossTwoLinesRaces) {
   RaceTrace trace;
   trace.store(trace.store_site, kDramBase + 60, 1);
@@ -282,8 +282,8 @@ TEST(Races, RecordingWithoutTurnsHasNoRaces) {
 
 // ---- Random programs ---------------------------------------------------------------------------
 
-// Of all operations on memory of a program that was recorded in some order: the store that a plain
-// load has read from, by (thread, number); and of each word the last store.
+// The meaning of a program that was recorded in some order: the store that each plain load has
+// read, by (thread, number), and the last store to each word.
 struct Meaning {
   using Name = std::pair<std::uint32_t, std::uint64_t>;
   std::map<Name, Name> read;
@@ -294,7 +294,7 @@ struct Meaning {
   bool operator==(const Meaning&) const = default;
 };
 
-// Threads that take turns, and a lock.
+// Random threads that take turns, and a lock.
 class RandomThreads {
  public:
   Meaning recorded;
@@ -321,7 +321,7 @@ class RandomThreads {
     }
   }
 
-  // Somebody else has the lock: the thread does something else.
+  // If another thread has the lock, the thread executes another operation.
   void lock_or_unlock(std::uint32_t thread) {
     if (holder_ == threads_) {
       trace.sync(SyncKind::kMutexLock, kDramBase, 0, unlocks_);
@@ -549,11 +549,11 @@ TEST(StoredRaces, NoTableIsStoredWithoutTurns) {
   EXPECT_EQ(frames_of(written.path(), FrameKind::kRaces), 0u);
 }
 
-// What stands there is believed, unless it can't be.
+// Recorded races are used as they are in the table, unless they are impossible.
 TEST(StoredRaces, ImpossibleRacesAreRejected) {
   const std::vector<RaceRecord> impossible{
       {.number = 1, .count = 1, .thread = 1, .other = 0},  // no such operation
-      {.number = 0, .count = 2, .thread = 1, .other = 0},  // nor so many
+      {.number = 0, .count = 2, .thread = 1, .other = 0},  // there are not so many operations
       {.number = 0, .count = 0, .thread = 1, .other = 0},
       {.number = 0, .count = 1, .thread = 1, .other = 1},
       {.number = 0, .count = 1, .thread = 2, .other = 0},

@@ -42,7 +42,7 @@ class Reader {
     std::memcpy(&word, data.data(), sizeof(word));
     return word;
   }
-  // Of all its bytes.
+  // Returns the hash of all bytes of the line.
   std::uint64_t hash(std::uint64_t line) {
     word(line);
     const LineData data = image_.read(line_in_page(line));

@@ -1,4 +1,4 @@
-// Which images needn't be shown, by what was read of others.
+// Images that needn't be shown, because of the reads of other images.
 #include "pmemsim/checks/images/read_tree.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class Pages {
     hashes_.write(line_in_page(page), data);
   }
   const UnitHashes& hashes() const { return hashes_; }
-  // What a checker says who has read these pages, in this order.
+  // Returns the run of a checker that has read these pages, in this order.
   ReadTree::Run run(std::initializer_list<std::uint64_t> pages, bool accepted = true) const {
     ReadTree::Run run{{}, accepted};
     for (const std::uint64_t page : pages) {

@@ -1,5 +1,5 @@
-// What recovery rebuilds of deduplication's tables from an image, and that whatever is kept
-// otherwise is found out.
+// Tables of deduplication that recovery rebuilds from an image. The tests find any table entry that
+// a run keeps otherwise.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -32,7 +32,7 @@ class Bench : public Sealed {
       settle();
     }
   }
-  // Of an image that is read from nothing, so that all places are compared.
+  // Returns the problem of an image that is read at once, so that all locations are compared.
   std::string problem(const std::map<Line, LineData>& image) const {
     const std::unique_ptr<ImageDecoder> decoder = backend->parts().decoder();
     for (const auto& [line, data] : image) decoder->changed(line, data, [](Line, auto&) {});
@@ -227,7 +227,8 @@ TEST(RebuiltPlaces, AreComparedWhenEntriesHaveBeenPublished) {
   }
 }
 
-// What changes while entries are behind, and nothing of the image with it, is compared later.
+// Locations that change while entries are behind, without a change of the image, are compared
+// later.
 TEST(RebuiltPlaces, AreRememberedWhileEntriesAreBehind) {
   DeduplicationParameters broken;
   broken.faults.references = true;

@@ -124,7 +124,7 @@ TEST(RecordedCalls, LineFlushedBeforeTheFreeIsNotFreed) {
   trace.hint(kBlock, 128);
   trace.flush(kBlock);
   trace.mark(MarkKind::kFree, kBlock);
-  trace.hint(kBlock, 64);  // whoever has it now
+  trace.hint(kBlock, 64);  // belongs to the next owner of the block
   EXPECT_EQ(trace.calls().freed, (Freed{{0, 1}}));
 }
 

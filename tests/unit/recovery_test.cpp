@@ -1,4 +1,4 @@
-// What recovery does to persistent memory, and what it reads there that a crash has left open.
+// Effects of recovery on persistent memory, and its reads of data that a crash possibly lost.
 #include "pmemsim/checks/images/recorded_recovery.hpp"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ class OpenReadsTest : public testing::Test {
     builder.store(stores_[1], kPmBase + 64, 2);
     builder.store(stores_[2], kPmBase + 72, 3);
   }
-  // What the recovery reads, by how many of the three stores the image has.
+  // Reads of the recovery, by the number of the three stores in the image.
   std::vector<Reads> reads(RecoveryBuilder& recovery) {
     const TemporaryTrace program_file(program_.trace()), recovery_file(recovery.trace());
     const trace::TraceFile program(program_file.path()), recorded(recovery_file.path());

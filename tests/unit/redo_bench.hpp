@@ -38,11 +38,11 @@ inline Configuration two_banks(const std::vector<KeyValue>& more) {
                             more));
 }
 
-// What the banks and queues of two_banks() hold.
+// Pending operations of two_banks(), by bank.
 inline std::vector<std::uint32_t> counters(const Platform& platform) {
   return {platform.pm.pending_operations().begin(), platform.pm.pending_operations().end()};
 }
-// Whether a write is in the controller that no bank has taken yet.
+// True if a write is in the controller, and no bank has taken it yet.
 inline bool queued(const Platform& platform, Line line, WriteKind kind) {
   WriteId id;
   return platform.pm.find(line, kind, id);

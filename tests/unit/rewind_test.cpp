@@ -45,7 +45,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<std::string> told;
 };
-Plan* plan = nullptr;  // of the test that runs
+Plan* plan = nullptr;  // plan of the running test
 
 class Planned final : public NoOrdering {
  public:
@@ -189,7 +189,7 @@ class Program {
   }
 
   TraceBuilder builder;
-  bool own_locks = false;  // of atomic variables, not mutexes
+  bool own_locks = false;  // True: locks are atomic variables, not mutexes.
 
  private:
   std::uint32_t store_ = builder.site(SiteKind::kStore, 8, 1);
@@ -204,7 +204,7 @@ class Program {
 struct Ran {
   std::vector<std::string> told;
   double ns = 0;              // until the last core ended
-  double speculation_ns = 0;  // of all cores
+  double speculation_ns = 0;  // sum over all cores
   std::uint64_t regions = 0;
 };
 
@@ -690,7 +690,7 @@ TEST_F(SpeculativeStoresTest, LaterStoresOfOtherThreadsStay) {
   stores.begin(0);
   store(0, kA, 1);
   store(1, kA, 2);      // not in a region
-  store(1, kA + 8, 3);  // of the same line
+  store(1, kA + 8, 3);  // same line as the store before
   stores.begin(2);
   store(2, kA, 4);
   EXPECT_EQ(take_back(0), std::vector<std::uint64_t>{kA});

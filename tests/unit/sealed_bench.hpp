@@ -50,7 +50,7 @@ class Sealed : public MemoryBench {
     plain[line.number] = value;
     return backend->write({.line = line, .data = data_of(value), .persisted = {}, .written = {}});
   }
-  // What programs find there, as if it had been written before.
+  // Sets the initial contents that programs find, as if they had been written before.
   void find(const std::map<std::uint64_t, std::uint64_t>& values) {
     plain = values;
     for (const auto& [line, value] : values) memory.device().write({line}, data_of(value));
@@ -64,7 +64,7 @@ class Sealed : public MemoryBench {
     }
     settle();
   }
-  // Until all is on the device.
+  // Runs until all writes are on the device.
   void settle() {
     run();
     drain();

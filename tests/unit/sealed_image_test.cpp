@@ -24,7 +24,7 @@
 namespace pmemsim {
 namespace {
 
-// What recovery reads, with the registers as they are.
+// Result of a recovery's read of the image, with the current registers.
 struct Reading {
   Reading(const Backend& backend, const std::map<Line, LineData>& image)
       : decoder(backend.parts().decoder()) {
@@ -287,7 +287,7 @@ TEST_P(SealedImages, LinesThatAreSwappedAreFoundOut) {
   std::map<Line, LineData> lines = bench.lines();
   std::swap(lines[{3}], lines[{7}]);
   EXPECT_TRUE(Reading(*bench.backend, lines).finds_out(bench.plain)) << "the data alone";
-  // And their entries: lines of entries are four lines long.
+  // The entries are swapped, too: their lines hold the entries of four lines.
   const EntryLayout layout(true);
   LineData& one = lines[layout.line_of({3})];
   LineData& other = lines[layout.line_of({7})];
@@ -299,7 +299,7 @@ TEST_P(SealedImages, LinesThatAreSwappedAreFoundOut) {
   EXPECT_EQ(reading.lines.at({3}), unreadable_line()) << "the MAC is of the place, too";
 }
 
-// What was there before has one counter, so that data and MAC are all that tells lines apart.
+// All initial contents have the same counter, so that only data and MAC distinguish lines.
 TEST(SealedImage, LinesOfOneCounterThatAreSwappedAreFoundOutByTheMacsAddress) {
   IntegrityParameters published;
   published.mac = MacForm::kPublished;
@@ -387,13 +387,13 @@ struct TwoMachines {
     if (counter) registers.write_counter = counter;
     second.backend->parts().entries->restart(second.memory.device(), registers);
     first.settle();
-    first.write({3}, 33);  // whose entry is beside that of line 1
+    first.write({3}, 33);  // its entry is in the line of the entry of line 1
     first.settle();
     found = second.backend->newest({1});
     second.write({1}, 13);
     second.settle();
   }
-  // What is said of all that both have sent.
+  // Returns the problem of all data that both machines have sent.
   std::string problem() const {
     const std::unique_ptr<ImageDecoder> decoder = second.backend->parts().decoder();
     for (const auto& lines : {crashed, first.lines(), second.lines()}) {
@@ -466,8 +466,9 @@ TEST(SealedImage, AMacWithoutTheAddressLetsLinesBeSwapped) {
   EXPECT_NE(Reading(*bench.backend, lines).lines.at({3}), unreadable_line());
 }
 
-// As published: whoever has an image can change a line's data and make the MAC for them, and put
-// the data and MAC of a counter's one line in another's place. Only the counters' tree holds.
+// With the published MAC, an attacker who has an image can change a line's data and compute the MAC
+// for it. The attacker can also put a line's data and MAC in the place of another line with the
+// same counter. Only the counters' tree withstands this.
 TEST(SealedImage, APublishedMacCanBeMadeByAnybody) {
   IntegrityParameters published;
   published.mac = MacForm::kPublished;

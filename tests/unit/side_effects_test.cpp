@@ -23,7 +23,7 @@ using Ending = CheckerAnswer::Ending;
 
 constexpr std::uint64_t kBase = 0x500000000000;
 
-// Processes that a process has started.
+// Returns the processes that a process has started.
 std::vector<pid_t> children_of(pid_t process) {
   const std::string name = std::to_string(process);
   std::ifstream file("/proc/" + name + "/task/" + name + "/children");
@@ -51,20 +51,20 @@ class Checks {
     order(what, status);
     return pool_.judge(image_, {&line_, 1}, {});
   }
-  // Has what is read be told.
+  // Makes the checker report its reads.
   void watch(action what) {
     order(what, 0);
     pool_.show(image_, {&line_, 1}, {}, true);
     pool_.finish({});
   }
-  // The process that waits to make the next check; 0: none.
+  // Returns the process that waits to make the next check; 0: there is none.
   static pid_t waits() {
     for (const pid_t host : children_of(getpid())) {
       for (const pid_t child : children_of(host)) return child;
     }
     return 0;
   }
-  // Until there is such a process that has made some checks; false: there is none.
+  // Runs checks until there is a waiting process that has made some checks; false: there is none.
   bool settle() {
     constexpr int kTries = 200, kEnough = 20;
     for (int i = 0; i < kTries && waits() == 0; ++i) judge(QUIET);
@@ -73,7 +73,7 @@ class Checks {
   }
 
  private:
-  // For a sanitizer.
+  // Options for a sanitizer, so that it leaves signals to the checker.
   static constexpr const char* kLeaveSignals =
       "ASAN_OPTIONS=handle_segv=0:handle_abort=0:use_sigaltstack=0:detect_leaks=0";
 
@@ -182,7 +182,7 @@ TEST(SideEffects, WatchedCheckHasItsOwnProcess) {
   }
 }
 
-// Of a region that can't be where it was recorded, and lies where the system puts what is mapped.
+// A region that can't be mapped at its recorded address lies where the system maps it.
 TEST(SideEffects, SideEffectsAreDetectedInARelocatedRegion) {
   Checks checks("NONE=", kBase + 32, (1 << 20) + 8);
   for (int round = 0; round < 3; ++round) {
@@ -208,7 +208,7 @@ TEST(SideEffects, ChangesOfTheEnvironmentAreDetected) {
   for (int round = 0; round < 3; ++round) expect_returned(checks.judge(CUT_VARIABLE, 3), 3);
 }
 
-// Whoever has ended it, the next answers are to their own images.
+// Whatever ended the waiting process, the next answers belong to their own images.
 TEST(SideEffects, KilledWaitingProcessIsReplaced) {
   Checks checks;
   if (!checks.settle()) GTEST_SKIP() << "each check has a process of its own here";
@@ -217,7 +217,7 @@ TEST(SideEffects, KilledWaitingProcessIsReplaced) {
   for (const int status : {5, 6, 7, 8}) expect_returned(checks.judge(WORK, status), status);
 }
 
-// One that always has some doesn't pay for being watched for them.
+// A checker that always has side effects doesn't pay for being watched.
 TEST(SideEffects, CheckerWithConstantSideEffectsIsRarelyWatched) {
   Checks checks;
   for (int i = 0; i < 100; ++i) expect_returned(checks.judge(COUNT, 3), 3);

@@ -92,7 +92,7 @@ TEST_F(SpeculationBufferTest, ReadInStateEvictEntersSpeculated) {
   EXPECT_EQ(persist(at_ns(20)), Verdict::kLoad);
 }
 
-// Which doesn't lengthen the window: that begins with the write-back.
+// A read in state Evict doesn't lengthen the window, which begins with the write-back.
 TEST_F(SpeculationBufferTest, ReadInStateEvictBeginsNoWindow) {
   evict(at_ns(0));
   buffer.read(kWatched, true, at_ns(159));
@@ -154,7 +154,7 @@ TEST_F(SpeculationBufferTest, StoreAfterACorrectReadRaisesAFalseAlarm) {
   EXPECT_EQ(persist(at_ns(13)), Verdict::kFalseLoad);
 }
 
-// What was stale before the alarm says nothing of the next one.
+// A stale read before an alarm has no effect on the next alarm.
 TEST_F(SpeculationBufferTest, AlarmForgetsEarlierStaleReads) {
   speculate(at_ns(0), true);
   EXPECT_EQ(persist(at_ns(10)), Verdict::kLoad);
@@ -248,7 +248,8 @@ TEST_F(SpeculationBufferTest, AlarmBetweenDifferentBytesIsFalse) {
   EXPECT_EQ(persist(kWatched, 2, at_ns(50), kSecondWord), Verdict::kFalseStore);
 }
 
-// What follows from the other state isn't lost: the line stays Evict, and no alarm comes twice.
+// The transition of the alarm that isn't reported takes place, too: the line stays in state Evict,
+// and no alarm is raised twice.
 TEST_F(SpeculationBufferTest, StoreThatRaisesBothAlarmsReportsTheStoreOrder) {
   persist(kWatched, 2, at_ns(0));
   speculate(at_ns(1));
@@ -271,7 +272,7 @@ TEST_F(SpeculationBufferTest, OverflowLastsUntilAWindowExpires) {
   EXPECT_EQ(buffer.next_expiry(), at_ns(161));
 }
 
-// What has no entry waits in the controller's input, where it is searched all the same.
+// A line without an entry waits in the controller's input, which is searched, too.
 TEST_F(SpeculationBufferTest, LineWithoutAnEntryIsWatched) {
   for (std::uint64_t i = 0; i < 4; ++i) buffer.write_back({i}, at_ns(0));
   speculate(at_ns(1));

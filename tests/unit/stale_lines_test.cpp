@@ -1,5 +1,5 @@
-// Which lines the caches hold otherwise than they should (designs/interface/stale_lines.hpp), and
-// which loads that concerns.
+// Lines that the caches hold with other contents than they should
+// (designs/interface/stale_lines.hpp), and the loads that read them.
 #include <gtest/gtest.h>
 
 #include "pmemsim/designs/interface/stale_lines.hpp"
@@ -64,7 +64,7 @@ TEST_F(StaleLinesTest, ALoadThatItsOwnStoreHasAnsweredIsRight) {
   EXPECT_TRUE(bench.stale_loads.empty());
 }
 
-// A store that isn't the one that was missed: what was missed stays.
+// A store to other bytes than the missed store leaves the missed bytes stale.
 TEST_F(StaleLinesTest, AStoreMakesItsOwnBytesRight) {
   store(kFirst, 5);
   store(kSecond, 6);
@@ -76,12 +76,12 @@ TEST_F(StaleLinesTest, AStoreMakesItsOwnBytesRight) {
   EXPECT_FALSE(load(kSecond));
 }
 
-// What becomes visible later isn't what the caches lack.
+// Data that become visible later aren't missing in the caches.
 TEST_F(StaleLinesTest, ALineThatIsAllRightIsForgotten) {
   store(kFirst, 5);
   read(4);
   store(kFirst, 6);
-  bench.pm_space.newest().write(kHeld, data_of(7));  // as no store does
+  bench.pm_space.newest().write(kHeld, data_of(7));  // no store makes this change
   EXPECT_FALSE(load(kFirst)) << "the caches hold the newest, whatever that is";
 }
 

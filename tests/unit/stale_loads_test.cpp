@@ -21,7 +21,7 @@ using trace::TraceBuilder;
 constexpr std::uint64_t kMisread = kPmBase, kWritten = kPmBase + kLineBytes;
 
 enum class Answers : std::uint8_t { kNothing, kReports, kTakesBack };
-Answers answers = Answers::kNothing;  // of the test that runs
+Answers answers = Answers::kNothing;  // answers of the running test
 
 class Misreading final : public NoOrdering {
  public:
@@ -105,7 +105,7 @@ TEST(StaleLoads, AreAViolationInARegionThatCommits) {
       << story_of(result);
 }
 
-// What is only said to software doesn't make the region right.
+// A region isn't correct because its stale reads are only reported to software.
 TEST(StaleLoads, AreAViolationInARegionAlsoIfTheyAreReported) {
   EXPECT_GT(crash_misreading(true, Answers::kReports).violations, 0u);
 }

@@ -179,7 +179,7 @@ TEST(StatisticsCheck, QuantityIsCheckedAndNotPublished) {
             "reads (2) is declared as the sum of answered (1), which is 1");
 }
 
-// What the whole says of other groups would count twice if the shares said it, too.
+// A relation of the whole to another group would count twice if its shares repeated it.
 struct Counted {
   std::uint64_t count = 0, part = 0;
 

@@ -139,7 +139,7 @@ TEST_P(RecordedAndSimulatedOrder, VersionsNeverDecrease) {
   EXPECT_TRUE(sync.acquire_version(3, 2, {}));
 }
 
-// Whoever comes last in the recording may come first.
+// The thread that is last at the barrier in the recording may be first in the simulation.
 TEST_P(RecordedAndSimulatedOrder, BarrierOpensWhenAllThreadsHaveArrived) {
   release(SyncKind::kBarrierArrive, 0, 3);
   EXPECT_FALSE(acquire(SyncKind::kBarrierWait, 0, 3, 3));

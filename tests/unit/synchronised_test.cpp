@@ -1,5 +1,5 @@
-// What an ordering layer is told of synchronisation: every acquire when it has been obtained, every
-// release before others can know of it, each with its kind.
+// Notifications of an ordering layer about synchronisation: every acquire when it has been
+// obtained, every release before other threads can observe it, each with its kind.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What an ordering layer is told of a program's loads and stores: lines that they cross, atomic
-// variables, regions; and what becomes of the fences and non-temporal stores that it doesn't keep.
+// Notifications of an ordering layer about a program's loads and stores: lines that they cross,
+// atomic variables, regions; and the fences and non-temporal stores that the layer doesn't keep.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -23,7 +23,7 @@ using trace::TraceBuilder;
 
 constexpr std::uint64_t kInside = kPmBase, kAcross = kPmBase + 2 * kLineBytes - 3;
 
-// Notes each access, by its address from the beginning of PM on.
+// Records each access, with its offset from the beginning of PM.
 class NotingOrdering : public NoOrdering {
  public:
   std::uint32_t interests() const override { return kStores | kLoads; }

@@ -34,7 +34,7 @@ class TraceToolsTest : public testing::Test {
     builder_.write(path_);
     return TraceFile(path_);
   }
-  // What verify() has against the trace.
+  // Returns the error message of verify() for the trace; empty if there is none.
   std::string complaint() {
     try {
       verify(written());

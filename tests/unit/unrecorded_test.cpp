@@ -1,4 +1,4 @@
-// What has changed without a recorded store: by what memory holds at the end.
+// Memory that has changed without a recorded store, found by the contents at the end.
 #include "pmemsim/analysis/unrecorded.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ struct Program : TraceBuilder {
   const std::uint32_t update_site = site(SiteKind::kAtomicUpdate, 8);
 };
 
-// As the recorder writes it.
+// The contents of memory at the end, in the recorder's format.
 class Held {
  public:
   Held& pages(std::uint64_t first, std::uint32_t count, PagesAre are) {

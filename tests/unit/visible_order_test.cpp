@@ -99,7 +99,8 @@ TEST(VisibleOrder, BarrierOpensWhenAllThreadsHaveArrived) {
   EXPECT_EQ(order.back(), (Order::value_type{1, 2}));
 }
 
-// What it has waited for is no synchronisation; thread 1 hasn't flushed yet what it has stored.
+// A race that thread 0 has waited for is no synchronisation. Thread 1 hasn't flushed its stores
+// yet.
 TEST(VisibleOrder, ThreadThatWaitedForARaceContinuesAtOnce) {
   OrderTrace trace;
   trace.thread(1).store(trace.store_site, kDramBase, 1);
@@ -112,7 +113,7 @@ TEST(VisibleOrder, ThreadThatWaitedForARaceContinuesAtOnce) {
   EXPECT_EQ(trace.order(), (Order{{1, 0}, {0, 0}, {0, 1}, {1, 1}, {1, 2}}));
 }
 
-// Thread 0 flushes behind the lock what thread 1 has found there by then.
+// Thread 0 flushes after the lock the data that thread 1 has found there by then.
 TEST(VisibleOrder, ThreadThatWaitedForALockContinuesPastItsUnlock) {
   OrderTrace trace;
   trace.thread(0).sync(SyncKind::kMutexLock, kDramBase, 0, 0);

@@ -62,7 +62,7 @@ TEST_F(WholeImagesTest, AreWhatTheirBasesAndChangesMake) {
 
 TEST_F(WholeImagesTest, NameAllLinesThatChange) {
   Image copy;
-  // Whoever looks at every third one must be told of all that has changed since.
+  // An observer that reads every third image must be notified of all lines that have changed since.
   while (images_.next()) {
     if (images_.number() % 3 != 0) continue;
     for (const Line line : images_.changed()) copy.write(line, images_.image().read(line));

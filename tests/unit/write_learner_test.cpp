@@ -324,7 +324,7 @@ TEST(PendingPredictions, DeltasAreFilledFromTheLastWrite) {
   PendingPredictions pending(8, 128);
   Collected made;
   PredictionTable::Entry entry = entry_of({.address = {}, .from_stores = 1, .zero = 0b1000});
-  entry.pattern.chunks[0] = {0, 0};  // and the address has no source: it isn't that instruction's
+  entry.pattern.chunks[0] = {0, 0};  // site 0 isn't a source of the address, which has none
   entry.last = {.line = kWritten, .chunks = {1, 0xffff'ffff, 70}};
   entry.deltas = {.address = true, .chunks = 0b110, .line = 3, .values = {9, 2, 7}};
   pending.open(entry, std::ref(made));
@@ -373,7 +373,7 @@ TEST(TimeoutPredictor, WrittenBackLineIsRemoved) {
   timeout.stored(kWritten, at(0), at(0));
   timeout.written_back(kWritten);
   EXPECT_EQ(timeout.stored(kWritten, at(100), at(100)), at(250));
-  const auto stale = timeout.look(kWritten, at(150));  // of the time before
+  const auto stale = timeout.look(kWritten, at(150));  // the look that the first store scheduled
   EXPECT_FALSE(stale.fires);
   EXPECT_EQ(stale.again, std::nullopt);
   EXPECT_TRUE(timeout.look(kWritten, at(250)).fires);
@@ -440,8 +440,8 @@ TEST(PredictedLines, LeastRecentlyPredictedLineIsReplacedCompletely) {
 
 // ---- A core's learner
 
-// Of the paper's Figure 3a, update(): stores that build an address and a value, of which a line is
-// made later.
+// Executes update() of the paper's Figure 3a: its stores compute an address and a value, of which a
+// line is made later.
 struct Core {
   explicit Core(const PmWeaverParameters& parameters = {}) : learner(parameters) {}
 
@@ -452,7 +452,8 @@ struct Core {
   void flush(Line line, const LineData& data, ChunkMask stored) {
     learner.written_back(line, data, stored, statistics);
   }
-  // Three stores before, the address, the value, and two stores behind it; then the flush.
+  // Stores the address and the value, with two stores before them and one after, and then flushes
+  // the line.
   void update(Line line, std::uint64_t value) {
     store(101, 1);
     store(102, 2);
@@ -611,10 +612,10 @@ TEST(WriteLearner, ZerosNeedASourceStoreIfNotConfigured) {
   PmWeaverParameters parameters;
   parameters.zeros = false;
   Core core(parameters);
-  core.store(201, kWrittenAddress);  // whose upper half isn't zero
+  core.store(201, kWrittenAddress);  // the value's upper half isn't zero
   core.flush(kWritten, {}, 1);
   EXPECT_EQ(core.statistics.data_unknown, 1u);
-  core.store(202, 5);  // whose is
+  core.store(202, 5);  // the value's upper half is zero
   core.flush(kWritten, {}, 1);
   EXPECT_EQ(core.statistics.learnt, 1u);
 }
