@@ -85,7 +85,7 @@ class Follower final : public PersistenceObserver {
     compare_pages(decoded.plain, plain_, decoded.plain);
     compare_pages(decoded.plain, plain_, plain_);
   }
-  // Those that one of them has.
+  // Compares the pages of `pages`, which one of the two images has.
   void compare_pages(const Image& one, const Image& other, const Image& pages) {
     pages.for_each_page([&](std::uint64_t address, const std::byte*) {
       if (address >= kMetadata) return;
@@ -105,7 +105,7 @@ class Follower final : public PersistenceObserver {
     EXPECT_EQ(read, device);
     return read;
   }
-  // So that the comparison isn't of images that have nothing to be decoded.
+  // Counts lines that need decoding, so that a comparison of trivial images is noticed.
   void note_what_there_was(const DeviceImage& device, const SurvivingRegisters& registers,
                            const DecodedImage& decoded) {
     unreadable += decoded.unreadable.size();

@@ -297,7 +297,7 @@ class OvertakenStore : public LoggedProgram {
   static constexpr std::uint32_t kWhile = 100'000;  // instructions
 
   std::uint64_t shared() const { return data(0); }
-  // So that they are in the caches when they are stored to.
+  // Loads the lines, so that they are in the caches when they are stored to.
   void load_shared_and_log(std::uint32_t thread) {
     load(shared());
     for (std::uint64_t line = 0; line < 2; ++line) load(log_of(thread) + line * kLineBytes);

@@ -25,7 +25,8 @@ class AllowedJudge final : public ImageJudge, public Oracle::ImageReader {
       lines_.insert(Line::of(history_.word(word).address).number);
     }
   }
-  // Without a promise, the oracle takes any set that has what its units follow.
+  // If nothing is guaranteed to be durable, the oracle accepts any set of units that contains all
+  // units that its units follow.
   void show(const Image& image) override {
     image_ = &image;
     std::vector<Line> lines;

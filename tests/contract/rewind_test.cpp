@@ -146,7 +146,7 @@ TEST_P(Rewind, LeavesWhatARunWithoutLeaves) {
   EXPECT_GT(while_waiting, 100u);
 }
 
-// With as many alarms as above, and with few.
+// Runs with many alarms, and with few.
 TEST_P(Rewind, KeepsPromises) {
   std::uint64_t crashes = 0;
   const std::uint32_t seeds = long_tests() ? 8 : 3;

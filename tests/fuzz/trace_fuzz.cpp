@@ -30,7 +30,7 @@ using namespace pmemsim::trace;
 
 const std::string& path() {
   static const std::string path = [] {
-    // In memory, where there is such a folder.
+    // The file is in memory, where there is such a folder.
     const std::filesystem::path memory = "/dev/shm";
     const std::string folder = std::filesystem::exists(memory)
                                    ? memory.string()

@@ -231,7 +231,7 @@ class Crash : public testing::Test {
 
   void write(const Image& image) { ASSERT_TRUE(write_image(path_, image, kPoolBytes)); }
 
-  // In memory where possible: closing a pool writes it to its file.
+  // The file is in memory where possible: closing a pool writes it to its file.
   const std::string path_ = (access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir()) +
                             "pmemsim_crash_test_" + std::to_string(getpid());
 };

@@ -71,7 +71,7 @@ thread_local std::vector<Mark> marks;
 
 }  // namespace
 
-// In the recorder's place.
+// Replaces the recorder's function.
 extern "C" void pmemsim_rt_mark(std::uint32_t mark, std::uint64_t first, std::uint64_t second) {
   marks.push_back({mark, first, second});
 }

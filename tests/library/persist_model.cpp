@@ -29,7 +29,8 @@ const Page kZeros{};
 
 const Page& contents(const std::shared_ptr<const Page>& page) { return page ? *page : kZeros; }
 
-// Another thread may be storing to the line: whole words, as the hardware would see them.
+// Reads whole 8-byte words, as the hardware would, because another thread may be storing to the
+// line.
 void read_line(unsigned char* to, const unsigned char* line) {
   for (std::uint64_t at = 0; at < kLine; at += 8) {
     const std::uint64_t word =

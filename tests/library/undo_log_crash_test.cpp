@@ -112,7 +112,7 @@ class UndoLogCrash : public testing::Test {
     return pm_open(path_.c_str(), 0, 0);
   }
 
-  // In memory where possible: closing a pool writes it to its file.
+  // The file is in memory where possible: closing a pool writes it to its file.
   const std::string path_ = (access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir()) +
                             "pmemsim_undo_log_crash_test_" + std::to_string(getpid());
 };

@@ -139,8 +139,8 @@ TEST(Workloads, RefuseEachOthersPools) {
   std::filesystem::remove(pool);
 }
 
-// But for store_misspeculation, whose regions give their lock back before they end, so that what is
-// left of two of them isn't whole.
+// All workloads except store_misspeculation, whose regions release their lock before they end, so
+// that a crash of two of them may leave a state that isn't consistent.
 std::vector<std::string> workloads() {
   std::vector<std::string> names;
   std::istringstream listed(WORKLOADS);

@@ -38,7 +38,7 @@ std::uint64_t below(Random& random, std::uint64_t limit) { return random() % lim
 class TraceCorruptionTest : public testing::Test {
  protected:
   void SetUp() override {
-    // In memory where there is such a folder: a hundred thousand files are written.
+    // The files are in memory where there is such a folder: a hundred thousand files are written.
     const std::string folder =
         std::filesystem::exists("/dev/shm") ? "/dev/shm/" : testing::TempDir();
     path_ = folder + "pmemsim_trace_corruption_" + std::to_string(getpid()) + ".pmt";
@@ -126,7 +126,7 @@ class TraceCorruptionTest : public testing::Test {
                static_cast<std::streamsize>(bytes.size()));
   }
 
-  // Does all that can be done with a trace. False: it was refused.
+  // Runs every use of a trace; false: the trace was refused.
   bool use() const {
     try {
       const TraceFile file(path_);
@@ -228,9 +228,9 @@ TEST_F(TraceCorruptionTest, EveryChangeIsRefused) {
   }
 }
 
-// Somebody who writes hostile files computes the checksums, too: here the contents of one frame
-// change and everything around it is right. The long form writes more such files
-// and simulates all that the reader accepts instead of every eighth.
+// An attacker computes the checksums of a hostile file, too. Here the contents of one frame change,
+// and its checksums are correct. The long form writes more such files and simulates all that the
+// reader accepts instead of every eighth.
 TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
   struct Frame {
     FrameHeader header;
@@ -273,7 +273,7 @@ TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
   EXPECT_LT(accepted, rounds * 9 / 10);
 }
 
-// The same for headers, index and footer. The long form writes more such files.
+// Headers, index and footer change, with correct checksums. The long form writes more such files.
 TEST_F(TraceCorruptionTest, HostileStructureWithRightChecksums) {
   FileFooter footer;
   std::memcpy(&footer, original_.data() + original_.size() - sizeof(footer), sizeof(footer));

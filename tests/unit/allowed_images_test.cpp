@@ -62,7 +62,7 @@ class ShownImages {
 
 Images distinct(const std::vector<Bytes>& shown) { return {shown.begin(), shown.end()}; }
 
-// So many lines that are stored to and never flushed: two to the power of that, images.
+// A program of `lines` lines that are stored to and never flushed; it has 2^lines images.
 Program open_lines(std::uint64_t lines) {
   Program program;
   for (std::uint64_t line = 0; line < lines; ++line)
@@ -213,7 +213,7 @@ TEST(AllowedImages, LoopIterationsAreSampledEvenly) {
   }
   std::vector<std::uint8_t> met;
   for (const Bytes& image : ShownImages(program, 60).all()) met.push_back(image[0]);
-  // Not only by random images, which come behind the likely ones.
+  // Likely images, which come before the random ones, include late iterations, too.
   EXPECT_GT(std::ranges::max(std::span(met).first(30)), 200);
   std::ranges::sort(met);
   EXPECT_LT(met.front(), 40);

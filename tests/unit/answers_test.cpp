@@ -73,7 +73,8 @@ TEST_F(CallsTest, WithinThemselvesBelongToTheOutermost) {
   EXPECT_EQ(calls("push"), (Ranges{{1, 5}}));
 }
 
-// That flush is the caller's own, although the function of that name has just been called.
+// The last flush is the caller's own, although the function of that name was called immediately
+// before.
 TEST_F(CallsTest, EndBeforeWhatIsInlinedIntoTheirCaller) {
   put({main_, push_, flush_, flush_in_main_, list_, push_, main_});
   EXPECT_EQ(calls("push"), (Ranges{{1, 2}, {5, 5}}));

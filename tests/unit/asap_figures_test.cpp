@@ -221,7 +221,7 @@ class Bench : public PersistenceObserver {
     run();
     return found;
   }
-  // Until nothing happens by itself.
+  // Executes events until there are none.
   void run() {
     while (queue_.step()) {
     }

@@ -411,7 +411,7 @@ TEST(Asap, ALoadDependsOnTheOwnersOfBothItsLines) {
 }
 
 TEST(Asap, OwnersSurviveEvictions) {
-  // So many lines don't fit into the caches.
+  // 200 lines don't fit into the caches.
   std::vector<Line> lines;
   for (std::uint64_t i = 0; i < 200; ++i) lines.push_back(Line::of(kPmBase + i * kLineBytes));
   TraceBuilder builder = read_before_the_end(lines, kPmBase);

@@ -146,7 +146,7 @@ TEST_F(HierarchyTest, StatesFollowMesi) {
   EXPECT_EQ(second.source, Source::kOtherCore);
   EXPECT_EQ(second.took, ns(30 + 18));
   EXPECT_EQ(states(line), "SSI");
-  // Nobody owns it: the shared cache answers alone.
+  // No private cache owns the line: the shared cache answers alone.
   EXPECT_EQ(ask(2, line, false).took, ns(30));
   EXPECT_EQ(states(line), "SSS");
   // An upgrade takes the others' copies.

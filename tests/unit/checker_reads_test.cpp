@@ -99,7 +99,7 @@ Pages with_their_neighbours(const Pages& pages) {
 
 const Pages kSome{0, 3, 17, 18, 40, 63};
 
-// Those in which just what is read is known.
+// Ways of reading whose pages are reported exactly.
 const std::vector<std::string> kExact{
     "shared",  "private",      "written",    "in_parts",
     "closed",  "unmapped",     "replaced",   "unmapped_in_part",
@@ -202,7 +202,7 @@ TEST_P(ReadsOfPrograms, PagesReadAreReportedDespiteSignals) {
   EXPECT_GT(told, 0);
 }
 
-// It can't do so while it is watched.
+// A program that can't run while it is watched is run again without.
 TEST_P(VerdictsOfPrograms, ProgramThatFailsWhileWatchedIsRunAgainUnwatched) {
   const Judged found = judged(GetParam(), "unwatched", kSome);
   EXPECT_TRUE(found.accepted);

@@ -31,7 +31,7 @@ auto integrity() {
   return std::make_unique<Integrity>(parameters, 1);
 }
 
-// That finds all metadata cached.
+// Returns the time of a second write, which finds all metadata cached.
 Picoseconds second_write(OperationsBench& bench) {
   bench.write(kLine, some_data(kIncompressible));
   bench.look_up(some_data(kCompressible));

@@ -99,7 +99,7 @@ TEST_F(StoreQueueTest, ForwardsAStoreThatHadNotLeftAtThatTime) {
   queue.pop(100);
   EXPECT_EQ(queue.youngest(5, 99), &queue.at(number));
   EXPECT_EQ(queue.youngest(5, 100), nullptr);
-  // Until its place has been taken.
+  // The popped store is found until another store takes its entry.
   for (std::uint64_t i = 0; i < 16; ++i) {
     push(100 + i);
     queue.pop(200);

@@ -105,7 +105,7 @@ TEST(Crash, SampleCoversTheWholeRun) {
   EXPECT_GT(latest, of / 2);
 }
 
-// The same for images that are equal.
+// Returns a hash that is the same for equal images.
 std::size_t hash_of(const Image& image) {
   std::size_t hash = 0;
   image.for_each_page([&](std::uint64_t address, const std::byte* page) {
@@ -432,7 +432,8 @@ class Staying final : public Recovery {
   bool wanted_ = false, done_ = false;
 };
 
-// Another possible image may undo what recovery did long before, and the image stays like that.
+// An alternative image may undo a repair of an earlier recovery, and the image then stays like
+// that.
 TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
   ImageBench<Staying> bench;
   bench.image.update(kOther, LineData{std::byte{1}});

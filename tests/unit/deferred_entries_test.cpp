@@ -234,7 +234,7 @@ TEST(DeferredEntries, EvictedLineIsUnreadableUntilItsEntryIsPublished) {
       << "it would have to wait";
 }
 
-// It left the caches before what a region has committed with, and comes later.
+// A write that left the caches before the data of a committed region arrives late.
 TEST(DeferredEntries, LateOlderWriteDefersNoEntry) {
   Selective bench;
   const std::uint64_t left = bench.backend->leaving();
@@ -247,7 +247,7 @@ TEST(DeferredEntries, LateOlderWriteDefersNoEntry) {
   EXPECT_TRUE(bench.readable(kA));
 }
 
-// One that came sooner has waited for less.
+// An earlier commit waits for fewer entries.
 TEST(DeferredEntries, EachCommitWaitsForTheEntriesBeforeIt) {
   Selective bench;
   bench.store(kFar, 1, EntryNeed::kCommit);

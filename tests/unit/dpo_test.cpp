@@ -230,7 +230,8 @@ TEST_F(DpoTest, StoreFollowsTheEntryOfAnotherCoreForItsLine) {
   bench.store(1, kW1, 3);
   bench.store(1, kW2, 4);
   bench.run();
-  // That of 20 is acknowledged at 53; only then may the other core's leave.
+  // The store that arrives at 40 ns is acknowledged at 53 ns; the other core's store may leave only
+  // then.
   EXPECT_EQ(
       bench.arrivals,
       (Arrivals{

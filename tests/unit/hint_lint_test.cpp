@@ -67,7 +67,7 @@ struct Expected {
   std::uint64_t count = 1;
 };
 
-// These findings and no others, and no waiting that goes to none or to two of them.
+// Expects exactly these findings. Each waiting time belongs to exactly one of them.
 void expect_findings(LintBench& bench, std::vector<Expected> expected) {
   bench.end();
   std::map<std::pair<HintCause, std::uint32_t>, std::pair<Picoseconds, std::uint64_t>> wanted,

@@ -56,7 +56,8 @@ TEST_F(HopsTest, FlushesWithSixteenEntries) {
   }
 }
 
-// Until it is empty: what comes meanwhile leaves at once, behind the others.
+// A buffer flushes until it is empty: a store that arrives meanwhile leaves at once, behind the
+// others.
 TEST_F(HopsTest, OnceItFlushesItFlushesUntilItIsEmpty) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
@@ -388,7 +389,8 @@ TEST_F(HopsWithATinyFilter, AReadWaitsForWhatLooksLikeItsLine) {
   EXPECT_EQ(count("falsely_filtered_reads"), 1);
 }
 
-// It is looked up once, two cycles after the read has come, and what it finds then counts.
+// The filter is looked up once, two cycles after the read arrives. Stores that arrive during these
+// cycles count, too.
 TEST_F(HopsWithATinyFilter, AReadWaitsForWhatHasComeWhileItWasLookedUp) {
   std::uint64_t other = 1;
   CountingBloomFilter filter(8);

@@ -277,8 +277,8 @@ TEST(HwRedo, AFlushWaitsForTheLastRegionThatHasLoggedTheLine) {
   EXPECT_EQ(bench.left().in_place[0], 2u);
 }
 
-// It waits for a region that is about to commit, whose log has the line, but not for one that is in
-// progress, which may in turn wait for who flushes.
+// A flush waits for a region that is about to commit and whose log has the line. It doesn't wait
+// for a region in progress, which may in turn wait for the flushing core.
 TEST(HwRedo, AFlushWaitsForAnotherCoresRegionThatHasEnded) {
   RedoBench bench{{"core.count", "2"}};
   const auto flush = [&] {

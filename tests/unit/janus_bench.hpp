@@ -77,13 +77,13 @@ struct JanusBench : Platform {
     until([&] { return persisted != Time{-1}; });
     return persisted - sent;
   }
-  // Until all is on the device: only there are duplicates found.
+  // Runs until all writes are on the device, because duplicates are found only there.
   void write_out() {
     run();
     pm.drain();
     run();
   }
-  // Since the test began.
+  // Returns the count since the test began.
   double count(const std::string& name) const {
     const auto found = statistics();
     EXPECT_TRUE(found.contains("janus." + name)) << name;

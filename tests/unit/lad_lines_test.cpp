@@ -138,7 +138,7 @@ TEST(LadLines, CommitDoesNotUndoLaterStoresOfAnotherRegion) {
   }
 }
 
-// They commit in another order than that in which their data have left the caches.
+// The regions commit in another order than their data left the caches.
 TEST(LadLines, LateCommitDoesNotUndoCommitsOfTwoOtherRegions) {
   LadBench bench;
   bench.store_and_evict(0);

@@ -256,7 +256,7 @@ TEST(LaleaFigure2c, RecoveryRebuildsTheFifos) {
     return id;
   };
 
-  // Until it has committed, nothing leads to it.
+  // Nothing leads to a transaction's header until it has committed.
   const HardwareLog::Id first = transaction(1, 3);
   expect_free({}, entries0, entries1, headers0);
   figure.log.link(first);
@@ -272,7 +272,7 @@ TEST(LaleaFigure2c, RecoveryRebuildsTheFifos) {
   expect_free({.first = 2}, but_second, entries1, but_its_header);
   // When recovery is through, all are free.
   expect_free({.first = 3}, entries0, entries1, headers0);
-  // Also those that the regions have grown by.
+  // Recovery rebuilds also the entries that the log regions have grown by.
   transaction(3, 32);
   EXPECT_EQ(figure.rebuilt({.first = 4}).free_entries(0).size(), 2 * entries0.size());
 }

@@ -103,7 +103,7 @@ TEST(MemoryQueue, LogQueueWritesAtOnceAndPersistsWhenWritten) {
   EXPECT_EQ(bench.written_at[1], Times{at_ns(130)});
   EXPECT_EQ(bench.persisted_at[2], bench.written_at[2]);
   EXPECT_EQ(bench.persisted_at[3], Times{at_ns(0)});
-  // Nobody waits for the WPQ's one to be written, and there is room for others.
+  // No write waits until the WPQ's entry is written, because the WPQ has room for others.
   EXPECT_FALSE(bench.written_at.count(3));
   EXPECT_EQ(diary.entries, (std::vector<std::int64_t>{3, 1, 2}));
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{3}));
@@ -117,7 +117,8 @@ TEST(MemoryQueue, FullLogQueueHoldsUpLogWritesAlone) {
   bench.write(4, line_in(1, 0));
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{4}));
   bench.run();
-  // One after the other: each needs its bank precharged for another row.
+  // The writes take place one after the other, because each needs its bank precharged for another
+  // row.
   EXPECT_EQ(bench.persisted_at[1], Times{at_ns(130)});
   EXPECT_EQ(bench.persisted_at[2], Times{at_ns(130 + 30 + 130)});
   EXPECT_EQ(bench.persisted_at[3], Times{at_ns(2 * (130 + 30) + 130)});
@@ -146,7 +147,7 @@ TEST(MemoryQueue, FullWpqHoldsUpNoLogWrite) {
   for (std::uint64_t i = 1; i <= 3; ++i) bench.write(i, line_in(0, i));
   bench.write(4, line_in(1, 0), WriteKind::kLog);
   bench.run();
-  // One tRRD after the first write: the two that wait for the WPQ don't count.
+  // The write starts one tRRD after the first: the two writes that wait for the WPQ don't count.
   EXPECT_EQ(bench.persisted_at[4], Times{at_ns(2 + 130 + 3)});
   EXPECT_EQ(bench.persisted_at[3], Times{at_ns(130 + 30)});
 }

@@ -8,7 +8,7 @@ namespace {
 
 using Times = std::vector<Time>;
 
-// Not at t - 1 ps, yes at t.
+// Expects an event at exactly t: not at t - 1 ps.
 #define EXPECT_AT(bench, times, number, when)                                         \
   do {                                                                                \
     (bench).run_until((when) - Picoseconds{1});                                       \

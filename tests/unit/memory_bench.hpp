@@ -19,7 +19,7 @@ inline void PrintTo(const Picoseconds& time, std::ostream* out) { *out << time.c
 inline void PrintTo(const Time& time, std::ostream* out) { *out << "at " << time.count << "ps"; }
 
 constexpr Picoseconds ns(std::int64_t count) { return {count * 1000}; }
-// So long after the start of the run.
+// Time after the start of the run.
 constexpr Time at_ns(std::int64_t count) { return Time{} + ns(count); }
 
 // One channel, one rank, four banks of two-line rows; every timing another round number.

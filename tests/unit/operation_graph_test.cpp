@@ -35,7 +35,7 @@ std::string inputs_of(const OperationGraph& graph, const std::string& name) {
   return std::string(inputs.address ? "A" : "") + (inputs.data ? "D" : "");
 }
 
-// Is there a path from one to the other?
+// True if there is a path from one node to the other.
 bool reaches(const OperationGraph& graph, const std::string& from, const std::string& to) {
   if (from == to) return true;
   const NodeSet before = graph.nodes()[index_of(graph, to)].before;

@@ -77,7 +77,7 @@ class Janus : public MemoryBench, public PredictionObserver {
     return parameters;
   }
 
-  // Until nothing happens any more.
+  // Runs until no event is left.
   void settle() {
     run();
     drain();
@@ -95,7 +95,7 @@ class Janus : public MemoryBench, public PredictionObserver {
     send(value, line);
     return took(writes, sent);
   }
-  // The same for a read.
+  // Returns the time that a read takes.
   Picoseconds read(Line line) {
     const Time sent = queue.now();
     backend->read(line, noting(++writes));

@@ -85,14 +85,14 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
     }
     return queue.now() - before;
   }
-  // So that what has to be looked up for such data is cached.
+  // Looks up metadata of the data, so that they are cached afterwards.
   void look_up(const LineData& data) {
     const PreparedId id =
         backend->predictions().prepare({.core = 0, .number = 0, .data = data, .bytes = kWholeLine});
     settle();
     backend->predictions().discard(id);
   }
-  // Only of writes that don't merge.
+  // Drops one of the last eight writes, in runs whose writes don't merge.
   void drop_some(std::mt19937_64& random) {
     const Sent& sent = sent_[sent_.size() - 1 - random() % std::min<std::size_t>(sent_.size(), 8)];
     dropping_ = true;

@@ -597,7 +597,7 @@ TEST(Oracle, AThreadsOwnStoresItMayReadInAnyOrder) {
   EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
 }
 
-// Nobody knows which of the two values a race has read.
+// It is unknown which of the two values a racing load has read.
 TEST(Oracle, WantsNothingOfWhatWasReadInARace) {
   Program program;
   program.on(0).store(kA, 1).on(1).load(kA).store(kB, 2);

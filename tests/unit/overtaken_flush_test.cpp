@@ -22,12 +22,12 @@ class OvertakenFlush : public testing::Test {
  protected:
   OvertakenFlush() { platform_.caches.warm(std::array{Hierarchy::Touch{1, kFlushedLine}}); }
 
-  // By core 1.
+  // Stores a word by core 1.
   void store(std::uint64_t word) {
     platform_.caches.private_caches(1).write(kFlushedLine);
     write(word);
   }
-  // By a region of core 1.
+  // Stores a word in a region of core 1.
   void overtake(std::uint64_t word) {
     Atomicity& log = platform_.design.atomicity();
     ASSERT_TRUE(log.region_begin(1, 1, platform_.now(), {}));
@@ -44,7 +44,7 @@ class OvertakenFlush : public testing::Test {
                              acknowledgement());
   }
   void send_streamed() { platform_.caches.send_combined(0, platform_.now()); }
-  // By core 0.
+  // Flushes the line by core 0.
   void flush() {
     platform_.caches.flush(0, kFlushedLine, false, false, platform_.now(), acknowledgement());
   }

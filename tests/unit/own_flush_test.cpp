@@ -27,7 +27,7 @@ class OwnProgram {
     builder.mark(MarkKind::kRegionBegin, 1);
     written_.clear();
     body();
-    // For designs that leave it to the program.
+    // Some designs leave the flush of stored lines to the program.
     purpose(trace::Purpose::kDataFlush);
     for (const std::uint64_t line : written_) builder.access(clwb_, line * kLineBytes);
     fence();

@@ -265,7 +265,8 @@ TEST_F(PmemSpecLazily, ReadOfALineBeingRestoredWaits) {
   EXPECT_EQ(count("stale_reads"), 1) << "that of misspeculate() alone";
 }
 
-// It is checked like any other, for another core's store to the line may still be under way.
+// A read that waited for a restore is checked like any other read, because another core's store to
+// the line may still be in flight.
 TEST_F(PmemSpecLazily, ReadThatWaitedForARestoreIsChecked) {
   bench.begin(0, 1);
   misspeculate(0, 1);

@@ -48,7 +48,7 @@ TEST_F(PmemSpecPaths, FullPathStallsTheStoreQueue) {
   EXPECT_EQ(bench.arrivals.back(), (Arrival{kL0, 40, at_ns(40)}));
 }
 
-// One in 2 ns: room for ten.
+// A path that takes one store in 2 ns, and has room for ten.
 struct PmemSpecWithASlowEntrance : PmemSpecBench {
   PmemSpecWithASlowEntrance() : PmemSpecBench(slow()) {}
   static PmemSpecParameters slow() {

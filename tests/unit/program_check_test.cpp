@@ -387,7 +387,8 @@ TEST(ProgramCheck, PointerToAnUnflushedLineIsReported) {
   EXPECT_EQ(trace.check(), Found{"published-unflushed:published 10/11"});
 }
 
-// Only what is new: other lines may hold what needn't persist with the pointer.
+// The check reports only pointers to new lines: other lines may hold data that needn't persist with
+// the pointer.
 TEST(ProgramCheck, PointerToAnOldLineIsNotReported) {
   CheckedTrace trace;
   trace.persist(kOther, 1);

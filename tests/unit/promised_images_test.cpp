@@ -236,7 +236,7 @@ TEST(PromisedStores, StoresFollowTheStoresBeforeAFence) {
   EXPECT_EQ(rows(none, kCaches, {kA, kB}), kFirstThenSecond);
 }
 
-// Another thread's store, which has heard of the fence.
+// The later store is one of another thread, which synchronises with the fence by a lock.
 TEST(PromisedStores, StoresOfOtherThreadsFollowADurableFence) {
   const auto with = [](Act fence) {
     return Deeds{deed(0, Act::kLock), store(0, kA),          deed(0, Act::kFlush, kA),

@@ -56,7 +56,7 @@ class Reader {
   const Image& image_;
   std::vector<std::uint64_t> pages_;
 };
-// Does it accept the image?
+// Returns true if it accepts the image.
 using Check = std::function<bool(Reader&)>;
 
 // Goes from line to line as their contents say, and rejects one end in `one_in`.

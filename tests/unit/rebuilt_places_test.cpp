@@ -25,7 +25,7 @@ class Bench : public Sealed {
   explicit Bench(const DeduplicationParameters& parameters = {},
                  Sealing sealing = Sealing::kVerified, bool defers = false)
       : Sealed(true, {}, parameters, sealing, defers) {}
-  // One after the other, each on the device before the next.
+  // Writes lines one after the other, each to the device before the next.
   void write_all(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& writes) {
     for (const auto& [line, value] : writes) {
       write({line}, value);
@@ -265,7 +265,7 @@ class Waiting {
     }
     bench.run_until(bench.queue.now() + ns(500));
   }
-  // Until all has been compared.
+  // Runs until all has been compared.
   void settle() {
     bench.settle();
     if (!bench.publish()) bench.settle();

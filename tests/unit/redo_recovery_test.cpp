@@ -62,7 +62,7 @@ class Comparison final : public PersistenceObserver {
       for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
         const Line line = Line::of(address + at);
         const LineData wanted = recovered.read(line), found = image_.read(line);
-        // Not by ==, which without optimisation is a call for each byte.
+        // The comparison doesn't use ==, which is a call for each byte without optimisation.
         same = same && std::memcmp(wanted.data(), found.data(), kLineBytes) == 0;
       }
     });

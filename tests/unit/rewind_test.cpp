@@ -34,7 +34,7 @@ constexpr std::uint64_t kA = kPmBase, kB = kPmBase + kLineBytes;
 constexpr double kGrain = 7;
 constexpr std::uint64_t kLock = kDramBase + 64;
 
-// Does what a test has planned, and notes what it is told.
+// Steps that a test has planned, and the notifications that arrive.
 struct Plan {
   enum What : std::uint8_t { kPause, kResume, kRewind };
   struct Step {
@@ -117,7 +117,7 @@ class Hinted final : public Precompute {
   Backend* pm_ = nullptr;
 };
 
-// Has nothing to do with regions.
+// An atomicity that takes no interest in regions.
 class Uninterested final : public Atomicity {
  public:
   Lowering lowering() const override {
@@ -274,7 +274,8 @@ TEST(Rewind, RegionIsExecutedAgain) {
   EXPECT_EQ(with.told, (std::vector<std::string>{"store 0 B=7", "store 0 A=1", "store 0 B=8",
                                                  "restored 0 B=7", "restored 0 A=0", "store 0 A=1",
                                                  "store 0 B=8", "store 0 A=2"}));
-  // It began at 1000, or when its first lines came, which are in the cache now.
+  // The region began at 1000 ns, or when its first lines arrived; they are cached when it is
+  // executed again.
   EXPECT_GT(with.ns, without.ns + 400);
   EXPECT_LT(with.ns, without.ns + 800 + kGrain);
   EXPECT_EQ(with.regions, 1u);

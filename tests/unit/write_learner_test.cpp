@@ -533,8 +533,8 @@ TEST(WriteLearner, AddressIsLearntAloneIfConfigured) {
   EXPECT_FALSE(core.made.writes[0].with_data);
 }
 
-// The same stores each time, the last of them the value; then the flush of a line that no store
-// has.
+// Executes equal stores each time, the last of them with the value, and then flushes a line that no
+// store contains.
 void in_a_register(Core& core, Line line, std::uint64_t value, std::uint32_t count) {
   for (std::uint64_t j = 0; j < 32; ++j) core.store(300 + j, 1000 + j);
   core.store(202, value);
