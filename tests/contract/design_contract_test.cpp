@@ -127,8 +127,8 @@ class DesignContract : public testing::TestWithParam<Layers> {
   template <class Crash>
   void crash_under_stress(Crash crash) {
     std::uint32_t sets = 0;
-    // The short form has one program for each set, of either kind of pages, and not the same of
-    // every design.
+    // The short form runs one program for each set, with one kind of pages, and which one differs
+    // between designs.
     auto number = static_cast<std::uint32_t>(name(GetParam()).size());
     for (const StressSet& set : stress_sets()) {
       const std::uint32_t first = long_tests() ? 1 : 1 + number++ % programs_;
@@ -575,8 +575,8 @@ TEST_P(BackendContract, CrashesRevealEveryInjectedPredictionFault) {
   }
 }
 
-// Each prediction has one outcome, and everything that can become of one does. (Nobody predicts
-// after a thread's end, so that none is left at the run's.)
+// Each prediction has exactly one outcome, and every possible outcome occurs. (No prediction is
+// made after a thread's end, so that none is open at the end of the run.)
 TEST(PredictionContract, EveryPredictionHasOneOutcome) {
   std::map<Fate, std::uint64_t> outcomes;
   std::uint64_t late = 0;

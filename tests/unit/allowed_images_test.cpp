@@ -239,7 +239,7 @@ TEST(AllowedImages, EqualSeedsGiveEqualImages) {
   const std::vector<Bytes> once = ShownImages(program, 300, 5).all();
   EXPECT_EQ(once, ShownImages(program, 300, 5).all());
   EXPECT_NE(once, ShownImages(program, 300, 6).all());
-  // More of them begin with the same.
+  // A longer sequence of images begins with the shorter one.
   std::vector<Bytes> more = ShownImages(program, 400, 5).all();
   more.resize(300);
   EXPECT_EQ(once, more);
@@ -279,7 +279,7 @@ TEST(AllowedImages, LostLinesCanBeRestoredOneByOne) {
   EXPECT_EQ(images.present(lost[3], images.model().open().at(lost[3].number)), Presence{true});
   images.bring_back(lost[3], false);
   EXPECT_EQ(images.contents(lost[3]).front(), std::byte{0});
-  // The next image, in which one line alone is missing, knows nothing of that.
+  // The next image, in which one line alone is missing, isn't affected by restored stores.
   images.bring_back(lost.front(), true);
   shown.next();
   EXPECT_EQ(images.lost_lines(), std::vector{lost.front()});

@@ -247,8 +247,8 @@ litmus::Bytes words_of(const litmus::Bytes& bytes) {
 
 constexpr std::size_t kAnswerLines = 3;
 
-// By the definition: an image is wrong if a crash at some moment leaves it, and its words are those
-// of no image that is right then.
+// Applies the definition: an image is wrong if a crash at some time leaves it, and its words are
+// those of no image that is right at that time.
 class ByDefinition {
  public:
   ByDefinition(const litmus::Program& program, const std::vector<ProgramOperation>& operations,
@@ -309,7 +309,7 @@ class ByDefinition {
 
 constexpr std::uint64_t kAllAnswers = 100000;
 
-// By the check, of so many images.
+// Returns the images that the check finds wrong, among at most `most` images.
 litmus::Images wrong_by_check(const litmus::Program& program,
                               const std::vector<ProgramOperation>& operations,
                               PersistencyRules rules, std::uint64_t most, std::size_t jobs) {

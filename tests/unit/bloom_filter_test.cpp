@@ -11,7 +11,7 @@
 namespace pmemsim {
 namespace {
 
-// A line that wasn't put in and is found all the same.
+// Returns a line that wasn't inserted, but is found in the filter.
 Line look_alike(const CountingBloomFilter& filter, Line inserted) {
   Line line = inserted;
   do {

@@ -109,7 +109,7 @@ const std::vector<std::string> kExact{
     "at_once", "in_a_thread",  "raw",        "without_right",
     "at_exit",
 };
-// In which it isn't, but what else seems to be read stands near.
+// Ways of reading whose pages aren't reported exactly, but with pages near them.
 const std::vector<std::string> kRoughly{"shared_read_only", "mapped_before_fork", "by_stdio",
                                         "after_main"};
 const std::vector<std::string> kUntold{

@@ -172,7 +172,7 @@ TEST(Lowering, KeepsOnlyTheInstructionsThatTheDesignNeeds) {
            // everything
            Case{"x86", "software-undo", kProgram + kLog + kCommit + kDataFlush + 4 * kPersist, 3, 4,
                 5},
-           // the same, and nobody waits
+           // free: the instructions of software-undo, without waiting
            Case{"free", "software-undo", kProgram + kLog + kCommit + kDataFlush + 4 * kPersist, 3,
                 4, 5},
            // sw-data-only: no log, no commit; the data's and the program's own flushes

@@ -115,7 +115,7 @@ std::size_t hash_of(const Image& image) {
   return hash;
 }
 
-// Says the same of all images, or of the one of this number.
+// Returns one verdict for all images, or for the image with the number `only`.
 class OtherJudge final : public ImageJudge {
  public:
   explicit OtherJudge(std::string says, std::optional<std::uint64_t> only = {})
@@ -260,7 +260,7 @@ TEST(Crash, FirstImageThatTheOracleRejectsIsSaved) {
 
 constexpr Line kRepaired = Line::of(kPmBase), kOther = Line::of(kPmBase + kLineBytes);
 
-// A memory that nobody writes to, and a recovery procedure on what would survive there.
+// A memory without writes, and a recovery procedure for its surviving image.
 template <class Procedure>
 struct ImageBench {
   void crash() {
@@ -452,7 +452,7 @@ TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
   EXPECT_EQ(std::ranges::count(bench.image.changed(), kRepaired), 1);
 }
 
-// Wants a line back that it has never written, as a broken recovery may.
+// Requests a line again that it has never written, as a broken recovery may do.
 struct Mistaken final : Recovery {
   void run(RecoveryView) override {}
   bool image_may_stay() const override { return true; }
@@ -605,8 +605,8 @@ TEST(Crash, ProgramThatPersistsNothingIsRejected) {
                   .starts_with("nothing of it became persistent or was promised to be"));
 }
 
-// x86 is all that a log of regions has for it; other orderings and backends have more, and so has
-// somebody who looks at the images.
+// A log of regions guarantees nothing beyond x86 for a program without regions. Other orderings and
+// backends guarantee more, and a checker of images can check more.
 TEST(Crash, ProgramWithoutRegionsIsRejectedForALogOnlyDesign) {
   Flushing program;
   program.builder.thread(0);
@@ -879,7 +879,7 @@ void expect_story(const CrashResult& result, const std::string& sentence) {
   EXPECT_NE(all.find("was promised to survive"), std::string::npos) << all;
 }
 
-// With a delay that shows it; without the defect none does.
+// Expects a violation with some delay, and none without the injected fault.
 void expect_figure2(void (Figure2::*dependence)(), const std::string& sentence) {
   CrashResult shown;
   for (std::uint32_t delay = 500; delay <= 6000; delay += 500) {

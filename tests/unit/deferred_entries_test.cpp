@@ -62,7 +62,7 @@ class Selective : public Sealed, public PersistenceObserver {
   bool publish(std::uint64_t number) {
     return backend->parts().publish(completion<&Selective::note>(*this, number));
   }
-  // By its place in the order of what has become persistent; -1: hasn't.
+  // Returns the line's position in the order of persistence; -1: it isn't persistent.
   std::ptrdiff_t when(Line line) const {
     const auto found = std::ranges::find(order, line);
     return found == order.end() ? -1 : found - order.begin();
@@ -184,7 +184,8 @@ TEST(DeferredEntries, PublishedEntryPersistsItsTreeNodes) {
   EXPECT_EQ(std::ranges::count_if(bench.order, [](Line line) { return is_node(line); }), 8);
 }
 
-// By themselves, or with another of their line: then the cache has nothing that PM hasn't.
+// Tree nodes are published by themselves, or with another node of their line. PM then has all that
+// the cache has.
 TEST(DeferredEntries, PublishedTreeNodesAreCleanInTheCache) {
   IntegrityParameters integrity;
   integrity.persist_nodes = PersistNodes::kAll;

@@ -44,7 +44,7 @@ class Program {
   bool empty() const { return queue_.empty(); }
 
  private:
-  // Mostly soon, as cores do; many at the same time.
+  // Most events are scheduled for a near time, as those of cores are, and many for equal times.
   void schedule() {
     --left_;
     const std::int64_t distance = random_() % 4 == 0 ? 1000 : 5;

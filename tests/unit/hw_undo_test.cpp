@@ -106,7 +106,8 @@ TEST(LineMap, ValuesStayWhileOthersComeAndGo) {
   }
 }
 
-// By seed, of which the long form has eight instead of two, and by the policies of log placement.
+// The parameters are the seed, of which the long form has eight instead of two, and the policies of
+// log placement.
 class HwUndoCrash : public testing::TestWithParam<std::tuple<int, LogPolicies>> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, HwUndoCrash,
                          testing::Combine(seeds(0, 2, 8), testing::ValuesIn(kLogPolicies)));

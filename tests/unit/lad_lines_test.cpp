@@ -107,7 +107,8 @@ TEST(LadLines, EvictionOutsideRegionsIsNotUndoneByTheEndOfARegion) {
   }
 }
 
-// A flush takes along what the line holds as it arrives, which the design isn't told.
+// A flush writes the contents that the line has when the flush arrives; the design isn't notified
+// of that.
 TEST(LadLines, WriteInPlaceDoesNotUndoAFlushThatLeftTheCachesLater) {
   LadBench bench;
   bench.begin(0);

@@ -108,8 +108,8 @@ class Figure2 {
 TEST(LaleaFigure2a, ConventionalLoggingQueuesUpAtOneBank) {
   Figure2 figure("sequential");
   const HardwareLog::Id id = figure.log.open(0, 1, {});
-  // A header and seven lines behind it, in the page of one bank: what the banks have to do is
-  // nobody's concern.
+  // The log has a header and seven lines behind it, in the page of one bank, whatever operations
+  // the banks have pending.
   const Counters expected[] = {{3, 1}, {4, 1}, {5, 1}};
   for (std::uint64_t number = 0; number < 3; ++number) {
     figure.request(id, {kBank1.number + 1 + number}, number);
@@ -153,7 +153,7 @@ TEST(LaleaFigure2a, LaleaBalancesTheBanks) {
   EXPECT_EQ(counters(platform), (Counters{2, 2}));
   EXPECT_TRUE(queued(platform, entries1[0], WriteKind::kLog));
   expect_fifos(0, 1, 0);
-  // L2: both have the same.
+  // L2: both banks have the same number of pending operations.
   figure.request(first, home[1], 12);
   EXPECT_EQ(counters(platform), (Counters{3, 2}));
   EXPECT_TRUE(queued(platform, entries0[0], WriteKind::kLog));
@@ -270,7 +270,7 @@ TEST(LaleaFigure2c, RecoveryRebuildsTheFifos) {
   but_second.erase(but_second.begin() + 1);
   but_its_header.erase(but_its_header.begin() + 1);
   expect_free({.first = 2}, but_second, entries1, but_its_header);
-  // When recovery is through, all are free.
+  // All entries and headers are free after recovery.
   expect_free({.first = 3}, entries0, entries1, headers0);
   // Recovery rebuilds also the entries that the log regions have grown by.
   transaction(3, 32);

@@ -213,7 +213,8 @@ class Definition {
     return program_[step].thread == thread && (kind == Do::kSfence || kind == Do::kMfence ||
                                                kind == Do::kExchange || kind == Do::kLock);
   }
-  // From which step on what becomes visible is behind the thread's next fence.
+  // Returns the step of the thread's next fence: a store that becomes visible later is behind that
+  // fence.
   std::size_t next_fence(std::size_t step) const {
     std::size_t fence = step + 1;
     while (fence < program_.size() && !fences(fence, program_[step].thread)) ++fence;

@@ -15,7 +15,7 @@ namespace {
 
 using Times = std::vector<Time>;
 
-// Keeps what it is told, in order: +n persisted, -n dropped, n the first word of the data.
+// Records notifications in order: +n persisted, -n dropped; n is the first word of the data.
 class Diary : public PersistenceObserver {
  public:
   void persisted(const Write& write, PersistencePoint, Time) override {

@@ -128,7 +128,7 @@ class Judge : public Oracle::ImageReader {
     if (!finding) return {};
     return finding->fault;
   }
-  // The lines held last are as they were, which nobody is told.
+  // Changes the word without a notification that its line has changed.
   void hold_untold(std::uint64_t address, std::uint64_t value) {
     holds(address, value);
     changed_.clear();
@@ -605,7 +605,7 @@ TEST(Oracle, WantsNothingOfWhatWasReadInARace) {
   EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
 }
 
-// From thread to thread, and all that comes after.
+// Order is passed on from thread to thread, and holds for all later stores.
 TEST(Oracle, WhatWasReadGoesOnFromThreadToThread) {
   Program program;
   hands_over(program).before(1, 2).on(2).load(kB).store(kC, 3).store(kC + 8, 4);

@@ -30,12 +30,13 @@ namespace pmemsim {
 
 inline constexpr Picoseconds kBenchCycle{500};
 inline constexpr Picoseconds kBenchWayOut = ns(7), kBenchWayBack = ns(9), kBenchFrontEnd = ns(4);
-// From when a controller has accepted a store to when its core hears of that.
+// Time from a controller's acceptance of a store to its acknowledgement at the core.
 inline constexpr Picoseconds kBenchAcknowledgement = kBenchFrontEnd + kBenchWayBack;
 // A read that nothing delays, from the controller back to there.
 inline constexpr Picoseconds kPmRead = ns(175) + kBenchFrontEnd;
 
-// So many controllers, whose lines alternate; with more stores than entries they write 94 ns each.
+// A memory of `controllers` controllers, whose lines alternate. With more stores than entries, they
+// write in 94 ns each.
 inline MemoryParameters ordering_memory(std::uint32_t controllers = 1,
                                         std::uint32_t wpq_entries = 64) {
   MemoryParameters p = simple_memory();
@@ -298,7 +299,7 @@ class OrderingBench : public PersistenceObserver,
     const Leaving* store;
   };
 
-  // `question` is true if the answer comes at once, and then calls nobody.
+  // `question` returns true if the answer is immediate, and then makes no call.
   const Answer& ask(const std::function<bool(Completion)>& question,
                     const Leaving* store = nullptr) {
     Asked& asked = asked_.emplace_back(Asked{{}, store});

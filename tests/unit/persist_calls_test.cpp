@@ -253,8 +253,8 @@ auto marking(CallingTrace& trace) {
   };
 }
 
-// From two lines of a function that has called itself in between; its calls have the path of the
-// outermost.
+// A function calls itself through another function, and fences in both calls. Its calls have the
+// path of the outermost one.
 TEST(PersistCalls, RecursiveCallsReturnOneByOne) {
   CallingTrace trace;
   const auto marked = marking(trace);

@@ -93,7 +93,7 @@ struct WeaverBench : Platform {
 };
 
 const std::pair<std::string, std::string> kNoTimeout{"pmweaver.timeout_entries", "0"};
-// From the last store that a prediction needs until it is in the result buffer.
+// Time from the last store that a prediction needs until it is in the result buffer.
 constexpr Picoseconds kMade = ns(3 + 5);
 
 TEST(PmWeaver, SecondWriteOfAStorePathTakesNoTime) {

@@ -234,7 +234,7 @@ TEST(Races, AtomicVariablesThatShareBytesRace) {
   }
 }
 
-// The rest of a wide write is still there behind a narrow one of the same variable.
+// The rest of a wide write still counts after a narrow write of the same variable.
 TEST(Races, WideAtomicWriteRacesAfterANarrowWriteOfItsVariable) {
   RaceTrace trace;
   const auto half = trace.site(SiteKind::kAtomicStore, 4);

@@ -144,7 +144,7 @@ TEST(RebuiltPlaces, ShowDataThatCannotBeRead) {
   EXPECT_EQ(bench.problem(lines), "deduplication finds data at place 0x40 that aren't there");
 }
 
-// Without a tree, nothing else would show that an entry is another.
+// Without a tree, no other check would reveal that an entry is another one.
 TEST(RebuiltPlaces, ShowAnEntryThatIsAnother) {
   Bench bench({}, Sealing::kNone);
   bench.write_all({{1, 42}, {2, 42}, {3, 43}});
@@ -166,7 +166,7 @@ TEST(RebuiltPlaces, ShowAnEntryThatIsAnother) {
   EXPECT_EQ(decoder->problem(), "");
 }
 
-// At every change of what survives.
+// Decodes the image at every change of its surviving contents.
 class Watch final : public PersistenceObserver {
  public:
   explicit Watch(Bench& bench) : bench_(bench), decoder_(bench.backend->parts().decoder()) {
@@ -209,7 +209,8 @@ TEST(RebuiltPlaces, AreComparedWhereTheImageStaysTheSame) {
             "place 0x40 is free for deduplication, and 1 lines have their data there");
 }
 
-// With selective metadata atomicity: when no entry is behind its data any more, and not before.
+// With selective metadata atomicity, images are compared as soon as no entry is behind its data,
+// and not before.
 TEST(RebuiltPlaces, AreComparedWhenEntriesHaveBeenPublished) {
   for (const bool leaks : {false, true}) {
     DeduplicationParameters parameters;

@@ -80,7 +80,7 @@ TEST(PersistSteps, AreOthersOfAnythingElse) {
   hashes.insert(RecoveryBuilder().store(0, 5).sfence().clwb(0).steps().hash);
   hashes.insert(RecoveryBuilder().store(0, 5).clwb(0).steps().hash);
   hashes.insert(RecoveryBuilder().store(0, 5).sfence().steps().hash);
-  // In place of something else.
+  // Stores that replace different contents.
   hashes.insert(RecoveryBuilder(4).store(0, 5).clwb(0).sfence().steps().hash);
   hashes.insert(RecoveryBuilder(5).store(0, 5).clwb(0).sfence().steps().hash);
   EXPECT_EQ(hashes.size(), 9);

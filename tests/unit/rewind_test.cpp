@@ -426,7 +426,7 @@ TEST(Rewind, RollsBackTheOldestRegionInFlight) {
   EXPECT_EQ(ran.regions, 2u);
 }
 
-// In the recorded order, or the simulated one of mutexes or of the program's own locks.
+// Locks in the recorded order, or in the simulated order of mutexes or of the program's own locks.
 class Locks : public testing::TestWithParam<std::string_view> {
  protected:
   Locks() { program.own_locks = GetParam() == "own"; }
@@ -608,7 +608,7 @@ TEST(Rewind, RolledBackLoadsNeverComplete) {
   program.thread(1).compute(3000);
   program.builder.atomic(write, kB, 1, 1, 6);
   std::vector<Plan::Step> steps;
-  // Some of these while the load's time has come, and its turn hasn't.
+  // Some of these rollbacks take place when the load is due, but stalls for its turn.
   for (std::int64_t when = 200; when < 2900; when += when % 3 == 0 ? 5 : 31) {
     steps.push_back({when, Plan::kRewind});
   }

@@ -21,7 +21,8 @@ inline constexpr std::uint64_t kLines = 64;
 
 enum class Sealing : std::uint8_t { kNone, kEncrypted, kVerified };
 
-// Writes at random, drained; then the device is what somebody may have stolen and given back.
+// Executes random writes and drains them. The device is then one that an attacker may have stolen
+// and returned.
 class Sealed : public MemoryBench {
  public:
   explicit Sealed(bool deduplicates, const IntegrityParameters& integrity = {},

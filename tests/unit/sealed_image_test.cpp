@@ -66,7 +66,7 @@ struct Reading {
 class SealedImages : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(WithDeduplication, SealedImages, testing::Bool());
 
-// With a cache for two nodes of the tree, so that the others stand on the device.
+// Parameters with a cache for two nodes of the tree, so that the others are on the device.
 IntegrityParameters with_nodes_in_pm() {
   IntegrityParameters parameters;
   parameters.cache = {.size_per_core = {128}, .ways = 2};

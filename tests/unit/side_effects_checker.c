@@ -64,7 +64,7 @@ static int as_loaded(void) {
   return calls == 0 && *loaded == 1 && errno == 0 && third == 0x1.5555555555555p-2;
 }
 
-// For all that compilers know.
+// Uses the memory, as far as compilers can tell.
 static void use(const volatile void* memory) { __asm__ volatile("" : : "r"(memory) : "memory"); }
 
 static int allocate(void) {
@@ -95,7 +95,7 @@ __attribute__((noinline)) static int go_deep(uint64_t bytes, const volatile char
   return here[1];
 }
 
-// For some milliseconds.
+// Works for some milliseconds.
 static int work(void) {
   volatile int left = 20000000;
   while (left > 0) --left;

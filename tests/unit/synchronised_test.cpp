@@ -70,7 +70,7 @@ Kinds kinds_of(const std::vector<Told>& told, CoreId core) {
   return kinds;
 }
 
-// Where the core was told of the kind for the `turn`-th time, from 0.
+// Position of the core's notification of this kind, number `turn` from 0 on.
 std::ptrdiff_t place(const std::vector<Told>& told, CoreId core, SyncKind kind, int turn = 0) {
   const auto found = std::ranges::find_if(
       told, [&](const Told& one) { return one.core == core && one.kind == kind && turn-- == 0; });

@@ -146,7 +146,7 @@ TEST(NotifiedAccesses, NonTemporalStoresBecomePlainStoresIfNotKept) {
 
 // ---- Fences that order, and which of them are kept
 
-// For each purpose a fence of each meaning, and a full fence that orders.
+// A trace with a fence of each meaning for each purpose, and a full fence that orders.
 TraceBuilder fences_of_all_kinds() {
   TraceBuilder builder;
   const auto sfence = builder.site(SiteKind::kFence);
@@ -164,7 +164,7 @@ TraceBuilder fences_of_all_kinds() {
   return builder;
 }
 
-// By purpose: how many are left.
+// Number of fences that are left, by purpose.
 std::vector<int> fences_left(const Lowering& lowering) {
   TraceBuilder builder = fences_of_all_kinds();
   const TemporaryTrace temporary(builder);
@@ -191,7 +191,7 @@ TEST(KeptFences, DroppingAllFencesOfAPurposeDropsOrderingFences) {
   EXPECT_EQ(fences_left(lowering), (std::vector{4, 1, 4, 4, 4}));
 }
 
-// Where a layer leaves something out, nobody keeps it.
+// An operation that one layer leaves out is left out by both together.
 TEST(KeptFences, FenceIsKeptOnlyIfBothLayersKeepIt) {
   Lowering ordering, atomicity;
   ordering.keeps_ordering_fences.fill(false);

@@ -34,7 +34,7 @@ Bytes bytes_of(const Image& image) {
   return bytes;
 }
 
-// From the base and the changes, without what came before.
+// Builds the image from the base and the changes, independently of earlier images.
 Bytes afresh(const AllowedImages& images) {
   Bytes bytes = bytes_of(images.base());
   for (const auto& [line, data] : images.changes()) {

@@ -296,7 +296,7 @@ TEST(MemoryThroughput, LinkAddsItsLatencyBothWays) {
   for (const QueuePlace place : {QueuePlace::kHost, QueuePlace::kDevice}) {
     const MemoryParameters p = page_is_row(cxl(place));
     const Line line{0};
-    // Always the same line, so a row hit.
+    // All reads are of one line, and therefore row hits.
     expect_near(Load(p, [=] { return line; }).reads_per_ns(1),
                 1 / (in_ns(p.tcl + p.tburst) + 4 + 2 * 70));
   }
