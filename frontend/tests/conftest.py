@@ -67,7 +67,7 @@ class Site:
     exit: bool
 
 
-# What tells of annotated locks is no instruction of the program.
+# Calls that report annotated locks belong to no instruction of the program.
 NO_SITE = Site(0, Kind.SYNC, 0, 0, 0, 0, "", "", 0, [], [], [], False, False)
 
 

@@ -14,7 +14,7 @@ static struct pmemsim_rt_module* modules[MAX_MODULES];
 static unsigned module_count;
 static FILE* output;
 static int printing;
-static uint64_t instructions;  // of all sites reported
+static uint64_t instructions;  // total of all reported sites
 static __thread int external;  // inside a function that is not instrumented
 
 static const struct pmemsim_rt_site* find(uint32_t site, uint32_t* module) {
@@ -33,7 +33,7 @@ static void finish(void) {
   fclose(output);
 }
 
-// As lists of file, line and function, the innermost first.
+// Prints inlined calls as lists of file, line and function, the innermost first.
 static void print_inlined_calls(const struct pmemsim_rt_module* module, uint32_t number) {
   fprintf(output, ", \"inlined_at\": [");
   for (const char* before = ""; number != 0; before = ", ") {

@@ -57,7 +57,7 @@ def bytes_of(text: str) -> list[str]:
 @BOTH_LEVELS
 def test_behind_a_store_in_a_loop(toolchain: Toolchain, level: str) -> None:
     text = compiled(toolchain, level, LOOP)
-    times = 1 if level == "-O0" else len(hints(text)) // 2  # as often as the loop is unrolled
+    times = 1 if level == "-O0" else len(hints(text)) // 2  # copies of the unrolled loop
     assert hints(text) == ["init", "both"] * times
     assert bytes_of(text) == ["8"] * times
     order = re.findall(r"(store volatile i64|@pm_pre_both\()", text.split("declare ")[0])
@@ -147,5 +147,5 @@ def test_what_is_announced_is_what_has_been_stored(tmp_path: Path, level: str) -
     run(built_toolchain() / "bin" / "pmemsim-cc", level, f"--janus-profile={profile}", source,
         "-o", program)  # fmt: skip
     run(program, env={**os.environ, "PMEMSIM_TRACE": str(output)})
-    # The library hints at its own commit, before.
+    # The library gives a hint before its own commit.
     assert announced(Trace(output)) == [(8, [2, 0]), (8, [21, 0]), (8, [22, 0]), (8, [23, 0])]

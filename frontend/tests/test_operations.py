@@ -94,7 +94,7 @@ int main(void) { return both(100) + 206 == 0 ? 0 : 1; }
         assert not pushed
         assert not spilled
         return
-    # Of main, of both, and three times of twice.
+    # The pushes are of one call of main, one of both, and three of twice.
     assert [op.site.function for op in pushed] == 2 * ["main"] + 2 * ["both"] + 6 * ["twice"]
     returns, frames = pushed[::2], pushed[1::2]
     for top, below in zip(returns, frames, strict=True):
@@ -102,7 +102,7 @@ int main(void) { return both(100) + 206 == 0 ? 0 : 1; }
     in_both = [struct.unpack("<Q", op.value)[0] for op in returns[2:]]
     assert in_both == sorted(set(in_both))
     assert in_both[2] - in_both[0] < 1000
-    # The frame pointer of both, by what main's callee has below its own.
+    # Each call of twice saves the frame pointer of both: the address at which both saved main's.
     assert len({op.value for op in frames[2:]}) == 1
     assert struct.unpack("<Q", frames[2].value)[0] == frames[1].address
     # The parameter, then what waits while twice runs again.

@@ -41,7 +41,7 @@ GOOD_ENDINGS = (
     "leave_threads_running", "jump_over_frames", "unwind_frames", "handle_stack_overflow",
     "early_thread", "try_another_program",
 )  # fmt: skip
-# They sleep in a system call that the runtime doesn't see.
+# These programs sleep in a system call that the runtime doesn't intercept.
 SLEEPERS = (
     "own_futex", "standard_input", "shell", "message_queue", "pause_for_signal", "named_pipe",
 )  # fmt: skip
@@ -120,7 +120,7 @@ def test_threads_recorded_twice_give_the_same_bytes(
         verified(first)
 
 
-# Which releases each acquire waits for.
+# Releases that each kind of acquire waits for.
 RELEASES_OF = {
     "mutex_lock": {"mutex_unlock"},
     "read_lock": {"write_unlock"},
@@ -131,7 +131,7 @@ RELEASES_OF = {
     "thread_start": {"thread_create"},
     "thread_join": {"thread_end"},
 }
-# What programs synchronise by, other than threads.
+# Acquires by which programs synchronise, other than those of threads.
 ACQUIRES_OF = {
     "mutexes": {"mutex_lock"},
     "condition_variables": {"mutex_lock", "condition_wait"},
@@ -313,7 +313,8 @@ def test_threads_that_meet_are_interleaved_finely(
     assert growth == pytest.approx(together / alone, rel=0.25)
 
 
-# What the accesses to atomic variables do to locks, by what own_locks.c does with the variables.
+# Lock operations that the recording finds in accesses to atomic variables, by function of
+# own_locks.c.
 OWN_LOCKS = {
     "exchange": {"takes", "gives_back", "of_lock"},
     "compare_exchange": {"takes", "gives_back"},
@@ -502,10 +503,10 @@ def test_a_library_that_is_not_instrumented_is_counted(tmp_path: Path, level: st
     assert 3 * 2 * 2000 < trace.metadata["instructions"]["external"] < 3 * 2 * 2000 + 500
     frame = trace.to_frame(0)
     cells = frame[(frame["kind"] == "store") & (frame["size"] == 8)]["address"].value_counts()
-    assert cells.max() >= 3  # what it has called back is recorded as well
+    assert cells.max() >= 3  # callbacks of the library are recorded as well
 
 
-# Of 5 instructions, and of 5 that call the first twice.
+# A function of 5 instructions, and one of 5 that calls the first one twice.
 COUNTED_LIBRARY = """
 __asm__(".globl leaf, nested\\n"
         "leaf: 1: nop\\n nop\\n nop\\n nop\\n ret\\n"
@@ -722,7 +723,7 @@ def test_persistent_memory_is_found(
     assert (
         region["source"] == {"path": str(file), "range": "--pm-range", "heap": "--pm-heap"}[source]
     )
-    # 99 was written before the region of interest: it stands in the image.
+    # 99 was written before the region of interest, so it is in the image.
     summary = trace.summary()
     assert summary["image_pages"] >= 1
     assert summary["warm_lines"] >= 1

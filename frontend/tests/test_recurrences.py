@@ -96,7 +96,7 @@ int main(void) { const char *keys[] = {"ab", "cde"}; return f(keys, 2) == 0; }""
     assert (inner.number, 4) in inner.data
     assert {cycles for number, cycles in inner.data if number != inner.number} == {1 + 1}
     assert inner.address == []
-    # What the inner loop has left, or what a key without characters begins with.
+    # The value that the inner loop has left, or the first value of a key without characters.
     assert (outer.number, 4) in outer.data
     flags = {site.number: [] for site in (outer, inner)}
     for operation in recording.of(Kind.RECURRENCE):

@@ -13,7 +13,7 @@ from structures import ECHO_BATCH, ECHO_VERSIONS, Contents, Pool, Random, mix
 
 REMOVES = ("rbtree", "linked_list")
 SYNC, MARK = KINDS.index("sync"), KINDS.index("mark")
-LOCKS = 1024  # of echo and memcached
+LOCKS = 1024  # number in echo and in memcached
 MUTEX_BYTES = 40
 
 ECHO_GET_PERCENT = 20

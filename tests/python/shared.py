@@ -15,7 +15,7 @@ import pytest
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that all workers share, for what is made once (`locked`)."""
     base = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:  # whose own folder that is
+    if "PYTEST_XDIST_WORKER" in os.environ:  # each worker has a base folder of its own
         base = base.parent
     folder = base / "shared"
     folder.mkdir(exist_ok=True)

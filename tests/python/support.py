@@ -24,8 +24,8 @@ from pmemsim.targets import find_target
 from pmemsim.trace import Trace
 
 ROOT = Path(__file__).resolve().parents[2]
-# Whether this is the long form of the tests, which `make test-long` asks for. Each place that is
-# shorter otherwise says what the long form adds.
+# True in the long form of the tests, which `make test-long` runs. Each test that is shorter
+# otherwise says what the long form adds.
 LONG_TESTS = bool(os.environ.get("PMEMSIM_LONG_TESTS"))
 # The workloads' recordings that tests share are small, so that all tests take minutes: those that
 # command lines ask for, and those of shared_recording().

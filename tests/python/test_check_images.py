@@ -88,7 +88,7 @@ def test_a_bug_is_found_and_its_line_named(build: Build, bug: int, store: str, w
 def test_what_is_right_is_not_accused(build: Build, bug: int) -> None:
     done = crash(build(bug))
     assert done.returncode == 0, done.stderr
-    # Of each item: nothing, either line, both; and the count.
+    # Images of each item: nothing stored, either line, both lines; and the count.
     assert "81 of 81" in done.stdout
 
 

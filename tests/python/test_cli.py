@@ -346,7 +346,7 @@ def test_an_unknown_machine_hides_no_problem_of_keys_and_makes_none_up() -> None
     )  # fmt: skip
     assert "unknown machine 'asp'; did you mean 'asap'?" in text
     assert "--set: core.width: 'many' is not a number" in text
-    # Whether that is too much depends on the machine.
+    # The machine decides whether this size is too large.
     assert "l2.size" not in text
     assert len(text.splitlines()) == 2
 
@@ -390,7 +390,7 @@ def test_a_narrow_terminal_shows_all_of_a_table() -> None:
     assert "…" not in done.stdout
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", done.stdout)
     assert max(map(len, shown.splitlines())) <= 60
-    assert "wlevel" in shown  # of a name that is folded
+    assert "wlevel" in shown  # part of a name that is folded
 
 
 def test_commands_share_their_options() -> None:

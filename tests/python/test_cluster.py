@@ -129,7 +129,7 @@ def test_a_sweep_is_the_same_on_a_cluster_that_loses_a_worker(
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    # Both have worked, and each has got each recording.
+    # Both workers have worked, and each has received each recording.
     for cache in workers.caches:
         assert len(list((cache / "recordings").glob("[!.]*.pmt"))) == 2
     victim.send_signal(signal.SIGKILL)
@@ -216,7 +216,7 @@ def test_a_recording_travels_once(workers: Workers, monkeypatch: pytest.MonkeyPa
         kept.write_bytes(kept.read_bytes()[:-100])
         assert results_of(second, jobs) == here
         assert kept.stat().st_size == jobs[0].trace.path.stat().st_size
-        kept.unlink()  # as somebody does who needs room
+        kept.unlink()  # a user may remove it to free space
         assert results_of(second, jobs) == here
 
 
@@ -333,7 +333,7 @@ def test_another_build_is_refused(
         monkeypatch.setattr(cluster, "simulator_identity", lambda: ours)
         with pytest.raises(Error, match=sentence):
             found.run(jobs, lambda *_: None)
-        # A worker that comes after this was checked.
+        # This stands for a worker that joins after all builds were checked.
         monkeypatch.setattr(found, "_check_builds", lambda: None)
         for result in results_of(found, jobs):
             assert isinstance(result, Failure)

@@ -13,14 +13,14 @@ from corpus import CASES, FOLDER, NAMES, Recorded, record, recorded
 from support import pmemsim
 
 SCHEDULES = 50
-# What makes these right is no flush and no fence of the recorded part.
+# The correction of these bugs is neither a flush nor a fence of the recorded part.
 NEEDS_NONE = {
     "checksum_missing", "recovery_not_idempotent", "recovery_without_flush", "same_line_assumed",
     "word_across_lines",
 }  # fmt: skip
 
 
-# Either of two lines that must be there together may be the one that is lost.
+# Either one of two lines that must persist together may be the lost one.
 MOST_OF_A_BUG = 2
 
 

@@ -183,7 +183,7 @@ def test_random_programs_find_nothing(tmp_path: Path) -> None:
     done = pmemsim(*stressed, "--json", output, environment=own)
     assert done.returncode == 0, done.stderr
     kept = [path.name for path in (tmp_path / "cache").iterdir()]
-    assert kept == ["programs"]  # and no recording
+    assert kept == ["programs"]  # no recording is kept
     found = json.loads(output.read_text())
     assert {(case["design"], case["stress"]) for case in found["refused"]} == REFUSED
     programs = Counter[str]()

@@ -72,7 +72,7 @@ def test_nothing_is_readable_without_it(saved: Path, tmp_path: Path) -> None:
     lines = {plain[at : at + 64] for at in range(0, len(plain), 64)} - {bytes(64)}
     assert len(lines) > 50
     there = {device[at + 8 : at + 72] for at in range(16, len(device), 88)}
-    # What was written before the recording began stands there as it was.
+    # Data written before the recording began are in the device's image unchanged.
     assert len(lines - there) > 20
 
 

@@ -111,7 +111,7 @@ def test_the_table_of_workloads_is_what_trace_info_prints(workload: str, queue_t
     _, section = page.split("\n## What a region does\n")
     (row,) = re.findall(rf"^\| `{workload}` \|(.*)\|$", section.split("\n## ")[0], re.M)
     trace = find_target(workload, threads=4).trace()
-    table = pmemsim("trace", "info", trace.path, queue_trace).stdout  # of one it prints no table
+    table = pmemsim("trace", "info", trace.path, queue_trace).stdout  # one trace prints no table
     printed, *_ = re.findall(rf"^│ {workload} +│(.*)│$", table, re.M)
     # Another distribution's clang 19 and C++ library make slightly different code of a program.
     assert numbers(printed.split("│")) == pytest.approx(numbers(row.split("|")), rel=0.02)

@@ -10,7 +10,8 @@ import pytest
 from duplicates import REGIONS, measure, measure_writes, with_duplicates
 from support import long_except
 
-# What the ratio 1 must reach: the share of data among the lines (docs/workloads.md).
+# Share of duplicates that the ratio 1 must reach: the share of data among the lines
+# (docs/workloads.md).
 REACHED = {
     "array_swap": 0.99,
     "hashmap": 0.4,
@@ -42,7 +43,7 @@ def test_the_table_of_duplicates_is_what_its_script_prints(workload: str) -> Non
 @pytest.mark.parametrize(
     ("workload", "before", "after"),
     [
-        ("tatp", 0.25, 0.5),  # of four write-backs one copies a line to the log, one updates it
+        ("tatp", 0.25, 0.5),  # one write-back in four copies a line to the log, one updates it
         pytest.param("tpcc", 0.45, 0.61, marks=pytest.mark.long),
     ],
 )

@@ -69,11 +69,11 @@ def test_files_of_ones_own_are_told_with_their_line(queue_trace: Path, tmp_path:
     done = pmemsim("run", queue_trace, "-d", "sw-undo", "-m", machine)
     assert done.returncode == 2
     assert f"{machine}:5: pm.read_latency=9ns {ON_DRAM}" in " ".join(done.stderr.split())
-    # Beside another design that uses what --set says, but not what the first one's file does.
+    # The setting in a design's file has no effect although another design uses the parameter.
     done = pmemsim("compare", queue_trace, "-d", f"asap,{design}", "-m", "asap")
     assert done.returncode == 2
     assert "asap.cl_entries=4" in done.stderr
-    # What makes the file's line mean something.
+    # With these settings the parameter in the file has an effect.
     chosen = ("--set", "pm.device=fixed", "--set", "pm.write_latency=9ns")
     assert pmemsim("run", queue_trace, "-d", "sw-undo", "-m", machine, *chosen).returncode == 0
 
@@ -95,7 +95,7 @@ def test_a_sweep_along_what_nothing_uses_is_refused(tmp_path: Path) -> None:
     text = " ".join(done.stderr.split())
     assert f"{spec}: asap.cl_entries=2 {ON_UNDO}" in text
     assert "asap.cl_entries=4" not in text, "once is enough"
-    # Of several designs, one that uses it will do; and so will one of several devices.
+    # A setting is accepted if one of several designs uses it, or one of several devices.
     spec.write_text(f"{axes}  design: [sw-undo, asap]\n  asap.cl_entries: [2, 4]\n")
     assert pmemsim("sweep", spec).returncode == 0
     other = tmp_path / "other.yaml"

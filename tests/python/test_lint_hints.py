@@ -76,11 +76,11 @@ def test_five_misuses_are_found_where_they_stand(planted: Path) -> None:
     assert missing["count"] == 1
     assert missing["store"]["line"] == line_of("missing") - 1
     assert missing["function"] == "write_back"
-    assert missing["lost_ns"] >= 681  # of Janus's operations, all done anew
+    assert missing["lost_ns"] >= 681  # all of Janus's operations, recomputed
     assert missing["fault"] is False
     assert missing["of_library"] is False
 
-    # What pm_free does has the program's line.
+    # Findings inside pm_free are reported at the program's line that calls it.
     (line,) = [
         number
         for number, text in enumerate(PLANTED.read_text().splitlines(), 1)
@@ -148,7 +148,7 @@ def test_a_recording_without_hints_lacks_them_and_is_not_at_fault(tmp_path: Path
     assert missing["store"]["line"] == 7
 
 
-# Between the store and its flush there is time for all but the tree's root.
+# All lines but the tree's root have time between the store and its flush.
 WITH_A_WINDOW = """
 #include "pmemsim/pm.h"
 
@@ -226,7 +226,7 @@ def test_linting_changes_nothing_and_leaves_no_waiting_out(workload: str) -> Non
     assert report.waited_ns == pytest.approx(result.stats["backend.time_ns"])
     waited = sum((finding.missing_ns or 0) * finding.writes for finding in report.findings)
     assert waited == pytest.approx(report.waited_ns)
-    merged = result.stats["janus.requests_merged"]  # each of a line
+    merged = result.stats["janus.requests_merged"]  # each request is for one line
     assert report.hinted_lines == result.stats["janus.operations"] + merged
 
 

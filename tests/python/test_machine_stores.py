@@ -109,6 +109,6 @@ def test_unoptimized_recordings_contain_the_executed_stores(workload: str) -> No
     recorded, executed = ideal(compared.recorded), ideal(compared.executed)
     assert recorded.shares[:3] == executed.shares[:3] == [1, 1, 1]
     assert recorded.write_backs == executed.write_backs
-    # What was on the stack before, and is copied as padding, isn't the same: the recorded program
-    # keeps what it has loaded there while that is written down.
+    # Old stack contents that are copied as padding differ, because the recorded program saves
+    # loaded values there while they are recorded.
     assert abs(recorded.without_own - executed.without_own) <= 0.1 * executed.write_backs

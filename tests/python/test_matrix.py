@@ -48,7 +48,7 @@ def test_every_design_side_by_side(tmp_path: Path) -> None:
     assert list(found) == [(w, d) for w in ("queue", "hashmap") for d in designs]
     for (_, design), cell in found.items():
         assert list(cell) == KEYS
-        if design.endswith("redo") and design != "hw-redo":  # of other recordings
+        if design.endswith("redo") and design != "hw-redo":  # these designs need other recordings
             assert (cell["threads"], cell["speedup"]) == (None, None)
             assert "redo log" in str(cell["reason"])
             continue
@@ -65,7 +65,7 @@ def test_every_design_side_by_side(tmp_path: Path) -> None:
     assert plot.stat().st_size > 10_000
     assert "over sw-undo" in done.stdout
 
-    # Of one run and one crash by the commands for one.
+    # One run and one crash, by the commands for a single one, must give the same numbers.
     small = ("queue", "--machine", "asap", *SMALL, "--json", "-")
     times = {
         design: json.loads(pmemsim("run", *small, "--design", design).stdout)

@@ -55,7 +55,7 @@ def test_every_other_region_of_read_update_writes(workload: str) -> None:
 
 def test_regions_of_insert_delete_keep_the_number_of_items() -> None:
     found = marks("rbtree", "insert-delete")
-    magazines = found["allocate"] + found["free"] - REGIONS  # of the allocator's own
+    magazines = found["allocate"] + found["free"] - REGIONS  # the allocator's own magazines
     assert 0 <= magazines <= 5
     assert abs(found["allocate"] - found["free"]) <= 60
 

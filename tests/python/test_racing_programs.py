@@ -57,7 +57,7 @@ def test_a_lock_that_is_given_back_by_a_plain_store_is_a_lock(build: Build) -> N
     for path in traces:
         run = shown(program, Trace(path))
         assert run.story is None, run.story
-        # Of each item: not stored, stored, counted.
+        # Images of each item: not stored, stored, counted.
         assert (run.images, run.complete) == (2 * ITEMS + 1, True)
 
 
@@ -109,7 +109,8 @@ def test_recordings_say_what_races(build: Build) -> None:
         verified = pmemsim("trace", "verify", path)
         assert verified.returncode == 0, verified.stderr
         said = json.loads(pmemsim("trace", "info", path, "--json").stdout)
-        # Whoever takes the lock finds what the one before has given back, unless it was he.
+        # A thread that takes the lock reads the previous owner's release, unless it was the owner
+        # itself.
         assert 0 < said["summary"]["races"] <= 4 * ITEMS
         assert f"{said['summary']['races']:,}" in row_of(path, "races, kept in their order")
 

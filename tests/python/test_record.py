@@ -242,7 +242,7 @@ def test_an_interrupted_recording_leaves_no_trace(
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob(".pmemsim-*/*")) and time.monotonic() < deadline:
         time.sleep(0.05)
-    if whom == "group":  # as a terminal does
+    if whom == "group":  # a terminal signals the whole process group
         subprocess.run(["kill", "-INT", "--", f"-{process.pid}"], check=True)
     else:
         process.send_signal(number)

@@ -97,7 +97,7 @@ def test_what_recovers_well_twice_is_not_accused(
     recovery = run["recovery"]
     assert recovery["recorded"] == run["images"]
     assert 0 < recovery["different"] < recovery["recorded"]
-    # Of a recovery that has a log to go back by: the first line back, both, the end.
+    # Images of a recovery that has a log: the first line rolled back, both lines, the end.
     assert recovery["complete"]
     assert recovery["images"] == recovery["possible"] > recovery["different"]
     assert (recovery["reason"], recovery["story"]) == ("", None)
@@ -167,9 +167,9 @@ def test_reads_of_what_was_open_are_listed(build: Callable[[int], Built], tmp_pa
     assert read["there"] >= 1
     assert (read["function"], read["store_function"]) == ("check", "run")
     assert read["right_either_way"]
-    # Recovery reads the data back only behind its own stores, unless there is no log.
+    # Recovery reads the data back only after its own stores, unless there is no log.
     assert (line_of("restores"), line_of("first half")) not in by_line
-    # Of few images, nobody knows.
+    # With few images, some reads are not known to be right either way.
     few = recovery_of(build(RIGHT), tmp_path / "out.json", "--budget", "6")
     assert any(not read["right_either_way"] for read in few["reads"])
     assert all(read["there"] + read["lost"] > 0 for read in few["reads"])

@@ -54,7 +54,7 @@ def test_redo_log_region_logs_commits_stores_and_releases(workload: str, opt: st
         purposes = list(of_region["purpose"])
         # A region without stores has none; between two, the allocator may have one of its own.
         assert purposes == STEPS * (len(purposes) // len(STEPS))
-    # What the program stores to its own data comes between the commit word and the release.
+    # The program's stores to its own data are between the commit word and the release.
     stores = frame[frame["kind"].isin(["store", "copy_store"]) & in_pm]
     stored = stores[(stores["purpose"] == "program") & (number[stores.index] > 0)]
     assert len(stored) > 100

@@ -469,7 +469,7 @@ def test_an_entry_may_be_of_one_benchmark_and_of_two_points() -> None:
     one = {f.entry.fact.id: f for f in findings(fig11)}["pmem_spec.fig11.one_entry"]
     assert one.measured == pytest.approx(0.5)
 
-    # Of the cores that a point has, over the same ones.
+    # Each ratio compares designs at the same number of cores.
     cores = made_up(
         paper, "fig10",
         lambda design, point, *_: int(point.name) * (0.5 if design == "PMEM-Spec" else 1.0),
@@ -1376,7 +1376,7 @@ def test_an_ablation_may_use_data_of_another_size() -> None:
     larger = paper.ablated(paper.ablations["large-transactions"])
     sizes = {benchmark.workload: benchmark.data_bytes for benchmark in larger.benchmarks}
     assert sizes["hashmap"] == 512
-    assert sizes["tpcc"] is None  # whose rows have sizes of their own
+    assert sizes["tpcc"] is None  # the rows of TPC-C have sizes of their own
 
 
 def test_an_ablation_may_leave_benchmarks_out() -> None:
@@ -1445,7 +1445,7 @@ def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:
     assert entry["verdict"] in {"within 15%", "off"}
     assert entry["ratio"] == pytest.approx(entry["measured"] / 0.5)
 
-    # The entry again, by hand, from the values that stand beside it.
+    # The entry is recomputed by hand from the values that are in the same document.
     values = {
         (v["design"], v["group"], v["seed"]): v["value"]
         for v in document["values"]
@@ -1476,7 +1476,7 @@ def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:
         for found in (entry, ablated)
     ]  # fmt: skip
 
-    # Again: nothing is simulated, and the same is written.
+    # The second call simulates nothing and writes the same output.
     again = reproduce(cache, folder, "--json", "-", "--ablations", "--out", out)
     assert "24 simulations, 24 of them kept from earlier runs" in again.stderr
     assert json.loads(again.stdout) == document
@@ -1541,7 +1541,7 @@ def test_recordings_are_looked_at_without_a_design(tmp_path: Path, cache: Path) 
     assert values["O0", "address_found", 2] == pytest.approx(of_o0[1])
     assert values["O2", "data_found_elsewhere", 1] == pytest.approx(of_o2[0])
     assert {v["design"] for v in document["values"]} == {""}
-    # Of a point that says nothing, the ablation's level.
+    # A point that sets no level uses the ablation's level.
     assert [entry["ablation"] for entry in ablated] == ["all-O3", "all-O3"]
     recordings = {
         which: {v["trace_hash"] for v in document["values"] if (v["ablation"], v["point"]) == which}
@@ -1662,7 +1662,7 @@ def test_an_unknown_design_is_named_before_anything_is_recorded(
     assert not (cache / "traces").exists()
 
 
-# What is changed in the tiny paper's plan, and what is said: with the line, and what would do.
+# Changes of the tiny paper's plan, and the error of each, with its line and a correction.
 BROKEN = [
     ("title: A", "titel: A", "experiment.yaml:3: titel: unknown key; did you mean 'title'?"),
     ("seeds: [1, 2]\n", "", "experiment.yaml:2: the key 'seeds' is missing"),

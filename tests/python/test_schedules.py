@@ -16,7 +16,7 @@ import pytest
 from pmemsim.trace import Trace
 from support import long_except, pmemsim
 
-# What the threads share is a page at a fixed address, which is persistent.
+# The threads share a persistent page at a fixed address.
 BEGINNING = """
 #include <immintrin.h>
 #include <pthread.h>

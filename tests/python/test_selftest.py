@@ -23,20 +23,20 @@ def test_each_design_has_three_faults_or_more() -> None:
     orderings = ("dpo", "hops", "pmem-spec")
     of_parts = {f"{ordering}-{log}" for ordering in orderings for log in ("bare", "redo")}
     few = {design for design in preset_names("design") if count[design] < 3}
-    # The operations of these are those of parallel.
+    # These have the same operations as parallel.
     ideals = {"ideal", "ideal-free"}
     assert few == {"np", "eadr-redo", "serialized", "janus"} | ideals | of_parts
 
 
 def test_every_fault_is_injected_into_some_design() -> None:
     switches = {fault.name for fault in _core.faults()}
-    # Speculation IDs find nothing where releases wait, and no workload's threads store to words of
-    # one line while one of them is on its way, or read a line between two stores to it that are
-    # (docs/crash.md says which tests show what they do).
+    # Speculation IDs find nothing where releases stall. No workload's threads store to words of one
+    # line while one of these stores is in flight, or read a line between two such stores.
+    # docs/crash.md says which tests show what the IDs do.
     others = switches - {fault.switch for fault in injected_faults()}
-    # A forger of images, bits that nobody can correct, and lines that are dropped and read again
-    # are for unit tests, and writes of one line that take different times for the contract's
-    # backend; and nothing but time follows from results for another line.
+    # Unit tests cover a forger of images, bits that can't be corrected, and lines that are dropped
+    # and read again. The contract's backend covers writes of one line that take different times.
+    # Results for another line change nothing but time.
     assert others == {
         "backend.order",
         "backend.prepared_line",

@@ -122,7 +122,7 @@ def test_a_shared_cache_by_cores_counts_as_one() -> None:
 def test_lalea_adds_its_fifos_and_counters() -> None:
     """Machine asap: 2 channels of 2 ranks of 16 banks."""
     banks = 2 * 2 * 16
-    registers = 16  # of the shared sequential log that it has not
+    registers = 16  # size of the shared sequential log's registers, which it lacks
     added = banks * (2560 + 256 * 19 / 8 + 1) + 18 * 8 - registers
     assert bytes_of("redu+lalea") - bytes_of("redu") == added
     assert bytes_of("lad+lalea") - bytes_of("lad") == added

@@ -197,7 +197,7 @@ def test_a_row_has_the_axes_and_what_a_run_says(cache: Path, tmp_path: Path) -> 
     for name, value in stats.items():
         if not re.match(r"core\d", name):
             assert row[name] == value, name
-    # A statistic that a design hasn't is missing, not 0.
+    # A statistic that a design lacks is missing, not 0.
     assert frame["asap.committed"].isna().tolist() == [True] * 4 + [False] * 4
 
 

@@ -84,5 +84,5 @@ def test_what_is_announced_is_what_is_written(workload: str, opt: str) -> None:
         assert {at: region.stored[at] for at in both} == {at: region.announced[at] for at in both}
         lines += len({address // 64 for address in region.stored})
         announced_lines += len({address // 64 for address in both})
-    # The others are the allocator's, which the library writes.
+    # The other lines are the allocator's, which the library writes.
     assert announced_lines >= 0.65 * lines

@@ -116,7 +116,7 @@ void talk_through_a_pipe() {
   if (got != 5) std::abort();
 }
 
-// As programs with an event loop do: they read until there is nothing more.
+// Reads until there is nothing more, as programs with an event loop do.
 void read_without_blocking() {
   int ends[2];
   if (pipe2(ends, O_NONBLOCK) != 0) std::abort();

@@ -1,5 +1,5 @@
 // Files in persistent memory that are mapped twice, in parts, again, elsewhere: mappings WAY FILE
-// OTHER. What it stores it flushes; in the end memory must be what the files hold.
+// OTHER. It flushes each store; at the end memory must have the same contents as the files.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -163,7 +163,7 @@ static void system_calls(void) {
   syscall(SYS_munmap, whole, BYTES);
   fill(map(BYTES, 0) + PAGE, 3);
 }
-// What is said of an address is said of its place.
+// A mark at an address applies to the location in the file that is mapped there.
 static void marks(void) {
   fill(map(BYTES, 0), 1);
   char* second = map(BYTES, 0);

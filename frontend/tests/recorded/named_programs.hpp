@@ -1,4 +1,4 @@
-// What a test program does by its first argument.
+// Selects what a test program does by its first argument.
 //
 // A plain table: recordings step through calls of the C library, and those that fill a map would be
 // most of what some of these programs make.

@@ -1,6 +1,6 @@
-// Every operator that allocates, one line each: what it gave, in hexadecimal. What one operator
-// gives any of its kind takes back, and free() takes back nothing of theirs, nor they of malloc's,
-// but for the class that takes its memory from posix_memalign and leaves the rest to the system.
+// Prints the result of every operator that allocates, in hexadecimal, one a line. Any operator of
+// the same kind takes the memory back. free() takes back none of it, and operators none of
+// malloc's, except for the class that uses posix_memalign and leaves the rest to the system.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -95,7 +95,7 @@ static void count_both(long me) {
   pthread_barrier_wait(&barrier);
 }
 
-// As exchange(), for thread 1 alone.
+// Same as exchange(), for thread 1 alone.
 static void one_thread(long me) {
   if (me != 1) return;
   while (atomic_exchange(&lock, 1) != 0) _mm_pause();

@@ -59,6 +59,6 @@ int main(int count, char** arguments) {
     return 0;
   }
   if (count > 2 && started(way, arguments[2]) != 0) return 4;
-  // What is for its children is not for itself.
+  // PMEMSIM_PROCESSES is set for child processes and must not be visible in this one.
   return strcmp(way, "") != 0 && getenv("PMEMSIM_PROCESSES") != NULL ? 5 : 0;
 }

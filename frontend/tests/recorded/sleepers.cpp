@@ -29,7 +29,7 @@ void expect(bool condition, const char* what) {
   std::abort();
 }
 
-// As libraries do that don't go through the C library.
+// Makes a system call directly, as libraries do that bypass the C library.
 long system_call(long number, long a, long b, long c) {
   long result;
   register long d asm("r10") = 0;

@@ -23,7 +23,7 @@ typedef unsigned long word;
 enum { kBytes = 1 << 20, kPlace = 0x10040, kPage = 4096, kRounds = 2000 };
 static const word kValue = 0x0807060504030201;  // no byte of it is zero
 
-void put(word* at, word value);  // of a library
+void put(word* at, word value);  // defined in a library
 static int file;
 static char* pm;
 static word* place(void) { return (word*)(pm + kPlace); }
@@ -150,7 +150,7 @@ static void* store_on(void* unused) {
   for (;;) store_beside(place());
   return unused;
 }
-static void thread_left(void) {  // whose stores go on at the program's end
+static void thread_left(void) {  // the thread still stores at the program's end
   pthread_t thread;
   pthread_create(&thread, NULL, &store_on, NULL);
   store_beside(place() + 1);

@@ -40,7 +40,7 @@ def measure() -> Files:
 
 def _images(name: str, program: Path, model: str) -> Iterator[str]:
     """Yield numbers of images, and the program's lines that explain the first rejected image."""
-    # What a check reads depends on its compiler, so images aren't spared by that.
+    # A checker's reads depend on its compiler, so no images are spared because of them.
     wanted = Wanted(model, _BUDGET, watch=False)
     run = show_images(corpus_recording(name), wanted, Checker((str(program), "check")), "")
     explained = "\n".join(run.story.lines) if run.story else ""
