@@ -1,4 +1,4 @@
-"""After a crash a program must answer as before or after an operation; no checker is needed."""
+"""Check that after a crash a program answers as before or after an operation, without a checker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pmemsim.reduction import reduce_losses
 from pmemsim.simulation import Progress
 from pmemsim.trace import Place, Trace
 
-# So many wrong images are reduced to what matters, at most.
+# Largest number of wrong images that are reduced to the losses that matter.
 _MOST_FINDINGS = 20
 _SHOWN_CANDIDATES = 3
 _SHOWN_TEXT = 200
@@ -27,7 +27,7 @@ _SHOWN_TEXT = 200
 
 @dataclass(frozen=True)
 class AnswersWanted:
-    """Which images a program's reader is shown, and what an operation is."""
+    """Which images a program's reader is shown, and which calls are operations."""
 
     reader: Checker
     operation: str | None
@@ -42,7 +42,7 @@ class AnswersWanted:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a program's reader has said of the images that a crash may leave."""
+    """The answers of a program's reader to the images that a crash may leave."""
 
     reader: str
     operations_are: tuple[str, ...]
@@ -65,11 +65,11 @@ class Answers:
 
     @property
     def extent(self) -> str:
-        """How much of what is possible was seen."""
+        """Say how many of the possible images were seen."""
         return extent_of(f"{self.images:,}", self.possible, exact=self.complete)
 
     def to_dict(self) -> dict[str, Any]:
-        """As `--json` writes it; the findings stand with the others."""
+        """Return the values that `--json` writes; the findings are listed with the others."""
         values = {name: value for name, value in vars(self).items() if name != "findings"}
         if math.isinf(self.possible):
             values["possible"] = None
@@ -81,9 +81,9 @@ def check_answers(
 ) -> Answers:
     """Show a program's reader the images that a crash may leave, and compare its answers.
 
-    Right are those of the images in which nothing is lost, right before and right after the
-    operation that is being executed at the crash. `command` is how the user would see a wrong image
-    again. Raises an `Error` where nothing can be judged.
+    Right answers are those to the images without losses right before and right after the operation
+    that is executed at the crash. `command` is how the user would see a wrong image again. Raises
+    an `Error` where nothing can be checked.
     """
     begin = time.monotonic()
     file = _core.TraceFile(str(trace.path))
@@ -124,7 +124,7 @@ def check_answers(
 
 
 def _functions(trace: Trace, file: _core.TraceFile, pattern: str | None) -> list[str] | None:
-    """The functions that the user means; None: regions."""
+    """Return the functions that the user names as operations; None stands for regions."""
     if pattern is None:
         return None
     uses = _core.uses_of_functions(file)
@@ -150,7 +150,7 @@ def _functions(trace: Trace, file: _core.TraceFile, pattern: str | None) -> list
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """C++ names have parameters, which the pattern needn't."""
+    """Return whether a function matches a pattern, which needn't have a C++ name's parameters."""
     return any(fnmatch.fnmatchcase(each, pattern) for each in (name, name.partition("(")[0]))
 
 
@@ -176,7 +176,7 @@ def _no_operations(trace: Trace, file: _core.TraceFile) -> str:
 
 @dataclass
 class _Group:
-    """Wrong images that have lost the same."""
+    """Wrong images that have lost the same stores."""
 
     place: Place
     thread: int
@@ -187,9 +187,10 @@ class _Group:
     count: int = field(default=1)
 
     def takes(self, lost: list[set[Place]]) -> bool:
-        """Whether an image that has lost this has lost what the group's has, among other things.
+        """Return whether an image with these losses belongs to the group, and add it if so.
 
-        What it has lost of the same lines of memory then belongs to the group, too.
+        An image belongs to it if it has lost what the group has lost, and perhaps more. Its other
+        losses in the same lines of memory then belong to the group, too.
         """
         same = [next((each for each in lost if own & each), None) for own in self.lost]
         if not same or None in same:
@@ -215,7 +216,7 @@ class _Group:
 
 
 class _Judged:
-    """Images on their way to a reader, and what is wrong with its answers."""
+    """Images that are shown to a reader, and the errors found in its answers."""
 
     def __init__(
         self,
@@ -239,7 +240,7 @@ class _Judged:
         self.complete = False
 
     def go(self) -> None:
-        """Show what is wanted, and look into what is wrong."""
+        """Show the wanted images, and reduce the wrong ones."""
         number = self.wanted.image
         if number is None:
             self.images.show_all(self.wanted.budget.seconds, self._report)
@@ -265,7 +266,7 @@ class _Judged:
             )
 
     def _refuse_failing_reader(self) -> _core.Said:
-        """Its answer of the image at the recording's end, in which nothing is lost."""
+        """Return the reader's answer to the final image without losses; an `Error` if it fails."""
         last = self._whole(self.images.pieces)
         if not _succeeds(last):
             raise Error(
@@ -308,7 +309,7 @@ class _Judged:
         )
 
     def _is_known(self, moment: int) -> bool:
-        """Whether what the image has lost until that moment explains its answer already."""
+        """Return whether the losses of the image until that moment explain its answer already."""
         lost = [{self._place(order)[0] for order in line} for line in self.images.lost(moment)]
         return any(group.takes(lost) for group in self.groups)
 
@@ -353,7 +354,7 @@ class _Judged:
         )
 
     def _lost_later(self, moment: int) -> list[str]:
-        """What becomes visible between the image's instant and a crash that may leave it, too."""
+        """Name stores that become visible before a later crash that may leave the same image."""
         places = dict.fromkeys(
             self._place(order)[0]
             for line in self.images.lost(moment)
@@ -376,7 +377,7 @@ class _Judged:
         return f"{title}: line {index + 1} is {_line(wanted, index)}, not {_line(said, index)}"
 
     def _words(self, said: _core.Said) -> str:
-        """What a reader has answered, in short."""
+        """Return an answer of the reader in short."""
         if said.answer.ending == "too much":
             return f"{self.wanted.reader.command[0]} prints more than 16 MiB"
         if not _succeeds(said):
@@ -409,7 +410,7 @@ def _first_line(printed: bytes) -> str:
 
 
 def _titles(wrong: _core.Wrong) -> list[str]:
-    """Of the answers that were allowed."""
+    """Return the titles of the allowed answers."""
     if wrong.executing:
         them = "it" if len(wrong.executing) == 1 else "all of them"
         return [f"before {them}", f"after {them}"]
@@ -419,7 +420,7 @@ def _titles(wrong: _core.Wrong) -> list[str]:
 
 
 def _where(wrong: _core.Wrong) -> str:
-    """Which operations were being executed at the crash."""
+    """Say which operations were being executed at the crash."""
     if wrong.set_up and not wrong.executing:
         return "before the first operation"
     if not wrong.executing:

@@ -1,4 +1,4 @@
-"""The short way from Python: one call a run, one call a comparison."""
+"""Python's shortest interface: one call for a run, one call for a comparison."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""How fast the simulator itself is: instructions a second, host instructions, memory.
+"""Measure the simulator's own speed: instructions a second, host instructions, memory.
 
 Each measurement is a process of its own (`python -m pmemsim.bench`), so that its peak memory is its
-own. It simulates a few times, and the fastest counts: whatever else the host does only slows.
+own. It simulates several times, and the fastest run counts, because other load on the host only
+slows.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ CORES = (1, 2, 4, 8)
 WORKLOADS = ("array_swap", "queue", "hashmap", "rbtree", "btree")
 SHORT_REGIONS = 400
 BASELINE = "sw-undo"
-# How speed changes with the simulated cores is measured of these; every design is measured at one
-# size, so that all of them take minutes.
+# Speed over the number of simulated cores is measured with these designs. Every other design is
+# measured at one size, so that all of them take minutes.
 SCALED = ("np", BASELINE)
 CORES_OF_ALL = 4
 SIMULATIONS = 3
@@ -70,13 +71,13 @@ class Bench:
 
     @property
     def sizes(self) -> list[tuple[str, int]]:
-        """The designs with their numbers of cores, in the order measured."""
+        """The designs with their numbers of cores, in the order of measurement."""
         designs = list(dict.fromkeys(run.design for run in self.runs))
         sizes = dict.fromkeys((run.design, run.cores) for run in self.runs)
         return sorted(sizes, key=lambda size: designs.index(size[0]))
 
     def geomean(self, design: str, cores: int) -> float:
-        """Geometric mean of the workloads' million simulated instructions a second."""
+        """Return the geometric mean of the workloads' million simulated instructions a second."""
         speeds = [
             run.minstructions_per_s
             for run in self.runs
@@ -85,13 +86,13 @@ class Bench:
         return geometric_mean(speeds)
 
     def over_baseline(self, design: str, cores: int) -> float | None:
-        """A design's speed over that of sw-undo; None if that was not measured at this size."""
+        """Return the speed over that of sw-undo; None if that was not measured at this size."""
         if (BASELINE, cores) not in self.sizes:
             return None
         return self.geomean(design, cores) / self.geomean(BASELINE, cores)
 
     def to_dict(self) -> dict[str, Any]:
-        """The measurements as `--json` writes them; docs/results.md explains every key."""
+        """Return the measurements as `--json` writes them; docs/results.md explains every key."""
         return {
             "runs": [asdict(run) for run in self.runs],
             "geomean": [
@@ -108,7 +109,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Recording:
-    """What is measured: a workload on so many simulated cores."""
+    """A workload on so many simulated cores, to be measured."""
 
     workload: str
     cores: int
@@ -142,7 +143,7 @@ def bench(
 def why_not(
     design: str, machine: str, recordings: Sequence[Recording], extra: tuple[Setting, ...] = ()
 ) -> str | None:
-    """Why a design can't run these recordings on this machine; None if it can."""
+    """Say why a design can't run these recordings on this machine; None if it can."""
     try:
         configuration = configure(design, machine, extra=extra)
         for recording in recordings:
@@ -155,7 +156,7 @@ def why_not(
 def pairs_of_all(
     recordings: Sequence[Recording], designs: Sequence[str]
 ) -> list[tuple[Recording, str]]:
-    """What is measured of all designs together: `SCALED` at every size, the others at one."""
+    """Return the recordings and designs to measure: `SCALED` at every size, others at one."""
     return [
         (recording, design)
         for recording in recordings

@@ -1,8 +1,8 @@
-"""Jobs on a Dask cluster that runs already: its scheduler's address is all that is needed.
+"""Run jobs on an existing Dask cluster, of which only the scheduler's address is needed.
 
 1  A recording goes to a worker when a job there asks for it, once, by its hash; it is kept in the
    worker's cache folder, and checked when it arrives and whenever it is opened.
-2  If a worker dies, Dask gives its jobs to others; each job's result comes once.
+2  If a worker dies, Dask gives its jobs to others; each job's result arrives once.
 3  Results are the same to the bit only if all have the same build of pmemsim, so others are
    refused.
 """
@@ -37,7 +37,7 @@ _CONNECT_S = 10
 
 @dataclass(frozen=True)
 class _Missing:
-    """A worker that has no such recording yet."""
+    """A worker that doesn't have such a recording yet."""
 
     worker: str
 
@@ -74,12 +74,12 @@ class Cluster:
         finished: Finished,
         progress: Callable[[int, float], None] | None = None,
     ) -> None:
-        """Do all jobs, beginning in their order; each is finished once."""
+        """Run all jobs, beginning in their order; each is finished once."""
         if not jobs:
             return
         self._check_builds()
         series = uuid.uuid4().hex
-        # By the name of each unfinished task: its job, and how many jobs were submitted before.
+        # Each unfinished task's job by the task's name, and how many jobs were submitted before.
         tasks_out: dict[str, tuple[int, int]] = {}
 
         def submit(index: int) -> distributed.Future[Any]:
@@ -113,7 +113,7 @@ class Cluster:
             self._client.cancel(out)
 
     def _check_builds(self) -> None:
-        """Raise an `Error` if one of them has another pmemsim, or none (rule 3)."""
+        """Raise an `Error` if a worker has another build of pmemsim, or none (rule 3)."""
         ours = simulator_identity()
         try:
             # The scheduler unpacks tasks, too.
@@ -142,13 +142,13 @@ class Cluster:
                 f"--scheduler {self._address}: the scheduler has gone; what was finished is kept: "
                 "run the same command again"
             ) from error
-        except Exception as error:  # Dask's, of one job
+        except Exception as error:  # the exceptions of Dask, for one job
             return Failure(f"{type(error).__name__}: {error}")
         assert isinstance(value, Kept | Failure | _Missing)
         return value
 
     def _send(self, trace: Trace, worker: str, number: int) -> Failure | None:
-        """Give the recording to a worker (rule 1), unless that was done since job `number`."""
+        """Send the recording to a worker (rule 1), unless that was done since job `number`."""
         if self._sent.get((worker, trace.hash), 0) >= number:
             return None
         data = trace.path.read_bytes()
@@ -185,9 +185,9 @@ def _identity_there() -> tuple[str, str]:
 def _perform_there(
     recording: str, work: Work, identity: tuple[str, str]
 ) -> Kept | Failure | _Missing:
-    """Do some work on a recording that this worker has."""
+    """Do work on a recording that this worker has."""
     worker: str = distributed.get_worker().address
-    if simulator_identity() != identity:  # one that has come later
+    if simulator_identity() != identity:  # the worker joined later
         return Failure(_other_build(worker, simulator_identity(), identity))
     path = _path_of(recording)
     if not _is_kept(recording, path):
@@ -203,7 +203,7 @@ def _is_kept(recording: str, path: Path) -> bool:
 
 
 def _keep_recording(recording: str, data: bytes, digest: str) -> None:
-    """Keep what has arrived, if it is what was sent."""
+    """Keep a received recording if its hash is the one that was sent."""
     if hashlib.sha256(data).hexdigest() != digest:
         raise Error(f"the recording {recording} was damaged on its way; run the command again")
     path = _path_of(recording)

@@ -1,4 +1,4 @@
-"""Several designs on the same recordings: throughput against a baseline, and where time goes."""
+"""Compare designs on the same recordings: throughput against a baseline, and where time goes."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class Comparison:
 
     @property
     def workloads(self) -> tuple[str, ...]:
-        """The workloads, in the order they were given."""
+        """Return the workloads, in the order they were given."""
         return tuple(dict.fromkeys(result.workload for result in self.results))
 
     def result(self, workload: str, design: str) -> Result:
-        """The result of one workload on one design."""
+        """Return the result of one workload on one design."""
         for result in self.results:
             if (result.workload, result.design) == (workload, design):
                 return result
         raise Error(f"no result of workload '{workload}' on design '{design}'")
 
     def ratio(self, result: Result) -> float:
-        """Throughput over that of the baseline. Both did the same work, so times say it."""
+        """Return the throughput over the baseline's: the ratio of times for the same work."""
         return self.result(result.workload, self.designs[0]).time_ns / result.time_ns
 
     def geomean(self) -> dict[str, float]:
-        """Each design's throughput over the baseline's: geometric mean of the workloads."""
+        """Return each design's throughput over the baseline's: geometric mean of the workloads."""
         means = {}
         for design in self.designs:
             ratios = [self.ratio(self.result(workload, design)) for workload in self.workloads]
@@ -49,7 +49,7 @@ class Comparison:
         return means
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a workload and design: throughput, ratio, shares of the cores' time."""
+        """Return a row for each workload and design: throughput, ratio, shares of time."""
         import pandas as pd
 
         rows = [
@@ -66,15 +66,15 @@ class Comparison:
         return pd.DataFrame(rows).set_index(["workload", "design"])
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as `--json` writes it; docs/results.md explains every key."""
+        """Return the comparison as `--json` writes it; docs/results.md explains every key."""
         return {
             "runs": [result.to_dict() for result in self.results],
             "geomean": self.geomean(),
         }
 
 
-# The statistics stall.* that tables and plots show, in the order of drawing. The rest is the core
-# itself: instructions, their latencies, branches, hits in the L1.
+# The statistics stall.* that tables and plots show, in the order of drawing. The remaining time is
+# the core's own: instructions, their latencies, branches, hits in the L1.
 STALLS = {
     "cache misses": ("private_cache", "shared_cache", "other_core", "dram", "pm"),
     "fence stalls": ("fence",),
@@ -85,7 +85,7 @@ STALLS = {
 
 
 def breakdown(result: Result) -> dict[str, float]:
-    """Where the cores' time went, as fractions that add up to 1; `core` is what is left."""
+    """Return the shares of the cores' time, which add up to 1; `core` is the remaining share."""
     times = {statistic.name: statistic.value for statistic in result.statistics}
     total = times["stall.total_ns"]
     shares = {
@@ -104,7 +104,7 @@ def compare(
 ) -> Comparison:
     """Simulate every trace on every configuration, `jobs` at a time (default: all host cores).
 
-    Traces of one name, such as two recordings of the same program, are told apart by their files'.
+    Traces of one name, such as two recordings of the same program, are labelled by their files.
     `progress(index, fraction)` counts the runs trace by trace, configuration by configuration.
     """
     check_design_names(configurations)
@@ -139,7 +139,7 @@ def check_design_names(configurations: Sequence[Configuration]) -> None:
 
 
 def labels_of(traces: Sequence[Trace]) -> list[str]:
-    """A name of its own for each recording: the workload's, or the file's, or the whole path."""
+    """Return a distinct name for each recording: of its workload, its file, or the path."""
     labels = [trace.name for trace in traces]
     for other in (lambda trace: trace.path.stem, lambda trace: str(trace.path)):
         count = Counter(labels)

@@ -1,4 +1,4 @@
-"""Pulling the plug everywhere: crash verification of a design on a recording."""
+"""Crash verification: crash a design at points of a recording, recover, and check the images."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pmemsim.trace import Trace
 from pmemsim.unrecorded import notes_on_crashes
 from pmemsim.workloads import workloads
 
-# Where a checker has the file of a region: in memory (host/program.cpp), or in a folder.
+# Where a checker finds the file of a region: in memory (host/program.cpp), or in a folder.
 _FILE_IN_MEMORY = re.compile(r"/proc/\d+/fd/1(\d\d)\b")
 _FILE = re.compile(r"\S*/image\d+\.(\d+)\b")
 
@@ -39,7 +39,7 @@ DEFAULT_CHECK_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Case:
-    """A design as it is crashed."""
+    """A design, its machine and its settings for a crash run."""
 
     design: str
     """Its name, or the path of its file."""
@@ -50,17 +50,17 @@ class Case:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """What is set beside the design and the machine."""
+        """Return the settings beside the design and the machine."""
         return (*(self.stress.settings if self.stress else ()), *self.overrides)
 
     @cached_property
     def configuration(self) -> Configuration:
-        """The design on the machine; raises a `ConfigError` if they don't go together."""
+        """Return the design on the machine; raises a `ConfigError` if they don't go together."""
         return configure(self.design, self.machine, extra=self.settings)
 
     @property
     def options(self) -> list[str]:
-        """The words of a command that crashes it."""
+        """Return the words of a command that crashes it."""
         words = ["--design", self.design, "--machine", self.machine]
         for setting in self.settings:
             words += ["--set", f"{setting.key}={setting.value}"]
@@ -68,13 +68,13 @@ class Case:
 
     @property
     def label(self) -> str:
-        """Its name among others."""
+        """Return its name among other cases."""
         return f"{self.design} ({self.stress.name})" if self.stress else self.design
 
 
 @dataclass(frozen=True)
 class Points:
-    """Which crash points to visit."""
+    """The crash points to visit."""
 
     sample: int | None = None
     """So many, chosen at random; None: all."""
@@ -91,10 +91,10 @@ class Points:
 
 @dataclass(frozen=True)
 class Checker:
-    """Judges images, in processes of its own: a program, or a library that they load.
+    """A checker of images in its own processes: a program, or a library that they load.
 
-    A program's last arguments are the images' files, status 0 means good; a library is one of
-    include/pmemsim/check.h.
+    A program's last arguments are the images' files, and status 0 means that they are right. A
+    library implements include/pmemsim/check.h.
     """
 
     command: tuple[str, ...]
@@ -109,20 +109,20 @@ class Checker:
 
     @property
     def options(self) -> list[str]:
-        """The words of a command that name it."""
+        """Return the words of a command that name the checker."""
         if self.library:
             return ["--verify-library", self.command[0]]
         return ["--answers" if self.reader else "--verify", shlex.join(self.command)]
 
     @property
     def name(self) -> str:
-        """What the user calls it: the command, or the library."""
+        """Return the user's name of the checker: the command, or the library."""
         return shlex.join(self.command)
 
     def started_in(
         self, folder: Path | None, environment: Sequence[str] = ()
     ) -> _core.CheckerCommand:
-        """What starts it, with a program's files in this folder, or in memory.
+        """Return how the checker is started, with a program's files in this folder, or in memory.
 
         `environment`: variables, `NAME=VALUE`, beside this process's own.
         """
@@ -140,7 +140,7 @@ class Checker:
         )
 
     def problem_of(self, answer: _core.CheckerAnswer | None) -> str:
-        """What an answer says, in words; empty: nothing is wrong."""
+        """Say what is wrong according to an answer; empty if nothing is."""
         if answer is None:
             return ""
         if answer.ending == "too long":
@@ -160,7 +160,7 @@ def _last_line(said: bytes) -> str:
     lines = said.decode(errors="replace").strip().splitlines()
     if not lines:
         return ""
-    # Where the file was is another place each time.
+    # The file is at another place each time.
     for pattern in (_FILE_IN_MEMORY, _FILE):
         lines[-1] = pattern.sub(lambda match: f"image {int(match[1])}", lines[-1])
     return lines[-1]
@@ -168,7 +168,7 @@ def _last_line(said: bytes) -> str:
 
 @contextlib.contextmanager
 def folder_of_images() -> Iterator[Path | None]:
-    """Where programs have the images that they judge: in memory, or where TMPDIR says."""
+    """Create the folder in which programs find images: in memory, or where TMPDIR says."""
     if "TMPDIR" not in os.environ:
         yield None
         return
@@ -177,14 +177,14 @@ def folder_of_images() -> Iterator[Path | None]:
 
 
 def kept_files(path: Path, regions: int) -> list[Path]:
-    """Where an image is kept: of several regions, a file of each."""
+    """Return the files in which an image is kept, one for each region if there are several."""
     if regions == 1:
         return [path]
     return [path.with_name(f"{path.name}.{number}") for number in range(regions)]
 
 
 def keep_image(image: _core.KeptImage | _core.ModelImages, path: Path, regions: int) -> None:
-    """Write an image to this file; of several regions, to a file of each."""
+    """Write an image to this file, or to a file for each region if there are several."""
     with contextlib.ExitStack() as stack:
         files = kept_files(path, regions)
         image.write([str(stack.enter_context(replacing(file))) for file in files])
@@ -192,7 +192,7 @@ def keep_image(image: _core.KeptImage | _core.ModelImages, path: Path, regions: 
 
 @dataclass(frozen=True)
 class Story:
-    """What went wrong first."""
+    """The explanation of the first violation."""
 
     point: int
     time_ns: float
@@ -203,7 +203,7 @@ class Story:
 
 @dataclass(frozen=True)
 class CrashRun:
-    """One design crashed at the points of one recording."""
+    """The crash run of one design at the points of one recording."""
 
     design: str
     machine: str
@@ -240,11 +240,11 @@ class CrashRun:
 
     @property
     def points_per_s(self) -> float:
-        """Points a second of one host core: simulation, images, recovery and oracle."""
+        """Return the points a second of one host core: simulation, images, recovery and oracle."""
         return self.points / self.wall_s if self.wall_s else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The run as `--json` writes it; docs/crash.md explains every key."""
+        """Return the run as `--json` writes it; docs/crash.md explains every key."""
         values = {name: value for name, value in vars(self).items() if name != "story"}
         story = vars(self.story) if self.story else None
         return {**values, "points_per_s": self.points_per_s, "story": story}
@@ -252,7 +252,7 @@ class CrashRun:
 
 @dataclass(frozen=True)
 class Refused:
-    """A design that a set of stress settings doesn't fit."""
+    """A design that a set of stress settings doesn't fit, and why."""
 
     design: str
     stress: str
@@ -265,7 +265,7 @@ OWN = "own"
 
 @dataclass(frozen=True)
 class CheckerWanted:
-    """Which checker the user wants."""
+    """The checker that the user wants."""
 
     command: str | None = None
     """A program's, or `OWN`."""
@@ -275,7 +275,7 @@ class CheckerWanted:
 
     @property
     def options(self) -> list[str]:
-        """The words of a command that wants the same."""
+        """Return the words of a command that wants the same checker."""
         words = [] if self.command is None else ["--verify", self.command]
         if self.library is not None:
             words += ["--verify-library", str(self.library)]
@@ -285,14 +285,14 @@ class CheckerWanted:
 
     @property
     def given(self) -> bool:
-        """Whether the user has named one."""
+        """Return whether the user has named a checker."""
         return self.command is not None or self.library is not None
 
 
 def checker_of(trace: Trace, wanted: CheckerWanted, images: int | None) -> Checker | None:
-    """What checks a recording's images: what the user wants, or the workload's own check.
+    """Return the checker of a recording's images: the one the user wants, or the workload's own.
 
-    None if `images` is 0, or if there is neither; as `images`, None stands for all.
+    None if `images` is 0, or if there is neither; an `images` of None stands for all.
     """
     if images == 0:
         return None
@@ -313,7 +313,7 @@ def checker_of(trace: Trace, wanted: CheckerWanted, images: int | None) -> Check
 
 def _own_check(trace: Trace) -> tuple[str, ...] | None:
     name = str(trace.metadata.get("workload", ""))
-    # A program of the user's own may have a workload's name, too; it isn't recorded with a level.
+    # A user's program with the name of a workload isn't recorded with a level.
     if name not in workloads() or "optimization" not in trace.metadata:
         return None
     # A whole run may crash before its set-up is complete.
@@ -339,7 +339,7 @@ def verify_or_refuse(
     progress: Progress | None = None,
     jobs: int = 1,
 ) -> CrashRun | Refused:
-    """As `verify`; but a design that its stress settings don't fit is a result, too."""
+    """Do the same as `verify`, but return a refused design as a result, too."""
     try:
         stress = case.stress.name if case.stress else ""
         return verify(trace, case.configuration, points, checker, command, progress, stress, jobs)
@@ -359,14 +359,14 @@ def verify(
     stress: str = "",
     jobs: int = 1,
 ) -> CrashRun:
-    """Crash a design at the points of a recording, recover, and judge what is left.
+    """Crash a design at the points of a recording, recover, and check the images.
 
-    `command` is how the user would see the first problem again; `stress` names the stress settings
-    in the configuration; so many checkers work at once (`jobs`).
+    `command` is how the user would see the first problem again. `stress` names the stress settings
+    in the configuration. `jobs` checkers work at once.
 
-    Raises `ConfigError` for a design that promises nothing, and `Error` where
-    nothing would be judged: no persistent memory, no regions although the design promises nothing
-    but these, nothing that becomes persistent, or a checker that sees no image.
+    Raises `ConfigError` for a design without durability guarantees. Raises `Error` where nothing
+    would be checked: no persistent memory, no regions although the design guarantees nothing but
+    these, nothing that becomes persistent, or a checker that sees no image.
     """
     with contextlib.ExitStack() as stack:
         device = stack.enter_context(replacing(points.device)) if points.device else None
@@ -421,9 +421,9 @@ def _story(found: _core.CrashStory | None, command: str) -> Story | None:
 
 
 def promising_designs(machine: str, log: str | None = None) -> list[str]:
-    """The designs that promise atomic regions, and so can be verified.
+    """Return the designs that guarantee atomic regions, and so can be verified.
 
-    Only those that run recordings with this log: undo (the default) or redo.
+    Only designs that run recordings with this log count: undo (the default) or redo.
     """
     return [name for name in preset_names("design") if _can_verify(name, machine, log)]
 

@@ -1,7 +1,7 @@
-"""What a crash has left, without the simulation: a device's image, and the registers to read it.
+"""Decode a crashed device's image without the simulation, from the registers that survived.
 
-The registers' file is all that the hardware keeps without power beside PM. It is JSON, so that a
-person can see that there is nothing else in it.
+The registers' file has everything that the hardware keeps without power beside PM. It is JSON, so
+that a person can see that it has nothing else.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LINE = 64
 
 @dataclass(frozen=True)
 class Registers:
-    """What survives beside the device."""
+    """The state that survives beside the device."""
 
     pm_regions: tuple[tuple[int, int], ...]
     """Where programs have their PM: addresses of the first byte, and of the one behind the last."""
@@ -50,7 +50,7 @@ class Registers:
 
 @dataclass(frozen=True)
 class Decoded:
-    """What has been read."""
+    """The result of decoding."""
 
     problem: str
     """Why nothing of it is to be believed; empty: nothing is wrong."""
@@ -66,17 +66,17 @@ class Decoded:
     """The plain image: a file for each region of PM. None if there is a problem."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as `--json` writes it."""
+        """Return the result as `--json` writes it."""
         return {**vars(self), "files": [str(file) for file in self.files]}
 
 
 def registers_path(image: Path) -> Path:
-    """Where the registers of a device's image are, unless somebody says otherwise."""
+    """Return the default path of the registers of a device's image."""
     return image.with_name(image.name + ".registers.json")
 
 
 def write_registers(path: Path, kept: _core.Registers, regions: Sequence[dict[str, Any]]) -> None:
-    """Write what a crash has left in registers, as the simulator returns it."""
+    """Write the registers that a crash has left, as the simulator returns them."""
     facts: dict[str, Any] = {
         "format": FORMAT,
         "pm_regions": [[hex(region["begin"]), hex(region["end"])] for region in regions],
@@ -110,13 +110,13 @@ def write_registers(path: Path, kept: _core.Registers, regions: Sequence[dict[st
 
 
 class _NotBelievedError(Exception):
-    """Nothing of the image is to be believed, so nothing of it is to be written."""
+    """The image can't be trusted, so nothing of it is written."""
 
 
 def decode(image: Path, registers: Registers, output: Path) -> Decoded:
-    """Read a device's image with the registers alone, and write what programs would find there.
+    """Read a device's image with the registers alone, and write the files that programs map.
 
-    Of several regions of PM the second and later ones go beside `output`, with their number added.
+    The second and later regions of PM are written beside `output`, with their number added.
     """
     files = [
         output if number == 0 else output.with_name(f"{output.name}.{number}")
@@ -168,7 +168,7 @@ def read_registers(path: Path) -> Registers:
 
 
 class _WrongError(Exception):
-    """What is wrong with the file."""
+    """An error in the file of registers."""
 
 
 def _registers(facts: object) -> Registers:

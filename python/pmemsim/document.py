@@ -1,4 +1,4 @@
-"""YAML files read strictly: whatever is wrong is said with the file and the line."""
+"""Read YAML files strictly: every error is reported with the file and the line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pmemsim.presets import BEFORE, Kind, load_preset, preset_names
 
 
 class Item:
-    """A value of a YAML file that knows its place, and what it is called there."""
+    """A value of a YAML file, with its place and its name there."""
 
     def __init__(self, path: Path, node: yaml.Node, name: str = "") -> None:
         self.name = name
@@ -20,17 +20,17 @@ class Item:
         self._node = node
 
     def error(self, reason: str) -> Error:
-        """What is wrong with this value, for the caller to raise."""
+        """Return an error about this value, for the caller to raise."""
         named = f"{self.name}: " if self.name else ""
         return Error(f"{self.place}: {named}{reason}")
 
     @property
     def place(self) -> str:
-        """File and line."""
+        """Return the file and the line."""
         return f"{self._path}:{self._node.start_mark.line + 1}"
 
     def fields(self, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Item]:
-        """The values of these keys; there may be no others."""
+        """Return the values of these keys; there may be no others."""
         found = self.entries()
         known = [*required, *optional]
         problems = [
@@ -46,7 +46,7 @@ class Item:
         return found
 
     def entries(self) -> dict[str, Item]:
-        """The values by their keys, whatever these are."""
+        """Return the values by their keys, whatever these are."""
         if not isinstance(self._node, yaml.MappingNode):
             raise self.error("must be a list of 'key: value' lines")
         found: dict[str, Item] = {}
@@ -58,30 +58,30 @@ class Item:
         return found
 
     def items(self) -> list[Item]:
-        """The values of a list."""
+        """Return the values of a list."""
         if not isinstance(self._node, yaml.SequenceNode):
             raise self.error("must be a list: [one, another]")
         return [Item(self._path, node, self.name) for node in self._node.value]
 
     def values(self) -> list[Item]:
-        """The values of a list, or the one value."""
+        """Return the values of a list, or the single value."""
         return self.items() if isinstance(self._node, yaml.SequenceNode) else [self]
 
     def text(self) -> str:
-        """A single value as it is written."""
+        """Return a single value as it is written."""
         if not isinstance(self._node, yaml.ScalarNode) or not self._node.value:
             raise self.error("must be one value")
         return str(self._node.value)
 
     def whole(self, least: int = 1) -> int:
-        """A whole number."""
+        """Return a whole number."""
         text = self.text()
         if not text.isdecimal() or int(text) < least:
             raise self.error(f"'{text}' must be a whole number of at least {least}")
         return int(text)
 
     def number(self, *, or_zero: bool = False) -> float:
-        """A number above 0, or 0 where that may be."""
+        """Return a number above 0, or 0 where that is allowed."""
         text = self.text()
         try:
             number = float(text)
@@ -93,16 +93,16 @@ class Item:
         return number
 
     def one_of(self, known: Collection[str], what: str) -> str:
-        """The name of something that there is."""
+        """Return a name that must be one of the known ones."""
         name = self.text()
         if name not in known:
             raise self.error(f"unknown {what} '{name}'{did_you_mean(name, known)}")
         return name
 
     def preset(self, kind: Kind) -> str:
-        """A machine or a design: a name that there is, or the path of a YAML file.
+        """Return a machine or a design: a known name, or the path of a YAML file.
 
-        A design may stand before a backend: `asap@enc+veri`.
+        A design may be combined with a backend, as in `asap@enc+veri`.
         """
         name = self.text()
         if "/" in name or name.endswith((".yaml", ".yml")):
@@ -119,7 +119,7 @@ class Item:
         return name
 
     def preset_file(self, kind: Kind) -> str:
-        """As `preset`; the file of one's own has been read, and has nothing wrong."""
+        """Do the same as `preset`, and require a user's own file to be free of errors."""
         name = self.preset(kind)
         try:
             load_preset(kind, name)
@@ -129,7 +129,7 @@ class Item:
 
 
 def read(path: Path) -> Item:
-    """A YAML file as a whole."""
+    """Read a whole YAML file."""
     try:
         root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions whose text a person can act on.
+"""Exceptions for all errors, whose text a person can act on.
 
 The command line prints the text of an `Error` and exits with 2; it never shows a traceback for one.
 """
@@ -15,23 +15,23 @@ class Error(Exception):
 
 
 class ConfigError(Error):
-    """Everything that is wrong with a configuration or a command's arguments, found in one pass."""
+    """All errors of a configuration or of a command's arguments, found in one pass."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems: list[str] = list(problems)
         super().__init__("\n".join(self.problems))
 
     def __reduce__(self) -> tuple[type[ConfigError], tuple[list[str]]]:
-        """As another process gets it: made from the problems, not from their text."""
+        """Pickle the error by its problems instead of its text, for another process."""
         return ConfigError, (self.problems,)
 
 
 class TraceError(Error):
-    """A damaged, truncated or foreign trace file."""
+    """A trace file that is damaged, truncated or of another format."""
 
 
 class StuckError(Error):
-    """A simulation that cannot go on: a defect, unless the text names a setting that cures it."""
+    """A simulation that cannot proceed: a defect, unless the text names a setting that cures it."""
 
 
 class RecordError(Error):
@@ -39,7 +39,7 @@ class RecordError(Error):
 
 
 class _VerdictError(Error):
-    """What a command that has worked says against what it has checked, in sentences."""
+    """A completed command's verdict against what it has checked, in sentences."""
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
@@ -47,22 +47,22 @@ class _VerdictError(Error):
 
 
 class CheckFailed(_VerdictError):  # noqa: N818 -- the run worked; what it checked did not hold
-    """Something was found; the command line exits with 1."""
+    """A violation was found; the command line exits with 1."""
 
 
 class Undecided(_VerdictError):  # noqa: N818 -- the run worked
-    """Nothing was found, but too much of what was looked at has no verdict; exit code 3."""
+    """Nothing was found, but too much of the input has no verdict; exit code 3."""
 
 
 class Problems:
-    """Collects what is wrong in several places, so that a person learns all of it at once."""
+    """Problems that are collected in several places, so that a person sees all of them at once."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
 
     @contextmanager
     def collected(self) -> Iterator[None]:
-        """Notes an `Error` that this block ends with; the program goes on behind the block."""
+        """Note an `Error` that ends this block; the program continues after the block."""
         try:
             yield
         except ConfigError as error:
@@ -71,23 +71,23 @@ class Problems:
             self.add([str(error)])
 
     def add(self, problems: Iterable[str]) -> None:
-        """Note problems; what two places find is said once."""
+        """Add problems; a problem that is found in two places is reported once."""
         self.found = list(dict.fromkeys([*self.found, *problems]))
 
     def raise_any(self) -> None:
-        """Raise a `ConfigError` with everything that was found, if something was."""
+        """Raise a `ConfigError` with everything that was found, if anything was."""
         if self.found:
             raise ConfigError(self.found)
 
 
 def in_one(error: Error) -> str:
-    """All that an error says, on one line."""
+    """Return all problems of an error on one line."""
     problems = error.problems if isinstance(error, ConfigError) else [str(error)]
     return "; ".join(problems)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` if a known word is near, else the list of known words."""
+    """Return `; did you mean 'x'?` if a known word is near, else the list of known words."""
     words = sorted(known)
     near = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     if near:
@@ -96,5 +96,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with `?` for control characters, which a terminal would obey; lines stay lines."""
+    """Return the text with `?` in place of control characters except for line ends."""
     return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)

@@ -1,7 +1,7 @@
-"""Many jobs at once: on processes of this computer, or on a Dask cluster (`cluster.py`).
+"""Run many jobs at once: on processes of this computer, or on a Dask cluster (`cluster.py`).
 
-A job that fails is a result, too: it never takes others with it, not even by dying. So each process
-does one job at a time, and one that dies is replaced.
+A job that fails is a result, too, and doesn't affect other jobs, even if its process dies. So each
+process does one job at a time, and a process that dies is replaced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pmemsim.programs import ending_of
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that couldn't be done, and why, in a sentence."""
+    """A job that couldn't be done, with the reason in a sentence."""
 
     reason: str
 
@@ -32,7 +32,7 @@ Finished = Callable[[int, Kept | Failure], None]
 
 
 class Executor(Protocol):
-    """Where jobs are done."""
+    """The computers or processes on which jobs run."""
 
     def run(
         self,
@@ -40,7 +40,7 @@ class Executor(Protocol):
         finished: Finished,
         progress: Callable[[int, float], None] | None = None,
     ) -> None:
-        """Do all jobs, beginning in their order; each is finished once."""
+        """Run all jobs, beginning in their order; each is finished once."""
 
 
 class LocalProcesses:
@@ -55,7 +55,7 @@ class LocalProcesses:
         finished: Finished,
         progress: Callable[[int, float], None] | None = None,
     ) -> None:
-        """Do all jobs, beginning in their order; each is finished once."""
+        """Run all jobs, beginning in their order; each is finished once."""
         pool = _Pool()
 
         def task(index: int) -> Callable[[Report], None]:
@@ -68,7 +68,7 @@ class LocalProcesses:
 
 
 class _Pool:
-    """Processes that wait for a job, or do one."""
+    """Processes that are idle or run a job."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -101,10 +101,10 @@ _POLL_S = 0.1
 
 
 def environment_of_simulations() -> dict[str, str]:
-    """The environment of a process that does nothing but simulate.
+    """Return the environment of a process that does nothing but simulate.
 
-    With glibc's heap in huge pages the host finds what many simulated cores hold in less time
-    (docs/performance.md); the user's own tunables stand behind, so that they win.
+    With glibc's heap in huge pages the host finds the data of many simulated cores in less time
+    (docs/performance.md). The user's own tunables are added last, so that they take precedence.
     """
     tunables = ["glibc.malloc.hugetlb=1", *filter(None, [os.environ.get("GLIBC_TUNABLES")])]
     return {**os.environ, "GLIBC_TUNABLES": ":".join(tunables)}
@@ -116,7 +116,7 @@ class _Process:
     def __init__(self) -> None:
         self._connection, theirs = Pipe()
         with theirs:
-            # -P: what lies in the user's folder is not what the worker imports.
+            # -P: the worker doesn't import modules from the user's folder.
             command = [sys.executable, "-P", "-m", "pmemsim.worker", str(theirs.fileno())]
             self._process = subprocess.Popen(
                 command,
@@ -126,7 +126,7 @@ class _Process:
             )
 
     def do(self, job: Job, report: Report) -> Kept | Failure | None:
-        """The job's result; None if the process has died of it."""
+        """Return the job's result; None if the process has died of it."""
         share = 0.0
         try:
             self._connection.send((job.trace.path.absolute(), job.work))
@@ -142,11 +142,11 @@ class _Process:
             return None
 
     def ending(self) -> str:
-        """How it ended."""
+        """Say how the process ended."""
         return ending_of(self._process.wait())
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """End the process, whatever it does."""
         self._connection.close()
         self._process.kill()
         self._process.wait()

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and the folder for what may be made again."""
+"""Write files that appear whole or not at all, and find the folder for files that can be remade."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Not for files of the user's: deep nesting makes it overrun its stack.
 
 
 def cache_dir() -> Path:
-    """Where built workloads and recorded traces are kept (`PMEMSIM_CACHE` overrides)."""
+    """Return the folder of built workloads and recorded traces (`PMEMSIM_CACHE` overrides)."""
     chosen = os.environ.get("PMEMSIM_CACHE")
     if chosen:
         return Path(chosen)
@@ -51,7 +51,7 @@ def check_writable(path: Path) -> None:
 
 
 def overwritten(outputs: Iterable[Path], inputs: Iterable[Path]) -> list[str]:
-    """Say which outputs would take the place of an input or of each other."""
+    """Report outputs that would replace an input or each other."""
     taken = {os.path.realpath(path) for path in inputs}
     found = []
     for path in outputs:
@@ -64,12 +64,12 @@ def overwritten(outputs: Iterable[Path], inputs: Iterable[Path]) -> list[str]:
 
 
 def _leftover_prefix() -> str:
-    """What names of unfinished files begin with, before the number of the process."""
+    """Return the beginning of an unfinished file's name, before the number of the process."""
     return f".pmemsim-{os.uname().nodename}-"
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what processes of this machine have left there that were killed."""
+    """Remove files that killed processes of this machine have left there."""
     for path in folder.glob(f"{glob.escape(_leftover_prefix())}*"):
         number = path.name.removeprefix(_leftover_prefix()).partition("-")[0]
         if not number.isdecimal() or Path(f"/proc/{number}").exists():
@@ -80,7 +80,7 @@ def _remove_leftovers(folder: Path) -> None:
 
 @contextmanager
 def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
-    """A new folder, by default among the system's temporary files, that goes with the block.
+    """Create a folder, by default a temporary one of the system, and remove it after the block.
 
     If this process is killed, the next that needs one there removes it.
     """
@@ -93,7 +93,7 @@ def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
 
 @contextmanager
 def named(path: Path, name: str) -> Iterator[None]:
-    """Errors of the block call the file at `path` by this name, because its own is temporary."""
+    """Make errors of the block name the file at `path`, because its own name is temporary."""
     try:
         yield
     except ConfigError as error:
@@ -104,9 +104,9 @@ def named(path: Path, name: str) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place if the block succeeds.
+    """Create a temporary file beside `path` that takes its place if the block succeeds.
 
-    What is no ordinary file, such as /dev/null, stays where it is and is written to.
+    A special file, such as /dev/null, is written in place.
     """
     check_writable(path)
     special = path.exists() and not path.is_file()

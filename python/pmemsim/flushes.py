@@ -1,4 +1,4 @@
-"""Flushes of lines that aren't persistent memory: a sign that recording lacked an option."""
+"""Describe flushes of lines outside persistent memory: a sign that recording lacked an option."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-_MOST_PLACES = 4  # that are named
+_MOST_PLACES = 4  # places that are named
 
 
 def flushes_outside_pm(metadata: Mapping[str, Any]) -> str:
-    """How many of a recording's flushes are of other memory, of which, and what would take it in.
+    """Say how many flushes are of other memory, of which, and which option would include it.
 
-    Empty if none is, or if the recording doesn't say (that of another front end).
+    Empty if no flush is, or if the recording has no such counts, as with another front end.
     """
     places: Counter[str] = Counter()
     flushed = metadata.get("flushes_outside_pm", [])
@@ -30,10 +30,10 @@ def flushes_outside_pm(metadata: Mapping[str, Any]) -> str:
 
 
 def _describe(memory: Mapping[str, Any], asked: Collection[int]) -> str:
-    """What the memory is, and the option of `pmemsim record` that makes it persistent.
+    """Describe the memory, with the option of `pmemsim record` that makes it persistent.
 
-    `asked` are addresses at which the program has asked for memory when there was some already:
-    what was there first belongs to it.
+    `asked` are addresses at which the program has asked for memory that was occupied: the memory
+    that was there first is then described by that address.
     """
     kind, begin, end = memory["memory"], memory["begin"], memory["end"]
     as_range = f"--pm-range {begin:#x}:{end:#x}"

@@ -1,7 +1,7 @@
-"""Host instructions and memory of a simulation, for `pmemsim bench`.
+"""Measure host instructions and memory of a simulation, for `pmemsim bench`.
 
-The processor's own counter (Linux perf events) counts instructions on the way. Where there is none,
-as on many virtual machines, valgrind's callgrind counts a short run, if it is installed.
+The processor's own counter (Linux perf events) counts instructions during the run. Where there is
+none, as on many virtual machines, valgrind's callgrind counts a short run, if it is installed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EXCLUDE_KERNEL_AND_HYPERVISOR = 1 << 5 | 1 << 6
 
 @dataclass
 class Counter:
-    """Host instructions of a block, or why they could not be counted."""
+    """Host instructions of a block, or the reason why they could not be counted."""
 
     instructions: int | None = None
     reason: str = ""
@@ -63,7 +63,7 @@ def count_instructions() -> Iterator[Counter]:
         os.close(descriptor)
 
 
-# Loads the simulator alone: the rest of the package would take long under valgrind.
+# This script loads the simulator alone; the rest of the package would take long under valgrind.
 _SIMULATE = """
 import importlib.util, json, sys, types
 spec = importlib.util.spec_from_file_location("_core", sys.argv[1])
@@ -76,10 +76,10 @@ print(core.simulate(core.TraceFile(sys.argv[2]), configuration, None, [], None).
 
 
 def callgrind_ratio(trace: Path, settings: Sequence[Mapping[str, str]]) -> tuple[float | None, str]:
-    """Host instructions per simulated instruction of this (short) recording.
+    """Return the host instructions per simulated instruction of this (short) recording.
 
-    Only the simulation proper counts, not its set-up. Where valgrind is missing or fails: None and
-    the reason.
+    Only the simulation proper counts, not its set-up. If valgrind is missing or fails, the ratio is
+    None, and the reason is returned with it.
     """
     valgrind = shutil.which("valgrind")
     if valgrind is None:
@@ -105,7 +105,7 @@ def _read(descriptor: int) -> int:
 
 
 def peak_memory_bytes() -> int:
-    """The largest resident set of this program alone; `getrusage` begins with its parent's."""
+    """Return the largest resident set of this program; `getrusage` begins with its parent's."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     (kibibytes,) = re.findall(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
     return int(kibibytes) * 1024

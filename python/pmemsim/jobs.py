@@ -1,7 +1,7 @@
-"""Jobs on recordings: what any process can do, here or on another computer, and what it gives back.
+"""Define the jobs on recordings that any process can do, here or on another computer.
 
 A job's identity covers the recording, every parameter and the simulator itself, so a result that
-has been kept under it is the result.
+was kept under the same identity is valid.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pmemsim.trace import Trace
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is kept of one simulation, or of a look at a recording, which takes no time."""
+    """The kept result of one simulation, or of an analysis, which has no simulated time."""
 
     trace_hash: str
     threads: int
@@ -43,7 +43,7 @@ class Outcome:
 
     @classmethod
     def of(cls, result: Result) -> Outcome:
-        """What to keep of a result."""
+        """Return the part of a result that is kept."""
         return cls(
             result.trace_hash,
             result.threads,
@@ -62,7 +62,7 @@ def _is_of_one_core(statistic: str) -> bool:
 
 @dataclass(frozen=True)
 class Crashes:
-    """What is kept of one crash run."""
+    """The kept result of one crash run."""
 
     points: int
     violations: int
@@ -75,26 +75,26 @@ Kept = Outcome | Crashes
 
 
 class Work(Protocol):
-    """What to do with a recording. It goes to other processes, so it holds values alone."""
+    """Work on a recording. It is sent to other processes, so it has values alone."""
 
     @property
     def configuration(self) -> Configuration | None:
-        """The design and the machine, if any."""
+        """Return the design and the machine, if any."""
 
     @property
     def result(self) -> type[Kept]:
-        """What its results are."""
+        """Return the class of its results."""
 
     @property
     def label(self) -> str:
-        """What is done to the recording, for progress."""
+        """Describe the work on the recording, for progress."""
 
     @property
     def options(self) -> list[object]:
-        """What the result depends on besides recording and configuration."""
+        """Return what the result depends on besides recording and configuration."""
 
     def run(self, trace: Trace, contents: StartingContents, report: Progress) -> Kept:
-        """Do it."""
+        """Do the work and return its result."""
 
 
 @dataclass(frozen=True)
@@ -106,38 +106,38 @@ class Simulate:
 
     @property
     def label(self) -> str:
-        """On which design it runs."""
+        """Name the simulated design."""
         return f"on {self.configuration.design.name}"
 
     @property
     def options(self) -> list[object]:
-        """What the result holds, in case older ones are kept: the names of its values."""
+        """Return the names of the result's values, so that kept results with others don't match."""
         return ["simulate", list(Outcome.__dataclass_fields__)]
 
     def run(self, trace: Trace, contents: StartingContents, report: Progress) -> Outcome:
-        """Simulate it."""
+        """Simulate the recording and return the result."""
         return Outcome.of(simulate(trace, self.configuration, report, contents=contents))
 
 
 @dataclass(frozen=True)
 class Analyze:
-    """Look at the recording without simulating time."""
+    """Analyze the recording without simulating time."""
 
     configuration: None = None
     result: ClassVar = Outcome
 
     @property
     def label(self) -> str:
-        """What is done."""
+        """Name the analysis."""
         return "analysed"
 
     @property
     def options(self) -> list[object]:
-        """What the result holds, in case older ones are kept: the names of its values."""
+        """Return the names of the result's values, so that kept results with others don't match."""
         return ["analyze", list(Outcome.__dataclass_fields__)]
 
     def run(self, trace: Trace, contents: StartingContents, report: Progress) -> Outcome:
-        """Read it to its end."""
+        """Read the recording to its end."""
         found = predictability(trace, report)
         return Outcome(
             trace.hash, trace.threads, found.instructions, 0, 0.0, 0,
@@ -155,16 +155,16 @@ class Crash:
 
     @property
     def label(self) -> str:
-        """On which design it crashes."""
+        """Name the crashed design."""
         return f"crashing on {self.configuration.design.name}"
 
     @property
     def options(self) -> list[object]:
-        """Which points are visited."""
+        """Return the points that are visited."""
         return ["crash", asdict(self.points)]
 
     def run(self, trace: Trace, contents: StartingContents, report: Progress) -> Crashes:
-        """Crash it; the oracle checks every image."""
+        """Crash the design; the oracle checks every image."""
         found = verify(trace, self.configuration, self.points, None, "", report)
         lines = list(found.story.lines) if found.story else []
         return Crashes(found.points, found.violations, lines)
@@ -172,14 +172,14 @@ class Crash:
 
 @dataclass(frozen=True)
 class Job:
-    """Work on one recording, ready to be done: the recording exists, the configuration is right."""
+    """Work on one recording that can be done: the recording exists, the configuration is valid."""
 
     trace: Trace
     work: Work
 
     @cached_property
     def key(self) -> str:
-        """Identifies the result: recording, every parameter, and the simulator's version."""
+        """Identify the result by the recording, every parameter, and the simulator's version."""
         configuration = self.work.configuration
         parameters = list(configuration.values.items()) if configuration else []
         text = json.dumps([self.trace.hash, parameters, *simulator_identity(), self.work.options])
@@ -187,12 +187,12 @@ class Job:
 
     @property
     def label(self) -> str:
-        """What it is, for progress."""
+        """Describe the job, for progress."""
         return f"{self.trace.name} {self.work.label}"
 
     @property
     def weight(self) -> float:
-        """How long it takes, relative to others: the recording's operations."""
+        """Return the job's relative duration: the recording's operations."""
         trace = self.trace
         return float(sum(trace.operation_count(thread) for thread in range(trace.threads)))
 
@@ -206,5 +206,5 @@ def _hash(code: tuple[Path, ...]) -> str:
 
 
 def simulator_identity() -> tuple[str, str]:
-    """Pmemsim's version and its build with all plug-ins: the same ones give the same results."""
+    """Return pmemsim's version and build with all plug-ins: the same ones give equal results."""
     return version(), _hash((Path(str(_core.__file__)), *loaded()))

@@ -1,4 +1,4 @@
-"""Results of jobs, kept in the cache folder, so that what was done once is not done again."""
+"""Keep results of jobs in the cache folder, so that no job is done twice."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Result = TypeVar("Result", Outcome, Crashes)
 
 
 def path_of(job: Job) -> Path:
-    """Where the job's result is kept once it is there."""
+    """Return the path at which the job's result is kept."""
     return cache_dir() / "results" / f"{job.trace.name}-{job.key}.json"
 
 
 def missing(jobs: Iterable[Job]) -> list[Job]:
-    """The jobs whose results are not kept yet, each once, the longest first."""
+    """Return the jobs without a kept result, each once, the longest first."""
     unique = {path_of(job): job for job in jobs}
     absent = [job for path, job in unique.items() if not _holds_result(path, job)]
     return sorted(absent, key=lambda job: job.weight, reverse=True)
 
 
 def _holds_result(path: Path, job: Job) -> bool:
-    """Whether it does: a host that goes down may leave an empty file, which is no result."""
+    """Return whether a result is there: a crashed host may leave an empty file instead."""
     try:
         value = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -40,7 +40,7 @@ def _holds_result(path: Path, job: Job) -> bool:
 
 
 def load(job: Job, result: type[Result]) -> Result:
-    """The result of this class that was kept."""
+    """Return the job's kept result of this class."""
     path = path_of(job)
     try:
         return result(**json.loads(path.read_text()))
@@ -56,7 +56,7 @@ def run(
     progress: Callable[[int, float], None] | None = None,
     finished: Callable[[Job, Failure | None], None] | None = None,
 ) -> None:
-    """Do the jobs; each result is kept as soon as it is there, and then `finished` is told.
+    """Do the jobs, keep each result as soon as it exists, and then call `finished`.
 
     `finished` is called for one job at a time; what it raises stops the others.
     """

@@ -1,4 +1,4 @@
-"""Would anybody notice? A program's flushes and fences, each left out in turn."""
+"""Leave out each of a program's flushes and fences in turn, and test whether a checker notices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Verdict = Literal["found", "same images", "all accepted", "not found"]
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A flush or a fence, and what became of the program without it."""
+    """A flush or a fence, and the verdict on the program without it."""
 
     name: str
     """clwb, clflushopt, clflush, sfence, mfence."""
@@ -37,18 +37,18 @@ class LeftOut:
     """How many of how many images the checker has seen; empty: none, they are the same."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The instruction as `--json` writes it."""
+        """Return the instruction as `--json` writes it."""
         return {**vars(self), "calls": [call.to_dict() for call in self.calls]}
 
     @property
     def place(self) -> str:
-        """The line of the program that flushes or fences, perhaps by way of helpers."""
+        """Return the line of the program that flushes or fences, directly or through helpers."""
         last = self.calls[-1] if self.calls else self
         return f"{last.file}:{last.line}"
 
     @property
     def way(self) -> str:
-        """The functions that lead there, the innermost first, and where helpers call helpers."""
+        """Return the functions that lead there, innermost first, and the lines between helpers."""
         helpers = [f"{call.function}:{call.line}" for call in self.calls[:-1]]
         return " < ".join([self.function, *helpers, *(call.function for call in self.calls[-1:])])
 
@@ -56,10 +56,10 @@ class LeftOut:
 def leave_each_out(
     trace: Trace, wanted: Wanted, checker: Checker, jobs: int, progress: Progress | None = None
 ) -> Iterator[LeftOut]:
-    """Leave out each flush and each fence in turn, and show the checker what a crash leaves then.
+    """Leave out each flush and each fence in turn, and check the images of the remaining program.
 
-    No value depends on a flush or a fence, so that the recording is also that of the program
-    without it. Images that are the same as with it are shown to nobody.
+    No value depends on a flush or a fence, so the recording is also one of the program without it.
+    A program whose images are the same without the instruction isn't checked again.
     """
     file = _core.TraceFile(str(trace.path))
     found = _core.persist_calls(file)
@@ -87,5 +87,5 @@ def _part_of(progress: Progress, index: int, parts: int) -> Progress:
 
 
 def _same(one: tuple[int | None, int | None], other: tuple[int | None, int | None]) -> bool:
-    """Whether a crash's images have the same number, by one way of telling or the other."""
+    """Return whether two sets of crash images have equal fingerprints of either kind."""
     return any(a is not None and a == b for a, b in zip(one, other, strict=True))

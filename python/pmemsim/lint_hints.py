@@ -1,4 +1,4 @@
-"""Judging a program's pre-execution hints: what they have cost, what missing ones would save."""
+"""Evaluate a program's pre-execution hints: their cost, and the savings of missing ones."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _ADVICE = {
         "not hinted, and written back without a flush: worth one if the design's fences wait for it"
     ),
 }
-# Reasons that are no fault of the program, beside missing hints.
+# Reasons that are no fault of the program, in addition to missing hints.
 _UNAVOIDABLE = {("invalidated", "tree")}
 _LIBRARY_HINT = "a hint of pm.h's library itself: nothing to correct in the program"
 _LIBRARY_STORE = "stored by pm.h's library, its log or its allocator: the program can't hint it"
@@ -70,7 +70,7 @@ _LIBRARY_STORE = "stored by pm.h's library, its log or its allocator: the progra
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong at one line."""
+    """A finding at one line."""
 
     kind: str
     reason: str
@@ -92,21 +92,21 @@ class Finding:
 
     @property
     def fault(self) -> bool:
-        """Whether the program should be corrected."""
+        """Return whether the program should be corrected."""
         return not (
             self.kind == MISSING or self.of_library or (self.kind, self.reason) in _UNAVOIDABLE
         )
 
     @property
     def advice(self) -> str:
-        """What to do about it, a sentence."""
+        """Return a sentence about the correction."""
         if self.of_library:
             return _LIBRARY_STORE if self.kind == MISSING else _LIBRARY_HINT
         numbers = {"early": _rounded(self.distance_ns), "wait": _rounded(self.missing_ns)}
         return _ADVICE[self.kind, self.reason].format(**numbers)
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as `--json` writes it; docs/hints.md explains every key."""
+        """Return the finding as `--json` writes it; docs/hints.md explains every key."""
         return {
             "kind": self.kind,
             "reason": self.reason,
@@ -129,7 +129,7 @@ def _rounded(nanoseconds: float | None) -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """What a run says of the hints of a recording."""
+    """The results of a run about the hints of a recording."""
 
     workload: str
     design: str
@@ -150,21 +150,21 @@ class Report:
 
     @property
     def faults(self) -> list[Finding]:
-        """Those that the program should be corrected for."""
+        """Return the findings for which the program should be corrected."""
         return [finding for finding in self.findings if finding.fault]
 
     @property
     def profile(self) -> list[str]:
-        """Source lines whose stores a hint should follow, as `pmemsim-cc --janus-profile` reads.
+        """Return the source lines that need a hint, as `pmemsim-cc --janus-profile` reads them.
 
-        Those that were the last ones to lines which were written without a hint and had to wait,
-        the most costly first; none in pm.h's library.
+        These lines have the last stores to cache lines that were written without a hint and had to
+        wait. The most costly one is first; none is in pm.h's library.
         """
         missing = (f for f in self.findings if f.kind == MISSING and not f.of_library)
         return list(dict.fromkeys(str(f.store) for f in missing if f.store and f.store.line))
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as `--json` writes it."""
+        """Return the report as `--json` writes it."""
         return {
             "workload": self.workload,
             "design": self.design,
@@ -192,7 +192,7 @@ def check_design(configuration: Configuration) -> None:
 
 
 def lint(trace: Trace, configuration: Configuration, progress: Progress | None = None) -> Report:
-    """Simulate a recording on a design with Janus, and judge its hints."""
+    """Simulate a recording on a design with Janus, and evaluate its hints."""
     check_design(configuration)
     run = _core.lint_hints(trace.file, configuration, progress)
     return Report(

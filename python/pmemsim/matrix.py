@@ -1,8 +1,8 @@
-"""The matrix: every design on the same workloads and one machine, side by side.
+"""Build the matrix: every design on the same workloads and one machine, side by side.
 
-A cell is one workload on one design: how fast it is, what it writes to PM, what it costs on the
-chip, and whether it recovers wherever it crashes. What can't be said of a cell is None, and its
-reason says why.
+A cell is one workload on one design: its speed, its writes to PM, its cost on the chip, and whether
+it recovers wherever it crashes. A value that can't be determined is None, and the cell's reason
+says why.
 """
 
 from __future__ import annotations
@@ -60,22 +60,22 @@ class Matrix:
 
     @property
     def workloads(self) -> list[str]:
-        """The workloads, in their order."""
+        """Return the workloads, in their order."""
         return list(dict.fromkeys(cell.workload for cell in self.cells))
 
     @property
     def designs(self) -> list[str]:
-        """The designs, in their order."""
+        """Return the designs, in their order."""
         return list(dict.fromkeys(cell.design for cell in self.cells))
 
     def to_dict(self) -> dict[str, Any]:
-        """The matrix as `--json` writes it; docs/results.md explains every key."""
+        """Return the matrix as `--json` writes it; docs/results.md explains every key."""
         return {"baseline": self.baseline, "cells": [vars(cell) for cell in self.cells]}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a matrix consists of, before any job is done."""
+    """The cells and runs of a matrix, before any job is done."""
 
     workloads: Mapping[str, Trace | Error]
     """The recordings, or why there is none."""
@@ -87,7 +87,7 @@ class Plan:
 
     @property
     def jobs(self) -> list[Job]:
-        """All that is to be done: simulations, the baseline's among them, and crashes."""
+        """Return all jobs: simulations, the baseline's among them, and crashes."""
         found = []
         for trace in self.workloads.values():
             if isinstance(trace, Error):
@@ -101,7 +101,7 @@ class Plan:
         return found
 
     def matrix(self, failures: Mapping[str, Failure]) -> Matrix:
-        """The matrix of the results that are kept; `failures` are those of jobs, by their keys."""
+        """Return the matrix of the kept results; `failures` has those of jobs, by their keys."""
         cells = [
             self._cell(workload, trace, design, configuration, failures)
             for workload, trace in self.workloads.items()
@@ -147,7 +147,7 @@ class Plan:
     def _baseline_of(
         self, trace: Trace, failures: Mapping[str, Failure], reasons: list[str]
     ) -> Outcome | None:
-        """The baseline's run; without it there is no speedup."""
+        """Return the baseline's run, without which there is no speedup."""
         if isinstance(self.baseline, Error):
             reasons.append(f"no baseline: {in_one(self.baseline)}")
             return None
@@ -160,7 +160,7 @@ class Plan:
 def _result(
     job: Job, result: type[kept.Result], failures: Mapping[str, Failure], reasons: list[str]
 ) -> kept.Result | None:
-    """The job's result, if there is one; why there is none is added to `reasons`."""
+    """Return the job's result, if there is one; else add the reason to `reasons`."""
     if failure := failures.get(job.key):
         reasons.append(failure.reason)
         return None

@@ -1,4 +1,4 @@
-"""Sources of designs of one's own: written from templates, and compiled to plug-ins."""
+"""Write sources of a user's own designs from templates, and compile them to plug-ins."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SUBFOLDERS = {"my-design.yaml": "designs"}
 
 
 def cmake_dir() -> Path:
-    """The folder of pmemsim's CMake package, for `-Dpmemsim_DIR=`."""
+    """Return the folder of pmemsim's CMake package, for `-Dpmemsim_DIR=`."""
     return installed_dir() / "lib" / "cmake" / "pmemsim"
 
 
 def write_design(name: str, layer: str, parent: Path) -> Path:
-    """Write the sources of a minimal design that survives crashes; returns their new folder.
+    """Write the sources of a minimal design that survives crashes, and return their new folder.
 
     The folder gets the design's name with underscores. Raises `Error` if the name isn't made of
     lower-case words, or if the folder exists.
@@ -59,7 +59,7 @@ def _renamed(text: str, names: dict[str, str]) -> str:
 
 
 def build_plugin(folder: Path) -> Path:
-    """Compile a plug-in's folder with its CMakeLists.txt; returns the path of the plug-in.
+    """Compile a plug-in's folder with its CMakeLists.txt, and return the path of the plug-in.
 
     Raises `Error` if a tool is missing, or with the compiler's messages.
     """

@@ -1,6 +1,7 @@
-"""Several long jobs on the host's cores, with progress, in a fixed order of results.
+"""Run several long jobs on the host's cores, with progress and a fixed order of results.
 
-Jobs are threads: what they do (simulate, wait for a recorder) happens outside the interpreter lock.
+Jobs are threads, because their work (simulating, waiting for a recorder) is outside the interpreter
+lock.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ Report = Callable[[float], None]
 
 
 class Cancelled(BaseException):
-    """Another job has failed, or the user pressed Ctrl-C."""
+    """Cancellation of a job after another one failed, or after Ctrl-C."""
 
 
 def host_cores() -> int:
-    """Host cores that this process may use."""
+    """Return the number of host cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -31,7 +32,7 @@ def run_all(
     jobs: int | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> list[Value]:
-    """Run all tasks, `jobs` at a time (default: one a host core); results in the tasks' order.
+    """Run all tasks, `jobs` at a time (default: one a host core); return results in their order.
 
     `progress(index, fraction)` is called from the jobs' threads. If a task fails, the others are
     stopped and the first failure, in the tasks' order, is raised.
@@ -52,7 +53,7 @@ def run_all(
 
     with ThreadPoolExecutor(max_workers=jobs or host_cores()) as pool:
         try:
-            # Ctrl-C may come here, too: a job runs before the pool that starts it knows its thread.
+            # Ctrl-C may arrive here, too: a job runs before the pool that starts it has its thread.
             futures = [pool.submit(run, index) for index in range(len(tasks))]
             _wait(futures)
         finally:
@@ -67,9 +68,9 @@ def run_all(
 
 
 def _wait(futures: Sequence[Future[Any]]) -> None:
-    """Until all are done, or one has failed.
+    """Wait until all tasks are done, or one has failed.
 
-    In short waits: a signal that comes before one begins, or to another thread, doesn't end it.
+    It waits in short steps, because a signal before a wait, or to another thread, doesn't end it.
     """
     pending: Collection[Future[Any]] = futures
     while pending:

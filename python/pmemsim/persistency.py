@@ -1,4 +1,4 @@
-"""Is a program crash-safe? A checker sees images that a model or a design's guarantees allow."""
+"""Test whether a program is crash-safe: show a checker the images that a model or design allows."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ DEFAULT_BUDGET = "3000"
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600}
 _TIME = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_SECONDS)})")
 _MOST_IMAGES = 10**12
-# An image that was rejected quickly is reduced to what matters.
+# A rejected image is reduced only if its check took at most this time, in seconds.
 _QUICK_S = 1.0
-# Any would do: guarantees don't depend on it.
+# Any machine would do, because guarantees don't depend on it.
 _MACHINE = "asap"
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How many images are shown to a checker."""
+    """The number of images that are shown to a checker, or the time for it."""
 
     text: str
     """As the user writes it."""
@@ -54,7 +54,7 @@ class Budget:
 
     @classmethod
     def of(cls, text: str) -> Budget:
-        """`10000` images, `30s`, or `all`. Raises an `Error` for anything else."""
+        """Parse `10000` images, `30s`, or `all`; raise an `Error` for anything else."""
         if text == "all":
             return cls(text)
         if match := _TIME.fullmatch(text):
@@ -70,7 +70,7 @@ class Budget:
 
     @property
     def most(self) -> int:
-        """For the images' order: how many are wanted at most."""
+        """Return the largest number of wanted images, which determines their order."""
         if self.images is not None:
             return self.images
         if self.seconds is not None:
@@ -78,7 +78,7 @@ class Budget:
         return int(_core.MOST_MODEL_IMAGES)
 
     def share(self, judged: float, possible: float, begin: float) -> float:
-        """How much is used up: images judged of those that there are, or time since `begin`."""
+        """Return the used share: images checked of the possible ones, or time since `begin`."""
         if self.seconds is not None:
             return min((time.monotonic() - begin) / self.seconds, 0.999)
         return min(judged / min(self.most, possible), 0.999)
@@ -97,7 +97,7 @@ class ImageStory:
 
 @dataclass(frozen=True)
 class ModelRun:
-    """One recording's images, as far as a checker has seen them."""
+    """The images of one recording that a checker has seen."""
 
     model: str
     workload: str
@@ -123,22 +123,22 @@ class ModelRun:
 
     @property
     def unread(self) -> bool:
-        """Whether the checker has read nothing that a crash can change: one image told all."""
+        """Return whether the checker reads nothing that a crash can change, as one image shows."""
         return self.complete and self.shown == 1 < self.possible and self.story is None
 
     @property
     def images_per_s(self) -> float:
-        """Images made and checked a second."""
+        """Return the images made and checked a second."""
         return self.images / self.wall_s if self.wall_s else 0.0
 
     @property
     def extent(self) -> str:
-        """How much of what is possible was judged."""
+        """Say how many of the possible images were checked."""
         judged = "all" if self.complete and not self.exact else f"{self.images:,}"
         return extent_of(judged, self.possible, exact=self.exact)
 
     def to_dict(self) -> dict[str, Any]:
-        """The run as `--json` writes it; docs/crash.md explains every key."""
+        """Return the run as `--json` writes it; docs/crash.md explains every key."""
         values = {name: value for name, value in vars(self).items() if name != "story"}
         if math.isinf(self.possible):
             values["possible"] = None
@@ -147,12 +147,12 @@ class ModelRun:
 
 
 def extent_of(images: str, possible: float, *, exact: bool) -> str:
-    """Say how many images were judged of how many."""
+    """Say how many images were checked of how many."""
     return f"{images} {'of' if exact else 'of at most'} {count(possible)}"
 
 
 def count(number: float) -> str:
-    """So many images, in words."""
+    """Return a number of images in words."""
     if math.isinf(number):
         return "1e308 or more"
     return f"{number:,.0f}" if number < 10**12 else f"{number:.3g}"
@@ -160,7 +160,7 @@ def count(number: float) -> str:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which images of a model are shown, and what becomes of one that is rejected."""
+    """The images of a model that are shown, and the treatment of a rejected one."""
 
     model: str
     budget: Budget
@@ -180,11 +180,11 @@ class Wanted:
 
     @property
     def allowed_by(self) -> str:
-        """The model, in words."""
+        """Describe the model in words."""
         return self.model if self.design is None else f"guarantees of {self.design}"
 
     def of(self, trace: Trace) -> _core.WantedImages:
-        """Those of a recording, for who makes them."""
+        """Return the wanted images of a recording, as the simulator takes them."""
         return _core.WantedImages(
             self.model == "eadr",
             None if self.design is None else _configuration(self.design, trace.threads),
@@ -197,13 +197,13 @@ class Wanted:
 
 @cache
 def _configuration(design: str, threads: int) -> Configuration:
-    """A machine that has the design, and room for all threads: the guarantees are the same."""
+    """Return a configuration of the design with a core for each thread; guarantees are the same."""
     wide_enough = Setting("core.count", str(max(threads, 1)), "the recording's threads")
     return configure(design, _MACHINE, extra=(wide_enough,))
 
 
 def keeps_regions(design: str) -> bool:
-    """Whether the design guarantees that regions are there whole or not at all."""
+    """Return whether the design guarantees that regions are atomic."""
     return configure(design, _MACHINE).promises_whole_regions
 
 
@@ -215,10 +215,10 @@ def show_images(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> ModelRun:
-    """Show images that the model allows to a checker, until it rejects one.
+    """Show a checker images that the model allows, until it rejects one.
 
-    So many checkers work at once (`jobs`), which changes nothing but the time. `command` is how the
-    user would see the rejected one again. Raises an `Error` where there is nothing to judge.
+    `jobs` checkers work at once, which changes nothing but the time. `command` is how the user
+    would see the rejected image again. Raises an `Error` where nothing can be checked.
     """
     _refuse_without_pm(trace)
     begin = time.monotonic()
@@ -274,7 +274,7 @@ def refuse_too_many(
 ) -> None:
     """Raise a `ConfigError` if all images are wanted and there are too many.
 
-    `shown`: so many were shown in vain.
+    `shown`: number of images that were shown in vain.
     """
     if budget.text != "all" or possible <= _core.MOST_MODEL_IMAGES:
         return
@@ -297,7 +297,7 @@ _GUESSED = (
 
 
 class Shown:
-    """Images on their way to a checker."""
+    """Images that are shown to a checker."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ class Shown:
         progress: Progress | None,
         extents: Sequence[Extent | None] | None = None,
     ) -> None:
-        """`extents`: where the images have what the program has in its regions, if elsewhere."""
+        """`extents`: locations of the program's regions in the images, if they differ."""
         self.trace = trace
         self.wanted = wanted
         self.checker = checker
@@ -320,13 +320,13 @@ class Shown:
         self.extents = extents_of(self.regions) if extents is None else extents
 
     def first_rejected(self, command: str) -> ImageStory | None:
-        """The story of the first image that is rejected, if one is; the images have come to it."""
+        """Return the explanation of the first rejected image, if any, at which the images stop."""
         answer = self._show()
         if answer is None and self.wanted.image is None:
             return None
         problem = self.checker.problem_of(answer)
         notes = []
-        # How long it takes is seen while no other checker works.
+        # The duration is measured while no other checker works.
         if answer is not None and answer.ending != "too long":
             again = self.images.judge(self._report)
             if again is None:
@@ -349,7 +349,7 @@ class Shown:
         return ImageStory(self.images.number, lines, f"{command} --image {self.images.number}")
 
     def _show(self) -> _core.CheckerAnswer | None:
-        """What a checker says of the first image that it rejects, or of the only one wanted."""
+        """Return the checker's answer to the first rejected image, or to the only one wanted."""
         number = self.wanted.image
         if number is None:
             found = self.images.show_all(self.wanted.budget.seconds, self._report)
@@ -361,7 +361,7 @@ class Shown:
         return self.images.judge(self._report)
 
     def _with_less_lost(self, problem: str) -> str:
-        """What the checker says of the image when it has lost only what matters."""
+        """Return the checker's answer to the image with only the losses that matter."""
         return reduce_losses(
             self.images,
             lambda: self.checker.problem_of(self.images.judge(self._report)) or None,
@@ -369,7 +369,7 @@ class Shown:
         )
 
     def _reads(self) -> list[str]:
-        """What recovery has read of the image that wasn't sure to persist, if that can be told."""
+        """Name the image's possibly lost data that recovery has read, if these can be found."""
         if self.checker.library or self.wanted.design is not None:
             return []
         with Recorder.of(self.checker, self.images, self.trace) as recorder:
@@ -387,7 +387,7 @@ class Shown:
 
 
 def repeating_command(target: str, wanted: Wanted, words: list[str]) -> str:
-    """The words of a command that makes the same images."""
+    """Return the words of a command that makes the same images."""
     model = ["--model", wanted.model, *(["--design", wanted.design] if wanted.design else [])]
     given = [*model, "--budget", wanted.budget.text, "--seed", str(wanted.seed)]
     return shlex.join(["pmemsim", "check", target, *given, *words, *plugins.options()])

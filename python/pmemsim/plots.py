@@ -1,4 +1,4 @@
-"""Plots of runs and comparisons; the file's suffix chooses the format (png, pdf, svg, ...)."""
+"""Plot runs and comparisons; the file's suffix chooses the format (png, pdf, svg, ...)."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _STYLE: dict[Any, Any] = {
 
 
 def check_plot_path(path: Path) -> None:
-    """Raise `Error` now if a plot could not be written to `path` later."""
+    """Raise an `Error` now if a plot could not be written to `path` later."""
     if path.suffix.lstrip(".").lower() not in Figure().canvas.get_supported_filetypes():
         raise Error(f"{path}: the suffix chooses the plot's format; use .png, .pdf or .svg")
     check_writable(path)
 
 
 def plot_comparison(comparison: Comparison, path: Path) -> None:
-    """Normalised throughput above, where the cores' time went below."""
+    """Plot normalised throughput above, and the shares of the cores' time below."""
     groups = len(comparison.workloads) + 1
     width = max(5.5, 1.2 + 0.32 * groups * (len(comparison.designs) + 1))
 
@@ -64,7 +64,7 @@ def plot_comparison(comparison: Comparison, path: Path) -> None:
 
 
 def plot_result(result: Result, path: Path) -> None:
-    """Where the cores' time went in one run, as one bar."""
+    """Plot the shares of the cores' time in one run, as one bar."""
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
@@ -87,7 +87,7 @@ def plot_result(result: Result, path: Path) -> None:
 
 
 def plot_matrix(matrix: Matrix, path: Path) -> None:
-    """Heat maps of the speedups and of the PM write traffic; wrong designs are marked."""
+    """Plot heat maps of the speedups and of the PM write traffic; wrong designs are marked."""
     width = max(6.5, 2.0 + 0.55 * len(matrix.designs))
     height = 3.2 + 0.7 * len(matrix.workloads)
 
@@ -117,7 +117,7 @@ _PREDICTABLE = (
 
 
 def plot_predictability(recordings: Sequence[Predictability], path: Path) -> None:
-    """What stands in earlier stores; how soon lines are written back; by how many store sets."""
+    """Plot the data in earlier stores, the distances of write-backs, and the store sets."""
     names = [f"{each.workload} {each.optimization}".strip() for each in recordings]
 
     def draw(figure: Figure) -> None:
@@ -156,7 +156,7 @@ def _heat_map(
     title: str,
     colours: str,
 ) -> None:
-    """A square a cell, with its number; cells without one stay white."""
+    """Draw a square for each cell, with its number; cells without one stay white."""
     workloads, designs = matrix.workloads, matrix.designs
     squares = [
         [math.nan if (value := values[w, d]) is None else value for d in designs] for w in workloads
@@ -195,7 +195,7 @@ def _throughput(axes: Axes, comparison: Comparison) -> None:
 
 
 def grouped_bars(axes: Axes, names: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
-    """A bar a design in each group; the last group is set apart, as the mean of the others."""
+    """Draw a bar for each design in each group; the last group, the mean, is set apart."""
     bar = 0.8 / len(heights)
     for index, (design, values) in enumerate(heights.items()):
         places = [group - 0.4 + bar * (index + 0.5) for group in range(len(names))]
@@ -210,7 +210,7 @@ def grouped_bars(axes: Axes, names: Sequence[str], heights: Mapping[str, Sequenc
 
 
 def lines(axes: Axes, names: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
-    """A line a design over the values of what varies."""
+    """Draw a line for each design over the values of the varied parameter."""
     for index, (design, values) in enumerate(heights.items()):
         axes.plot(
             range(len(names)), values, marker="o", label=design,
@@ -250,7 +250,7 @@ def _share_legend(figure: Figure, axes: Axes) -> None:
 
 def save(draw: Callable[[Figure], None], path: Path, size: tuple[float, float]) -> None:
     """Draw in pmemsim's style and write the file, whole or not at all."""
-    # A Figure of its own, without pyplot: no window system, no global state.
+    # The Figure is made without pyplot: it needs no window system and no global state.
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)

@@ -1,4 +1,4 @@
-"""Plug-ins: designs of the user's own, and the folders where files of the user's own are.
+"""Load plug-ins with a user's own designs, and find the folders of a user's own files.
 
 A plug-in is a shared library with implementations of layers (`pmemsim new-design` writes the source
 of one). Its folder, and each folder in the environment variable `PMEMSIM_PATH`, may have the same
@@ -25,12 +25,12 @@ _loaded: list[Path] = []
 
 
 def installed_dir() -> Path:
-    """The folder that plug-ins are built against: it has `include`, `lib` and `lib/cmake`."""
+    """Return the folder for building plug-ins: it has `include`, `lib` and `lib/cmake`."""
     return Path(str(resources.files("pmemsim")))
 
 
 def want(path: str) -> None:
-    """Add a plug-in to those that this process and those that it starts load."""
+    """Add a plug-in that this process and its child processes load."""
     others = os.environ.get(PLUGINS)
     absolute = str(Path(path).absolute())
     os.environ[PLUGINS] = f"{others}:{absolute}" if others else absolute
@@ -52,18 +52,18 @@ def load_wanted() -> None:
 
 
 def loaded() -> tuple[Path, ...]:
-    """The plug-ins that are loaded, in their order."""
+    """Return the loaded plug-ins, in their order."""
     load_wanted()
     return tuple(_loaded)
 
 
 def options() -> list[str]:
-    """The options that name the loaded plug-ins, for a command that repeats this one anywhere."""
+    """Return the options that name the loaded plug-ins, for repeating this command anywhere."""
     return [word for path in loaded() for word in ("--plugin", str(path))]
 
 
 def folders() -> Iterator[Path]:
-    """The folders with files of the user's own: those of plug-ins, then those of `PMEMSIM_PATH`."""
+    """Return the folders of a user's own files: those of plug-ins, then those of `PMEMSIM_PATH`."""
     found = [path.parent for path in loaded()]
     for name in filter(None, os.environ.get(PATH, "").split(":")):
         folder = Path(name).absolute()

@@ -1,4 +1,4 @@
-"""How predictable the writes of recordings are, without simulating time (PMWeaver, section III)."""
+"""Measure how predictable a recording's writes are, without simulation (PMWeaver, section III)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ StoreSet = _core.StoreSet
 
 
 def share_found(found: Found, stores: str, what: str) -> float:
-    """Which share was found: `stores` is one of the two above, `what` one of `SHARES`."""
+    """Return the found share: `stores` is one of the two above, `what` one of `SHARES`."""
     return _count(found, stores, what) / found.write_backs if found.write_backs else 0.0
 
 
@@ -30,7 +30,7 @@ def _count(found: Found, stores: str, what: str) -> int:
 
 @dataclass(frozen=True)
 class Predictability:
-    """What an ideal predictor would find in a recording."""
+    """The data that an ideal predictor would find in a recording."""
 
     workload: str
     optimization: str
@@ -53,7 +53,7 @@ class Predictability:
 
     @property
     def frequent_share(self) -> float:
-        """Share of the write-backs that come from the 20 most frequent sets (figure 11)."""
+        """Return the share of write-backs from the 20 most frequent sets (figure 11)."""
         return self._frequent / self.total.write_backs if self.total.write_backs else 0.0
 
     @property
@@ -61,7 +61,7 @@ class Predictability:
         return sum(found.write_backs for found in self.most_frequent_sets)
 
     def counts(self) -> dict[str, int]:
-        """Write-backs by what an ideal predictor finds of them: the figures of the paper."""
+        """Return the write-backs by what an ideal predictor finds: the figures of the paper."""
         own = {f"found_{what}": _count(self.total, ALL_STORES, what) for what in SHARES}
         others = {
             f"found_{what}_elsewhere": _count(self.total, WITHOUT_OWN_STORES, what)
@@ -71,7 +71,7 @@ class Predictability:
         return {**whole, **own, **others}
 
     def distance_of(self, share: float) -> int | None:
-        """The bound within which this share of the write-backs follow their last store."""
+        """Return the bound within which this share of the write-backs follow their last store."""
         seen = 0
         for bound, count in self.distances:
             seen += count
@@ -80,7 +80,7 @@ class Predictability:
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as `--json` writes it; docs/predictability.md explains every key."""
+        """Return the result as `--json` writes it; docs/predictability.md explains every key."""
         return {
             "workload": self.workload,
             "optimization": self.optimization,
@@ -100,7 +100,7 @@ class Predictability:
 
 
 def predictability(trace: Trace, progress: Progress | None = None) -> Predictability:
-    """Read a recording to its end; `progress` is told the share that has been read."""
+    """Read a recording to its end; `progress` is called with the share that has been read."""
     found = _core.predictability(trace.file, progress)
     return Predictability(
         workload=trace.name,

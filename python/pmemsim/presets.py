@@ -1,4 +1,4 @@
-"""Machines, designs and backends: YAML presets, read strictly, with the line of every value kept.
+"""Read YAML presets of machines, designs and backends strictly, with the line of each value.
 
 A preset is a file `configs/machines/NAME.yaml`, `configs/designs/NAME.yaml` or
 `configs/backends/NAME.yaml`, or a file of your own with the same keys:
@@ -11,10 +11,10 @@ A preset is a file `configs/machines/NAME.yaml`, `configs/designs/NAME.yaml` or
       cores.frequency: {value: 2GHz, source: "Table 2"}
       cores.count: 18          # a value without a source
 
-`DESIGN@BACKEND` is a design, too: that one before this backend, whose parameters it takes.
+`DESIGN@BACKEND` is a design, too: the design in front of this backend, whose parameters it takes.
 
-What the keys mean, and whether the values make sense, is the simulator's business; this module
-finds what is wrong with the file as a file.
+The simulator defines what the keys mean and checks their values; this module checks the form of the
+file.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _EXAMPLE = (
 
 @dataclass(frozen=True)
 class Setting:
-    """One parameter given a value, and where: `asap.yaml:12` or `--set`."""
+    """A parameter's value and its place: `asap.yaml:12` or `--set`."""
 
     key: str
     value: str
@@ -71,12 +71,12 @@ class Preset:
 
 @cache  # finding the package takes longer than reading a preset, which asks for each of its lines
 def preset_dir(kind: Kind) -> Path:
-    """The folder of pmemsim's own presets of a kind."""
+    """Return the folder of pmemsim's own presets of a kind."""
     return Path(str(resources.files("pmemsim"))) / "configs" / f"{kind}s"
 
 
 def preset_names(kind: Kind) -> list[str]:
-    """The names of presets of a kind, sorted, without those to inherit from.
+    """Return the names of presets of a kind, sorted, without those to inherit from.
 
     They are pmemsim's own and those of the user's folders (`plugins.folders`).
     """
@@ -84,7 +84,7 @@ def preset_names(kind: Kind) -> list[str]:
 
 
 def _dirs(kind: Kind) -> list[Path]:
-    """Where presets of a kind are: pmemsim's own folder first."""
+    """Return the folders with presets of a kind, pmemsim's own first."""
     return [preset_dir(kind), *(folder / f"{kind}s" for folder in folders())]
 
 
@@ -101,7 +101,7 @@ def load_preset(kind: Kind, name: str | Path) -> Preset:
 
 
 def read_preset(kind: Kind, name: str | Path, problems: list[str]) -> Preset | None:
-    """What can be read of a preset; what is wrong is added to `problems`.
+    """Read as much of a preset as is valid, and add all errors to `problems`.
 
     None if there is nothing to read.
     """
@@ -118,7 +118,7 @@ def read_preset(kind: Kind, name: str | Path, problems: list[str]) -> Preset | N
 def parse_overrides(assignments: Iterable[str], problems: list[str]) -> list[Setting]:
     """Turn `key=value` texts of the command line into settings.
 
-    What is wrong is added to `problems`.
+    Errors are added to `problems`.
     """
     settings = []
     for assignment in assignments:
@@ -142,7 +142,7 @@ def _load(kind: Kind, name: str, problems: list[str], inheriting: tuple[Path, ..
 
 @cache
 def _shipped(kind: Kind, path: Path) -> Preset:
-    """One of pmemsim's own presets, which don't change while it runs."""
+    """Return one of pmemsim's own presets, which don't change while it runs."""
     problems: list[str] = []
     preset = _read(kind, path, problems, ())
     if problems:
@@ -171,7 +171,7 @@ def _read(kind: Kind, path: Path, problems: list[str], inheriting: tuple[Path, .
 
 
 def _before(design: str, backend: str, problems: list[str], inheriting: tuple[Path, ...]) -> Preset:
-    """A design before a backend, whose parameters count where both have them."""
+    """Combine a design with a backend, whose parameters take precedence."""
     first = _load("design", design, problems, inheriting)
     second = _load("backend", backend, problems, inheriting)
     return Preset(
@@ -221,7 +221,7 @@ def _find(kind: Kind, name: str) -> Path:
 
 
 def _place(path: Path, node: yaml.Node | None = None) -> str:
-    """`machines/asap.yaml:12` for a preset of pmemsim's own, else the path as it was given."""
+    """Return `machines/asap.yaml:12` for a preset of pmemsim's own, else the given path."""
     shown = f"{path.parent.name}/{path.name}" if _is_own(path) else str(path)
     return f"{shown}:{node.start_mark.line + 1}" if node else shown
 
@@ -285,7 +285,7 @@ def _mapping(
 
 
 def _scalar(node: yaml.Node, key: str, path: Path, problems: list[str]) -> str | None:
-    """The text of a single value, or of a plain list of values joined by commas."""
+    """Return the text of a single value, or of a plain list of values joined by commas."""
     if isinstance(node, yaml.ScalarNode) and (node.value or node.style):
         text = str(node.value)
     elif isinstance(node, yaml.SequenceNode) and all(
@@ -304,7 +304,7 @@ def _scalar(node: yaml.Node, key: str, path: Path, problems: list[str]) -> str |
 
 
 def _control_character(text: str) -> str:
-    """The first character that would break a table or a terminal; empty if there is none."""
+    """Return the first character that would break a table or a terminal; empty if there is none."""
     broken = (c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t")
     return next(broken, "")
 

@@ -1,4 +1,4 @@
-"""Which process a recording has recorded, and which not: a command may start several.
+"""Find which processes of a command a recording covers, since a command may start several.
 
 The runtime in each of them (`frontend/runtime/processes.cpp`) leaves a note in a folder.
 """
@@ -33,7 +33,7 @@ class Processes:
     @classmethod
     @contextlib.contextmanager
     def noted(cls) -> Iterator[Processes]:
-        """A folder for the notes. A process that is still being recorded at the end is ended."""
+        """Create a folder for notes; a process still being recorded after the block is ended."""
         with temporary_folder() as folder:
             processes = cls(folder)
             try:
@@ -43,7 +43,7 @@ class Processes:
 
     @property
     def has_recorded(self) -> bool:
-        """Whether a program that can be recorded was started, however it has ended."""
+        """Return whether a program that can be recorded was started, however it has ended."""
         return self._recorded() is not None
 
     def await_recorded(self, keep_going: Callable[[], None] | None) -> None:
@@ -95,7 +95,7 @@ class Processes:
     def _others(self) -> list[str]:
         found: dict[str, str] = {}
         for event, process, name in self._notes("others"):
-            if event == "replaced":  # a child, by a program that has a note of its own if need be
+            if event == "replaced":  # the child runs another program, which has a note if need be
                 found.pop(process, None)
             else:
                 what = _CHILD if event == "forked" else ""
@@ -110,7 +110,7 @@ class Processes:
         return [line.split(" ", 2) for line in text.split("\n")[:-1]]
 
     def _running(self) -> int | None:
-        """The number of the recorded process, as long as it holds its lock."""
+        """Return the number of the recorded process, as long as it holds its lock."""
         try:
             file = (self.folder / "recorded").open("rb")
         except FileNotFoundError:

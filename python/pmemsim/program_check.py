@@ -1,4 +1,4 @@
-"""What a recorded program does wrong with persistent memory (PM), found without a machine."""
+"""Find a recorded program's errors with persistent memory (PM), without simulating a machine."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ _KINDS = (
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 
-# The second place of a finding, by kind, or by kind and reason where that says more.
+# The second location of a finding, by kind, or by kind and reason where that says more.
 _OTHER = {
     "stored-after-flush": "flushed at {}",
     "published-unflushed": "the pointer is stored at {}",
@@ -180,7 +180,7 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """The first image of which a program's reader has said something wrong, for some reason."""
+    """The first image with a wrong answer of a program's reader, for a group of similar ones."""
 
     image: int
     """Its number, from 1."""
@@ -198,7 +198,7 @@ class WrongAnswer:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All of it in words."""
+        """Return all of it in words."""
         return (
             f"that is image {self.image:,}, of a crash {self.where}",
             f"the answer: {self.answer}",
@@ -210,7 +210,7 @@ class WrongAnswer:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong at one line."""
+    """A finding at one line."""
 
     kind: str
     reason: str
@@ -230,17 +230,17 @@ class Finding:
 
     @property
     def loses_data(self) -> bool:
-        """Whether a crash can lose or break data."""
+        """Return whether a crash can lose or break data."""
         return KINDS[self.kind].loses_data
 
     @property
     def effect(self) -> str:
-        """What it may break or cost."""
+        """Say what the error may break or cost."""
         return KINDS[self.kind].effect
 
     @property
     def story(self) -> str:
-        """What there is to know beside the place; may be empty."""
+        """Return the explanation beside the location; may be empty."""
         if self.wrong_answer:
             what = "lost by a crash" if self.wrong_answer.lost else "a crash right behind it,"
             return f"{what} {self.wrong_answer.where}"
@@ -254,7 +254,7 @@ class Finding:
         return ", ".join(told)
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as `--json` writes it; docs/check.md explains every key."""
+        """Return the finding as `--json` writes it; docs/check.md explains every key."""
         wrong = {"wrong_answer": vars(self.wrong_answer)} if self.wrong_answer else {}
         return {
             **wrong,
@@ -273,7 +273,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Suppression:
-    """A case that is meant, by a file of `--suppress`."""
+    """An intended case, from a file of `--suppress`."""
 
     kind: str
     source: str
@@ -285,7 +285,7 @@ class Suppression:
     """Where it stands in its file."""
 
     def covers(self, finding: Finding) -> bool:
-        """Whether the finding's line, or a call that has led there, is meant."""
+        """Return whether the finding's line, or a call that has led there, is intended."""
         return finding.kind == self.kind and any(
             self._names(place) for place in (finding.place, *finding.calls)
         )
@@ -298,7 +298,7 @@ class Suppression:
 
 
 def read_suppressions(path: Path) -> tuple[Suppression, ...]:
-    """The suppressions of a file; raises a `ConfigError` with all that is wrong."""
+    """Return the suppressions of a file; raises a `ConfigError` with all its errors."""
     found, problems = [], []
     for item in read(path).items():
         try:
@@ -325,7 +325,7 @@ def _suppression(item: Item) -> Suppression:
 
 @dataclass(frozen=True)
 class Report:
-    """What a recording shows of its program."""
+    """The findings of a recording about its program."""
 
     workload: str
     model: Model
@@ -344,21 +344,21 @@ class Report:
 
     @property
     def faults(self) -> list[Finding]:
-        """Those of the rules that can lose data."""
+        """Return the findings of the rules that can lose data."""
         return [each for each in self.findings if each.loses_data and not each.wrong_answer]
 
     @property
     def wrong_answers(self) -> list[Finding]:
-        """Those of the program's reader."""
+        """Return the findings of the program's reader."""
         return [finding for finding in self.findings if finding.wrong_answer]
 
     @property
     def rules(self) -> str:
-        """Whose rules were checked."""
+        """Say which model's rules were checked."""
         return "every machine" if self.model == "guarantees" else self.model
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as `--json` writes it."""
+        """Return the report as `--json` writes it."""
         return {
             "workload": self.workload,
             "model": self.model,
@@ -383,9 +383,9 @@ def check_program(
     progress: Progress | None = None,
     more: Sequence[Finding] = (),
 ) -> Report:
-    """Go through a recording once; raises an `Error` if it has nothing to judge.
+    """Check a recording in one pass; raises an `Error` if it has nothing to check.
 
-    `more` is what was found otherwise, and stands first.
+    `more` has findings from other sources, and is listed first.
     """
     _check_has_pm(trace)
     found = _core.check_program(trace.file, model != "px86", progress)
@@ -460,7 +460,7 @@ _OF_REGIONS = ("not-logged", "logged-late", "logged-by-two", "logged-twice")
 
 
 def _unknown_to(model: Model) -> dict[str, str]:
-    """Kinds that the rules of a model don't have, and why."""
+    """Return the kinds that the rules of a model don't have, and the reason of each."""
     if model == "px86":
         return {}
     if model == "eadr":

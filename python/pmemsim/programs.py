@@ -1,4 +1,4 @@
-"""Running other programs, which may be stopped before their end."""
+"""Run other programs, which may be stopped before their end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run_program(
     stdout: int | IO[bytes] | None = None,
     stderr: int | IO[bytes] | None = None,
 ) -> int:
-    """Run a program to its end; returns its status, or minus the signal's number.
+    """Run a program to its end, and return its status, or minus the signal's number.
 
     `environment` comes on top of this process's. Raises `OSError` if it can't be run, and
     `TimeoutError` if it was ended because it took longer than `timeout_s`; with a timeout, what it
@@ -73,9 +73,9 @@ def run_program(
 
 @contextlib.contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Signals that raise exceptions do so at the end of the block.
+    """Delay signals that raise exceptions to the end of the block.
 
-    One that is raised while a program is being started would leave it running, known to nobody.
+    A signal while a program is being started would otherwise leave it running and unnoticed.
     """
     came: list[int] = []
     raising = [
@@ -97,9 +97,9 @@ def _without_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _group_that_ends_with_us() -> Iterator[int]:
-    """The number of a group of processes that ends with the block, or if this process is killed.
+    """Return the number of a process group that ends with the block, or if this process is killed.
 
-    Its first one waits for the end of a pipe, which comes when nobody can write to it any more.
+    Its first process waits for the end of a pipe, which occurs when no process can write to it.
     """
     guard = ["sh", "-c", "read _; kill -KILL 0"]
     with subprocess.Popen(guard, stdin=subprocess.PIPE, process_group=0) as process:
@@ -110,7 +110,7 @@ def _group_that_ends_with_us() -> Iterator[int]:
 
 
 def ending_of(status: int) -> str:
-    """How a program with that status ended, in words."""
+    """Say how a program with that status ended."""
     if status < 0:
         names = {number.value: number.name for number in signal.Signals}
         # Real-time signals have numbers alone.
@@ -119,7 +119,7 @@ def ending_of(status: int) -> str:
 
 
 def words_of(option: str, command: str) -> tuple[str, ...]:
-    """An option's command in words, as a shell has them; an `Error` if it can't be run."""
+    """Split an option's command into words, as a shell does; an `Error` if it can't be run."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -132,7 +132,7 @@ def words_of(option: str, command: str) -> tuple[str, ...]:
 
 
 def why_not_found(program: str, cure: str = "give one that is there") -> str:
-    """Why no program of that name or path can be run, and what to do: `cure` if there is none."""
+    """Say why no program of that name or path can be run; `cure` follows if there is none."""
     path = Path(program)
     if not path.exists():
         return f"there is no such program; {cure}"

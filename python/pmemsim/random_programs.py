@@ -1,4 +1,4 @@
-"""Crashing designs on random programs: each is recorded, crashed on all designs, and forgotten."""
+"""Crash designs on random programs: record each, crash all designs on it, and delete it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def crash_programs(
 
 
 def in_sum(runs: Sequence[CrashRun]) -> list[CrashRun]:
-    """What programs counted, together for each design and its stress settings; the first story."""
+    """Return the sums for each design and its stress settings, with the first explanation."""
     groups: dict[tuple[str, str], list[CrashRun]] = {}
     for run in runs:
         groups.setdefault((run.design, run.stress), []).append(run)

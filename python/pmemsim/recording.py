@@ -1,4 +1,4 @@
-"""Recording programs: the user's own, and pmemsim's workloads."""
+"""Record programs: the user's own, and pmemsim's workloads."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def record(
 ) -> Trace:
     """Run a program that was built by `pmemsim-cc` or `pmemsim-c++`, and record it.
 
-    It may be a script that starts such programs, too: the first one is recorded, or the first of
-    the name `process`, until its end; of the others standard error gets a sentence.
+    It may also be a script that starts such programs. The first program is recorded, or the first
+    of the name `process`, until its end. Standard error gets a sentence about the others.
 
     Besides what the program maps through `pmemsim/pm.h`, these count as persistent memory: files
     mapped from below `pm_paths`, the address ranges `pm_ranges` (`LO:HI`, hexadecimal), what it
@@ -94,12 +94,12 @@ def record(
 
 
 def _output_of(recording: Path) -> dict[str, str]:
-    """What tells the runtime where to write."""
+    """Return the variables that name the runtime's output."""
     return {"PMEMSIM_TRACE": str(recording), "PMEMSIM_CONTENTS": str(_contents_of(recording))}
 
 
 def _contents_of(recording: Path) -> Path:
-    """What persistent memory holds at the end, until it has been compared with the recording."""
+    """Return the path of persistent memory's final contents until they are compared."""
     return recording.with_name(f"{recording.name}.contents")
 
 
@@ -132,7 +132,7 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
     environment = {
         **_of_schedule(run.schedule, run.seed),
         **_output_of(output),
-        "PMEMSIM_PROCESSES": "",  # those of a `pmemsim record` around this one are not ours
+        "PMEMSIM_PROCESSES": "",  # variables of an enclosing `pmemsim record` don't apply
         "PMEMSIM_METADATA": json.dumps(
             {
                 "workload": run.workload,
@@ -142,8 +142,8 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
             }
         ),
     }
-    # The caller did not ask for the workload's own output. Its complaints become part of the error
-    # message.
+    # The caller did not ask for the workload's own output. Its error messages become part of the
+    # error message.
     with tempfile.TemporaryFile() as complaints:
         command = [str(program), *run.arguments]
         status = _run(command, environment, keep_going, subprocess.DEVNULL, complaints)
@@ -165,7 +165,7 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
 
 
 def _complete(recording: Path) -> None:
-    """Let a recording say what is found by going through it; it is whole without that, too."""
+    """Add to a recording what one pass over it finds; it is whole without that, too."""
     contents = _contents_of(recording)
     if contents.is_file():
         with _noted(
@@ -182,7 +182,7 @@ def _complete(recording: Path) -> None:
 
 @contextlib.contextmanager
 def _noted(task: str, missing: str) -> Iterator[None]:
-    """If the task fails, say what the recording doesn't."""
+    """If the task fails, note what the recording doesn't have."""
     try:
         yield
     except (Error, MemoryError) as error:
@@ -200,7 +200,7 @@ def build_workload(
     log: str = LOGS[0],
     hints: str = HINTS[0],
 ) -> Path:
-    """Build a workload for recording, or reuse the program built earlier; returns its path."""
+    """Build a workload for recording, or reuse an earlier build, and return the program's path."""
     workload = find_workload(name)
     cxx = compiler("pmemsim-c++")
     level, _, library = opt.partition("+")
@@ -233,7 +233,7 @@ def build_workload(
     with _made_once(program) as fresh:
         if fresh is None:
             return program
-        # These do not depend on the hints or the log of the recording.
+        # These don't depend on the recording's hints or log.
         folder = built.with_name(f"{built.name}-{level}")
         headers = precompiled(common / "standard.hpp", of_level, folder, keep_going)
         command += ["-include-pch", str(headers), *map(str, workload.sources), "-o", str(fresh)]
@@ -246,10 +246,10 @@ def build_workload(
 def precompiled(
     header: Path, command: Sequence[str], folder: Path, keep_going: KeepGoing | None = None
 ) -> Path:
-    """The header as this command's compiler precompiles it, or did earlier; returns its path."""
+    """Return the path of the header as this command's compiler precompiles it, perhaps earlier."""
     folder.mkdir(parents=True, exist_ok=True)
     compiled = folder / f"{header.name}.pch"
-    # The compiler says whether the file is its own, and of the headers that the system has now.
+    # The compiler tests whether the file is its own, and made of the system's current headers.
     check = ["-Xclang", "-fmodules-validate-system-headers", "-include-pch", str(compiled)]
     check += ["-fsyntax-only", "-x", "c++", os.devnull]
     with tempfile.TemporaryFile() as complaints:
@@ -264,9 +264,9 @@ def precompiled(
 
 @contextlib.contextmanager
 def _made_once(path: Path) -> Iterator[Path | None]:
-    """Like `_made_beside`, in a folder that may not exist; None if another process has made it.
+    """Make a file as `_made_beside` does, in a new folder if need be; None if another has made it.
 
-    Whoever else is about to make the same file waits for us; without file locks each makes it.
+    Other processes that are about to make the file are blocked. Without file locks each makes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.with_name(f".{path.name}.lock")
@@ -279,9 +279,9 @@ def _made_once(path: Path) -> Iterator[Path | None]:
 
 @contextlib.contextmanager
 def _made_beside(path: Path) -> Iterator[Path]:
-    """A path for another program to write to; the file then takes the place of `path`.
+    """Give a path for another program's output; the file then takes the place of `path`.
 
-    It lies in a folder of its own, so that whatever a dying program leaves there goes away too.
+    The path is in a folder of its own, so that all files of a dying program are removed.
     """
     with temporary_folder(path.absolute().parent) as folder:
         fresh = folder / path.name
@@ -316,12 +316,12 @@ def check_pm_path(path: Path) -> None:
     """Raise an `Error` if the runtime can't take this folder."""
     if not path.is_dir():
         raise Error(f"--pm-path {path}: there is no such folder")
-    if ":" in str(path.absolute()):  # which stands between folders in the environment
+    if ":" in str(path.absolute()):  # a colon separates folders in the environment
         raise Error(f"--pm-path {path}: its path has a colon; rename the folder, or link to it")
 
 
 def check_range(text: str) -> str:
-    """`LO:HI` as the runtime takes it; an `Error` says what is wrong with it."""
+    """Return `LO:HI` as the runtime takes it; an `Error` says what is wrong with it."""
     low, colon, high = text.partition(":")
     try:
         begin, end = int(low, 16), int(high, 16)
@@ -333,7 +333,7 @@ def check_range(text: str) -> str:
 
 
 def check_hint(text: str) -> str:
-    """An address of a page as the runtime takes it; an `Error` says what is wrong with it."""
+    """Return a page's address as the runtime takes it; an `Error` says what is wrong with it."""
     try:
         address = int(text, 16)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Recovery is a program, too: a checker's, which a crash may meet again while it recovers."""
+"""Crash recovery itself: a checker is a program, too, and a crash may interrupt its recovery."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_RECORDED = 100
 
 @dataclass(frozen=True)
 class RecoveryStory:
-    """The first image of a second crash that was rejected."""
+    """The first rejected image of a second crash."""
 
     image: int
     """Of the first crash."""
@@ -42,7 +42,7 @@ class RecoveryStory:
 
 @dataclass
 class Reads:
-    """How often recovery has read something that wasn't sure to persist."""
+    """How often recovery has read data that were possibly lost."""
 
     there: int = 0
     """In how many images it was there."""
@@ -52,7 +52,7 @@ class Reads:
 
 @dataclass
 class RecoveryRun:
-    """What has become of recovery, crashed again."""
+    """The results of crashing recovery again."""
 
     recorded: int = 0
     """Images whose recovery was recorded."""
@@ -73,19 +73,19 @@ class RecoveryRun:
 
     @property
     def extent(self) -> str:
-        """How much of what is possible was seen."""
+        """Say how many of the possible images were seen."""
         if not self.different:
             return "none, it stores nothing"
         of = "of" if self.complete else "of at most"
         return f"{self.images:,} {of} {count(self.possible)}"
 
     def right_either_way(self, read: OpenRead) -> bool:
-        """Whether recovery is right if it finds what was stored, and if it doesn't."""
+        """Return whether recovery is right both if it finds the stored data and if it doesn't."""
         times = self.reads[read]
         return self.all_accepted or (times.there > 0 and times.lost > 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """The run as `--json` writes it; docs/crash.md explains every key."""
+        """Return the run as `--json` writes it; docs/crash.md explains every key."""
         reads = [
             {**read.to_dict(), **vars(times), "right_either_way": self.right_either_way(read)}
             for read, times in self.reads.items()
@@ -103,10 +103,10 @@ def crash_recovery(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> RecoveryRun:
-    """Crash the recovery of images that the checker has accepted, those of `run`.
+    """Crash the recovery of the images of `run` that the checker has accepted.
 
-    It is recorded, and the images that the model allows of the recording are shown to the same
-    checker, as many as it has seen of the program's.
+    Recovery is recorded, and the images that the model allows of the recording are shown to the
+    same checker, as many as it has seen of the program's.
     """
     if checker.library:
         return RecoveryRun(reason="a library can't be recorded; give a program by --verify")
@@ -121,7 +121,7 @@ def crash_recovery(
 
 
 def _chosen(images: int) -> list[int]:
-    """Half are the first ones, which show most bugs; half lie evenly over the others."""
+    """Choose the first images, which show most bugs, as one half; space the others evenly."""
     if images <= MOST_RECORDED:
         return list(range(1, images + 1))
     first = MOST_RECORDED // 2
@@ -132,14 +132,14 @@ def _chosen(images: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Recovery:
-    """One that does what no other does."""
+    """A recovery that differs from all others."""
 
     image: int
     recorded: Recorded
 
 
 class _SecondCrashes:
-    """Recoveries, on their way to be crashed."""
+    """Recoveries that are to be crashed."""
 
     def __init__(
         self,
@@ -158,7 +158,8 @@ class _SecondCrashes:
         self.progress = progress
         self.command = command
         self.run = RecoveryRun()
-        # Likely ones first however many are wanted, so that a number always means the same image.
+        # Likely images are first however many are wanted, so that a number always means the same
+        # image.
         self.recoveries_wanted = _core.WantedImages(
             wanted.model == "eadr",
             None,
@@ -224,7 +225,7 @@ class _SecondCrashes:
                 times.lost += 1
 
     def crash(self) -> None:
-        """Show the checker what second crashes leave, until it rejects that."""
+        """Show the checker the images of second crashes, until it rejects one."""
         for index, recovery in enumerate(self.recoveries):
             if self._too_late(1):
                 self.run.complete = False
@@ -245,7 +246,7 @@ class _SecondCrashes:
                 break
 
     def _share(self, possible: float, left: int) -> int:
-        """So many images of the next of the recoveries that are left; it has so many."""
+        """Return how many images of the next of `left` recoveries are shown, of `possible` ones."""
         budget = self.wanted.budget
         if budget.text == "all" and possible > _core.MOST_MODEL_IMAGES:
             return Budget.of(DEFAULT_BUDGET).most
@@ -285,7 +286,7 @@ class _SecondCrashes:
         self.run.story = RecoveryStory(recovery.image, story.image, lines, again)
 
     def _too_late(self, share: float) -> bool:
-        """Whether that share of the time is over."""
+        """Return whether that share of the time is over."""
         seconds = self.wanted.budget.seconds
         return seconds is not None and time.monotonic() > self.begin + share * seconds
 
@@ -295,5 +296,5 @@ class _SecondCrashes:
 
 
 def only_one(wanted: Wanted) -> bool:
-    """Whether only an image of the program is wanted, and none of recovery."""
+    """Return whether only an image of the program is wanted, and none of recovery."""
     return wanted.image is not None and wanted.recovery_image is None

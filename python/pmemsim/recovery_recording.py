@@ -1,4 +1,4 @@
-"""What a checker does to an image: its recovery, recorded as a program of its own."""
+"""Record what a checker does to an image, including its recovery, as a program of its own."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ _MOST_READS = 10
 
 @dataclass(frozen=True)
 class Extent:
-    """Where a program has what stands in an image's file."""
+    """The range in which a program has the contents of an image's file."""
 
     begin: int
     end: int
 
 
 def extents_of(regions: Sequence[dict[str, Any]]) -> list[Extent]:
-    """Of a recording's regions of persistent memory, as its metadata has them."""
+    """Return the extents of a recording's regions of persistent memory, from its metadata."""
     return [Extent(region["begin"], region["end"]) for region in regions]
 
 
 @dataclass(frozen=True)
 class OpenRead:
-    """Recovery reads at one line what another has stored, which wasn't sure to persist."""
+    """A load of recovery, at one line, of possibly lost data that another line has stored."""
 
     load: Place
     store: Place
 
     def to_dict(self) -> dict[str, object]:
-        """The lines as `--json` writes them."""
+        """Return the lines as `--json` writes them."""
         store = {f"store_{name}": value for name, value in self.store.to_dict().items()}
         return {**self.load.to_dict(), **store}
 
 
 def shown(place: Place) -> str:
-    """Where something is read or stored, in words."""
+    """Say where something is read or stored."""
     return str(place) if place.line else "an unknown line"
 
 
@@ -64,7 +64,7 @@ class Recorded:
     """Of each file of the image, where the checker had it; None: nowhere."""
 
     def places(self, before: Sequence[Extent | None]) -> list[tuple[int, int, int]]:
-        """Where it had what another recording has at these places: begin, end, and that one's."""
+        """Return its ranges with the contents of `before`: begin, end, and begin in `before`."""
         return [
             (now.begin, min(now.end, now.begin + then.end - then.begin), then.begin)
             for now, then in zip(self.extents, before, strict=True)
@@ -74,9 +74,9 @@ class Recorded:
     def reads(
         self, images: _core.ModelImages, before: Sequence[Extent | None]
     ) -> list[tuple[OpenRead, bool]]:
-        """What it has read that the image left open; whether it was there.
+        """Return its loads of data that the image left open, and whether these were there.
 
-        `images` stand at the image that it is of, and have each of its files in these places.
+        `images` are at the recorded image; `before` has the ranges of its files.
         """
         found = _core.open_reads(images, self.file, self.places(before))
         return [(OpenRead(read.load, read.store), read.there) for read in found]
@@ -88,7 +88,7 @@ class Recorder:
     def __init__(
         self, checker: Checker, images: _core.ModelImages, trace: Trace, folder: Path
     ) -> None:
-        """The images are of a recording's persistent memory; recordings are in the folder."""
+        """The images are of the trace's persistent memory; recordings are in the folder."""
         self.images = images
         self.regions = trace.metadata["pm_regions"]
         self.folder = folder
@@ -113,12 +113,12 @@ class Recorder:
     @classmethod
     @contextlib.contextmanager
     def of(cls, checker: Checker, images: _core.ModelImages, trace: Trace) -> Iterator[Recorder]:
-        """Recordings go with the block."""
+        """Create a recorder whose recordings are removed after the block."""
         with temporary_folder() as folder:
             yield cls(checker, images, trace, folder.resolve())
 
     def record(self, progress: Progress | None) -> Recorded | None:
-        """Its run on the image that these have come to; None: there is no recording of it."""
+        """Record the checker on the current image; None if there is no recording of it."""
         for note in self._notes.iterdir():
             note.unlink()
         answer = self._checker.judge(progress)
@@ -138,7 +138,7 @@ class Recorder:
 
 
 def _extent(file: Path, before: dict[str, Any], regions: Sequence[dict[str, Any]]) -> Extent | None:
-    """Where the checker had the file: known by its name, or a pool of pm.h by its address."""
+    """Find the checker's file by its name, or a pool of pm.h by its address."""
     for region in regions:
         is_pool = not region["source"].startswith(("/", "-"))
         if region["source"] == str(file) or (is_pool and region["begin"] == before["begin"]):
@@ -147,7 +147,7 @@ def _extent(file: Path, before: dict[str, Any], regions: Sequence[dict[str, Any]
 
 
 def lines_of_reads(reads: Sequence[tuple[OpenRead, bool]]) -> list[str]:
-    """What a story says of them."""
+    """Return the lines of an explanation about these loads."""
     if not reads:
         return []
     lines = ["recovery reads what wasn't sure to persist:"]

@@ -1,4 +1,4 @@
-"""Reduces what an image has lost to what matters for its verdict."""
+"""Reduce the losses of an image to those that matter for its verdict."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ MOST_TRIES = 200
 
 
 class Losses(Protocol):
-    """What an image has lost, by numbers, and how it gets some of that back."""
+    """The losses of an image, by numbers, and their return to it."""
 
     def losses(self) -> list[int]:
-        """What is lost now, the first first."""
+        """Return the current losses, in order."""
 
     def bring_back(self, numbers: list[int]) -> None:
-        """Give the image some of it back."""
+        """Restore some of the losses in the image."""
 
     def lose_again(self, numbers: list[int]) -> None:
         """Undo the last `bring_back`."""
 
 
 def reduce_losses(losses: Losses, verdict: Callable[[], Wrong | None], wrong: Wrong) -> Wrong:
-    """Bring back what an image has lost, as much as leaves it wrong; what is left is what matters.
+    """Restore as many losses of an image as leave it wrong; the remaining ones are what matters.
 
-    `verdict` checks the image as it is: what is wrong, or None. `wrong` is what it says before.
-    Returns what it says of the image that is left. Halves the parts that are brought back together,
-    as delta debugging does, and begins with all at once: perhaps nothing of it matters.
+    `verdict` checks the current image and returns what is wrong, or None. `wrong` is its answer
+    before. Returns its answer to the image with the remaining losses. The parts that are restored
+    together are halved, as in delta debugging, beginning with all at once, because perhaps none
+    matters.
     """
     lost = losses.losses()
     size, tries = 2 * len(lost), 0

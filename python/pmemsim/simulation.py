@@ -1,4 +1,4 @@
-"""Running a recording on a design and a machine."""
+"""Run a recording on a design and a machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pmemsim.plugins import load_wanted
 from pmemsim.presets import Preset, Setting, read_preset
 from pmemsim.trace import Trace
 
-# pandas takes longer to import than many commands take to run, so it waits until it is needed.
+# pandas takes longer to import than many commands take to run, so it is imported on demand.
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -28,10 +28,11 @@ check_values = _core.check_values
 
 
 class Configuration(_core.Configuration):
-    """A design on a machine, with what the user sets beside them: the values of all parameters.
+    """A design on a machine, with the user's settings: the values of all parameters.
 
-    `configuration["core.rob_entries"]` is the value of one, as text with its unit. It is resolved
-    once, when it is made, which raises a `ConfigError` with all that is wrong.
+    `configuration["core.rob_entries"]` is the value of one, as text with its unit. The
+    configuration is resolved once, when it is made, which raises a `ConfigError` with all its
+    errors.
     """
 
     def __init__(self, design: Preset, machine: Preset, overrides: Sequence[Setting] = ()) -> None:
@@ -42,7 +43,7 @@ class Configuration(_core.Configuration):
         super().__init__(self.settings)
 
     def __reduce__(self) -> tuple[type[Configuration], tuple[Preset, Preset, Sequence[Setting]]]:
-        """As another process gets it: made from the settings, not from what they make up."""
+        """Pickle the configuration by its settings; another process resolves it again."""
         return Configuration, (self.design, self.machine, self.overrides)
 
     def __repr__(self) -> str:
@@ -50,28 +51,28 @@ class Configuration(_core.Configuration):
         return f"<{self.design.name} on {self.machine.name}{beside}>"
 
     def __getitem__(self, key: str) -> str:
-        """The value of a parameter. Raises an `Error` if there is none of this name."""
+        """Return the value of a parameter. Raises an `Error` if there is none of this name."""
         if key not in self.values:
             raise Error(f"unknown parameter '{key}'{did_you_mean(key, self.values)}")
         return self.values[key]
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """Everything that differs from the defaults; later settings win."""
+        """Return everything that differs from the defaults; later settings win."""
         return (*self.machine.settings, *self.design.settings, *self.overrides)
 
     @property
     def by_hand(self) -> tuple[Setting, ...]:
-        """What the user has set: in presets of their own, and beside them."""
+        """Return the user's own settings: in presets of their own, and beside them."""
         return tuple(setting for setting in self.settings if not setting.ships)
 
     @cached_property
     def values(self) -> Mapping[str, str]:
-        """The values of all parameters by their keys."""
+        """Return the values of all parameters by their keys."""
         return {parameter.key: parameter.value for parameter in self.parameters}
 
     def describe(self) -> pd.DataFrame:
-        """All parameters with their values, where these come from, and what they mean, by key."""
+        """Return all parameters by key, with their values, the values' sources and meaning."""
         import pandas as pd
 
         columns = ["key", "value", "place", "description"]
@@ -113,9 +114,9 @@ def configure(
 
 
 def idle_problems(configurations: Sequence[Configuration]) -> list[str]:
-    """What has been set by hand and changes nothing in any of these configurations.
+    """Return the settings by hand that change nothing in any of these configurations.
 
-    A sentence each. What presets of pmemsim's own set may be there for others.
+    Each is a sentence. Settings in pmemsim's own presets are allowed, since others may use them.
     """
     problems: dict[tuple[str, str], str] = {}
     used: set[tuple[str, str]] = set()
@@ -138,7 +139,7 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run measured. Simulated time is in nanoseconds, wall-clock time in seconds."""
+    """The measurements of a run. Simulated time is in nanoseconds, wall-clock time in seconds."""
 
     workload: str
     design: str
@@ -164,23 +165,23 @@ class Result:
 
     @property
     def regions_per_s(self) -> float:
-        """Atomic regions a second of simulated time."""
+        """Return the atomic regions a second of simulated time."""
         return self.regions / self.time_ns * 1e9 if self.time_ns else 0.0
 
     @property
     def instructions_per_wall_s(self) -> float:
-        """Simulated instructions a second of host time."""
+        """Return the simulated instructions a second of host time."""
         return self.instructions / self.wall_s if self.wall_s else 0.0
 
     @cached_property
     def stats(self) -> pd.Series[float]:
-        """The statistics by name."""
+        """Return the statistics by name."""
         import pandas as pd
 
         return pd.Series({s.name: s.value for s in self.statistics}, name="value", dtype=float)
 
     def describe(self) -> pd.DataFrame:
-        """The statistics with their units and what they mean, by name."""
+        """Return the statistics by name, with their units and meaning."""
         import pandas as pd
 
         frame = pd.DataFrame(
@@ -190,7 +191,7 @@ class Result:
         return frame.set_index("name")
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as `--json` writes it; docs/results.md explains every key."""
+        """Return the result as `--json` writes it; docs/results.md explains every key."""
         return {
             "workload": self.workload,
             "design": self.design,
@@ -220,9 +221,9 @@ def _number(value: float) -> int | float:
 
 
 class StartingContents:
-    """What persistent memory holds when a recording begins, for so many simulations of it.
+    """Initial contents of persistent memory of a recording, for so many simulations of it.
 
-    Loaded when the first one needs it, no longer kept when the last one has it.
+    They are loaded when the first simulation needs them, and released after the last one.
     """
 
     def __init__(self, trace: Trace, simulations: int) -> None:
@@ -232,7 +233,7 @@ class StartingContents:
         self._contents: _core.Contents | None = None
 
     def take(self) -> _core.Contents:
-        """The contents, for one of the simulations."""
+        """Return the contents, for one of the simulations."""
         with self._lock:
             contents = self._contents or _core.load_contents(self._trace.file)
             self._left -= 1
@@ -247,13 +248,13 @@ def simulate(
     image: Path | None = None,
     contents: StartingContents | None = None,
 ) -> Result:
-    """Run a recording. `progress` is called now and then with the fraction that is done (0 to 1).
+    """Run a recording. `progress` is called with the fraction that is done (0 to 1).
 
-    `image` gets what survives when power is lost after the run: the file that the program would
-    find when it maps its PM again (of a program with several such files, the second is `image` with
-    `.1` behind its name, and so on). `contents` are the recording's, shared with other
-    simulations of it. The same trace and configuration give the same result,
-    wall-clock time apart. Raises `Error` if the design cannot run this recording.
+    `image` gets the data that survive when power is lost after the run: the file that the program
+    would find when it maps its PM again. If a program has several such files, the second is `image`
+    with `.1` appended to its name, and so on. `contents` are the recording's, shared with other
+    simulations of it. The same trace and configuration give the same result, except for wall-clock
+    time. Raises `Error` if the design cannot run this recording.
     """
     with contextlib.ExitStack() as files:
         images = [str(files.enter_context(replacing(path))) for path in _image_paths(trace, image)]
@@ -289,7 +290,7 @@ def _image_paths(trace: Trace, image: Path | None) -> list[Path]:
 
 
 def version() -> str:
-    """Pmemsim's version."""
+    """Return pmemsim's version."""
     from importlib import metadata  # slow to load
 
     return metadata.version("pmemsim")

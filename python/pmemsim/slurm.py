@@ -1,4 +1,4 @@
-"""Jobs as a Slurm job array: each task does its share of them.
+"""Run jobs as a Slurm job array: each task does its share of them.
 
 The K-th of N tasks (from 0) has the jobs K, K + N, K + 2 N, ..., so that all have some of each
 kind. Results are kept in the cache folder, which all tasks have in common.
@@ -24,7 +24,7 @@ DEFAULT_AT_ONCE = 10
 
 @dataclass(frozen=True)
 class Share:
-    """A task's part of the jobs."""
+    """A task's share of the jobs."""
 
     number: int
     """From 0."""
@@ -32,19 +32,19 @@ class Share:
 
     @classmethod
     def parse(cls, text: str) -> Share:
-        """`K/N`, as in 0/16."""
+        """Parse `K/N`, as in 0/16."""
         number, slash, of = text.partition("/")
         if slash and number.isdecimal() and of.isdecimal() and int(number) < int(of):
             return cls(int(number), int(of))
         raise Error(f"--share {text}: write it as K/N, with K from 0 to N - 1, as in 0/16")
 
     def take(self, values: Sequence[Value]) -> list[Value]:
-        """The share's own."""
+        """Return the jobs of this share."""
         return list(values[self.number :: self.of])
 
 
 def without(arguments: Iterable[str], options: Iterable[str]) -> list[str]:
-    """A command's arguments without some options, each of which has a value."""
+    """Return a command's arguments without some options, each of which has a value."""
     left = []
     rest = iter(arguments)
     for argument in rest:
@@ -57,7 +57,7 @@ def without(arguments: Iterable[str], options: Iterable[str]) -> list[str]:
 
 
 def script(arguments: Sequence[str], name: str, tasks: int, at_once: int) -> str:
-    """What `sbatch` runs; `arguments` are those of the whole command, `name` is the job's."""
+    """Return the script for `sbatch`; `arguments` are the whole command's, `name` is the job's."""
     program = Path(sys.executable).with_name("pmemsim")
     command = shlex.join([str(program), *arguments])
     cache = os.environ.get("PMEMSIM_CACHE")

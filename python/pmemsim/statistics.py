@@ -1,4 +1,4 @@
-"""The statistics that runs have: what each means, where it is counted, and what it is part of."""
+"""Describe the statistics of runs: meaning, component, and the sum to which each belongs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pmemsim.errors import ConfigError, Error, did_you_mean
 from pmemsim.presets import BEFORE, preset_names
 from pmemsim.simulation import configure
 
-# The design and the machine that others are tried with.
+# The design and the machine with which other layers are tried.
 _DESIGN, _MACHINE = "sw-undo", "asap"
 _OF_ONE_CORE = re.compile(r"core\d+\.")
 _PHRASES = {
@@ -49,17 +49,17 @@ class DeclaredStatistic:
 
     @property
     def component(self) -> str:
-        """What counts it: the name's first part."""
+        """Return the component that counts it: the name's first part."""
         return self.name.partition(".")[0]
 
     @property
     def module(self) -> str:
-        """The folder below src/pmemsim, or that of a plug-in."""
+        """Return the folder of its module below src/pmemsim, or of its plug-in."""
         return str(PurePosixPath(self.file).parent).removeprefix("src/pmemsim/")
 
 
 def statistic_of(name: str) -> DeclaredStatistic:
-    """A statistic by its name, also of one core; raises an `Error` if there is none."""
+    """Return a statistic by its name, also of one core; raises an `Error` if there is none."""
     every = statistics()
     wanted = _OF_ONE_CORE.sub("core.", name)
     if wanted not in every:
@@ -71,7 +71,7 @@ def statistic_of(name: str) -> DeclaredStatistic:
 
 @cache
 def statistics() -> dict[str, DeclaredStatistic]:
-    """All statistics by name, in the order of a run's; those of single cores are left out."""
+    """Return all statistics by name, in the order of a run's, without those of single cores."""
     found: dict[str, DeclaredStatistic] = {}
     for kind, owner, entries in _declarations():
         for entry in entries:
@@ -86,7 +86,7 @@ def statistics() -> dict[str, DeclaredStatistic]:
 
 
 def _declarations() -> Iterator[tuple[str, str, list[_core.StatisticDeclaration]]]:
-    """What each design, machine and backend has; what can't work has nothing."""
+    """Return the statistics of each design, machine and backend; an invalid one has none."""
     for design in preset_names("design"):
         yield "designs", design, _of_machine(design, _MACHINE)
     for machine in preset_names("machine"):

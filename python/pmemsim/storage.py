@@ -1,7 +1,7 @@
-"""What a design's structures take on the chip, as its implementations compute it.
+"""Report the chip storage of a design's structures, as its implementations compute it.
 
-Log areas in PM and DRAM that a design uses are not on the chip and don't count, nor do queues
-that the machine has without the design.
+Log areas in PM and DRAM that a design uses are not on the chip and don't count. Queues that the
+machine has without the design don't count either.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Structure = _core.Structure
 
 @dataclass(frozen=True)
 class Unknown:
-    """A design whose structures can't be counted, and why, in a sentence."""
+    """A design whose structures can't be counted, with the reason in a sentence."""
 
     reason: str
 
@@ -26,9 +26,9 @@ Structures = Sequence[Structure] | Unknown
 
 
 def storage_of(configuration: Configuration, layer: str | None = None) -> Structures:
-    """The structures that a design, or one of its layers, adds to its machine.
+    """Return the structures that a design, or one of its layers, adds to its machine.
 
-    There are none if it is software alone. What two implementations have in common is there once.
+    A design in software alone has none. Structures that two implementations share are listed once.
     """
     found: list[Structure] = []
     for storage in configuration.storage:
@@ -41,5 +41,5 @@ def storage_of(configuration: Configuration, layer: str | None = None) -> Struct
 
 
 def total_bytes(structures: Sequence[Structure]) -> float:
-    """Bytes of all structures in the machine together."""
+    """Return the bytes of all structures in the machine together."""
     return sum(structure.bytes * structure.count for structure in structures)

@@ -1,4 +1,4 @@
-"""Settings that make a machine's structures collide, for crashing designs on."""
+"""Read settings that make a machine's structures collide, for crashing designs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pmemsim.presets import Setting
 
 @dataclass(frozen=True)
 class StressSet:
-    """Some parameters, and what happens with them that doesn't otherwise."""
+    """Settings of some parameters, and the events that occur with them alone."""
 
     name: str
     why: str
@@ -22,14 +22,14 @@ class StressSet:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """The parameters as a configuration takes them."""
+        """Return the parameters as a configuration takes them."""
         place = f"--stress {self.name}"
         return tuple(Setting(key, value, place, ships=True) for key, value in self.values)
 
 
 @cache
 def stress_sets() -> dict[str, StressSet]:
-    """All sets by name, in the order of configs/stress.yaml."""
+    """Return all sets by name, in the order of configs/stress.yaml."""
     text = (resources.files("pmemsim") / "configs" / "stress.yaml").read_text(encoding="utf-8")
     entries = yaml.load(text, OWN_YAML)["sets"]
     return {

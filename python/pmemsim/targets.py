@@ -1,4 +1,4 @@
-"""What can be simulated: a recording, or a workload that is recorded when it is needed."""
+"""Find recordings to simulate: a file, or a workload that is recorded when it is needed."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Target:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the recording exists already."""
+        """Return whether the recording exists already."""
         return isinstance(self.source, Path) or self.source.cached_trace.is_file()
 
     def trace(self, keep_going: KeepGoing | None = None) -> Trace:
-        """Open the recording, making it first if it is a workload's and not there yet."""
+        """Open the recording; a workload is recorded first if need be."""
         if isinstance(self.source, Path):
             return Trace(self.source)
         return record_workload(self.source, keep_going=keep_going)
 
 
 def find_target(text: str, *, opt: str | None = None, **arguments: Argument) -> Target:
-    """A target by the name of a workload or the path of a trace.
+    """Find a target by the name of a workload or the path of a trace.
 
     `opt` and `arguments` (threads, regions, data_bytes, seed, duplicate_ratio, items, mix,
     warm_up, log, whole_run, schedule; None: the default) say how a workload is recorded; with a

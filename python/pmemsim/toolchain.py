@@ -1,4 +1,4 @@
-"""The recording tool chain inside the installed package.
+"""Find the recording tool chain inside the installed package.
 
 `toolchain/` holds the compiler wrappers, the LLVM pass, the runtime, the `pm.h` library and the
 workloads' sources.
@@ -20,12 +20,12 @@ _MISSING = (
 
 
 def toolchain_dir() -> Path:
-    """The folder of the tool chain inside the package."""
+    """Return the folder of the tool chain inside the package."""
     return Path(str(resources.files("pmemsim"))) / "toolchain"
 
 
 def compiler(name: str) -> Path:
-    """The path of `pmemsim-cc` or `pmemsim-c++`; an `Error` says what to install if it's absent."""
+    """Return the path of `pmemsim-cc` or `pmemsim-c++`; an `Error` says what to install."""
     path = toolchain_dir() / "bin" / name
     if not path.is_file():
         raise Error(_MISSING)
@@ -33,7 +33,7 @@ def compiler(name: str) -> Path:
 
 
 def native_compiler() -> Path:
-    """Clang 19, which the wrappers call, for programs that aren't to be recorded."""
+    """Return Clang 19, which the wrappers call, for programs that aren't to be recorded."""
     compiler("pmemsim-cc")  # it says what is missing
     found = shutil.which("clang-19") or shutil.which("/usr/lib/llvm-19/bin/clang")
     if found is None:

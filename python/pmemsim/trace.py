@@ -1,4 +1,4 @@
-"""Recordings in Python: metadata, NumPy structured arrays, pandas frames."""
+"""Read recordings in Python: metadata, NumPy structured arrays, pandas frames."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TURN_DTYPE = [("end", "<u8"), ("thread", "<u4"), ("unused", "V4")]
 
 @dataclass(frozen=True)
 class Operations:
-    """A stretch of one thread's operations, in program order."""
+    """A range of one thread's operations, in program order."""
 
     records: npt.NDArray[Any]
     """Structured array of `OPERATION_DTYPE`."""
@@ -59,7 +59,7 @@ class Operations:
     """The stored bytes; those of a record begin at its `value_offset`."""
 
     def value(self, index: int) -> bytes:
-        """The bytes that operation `index` of this stretch stored (empty if it stores none)."""
+        """Return the bytes that operation `index` has stored (empty if it stores none)."""
         record = self.records[index]
         if not record["has_value"]:
             return b""
@@ -103,46 +103,46 @@ class Trace:
         self.metadata: dict[str, Any] = json.loads(self.file.metadata_json)
 
     def __reduce__(self) -> tuple[type[Trace], tuple[Path]]:
-        """As another process gets it: opened there again."""
+        """Pickle the path alone, for another process, which opens the recording again."""
         return Trace, (self.path,)
 
     @property
     def name(self) -> str:
-        """The workload's name; for a program of the user's own, the program's.
+        """Return the workload's name; for a program of the user's own, the program's.
 
-        With its schedule, unless that is the first.
+        The name includes the schedule, unless that is the first.
         """
         name = str(self.metadata.get("workload") or Path(self.metadata["program"]).name)
         return f"{name} (schedule {self.schedule})" if self.schedule else name
 
     @property
     def schedule(self) -> int:
-        """Which interleaving of the threads; 0: the recorder's own."""
+        """Return the number of the threads' interleaving; 0: the recorder's own."""
         return int(self.metadata.get("schedule", 0))
 
     @property
     def seed(self) -> int:
-        """The workload's seed; of another program that of its schedule, or 0."""
+        """Return the workload's seed; for another program, the seed of its schedule, or 0."""
         return int(self.metadata.get("seed", self.metadata.get("schedule_seed", 0)))
 
     @property
     def hash(self) -> str:
-        """The recording's identity, 16 hexadecimal digits."""
+        """Return the recording's identity, 16 hexadecimal digits."""
         return self.file.hash
 
     @property
     def threads(self) -> int:
-        """Recorded threads."""
+        """Return the number of recorded threads."""
         return self.file.threads
 
     def operation_count(self, thread: int) -> int:
-        """Operations of a thread."""
+        """Return the number of a thread's operations."""
         self._check(thread)
         return self.file.operation_count(thread)
 
     @property
     def sites(self) -> pd.DataFrame:
-        """The recorded instructions: kind, width, source file, function and line."""
+        """Return the recorded instructions: kind, width, source file, function and line."""
         import pandas as pd
 
         frame = pd.DataFrame([site.to_dict() for site in self.file.sites()])
@@ -151,7 +151,7 @@ class Trace:
         return frame
 
     def operations(self, thread: int) -> Iterator[Operations]:
-        """A thread's operations, at most 65536 at a time."""
+        """Yield a thread's operations, at most 65536 at a time."""
         self._check(thread)
         chunks = self.file.operations(thread)
         while (chunk := chunks.next()) is not None:
@@ -159,7 +159,7 @@ class Trace:
             yield Operations(records.view(OPERATION_DTYPE), values)
 
     def to_frame(self, thread: int) -> pd.DataFrame:
-        """All operations of a thread as a pandas frame, with names for kinds and purposes.
+        """Return all operations of a thread as a pandas frame, with names for kinds and purposes.
 
         The whole thread is held in memory (about 50 bytes an operation).
         """
@@ -179,19 +179,20 @@ class Trace:
 
     @property
     def has_turns(self) -> bool:
-        """Whether it is recorded in which order the threads ran."""
+        """Return whether the recording has the order in which the threads ran."""
         return self.file.has_turns
 
     def turns(self) -> npt.NDArray[Any]:
-        """The order in which the threads ran, a structured array of `TURN_DTYPE`.
+        """Return the order in which the threads ran, as a structured array of `TURN_DTYPE`.
 
-        Each turn is of `thread`, and lasts until that has executed its first `end` operations.
-        Empty if that isn't recorded: there is one thread, or the recording is old.
+        Each turn belongs to `thread`, and lasts until that thread has executed its first `end`
+        operations. The array is empty if no turns are recorded: there is one thread, or the
+        recording is old.
         """
         return self.file.turns().view(TURN_DTYPE)
 
     def summary(self) -> dict[str, Any]:
-        """What the recording holds: counts, traffic, uninstrumented share; reads it all once."""
+        """Read all and return the summary: counts, traffic, uninstrumented share."""
         summary: dict[str, Any] = json.loads(self.file.summary_json())
         return summary
 

@@ -1,4 +1,4 @@
-"""What of a program's way with persistent memory its recording lacks: unrecorded stores, msync."""
+"""Report what a recording lacks about persistent memory: unrecorded stores and calls of msync."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DOCS = "docs/recording.md#changed-without-a-record"
 
 
 def unrecorded(metadata: Mapping[str, Any]) -> str:
-    """How much has changed, and where; empty if nothing has, or if nobody has compared."""
+    """Say how many bytes have changed, and where; empty if none have, or without a comparison."""
     found = metadata.get("unrecorded")
     if found is None:
         return ""
@@ -26,7 +26,7 @@ def unrecorded(metadata: Mapping[str, Any]) -> str:
 
 
 def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
-    """What whoever judges a recording's crashes has to say of it."""
+    """Return the notes for checks of a recording's crashes."""
     notes = []
     if changed := unrecorded(metadata):
         notes.append(
@@ -40,7 +40,7 @@ def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def msyncs(metadata: Mapping[str, Any]) -> str:
-    """That the program has called msync, and what comes of it; empty if it hasn't."""
+    """Say that the program has called msync, and the consequence; empty if it hasn't."""
     if not (count := metadata.get("msyncs", 0)):
         return ""
     return (

@@ -1,6 +1,6 @@
-"""A process that does jobs for another one: `python -m pmemsim.worker DESCRIPTOR`.
+"""Do jobs in a process for another one: `python -m pmemsim.worker DESCRIPTOR`.
 
-It ends when the other one does. Ctrl-C is the other one's business.
+It ends when the other one does. Only the other process handles Ctrl-C.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ANY_NUMBER = 1 << 62  # more simulations than any worker runs
 
 
 class _Last:
-    """The recording of the last job: often the next one's, too. Its PM is loaded once."""
+    """The recording of the last job, with its PM loaded once: often the next job's, too."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # a Dask worker has threads
@@ -41,16 +41,16 @@ _last = _Last()
 
 
 def perform(path: Path, work: Work, report: Progress) -> Kept | Failure:
-    """Do some work on a recording; whatever goes wrong is its result."""
+    """Do work on a recording; every error becomes its result."""
     try:
         return work.run(*_last.opened(path), report)
-    except (EOFError, ConnectionError):  # nobody listens any more
+    except (EOFError, ConnectionError):  # the other process has gone
         raise
     except MemoryError:
         return Failure("out of memory; simulate a shorter recording, or fewer at once (--jobs)")
     except Error as error:
         return Failure(in_one(error))
-    except Exception as error:  # a defect of one job's is no reason to lose the others
+    except Exception as error:  # a defect in one job must not lose the others
         return Failure(f"{type(error).__name__}: {error}")
 
 
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _next(connection: Connection) -> Kept | Failure:
-    """Do the next job that arrives; its configuration is resolved as it does."""
+    """Receive the next job and do it; its configuration is resolved on arrival."""
     try:
         path, work = connection.recv()
     except Error as error:

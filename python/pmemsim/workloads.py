@@ -1,4 +1,4 @@
-"""pmemsim's own workloads: what there is, and recordings of them, made once and kept."""
+"""List pmemsim's own workloads and their recordings, which are made once and kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WHOLE_NUMBERS = {
 
 @dataclass(frozen=True)
 class Workload:
-    """One program of the folder workloads/."""
+    """A program of the folder workloads/."""
 
     name: str
     summary: str
@@ -139,7 +139,7 @@ class WorkloadRun:
 
     @classmethod
     def of(cls, workload: str, *, opt: str | None = None, **arguments: Argument) -> WorkloadRun:
-        """A workload with its defaults, except for what is given (threads, regions, ...).
+        """Return a workload with its defaults, except for the given values (threads, regions, ...).
 
         Raises `ConfigError` with everything that is wrong: a workload or values that do not exist.
         """
@@ -151,7 +151,7 @@ class WorkloadRun:
 
     @property
     def arguments(self) -> list[str]:
-        """The workload's command-line arguments."""
+        """Return the workload's command-line arguments."""
         arguments = {"threads": self.threads, "regions": self.regions, "seed": self.seed}
         if self.data_bytes is not None:
             arguments["data-bytes"] = self.data_bytes
@@ -170,7 +170,7 @@ class WorkloadRun:
 
     @property
     def cached_trace(self) -> Path:
-        """Where the recording is kept; its name covers what its contents depend on.
+        """Return the recording's path; its name covers everything that its contents depend on.
 
         These are the sources, the tools, the arguments, and the turns that threads take.
         """
@@ -189,7 +189,7 @@ class WorkloadRun:
 
 
 def hints_name(hints: str) -> str:
-    """One of `HINTS`, or what a profile is told apart by: its contents."""
+    """Return one of `HINTS`, or a name of the profile's contents."""
     if hints in HINTS:
         return hints
     try:
@@ -201,7 +201,7 @@ def hints_name(hints: str) -> str:
 
 @cache
 def workloads() -> dict[str, Workload]:
-    """All workloads by name: in the order of workloads.yaml, then those of the user's folders."""
+    """Return all workloads by name, in workloads.yaml's order, then those of the user's folders."""
     folder = toolchain_dir() / "share" / "pmemsim" / "workloads"
     catalogue = folder / "workloads.yaml"
     if not catalogue.is_file():
@@ -239,7 +239,7 @@ _OPTIONAL = {"data-multiple", "least-data-bytes", "mixes", "logs"}
 
 
 def _own_workload(path: Path) -> Workload:
-    """A workload of the user's own: one source, whose first comment has what workloads.yaml has."""
+    """Read a user's own workload: a source with its entry of workloads.yaml as first comment."""
     text = path.read_text(encoding="utf-8", errors="replace")
     match = _DESCRIPTION.search(text)
     if match is None:
@@ -259,7 +259,7 @@ def _own_workload(path: Path) -> Workload:
 
 
 def _problem_of(entry: object) -> str:
-    """What is wrong with the description of a workload; empty if nothing is."""
+    """Return what is wrong with the description of a workload; empty if nothing is."""
     if not isinstance(entry, dict) or not entry.keys() >= _REQUIRED:
         return f"its first comment must have the keys {', '.join(sorted(_REQUIRED))}"
     if unknown := entry.keys() - _REQUIRED - _OPTIONAL:
@@ -277,14 +277,14 @@ def _problem_of(entry: object) -> str:
 
 
 def find_workload(name: str) -> Workload:
-    """The workload of that name; an `Error` suggests one if there is none."""
+    """Return the workload of that name; an `Error` suggests one if there is none."""
     if name not in workloads():
         raise Error(unknown_workload(name))
     return workloads()[name]
 
 
 def unknown_workload(name: str) -> str:
-    """The problem that there is no workload of that name, with a suggestion."""
+    """Return the problem that there is no workload of that name, with a suggestion."""
     return f"unknown workload '{name}'" + did_you_mean(name, workloads())
 
 
@@ -294,7 +294,7 @@ def _is_level(opt: str) -> bool:
 
 
 def argument_problems(opt: str | None = None, **arguments: Argument) -> list[str]:
-    """What is wrong with arguments (None: not given), whatever workload they are for."""
+    """Return problems of arguments (None: not given), whatever workload they are for."""
     problems = []
     if opt is not None and not _is_level(opt):
         problems.append(
@@ -331,7 +331,7 @@ def argument_problems(opt: str | None = None, **arguments: Argument) -> list[str
 
 @cache
 def toolchain_hash() -> str:
-    """Identifies the pass, the runtime, the library and the workloads' sources."""
+    """Identify the pass, the runtime, the library and the workloads' sources."""
     digest = hashlib.sha256()
     root = toolchain_dir()
     for path in sorted(path for path in root.rglob("*") if path.is_file()):

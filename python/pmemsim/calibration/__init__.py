@@ -1,4 +1,4 @@
-"""`pmemsim calibrate`: a machine preset from measurements of the machine that this runs on.
+"""`pmemsim calibrate`: derive a machine preset from measurements of the machine that it runs on.
 
     processor.py      what the system says of the processor
     measurements.py   the micro-benchmarks (microbenchmarks.c, measured.h), run natively

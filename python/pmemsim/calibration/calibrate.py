@@ -1,4 +1,4 @@
-"""Measuring, fitting, writing the preset, and simulating what was measured on it."""
+"""Measure a machine, fit a preset to it, and simulate the same measurements on the preset."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from pmemsim.toolchain import compiler, native_compiler
 Reports = Callable[[Sequence[str]], AbstractContextManager[Callable[[int, float], None]]]
 """Makes a report of progress for jobs of these names."""
 
-# Linux: shared, and refused where the file system can't give the file's memory itself.
+# Flags for a shared mapping that fails where the file system can't map the file's memory itself.
 _MAP_SHARED_VALIDATE, _MAP_SYNC = 0x03, 0x80000
-# Bytes of the largest persistent memory that a micro-benchmark maps: 64 threads' parts.
+# Bytes of the largest persistent memory that a micro-benchmark maps, with 64 threads' parts.
 _LARGEST = 64 << 25
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured, what was made of it, and how well that fits."""
+    """The measurements, the parameters fitted to them, and how well they agree."""
 
     processor: Processor
     measured: Measurements
@@ -51,7 +51,7 @@ class Calibration:
     """The same micro-benchmarks on the fitted machine; some can't be simulated."""
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as JSON has it."""
+        """Return everything as `--json` writes it."""
         return {
             "processor": self.processor.told(),
             "measurements": [
@@ -77,7 +77,7 @@ def calibrate(
 ) -> Calibration:
     """Measure this machine and write a preset of it to `output`.
 
-    Persistent memory is DRAM, or a file that is made in the folder `dax`, of a DAX mount, and
+    Persistent memory is DRAM, or a file that is created in the folder `dax` of a DAX mount and
     removed again. Raises `Error` if this machine can't be measured.
     """
     check_writable(output)
@@ -136,7 +136,7 @@ def _build(compiler: Path, program: Path, *options: str) -> Path:
 
 @contextmanager
 def _persistent_file(folder: Path | None) -> Iterator[Path | None]:
-    """A file for what is persistent, in a folder of a DAX mount, as long as the block runs."""
+    """Create a file of persistent data in a folder of a DAX mount for the time of the block."""
     if folder is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""The micro-benchmarks simulated on the machine that was fitted to them."""
+"""Simulate the micro-benchmarks on the machine that was fitted to them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pmemsim.recording import record
 from pmemsim.simulation import configure, simulate
 from pmemsim.trace import Trace
 
-# Where measured.h maps what is persistent.
+# Address at which measured.h maps persistent memory.
 PERSISTENT = "0x100000000000"
-# Nothing but the program's own stores, write-backs and fences.
+# This design adds nothing to the program's own stores, write-backs and fences.
 DESIGN = "x86-bare"
 
 
@@ -24,7 +24,7 @@ def simulate_all(
     folder: Path,
     progress: Callable[[int, float], None] | None = None,
 ) -> dict[str, float]:
-    """Record each micro-benchmark and simulate it; nanoseconds an operation by name.
+    """Record each micro-benchmark and simulate it; return nanoseconds an operation by name.
 
     `program` is built for recording; the recordings come into `folder`, and are removed one by one.
     """
@@ -34,7 +34,7 @@ def simulate_all(
         def run(report: Report) -> float:
             trace = folder / f"{index}.pmt"
             command = [str(program), benchmark.loop, str(benchmark.recorded), "2"]
-            # Persistent memory is recorded as the range that it is mapped to, whatever lies below.
+            # Persistent memory is recorded as the range that it is mapped to, whatever backs it.
             options = [option for option in benchmark.options if not option.startswith("file=")]
             record(
                 [*command, *options], trace, pm_hints=[PERSISTENT], keep_going=lambda: report(0.3)

@@ -1,4 +1,4 @@
-"""From measured figures to a machine's parameters, by the closed forms that the model obeys.
+"""Fit a machine's parameters to measured figures, by the closed forms that the model obeys.
 
 docs/machines.md ("A machine of your own") explains each form; tests/validation/ holds the
 simulator against the same ones.
@@ -40,7 +40,7 @@ from pmemsim.calibration.processor import Processor
 from pmemsim.errors import Error
 from pmemsim.presets import Preset
 
-# Where a figure is between two steps, so much above the lower one still counts as on it.
+# A figure between two steps counts as on the lower one up to this multiple of it.
 _ON_THE_STEP = 1.25
 # Upper limits of the simulator. A larger value means that other load disturbed the measurement.
 _WIDEST, _MOST_MSHRS, _MOST_CHANNELS = 16, 64, 16
@@ -50,7 +50,7 @@ _STILL_RISING = 1.25
 
 @dataclass(frozen=True)
 class Fitted:
-    """A parameter's value and what it was computed from."""
+    """A parameter's value, and the figures that it was computed from."""
 
     key: str
     value: str
@@ -58,9 +58,9 @@ class Fitted:
 
 
 def fit(processor: Processor, measured: Measurements, defaults: Preset) -> list[Fitted]:
-    """The parameters that the measurements decide; all others keep those of `defaults`.
+    """Fit the parameters that the measurements decide; all others keep those of `defaults`.
 
-    Raises `Error` if a figure is missing without which there is no machine.
+    Raises `Error` if a figure is missing that no machine can do without.
     """
     return _Fit(processor, measured, defaults).all()
 
@@ -99,14 +99,14 @@ class _Fit:
         return value
 
     def _default_ns(self, key: str) -> float:
-        """A time of the defaults, which stand in nanoseconds."""
+        """Return a time of the defaults in nanoseconds."""
         return float(self._defaults[key].removesuffix("ns"))
 
     def _add(self, key: str, value: str, source: str) -> None:
         self._found.append(Fitted(key, value, source))
 
     def _add_ns(self, key: str, ns: float, source: str) -> float:
-        """Sets a time, which can't be less than none; returns it."""
+        """Set a time, which is at least 0 ns, and return it."""
         kept = max(0.0, round(ns, 2))
         self._add(key, f"{kept:g}ns", source)
         return kept
@@ -136,7 +136,7 @@ class _Fit:
             f"a random branch {random:.2f} ns, one that is always taken {always:.2f} ns",
         )
         for key, kind, of_eight in (
-            ("core.rob_entries", "instructions", 10),  # with those of the loop
+            ("core.rob_entries", "instructions", 10),  # the instructions of the loop included
             ("core.load_queue_entries", "loads", 8),
             ("core.store_queue_entries", "stores", 8),
         ):
@@ -150,7 +150,7 @@ class _Fit:
         )
 
     def _room_between(self, kind: str) -> int:
-        """How many of them two loads may have between them, so that the second doesn't wait."""
+        """Return how many may be between two loads before the second load is delayed."""
         counts = list(BETWEEN_COUNTS[kind])
         times = {count: self._ns(BETWEEN.format(count, kind)) for count in counts}
         together = _ON_THE_STEP * min(times.values())
@@ -159,11 +159,11 @@ class _Fit:
     # ---- TLBs -----------------------------------------------------------------------------------
 
     def _tlb(self) -> None:
-        """Loads of one line of each page: those that the first TLB lacks wait for the second."""
+        """Fit both TLBs to loads of one line a page, which miss the first TLB, then the second."""
         times = {count: self._ns(PAGES.format(count)) for count in PAGE_COUNTS}
         in_l1 = self._l1
         in_l2 = self._ns(LOAD.format("128 KiB"))
-        # The lines of so many pages lie in the L1 for certain; of so many, in the L2.
+        # The lines of `few` pages are in the L1 for certain, those of `more` pages in the L2.
         few, more = 256, 1024
         most = max(n for n in PAGE_COUNTS if n * LINE_BYTES <= self._processor.cache_bytes[2] // 2)
         entries = _last(n for n in PAGE_COUNTS if n <= few and times[n] <= _ON_THE_STEP * in_l1)
@@ -194,7 +194,7 @@ class _Fit:
         )
 
     def _tlb_wait(self, size: int) -> float:
-        """What a load of a random line of so much memory waits for its page, on average."""
+        """Return the average translation time of a load of a random line in so much memory."""
         pages = size / PAGE_BYTES
         if self._entries == 0 or pages <= self._entries:
             return 0.0
@@ -220,7 +220,8 @@ class _Fit:
     def _shared_cache(self, told: dict[int, int], ways: dict[int, int]) -> None:
         times = {size: self._load_without_walk(size) for size in LOAD_SIZES}
         upper = told.get(3, MEMORY_SIZE // 2)
-        # The largest size whose loads surely take the L3's time, whatever share a neighbour has.
+        # The largest size whose loads take the L3's time for certain, whatever share a neighbour
+        # has.
         hits = [size for size in LOAD_SIZES if 2 * told[2] <= size <= upper // 2]
         least = min((times[size] for size in hits), default=math.inf)
         place = _last_of_first(hits, lambda size: times[size] <= _ON_THE_STEP * least) or (
@@ -251,7 +252,7 @@ class _Fit:
         self._add_ns("shared.tag_latency", self._shared, "as a hit")
         hand_over = self._measured.ns(HAND_OVER)
         if hand_over is not None:
-            # A store that takes the line from the other core, whose load has taken it before.
+            # A store takes the line from the other core, which loaded it before.
             ns = hand_over / 2 - self._l1 - self._l2 - self._shared
             self._add_ns("shared.snoop_latency", ns, f"a line is handed over in {hand_over:.1f} ns")
 
@@ -261,9 +262,9 @@ class _Fit:
     # ---- Memory ---------------------------------------------------------------------------------
 
     def _memory(self) -> None:
-        """The way down, and what loads and flushes take beyond it.
+        """Fit the way to memory, and the additional time of loads and flushes beyond it.
 
-        A line that is written past the caches gives the way.
+        A write of a line past the caches gives the time of the way.
         """
         lookups = self._l1 + self._l2 + self._shared
         nontemporal = self._ns(NONTEMPORAL)
@@ -294,7 +295,7 @@ class _Fit:
         self._channels(way, back_source, load - way - device)
 
     def _write_back(self) -> tuple[float, str]:
-        """A round trip by the best instruction that the processor has."""
+        """Return the round trip of a write-back by the best instruction that the processor has."""
         for how in (CLWB, "store, clflushopt, sfence", "store, clflush, sfence"):
             found = self._measured.ns(how)
             if found is not None:
@@ -340,7 +341,7 @@ class _Fit:
     # ---- What not every processor has ----------------------------------------------------------
 
     def _prefetcher(self) -> None:
-        """Lines in order come as fast as those that are under way allow."""
+        """Fit the prefetcher: lines in order arrive as fast as those in flight allow."""
         sequential, independent = self._ns(READ.format(1)), self._ns(INDEPENDENT)
         if sequential > independent / 2:
             return
@@ -359,14 +360,14 @@ class _Fit:
         self._add("core.clwb_evicts", str(evicts).lower(), source)
 
     def _loads_behind_locks(self) -> None:
-        """A locked instruction waits for a write-back: whether loads do meanwhile what they can."""
+        """Return whether loads execute while a locked instruction stalls on a write-back."""
         few, many = (self._ns(BEHIND_LOCKED.format(count)) for count in (FEW_BEHIND, MANY_BEHIND))
         more = (MANY_BEHIND - FEW_BEHIND) * (self._l1 + self._l2)
         source = f"{MANY_BEHIND - FEW_BEHIND} loads of {more:.0f} ns more add {many - few:.0f} ns"
         self._add("core.loads_pass_locks", str(many - few < more / 2).lower(), source)
 
     def _best(self, name: str) -> tuple[float, str]:
-        """The least time of a line by any number of threads, and with how many."""
+        """Return the least time of a line by any number of threads, and that number."""
         counts = [n for n in range(1, 65) if self._measured.ns(name.format(n)) is not None]
         times = {n: self._ns(name.format(n)) for n in counts}
         best = min(counts, key=lambda n: times[n])
@@ -384,7 +385,7 @@ def _last(numbers: Iterable[int]) -> int | None:
 
 
 def _last_of_first(numbers: list[int], holds: Callable[[int], bool]) -> int | None:
-    """The last of the first ones that all hold."""
+    """Return the last of the first values that all fulfil the condition."""
     last = None
     for number in numbers:
         if not holds(number):
@@ -394,5 +395,5 @@ def _last_of_first(numbers: list[int], holds: Callable[[int], bool]) -> int | No
 
 
 def _ways(entries: int) -> int:
-    """Ways, near to what processors have, that divide so many entries."""
+    """Return a number of ways, near to that of processors, that divides so many entries."""
     return next(ways for ways in (4, 6, 8, 12, 3, 2, 1) if entries % ways == 0)

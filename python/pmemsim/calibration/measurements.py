@@ -1,4 +1,4 @@
-"""The micro-benchmarks of `pmemsim calibrate`: which there are, and running them natively.
+"""List the micro-benchmarks of `pmemsim calibrate`, and run them natively.
 
 Each is a loop of microbenchmarks.c with options. Its figure is the time of one operation: the
 median of all repetitions but the first of each round, which warms up. Between the rounds all other
@@ -26,15 +26,15 @@ PAGE_BYTES = 4096
 
 ROUNDS = 3
 REPETITIONS = 7  # repetitions of a round
-# A repetition takes milliseconds; where threads wait for each other on a busy machine, seconds.
+# A repetition takes milliseconds, or seconds where threads contend on a busy machine.
 _TIMEOUT_S = 60
-# Beyond this a figure is called unsure.
+# A figure with a spread beyond this one is called unsure.
 UNSURE_SPREAD = 0.1
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One figure to measure."""
+    """A figure to measure."""
 
     name: str
     """What it is called in reports: "load, 16 KiB"."""
@@ -52,7 +52,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a micro-benchmark has measured, in nanoseconds an operation."""
+    """The measured figure of a micro-benchmark, in nanoseconds an operation."""
 
     benchmark: Benchmark
     median_ns: float
@@ -63,28 +63,28 @@ class Measurement:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the middle half of the repetitions lies close together."""
+        """Return whether the middle half of the repetitions lies close together."""
         return self.spread <= UNSURE_SPREAD
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """All figures by name, and why others are missing."""
+    """All figures by name, and the reasons why others are missing."""
 
     found: dict[str, Measurement]
     missing: dict[str, str]
 
     def ns(self, name: str) -> float | None:
-        """The median of a figure, in nanoseconds; None if it couldn't be measured."""
+        """Return the median of a figure, in nanoseconds; None if it couldn't be measured."""
         return self.found[name].median_ns if name in self.found else None
 
 
 def size_name(size: int) -> str:
-    """`16 KiB`, `4 MiB`."""
+    """Return a size in words, as in `16 KiB` or `4 MiB`."""
     return f"{size // MIB} MiB" if size >= MIB else f"{size // KIB} KiB"
 
 
-# Dependent loads: 16 KiB lie in any L1, 256 MiB in hardly any L3.
+# Sizes of dependent loads: 16 KiB fit in any L1, 256 MiB in hardly any L3.
 LOAD_SIZES = (
     *(
         16 * KIB,
@@ -133,7 +133,7 @@ HAND_OVER = "hand a line over"
 
 
 def benchmarks(processor: Processor, file: Path | None = None) -> list[Benchmark]:
-    """All figures that there are; persistent memory lies in `file`, or in DRAM."""
+    """Return all figures; persistent memory is in `file`, or in DRAM."""
     persistent = () if file is None else (f"file={file}",)
     some = [
         Benchmark("addition", "cycle", 1_600_000),
@@ -198,7 +198,7 @@ def _behind_locked(count: int, persistent: tuple[str, ...]) -> Benchmark:
 
 
 def _thread_counts(cpus: int) -> list[int]:
-    """1, 2, 4, ... and all."""
+    """Return the numbers 1, 2, 4, ... and the number of all processors."""
     return sorted({count for count in (1, 2, 4, 8, 16, 32, 64) if count <= cpus} | {min(cpus, 64)})
 
 
@@ -215,7 +215,7 @@ def _bandwidths(threads: int, persistent: tuple[str, ...]) -> list[Benchmark]:
 
 
 def source() -> Path:
-    """The micro-benchmarks' source, beside which measured.h lies."""
+    """Return the source of the micro-benchmarks; measured.h is in the same folder."""
     return Path(str(resources.files("pmemsim"))) / "calibration" / "microbenchmarks.c"
 
 
@@ -262,7 +262,7 @@ def _why_not(benchmark: Benchmark, processor: Processor) -> str:
 def _measure_round(
     program: Path, benchmark: Benchmark, keep_going: KeepGoing | None
 ) -> list[float]:
-    """Nanoseconds of an operation in each repetition of a round but the first."""
+    """Return the time of an operation in each repetition of a round but the first, in ns."""
     command = [str(program), benchmark.loop, str(benchmark.operations), str(REPETITIONS + 1)]
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as complaints:
         status = run_program(
@@ -283,6 +283,6 @@ def _measure_round(
 
 
 def summarise(benchmark: Benchmark, times: list[float]) -> Measurement:
-    """A figure from the nanoseconds of an operation in each repetition."""
+    """Summarise the times of an operation in all repetitions, in ns, as one figure."""
     lower, median, upper = statistics.quantiles(times, n=4, method="inclusive")
     return Measurement(benchmark, median, min(times), max(times), (upper - lower) / median)

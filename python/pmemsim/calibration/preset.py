@@ -1,4 +1,4 @@
-"""Fitted parameters as a machine preset that a person can read and change."""
+"""Write fitted parameters as a machine preset that a person can read and change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BASE = "_common"
 def preset_text(
     name: str, processor: Processor, fitted: Iterable[Fitted], measured: Measurements, date: str
 ) -> str:
-    """The YAML text; what isn't fitted is inherited from the preset `_common`."""
+    """Return the YAML text; other parameters are inherited from the preset `_common`."""
     lines = [
         f"# Measured by `pmemsim calibrate` on {date}: {processor.told()}.",
         "# What is not said here (queues, reorder buffer, DRAM timings, ...) was not measured; it",

@@ -14,7 +14,7 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True)
 class Processor:
-    """What the system says of the processor; what it doesn't say is left out or 0."""
+    """The system's description of the processor; a missing value is left out or 0."""
 
     model: str
     flags: frozenset[str]
@@ -29,11 +29,11 @@ class Processor:
 
     @property
     def is_virtual(self) -> bool:
-        """Whether this is a virtual machine, whose neighbours share what is measured."""
+        """Return whether this is a virtual machine, whose neighbours share the hardware."""
         return "hypervisor" in self.flags
 
     def told(self) -> str:
-        """One sentence about it."""
+        """Describe the processor in one sentence."""
         node = "" if self.numa_node is None else f", NUMA node {self.numa_node}"
         virtual = ", virtual machine" if self.is_virtual else ""
         pinned = ", ".join(map(str, self.cpus[:8])) + (", ..." if len(self.cpus) > 8 else "")
@@ -62,7 +62,7 @@ def this_processor() -> Processor:
 
 
 def _cpuinfo(text: str) -> dict[str, str]:
-    """The keys of the first processor."""
+    """Return the keys of the first processor in the system's description."""
     first = text.split("\n\n")[0]
     pairs = (line.partition(":") for line in first.splitlines())
     return {key.strip(): value.strip() for key, _, value in pairs}

@@ -85,7 +85,7 @@ class _Options:
         if self.suppress:
             with problems.collected():
                 suppressions = read_suppressions(self.suppress)
-        # The seed of the images, then.
+        # With a checker or a reader, --seed is the seed of the images.
         seed_is_own = checker.given or answers is not None
         found = find_targets([target], self.recipe, problems, seed_is_own=seed_is_own)
         problems.raise_any()

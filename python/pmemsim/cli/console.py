@@ -32,7 +32,7 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-# Places are printed as they are: `mine.yaml:100: ...` has no emoji in it.
+# Places are printed unchanged: `mine.yaml:100: ...` has no emoji in it.
 # A pipe has no width; tables then take what they need instead of folding at 80 columns.
 out = _Console(highlight=False, emoji=False)
 if not out.is_terminal:
@@ -77,7 +77,7 @@ def _shown(text: str) -> str:
     return escape(printable(text))
 
 
-# Lines of progress, at most, where it is not shown by a bar.
+# Largest number of progress lines where progress is not shown by a bar.
 _LINES = 100
 
 

@@ -145,7 +145,7 @@ def print_refused(refused: Sequence[Refused]) -> None:
         out.print(table("what doesn't go together", ["design", "stress", "why"], rows))
 
 
-# Wrong runs that a failure names after the first one.
+# Number of wrong runs that a failure names after the first one.
 _NAMED = 20
 
 

@@ -13,7 +13,7 @@ from pmemsim.errors import Error
 from pmemsim.workloads import workloads
 
 _WIDTH = 100
-# Where the text of an option begins.
+# Column where the text of an option begins.
 _COLUMN = 30
 _HELP = "Help"
 # Arguments of commands for which plug-ins matter.

@@ -247,7 +247,7 @@ def check_jobs(problems: Problems, jobs: int | None) -> None:
         check_whole(problems, "--jobs", jobs, 1)
 
 
-# That the simulator can count.
+# Largest number that the simulator can count to.
 MOST = 2**63 - 1
 
 

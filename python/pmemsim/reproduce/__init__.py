@@ -1,6 +1,6 @@
-"""`pmemsim reproduce`: the papers' experiments, run again and compared with what they report.
+"""`pmemsim reproduce`: run the papers' experiments again, and compare them with the papers.
 
-What is run stands in experiments/PAPER/experiment.yaml (`plan`), what the paper reports in
-expected.yaml beside it (`facts`). `runs` simulates and keeps results, `measurements` turns them
-into ratios, `verdicts` compares, `figures` draws, `report` makes the JSON.
+experiments/PAPER/experiment.yaml has the runs (`plan`), and expected.yaml beside it has the paper's
+results (`facts`). `runs` simulates and keeps results, `measurements` turns them into ratios,
+`verdicts` compares, `figures` draws, `report` writes the JSON.
 """

@@ -1,4 +1,4 @@
-"""Means over seeds with their 95% confidence intervals."""
+"""Compute means over seeds with their 95% confidence intervals."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Estimate:
     """Half the width of the 95% confidence interval; 0 for a single seed."""
 
     def less_one(self) -> Estimate:
-        """By how much it is above 1."""
+        """Return by how much it is above 1."""
         return Estimate(self.mean - 1, self.ci95)
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Mean and confidence interval of up to ten independent values."""
+    """Return the mean and the confidence interval of up to ten independent values."""
     count = len(values)
     if count == 1:
         return Estimate(values[0], 0.0)

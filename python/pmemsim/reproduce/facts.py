@@ -1,4 +1,4 @@
-"""What a paper reports: experiments/PAPER/expected.yaml."""
+"""Read the results that a paper reports: experiments/PAPER/expected.yaml."""
 
 from __future__ import annotations
 

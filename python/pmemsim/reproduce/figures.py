@@ -1,4 +1,4 @@
-"""The papers' figures, drawn as they are there: bars by benchmark, lines where something varies."""
+"""Draw the papers' figures in their form: bars by benchmark, lines over a varied parameter."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _title(measured: Measurements) -> str:
 
 
 def _is_normalised(measured: Measurements) -> bool:
-    """Whether values are shown over the baseline's."""
+    """Return whether values are shown over the baseline's."""
     experiment = measured.experiment
     return bool(experiment.baseline) and METRICS[experiment.metric].compared != "never"
 
@@ -84,7 +84,7 @@ def _values(measured: Measurements, design: str, group: str, names: Sequence[str
 
 
 def _each(measured: Measurements) -> Iterator[tuple[str, Measurements, str]]:
-    """Every design by every metric, with what tells it apart from the others."""
+    """Return every design with every metric, labelled by what differs."""
     metrics, designs = _metrics(measured), measured.experiment.designs
     for design in designs:
         for metric in metrics:
@@ -97,7 +97,7 @@ def _lines(figure: Figure, measured: Measurements) -> None:
     axes = figure.subplots()
     experiment = measured.experiment
     first = experiment.points[0]
-    # The same point's, where the points have recordings of their own, and so other programs.
+    # The baseline is of the same point where points have recordings, and so programs, of their own.
     fixed = None if any(point.is_recorded_anew for point in experiment.points) else first
     if _is_normalised(measured):
         heights = {

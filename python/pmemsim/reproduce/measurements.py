@@ -1,4 +1,4 @@
-"""The ratios of one experiment: a design over another, by benchmark and seed."""
+"""Compute the ratios of one experiment: a design over another, by benchmark and seed."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Measurements:
     outcomes: Mapping[Case, Outcome]
 
     def outcome(self, design: str, point: Point, benchmark: Benchmark, seed: int) -> Outcome:
-        """The result of one simulation."""
+        """Return the result of one simulation."""
         case = self.paper.case(self.experiment, design, point, benchmark, seed, self.scale)
         return self.outcomes[case]
 
     def value(self, design: str, point: Point, benchmark: Benchmark, seed: int) -> float | None:
-        """The experiment's metric of one simulation."""
+        """Return the experiment's metric of one simulation."""
         metric = METRICS[self.experiment.metric]
         return metric.of(self.outcome(design, point, benchmark, seed))
 
     def ratios(
         self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None
     ) -> dict[Benchmark, list[float]]:
-        """One ratio a seed, of every benchmark that has the metric on both designs."""
+        """Return one ratio a seed, of every benchmark that has the metric on both designs."""
         first = self.experiment.points[0]
         found = {}
         for benchmark in self.experiment.benchmarks:
@@ -60,10 +60,10 @@ class Measurements:
         self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None,
         group: str | None = None, name: str | None = None, mean: str = MEANS[0],
     ) -> Estimate:  # fmt: skip
-        """The mean of the benchmarks, then that of the seeds.
+        """Return the mean over the benchmarks, then over the seeds.
 
-        Of one group, or of all that are compared with the paper; of the benchmark of that name, or
-        of all.
+        They cover one group, or all that are compared with the paper; the benchmark of that name,
+        or all.
         """
         ratios = self.ratios(of, over, of_point, over_point)
         chosen = [
@@ -88,7 +88,7 @@ class Measurements:
         return estimate([average(of_seed) for of_seed in by_seed])
 
     def _sums(self, design: str, point: Point | None, of: Sequence[Benchmark]) -> list[float]:
-        """The metric of these benchmarks together, one value a seed."""
+        """Return the sum of the metric over these benchmarks, one value a seed."""
         counts = self.counts(design, point)
         return [sum(of_seed) for of_seed in zip(*(counts[one] for one in of), strict=True)]
 
@@ -96,7 +96,7 @@ class Measurements:
         self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None,
         name: str | None = None, mean: str = MEANS[0],
     ) -> dict[str, Estimate]:  # fmt: skip
-        """`ratio` of every group by its name."""
+        """Return `ratio` of every group by its name."""
         found = {
             benchmark.group
             for benchmark in self.ratios(of, over, of_point, over_point)
@@ -111,7 +111,7 @@ class Measurements:
     def counts(
         self, of: str, point: Point | None = None, name: str | None = None
     ) -> dict[Benchmark, list[float]]:
-        """The metric itself, one value a seed, of one benchmark, or of all that have it."""
+        """Return the metric itself, one value a seed, of one benchmark, or of all that have it."""
         found = {}
         at = point or self.experiment.points[0]
         for benchmark in self.experiment.benchmarks:
@@ -129,11 +129,11 @@ class Measurements:
         return found
 
     def count(self, of: str, point: Point | None = None, name: str | None = None) -> Estimate:
-        """Arithmetic mean of the benchmarks, then the mean of the seeds: it may be 0."""
+        """Return the arithmetic mean over benchmarks, then over seeds; the metric may be 0."""
         counts = [values for b, values in self.counts(of, point, name).items() if not b.beside]
         return estimate([fmean(of_seed) for of_seed in zip(*counts, strict=True)])
 
     def by(self, metric: str | None) -> Measurements:
-        """The same by another metric; None: by the experiment's."""
+        """Return the same experiment by another metric; None: by the experiment's."""
         experiment = replace(self.experiment, metric=metric or self.experiment.metric)
         return replace(self, experiment=experiment)

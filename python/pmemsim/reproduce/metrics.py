@@ -1,4 +1,4 @@
-"""What the papers' figures show, from a run's statistics."""
+"""Compute the quantities of the papers' figures from a run's statistics."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pmemsim.jobs import Outcome
 Comparison = Literal["always", "never", "optional"]
 _LINE_BYTES = 64
 _BOTH_RIGHT = ("pmweaver.right_by_stores", "pmweaver.right_by_timeout")
-# Statistics with the latency of commits, and with their number. LAD's own commits also wait for
-# the data.
+# Statistics with the total latency of commits, and with their number. LAD's own commits also wait
+# for the data.
 _COMMITS = (
     ("hw_redo.commit_latency_ns", "hw_redo.committed"),
     ("lad.log_completion_ns", "lad.committed"),
@@ -41,7 +41,7 @@ def _execution_time(run: Outcome) -> float | None:
 
 
 def _speed(run: Outcome) -> float | None:
-    """Its inverse."""
+    """Inverse of the execution time."""
     return 1 / run.time_ns
 
 
@@ -51,17 +51,17 @@ def _region_time(run: Outcome) -> float | None:
 
 
 def _drained_region_time(run: Outcome) -> float | None:
-    """As `_region_time`, until all that the region has stored has left the store queue."""
+    """The same as `_region_time`, until all stores of the region have left the store queue."""
     return run.stats["core.drained_region_time_ns"] / run.regions
 
 
 def _region_rate(run: Outcome) -> float | None:
-    """Regions for the time spent in regions: throughput without what programs do between them."""
+    """Regions over the time in regions: throughput without the work between them."""
     return run.regions / run.stats["core.region_time_ns"]
 
 
 def _pm_writes(run: Outcome) -> float | None:
-    """ASAP, 7.2: lines written to the device, by its banks; what a queue dropped is not there."""
+    """ASAP, 7.2: lines written to the device by its banks, without lines that a queue dropped."""
     return run.stats["pm.bytes_written"] / _LINE_BYTES
 
 
@@ -77,7 +77,7 @@ def _commit_latency(run: Outcome) -> float | None:
 
 
 def _misspeculations(run: Outcome) -> float | None:
-    """PMEM-Spec, 8.4: how often the hardware has found loads or stores that came too early."""
+    """PMEM-Spec, 8.4: number of loads or stores that the hardware has found to be too early."""
     if "pmem_spec.load_alarms" not in run.stats:
         return None
     alarms = run.stats["pmem_spec.load_alarms"] + run.stats["pmem_spec.store_alarms"]
@@ -85,13 +85,13 @@ def _misspeculations(run: Outcome) -> float | None:
 
 
 def _executed_before(run: Outcome) -> float | None:
-    """Janus, 5.2.2: writes all of whose sub-operations had been executed when they came."""
+    """Janus, 5.2.2: writes all of whose sub-operations had been executed at their arrival."""
     writes = run.stats.get("backend.writes")
     return run.stats["backend.executed_before"] / writes if writes else None
 
 
 def _support_latency(run: Outcome) -> float | None:
-    """PMWeaver, VI-B6: from a PM write's coming until its operations are done, in ns."""
+    """PMWeaver, VI-B6: time from a PM write's arrival to the end of its operations, in ns."""
     return _mean(run, "backend.time_ns", "backend.writes")
 
 
@@ -101,7 +101,7 @@ def _both_right(run: Outcome) -> float | None:
 
 
 def _address_right(run: Outcome) -> float | None:
-    """The same, of the address, whatever the data."""
+    """PMWeaver, VI-B4: PM writes whose address was predicted, whatever the data."""
     return _share(run, (*_BOTH_RIGHT, "pmweaver.address_right"), "backend.writes")
 
 
@@ -111,7 +111,7 @@ def _right_by_stores(run: Outcome) -> float | None:
 
 
 def _right_by_timeout(run: Outcome) -> float | None:
-    """The same, since nobody had stored to the line for a while."""
+    """PMWeaver, VI-B5: writes predicted because no thread had stored to the line for a while."""
     return _share(run, ("pmweaver.right_by_timeout",), "backend.writes")
 
 
@@ -122,18 +122,18 @@ def _accuracy(run: Outcome) -> float | None:
 
 
 def _lead(run: Outcome) -> float | None:
-    """PMWeaver, VI-B6: from a prediction of address and data until its write, in ns."""
+    """PMWeaver, VI-B6: time from a prediction of address and data to its write, in ns."""
     right = sum(run.stats.get(name, 0.0) for name in _BOTH_RIGHT)
     return run.stats["pmweaver.right_early_ns"] / right if right else None
 
 
 def _lead_of_all(run: Outcome) -> float | None:
-    """The same as PMWeaver's artifact has it: over all PM writes, unpredicted ones with 0."""
+    """PMWeaver's artifact: the same time averaged over all PM writes, unpredicted ones with 0."""
     return _share(run, ("pmweaver.right_early_ns",), "backend.writes")
 
 
 def _address_seen(run: Outcome) -> float | None:
-    """As PMWeaver's artifact has it: writes of lines that were predicted at any time before."""
+    """PMWeaver's artifact: writes of lines that were predicted at any time before."""
     return _share(run, ("pmweaver.address_seen",), "backend.writes")
 
 
@@ -148,12 +148,12 @@ def _soon_written_back(run: Outcome) -> float | None:
 
 
 def _energy(run: Outcome) -> float | None:
-    """PMWeaver, VI-B10: that of the operations and of what predicts, for the same work."""
+    """PMWeaver, VI-B10: energy of the operations and of the predictor, for the same work."""
     return run.stats.get("energy.total_nj")
 
 
 def _found(what: str) -> Callable[[Outcome], float | None]:
-    """PMWeaver, III-A: write-backs of which this stands in earlier stores."""
+    """PMWeaver, III-A: share of write-backs of which `what` is in earlier stores."""
     return lambda run: _share(run, (f"predictability.{what}",), "predictability.write_backs")
 
 

@@ -1,4 +1,4 @@
-"""The papers that can be reproduced: a folder each, with experiment.yaml and expected.yaml."""
+"""Read the papers that can be reproduced: a folder each, with experiment.yaml and expected.yaml."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _KEYS = (
     "paper", "title", "machine", "threads", "instances", "seeds", "scales", "groups",
     "benchmarks", "designs", "experiments", "ablations",
 )  # fmt: skip
-# Optional keys: regions of all threads that warm the caches before the measured ones; and how
-# programs are built.
+# Optional keys: the number of regions of all threads that warm the caches before the measured ones,
+# and the programs' build options.
 _OPTIONAL_KEYS = ("warm_up", "programs")
 _BUILD_KEYS = ("opt", "hints", "source")
 _PROGRAM_KEYS = ("log", "whole_run", "opt")
@@ -54,23 +54,23 @@ _DIFFERENCES = (
 
 
 def experiments_dir() -> Path:
-    """The folder of the papers' experiments."""
+    """Return the folder of the papers' experiments."""
     return Path(str(resources.files("pmemsim"))) / "experiments"
 
 
 def paper_names() -> list[str]:
-    """The papers that can be reproduced."""
+    """Return the names of the papers that can be reproduced."""
     return sorted(path.parent.name for path in experiments_dir().glob("*/experiment.yaml"))
 
 
 def is_paper(text: str) -> bool:
-    """Whether this names a paper (`asap`), or the folder of one (`./mine`)."""
+    """Return whether this names a paper (`asap`), or the folder of one (`./mine`)."""
     return "/" in text or text in paper_names()
 
 
 @cache
 def load_paper(name: str) -> Paper:
-    """A paper by its name, or by the path of a folder with experiment.yaml and expected.yaml.
+    """Load a paper by its name, or by the path of a folder with experiment.yaml and expected.yaml.
 
     Raises an `Error` that says what is wrong, and where.
     """
@@ -179,7 +179,7 @@ def _benchmark(item: Item, group: Item) -> Benchmark:
 
 
 def _data_bytes(workload: str, own: Item | None, group: Item) -> int | None:
-    """A benchmark's own size, or the group's if the workload takes one."""
+    """Return a benchmark's own size, or the group's if the workload takes one."""
     of_group = group.fields((), _GROUP_KEYS).get("data_bytes")
     size = own or (of_group if takes_data_bytes(workload) else None)
     if size is None:
@@ -264,7 +264,7 @@ def _experiment(
 
 
 def _point(item: Item) -> Point:
-    """What is set at a point, and what differs in the recordings."""
+    """Return the settings of a point, and the differences in its recordings."""
     varied = item.entries()
     threads = varied.pop("threads", None)
     data_bytes = varied.pop("data_bytes", None)
@@ -286,7 +286,7 @@ def _metric(item: Item, experiment: Item, paper: str) -> str:
 
 
 def _check_needs(experiment: Item, metric: str) -> None:
-    """What recordings have needs no design, and what isn't compared no baseline."""
+    """Check that a metric of recordings has no design, and an uncompared one no baseline."""
     known = METRICS.get(metric)
     needed = [] if known and known.of_recording else ["designs"]
     if known is None or known.compared == "always":
@@ -329,7 +329,7 @@ def _entry(
 
 
 def _entry_keys(metric: Metric, *, is_compared: bool) -> tuple[list[str], list[str]]:
-    """What an entry of this metric must have, and what it may have."""
+    """Return the keys that an entry of this metric must have, and those that it may have."""
     required = [] if metric.of_recording else ["of"]
     optional = ["metric", "benchmark", "at"]
     if metric.compared == "always" or (is_compared and metric.compared == "optional"):

@@ -1,4 +1,4 @@
-"""What is run to reproduce a paper: what experiments/PAPER/experiment.yaml says."""
+"""Define the runs that reproduce a paper, from experiments/PAPER/experiment.yaml."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Settings = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Case:
-    """One simulation: a recording on a design and a machine, with what is set beside them.
+    """A simulation: a recording on a design and a machine, with the settings beside them.
 
-    Or a recording that is looked at without simulating time: then without a design.
+    A case may also be an analysis of a recording without simulated time, and has no design then.
     """
 
     run: WorkloadRun
@@ -56,7 +56,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Design:
-    """What the paper calls a design, and the preset that stands for it."""
+    """The paper's name of a design, and the preset that implements it."""
 
     name: str
     preset: str
@@ -67,13 +67,13 @@ class Design:
     """Whose pre-execution hints its programs have; None: those of their sources."""
 
     def preset_for(self, benchmark: Benchmark) -> str:
-        """The preset that runs a benchmark's program."""
+        """Return the preset that runs a benchmark's program."""
         return (self.redo_preset if benchmark.log == "redo" else None) or self.preset
 
 
 @dataclass(frozen=True)
 class Point:
-    """One value of what an experiment varies."""
+    """A value of the parameter that an experiment varies."""
 
     name: str
     settings: Settings
@@ -88,13 +88,13 @@ class Point:
 
     @property
     def is_recorded_anew(self) -> bool:
-        """Whether it has recordings that aren't those of other points."""
+        """Return whether the point has recordings that other points don't have."""
         return (self.threads, self.data_bytes, self.opt) != (None, None, None)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """How an experiment measures one fact: a metric, one design over another, a shape's check."""
+    """The measurement of one fact: a metric, one design over another, or the check of a shape."""
 
     fact: Fact
     of: str
@@ -143,7 +143,7 @@ class Experiment:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Its own, and those of its entries."""
+        """Return the experiment's own metric, and those of its entries."""
         others = [entry.metric for entry in self.entries if entry.metric]
         return tuple(dict.fromkeys([self.metric, *others]))
 
@@ -203,14 +203,14 @@ class Paper:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The sizes of data, in the file's order."""
+        """Return the sizes of data, in the file's order."""
         return tuple(dict.fromkeys(benchmark.group for benchmark in self.benchmarks))
 
     def case(
         self, experiment: Experiment, design: str, point: Point, benchmark: Benchmark,
         seed: int, scale: Scale,
     ) -> Case:  # fmt: skip
-        """The simulation behind one bar (or point) of an experiment's figure."""
+        """Return the simulation behind one bar (or point) of an experiment's figure."""
         machine = experiment.machine or self.machine
         if not design:
             run = self._run(point, benchmark, seed, scale, self.hints)
@@ -246,7 +246,7 @@ class Paper:
         )
 
     def cases(self, experiment: Experiment, scale: Scale) -> list[Case]:
-        """All simulations of an experiment; none if it is computed from the configuration."""
+        """Return an experiment's simulations; none if the configuration gives its results."""
         if experiment.metric == "storage":
             return []
         return [
@@ -258,7 +258,7 @@ class Paper:
         ]
 
     def ablated(self, ablation: Ablation) -> Paper:
-        """The same paper with what the ablation changes."""
+        """Return the same paper with the changes of the ablation."""
         factor = ablation.regions_factor
         return replace(
             self,
@@ -313,5 +313,5 @@ def _ablated(benchmarks: tuple[Benchmark, ...], ablation: Ablation) -> tuple[Ben
 
 
 def takes_data_bytes(workload: str) -> bool:
-    """Whether the size of a datum is up to the recording."""
+    """Return whether a recording of the workload sets the size of a datum."""
     return "data_bytes" in find_workload(workload).arguments

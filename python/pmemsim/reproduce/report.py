@@ -1,4 +1,4 @@
-"""What `pmemsim reproduce --json` writes; docs/reproduce.md explains every key."""
+"""Write the JSON of `pmemsim reproduce --json`; docs/reproduce.md explains every key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pmemsim.simulation import version
 def to_dict(
     measurements: Sequence[Measurements], found: Sequence[Finding], scale: Scale
 ) -> dict[str, Any]:
-    """All findings, and the values that they were computed from."""
+    """Return all findings, and the values that they were computed from."""
     return {
         "entries": [_entry(finding) for finding in found],
         "values": [value for measured in measurements for value in _values(measured)],

@@ -1,4 +1,4 @@
-"""The simulations behind a paper's experiments, as jobs whose results are kept."""
+"""Make the simulations of a paper's experiments, as jobs whose results are kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pmemsim.workloads import WorkloadRun
 
 
 def configurations(cases: Iterable[Case]) -> dict[tuple[str, str, object], Configuration]:
-    """The checked configurations of all cases, each once; raises `ConfigError` for a bad one."""
+    """Return the cases' checked configurations, each once; raises `ConfigError` for a bad one."""
     wanted = dict.fromkeys(
         (case.design, case.machine, case.settings) for case in cases if case.design
     )
@@ -27,7 +27,7 @@ def configurations(cases: Iterable[Case]) -> dict[tuple[str, str, object], Confi
 
 
 def prepare(cases: Sequence[Case], traces: dict[WorkloadRun, Trace]) -> dict[Case, Job]:
-    """The cases' simulations, or looks at recordings alone, given the recordings."""
+    """Return the jobs of the cases, simulations or analyses, with the given recordings."""
     known = configurations(cases)
 
     def work(case: Case) -> Work:

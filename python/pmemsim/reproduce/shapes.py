@@ -1,4 +1,4 @@
-"""The papers' orderings, checked: what must hold, and what was seen."""
+"""Check the papers' orderings: their conditions, and the numbers seen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pmemsim.reproduce.storage import storage
 
 @dataclass(frozen=True)
 class Seen:
-    """Whether a shape holds, and the numbers that say so."""
+    """The verdict on a shape, and the numbers behind it."""
 
     holds: bool
     text: str
@@ -161,7 +161,7 @@ def above_x86(measured: Measurements) -> Seen:
 def provoked_misspeculation(measured: Measurements) -> Seen:
     """PMEM-Spec, 8.4: only on a slow path, never on one that is faster than the caches' way.
 
-    No load may have read something stale where nothing could be taken back.
+    No load may have read stale data where no state could be rolled back.
     """
     seen, found, unrepaired = [], {}, 0.0
     for point in measured.experiment.points:
@@ -185,7 +185,7 @@ def provoked_misspeculation(measured: Measurements) -> Seen:
 
 
 def _speedups(measured: Measurements, design: str, point: Point | None = None) -> dict[str, float]:
-    """Over the serialized backend at the same point, by benchmark."""
+    """Return the speedups over the serialized backend at the same point, by benchmark."""
     ratios = measured.ratios(design, "Serialized", point, point)
     return {benchmark.name: fmean(of_seeds) for benchmark, of_seeds in ratios.items()}
 
@@ -284,7 +284,7 @@ _TRANSACTIONAL = ("B-Tree", "C-Tree", "RB-Tree", "Skiplist", "Hashmap TX")
 
 
 def _gains(measured: Measurements, system: str, what: str) -> dict[str, float]:
-    """PMWeaver's speedups, or another's, over the system without it, by benchmark."""
+    """Return speedups, by default PMWeaver's, over the system without it, by benchmark."""
     ratios = measured.ratios(f"{system}, {what}", system)
     return {benchmark.name: fmean(of_seeds) for benchmark, of_seeds in ratios.items()}
 
@@ -328,7 +328,7 @@ def hints_below_prediction(measured: Measurements) -> Seen:
 
 
 def _speedups_at_points(measured: Measurements) -> dict[str, dict[str, float]]:
-    """PMWeaver's speedup at each point over the system without it there, by system."""
+    """Return PMWeaver's speedup at each point over the system without it there, by system."""
     return {
         system: {
             point.name: measured.ratio(f"{system}, PMWeaver", system, point, point).mean

@@ -1,4 +1,4 @@
-"""What the papers' structures take, computed from the configuration that is simulated."""
+"""Compute the storage of the papers' structures from the simulated configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pmemsim.storage import Structure, Unknown, storage_of
 
 
 def storage(paper: Paper) -> list[Structure]:
-    """The structures of a paper's own design."""
+    """Return the structures of a paper's own design."""
     experiment = paper.experiments["storage"]
     design = paper.designs[experiment.designs[0]]
     configuration = configure(design.preset, paper.machine, dict(design.settings))
@@ -19,7 +19,7 @@ def storage(paper: Paper) -> list[Structure]:
 
 
 def counted(paper: Paper) -> list[Structure]:
-    """Those that the paper's one number is of; a core's alone where it tells others apart."""
+    """Return the structures that the paper's number covers, without those it lists apart."""
     return [each for each in storage(paper) if (paper.name, each.name) not in _APART]
 
 
@@ -34,12 +34,12 @@ def _known(configuration: Configuration, layer: str | None = None) -> Sequence[S
 
 
 def _lalea(configuration: Configuration) -> Sequence[Structure]:
-    """What it adds to the design whose log it allocates (III-A)."""
+    """Return the structures that LALEA adds to the design whose log it allocates (III-A)."""
     return [each for each in _known(configuration, "atomicity") if each.where == "III-A"]
 
 
 def _precompute(configuration: Configuration) -> Sequence[Structure]:
-    """Its own queues and buffers, without the caches of the operations."""
+    """Return the queues and buffers of the design, without the caches of the operations."""
     return _known(configuration, "precompute")
 
 

@@ -1,4 +1,4 @@
-"""Measured against reported: an entry's numbers and what to say of them."""
+"""Compare the measured with the reported value of each entry."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Finding:
 
     @property
     def ratio(self) -> float | None:
-        """Measured over the paper's value; None for shapes, and where the paper has 0."""
+        """Return the measured over the paper's value; None for shapes, and if the paper has 0."""
         value = self.entry.fact.value
         return self.measured / value if self.measured is not None and value else None
 
 
 def verdict_of(measured: float, reported: float) -> str:
-    """Whether a value is within 15% of the paper's; where that is 0, whether it is 0, too."""
+    """Return whether a value is within 15% of the paper's, or 0 if the paper's is 0."""
     if reported == 0:
         return WITHIN if measured == 0 else OFF
     deviation = round(abs(measured / reported - 1), 9)  # 0.85 is 15% below 1, in binary too
@@ -50,7 +50,7 @@ def verdict_of(measured: float, reported: float) -> str:
 
 
 def findings(measured: Measurements) -> list[Finding]:
-    """Every entry of an experiment, measured."""
+    """Measure every entry of an experiment."""
     return [_finding(entry, measured) for entry in measured.experiment.entries]
 
 
@@ -77,7 +77,7 @@ def _finding(entry: Entry, measured: Measurements) -> Finding:
 def _value(
     entry: Entry, measured: Measurements
 ) -> tuple[Estimate, dict[str, Estimate], dict[Benchmark, list[float]]]:
-    """An entry's value, that of each size of the data, and those of the benchmarks by seed."""
+    """Return the values of an entry, of each size of data, and of the benchmarks by seed."""
     if entry.over:
         which = (entry.of, entry.over, entry.at, entry.over_at)
         return (

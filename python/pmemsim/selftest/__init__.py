@@ -1,1 +1,1 @@
-"""Tests that the simulator does on itself: random configurations run and crash."""
+"""Test the simulator itself: random configurations run and crash."""

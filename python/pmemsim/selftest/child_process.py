@@ -1,4 +1,4 @@
-"""Work in a child process, which may die or stand still."""
+"""Run work in a child process, which may die or stop responding."""
 
 from __future__ import annotations
 

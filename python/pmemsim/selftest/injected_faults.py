@@ -1,4 +1,4 @@
-"""Designs broken on purpose, which crash verification must notice."""
+"""Inject faults into designs, which crash verification must report."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class InjectedFault:
 
     @property
     def is_fault(self) -> bool:
-        """Whether it has an injected fault, not a parameter that does the same."""
+        """Return whether it has an injected fault, not a parameter with the same effect."""
         return self.setting is not None and self.setting[0] == FAULTS_KEY
 
     @property
     def sound(self) -> InjectedFault:
-        """The same with nothing taken away."""
+        """Return the same design with all its mechanisms."""
         return InjectedFault(self.design, "", None, "", self.workload, self.stress, self.extra)
 
     def configuration(self, machine: str) -> Configuration:
-        """The design on a machine, with the fault if there is one."""
+        """Return the configuration of the design on a machine, with the fault if there is one."""
         return configure(self.design, machine, dict(self._overrides))
 
     def command(self, machine: str) -> str:
-        """What a user would type to see it."""
+        """Return the command that shows it."""
         run = self.workload
         return (
             f"pmemsim crash {run.workload} --design {self.design} --machine {machine} "
@@ -79,18 +79,18 @@ class InjectedFault:
 
 @dataclass(frozen=True)
 class FaultVerdict:
-    """What crash verification says of a fault."""
+    """The verdict of crash verification on a fault."""
 
     fault: InjectedFault
     run: CrashRun
 
     @property
     def caught(self) -> bool:
-        """Whether it noticed."""
+        """Return whether crash verification has reported the fault."""
         return self.run.violations > 0
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as `--json` writes it."""
+        """Return the verdict as `--json` writes it."""
         return {
             "design": self.fault.design,
             "fault": self.fault.switch,
@@ -106,7 +106,7 @@ class FaultVerdict:
 
 @cache
 def injected_faults() -> tuple[InjectedFault, ...]:
-    """All faults, in the order of configs/injected_faults.yaml, then those of plug-ins."""
+    """Return all faults, in the order of configs/injected_faults.yaml, then those of plug-ins."""
     own = Path(str(resources.files("pmemsim"))) / "configs"
     files = [folder / "injected_faults.yaml" for folder in (own, *plugins.folders())]
     return tuple(
@@ -139,7 +139,7 @@ def check_faults(
     jobs: int | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> tuple[list[FaultVerdict], list[CrashRun]]:
-    """Crash all faults, and all the designs that they are made of; `progress` counts both."""
+    """Crash all faults, and all designs without them; `progress` counts both."""
 
     def task(fault: InjectedFault) -> Callable[[Report], CrashRun]:
         return lambda report: verify(
@@ -158,7 +158,7 @@ def check_faults(
 
 
 def labels(chosen: Sequence[InjectedFault]) -> list[str]:
-    """What `judge` works on, in words, in its order."""
+    """Return the labels of the cases that `check_faults` crashes, in its order."""
     return [
         *(f"{fault.design} with {fault.switch}" for fault in chosen),
         *(f"{fault.design} without it" for fault in _sound(chosen)),
@@ -166,5 +166,5 @@ def labels(chosen: Sequence[InjectedFault]) -> list[str]:
 
 
 def _sound(chosen: Sequence[InjectedFault]) -> list[InjectedFault]:
-    """What the faults are made of, each once."""
+    """Return the designs without faults, each once."""
     return list(dict.fromkeys(fault.sound for fault in chosen))

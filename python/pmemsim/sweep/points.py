@@ -1,4 +1,4 @@
-"""The points of a sweep: combinations of its axes, as simulations, or why they can't be."""
+"""Make the points of a sweep: combinations of its axes, as simulations, or reasons against them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Opened = Callable[[list[Target]], list[Trace | Error]]
 
 @dataclass(frozen=True)
 class Point:
-    """One combination."""
+    """A combination of the axes' values."""
 
     values: Combination
     job: Job | None
@@ -30,9 +30,9 @@ class Point:
 
 
 def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -> list[Point]:
-    """The points, in their order; each recording is opened once.
+    """Return the points, in their order; each recording is opened once.
 
-    `place` is where parameters come from, as results say it.
+    `place` names the source of the parameters in results.
     """
     targets = {_recipe_of(values): _target(values) for values in combinations}
     able = {recipe: target for recipe, target in targets.items() if isinstance(target, Target)}
@@ -68,7 +68,7 @@ def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -
         return Point(values, Job(trace, Simulate(configured)), "")
 
     points = [point(values) for values in combinations]
-    # Nothing that can be simulated would show a difference along such an axis.
+    # No simulation would show a difference along such an axis.
     configured = [found for found in made.values() if isinstance(found, Configuration)]
     if problems := idle_problems(configured):
         raise ConfigError(problems)
@@ -76,7 +76,7 @@ def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -
 
 
 def _recipe_of(values: Combination) -> tuple[object, ...]:
-    """What determines the recording."""
+    """Return the values that determine the recording."""
     return tuple(values.get(name) for name in ("workload", *RECIPE))
 
 

@@ -1,4 +1,4 @@
-"""What a sweep varies: a YAML file, read strictly.
+"""Read the axes of a sweep from a YAML file, strictly.
 
     axes:                                  # every combination of their values
       workload: [queue, hashmap]           # or traces (.pmt)
@@ -46,28 +46,28 @@ _NUMBERS: dict[str, Callable[[str], int | float]] = {
 
 @dataclass(frozen=True)
 class Spec:
-    """A sweep's axes; each has one name, or several whose values go together."""
+    """The axes of a sweep; each has one name, or several whose values go together."""
 
     axes: tuple[tuple[Combination, ...], ...]
 
     @property
     def names(self) -> list[str]:
-        """The names of all axes, in the file's order."""
+        """Return the names of all axes, in the file's order."""
         return [name for axis in self.axes for name in axis[0]]
 
     def combinations(self) -> Iterator[Combination]:
-        """All points; the last axis varies fastest."""
+        """Return all points; the last axis varies fastest."""
         for parts in itertools.product(*self.axes):
             yield {name: value for part in parts for name, value in part.items()}
 
 
 def read_spec(path: Path) -> Spec:
-    """A sweep's file; raises `ConfigError` with everything that is wrong with it."""
+    """Read a sweep's file; raises `ConfigError` with all its errors."""
     return _Reader().spec(read(path))
 
 
 class _Reader:
-    """Reads a file to its end, and notes what is wrong on the way."""
+    """Reads a file to its end, and collects its errors."""
 
     def __init__(self) -> None:
         self._problems = Problems()
@@ -105,7 +105,7 @@ class _Reader:
             each = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             raise group.error(f"the lists must be of one length, but {each}")
         return tuple(
-            # A value that is wrong is missing, and the file is refused for it.
+            # An invalid value is missing here, and the file is refused because of it.
             dict(zip(columns, row, strict=True))
             for row in zip(*columns.values(), strict=False)
         )
@@ -117,7 +117,7 @@ class _Reader:
         return values
 
     def _values(self, name: str, item: Item) -> list[Value]:
-        """The values of one name that are right by themselves."""
+        """Return the values of one name that are valid by themselves."""
         known = (*REQUIRED, *RECIPE, *(parameter.key for parameter in _core.parameters()))
         if name not in known:
             self._note(item.error(f"unknown axis{did_you_mean(name, known)}"))
@@ -135,7 +135,7 @@ class _Reader:
 
 
 def _value(name: str, item: Item) -> Value:
-    """A value that is right by itself, whatever it will go together with."""
+    """Return a value that is valid by itself, whatever it is combined with."""
     if name == "design":
         return item.preset_file("design")
     if name == "machine":

@@ -1,7 +1,7 @@
-"""A sweep's results: one Parquet file, a row a point; it appears whole or not at all.
+"""Write a sweep's results to one Parquet file, a row a point, which appears whole or not at all.
 
-The columns: the axes, then what the point is and how it went, then what was measured. A point whose
-simulation is in the file already isn't simulated again, whatever the cache folder has.
+The columns are the axes, then the point's description and status, then the measurements. A point
+whose simulation is in the file already isn't simulated again, whatever the cache folder has.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CHECKSUM = b"pmemsim.checksum"
 
 
 def row_of(point: Point, known: Mapping[str, Row], failures: Mapping[str, str]) -> Row:
-    """A point's row: as a file has it already, as the cache folder has it, or why there is none.
+    """Return a point's row from the file or the cache folder, or with the reason of its failure.
 
     `known` are results, and `failures` reasons, by the jobs' keys.
     """
@@ -84,7 +84,7 @@ def _type_of(name: str, axes: Sequence[str], rows: Iterable[Row]) -> pa.DataType
 
 
 def read_results(path: Path, axes: Sequence[str]) -> dict[str, Row]:
-    """What the file says was measured, by the points; none if there is no file."""
+    """Return the file's measurements by point; none if there is no file."""
     if not path.exists():
         return {}
     try:
@@ -108,13 +108,13 @@ def read_results(path: Path, axes: Sequence[str]) -> dict[str, Row]:
 
 
 def _checksum(table: pa.Table) -> bytes:
-    """Of all names, types and values; Parquet has none of its own for the names."""
+    """Return a checksum of all names, types and values; Parquet has none for the names."""
     text = json.dumps([[str(field) for field in table.schema], table.to_pylist()])
     return hashlib.sha256(text.encode()).hexdigest().encode()
 
 
 def check_same_sweep(path: Path, known: Iterable[str], points: Iterable[Point]) -> None:
-    """Raise an `Error` if the file has results that would be lost, because the sweep is another."""
+    """Raise an `Error` if the file has results of another sweep, which would be lost."""
     wanted = {point.job.key for point in points if point.job}
     others = sum(key not in wanted for key in known)
     if others:
