@@ -1,4 +1,4 @@
-"""Compiles snippets with pmemsim-cc against a runtime that prints what it is told."""
+"""Compiles snippets with pmemsim-cc, with a runtime that prints its calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEVELS = ("-O0", "-O1", "-O2", "-O3")
 
 
 class Kind(IntEnum):
-    """SiteKind of src/pmemsim/trace/format.hpp."""
+    """Same as SiteKind of src/pmemsim/trace/format.hpp."""
 
     LOAD = 0
     STORE = 1
@@ -85,7 +85,7 @@ class Operation:
 
 @dataclass
 class Recording:
-    """What one run of a program told the runtime."""
+    """The calls of the runtime in one run of a program."""
 
     sites: list[Site] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The heap that counts as persistent memory, whichever allocator the program is linked with."""
+"""The heap that counts as persistent memory, with each allocator that a program is linked with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GIVEN = 11  # addresses that every program prints
 
 @pytest.fixture(scope="session")
 def programs(shared_folder: Path) -> Path:
-    """The folder of a program, plain and linked with an allocator in two ways, and of that."""
+    """Build a program, plain and linked with an allocator in two ways."""
     folder = shared_folder / "allocators"
     folder.mkdir(exist_ok=True)
     with locked(folder):
@@ -64,7 +64,7 @@ def record(
 
 
 def outside(done: subprocess.CompletedProcess[str], output: Path) -> list[str]:
-    """Which of the program's allocations aren't in the heap that counts as persistent."""
+    """Return the program's allocations outside the heap that counts as persistent."""
     assert done.returncode == 0, done.stderr
     trace = Trace(output)
     trace.verify()

@@ -1,4 +1,4 @@
-"""Locks of the program's own that are annotated: where the pass tells the recorder of them."""
+"""A program's own annotated locks: the calls by which the pass reports them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ int main(void) {
 
 
 def events(recording: Recording, *data: int) -> list[str]:
-    """What happens to locks and to the data that they protect, in order."""
+    """Return the events of locks and of the data that they protect, in order."""
     names = {ACQUIRED: ("in_vain", "acquired"), RELEASED: ("released",)}
     found = []
     for operation in recording.operations:
@@ -139,7 +139,7 @@ def intermediate_code(toolchain: Toolchain, code: str, level: str, suffix: str =
 
 
 def functions(text: str) -> dict[str, list[str]]:
-    """The lines of each function that is defined."""
+    """Return the lines of each function that is defined."""
     found = re.findall(r"^define [^\n]*@\"?([\w.]+)\"?\([^\n]*\n(.*?)^}", text, re.M | re.S)
     return {name: body.splitlines() for name, body in found}
 
@@ -153,7 +153,7 @@ def told(body: list[str], what: str) -> list[int]:
 
 
 def rest_of_block(body: list[str], number: int) -> list[str]:
-    """What stands behind a line, up to the end of its block."""
+    """Return the text after a line, up to the end of its block."""
     rest = body[number + 1 :]
     end = next((i for i, line in enumerate(rest) if not line.strip()), len(rest))
     return [line.strip() for line in rest[:end]]
@@ -234,7 +234,7 @@ two:
 def test_every_return_has_its_call_once(
     toolchain: Toolchain, role: str, level: str, returns: tuple[str, str, str]
 ) -> None:
-    """Whatever says so twice, as declaration and definition do, and if compiled in two steps."""
+    """Declaration and definition may both have the annotation, also in two steps of compilation."""
     result, first, second = returns
     text = TWO_RETURNS.format(
         role=role, length=len(role) + 9, result=result, first=first, second=second

@@ -1,4 +1,4 @@
-"""Locks of the program's own that are annotated: what recordings have of them, and what for."""
+"""A program's own annotated locks: their records, and the use of these."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def recorded(shared_folder: Path) -> Callable[..., Path]:
 
 
 def locks(recording: Path) -> Counter[tuple[str, bool]]:
-    """How many mutexes are taken and given back, annotated or not."""
+    """Return how many mutexes are acquired and released, annotated or not."""
     trace = Trace(recording)
     assert trace.verify() == []
     found: Counter[tuple[str, bool]] = Counter()
@@ -89,7 +89,7 @@ def test_each_critical_section_takes_its_locks_once(
 
 @pytest.mark.parametrize("name", [name for name in RECORDED if RECORDED[name][0] > 0])
 def test_what_locks_protect_is_done_under_them(recorded: Callable[..., Path], name: str) -> None:
-    """Regions declare what they store to while the thread has the lock."""
+    """Regions declare their stores while the thread has the lock."""
     trace = Trace(recorded(name))
     for thread in range(trace.threads):
         records = trace.to_frame(thread)
@@ -118,7 +118,7 @@ def test_recorded_twice_it_is_the_same(recorded: Callable[..., Path], tmp_path: 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_no_lock_order_gets_stuck(recorded: Callable[..., Path], name: str) -> None:
-    """Whether who takes the lock is up to the recording, or to simulated time, or both at once."""
+    """The recording, simulated time, or both may decide which thread gets a lock."""
     for order in ("recorded", "simulated"):
         for design in ("np", "pmem-spec"):
             result = pmemsim.run(
@@ -131,7 +131,7 @@ def test_no_lock_order_gets_stuck(recorded: Callable[..., Path], name: str) -> N
 @pytest.mark.parametrize("order", ["recorded", "simulated"])
 @pytest.mark.parametrize("machine", ["asap", "xeon-optane"])  # with ARM's locks, with x86's
 def test_annotations_take_no_time(recorded: Callable[..., Path], machine: str, order: str) -> None:
-    """Of the atomic accesses that a lock consists of, each is executed, and nothing beside them."""
+    """A lock's atomic accesses are executed, each of them, and nothing else."""
     for name in ("ticket", "spin"):
         annotated, plain = (
             pmemsim.run(
@@ -160,7 +160,7 @@ def test_critical_sections_get_speculation_ids(recorded: Callable[..., Path]) ->
 
 
 def test_stores_in_the_wrong_order_are_found_by_their_ids(recorded: Callable[..., Path]) -> None:
-    """If locks don't wait for stores, only what is annotated tells whose came first."""
+    """If locks don't order stores, only the annotations say whose store was first."""
 
     def alarms(*flags: str) -> float:
         result = pmemsim.run(

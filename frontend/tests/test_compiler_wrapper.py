@@ -19,7 +19,7 @@ int main(void) { memory = 1; printf("hello\\n"); return 0; }
 
 
 def fails(*command: str | Path, **options: object) -> str:
-    """Run a command that must fail with exit code 2; return what it says."""
+    """Run a command that must fail with exit code 2, and return its message."""
     result = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, **options
     )  # fmt: skip
@@ -28,7 +28,7 @@ def fails(*command: str | Path, **options: object) -> str:
 
 
 def test_informational_options(toolchain: Toolchain) -> None:
-    """Options that don't compile do what clang does."""
+    """Options that don't compile have clang's effect."""
     for compiler, clang in ((toolchain.cc, "clang-19"), (toolchain.cxx, "clang++-19")):
         for option in ("--version", "-dumpmachine", "-dumpversion", "-print-search-dirs",
                        "-print-prog-name=ld"):  # fmt: skip
@@ -52,7 +52,7 @@ def test_help_begins_with_what_is_its_own(toolchain: Toolchain) -> None:
 
 
 def test_the_pm_librarys_level_may_be_another(toolchain: Toolchain) -> None:
-    """Which one is linked shows in the size of its code."""
+    """The size of the code shows which library is linked."""
     source = toolchain.write(
         "#include <pmemsim/pm.h>\nint main(void) { return !pm_open(0, 0, 0); }"
     )
@@ -89,7 +89,7 @@ def test_stages(toolchain: Toolchain) -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_bitcode(toolchain: Toolchain, level: str) -> None:
-    """The pass leaves alone what it has seen before."""
+    """The pass doesn't process bitcode that it has processed before."""
     program, module = toolchain.scratch / "program", toolchain.scratch / "program.bc"
     source = toolchain.write(PROGRAM)
     run(toolchain.cc, level, source, "-o", program)
@@ -186,7 +186,7 @@ int main(void) {{
 
 
 def test_static_executable_is_refused(toolchain: Toolchain) -> None:
-    """In one sentence."""
+    """The error is one sentence."""
     message = fails(toolchain.cc, "-static", toolchain.write(PROGRAM))
     assert message.count("\n") == 1
     assert "-static" in message
@@ -232,7 +232,7 @@ def test_link_time_optimization_is_turned_off(toolchain: Toolchain) -> None:
 
 
 def test_foreign_architecture_is_refused(toolchain: Toolchain) -> None:
-    """In one sentence."""
+    """The error is one sentence."""
     source = toolchain.write("int x; void f(void) { x = 1; }")
     result = subprocess.run(
         [str(toolchain.cc), "--target=aarch64-linux-gnu", "-c", str(source), "-o", "/dev/null"],
@@ -243,7 +243,7 @@ def test_foreign_architecture_is_refused(toolchain: Toolchain) -> None:
 
 
 def test_without_clang(toolchain: Toolchain, tmp_path: Path) -> None:
-    """It says what to install."""
+    """The error says what to install."""
     empty = tmp_path / "empty"
     empty.mkdir()
     wrapper = toolchain.root / "bin" / "pmemsim-cc"
@@ -311,7 +311,7 @@ int main() { std::thread(part).join(); }
 
 
 def test_configure_project(toolchain: Toolchain) -> None:
-    """The checks that configure scripts make: a compiler that makes executables that run."""
+    """A configure script's checks pass: a compiler that makes executables that run."""
     folder = toolchain.scratch
     (folder / "configure").write_text(
         """#!/bin/sh
@@ -350,7 +350,7 @@ def test_precompiled_headers(toolchain: Toolchain) -> None:
 
 
 def test_coverage_and_profiles(toolchain: Toolchain) -> None:
-    """What the compiler adds to the program runs before the runtime knows the module."""
+    """The compiler's additions to the program run before the runtime has the module."""
     for option in ("--coverage", "-fprofile-generate"):
         program = toolchain.scratch / "program"
         run(toolchain.cc, option, toolchain.write(PROGRAM), "-o", program)

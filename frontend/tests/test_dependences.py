@@ -167,7 +167,7 @@ NOINLINE void f(long *a, long *b, _Atomic long *c, long *out) {
 
 
 def test_at_most_eight_are_kept(toolchain: Toolchain) -> None:
-    """Of many sources the nearest are kept."""
+    """The nearest of many sources are kept."""
     terms = " + ".join(f"a[{i * 100}]" for i in range(20))
     recording = toolchain.record(
         NOINLINE + f"NOINLINE void f(volatile long *a, long *out) {{ *out = {terms}; }}" + MAIN,

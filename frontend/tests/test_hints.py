@@ -1,4 +1,4 @@
-"""Pre-execution hints: what stands in the recording, and that they cost other designs nothing."""
+"""Pre-execution hints in recordings, and their cost on other designs, which is none."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_hints_carry_their_data_and_no_instructions(tmp_path: Path, level: str) 
 
 
 def hints(trace: Trace) -> list[tuple[int, list[int]]]:
-    """Bytes and data of each hint, in order."""
+    """Return bytes and data of each hint, in order."""
     found = []
     data: list[int] = []
     for chunk in trace.operations(0):

@@ -1,4 +1,4 @@
-"""What a site says of the calls by which the compiler has inlined it, and where functions begin and end."""
+"""The inlined calls of a site, and the begin and end of functions."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_atomics_of_a_system_header_have_the_line_that_uses_them(
 
 
 def test_calls_that_stand_at_one_place_are_one(toolchain: Toolchain) -> None:
-    """Their sites share it, so that tables stay small."""
+    """Their sites share the place, so that tables stay small."""
     recording = toolchain.record(
         PERSIST.replace("persist(a);", "persist(a); persist(a + 1);"), "-O2"
     )

@@ -39,7 +39,7 @@ def callgrind_count(program: Path, scratch: Path) -> int:
 def test_instruction_count(
     toolchain: Toolchain, kernel: str, level: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Within 15% at every level."""
+    """The counts agree within 15% at every level."""
     source = HERE / "kernels" / kernel
     native, recorded = toolchain.scratch / "native", toolchain.scratch / "recorded"
     clang = "clang++-19" if source.suffix == ".cpp" else "clang-19"

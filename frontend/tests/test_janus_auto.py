@@ -1,4 +1,4 @@
-"""pmemsim-cc --janus-auto: which write-backs get pre-execution hints, where, and of what."""
+"""pmemsim-cc --janus-auto: the write-backs with pre-execution hints, their place and contents."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def precompiled_head(toolchain: Toolchain, level: str, suffix: str) -> Path:
 
 
 def events(text: str, function: str = "f") -> list[str]:
-    """What a function does, in order: what it calls, assembly, and its volatile stores."""
+    """Return a function's calls, assembly, and volatile stores, in order."""
     body = re.search(rf"^define [^\n]*@{function}\([^\n]*\n(.*?)^}}", text, re.M | re.S)
     assert body is not None, text
     found = []
@@ -82,7 +82,7 @@ def events(text: str, function: str = "f") -> list[str]:
 
 
 def hints(text: str, name: str, function: str = "f") -> list[list[str]]:
-    """The arguments of a function's hints of one kind, behind the object, without attributes."""
+    """Return the arguments of a function's hints of one kind, without object and attributes."""
     body = re.search(rf"^define [^\n]*@{function}\([^\n]*\n(.*?)^}}", text, re.M | re.S)
     assert body is not None
     calls = re.findall(rf"@pm_pre_{name}\((.*)\)", body[1])
@@ -412,7 +412,7 @@ define void @f(ptr DEREFERENCEABLE %table) {
 def test_a_load_that_may_fault_stays_behind_checks(
     toolchain: Toolchain, dereferenceable: bool
 ) -> None:
-    """The call leaves memory as it is, but might never return."""
+    """The call doesn't change memory, but might never return."""
     code = MAY_NOT_RETURN.replace(
         "DEREFERENCEABLE", "nonnull dereferenceable(8)" if dereferenceable else ""
     )
@@ -588,14 +588,14 @@ def test_the_last_update_is_told_behind_the_second_last(
     ],
 )
 def test_atomic_updates(toolchain: Toolchain, update: str, told: list[str]) -> None:
-    """At -O0 nothing is known of variables behind one."""
+    """At -O0 variables after an atomic update are unknown."""
     code = f"void f(struct line* p, long v) {{ pm_order(); {update} pm_flush((void*)p, 24); pm_order(); }}"
     done = events(auto(toolchain, code, "-O2"))
     assert done == ["INIT", "ADDR", *told, "pm_order", "pm_flush", "pm_order"]
 
 
 def test_a_whole_line_may_be_told_before_calls_that_might_change_it(toolchain: Toolchain) -> None:
-    """What they write there doesn't matter; but what surely is an update does."""
+    """The values that they write don't matter; but certain updates do."""
     code = """
 void f(struct two_lines* p, struct two_lines value) {
   UPDATE other();

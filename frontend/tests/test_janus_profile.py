@@ -1,4 +1,4 @@
-"""pmemsim-cc --janus-profile=FILE: hints behind the stores at the source lines that it names."""
+"""pmemsim-cc --janus-profile=FILE: hints after the stores at the source lines in the file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOOP, VARIABLE, COPY, FILL = 8, 9, 11, 12
 
 
 def compiled(toolchain: Toolchain, level: str, *lines: int) -> str:
-    """The intermediate code, with hints at these lines."""
+    """Return the intermediate code, with hints at these lines."""
     source = toolchain.write(CODE, ".c")
     profile = toolchain.scratch / "hints.txt"
     profile.write_text("".join(f"{source}:{line}\n" for line in lines))

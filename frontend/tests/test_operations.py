@@ -1,4 +1,4 @@
-"""Which calls of the runtime each construct of C and C++ becomes, at every optimization level."""
+"""The runtime calls that each construct of C and C++ becomes, at every optimization level."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ int main(void) {
 
 
 def test_what_the_code_generator_stores(toolchain: Toolchain, level: str) -> None:
-    """At -O0: where to return to, the frame pointer, and results that wait for others."""
+    """At -O0 these are return addresses, the frame pointer, and spilled results."""
     recording = toolchain.record(
         """
 __attribute__((noinline)) long twice(long x) { __asm__("" : "+r"(x)); return 2 * x; }
@@ -214,7 +214,7 @@ BARRIERS = (
 
 
 def test_fences(toolchain: Toolchain, level: str) -> None:
-    """Every spelling of a fence; what binds the compiler only costs the processor nothing."""
+    """Every spelling of a fence is recorded; a barrier for the compiler only costs nothing."""
     statements = "".join(f"  {separate(statement)}\n" for statement in (*FENCES, *BARRIERS))
     recording = toolchain.record(
         f"#include <immintrin.h>\nint main(void) {{\n{statements}  return 0;\n}}\n", level
@@ -375,7 +375,7 @@ __attribute__((target("avx2"))) int main(void) {{
 def recorded_assembly(
     toolchain: Toolchain, level: str, statements: Iterable[str]
 ) -> Iterator[tuple[str, int, list[Operation]]]:
-    """Each statement, where its p points to, and what it has done in the 512 bytes from there."""
+    """Return each statement, the location of its p, and its accesses in the 512 bytes there."""
     lines = "".join(f"  {statement};\n" for statement in statements)
     recording = toolchain.record(
         f"""
@@ -415,7 +415,7 @@ REGISTER_ADDRESSES = {
 
 
 def test_assembly_addresses_in_registers(toolchain: Toolchain, level: str) -> None:
-    """The text writes the address itself; the mnemonic says what is done there."""
+    """The text writes the address itself; the mnemonic selects the operation there."""
     for statement, p, done in recorded_assembly(toolchain, level, REGISTER_ADDRESSES):
         seen = [(op.site.kind, op.site.size) for op in done if op.address == p]
         assert seen == REGISTER_ADDRESSES[statement], statement
@@ -501,7 +501,7 @@ def test_assembly_addresses_with_index(toolchain: Toolchain, level: str) -> None
     ],
 )
 def test_unfollowable_assembly_is_named(toolchain: Toolchain, level: str, statement: str) -> None:
-    """In a sentence with the line."""
+    """The warning is a sentence with the line."""
     source = toolchain.write(
         f'long memory[8];\nvoid f(void) {{ asm volatile("{statement}" :: "r"(0L), "r"(memory)); }}\n'
     )
@@ -533,7 +533,7 @@ LOST = {
 
 
 def test_what_assembly_does_later_is_named(toolchain: Toolchain, level: str) -> None:
-    """Registers that changed, loops, and what is written without being known or declared."""
+    """Examples are changed registers, loops, and undeclared or unknown writes."""
     lines = "".join(
         f'  asm volatile("{text}" : "+D"(d), "+S"(s), "+c"(n) : "m"(m), "a"(0L), "r"(64L)'
         f' : "memory", "cc");\n'
@@ -559,7 +559,7 @@ KEPT = {
 
 
 def test_assembly_is_followed_as_far_as_it_goes(toolchain: Toolchain, level: str) -> None:
-    """Without a warning, which `record` refuses."""
+    """There is no warning, which `record` would refuse."""
     statements = "".join(
         f'  asm volatile("{text}" : "+D"(d), "+S"(s), "+c"(n) : "a"(0L) : "memory", "cc");'
         f" d = s = memory; n = 1;\n"
@@ -584,7 +584,7 @@ int main(void) {{
 
 
 def test_intel_syntax_is_named(toolchain: Toolchain, level: str) -> None:
-    """Its operands stand the other way round; a directive in the text switches, too."""
+    """Its operands have the reverse order; a directive in the text switches, too."""
     for text, flags in (
         ("mov qword ptr [%0], %1", ["-masm=intel"]),
         (".intel_syntax noprefix\\n mov qword ptr [rdi], rsi\\n .att_syntax", []),
@@ -599,7 +599,7 @@ def test_intel_syntax_is_named(toolchain: Toolchain, level: str) -> None:
 
 
 def test_assembly_keeps_its_order(toolchain: Toolchain, level: str) -> None:
-    """Several instructions of one assembly: a flush and a fence come behind what they are for."""
+    """One assembly has several instructions: a flush and a fence follow the stores they are for."""
     recording = toolchain.record(
         """
 char memory[256] __attribute__((aligned(64)));
@@ -710,7 +710,7 @@ int main(void) {
 
 
 def test_masked_accesses(toolchain: Toolchain, level: str) -> None:
-    """Of a masked access only the active lanes are recorded."""
+    """Only the active lanes of a masked access are recorded."""
     recording = toolchain.record(
         """
 #include <immintrin.h>
@@ -738,7 +738,7 @@ int main(void) { work(memory); return memory[7] == 16 && memory[1] == 2 ? 0 : 1;
     "avx512vl" not in Path("/proc/cpuinfo").read_text(), reason="the processor has no AVX-512"
 )
 def test_gathered_and_expanded_loads(toolchain: Toolchain, level: str) -> None:
-    """Of the active lanes, where their indices point to, or one after the other."""
+    """Active lanes are recorded at their indices' addresses, or one after the other."""
     recording = toolchain.record(
         """
 #include <immintrin.h>
@@ -761,7 +761,7 @@ int main(void) { work(memory + 8); _mm_prefetch(memory, 0); _mm_setcsr(_mm_getcs
 
 
 def test_intrinsics_that_write_in_ways_unknown_are_named(toolchain: Toolchain, level: str) -> None:
-    """With their line in the program, not in the header that has them."""
+    """They are recorded with their line in the program, not in the header that defines them."""
     source = toolchain.write(
         """#include <immintrin.h>
 #include <x86intrin.h>
@@ -801,7 +801,7 @@ int main(void) {
 
 
 def test_external_functions(toolchain: Toolchain, level: str) -> None:
-    """Library functions that are not instrumented stand between `before` and `after`."""
+    """Library functions that are not instrumented are between `before` and `after`."""
     recording = toolchain.record(
         """
 #include <stdio.h>
@@ -826,7 +826,7 @@ int main(void) {
 
 
 def test_what_stands_before_a_call_is_reported_before_it(toolchain: Toolchain, level: str) -> None:
-    """The callee's operations come between what stands before the call and after it."""
+    """The callee's operations are recorded between those before the call and those after it."""
     recording = toolchain.record(
         """
 volatile int sink;
@@ -1036,7 +1036,7 @@ int main() { Gen g = count(4); int s = 0; while (g.h.resume(), !g.h.done()) s +=
 
 @pytest.mark.parametrize("name", SURVIVORS)
 def test_survives(toolchain: Toolchain, level: str, name: str) -> None:
-    """Programs with unusual control flow do what they do without the pass."""
+    """Programs with unusual control flow behave as they do without the pass."""
     suffix, code, output = SURVIVORS[name]
     flags = ("-std=c++20",) if suffix == ".cpp" else ()
     recording = toolchain.record(code, level, suffix, flags)
@@ -1100,7 +1100,7 @@ int main(void) {
 
 
 def test_unfollowable_string_instruction_is_named(toolchain: Toolchain, level: str) -> None:
-    """In a sentence with the line."""
+    """The warning is a sentence with the line."""
     source = toolchain.write(
         'char to[8];\nint main(void) { asm volatile("lea to(%%rip), %%rdi\\n stosb" ::: "rdi"); }\n'
     )
@@ -1109,7 +1109,7 @@ def test_unfollowable_string_instruction_is_named(toolchain: Toolchain, level: s
 
 
 def test_writes_of_library_functions(toolchain: Toolchain, level: str) -> None:
-    """Where, and what, the C library and the kernel write."""
+    """Writes of the C library and of the kernel are recorded with their location and contents."""
     recording = toolchain.record(
         """
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-"""`pmemsim record` of what starts several processes: one is recorded, and the user is told."""
+"""`pmemsim record` of a command that starts several processes records one and tells the user."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def recorded_program(output: Path) -> str:
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:
-    """What it says beyond that there is a trace, and none of persistent memory."""
+    """Return the messages, except that there is a trace, and none of persistent memory."""
     return "".join(
         line
         for line in done.stderr.splitlines(True)
@@ -66,7 +66,7 @@ def test_the_first_of_a_script_is_recorded(tmp_path: Path, programs: Path, other
 
 @pytest.mark.parametrize("name", ["second", "./second"])
 def test_the_named_one_is_recorded(tmp_path: Path, programs: Path, name: str) -> None:
-    """Also below one that isn't recorded."""
+    """This holds for one below a process that isn't recorded, too."""
     for script in ("./first; ./second", "./first system ./second; true"):
         output = tmp_path / "x.pmt"
         done = record(output, programs, "sh", "-c", script, options=("--process", name))
@@ -96,7 +96,7 @@ def test_side_by_side(tmp_path: Path, programs: Path) -> None:
 
 @pytest.mark.parametrize("way", ["exit", "kill", "daemon", "become ./second"])
 def test_a_failed_recording_fails_the_command(tmp_path: Path, programs: Path, way: str) -> None:
-    """Even if the script ends with 0."""
+    """This holds even if the script ends with 0."""
     done = record(tmp_path / "x.pmt", programs, "sh", "-c", f"./first {way}; ./second; true")
     assert done.returncode == 2
     assert "no trace was kept, because first (process " in said(done)
@@ -140,7 +140,7 @@ def test_a_given_up_recording_does_not_go_on(tmp_path: Path, programs: Path) -> 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_recorded_program_starts(tmp_path: Path, programs: Path, way: str) -> None:
-    """It isn't recorded, which is said only of what could have been. The program doesn't notice."""
+    """It isn't recorded, and only recordable programs are named. The program doesn't notice."""
     traces = [tmp_path / "1.pmt", tmp_path / "2.pmt"]
     for output in traces:
         done = record(output, programs, "./first", way, "./second")

@@ -1,4 +1,4 @@
-"""The recording runtime: what it makes of programs that are hard to record."""
+"""The recording runtime, with programs that are hard to record."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ ACQUIRES_OF = {
 
 
 def synchronisation(trace: Trace, thread: int) -> pd.DataFrame:
-    """A thread's records of synchronisation, with the name of what each does."""
+    """Return a thread's records of synchronisation, by name."""
     records = trace.to_frame(thread)
     records = records[records["kind"] == "sync"]
     return records.assign(does=[DETAILS["sync"][detail] for detail in records["detail"]])
@@ -158,7 +158,7 @@ def synchronisation(trace: Trace, thread: int) -> pd.DataFrame:
 def test_synchronisation_is_told_apart(
     build: Callable[[str, str], Path], tmp_path: Path, name: str
 ) -> None:
-    """Each acquire waits for a release of its own sort, or for none."""
+    """Each acquire waits for a release of its own kind, or for none."""
     output = tmp_path / "trace.pmt"
     done = record(build("threads.cpp", "-O2"), name, "4", output=output)
     assert done.returncode == 0, done.stderr
@@ -210,7 +210,7 @@ def test_timing_does_not_change_what_is_recorded(
 def test_timing_does_not_change_what_is_left_on_stacks(
     build: Callable[[str, str], Path], tmp_path: Path, bad_timing: Path
 ) -> None:
-    """A program that stores what it has never written stores the same each time."""
+    """A program that stores memory that it has never written stores the same each time."""
     program = build("leftovers.c", "-O0")
     contents = set()
     for preloaded in ("", "", str(bad_timing)):
@@ -223,7 +223,7 @@ def test_timing_does_not_change_what_is_left_on_stacks(
 def test_threads_end_while_the_watchdog_looks(
     build: Callable[[str, str], Path], tmp_path: Path, bad_timing: Path
 ) -> None:
-    """What it looks at must not vanish before its eyes; of a thousand ends, it sees a few."""
+    """Its data must not vanish while it looks at them; of a thousand ends, it sees a few."""
     program = build("threads.cpp", "-O2")
     for _ in range(3):
         done = record(
@@ -283,7 +283,7 @@ def table(
 def test_threads_that_have_waited_run_beside_the_others(
     table: Callable[[str, int], Path],
 ) -> None:
-    """They don't catch up on what others did meanwhile."""
+    """They don't catch up on the other threads' progress in the meantime."""
     recording = table("waited_for", 4)
     assert time_of(recording, "recorded") < 1.1 * time_of(recording, "simulated")
 
@@ -291,7 +291,7 @@ def test_threads_that_have_waited_run_beside_the_others(
 def test_threads_that_meet_nobody_keep_their_turns(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
-    """A switch is what recording takes most time for; turns of 2000 instructions hold some updates."""
+    """A switch takes most of the recording's time; turns of 2000 instructions have some updates."""
     done = record(build("tables.c", "-O2"), "own_slot", "4", "300", output=tmp_path / "t.pmt")
     assert done.returncode == 0, done.stderr
     assert 0 < int(done.stdout) < 4 * 300 / 5
@@ -307,7 +307,7 @@ def time_of(recording: Path, lock_order: str) -> float:
 def test_threads_that_meet_are_interleaved_finely(
     table: Callable[[str, int], Path], kind: str, threads: int
 ) -> None:
-    """In the recorded order, time grows as if each lock went to who comes first in simulated time."""
+    """In recorded order, time grows as if each lock went to the first in simulated time."""
     growth = time_of(table(kind, threads), "recorded") / time_of(table(kind, 1), "recorded")
     alone, together = (time_of(table("mutex", count), "simulated") for count in (1, threads))
     assert growth == pytest.approx(together / alone, rel=0.25)
@@ -487,7 +487,7 @@ int main(void) {
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_a_library_that_is_not_instrumented_is_counted(tmp_path: Path, level: str) -> None:
-    """It may take the program's locks and call back, too."""
+    """It may take the program's locks and call back."""
     source, library = tmp_path / "library.c", tmp_path / "library.so"
     source.write_text(FOREIGN_LIBRARY)
     run("gcc", "-O1", "-fPIC", "-shared", source, "-o", library)
@@ -526,7 +526,7 @@ int main(void) {
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_only_the_librarys_own_instructions_are_counted(tmp_path: Path, level: str) -> None:
-    """Not the runtime's, nor what passes the arguments, which is the program's."""
+    """The runtime's don't count, and argument passing belongs to the program."""
     source, library = tmp_path / "library.c", tmp_path / "library.so"
     source.write_text(COUNTED_LIBRARY)
     run("gcc", "-shared", source, "-o", library)
@@ -733,7 +733,7 @@ def test_persistent_memory_is_found(
 def test_what_follows_an_unmapped_file_is_not_persistent(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
-    """Nothing takes its place unless the program asks for it."""
+    """No mapping replaces it unless the program asks for one."""
     output = tmp_path / "trace.pmt"
     done = record(
         build("memory.c", "-O1"), "unmapped", tmp_path / "pool", output=output,
@@ -758,7 +758,7 @@ MAPPED = {
 def mapped(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> Callable[[str], tuple[Trace, list[Path]]]:
-    """Record a way to map files; the trace and the files."""
+    """Record a way to map files, and return the trace and the files."""
 
     def recorded(way: str) -> tuple[Trace, list[Path]]:
         output, files = tmp_path / "trace.pmt", [tmp_path / "file", tmp_path / "other"]
@@ -786,7 +786,7 @@ def mapped(
 def test_a_file_is_one_memory_however_it_is_mapped(
     mapped: Callable[[str], tuple[Trace, list[Path]]], tmp_path: Path, way: str
 ) -> None:
-    """What the simulated program leaves in PM is what the recorded one left in the file."""
+    """The simulated program leaves the same in PM as the recorded one in the file."""
     trace, files = mapped(way)
     assert len(trace.metadata["pm_regions"]) == MAPPED[way]
     pmemsim.run(trace, design="x86-bare", machine="asap", image=tmp_path / "image")
@@ -869,7 +869,7 @@ def test_a_new_file_of_an_old_name_is_another_memory(
 def flushed(
     build: Callable[[str, str], Path], tmp_path: Path, **options: str
 ) -> tuple[Trace, dict[str, int]]:
-    """Flushes outside persistent memory, by what is there."""
+    """Return the flushes outside persistent memory, by kind of memory."""
     output, file = tmp_path / "trace.pmt", tmp_path / "file"
     done = record(
         build("flushes.c", "-O1"), file, output=output, PMEMSIM_ROI="whole", **options
@@ -915,7 +915,7 @@ def test_flushes_outside_persistent_memory_say_where(
 def test_what_is_asked_for_at_a_hinted_address_is_persistent(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
-    """One mapping gets the address, others come behind it; one that replaces it is a new memory."""
+    """One mapping gets the address, others follow it; a replacement is a new memory."""
     hints = "0x20000000000,0x10000000000"
     trace, counts = flushed(build, tmp_path, PMEMSIM_PM_HINT=hints)
     assert counts.keys() & {"anonymous", "anonymous asked for at 0x10000000000"} == set()
@@ -957,7 +957,7 @@ def test_every_allocator_gives_from_the_persistent_heap(
 def test_contents_of_a_mapped_file_are_in_the_image(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
-    """Also if it is mapped while recording goes on."""
+    """This holds for a file mapped during the recording, too."""
     output, file = tmp_path / "trace.pmt", tmp_path / "pool"
     file.write_bytes(b"\0" * 8192 + b"old contents")
     done = record(
@@ -972,7 +972,7 @@ def test_contents_of_a_mapped_file_are_in_the_image(
 def test_file_ends_before_its_mapping(
     build: Callable[[str, str], Path], tmp_path: Path, region: str
 ) -> None:
-    """The image has what is in the file; memory behind its end can't be touched."""
+    """The image has the file's contents; memory after its end can't be accessed."""
     output, file = tmp_path / "trace.pmt", tmp_path / "pool"
     file.write_bytes(b"\0" * 4096 + b"old contents")
     done = record(
@@ -1026,7 +1026,7 @@ def test_threads_of_a_program_with_an_instrumented_allocator(
 
 
 def replayed_stores(output: Path) -> bytes:
-    """What the recorded stores leave in the page at 0x10000000000, which was empty."""
+    """Replay the recorded stores into the page at 0x10000000000, which was empty."""
     replayed = bytearray(0x1000)
     for operations in verified(output).operations(0):
         for index, address in enumerate(operations.records["address"]):

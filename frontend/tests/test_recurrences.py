@@ -1,4 +1,4 @@
-"""Which values loops carry in registers, and in how many cycles, worked out by hand."""
+"""Values that loops carry in registers, with their cycles, computed by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def record(toolchain: Toolchain, code: str, *flags: str) -> Recording:
 
 
 def sites(recording: Recording, kind: Kind = Kind.RECURRENCE) -> list[Site]:
-    """Return those of the function f, in program order."""
+    """Return the sites of the function f, in program order."""
     return [site for site in recording.sites if site.function == "f" and site.kind is kind]
 
 
@@ -67,7 +67,7 @@ def test_recurrence_step_takes_the_latency_of_its_instructions(
 
 
 def test_a_fused_multiply_add_is_one_instruction(toolchain: Toolchain) -> None:
-    """With -mfma, that is."""
+    """The code is compiled with -mfma."""
     code = """NOINLINE double f(double x, double a, long n) {
       LOOP for (long i = 0; i < n; i++) x = x * a + 1.0; return x; }"""
     (value,) = recurrences(toolchain, code, "-mfma")
@@ -77,7 +77,7 @@ def test_a_fused_multiply_add_is_one_instruction(toolchain: Toolchain) -> None:
 def test_recurrence_restarts_with_its_loop_and_continues_each_iteration(
     toolchain: Toolchain,
 ) -> None:
-    """The inner loop's hash begins anew with each key; the outer one's goes on."""
+    """The inner loop's hash restarts with each key; the outer one's continues."""
     recording = record(
         toolchain,
         """
@@ -139,13 +139,13 @@ int main(void) { const char *keys[] = {"ab", "cde"}; return f(keys, 2) == 0; }""
 def test_loops_paced_by_loads_or_counters_have_no_recurrence(
     toolchain: Toolchain, code: str
 ) -> None:
-    """Nor does what may begin anew within the loop."""
+    """Values that may restart within the loop have no recurrence either."""
     node = "struct node { struct node *next; long value; };\n"
     assert recurrences(toolchain, f"{node} NOINLINE {code}") == []
 
 
 def test_recurrence_of_a_loop_with_branches_takes_the_shortest_path(toolchain: Toolchain) -> None:
-    """Which one is taken isn't known in advance."""
+    """It isn't known in advance which branch is taken."""
     code = """NOINLINE unsigned long f(unsigned long x, unsigned long a, long n) {
       LOOP for (long i = 0; i < n; i++) {
         if (i % 100 == a) { x = x / a; asm volatile(""); } else { x = x * a; asm volatile(""); }
@@ -156,7 +156,7 @@ def test_recurrence_of_a_loop_with_branches_takes_the_shortest_path(toolchain: T
 
 
 def test_mutually_dependent_recurrences_are_both_recorded(toolchain: Toolchain) -> None:
-    """A rotation: both go on from both; what is recorded first is the new one for the second."""
+    """In a rotation both continue from both; the second uses the first one's new value."""
     code = """NOINLINE double f(double x, double y, double c, double s, long n) {
       LOOP for (long i = 0; i < n; i++) { double t = x * c - y * s; y = x * s + y * c; x = t; }
       return x + y; }"""
@@ -175,7 +175,7 @@ def test_recurrence_through_a_called_function_is_recorded(toolchain: Toolchain) 
 
 
 def test_vectorized_sum_has_several_recurrences(toolchain: Toolchain) -> None:
-    """As many as the compiler makes of one."""
+    """The compiler makes several recurrences of one, and each is recorded."""
     code = """NOINLINE float f(const float *a, long n) {
       float s = 0; for (long i = 0; i < n; i++) s += a[i]; return s; }"""
     values = recurrences(toolchain, code, "-ffast-math")
@@ -185,7 +185,7 @@ def test_vectorized_sum_has_several_recurrences(toolchain: Toolchain) -> None:
 
 
 def test_load_and_store_depend_on_the_recurrence_they_use(toolchain: Toolchain) -> None:
-    """A load at a random place, after the step, and a store of what the loop leaves."""
+    """A load at a random place follows the step, and a store has the final value."""
     recording = record(
         toolchain,
         """
@@ -225,7 +225,7 @@ int main(int argc, char **argv) {
 
 
 def test_recorded_recurrences_simulate_in_the_expected_cycles(tmp_path: Path) -> None:
-    """Within 5%, from the source to the simulated time."""
+    """Times agree within 5%, from the source to the simulated time."""
     (tmp_path / "chains.c").write_text(NOINLINE + CHAINS.replace("LOOP", PLAIN))
     program, trace = tmp_path / "chains", tmp_path / "chains.pmt"
     run(built_toolchain() / "bin" / "pmemsim-cc", "-O2", tmp_path / "chains.c", "-o", program)

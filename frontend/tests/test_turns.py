@@ -29,7 +29,7 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def record(program: Path, output: Path, **options: str) -> tuple[Trace, list[int]]:
-    """The recording, and the addresses that the program prints."""
+    """Return the recording, and the addresses that the program prints."""
     done = subprocess.run(
         [str(program)], env={**os.environ, "PMEMSIM_TRACE": str(output), **options},
         capture_output=True, text=True, timeout=120, check=True,
@@ -40,7 +40,7 @@ def record(program: Path, output: Path, **options: str) -> tuple[Trace, list[int
 
 
 def accesses(trace: Trace, thread: int) -> Iterator[tuple[str, int, int, bytes]]:
-    """Of each operation: kind, address, bytes and what was stored."""
+    """Yield each operation's kind, address, bytes and stored value."""
     for chunk in trace.operations(thread):
         for index, record in enumerate(chunk.records):
             value = chunk.value(index)
@@ -48,7 +48,7 @@ def accesses(trace: Trace, thread: int) -> Iterator[tuple[str, int, int, bytes]]
 
 
 def in_order(trace: Trace) -> Iterator[tuple[int, str, int, int, bytes]]:
-    """All threads' operations in the order of the turns."""
+    """Yield all threads' operations in the order of the turns."""
     threads = [accesses(trace, thread) for thread in range(trace.threads)]
     executed = [0] * trace.threads
     for turn in trace.turns():
@@ -60,7 +60,7 @@ def in_order(trace: Trace) -> Iterator[tuple[int, str, int, int, bytes]]:
 
 
 def count_right_reads(trace: Trace, shared: int, seen: int, block: int) -> Counter[str]:
-    """Replay the recording; every value that a thread read must be what was there by then."""
+    """Replay the recording; every value that a thread read must be the current one."""
     seen_end, block_end = seen + 8 * THREADS * ROUNDS, block + 8 * WORDS
     memory: defaultdict[int, int] = defaultdict(int)
     word, word_of = {}, {}  # what each thread has read of `shared`, and who had stored that

@@ -1,4 +1,4 @@
-"""Persistent memory that changes without a recorded store: it is noticed, and nothing else is."""
+"""Changes of persistent memory without a recorded store are reported, and nothing else is."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def build(shared_folder: Path) -> Build:
 
 
 def record(program: Path, folder: Path, way: str) -> Recorded:
-    """Record the program; the trace, and what was said."""
+    """Record the program; return the trace and the messages."""
     (folder / "pm").mkdir()
     pool = folder / "pm" / "pool"
     pool.write_bytes(bytes(POOL_BYTES))
@@ -149,7 +149,7 @@ def test_program_without_msync_has_no_msync_note(build: Build, tmp_path: Path) -
 
 
 def run_alone(program: Path, folder: Path, way: str, contents: Path | None) -> tuple[Trace, str]:
-    """Record the program without `pmemsim record`; the trace, and what was said."""
+    """Record the program without `pmemsim record`; return the trace and the messages."""
     pool = folder / "pool"
     pool.write_bytes(bytes(POOL_BYTES))
     environment = {"PMEMSIM_TRACE": str(folder / "x.pmt"), "PMEMSIM_PM_PATH": str(folder)}
@@ -173,7 +173,7 @@ def test_recording_is_complete_when_the_pm_contents_cannot_be_written(
 
 
 def test_writing_the_pm_contents_adds_no_program_instructions(build: Build, tmp_path: Path) -> None:
-    """What the runtime does in a call of munmap isn't what that executes."""
+    """The runtime's work in a call of munmap isn't executed by the program."""
     external = [
         run_alone(build(), tmp_path, "library_unmapped", contents)[0].metadata["instructions"][
             "external"
@@ -184,7 +184,7 @@ def test_writing_the_pm_contents_adds_no_program_instructions(build: Build, tmp_
 
 
 def test_pm_contents_pages_are_written_once_unless_changed(build: Build, tmp_path: Path) -> None:
-    """First when one of two mappings goes, and in the end one of the two again."""
+    """The first time is when one of two mappings is removed; one is written again at the end."""
     run_alone(build(), tmp_path, "mapped_twice", tmp_path / "contents")
     held, given = (tmp_path / "contents").read_bytes(), []
     while held:
@@ -197,13 +197,13 @@ def test_pm_contents_pages_are_written_once_unless_changed(build: Build, tmp_pat
 
 @pytest.fixture
 def partial(build: Build, tmp_path: Path) -> Path:
-    """A recording in which a store is missing."""
+    """Make a recording in which a store is missing."""
     record(build(), tmp_path, "library")
     return tmp_path / "x.pmt"
 
 
 def notes_of(*command: str | Path) -> list[list[str]]:
-    """The notes in the JSON of each run."""
+    """Return the notes in the JSON of each run."""
     result = json.loads(pmemsim(*command, "--json", "-").stdout)
     return [run["notes"] for run in result.get("runs", [result])]
 

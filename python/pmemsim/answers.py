@@ -31,12 +31,12 @@ class AnswersWanted:
 
     reader: Checker
     operation: str | None
-    """A glob of functions, a call of which is an operation; None: the recording's regions are."""
+    """A glob of functions whose calls are operations; None: the recording's regions are."""
     eadr: bool
     budget: Budget
     seed: int = 1
     image: int | None = None
-    """Only the one of this number."""
+    """Number of the only image to check; None: all."""
     jobs: int = 1
 
 
@@ -53,13 +53,13 @@ class Answers:
     images: int
     possible: float
     complete: bool
-    """Whether all images that a crash may leave were shown; else `possible` are the most."""
+    """Whether all images that a crash may leave were shown; else `possible` is an upper bound."""
     wrong: int
     """Images whose answers are wrong."""
     unjudged: int
-    """Images whose answers would have had to be compared with too many."""
+    """Images whose answers would have to be compared with too many others."""
     not_looked_into: int
-    """Wrong images beyond those of the findings."""
+    """Wrong images in addition to those of the findings."""
     wall_s: float
     findings: tuple[Finding, ...]
 
@@ -183,7 +183,7 @@ class _Group:
     operation: int
     wrong_answer: WrongAnswer
     lost: list[set[Place]]
-    """By the line of memory, the stores that were lost; empty: nothing was."""
+    """Lost stores by line of memory; empty: nothing was lost."""
     count: int = field(default=1)
 
     def takes(self, lost: list[set[Place]]) -> bool:

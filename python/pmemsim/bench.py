@@ -32,7 +32,7 @@ BASELINE = "sw-undo"
 SCALED = ("np", BASELINE)
 CORES_OF_ALL = 4
 SIMULATIONS = 3
-"""Of a measurement."""
+"""Number of simulations of a measurement."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class Measurement:
     instructions: int
     """Simulated instructions."""
     wall_s: float
-    """Of the fastest simulation."""
+    """Wall-clock time of the fastest simulation."""
     minstructions_per_s: float
     """Million simulated instructions a second of one host core."""
     host_instructions_per_instruction: float | None
     """Host instructions per simulated instruction: by the processor's own counter, else by
     callgrind in a short run; None where neither is to be had."""
     host_instructions_reason: str
-    """Why they were not counted, else empty."""
+    """Reason why they were not counted, else empty."""
     peak_memory_bytes: int
     """Largest resident set of the whole process, interpreter included."""
     configuration: dict[str, dict[str, str]]
@@ -115,7 +115,7 @@ class Recording:
     cores: int
     trace: Path
     short_trace: Path
-    """The same with few regions, for counting host instructions where the processor doesn't."""
+    """The same recording with few regions, for counting host instructions by callgrind."""
     all_designs: bool
     """Whether every design is measured on it, not only `SCALED`."""
 

@@ -58,9 +58,9 @@ class Cluster:
                 "scheduler`, and give the address that it prints, as in tcp://host:8786"
             ) from error
         self._given_out = 0
-        """Jobs, so far."""
+        """Number of jobs that were submitted."""
         self._sent: dict[tuple[str, str], int] = {}
-        """By worker and recording: how many jobs had been given out when it was sent."""
+        """Number of jobs submitted before a recording was sent, by worker and recording."""
 
     def __enter__(self) -> Cluster:
         return self

@@ -31,10 +31,10 @@ _FILE_IN_MEMORY = re.compile(r"/proc/\d+/fd/1(\d\d)\b")
 _FILE = re.compile(r"\S*/image\d+\.(\d+)\b")
 
 DEFAULT_CHECKS = 10
-"""Images of a run that a program's own checker sees, unless the user says otherwise."""
+"""Number of images of a run that a program's own checker sees by default."""
 
 DEFAULT_CHECK_TIMEOUT_S = 60.0
-"""How long a checker may take for an image, unless the user says otherwise."""
+"""Default limit of a checker's time for an image."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Case:
     machine: str
     overrides: tuple[Setting, ...] = ()
     stress: StressSet | None = None
-    """What makes structures collide; where the user sets the same, the user's value holds."""
+    """Settings that make structures collide; the user's own values take precedence."""
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -77,16 +77,16 @@ class Points:
     """The crash points to visit."""
 
     sample: int | None = None
-    """So many, chosen at random; None: all."""
+    """Number of randomly chosen points; None: all."""
     seed: int = 1
     at_ps: int | None = None
-    """The last ones at or before this time instead."""
+    """Time of the crash: the last points at or before it are visited instead."""
     subsets: int = 0
-    """Other images that the design leaves open, at each point."""
+    """Number of other images that the design leaves open, at each point."""
     device: Path | None = None
-    """Where the device goes as the last of the points at `at_ps` leaves it."""
+    """Path for the device after the last of the points at `at_ps`."""
     kept: Path | None = None
-    """Where the first wrong image goes; with `at_ps`, if none is, that of the last point."""
+    """Path for the first wrong image; with `at_ps`, if none is wrong, for the last point's."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,12 @@ class Checker:
     command: tuple[str, ...]
     """The program and its arguments, or the library."""
     images: int | None = DEFAULT_CHECKS
-    """So many of a run, at points that lie evenly; None: all."""
+    """Number of images of a run, at points that are spaced evenly; None: all."""
     timeout_s: float = DEFAULT_CHECK_TIMEOUT_S
-    """If it takes longer for an image, then that is wrong."""
+    """Limit of the time for an image, beyond which it counts as wrong."""
     library: bool = False
     reader: bool = False
-    """A program that doesn't judge, but prints what is there."""
+    """Whether the program doesn't check images, but prints their contents."""
 
     @property
     def options(self) -> list[str]:
@@ -198,7 +198,7 @@ class Story:
     time_ns: float
     lines: tuple[str, ...]
     command: str
-    """A command that shows it again."""
+    """Command that shows it again."""
 
 
 @dataclass(frozen=True)
@@ -208,35 +208,35 @@ class CrashRun:
     design: str
     machine: str
     stress: str
-    """The name of the settings that make structures collide; empty: none of these."""
+    """Name of the settings that make structures collide; empty: none of these."""
     workload: str
     threads: int
     seed: int
-    """The recording's."""
+    """Seed of the recording."""
     schedule: int
-    """The recording's interleaving of threads; 0: the recorder's own."""
+    """Number of the threads' interleaving; 0: the recorder's own."""
     points: int
     """Crash points visited."""
     all_points: int
     """Crash points of the run."""
     images: int
-    """Images recovered and judged."""
+    """Images recovered and checked."""
     repaired: int
     """Points at which recovery changed the image."""
     restarts: int
     """Times that a recovery was stopped by a crash of its own and run again."""
     checked: int
-    """Images that the program's own checker has seen."""
+    """Images that the program's own checker has checked."""
     unchecked: int | None
-    """Images that it hasn't seen; None: there was no checker."""
+    """Images that it has not checked; None: there was no checker."""
     violations: int
     """Points at which something was wrong."""
     wall_s: float
     story: Story | None
     programs: int = 1
-    """Recordings that the counts are of; `seed` and `threads` are the first's."""
+    """Number of recordings in the counts; `seed` and `threads` are the first one's."""
     notes: tuple[str, ...] = ()
-    """What the recording lacks, so that violations may be missing, or be none."""
+    """Data that the recording lacks, so that violations may be missing, or be none."""
 
     @property
     def points_per_s(self) -> float:
@@ -268,9 +268,9 @@ class CheckerWanted:
     """The checker that the user wants."""
 
     command: str | None = None
-    """A program's, or `OWN`."""
+    """The command of a program, or `OWN`."""
     library: Path | None = None
-    """Instead of the command."""
+    """The library that checks instead of the command."""
     timeout_s: float | None = None
 
     @property

@@ -19,12 +19,12 @@ from pmemsim.errors import Error
 from pmemsim.files import replacing
 
 FORMAT = "pmemsim registers 1"
-"""What the file says that it is."""
+"""Format named in the file."""
 
 OPERATIONS = (
     "compression", "deduplication", "encryption", "integrity", "error-correction", "wear-leveling",
 )  # fmt: skip
-"""That change lines, in the order in which a backend has them."""
+"""Operations that change lines, in the backend's order."""
 
 _KEYS = {
     "format", "pm_regions", "operations", "encryption_key", "authentication_key", "published_macs",
@@ -43,9 +43,9 @@ class Registers:
     """The state that survives beside the device."""
 
     pm_regions: tuple[tuple[int, int], ...]
-    """Where programs have their PM: addresses of the first byte, and of the one behind the last."""
+    """Ranges of programs' PM: addresses of the first byte, and of the one after the last."""
     kept: _core.Registers
-    """What the hardware keeps without power."""
+    """State that the hardware keeps without power."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class Decoded:
     """The result of decoding."""
 
     problem: str
-    """Why nothing of it is to be believed; empty: nothing is wrong."""
+    """Reason why the image can't be trusted; empty: nothing is wrong."""
     unreadable: tuple[int, ...]
-    """Addresses of programs' lines whose MAC isn't that of what they hold."""
+    """Addresses of programs' lines whose MAC doesn't match their contents."""
     unreadable_others: int
-    """Lines outside programs' PM, as of a hardware log, of which the same is true."""
+    """Lines with wrong MACs outside programs' PM, such as those of a hardware log."""
     corrected: int
     """Lines of the device that had errors."""
     elsewhere: int
-    """Lines that deduplication has put at another's place."""
+    """Lines that deduplication has mapped to another line's location."""
     files: tuple[Path, ...]
     """The plain image: a file for each region of PM. None if there is a problem."""
 

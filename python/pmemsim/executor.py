@@ -28,7 +28,7 @@ class Failure:
 
 
 Finished = Callable[[int, Kept | Failure], None]
-"""Told a job's index and its result, from several threads; what it raises stops all jobs."""
+"""Called with a job's index and result, from several threads; its exceptions stop all jobs."""
 
 
 class Executor(Protocol):

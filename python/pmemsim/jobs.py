@@ -67,7 +67,7 @@ class Crashes:
     points: int
     violations: int
     story: list[str]
-    """What went wrong first; empty: nothing."""
+    """Explanation of the first violation; empty: there is none."""
 
 
 Kept = Outcome | Crashes

@@ -25,16 +25,16 @@ class LeftOut:
     line: int
     function: str
     calls: tuple[Place, ...]
-    """If it stands in a helper: by which calls the program came there, the innermost first."""
+    """Calls that led to it if it is in a helper, the innermost first."""
     executed: int
-    """How often; of flushes, those of persistent memory."""
+    """Number of executions; of flushes, those of persistent memory."""
     verdict: Verdict
     """The checker rejects an image; or a crash leaves the same images as with it; or others, all of
     which the checker accepts; or the checker accepts those that it has seen, which aren't all."""
     problem: str
-    """What the checker says of the image that it rejects; empty: there is none."""
+    """The checker's answer to the image that it rejects; empty: there is none."""
     images: str
-    """How many of how many images the checker has seen; empty: none, they are the same."""
+    """Number of images the checker has seen, and of all; empty: none, they are the same."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the instruction as `--json` writes it."""

@@ -75,20 +75,20 @@ class Finding:
     kind: str
     reason: str
     place: Place
-    """Of the hint's call; of a missing hint: of the flush, else of the store."""
+    """Place of the hint's call; for a missing hint, of the flush, else of the store."""
     store: Place | None
-    """Of a missing hint: the last store to the line."""
+    """The last store to the line, for a missing hint."""
     of_library: bool
-    """Whether the hint is one of pm.h's own, or, of a missing hint, that store is."""
+    """Whether the hint, or for a missing hint the store, is in pm.h's library."""
     count: int
     """Hinted lines, or writes that lacked a hint."""
     writes: int
-    """Of these, those whose write has come."""
+    """Number of these whose write has arrived."""
     lost_ns: float
     distance_ns: float | None
-    """From a hint's call to its line's write, on average; None: no write came."""
+    """Time from a hint's call to its line's write, on average; None: no write arrived."""
     missing_ns: float | None
-    """What such a write has waited, on average."""
+    """Average time such a write has waited."""
 
     @property
     def fault(self) -> bool:
@@ -135,17 +135,17 @@ class Report:
     design: str
     machine: str
     hints: int
-    """Calls."""
+    """Number of calls."""
     hinted_lines: int
     in_time: int
-    """Writes for which a hint has had all done, but perhaps hashes of the integrity tree."""
+    """Writes whose operations a hint has completed, except perhaps hashes of the integrity tree."""
     writes: int
-    """Of the program's data."""
+    """Writes of the program's data."""
     waited_ns: float
-    """What these have waited for the backend's operations, all together."""
+    """Total time these have waited for the backend's operations."""
     time_ns: float
     findings: tuple[Finding, ...]
-    """The most costly first."""
+    """Findings, the most costly first."""
     trace_hash: str
 
     @property

@@ -21,11 +21,11 @@ from pmemsim.storage import Unknown, storage_of, total_bytes
 from pmemsim.trace import Trace
 
 BASELINE = "sw-undo"
-"""Speedups are over this design, unless the user names another."""
+"""Default design that speedups are relative to."""
 REDO_BASELINE = "sw-redo"
-"""As `BASELINE`, where workloads are recorded with a redo log."""
+"""Same as `BASELINE` for workloads that are recorded with a redo log."""
 POINTS = 10_000
-"""Crash points of a cell, unless the user says otherwise."""
+"""Default number of crash points of a cell."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Cell:
     points: int | None
     """Crash points visited."""
     violations: int | None
-    """Of these, points at which something was wrong."""
+    """Crash points with a violation."""
     reason: str | None
-    """Why something is None."""
+    """Reason why a value is None."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ class Plan:
     """The cells and runs of a matrix, before any job is done."""
 
     workloads: Mapping[str, Trace | Error]
-    """The recordings, or why there is none."""
+    """Recordings, or the reasons why there are none."""
     designs: Mapping[str, Configuration | Error]
-    """The designs on the machine, or why they can't be."""
+    """Designs on the machine, or the reasons why they can't be there."""
     machine: str
     baseline: Configuration | Error
     points: Points

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 _POLL_S = 0.1
 Value = TypeVar("Value")
 Report = Callable[[float], None]
-"""Told the fraction of a job that is done; raises `Cancelled` when the job should stop."""
+"""Called with the fraction of a job that is done; raises `Cancelled` when it should stop."""
 
 
 class Cancelled(BaseException):

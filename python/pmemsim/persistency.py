@@ -27,10 +27,10 @@ MODELS = {
     "eadr": "x86 with caches that survive: only unfenced non-temporal stores may be missing",
     "guarantees": "what any machine may leave that keeps the guarantees of --design",
 }
-"""What each model is, by name."""
+"""Description of each model, by name."""
 
 DEFAULT_BUDGET = "3000"
-"""Images that a checker sees, unless the user says otherwise."""
+"""Default number of images that a checker sees."""
 
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600}
 _TIME = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_SECONDS)})")
@@ -46,11 +46,11 @@ class Budget:
     """The number of images that are shown to a checker, or the time for it."""
 
     text: str
-    """As the user writes it."""
+    """The budget as the user writes it."""
     images: int | None = None
-    """At most so many."""
+    """Largest number of images."""
     seconds: float | None = None
-    """Until so much time is over."""
+    """Largest time."""
 
     @classmethod
     def of(cls, text: str) -> Budget:
@@ -89,10 +89,10 @@ class ImageStory:
     """The first image that was rejected."""
 
     image: int
-    """Its number, from 1."""
+    """Number of the image, from 1."""
     lines: tuple[str, ...]
     command: str
-    """A command that shows it again."""
+    """Command that shows it again."""
 
 
 @dataclass(frozen=True)
@@ -103,23 +103,23 @@ class ModelRun:
     workload: str
     threads: int
     seed: int
-    """The one that random images were drawn with."""
+    """Seed of the random images."""
     budget: str
     images: int
-    """Those that were made and judged."""
+    """Images that were made and checked."""
     shown: int
-    """Those of them that the checker has seen; the others are the same in all that it reads."""
+    """Images that the checker has seen; the others are the same in all data that it reads."""
     possible: float
-    """How many there are; `exact` says whether exactly so many, or at most."""
+    """Number of possible images; `exact` says whether it is exact or an upper bound."""
     complete: bool
-    """All are judged, those too that weren't made because they differ in nothing that is read."""
+    """Whether all are checked, including images that differ in nothing that is read."""
     exact: bool
     instants: int
-    """Instants at which a crash leaves images that no earlier one leaves."""
+    """Points in time at which a crash leaves images that no earlier one leaves."""
     wall_s: float
     story: ImageStory | None
     notes: tuple[str, ...]
-    """What the recording lacks, so that images may be missing, or be none that a crash leaves."""
+    """Data that the recording lacks, so that images may be missing, or can't occur."""
 
     @property
     def unread(self) -> bool:
@@ -166,15 +166,15 @@ class Wanted:
     budget: Budget
     seed: int = 1
     image: int | None = None
-    """Only the one of this number."""
+    """Number of the only image to show; None: all."""
     recovery_image: int | None = None
-    """Only that of recovery from it which has this number."""
+    """Number of the only image of that image's recovery to show."""
     keep: Path | None = None
-    """Where the rejected image goes, or the only one."""
+    """Path for the rejected image, or for the only one."""
     without: _core.Without = field(default_factory=_core.Without)
     """Flushes and fences that are left out."""
     watch: bool = True
-    """Whether the checker is watched, where that is possible, to spare it images."""
+    """Whether the checker is watched, where possible, to save it equal images."""
     design: str | None = None
     """The design whose guarantees allow the images, if no persistency model does."""
 

@@ -10,9 +10,9 @@ from pmemsim.simulation import Progress, version
 from pmemsim.trace import Place, Trace
 
 SHARES = ("address", "data_4_bytes", "both_4_bytes", "data_8_bytes", "both_8_bytes")
-"""What can stand in earlier stores: the address, the data by 4 or 8 bytes, the address and them."""
+"""Data that earlier stores can have: the address, 4 or 8 bytes of data, the address with them."""
 ALL_STORES, WITHOUT_OWN_STORES = "in_all_stores", "without_own_stores"
-"""With the line's own stores since its last write-back, or without them."""
+"""The line's own stores since its last write-back are included, or not."""
 
 Found = _core.Predictable
 StoreSet = _core.StoreSet
@@ -34,21 +34,21 @@ class Predictability:
 
     workload: str
     optimization: str
-    """The level that the recording says it was compiled at; empty if it doesn't."""
+    """Optimization level in the recording; empty if it has none."""
     total: Found
     by_line: tuple[tuple[Place, Found], ...]
     """By the last store to the line before its write-back; the most write-backs first."""
     distances: tuple[tuple[int | None, int], ...]
-    """Instructions from a line's last store, at most so many, and how many write-backs have that,
-    without those of the bound before; None: more."""
+    """Bounds of the instructions since a line's last store, each with its number of write-backs
+    above the bound before; a bound of None: more."""
     store_sets: int
-    """Different sets of store instructions that write-backs were found in."""
+    """Number of different sets of store instructions in which write-backs were found."""
     most_frequent_sets: tuple[StoreSet, ...]
-    """The 20 most frequent."""
+    """The 20 most frequent sets."""
     instructions: int
     stores: int
     other_flushes: int
-    """Flushes of lines that the thread hadn't stored to since the last one: no write-backs."""
+    """Flushes of lines without a store of the thread since the last one: no write-backs."""
     trace_hash: str
 
     @property

@@ -36,7 +36,7 @@ from pmemsim.plugins import folders, load_wanted, loaded
 
 Kind = Literal["machine", "design", "backend"]
 BEFORE = "@"
-"""Stands between a design and the backend it is before."""
+"""Separator of a design and its backend."""
 
 _KEYS = ("name", "summary", "citation", "inherits", "parameters")
 _VALUE_KEYS = ("value", "source")
@@ -55,7 +55,7 @@ class Setting:
     place: str
     source: str = ""
     ships: bool = False
-    """Whether it comes with pmemsim: such a one may be there for designs other than the chosen."""
+    """Whether it comes with pmemsim, and so may be there for other designs than the chosen one."""
 
 
 @dataclass(frozen=True)

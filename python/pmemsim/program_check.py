@@ -28,11 +28,11 @@ class Kind:
 
     name: str
     loses_data: bool
-    """Whether a crash can lose or break data; else it only costs time or room."""
+    """Whether a crash can lose or break data; else it only costs time or space."""
     meaning: str
-    """What is found."""
+    """Description of the finding."""
     effect: str
-    """What it may break or cost, a sentence."""
+    """Sentence about what it may break or cost."""
 
 
 _KINDS = (
@@ -183,18 +183,18 @@ class WrongAnswer:
     """The first image with a wrong answer of a program's reader, for a group of similar ones."""
 
     image: int
-    """Its number, from 1."""
+    """Number of the image, from 1."""
     lost: bool
-    """Whether it has lost anything; else an operation passes through a state that is wrong."""
+    """Whether it has losses; else an operation passes through a state that is wrong."""
     where: str
-    """In which operation the crash stands."""
+    """The operations that the crash interrupts."""
     answer: str
     allowed: tuple[str, ...]
-    """What the answer might have been, and where it differs."""
+    """Allowed answers, and where the answer differs from them."""
     story: tuple[str, ...]
-    """Where the crash stands in the program, and what it has lost."""
+    """Location of the crash in the program, and the losses."""
     command: str
-    """A command that shows it again."""
+    """Command that shows it again."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -214,18 +214,18 @@ class Finding:
 
     kind: str
     reason: str
-    """What depends on a flush, or why one is useless; empty for most kinds."""
+    """The reason: what depends on a flush, or why one is useless; empty for most kinds."""
     place: Place
     calls: tuple[Place, ...]
-    """By which calls the program came there the first time, the innermost first."""
+    """Calls that led to the place the first time, the innermost first."""
     other: Place | None
-    """The other side: where the line was flushed, the pointer stored, the memory freed."""
+    """The second place: where the line was flushed, the pointer stored, or the memory freed."""
     count: int
     executions: int
-    """Of a useless flush or fence: how often the place was executed."""
+    """Executions of the place of a useless flush or fence."""
     thread: int
     operation: int
-    """Of the first occurrence, in its thread, from 0, as `pmemsim trace dump` counts."""
+    """Number of the first occurrence in its thread, from 0, as in `pmemsim trace dump`."""
     wrong_answer: WrongAnswer | None = None
 
     @property
@@ -279,10 +279,10 @@ class Suppression:
     source: str
     """A glob of `FILE:LINE`, or of `FILE` alone."""
     function: str
-    """A glob; empty: any."""
+    """A glob of the function; empty: any."""
     comment: str
     place: str
-    """Where it stands in its file."""
+    """Its place in the suppressions' file."""
 
     def covers(self, finding: Finding) -> bool:
         """Return whether the finding's line, or a call that has led there, is intended."""
@@ -332,14 +332,14 @@ class Report:
     counts: dict[str, int]
     """Operations, instructions, stores to PM, flushes, fences, regions, allocations."""
     findings: tuple[Finding, ...]
-    """Those that can lose data first, then by kind and count."""
+    """Findings that can lose data first, then by kind and count."""
     suppressed: tuple[tuple[Finding, Suppression], ...]
     unused: tuple[Suppression, ...]
     """Suppressions that no finding has needed."""
     not_looked_for: dict[str, str]
-    """Kinds that this recording can't show, and why."""
+    """Kinds of findings that this recording can't show, with the reasons."""
     notes: tuple[str, ...]
-    """What the recording lacks, so that findings may be missing."""
+    """Data that the recording lacks, so that findings may be missing."""
     trace_hash: str
 
     @property

@@ -24,7 +24,7 @@ from pmemsim.simulation import Progress
 from pmemsim.trace import Trace
 
 MOST_RECORDED = 100
-"""Images whose recovery is recorded."""
+"""Largest number of images whose recovery is recorded."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class RecoveryStory:
     """The first rejected image of a second crash."""
 
     image: int
-    """Of the first crash."""
+    """Number of the first crash's image."""
     recovery_image: int
-    """Of recovery from it."""
+    """Number of the image of recovery from it."""
     lines: tuple[str, ...]
     command: str
-    """A command that shows it again."""
+    """Command that shows it again."""
 
 
 @dataclass
@@ -45,9 +45,9 @@ class Reads:
     """How often recovery has read data that were possibly lost."""
 
     there: int = 0
-    """In how many images it was there."""
+    """Number of images that had the data."""
     lost: int = 0
-    """In how many it wasn't."""
+    """Number of images that had lost it."""
 
 
 @dataclass
@@ -57,16 +57,16 @@ class RecoveryRun:
     recorded: int = 0
     """Images whose recovery was recorded."""
     different: int = 0
-    """How many of these recoveries do different things to persistent memory."""
+    """Number of these recoveries that differ in their effects on persistent memory."""
     images: int = 0
-    """Those of second crashes that the checker has seen."""
+    """Images of second crashes that the checker has seen."""
     possible: float = 0
-    """How many there are; `complete` says whether exactly so many, or at most."""
+    """Number of possible images; `complete` says whether it is exact or an upper bound."""
     complete: bool = True
     all_accepted: bool = False
-    """The checker has accepted all images that a first crash can leave."""
+    """Whether the checker has accepted all images that a first crash can leave."""
     reason: str = ""
-    """Why recovery wasn't crashed; empty: it was."""
+    """Reason why recovery wasn't crashed; empty: it was."""
     reads: dict[OpenRead, Reads] = field(default_factory=dict)
     story: RecoveryStory | None = None
     wall_s: float = 0

@@ -59,9 +59,9 @@ class Recorded:
     file: _core.TraceFile
     path: Path
     answer: _core.CheckerAnswer | None
-    """What the checker said of the image; None: it has accepted it."""
+    """The checker's answer to the image; None: it has accepted it."""
     extents: list[Extent | None]
-    """Of each file of the image, where the checker had it; None: nowhere."""
+    """The checker's range of each file of the image; None: it had none."""
 
     def places(self, before: Sequence[Extent | None]) -> list[tuple[int, int, int]]:
         """Return its ranges with the contents of `before`: begin, end, and begin in `before`."""
@@ -93,7 +93,7 @@ class Recorder:
         self.regions = trace.metadata["pm_regions"]
         self.folder = folder
         self.built = True
-        """Whether the last one was a program that can be recorded."""
+        """Whether the last checker was a program that can be recorded."""
         self._number = 0
         self._trace, self._notes, pm = folder / "trace", folder / "notes", folder / "pm"
         self._notes.mkdir()

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 Wrong = TypeVar("Wrong")
 
 MOST_TRIES = 200
-"""An image is checked so often, or a few times more."""
+"""Limit of the checks of an image, which may be exceeded by a few."""
 
 
 class Losses(Protocol):

@@ -27,7 +27,7 @@ class Share:
     """A task's share of the jobs."""
 
     number: int
-    """From 0."""
+    """Number of the task, from 0."""
     of: int
 
     @classmethod

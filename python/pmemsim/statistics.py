@@ -32,20 +32,20 @@ class DeclaredStatistic:
     unit: str
     meaning: str
     file: str
-    """Where it is declared, from the root of the repository."""
+    """File of the declaration, relative to the root of the repository."""
     line: int
     relations: tuple[str, ...]
-    """How it is related to others, a phrase each."""
+    """Relations to other statistics, a phrase each."""
     wholes: tuple[str, ...]
     """The statistics that it is part of."""
     parts: list[str] = field(default_factory=list)
     """The statistics that are part of it."""
     designs: list[str] = field(default_factory=list)
-    """Those that have it on machine `asap`."""
+    """Designs that have it on machine `asap`."""
     machines: list[str] = field(default_factory=list)
-    """Those that have it with design `sw-undo`."""
+    """Machines that have it with design `sw-undo`."""
     backends: list[str] = field(default_factory=list)
-    """Those that bring it, before design `sw-undo`: presets, or one operation, `backend=NAME`."""
+    """Backends that add it to design `sw-undo`: presets, or one operation, `backend=NAME`."""
 
     @property
     def component(self) -> str:

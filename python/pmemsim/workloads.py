@@ -19,7 +19,7 @@ from pmemsim.toolchain import toolchain_dir
 
 OPTIMISATIONS = ("O0", "O1", "O2", "O3")
 LIBRARY_OPTIMISATIONS = ("O0", "O2")
-"""Those that pm.h's library is there in; it has the program's, unless `O0+O2` chooses another."""
+"""Levels of the built pm.h library; it has the program's level unless `O0+O2` selects another."""
 MIXES = ("insert-update", "insert", "read-update", "insert-delete", "pmweaver")
 LOGS = ("undo", "redo")
 HINTS = ("manual", "auto", "none")
@@ -28,7 +28,7 @@ HINTS = ("manual", "auto", "none")
 Or the path of a profile, whose source lines get some (`pmemsim lint-hints --profile`).
 """
 Argument = int | float | str | None
-"""Of a workload; None: not given."""
+"""Argument of a workload; None: not given."""
 NAMES = {"mix": MIXES, "log": LOGS}
 # Arguments of the programs (workloads/common/workload.hpp).
 WHOLE_NUMBERS = {
@@ -53,16 +53,16 @@ class Workload:
     """The defaults of a recording: threads, regions, data_bytes, seed, duplicate_ratio. A workload
     without `data_bytes` has sizes of its own."""
     papers: tuple[str, ...]
-    """Whose authors measure it."""
+    """Papers whose authors measure it."""
     data_multiple: int
-    """Of what `data_bytes` must be a multiple, because so many items share them."""
+    """Number of which `data_bytes` must be a multiple, because so many items share them."""
     least_data_bytes: int = 64
     mixes: tuple[str, ...] = ()
     """What its regions can do instead of inserting and updating items."""
     logs: tuple[str, ...] = LOGS[:1]
-    """With which software logs it can be built."""
+    """Software logs with which it can be built."""
     version: str = ""
-    """Of a workload of the user's own: a hash of its source."""
+    """Hash of the source, for a workload of the user's own."""
 
 
 @dataclass(frozen=True)
@@ -79,21 +79,21 @@ class WorkloadRun:
     data_bytes: int | None = None
     """Size of one datum, in bytes; None if the workload's rules fix it."""
     duplicate_ratio: float = 0.0
-    """Share of the data's lines that hold what many others hold."""
+    """Share of the data's lines whose contents many other lines have."""
     items: int | None = None
-    """How large its data are before the measured part; None: as the workload has it."""
+    """Number of data items before the measured part; None: the workload's default."""
     mix: str | None = None
-    """What a map's regions do: one of `MIXES`; None: insert and update."""
+    """Operations of a map's regions: one of `MIXES`; None: insert and update."""
     warm_up: int = 0
     """Regions before the measured part, which leave the caches as they are in a longer run."""
     log: str = LOGS[0]
-    """The software log that its library has: one of `LOGS`."""
+    """Software log of its library: one of `LOGS`."""
     hints: str = HINTS[0]
-    """Whose pre-execution hints its program has: one of `HINTS`, or a profile's path."""
+    """Source of its program's pre-execution hints: one of `HINTS`, or a profile's path."""
     whole_run: bool = False
     """Whether the set-up and the warm-up are part of what is recorded and measured."""
     schedule: int = 0
-    """Which interleaving of its threads, of those that its seed gives; 0: the recorder's own."""
+    """Number of the interleaving of its threads among those of its seed; 0: the recorder's own."""
 
     def __post_init__(self) -> None:
         workload = find_workload(self.workload)

@@ -26,13 +26,13 @@ os.environ["PMEMSIM_CACHE"] = str(ROOT / "build" / "test-cache")
 
 @pytest.fixture
 def comparison() -> Comparison:
-    """Two workloads on three designs."""
+    """Compare two workloads on three designs."""
     return made_up_comparison(["queue", "hashmap"], ["np", "sw-undo", "eadr"])
 
 
 @pytest.fixture(scope="session")
 def queue_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small recording of the workload queue."""
+    """Return a small recording of the workload queue."""
     path = tmp_path_factory.mktemp("traces") / "queue.pmt"
     done = pmemsim("record", "--name", "queue", *SMALL, "-o", path)
     assert done.returncode == 0, done.stderr

@@ -23,14 +23,14 @@ NAMES = long_except(
 
 @dataclass(frozen=True)
 class Recorded:
-    """A case: the program, which is its own checker, and what it did on a fresh pool."""
+    """A case: the program, which is its own checker, and its recording on a fresh pool."""
 
     program: Path
     trace: Path
 
 
 def recorded(name: str, shared_folder: Path, *, fixed: bool) -> Recorded:
-    """A case, or its corrected twin."""
+    """Return a case, or its corrected twin."""
     folder = shared_folder / "corpus" / ("fixed" if fixed else "bug") / name
     folder.mkdir(parents=True, exist_ok=True)
     case = Recorded(folder / name, folder / "recorded.pmt")

@@ -24,7 +24,7 @@ IMPLEMENTATIONS = {
 
 
 def plugin_settings(design: str) -> dict[str, str]:
-    """The settings that replace a design's implementations by those of the plug-in."""
+    """Return the settings that replace a design's implementations by those of the plug-in."""
     values = {setting.key: setting.value for setting in load_preset("design", design).settings}
     return {
         layer: name for (layer, own), name in IMPLEMENTATIONS.items() if values.get(layer) == own
@@ -32,7 +32,7 @@ def plugin_settings(design: str) -> dict[str, str]:
 
 
 def statistics_lines() -> Iterator[str]:
-    """The lines of all runs in which an implementation is replaced."""
+    """Return the lines of all runs in which an implementation is replaced."""
     for run in statistics.runs():
         replaced = plugin_settings(run.design)
         if not replaced:
@@ -43,7 +43,7 @@ def statistics_lines() -> Iterator[str]:
 
 
 def fault_lines() -> Iterator[str]:
-    """The lines of injected faults of these designs."""
+    """Return the lines of injected faults of these designs."""
     for fault in injected_faults():
         replaced = plugin_settings(fault.design)
         if not replaced or fault.stress or fault.extra or not fault.is_fault:

@@ -1,4 +1,4 @@
-"""Does to a dictionary what a recording's threads did to a map, in the order of their locks."""
+"""Applies a recording's operations on a map to a dictionary, in the order of their locks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Lock:
 
 @dataclass
 class Section:
-    """What a thread does from its first lock to when it holds none."""
+    """A thread's operations from its first lock until it holds none."""
 
     locks: list[Lock]
     """In the order in which it took them."""
@@ -45,7 +45,7 @@ class Section:
 
 
 def sections(trace: Trace, thread: int) -> list[Section]:
-    """All of a thread's in the measured part."""
+    """Return all sections of a thread in the measured part."""
     found: list[Section] = []
     held: set[int] = set()
     for chunk in trace.operations(thread):
@@ -75,14 +75,14 @@ def sections(trace: Trace, thread: int) -> list[Section]:
 
 @dataclass(frozen=True)
 class Operation:
-    """What is done with a key: it is removed if it is there, else inserted or updated."""
+    """An operation on a key: it is removed if it exists, else inserted or updated."""
 
     key: int
     stamp: int
     remove: bool
 
     def apply(self, contents: Contents) -> None:
-        """Do the same to a dictionary."""
+        """Apply the same operations to a dictionary."""
         if self.remove and self.key in contents:
             del contents[self.key]
         else:
@@ -122,7 +122,7 @@ def _replay_map(workload: str, trace: Trace, pool: Pool) -> Contents:
 
 
 def _bucket_lock(key: int, items: int) -> int:
-    """The number of a key's lock, of which eight buckets have one."""
+    """Return the number of a key's lock; eight buckets share a lock."""
     return mix(key) % (2 * items) // 8 % LOCKS
 
 
@@ -166,13 +166,13 @@ def _replay_echo(trace: Trace, pool: Pool) -> Contents:
 
 @dataclass
 class Cache:
-    """What the cache holds, the least recently set first, and how many chunks are free."""
+    """Contents of the cache, the least recently set first, and the number of free chunks."""
 
     items: OrderedDict[int, int]
     free: int
 
     def set(self, key: int, stamp: int, may_evict: set[int], pool: Pool) -> None:
-        """Take a chunk, if need be from the first whose lock is held, and store the item."""
+        """Take a chunk, if needed from the first item whose lock is held, and store the item."""
         if self.free:
             self.free -= 1
         else:
@@ -220,14 +220,14 @@ def _replay_memcached(trace: Trace, pool: Pool) -> Contents:
 
 
 def before(workload: str, pool: Pool) -> Contents:
-    """What a map holds before the measured part."""
+    """Return the contents of a map before the measured part."""
     if workload == "echo":
         return _echo_before(pool)
     return _cache_before(pool).items if workload == "memcached" else _map_before(pool)
 
 
 def replay(workload: str, trace: Trace, pool: Pool) -> Contents:
-    """What it must hold after it."""
+    """Return the expected contents after the measured part."""
     if workload == "echo":
         return _replay_echo(trace, pool)
     if workload == "memcached":

@@ -1,4 +1,4 @@
-"""What pytest's workers make once for all of them."""
+"""Files that pytest's workers make once for all of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all workers share, for what is made once (`locked`)."""
+    """Return a folder that all workers share, for files that are made once (`locked`)."""
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:  # each worker has a base folder of its own
         base = base.parent
@@ -24,7 +24,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep the other workers from making what this one looks for and makes."""
+    """Keep other workers from looking for and making the same file at the same time."""
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -33,7 +33,7 @@ Contents = dict[int, Any]
 
 
 class Pool:
-    """The image of a pool. Addresses are those that the program sees."""
+    """The image of a pool. Addresses are the program's."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:  # most of it are holes, which reading would fill with zeros
@@ -50,16 +50,16 @@ class Pool:
         )
 
     def word(self, address: int) -> int:
-        """The 8 bytes at an address."""
+        """Return the 8 bytes at an address."""
         value: int = struct.unpack_from("<Q", self._bytes, address - self._base)[0]
         return value
 
     def half(self, address: int) -> int:
-        """The 4 bytes at an address."""
+        """Return the 4 bytes at an address."""
         return self.word(address) & 0xFFFFFFFF
 
     def item(self, key_address: int, data_address: int, shares: int = 1) -> tuple[int, int]:
-        """The key and stamp at an address; the data that belong to them must be whole.
+        """Return the key and stamp at an address; their data must be whole.
 
         So many items share the bytes that the workload was given.
         """
@@ -68,7 +68,7 @@ class Pool:
         return key, stamp
 
     def check_data(self, address: int, key: int, stamp: int, shares: int = 1) -> None:
-        """The data at an address must be those that belong to a key and a stamp."""
+        """Check that the data at an address belong to a key and a stamp."""
         wanted = self._payload(key, stamp, self.data_bytes // shares)
         found = np.frombuffer(self._bytes, np.uint64, len(wanted), address - self._base)
         assert np.array_equal(found, wanted)
@@ -99,12 +99,12 @@ class Random:
         self._state = mix(seed) ^ mix(~stream & _MASK)
 
     def next(self) -> int:
-        """64 random bits."""
+        """Return 64 random bits."""
         self._state = self._state + _GOLDEN & _MASK
         return mix(self._state)
 
     def below(self, bound: int) -> int:
-        """Uniform over 0 to bound - 1."""
+        """Return a number, uniform over 0 to bound - 1."""
         return self.next() * bound >> 64
 
 
@@ -117,14 +117,14 @@ def _tree_tops(pool: Pool) -> Iterator[int]:
 
 
 def _chain(pool: Pool, link: int) -> Iterator[int]:
-    """Nodes whose first word is the next one's address, from the word that leads to the first."""
+    """Yield nodes whose first word is the next one's address, from the word before the first."""
     while node := pool.word(link):
         yield node
         link = node
 
 
 def _buckets(pool: Pool, table: int) -> Iterator[tuple[int, int]]:
-    """Every node of a table {count; address of the buckets}, and the hash that belongs there."""
+    """Yield every node of a table {count; address of the buckets}, and its bucket's hash."""
     count, first = pool.word(table), pool.word(table + 8)
     for bucket in range(count):
         for node in _chain(pool, first + 8 * bucket):
@@ -138,17 +138,17 @@ def _read_hash_table(pool: Pool, table: int) -> Contents:
 
 
 def read_hashmap(pool: Pool) -> Contents:
-    """Every chain of every bucket."""
+    """Read every chain of every bucket."""
     return _read_hash_table(pool, pool.root + LINE_BYTES)
 
 
 def read_hashmap_lowlevel(pool: Pool) -> Contents:
-    """The same, behind the three words on its nodes."""
+    """Read the same as `read_hashmap`, after three words in each node."""
     return _read_hash_table(pool, pool.root + LINE_BYTES + 24)
 
 
 def read_linked_list(pool: Pool) -> Contents:
-    """Every list."""
+    """Read every list."""
     found: Contents = {}
     for part in range(LISTS):
         for node in _chain(pool, pool.root + LINE_BYTES * (2 + part)):
@@ -160,7 +160,7 @@ def read_linked_list(pool: Pool) -> Contents:
 
 
 def read_echo(pool: Pool) -> Contents:
-    """For each key, how often it was put, and the stamps of its versions, the oldest first.
+    """Return for each key how often it was put, and the stamps of its versions, the oldest first.
 
     Entry {next, key, puts, state, version[4]}; Version {timestamp, key, stamp}.
     """

@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Helpers that the tests share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def long_except(values: Iterable[object], *usual: object) -> list[Any]:
 
 
 def preset_pairs() -> list[tuple[str, str]]:
-    """Every design on every machine; usually one of both with each of the other."""
+    """Return every design on every machine; usually one of both with each of the other."""
     designs, machines = preset_names("design"), preset_names("machine")
     if LONG_TESTS:
         return list(itertools.product(designs, machines))
@@ -53,7 +53,7 @@ def preset_pairs() -> list[tuple[str, str]]:
 
 
 def may_watch() -> bool:
-    """Whether programs can be watched here: Linux 5.19, and one may look into one's own processes.
+    """Return whether programs can be watched here: on Linux 5.19, for one's own processes.
 
     Kept apart from what the tests are of.
     """
@@ -109,7 +109,7 @@ def pmemsim(
 
 
 def shared_recording(workload: str, opt: str | None = None) -> Trace:
-    """Four threads of a workload, with what is its default else.
+    """Record four threads of a workload, with its defaults for all other arguments.
 
     At O0 its data are small, since most of such a recording is their set-up; not in the long form.
     """
@@ -118,7 +118,7 @@ def shared_recording(workload: str, opt: str | None = None) -> Trace:
 
 
 def interrupt(process: subprocess.Popen[str]) -> None:
-    """Ctrl-C, which the command must answer with one sentence."""
+    """Send Ctrl-C, which the command must answer with one sentence."""
     process.send_signal(signal.SIGINT)
     try:
         output, text = process.communicate(timeout=30)
@@ -138,7 +138,7 @@ def _configuration() -> Configuration:
 def made_up_result(
     workload: str, design: str, time_ns: float, stalls: dict[str, float] | None = None
 ) -> Result:
-    """A result without a simulation; causes that aren't named took no time."""
+    """Return a result without a simulation; causes that aren't named took no time."""
     times = {cause: (stalls or {}).get(cause, 0.0) for cause in CAUSES}
     statistics = [
         Statistic(f"stall.{cause}_ns", value, "ns", cause) for cause, value in times.items()
@@ -163,7 +163,7 @@ def made_up_result(
 
 
 def made_up_comparison(workloads: Sequence[str], designs: Sequence[str]) -> Comparison:
-    """A comparison whose designs get slower one after the other."""
+    """Return a comparison whose designs get slower one after the other."""
     stalls = {"base": 50.0, "fence": 20.0, "pm": 20.0, "lock": 10.0}
     return Comparison(
         tuple(
@@ -176,7 +176,7 @@ def made_up_comparison(workloads: Sequence[str], designs: Sequence[str]) -> Comp
 
 
 def cache_with_recordings(folder: Path) -> dict[str, str]:
-    """The environment of a cache folder with no results, but with the tests' recordings."""
+    """Return the environment of a cache folder without results, but with the tests' recordings."""
     folder.mkdir()
     shared = ROOT / "build" / "test-cache"
     for name in ("traces", "programs"):

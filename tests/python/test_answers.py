@@ -24,7 +24,7 @@ Build = Callable[..., tuple[Path, Path]]
 
 
 def line_of(comment: str, source: str = LIST) -> int:
-    """The line of the program that ends with this comment."""
+    """Return the line of the program that ends with this comment."""
     lines = (FOLDER / source).read_text().splitlines()
     (number,) = [number for number, line in enumerate(lines, 1) if line.endswith(f"  // {comment}")]
     return number
@@ -32,7 +32,7 @@ def line_of(comment: str, source: str = LIST) -> int:
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """A program with a mistake, and its recording."""
+    """Build a program with a mistake, and record it."""
     folder = tmp_path_factory.mktemp("answers")
 
     @cache
@@ -130,7 +130,7 @@ def test_the_story_says_what_was_answered_and_what_would_have_been_right(build: 
 
 
 def test_what_a_later_crash_loses_is_named(build: Build) -> None:
-    """The head's last store is never flushed, and nothing comes behind it."""
+    """The head's last store is never flushed, and no operation follows it."""
     (finding,) = wrong(answers(build(HEAD_NOT_FLUSHED)))
     story = "\n".join(finding["wrong_answer"]["story"])
     assert f"{LIST}:{line_of('head')}" in story

@@ -1,4 +1,4 @@
-"""What Python programs can do wrong is answered by pmemsim's own errors; what they get travels."""
+"""Errors of Python programs get pmemsim's own messages, and results can be sent to others."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ COMMANDS = {
 
 
 def expected() -> dict[tuple[str, str, int], int]:
-    """Operations on PM by kind, source file and line, as comments in the source mark them."""
+    """Return operations on PM by kind, source file and line, from comments in the source."""
     text = SOURCE.read_text()
     increments = re.search(r"kIncrements = (\d+)", text)
     assert increments
@@ -41,7 +41,7 @@ def expected() -> dict[tuple[str, str, int], int]:
 
 
 def recorded(trace: Trace) -> Counter[tuple[str, str, int]]:
-    """Stores to PM, flushes of PM, and fences, by kind, source file and line."""
+    """Return stores to PM, flushes of PM, and fences, by kind, source file and line."""
     (region,) = trace.metadata["pm_regions"]
     operations = trace.to_frame(0).join(trace.sites[["file", "line"]], on="site")
     in_pm = operations["address"].between(region["begin"], region["end"] - 1)

@@ -70,7 +70,7 @@ def load(size: int) -> float:
 
 
 def page_load(pages: int) -> float:
-    """All pages that a TLB lacks miss it, for they are loaded in a circle."""
+    """Pages that don't fit in a TLB all miss it, because they are loaded in a circle."""
     time = L1 if pages <= 512 else L1 + L2
     if pages > FIRST_PAGES:
         time += SECOND
@@ -78,7 +78,7 @@ def page_load(pages: int) -> float:
 
 
 def figures() -> dict[str, float]:
-    """What that machine would measure."""
+    """Return the figures that would be measured on the machine."""
     times = {
         "addition": 0.25,
         "independent instruction": 0.05,

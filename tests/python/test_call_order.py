@@ -1,4 +1,4 @@
-"""Who may call whom in the library and in the recording runtime, as their own pages say."""
+"""The allowed call order in the library and the recording runtime, from their own pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENTRY = re.compile(r"(?: {4}| \*   )(\w+(?:, \w+)*,?)(?:  .*)?")
 
 
 def stated_order(page: str) -> list[list[str]]:
-    """The files that a page names after `Who may call whom`, lowest first, an entry a list."""
+    """Return a page's list of files after `Who may call whom`, lowest first, an entry a list."""
     text = (ROOT / page).read_text()
     lines = iter(text[text.index("Who may call whom") :].splitlines()[1:])
     entries: list[list[str]] = []
@@ -31,7 +31,7 @@ def stated_order(page: str) -> list[list[str]]:
 
 
 def calls(objects: list[Path]) -> Iterator[tuple[str, str, str]]:
-    """Caller's file, callee's file, function: of each that one object file has of another."""
+    """Return the calls between object files: caller's file, callee's file, and function."""
     defined: dict[str, str] = {}
     used: list[tuple[str, str]] = []
     for path in objects:

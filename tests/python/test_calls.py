@@ -1,4 +1,4 @@
-"""By which calls a program has come to what `pmemsim check` finds, inlined ones among them."""
+"""The calls that lead to a finding of `pmemsim check`, inlined ones among them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINES = SOURCE.read_text().splitlines()
 
 
 def line_of(comment: str) -> int:
-    """The number of the line that ends so."""
+    """Return the number of the line with that end."""
     (number,) = [number for number, line in enumerate(LINES, 1) if line.endswith(f"// {comment}")]
     return number
 

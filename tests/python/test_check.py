@@ -1,4 +1,4 @@
-"""`pmemsim check`: bugs that are planted are found where they stand, and twins have none."""
+"""`pmemsim check`: planted bugs are found at their lines, and correct twins have none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RANGE = ("--pm-range", "100000000000:100000010000")
 
 
 def planted(source: str) -> dict[str, int]:
-    """The kinds of a file's bugs, and the lines of those."""
+    """Return the kinds of a file's bugs, and their lines."""
     lines = (HERE / source).read_text().splitlines()
     marked = [(re.search(r"/\* ([a-z]+-?[a-z-]*) \*/", text), n) for n, text in enumerate(lines, 1)]
     return {match[1]: number for match, number in marked if match and match[1] in KINDS}

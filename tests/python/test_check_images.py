@@ -29,7 +29,7 @@ Build = Callable[[int], tuple[Path, Path]]
 
 
 def line_of(comment: str) -> str:
-    """The place of a line of the program."""
+    """Return the place of a line of the program."""
     lines = SOURCE.read_text().splitlines()
     (number,) = [number for number, line in enumerate(lines, 1) if line.endswith(f"// {comment}")]
     return f"published_items.c:{number}"
@@ -37,7 +37,7 @@ def line_of(comment: str) -> str:
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """The program with a mistake, and its recording."""
+    """Build the program with a mistake, and record it."""
     folder = tmp_path_factory.mktemp("items")
 
     @cache

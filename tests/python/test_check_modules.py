@@ -18,7 +18,7 @@ SCRIPT = ROOT / "tools" / "check_modules.py"
 
 
 def make_tree(folder: Path, files: dict[str, str]) -> Path:
-    """A tree `pmemsim` with these files; each has a line before what it is given."""
+    """Make a tree `pmemsim` with these files; each has a line before its contents."""
     tree = folder / "pmemsim"
     for name, text in files.items():
         path = tree / name
@@ -28,12 +28,12 @@ def make_tree(folder: Path, files: dict[str, str]) -> Path:
 
 
 def include(target: str) -> str:
-    """The line that includes a file of the tree."""
+    """Return the line that includes a file of the tree."""
     return f'#include "pmemsim/{target}"'
 
 
 def including(folder: Path, module: str, target: str) -> list[str]:
-    """What is reported of a file in `module` that includes the file `target`."""
+    """Return the report of a file in `module` that includes the file `target`."""
     return problems_of(make_tree(folder, {f"{module}/one.cpp": include(target), target: ""}))
 
 

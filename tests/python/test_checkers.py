@@ -1,4 +1,4 @@
-"""What judges images: programs and libraries, several at once, whatever they do."""
+"""Checkers of images: programs and libraries, several at once, with any behaviour."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
 def left() -> list[str]:
-    """Processes and files that checkers might leave."""
+    """Return processes and files that checkers might leave."""
     found = subprocess.run(["ps", "-eo", "args"], check=True, capture_output=True, text=True)
     return [line for line in found.stdout.splitlines() if line.startswith(f"sleep {MARK}")]
 
@@ -43,7 +43,7 @@ def nothing_left() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where all is built."""
+    """Return the folder of the built files."""
     return tmp_path_factory.mktemp("checkers")
 
 
@@ -59,19 +59,19 @@ def recorded(folder: Path, name: str, right: int) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def wrong(folder: Path) -> tuple[Path, Path]:
-    """The program, and its recording."""
+    """Build the program, and record it."""
     return recorded(folder, "wrong", 0)
 
 
 @pytest.fixture(scope="module")
 def right(folder: Path) -> tuple[Path, Path]:
-    """The corrected one."""
+    """Build the corrected program, and record it."""
     return recorded(folder, "right", 1)
 
 
 @pytest.fixture(scope="module")
 def library(folder: Path) -> Library:
-    """Its check as a library."""
+    """Build its check as a library."""
 
     @cache
     def built(how: str = "JUDGES", *options: str) -> Path:
@@ -95,7 +95,7 @@ def script(path: Path, text: str) -> Path:
 
 
 def without_times(text: str) -> str:
-    """A table without its last column, images a second."""
+    """Return a table without its last column, images a second."""
     return re.sub(r"[│┃] [^│┃]*[│┃]$", "", text, flags=re.MULTILINE)
 
 
@@ -191,7 +191,7 @@ def test_a_program_that_changes_its_files_changes_no_other_image(
 def test_images_are_found_by_whom_a_checker_starts(
     right: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """Whatever it inherits."""
+    """The environment that the checker inherits doesn't matter."""
     check = tmp_path / "check"
     check.write_text(
         f"#!{sys.executable}\nimport subprocess, sys\n"

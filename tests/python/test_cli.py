@@ -1,4 +1,4 @@
-"""The command line: what it prints, how it refuses, which status it ends with."""
+"""The command line: output, refusals, and exit status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ON_ASAP = ("--design", "sw-undo", "--machine", "asap")
 
 
 def refused(*arguments: str | Path) -> str:
-    """Run a command that must be refused; return the sentence."""
+    """Run a command that must be refused, and return its sentence."""
     done = pmemsim(*arguments)
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
@@ -434,7 +434,7 @@ def test_a_program_that_was_not_built_for_recording(tmp_path: Path) -> None:
 
 
 def test_without_the_front_end(tmp_path: Path, queue_trace: Path) -> None:
-    """As installed where there is no clang 19: recordings run, recording says what is missing."""
+    """Without clang 19, existing recordings run, and recording says what is missing."""
     package = tmp_path / "site" / "pmemsim"
     shutil.copytree(
         Path(_core.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
@@ -548,7 +548,7 @@ def test_compare_is_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
 
 
 def _without_valgrind(folder: Path) -> Path:
-    """The folder, with a valgrind that fails."""
+    """Return a folder with a valgrind that fails."""
     failing = folder / "valgrind"
     failing.write_text("#!/bin/sh\nexit 1\n")
     failing.chmod(0o755)

@@ -1,4 +1,4 @@
-"""A Dask cluster of two workers on this computer: the same results, every one once."""
+"""A Dask cluster of two workers on this computer gives the same results, each once."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Workers:
                 self.address = json.loads(file.read_text())["address"]
 
     def add(self) -> subprocess.Popen[bytes]:
-        """One more worker."""
+        """Add another worker."""
         cache = self._folder / f"cache{len(self.processes)}"
         process = self._start(
             "worker", self.address, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny",
@@ -105,7 +105,7 @@ def workers(tmp_path: Path) -> Iterator[Workers]:
 def test_a_sweep_is_the_same_on_a_cluster_that_loses_a_worker(
     tmp_path: Path, workers: Workers
 ) -> None:
-    """One of two workers is killed in the middle."""
+    """One of two workers is killed during the sweep."""
     spec = tmp_path / "sweep.yaml"
     spec.write_text(SWEEP)
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
@@ -150,7 +150,7 @@ def test_a_sweep_is_the_same_on_a_cluster_that_loses_a_worker(
 
 
 def test_a_matrix_is_the_same_on_a_cluster(tmp_path: Path, workers: Workers) -> None:
-    """Runs and crash runs, those of a design that promises nothing and of one that can't run."""
+    """Runs and crash runs include a design without guarantees and one that can't run."""
     workers.add()
     workers.add()
     arguments = (
@@ -188,7 +188,7 @@ def results_of(executor: Cluster | LocalProcesses, jobs: list[Job]) -> list[obje
 
 
 def test_a_recording_travels_once(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not again for another series of jobs, nor for another client; a damaged one does."""
+    """It isn't sent again for other jobs or another client, unless it is damaged."""
     sent = 0
     keep = cluster._keep_recording
 
@@ -230,7 +230,7 @@ def test_what_is_damaged_on_its_way_is_not_kept(
 
 
 class Deadly(Simulate):
-    """Work that its process dies of."""
+    """Work that kills its process."""
 
     def run(self, *_: object) -> Outcome:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -265,7 +265,7 @@ def test_a_job_that_kills_its_process_is_a_failure(monkeypatch: pytest.MonkeyPat
 
 
 class Telling(Crash):
-    """Work that says how its process manages its memory."""
+    """Work that reports its process's memory settings."""
 
     def run(self, *_: object) -> Crashes:
         return Crashes(0, 0, [os.environ["GLIBC_TUNABLES"]])

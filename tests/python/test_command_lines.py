@@ -39,7 +39,7 @@ COMMANDS = dict(commands(typer.main.get_command(app)))
 
 
 def options_on(page: str) -> set[str]:
-    """The long names at the beginnings of a page's lines."""
+    """Return the long option names at the beginnings of a page's lines."""
     rows = re.findall(r"^  (?:-\w, |    )?(--\S+(?:, --\S+)*)", page, re.M)
     return {row.partition(",")[0] for row in rows}
 
@@ -106,7 +106,7 @@ SAMPLES = {
 
 
 def words_of(command: str, terms: list[str]) -> list[str]:
-    """A command line that has these terms of rules and nothing else."""
+    """Return a command line that has these terms of rules and nothing else."""
     options, last = [], []
     for term in terms:
         name, _, value = term.partition(" ")
@@ -126,7 +126,7 @@ def words_of(command: str, terms: list[str]) -> list[str]:
 
 
 def broken(rule: Rule) -> Iterator[list[str]]:
-    """Terms that break a rule, each way that there is."""
+    """Yield terms that break a rule, in each possible way."""
     beside = [rule.when] if rule.when else []
     if rule.least:
         yield beside

@@ -33,7 +33,7 @@ def recorded(workload: str, hints: str, opt: str = "O2") -> Trace:
 
 
 def events(trace: Trace) -> Iterator[tuple[str, int, bytes]]:
-    """The stores to PM and the hints, as kind, address (or object) and data."""
+    """Return the stores to PM and the hints, as kind, address (or object) and data."""
     (pool,) = trace.metadata["pm_regions"]
     data = b""
     for chunk in trace.operations(0):
@@ -60,7 +60,7 @@ def events(trace: Trace) -> Iterator[tuple[str, int, bytes]]:
 
 
 def stored_bytes(trace: Trace) -> list[tuple[int, int]]:
-    """Each byte that is stored: stores next to each other may be one."""
+    """Return each stored byte, since adjacent stores may be one."""
     return [
         (address + i, byte)
         for kind, address, value in events(trace)
@@ -79,7 +79,7 @@ def test_compiler_hints_leave_the_stores_unchanged(workload: str) -> None:
 
 @pytest.mark.parametrize("workload", long_except(workloads(), "queue"))
 def test_profile_hints_leave_the_stores_unchanged(workload: str, tmp_path: Path) -> None:
-    """Each announces what has just been stored."""
+    """Each hint announces the data that have just been stored."""
     none = recorded(workload, "none")
     lines = lint(none, configure("janus", "janus")).profile
     assert lines
@@ -104,7 +104,7 @@ def test_profile_hints_leave_the_stores_unchanged(workload: str, tmp_path: Path)
 @pytest.mark.parametrize("workload", ["array_swap", "queue", "tatp_lowlevel", "linked_list"])
 @pytest.mark.long
 def test_compiler_hints_at_o0_leave_the_store_addresses_unchanged(workload: str) -> None:
-    """Where what is between an object's members comes from the stack, as it happens to be."""
+    """Padding of an object comes from the stack, with arbitrary contents."""
     none, auto = (recorded(workload, hints, "O0") for hints in ("none", "auto"))
     places = [[address for address, _ in stored_bytes(trace)] for trace in (none, auto)]
     assert places[0] == places[1]
@@ -160,7 +160,7 @@ OF_A_REGION = {
 
 @pytest.mark.parametrize("workload", long_except(OF_A_REGION, "tatp_lowlevel"))
 def test_compiler_places_the_expected_hints_per_region(workload: str) -> None:
-    """In most of those with regions, a function other than the one that ends it declares."""
+    """In most workloads with regions, another function than the one that ends it declares."""
     counts = {
         hints: Counter(kind for kind, _, _ in events(recorded(workload, hints)) if kind != "store")
         for hints in ("none", "auto", "manual")

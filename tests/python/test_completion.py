@@ -24,7 +24,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file for bash."""
+    """Return the file for bash."""
     path = tmp_path_factory.mktemp("completion") / "pmemsim"
     done = pmemsim("completion", "bash")
     assert done.returncode == 0, done.stderr
@@ -33,7 +33,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def completed(file: Path, line: str, cwd: Path | None = None) -> list[str]:
-    """What bash offers; nothing but bash is in PATH, so that no Python can start."""
+    """Return bash's offers; only bash is in PATH, so that no Python can start."""
     bash = shutil.which("bash")
     assert bash
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Programs with one bug each, and their corrected twins: what finds which, with default options."""
+"""Programs with one bug each, and their corrected twins: which command finds which bug."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_OF_A_BUG = 2
 
 
 def crash(case: Recorded, folder: Path, *options: str) -> dict[str, Any]:
-    """Show a case's checker what x86 allows; returns what is found."""
+    """Show a case's checker the images that x86 allows, and return what is found."""
     found = folder / "found.json"
     check = f"{case.program} check"
     done = pmemsim(
@@ -44,7 +44,7 @@ def crash(case: Recorded, folder: Path, *options: str) -> dict[str, Any]:
 
 
 def wrong_answers(case: Recorded, folder: Path, operation: str) -> list[dict[str, Any]]:
-    """What a program that only prints what is there gives away."""
+    """Return the wrong answers of a program that only prints its contents."""
     found = folder / "answers.json"
     reader = f"{case.program} answer"
     options = ["--answers", reader, "--operation", operation, "--json", str(found)]

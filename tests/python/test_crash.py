@@ -256,7 +256,7 @@ def test_drawn_duplicates_are_refused() -> None:
 
 
 def seen_again(story: str) -> str:
-    """What the command that a story ends with says."""
+    """Return the output of the command at the end of an explanation."""
     (line,) = [line for line in story.splitlines() if "to see it again:" in line]
     command = shlex.split(line.partition("to see it again:")[2])
     assert command[0] == "pmemsim"
@@ -331,7 +331,7 @@ def test_what_is_lost_before_anything_is_persistent_is_seen_again(queue_trace: P
 
 
 def test_a_checker_finds_the_image_as_it_is(queue_trace: Path, tmp_path: Path) -> None:
-    """Whatever it does to the file that it was given, and although nobody types anything."""
+    """The checker may change its file, and it gets no input from a terminal."""
     seen = tmp_path / "seen"
     script = tmp_path / "check"
     script.write_text(f'#!/bin/sh\ncat >/dev/null\nstat -c %s "$1" >> {seen}\necho more >> "$1"\n')
@@ -344,7 +344,7 @@ def test_a_checker_finds_the_image_as_it_is(queue_trace: Path, tmp_path: Path) -
 
 
 def test_a_checker_that_does_not_end_is_ended(queue_trace: Path, tmp_path: Path) -> None:
-    """With what it has started, and after some images that were good."""
+    """The checker's child processes end, too, even after some images that were right."""
     script, sleeper = tmp_path / "check", tmp_path / "sleeper"
     script.write_text(
         f"#!/bin/sh\nfor i in 1 2 3; do mkdir {tmp_path}/$i 2>/dev/null && exit 0; done\n"
@@ -390,7 +390,7 @@ def test_control_c_ends_a_checker_that_does_not_end(queue_trace: Path, tmp_path:
 def test_a_checker_does_not_outlive_a_command_that_is_killed(
     queue_trace: Path, tmp_path: Path
 ) -> None:
-    """Neither does what it has started."""
+    """Neither the checker nor its child processes outlive the command."""
     started = tmp_path / "started"
     script = tmp_path / "check"
     script.write_text(

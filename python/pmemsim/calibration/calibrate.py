@@ -32,7 +32,7 @@ from pmemsim.simulation import configure
 from pmemsim.toolchain import compiler, native_compiler
 
 Reports = Callable[[Sequence[str]], AbstractContextManager[Callable[[int, float], None]]]
-"""Makes a report of progress for jobs of these names."""
+"""Makes a progress reporter for jobs of these names."""
 
 # Flags for a shared mapping that fails where the file system can't map the file's memory itself.
 _MAP_SHARED_VALIDATE, _MAP_SYNC = 0x03, 0x80000
@@ -48,7 +48,7 @@ class Calibration:
     measured: Measurements
     fitted: list[Fitted]
     simulated_ns: dict[str, float]
-    """The same micro-benchmarks on the fitted machine; some can't be simulated."""
+    """Results of the same micro-benchmarks on the fitted machine; some can't be simulated."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as `--json` writes it."""

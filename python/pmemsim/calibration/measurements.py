@@ -37,11 +37,11 @@ class Benchmark:
     """A figure to measure."""
 
     name: str
-    """What it is called in reports: "load, 16 KiB"."""
+    """Its name in reports: "load, 16 KiB"."""
     loop: str
     """Its name in microbenchmarks.c."""
     operations: int
-    """In a repetition."""
+    """Operations of a repetition."""
     options: tuple[str, ...] = ()
     recorded: int = 0
     """Operations of its recording; 0: it can't be simulated."""
@@ -59,7 +59,7 @@ class Measurement:
     least_ns: float
     most_ns: float
     spread: float
-    """The middle half of the repetitions: from the lower to the upper quartile, over the median."""
+    """Spread of the repetitions: from the lower to the upper quartile, over the median."""
 
     @property
     def is_sure(self) -> bool:

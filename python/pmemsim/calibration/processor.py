@@ -22,9 +22,9 @@ class Processor:
     cpus: tuple[int, ...]
     """Logical processors that this process may use; threads are pinned to them in this order."""
     numa_node: int | None
-    """Of the first of `cpus`."""
+    """NUMA node of the first of `cpus`."""
     cache_bytes: dict[int, int]
-    """Of each level's data cache, for the first of `cpus`."""
+    """Size of each level's data cache, for the first of `cpus`."""
     cache_ways: dict[int, int]
 
     @property

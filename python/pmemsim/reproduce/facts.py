@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 UNITS = {"ns": 1, "B": 1, "KB": 1024}
-"""Each with how much of a metric's own unit it is."""
+"""Units, with the number of a metric's own units in each."""
 
 
 @dataclass(frozen=True)
@@ -14,11 +14,11 @@ class Fact:
 
     id: str
     where: str
-    """Section and figure."""
+    """Section and figure of the paper."""
     what: str
     value: float | None
-    """None if the fact is a shape."""
+    """The value; None if the fact is a shape."""
     shape: str
-    """What must hold; empty if the fact is a number."""
+    """The condition of a shape; empty if the fact is a number."""
     unit: str = ""
-    """One of `UNITS`; empty: a ratio, a share or how many."""
+    """One of `UNITS`; empty: a ratio, a share or a count."""

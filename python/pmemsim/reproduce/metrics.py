@@ -26,9 +26,9 @@ class Metric:
     label: str
     of: Callable[[Outcome], float | None]
     compared: Comparison = "always"
-    """Whether papers report it over another design's. What they never do may be 0."""
+    """Whether papers report it over another design's value. A metric never compared may be 0."""
     of_recording: bool = False
-    """Whether recordings have it, whatever design runs them."""
+    """Whether the recording alone determines it."""
 
 
 def _throughput(run: Outcome) -> float | None:

@@ -11,9 +11,9 @@ from pmemsim.workloads import WorkloadRun, find_workload
 Scale = Literal["quick", "paper"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 MEANS = ("geometric", "arithmetic", "of-sums")
-"""Over benchmarks: of the ratios, or the ratio of what all of them sum up to."""
+"""Means over benchmarks: of the ratios, or the ratio of the sums."""
 Settings = tuple[tuple[str, str], ...]
-"""Parameters with their values, in an order of their own."""
+"""Parameters with their values, in a sequence of their own."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class Benchmark:
 
     name: str
     group: str
-    """The size's name, such as `2 KB`; figures keep the groups apart."""
+    """Name of the size, such as `2 KB`; figures separate the groups."""
     workload: str
     data_bytes: int | None
     regions_share: float
-    """Of the scale's regions; less than 1 where one region does the work of several."""
+    """Share of the scale's regions; less than 1 where one region does the work of several."""
     items: int | None = None
-    """How large its data are before the measured part; None: as the workload has it."""
+    """Number of data items before the measured part; None: the workload's default."""
     mix: str | None = None
-    """What a map's regions do; None: as the workload has it."""
+    """Operations of a map's regions; None: the workload's default."""
     log: str | None = None
     """The software log in its program; None: undo."""
     opt: str | None = None
@@ -64,7 +64,7 @@ class Design:
     redo_preset: str | None = None
     """The preset for programs with a redo log; None: the same."""
     hints: str | None = None
-    """Whose pre-execution hints its programs have; None: those of their sources."""
+    """Source of its programs' pre-execution hints; None: the one of their sources."""
 
     def preset_for(self, benchmark: Benchmark) -> str:
         """Return the preset that runs a benchmark's program."""
@@ -78,11 +78,11 @@ class Point:
     name: str
     settings: Settings
     threads: int | None = None
-    """None: the paper's. All together run as many regions as at other points."""
+    """Number of threads; None: the paper's. All run as many regions in total as at other points."""
     data_bytes: int | None = None
-    """Of the workloads that take a size; None: the benchmarks'."""
+    """Size of the data of workloads that take one; None: the benchmarks'."""
     regions_factor: float = 1
-    """Of the regions that are run at other points."""
+    """Factor for the number of regions, relative to other points."""
     opt: str | None = None
     """The optimisation level of its recordings; None: the paper's."""
 
@@ -98,21 +98,21 @@ class Entry:
 
     fact: Fact
     of: str
-    """Empty if recordings alone have the metric."""
+    """The measured design; empty if recordings alone have the metric."""
     over: str
-    """Empty if the entry is the metric itself, without anything that it is compared with."""
+    """The design of comparison; empty if the entry is the metric itself."""
     shape: str
-    """A function of `shapes`; empty if the entry is a number."""
+    """Name of a function of `shapes`; empty if the entry is a number."""
     at: Point | None = None
-    """Where `of` is measured; None: at the first point."""
+    """Point at which `of` is measured; None: the first point."""
     over_at: Point | None = None
-    """Where `over` is measured; None: at the first point."""
+    """Point at which `over` is measured; None: the first point."""
     benchmark: str | None = None
     """The only one that counts; None: all."""
     metric: str | None = None
-    """None: the experiment's."""
+    """Metric of the entry; None: the experiment's."""
     mean: str = MEANS[0]
-    """One of `MEANS`, of ratios; that of values is always arithmetic."""
+    """One of `MEANS`, for ratios; values always have the arithmetic mean."""
     less_one: bool = False
     """Whether the paper says by how much the ratio is above 1."""
 
@@ -126,19 +126,19 @@ class Experiment:
     where: str
     metric: str
     designs: tuple[str, ...]
-    """One without a name if recordings alone are looked at."""
+    """Designs of the experiment; one without a name if it analyses recordings alone."""
     baseline: str
-    """What figures normalise to, at the first point; empty if they show the metric itself."""
+    """Design of the figures' baseline, at the first point; empty: the metric itself is shown."""
     machine: str | None
-    """None: the paper's."""
+    """Machine of the experiment; None: the paper's."""
     settings: Settings
     varies: str
     varied: tuple[str, ...]
-    """The designs that what is set at points concerns."""
+    """Designs that the settings of points apply to."""
     points: tuple[Point, ...]
-    """At least one, whose name is empty if nothing varies."""
+    """At least one point, whose name is empty if nothing varies."""
     benchmarks: tuple[Benchmark, ...]
-    """The paper's, or the experiment's own."""
+    """Benchmarks of the paper, or the experiment's own."""
     entries: tuple[Entry, ...]
 
     @property
@@ -157,20 +157,20 @@ class Ablation:
     of: tuple[str, ...]
     settings: Settings
     designs: dict[str, Design]
-    """Those that are run in the place of the paper's, by its names."""
+    """Designs that are run in the place of the paper's, by the paper's names."""
     threads: int | None
     regions_factor: float
     data_bytes: int | None
     items: int | None
-    """Of the workloads' data before the measured part."""
+    """Number of data items of the workloads before the measured part."""
     warm_up: int | None
     opt: str | None
     """The optimisation level of all recordings; None: the paper's."""
     whole_run: bool | None
-    """Of all benchmarks; None: as the paper has each."""
+    """Whole runs of all benchmarks; None: as each is in the paper."""
     metric: str | None
     without: tuple[str, ...]
-    """Benchmarks that are left out."""
+    """Benchmarks that are excluded."""
 
 
 @dataclass(frozen=True)
@@ -181,25 +181,25 @@ class Paper:
     title: str
     machine: str
     settings: Settings
-    """The same in all experiments, whatever their machine."""
+    """Settings of all experiments, whatever their machine."""
     threads: int
     instances: int
     seeds: tuple[int, ...]
     regions: dict[str, dict[str, int]]
-    """By scale and group, of all threads together."""
+    """Number of regions of all threads together, by scale and group."""
     warm_up: int
     """Regions before the measured part, of all threads together."""
     opt: str | None
     """The optimisation level of its recordings; None: pmemsim's default."""
     hints: str | None
-    """Whose pre-execution hints programs have; None: those of their sources."""
+    """Source of programs' pre-execution hints; None: their source code."""
     benchmarks: tuple[Benchmark, ...]
     designs: dict[str, Design]
     experiments: dict[str, Experiment]
     ablations: dict[str, Ablation]
     facts: dict[str, Fact]
     ablation: Ablation | None = None
-    """What differs from the paper's own set-up, if this is a variation."""
+    """The variation of the paper's own set-up, if this is one."""
 
     @property
     def groups(self) -> tuple[str, ...]:

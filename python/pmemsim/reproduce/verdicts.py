@@ -24,11 +24,11 @@ class Finding:
     paper: Paper
     experiment: Experiment
     measured: float | None
-    """None for shapes."""
+    """The measured value; None for shapes."""
     ci95: float | None
     verdict: str
     seen: str
-    """What was seen of a shape, in words; empty for numbers."""
+    """Numbers seen of a shape, in words; empty for numbers."""
     groups: dict[str, Estimate]
     """The ratio of each size of the data; empty for shapes."""
     benchmarks: dict[str, float]

@@ -15,7 +15,7 @@ from pmemsim.trace import Trace
 from pmemsim.workloads import Argument
 
 Opened = Callable[[list[Target]], list[Trace | Error]]
-"""Opens recordings, making those that are missing."""
+"""Opens recordings, and makes missing ones."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Point:
 
     values: Combination
     job: Job | None
-    """None: it can't be simulated."""
+    """The simulation; None: it can't be done."""
     reason: str
-    """Why not; empty if it can."""
+    """Reason why it can't be done; empty if it can."""
 
 
 def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -> list[Point]:

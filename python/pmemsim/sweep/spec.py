@@ -35,9 +35,9 @@ Combination = Mapping[str, Value]
 """A value of each axis, by its name, in the file's order."""
 
 REQUIRED = {"workload": "workload: queue", "design": "design: sw-undo", "machine": "machine: asap"}
-"""What every point needs, with an example."""
+"""Keys that every point needs, with an example."""
 RECIPE = (*WHOLE_NUMBERS, "duplicate_ratio", "mix", "log", "hints", "whole_run", "opt")
-"""How a workload is recorded."""
+"""Keys that determine how a workload is recorded."""
 _NUMBERS: dict[str, Callable[[str], int | float]] = {
     **dict.fromkeys(WHOLE_NUMBERS, int),
     "duplicate_ratio": float,

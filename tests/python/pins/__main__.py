@@ -10,7 +10,7 @@ from pins.kinds import KINDS
 
 
 def _processor_seconds() -> float:
-    """Return what this process and its children have taken."""
+    """Return the processor time of this process and its children."""
     return sum(os.times()[:4])
 
 

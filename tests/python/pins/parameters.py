@@ -28,12 +28,12 @@ class Base:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """The configuration without a change."""
+        """Return the configuration without a change."""
         return configuration(self.design, self.machine, self.settings)
 
     @cached_property
     def unchanged(self) -> tuple[float, float]:
-        """The numbers of the run without a change."""
+        """Return the numbers of the run without a change."""
         return self.run()
 
     def run(self, *changes: tuple[str, str]) -> tuple[float, float]:
