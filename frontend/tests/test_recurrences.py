@@ -156,7 +156,7 @@ def test_recurrence_of_a_loop_with_branches_takes_the_shortest_path(toolchain: T
 
 
 def test_mutually_dependent_recurrences_are_both_recorded(toolchain: Toolchain) -> None:
-    """In a rotation both continue from both; the second uses the first one's new value."""
+    """In a rotation both continue from both; the first is recorded before the second."""
     code = """NOINLINE double f(double x, double y, double c, double s, long n) {
       LOOP for (long i = 0; i < n; i++) { double t = x * c - y * s; y = x * s + y * c; x = t; }
       return x + y; }"""

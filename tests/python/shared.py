@@ -24,7 +24,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other workers from looking for and making the same file at the same time."""
+    """Keep other workers from making a file while this one looks for it and makes it."""
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

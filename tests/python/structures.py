@@ -117,7 +117,7 @@ def _tree_tops(pool: Pool) -> Iterator[int]:
 
 
 def _chain(pool: Pool, link: int) -> Iterator[int]:
-    """Yield nodes whose first word is the next one's address, from the word before the first."""
+    """Yield nodes whose first word is the next one's address, from the link to the first."""
     while node := pool.word(link):
         yield node
         link = node

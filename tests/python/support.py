@@ -109,7 +109,7 @@ def pmemsim(
 
 
 def shared_recording(workload: str, opt: str | None = None) -> Trace:
-    """Record four threads of a workload, with its defaults for all other arguments.
+    """Return a recording of four threads of a workload, with defaults for other arguments.
 
     At O0 its data are small, since most of such a recording is their set-up; not in the long form.
     """

@@ -60,7 +60,7 @@ def events(trace: Trace) -> Iterator[tuple[str, int, bytes]]:
 
 
 def stored_bytes(trace: Trace) -> list[tuple[int, int]]:
-    """Return each stored byte, since adjacent stores may be one."""
+    """Return each stored byte with its address, since adjacent stores may be joined."""
     return [
         (address + i, byte)
         for kind, address, value in events(trace)

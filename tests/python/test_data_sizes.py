@@ -1,4 +1,4 @@
-"""What --data-bytes does to a region: it writes so many more lines."""
+"""The effect of --data-bytes on a region: it writes so many more lines."""
 
 from __future__ import annotations
 

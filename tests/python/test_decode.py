@@ -1,4 +1,4 @@
-"""`pmemsim decode`: a device's image and the registers that survived, and nothing else."""
+"""`pmemsim decode` needs only a device's image and the registers that survived."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUEUE = ("queue", "--threads", "2", "--regions", "40", "--at", "40us")
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an image, and the registers beside it."""
+    """Save an image in a folder, with its registers beside it."""
     folder = tmp_path_factory.mktemp("saved")
     done = pmemsim(
         "crash", *QUEUE, "--design", "parallel", "--save-image", folder / "crash.image",
@@ -29,7 +29,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(saved: Path, tmp_path: Path) -> Path:
-    """The same, to be changed."""
+    """Return a copy that a test may change."""
     shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     return tmp_path / "crash.image"
 

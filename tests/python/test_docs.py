@@ -1,4 +1,4 @@
-"""The documentation's examples work as they stand.
+"""The documentation's examples work unchanged.
 
 A block after `<!-- file: NAME -->` is written to that file; a console block after `<!-- run -->` is
 run, line by line after each `$ `, and must end with status 0 (`<!-- run: N -->`: with N) and print

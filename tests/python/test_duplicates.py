@@ -1,4 +1,4 @@
-"""What share of the written lines --duplicate-ratio makes duplicates."""
+"""The share of the written lines that --duplicate-ratio makes duplicates."""
 
 from __future__ import annotations
 

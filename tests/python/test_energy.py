@@ -1,4 +1,4 @@
-"""The energy of a run: its parts, and that each is what the run has counted."""
+"""The energy of a run: its parts agree with the counts of the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TWICE = ("total", "unused")  # what stands in other parts, too
 
 
 def run(tmp_path: Path, design: str, *settings: str) -> dict[str, float]:
-    """The statistics of a run on PMWeaver's machine, and its time."""
+    """Return the statistics of a run on PMWeaver's machine, and its time."""
     output = tmp_path / "run.json"
     options = [option for setting in settings for option in ("--set", setting)]
     done = pmemsim(
@@ -41,7 +41,7 @@ def without(energy: dict[str, float]) -> set[str]:
 
 
 def test_pmweavers_run_by_hand(tmp_path: Path) -> None:
-    """By the constants as documented (docs/model.md), in picojoules."""
+    """The energy follows from the documented constants (docs/model.md), in picojoules."""
     stats = run(tmp_path, "sw-undo@enc+veri-pmweaver")
     energy = parts(stats)
     assert without(energy) == {"pm_log_writes", "fingerprints", "other_operations"}

@@ -14,12 +14,12 @@ PAGE = (ROOT / "docs" / "extending.md").read_text()
 
 
 def blocks() -> dict[str, str]:
-    """The files of the example, by their names."""
+    """Return the files of the example, by their names."""
     return dict(re.findall(r"^<!-- command: (\S+) -->\n```python\n(.*?)^```$", PAGE, re.M | re.S))
 
 
 def package_with_the_command(folder: Path) -> Path:
-    """A copy of the installed package's commands with the example's; all else are links."""
+    """Make a copy of the installed package's commands with the example's; other files are links."""
     installed = Path(pmemsim.__file__).parent
     copy = folder / "pmemsim"
     (copy / "cli").mkdir(parents=True)

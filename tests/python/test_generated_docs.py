@@ -1,4 +1,4 @@
-"""The generated tables of the documentation say what pmemsim and its presets say."""
+"""The generated tables of the documentation agree with pmemsim and its presets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pmemsim check --model guarantees`: what any machine may leave that keeps guarantees."""
+"""`pmemsim check --model guarantees`: the images of any machine that keeps guarantees."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Build = Callable[[str, str], tuple[Path, Path]]
 
 
 def line_of(source: str, comment: str) -> str:
-    """The place of a line of a program."""
+    """Return the place of a line of a program."""
     lines = (HERE / f"{source}.c").read_text().splitlines()
     (number,) = [n for n, line in enumerate(lines, 1) if line.endswith(f"/* {comment} */")]
     return f"{source}.c:{number}"
@@ -28,7 +28,7 @@ def line_of(source: str, comment: str) -> str:
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """A program, compiled with an option, and its recording."""
+    """Build a program with an option, and record it."""
     folder = tmp_path_factory.mktemp("guarantees")
 
     @cache
@@ -54,7 +54,7 @@ def crash(
 
 
 def lost(text: str) -> str:
-    """What a story says is lost."""
+    """Return the losses in an explanation."""
     found = text.split("lost, although it had happened:")[1]
     return re.split(r"\n  there, although|\n  to see it again", found)[0]
 

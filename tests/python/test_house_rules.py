@@ -44,7 +44,7 @@ def test_the_changelog_begins_with_the_version_of_pyproject() -> None:
 
 
 def imported(file: Path) -> set[str]:
-    """What a file imports anywhere in it, in full: `a.b` and `a.b.c` for `from a.b import c`."""
+    """Return all imports of a file in full: `a.b` and `a.b.c` for `from a.b import c`."""
     names = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
@@ -56,7 +56,7 @@ def imported(file: Path) -> set[str]:
 
 
 def commands() -> set[str]:
-    """The modules of which the command line is put together: one a group of commands."""
+    """Return the modules of the command line: one a group of commands."""
     tree = ast.parse((COMMANDS / "app.py").read_text())
     (several,) = [
         node.names
@@ -77,7 +77,7 @@ MOST_LINES = 60
 
 
 def lines_of(function: ast.FunctionDef) -> int:
-    """How long a function's body is, without its documentation."""
+    """Return the length of a function's body, without its documentation."""
     body = function.body[1:] if ast.get_docstring(function) else function.body
     return int(body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
 
@@ -91,7 +91,7 @@ def test_functions_of_commands_are_short(file: Path) -> None:
 
 
 def test_messages_of_cxx_name_no_options_of_the_command_line() -> None:
-    """Users of Python read them, too; a recording's sources of PM are words of the format."""
+    """Users of Python read them, too; but a recording's sources of PM are words of the format."""
     option = re.compile(r'"[^"\n]*(?<![\w-])--[a-z][^"\n]*"')
     sources = {"kHeap"}
     wrong = [

@@ -1,4 +1,4 @@
-"""What is set by hand and changes nothing is refused; presets may have it for others."""
+"""Settings by hand without an effect are refused; presets may have them for others."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_an_experiment_file_may_not_have_them_either() -> None:
 
 
 def test_what_ships_is_taken_everywhere() -> None:
-    """Machines for all devices, designs that leave out a layer's parts, settings of stress."""
+    """Examples are machines for all devices, designs without a layer's parts, stress settings."""
     for machine in preset_names("machine"):
         for design in preset_names("design"):
             try:

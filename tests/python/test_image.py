@@ -1,4 +1,4 @@
-"""The image that a run leaves: the program must find its data whole in it."""
+"""The image of a run: the program must find its data whole in it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def verify(workload: str, image: Path) -> subprocess.CompletedProcess[str]:
 
 
 def write_image(path: Path, contents: npt.NDArray[np.uint8], used: npt.NDArray[np.intp]) -> None:
-    """Write an image as a file with holes: only its used pages, which few are, take time then."""
+    """Write an image as a file with holes: only its used pages, which are few, take time."""
     path.unlink()
     with path.open("wb") as file:
         for begin in (used * PAGE_BYTES).tolist():
@@ -60,7 +60,9 @@ def test_a_workload_finds_its_data_in_the_image(workload: str, opt: str, tmp_pat
 
 @pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap_lowlevel"))
 def test_a_workload_notices_a_flipped_bit(workload: str, tmp_path: Path) -> None:
-    """At least one in four, wherever regions stored: padding and finished logs matter to nobody.
+    """At least one bit in four is noticed where regions stored.
+
+    Padding and finished logs don't matter.
 
     The long form flips 16 bits of each workload instead of 8.
     """
@@ -84,7 +86,7 @@ def test_a_workload_notices_a_flipped_bit(workload: str, tmp_path: Path) -> None
 
 
 def queue_items(design: str, folder: Path) -> str:
-    """What the queue's own check counts in the image that a design leaves."""
+    """Return the number of items that the queue's own check counts in the image of a design."""
     image = folder / design
     pmemsim.run(shared_recording("queue"), design=design, machine="asap", image=image)
     return verify("queue", image).stdout.split("; ")[1]
@@ -96,7 +98,7 @@ def test_the_image_holds_what_persistent_caches_do(tmp_path: Path) -> None:
 
 @contextmanager
 def small_files() -> Iterator[None]:
-    """No file of this process may become as large as a workload's pool."""
+    """Limit the size of this process's files to less than that of a workload's pool."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))
     try:

@@ -1,4 +1,4 @@
-"""docs/layer_rules.md: rules have consecutive numbers, and what checks them exists."""
+"""docs/layer_rules.md: rules have consecutive numbers, and their checks exist."""
 
 from __future__ import annotations
 

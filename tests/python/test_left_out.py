@@ -1,4 +1,4 @@
-"""`pmemsim check --without-each`: what is one flush or fence, and what becomes of each."""
+"""`pmemsim check --without-each`: which instructions are one flush or fence, and their verdicts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LINES = SOURCE.read_text().splitlines()
 
 
 def line_of(comment: str) -> int:
-    """The number of the line that ends so."""
+    """Return the number of the line with that end."""
     (number,) = [number for number, line in enumerate(LINES, 1) if line.endswith(f"// {comment}")]
     return number
 
 
 def left_out(folder: Path, *compiled: str) -> tuple[list[dict[str, Any]], str]:
-    """Leave out each of the program, compiled so; as JSON, and as it is printed."""
+    """Leave out each one in the program compiled so; return the JSON and the printed text."""
     recorded, checker, pool = folder / "items", folder / "items_check", folder / "pm" / "pool"
     pool.parent.mkdir()
     compiler = Path(sys.executable).with_name("pmemsim-cc")

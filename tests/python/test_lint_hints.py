@@ -1,4 +1,4 @@
-"""`pmemsim lint-hints`: misuses that are planted in a program are found where they stand."""
+"""`pmemsim lint-hints` finds planted misuses at their lines."""
 
 from __future__ import annotations
 

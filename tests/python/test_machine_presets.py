@@ -1,4 +1,4 @@
-"""The presets hold what the papers' tables say."""
+"""The presets have the values of the papers' tables."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_nothing_of_a_machine_is_left_to_hidden_defaults(machine: str) -> None:
 
 
 def test_every_design_fits_every_machine() -> None:
-    """Except where data and metadata can't become persistent in one step."""
+    """Exceptions are designs whose data and metadata can't become persistent in one step."""
     wrong = {}
     for design, machine in preset_pairs():
         with_metadata = design in ("serialized", "parallel", "janus", "ideal", "ideal-free")

@@ -1,4 +1,4 @@
-"""The stores of programs' machine code, against those of their recordings (benchmarks/)."""
+"""The stores of programs' machine code, compared with those of their recordings (benchmarks/)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_disassembly_gives_address_and_size_of_each_store(tmp_path: Path) -> Non
 
 
 def word(value: int) -> bytes:
-    """As it lies in memory."""
+    """Return a word's bytes in memory."""
     return value.to_bytes(8, "little")
 
 

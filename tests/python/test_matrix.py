@@ -26,7 +26,7 @@ def cells_of(path: Path) -> dict[tuple[str, str], dict[str, object]]:
 
 
 def test_a_cell_is_crashed_at_ten_thousand_points(tmp_path: Path) -> None:
-    """Unless the user says otherwise; of a run that has more."""
+    """This is the default, for a run that has more points."""
     out = tmp_path / "out.json"
     done = pmemsim("matrix", "queue", "--designs", "sw-undo", "-m", "asap", "--threads", "4",
                    "--regions", "1300", "--json", out)  # fmt: skip
@@ -36,7 +36,7 @@ def test_a_cell_is_crashed_at_ten_thousand_points(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_every_design_side_by_side(tmp_path: Path) -> None:
-    """All presets on two workloads, few points of each."""
+    """All presets run on two workloads, with few points each."""
     out, plot = tmp_path / "out.json", tmp_path / "out.png"
     done = pmemsim(
         "matrix", "--workloads", "queue,hashmap", "--machine", "asap", *SMALL, "--points", "300",
@@ -77,7 +77,7 @@ def test_every_design_side_by_side(tmp_path: Path) -> None:
 
 
 def test_designs_before_backends(tmp_path: Path) -> None:
-    """What nobody has published: other papers' designs on PM that encrypts or deduplicates."""
+    """Unpublished combinations: other papers' designs on PM that encrypts or deduplicates."""
     out = tmp_path / "out.json"
     done = pmemsim(
         "matrix", "queue", *SMALL, "--machine", "janus", "--designs", "asap,lad",

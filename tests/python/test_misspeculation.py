@@ -26,7 +26,7 @@ CONTIGUOUS = {"pages.placement": "contiguous"}
 
 
 def simulated(trace: Trace, image: Path | None = None, **settings: str) -> dict[str, float]:
-    """PMEM-Spec's statistics of a run."""
+    """Return PMEM-Spec's statistics of a run."""
     overrides = {f"pmem_spec.{key}": value for key, value in settings.items()} | CONTIGUOUS
     result = run(trace, design="pmem-spec", machine="pmem-spec", overrides=overrides, image=image)
     stats = result.stats.filter(like="pmem_spec.")
@@ -56,7 +56,7 @@ def test_the_data_are_right_after_every_recovery(tmp_path: Path) -> None:
 
 
 def crashed(*options: str) -> tuple[int, int]:
-    """Exit code and violations of the synthetic program's crashes on a slow path."""
+    """Return exit code and violations of the synthetic program's crashes on a slow path."""
     done = pmemsim(
         "crash", "load_misspeculation", "--threads", "2", "--regions", "6", "-d", "pmem-spec",
         "-m", "pmem-spec", "--set", f"pmem_spec.path_latency={SLOW}",

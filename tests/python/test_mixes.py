@@ -1,4 +1,4 @@
-"""What a map's regions do (--mix), and how large its data are (--items)."""
+"""The operations of a map's regions (--mix), and the number of its items (--items)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAPS = ("hashmap", "rbtree", "btree", "ctree", "binary_tree", "skiplist")
 
 
 def marks(workload: str, mix: str, warm_up: int = 0) -> dict[str, int]:
-    """How often each kind of mark stands in a recording of 200 regions on 300 items."""
+    """Return the number of each kind of mark in a recording of 200 regions on 300 items."""
     target = find_target(workload, threads=2, regions=REGIONS, items=300, mix=mix, warm_up=warm_up)
     trace = target.trace()
     counts = dict.fromkeys(DETAILS["mark"], 0)

@@ -1,4 +1,4 @@
-"""Programs natively and simulated, side by side (benchmarks/native.py)."""
+"""Programs run natively and simulated, side by side (benchmarks/native.py)."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_no_more_jobs_at_a_time_than_asked() -> None:
 
 
 def endless(stopped: threading.Event) -> Callable[[Report], None]:
-    """A job that goes on until it is stopped."""
+    """Run until the job is stopped."""
 
     def task(report: Report) -> None:
         try:
@@ -76,7 +76,7 @@ def test_progress_ends_at_one() -> None:
 
 
 def test_an_interrupt_while_jobs_are_started_stops_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pool doesn't know yet the thread that runs already, and so doesn't wait for it."""
+    """The pool doesn't have the running thread in its list yet, and so doesn't wait for it."""
     stopped = threading.Event()
 
     start = threading.Thread.start
@@ -92,7 +92,7 @@ def test_an_interrupt_while_jobs_are_started_stops_them(monkeypatch: pytest.Monk
 
 
 def test_a_signal_that_nobody_was_woken_by_ends_all_jobs() -> None:
-    """It has come to another thread than the one that waits."""
+    """The signal has arrived at another thread than the waiting one."""
     stopped = threading.Event()
 
     def task(report: Report) -> None:

@@ -40,7 +40,7 @@ MISBEHAVIOUR = {
 
 
 def built(layer: str, folder: Path) -> Path:
-    """The plug-in of a new design of a layer, which one worker builds for all."""
+    """Build the plug-in of a new design of a layer, which one worker does for all."""
     parent = folder / "plugins" / layer
     parent.mkdir(parents=True, exist_ok=True)
     with locked(parent):
@@ -144,7 +144,7 @@ def test_sweep_does_runs_of_a_plugin_in_its_processes(shared_folder: Path, tmp_p
 
 
 def refused(plugin: Path) -> str:
-    """What a command says of a plug-in that it refuses."""
+    """Return the message of a command about a plug-in that it refuses."""
     done = pmemsim("list", "designs", "--plugin", plugin)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1

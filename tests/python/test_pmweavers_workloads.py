@@ -1,4 +1,4 @@
-"""The programs that PMWeaver is measured with: --mix pmweaver, and queue_lowlevel."""
+"""The programs of PMWeaver's measurements: --mix pmweaver, and queue_lowlevel."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ NODE_BYTES = 64
 
 
 def recorded(workload: str, **arguments: Argument) -> Trace:
-    """A recording of 200 regions by one thread."""
+    """Record 200 regions by one thread."""
     of: dict[str, Argument] = {"threads": 1, "regions": REGIONS, **arguments}
     return find_target(workload, opt=None, **of).trace()
 
 
 def pool_after(trace: Trace, folder: Path) -> Pool:
-    """What persistent memory holds at the end."""
+    """Return the final contents of persistent memory."""
     image = folder / "image"
     pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
     return Pool(image)
 
 
 def count(trace: Trace, kind: int) -> int:
-    """Operations of a kind."""
+    """Return the number of operations of a kind."""
     return sum(int((chunk.records["kind"] == kind).sum()) for chunk in trace.operations(0))
 
 
 def persistent(trace: Trace, kind: int) -> set[int]:
-    """Lines of persistent memory that operations of a kind access."""
+    """Return the lines of persistent memory that operations of a kind access."""
     begin, end = trace.metadata["pm_regions"][0]["begin"], trace.metadata["pm_regions"][0]["end"]
     lines: set[int] = set()
     for chunk in trace.operations(0):

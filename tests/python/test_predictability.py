@@ -34,7 +34,7 @@ int main(void) {
 
 
 def recorded(folder: Path, *options: str) -> Trace:
-    """The program above, compiled with these options."""
+    """Record the program above, compiled with these options."""
     source, program, trace = folder / "saves.c", folder / "saves", folder / "saves.pmt"
     source.write_text(PROGRAM)
     compiler = Path(sys.executable).with_name("pmemsim-cc")
@@ -52,7 +52,7 @@ def analysed(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def test_what_is_passed_on_the_stack_is_found(tmp_path: Path) -> None:
-    """Not optimised, address and value are stored as arguments before they are used."""
+    """At -O0, address and value are stored as arguments before they are used."""
     found = predictability(recorded(tmp_path, "-O0"))
     assert found.total.write_backs == 100
     everything = dict.fromkeys(SHARES, 100)

@@ -1,4 +1,4 @@
-"""Presets are read strictly: everything that is wrong is said, with its line."""
+"""Presets are read strictly: every error is reported with its line."""
 
 from __future__ import annotations
 

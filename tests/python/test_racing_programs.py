@@ -1,4 +1,4 @@
-"""`pmemsim check --verify` of programs whose threads meet by plain accesses."""
+"""`pmemsim check --verify` of programs whose threads communicate by plain accesses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Build = Callable[[str], tuple[Path, list[Path]]]
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """The program, built with an option, and its recordings under several schedules."""
+    """Build the program with an option, and record it under several schedules."""
     folder = tmp_path_factory.mktemp("plain_unlock")
 
     @cache
@@ -89,7 +89,7 @@ def test_no_design_is_blamed(build: Build, options: str) -> None:
 
 
 def test_regions_under_such_a_lock_are_recovered(tmp_path: Path) -> None:
-    """By designs that learn nothing of the lock."""
+    """These are designs that don't observe the lock."""
     program = tmp_path / "regions"
     compiler = Path(sys.executable).with_name("pmemsim-cc")
     source = Path(__file__).with_name("plain_unlock_regions.c")

@@ -1,4 +1,4 @@
-"""Recording programs of the user's own: what works, and what failures leave behind."""
+"""Recording a user's own programs: successful cases, and the files that failures leave."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def compile_c(source: Path, level: str = "-O2") -> Path:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program that maps memory at a fixed address, stores, flushes and fences."""
+    """Build a program that maps memory at a fixed address, stores, flushes and fences."""
     source = tmp_path_factory.mktemp("bare") / "bare.c"
     source.write_text(BARE)
     return compile_c(source)
@@ -99,7 +99,7 @@ def test_a_hint_is_a_range_that_needs_no_end(tmp_path: Path, bare: Path) -> None
 
 
 def said_of_flushes(flushes: int, memory: list[dict[str, Any]]) -> str:
-    """Of memory from 0x1000 to 0x2000, unless it says where it lies."""
+    """Return the message about memory from 0x1000 to 0x2000, unless it has another place."""
     outside = [{"begin": 0x1000, "end": 0x2000} | entry for entry in memory]
     return flushes_outside_pm({"flushes": flushes, "flushes_outside_pm": outside})
 
@@ -256,7 +256,7 @@ def test_an_interrupted_recording_leaves_no_trace(
 
 
 def test_a_recording_that_is_killed_leaves_nothing_for_long(tmp_path: Path, bare: Path) -> None:
-    """Its program ends, too, and the next one removes its files."""
+    """Its program ends, too, and the next recording removes its files."""
     command = [str(Path(sys.executable).with_name("pmemsim")), "record", "-o"]
     process = subprocess.Popen([*command, tmp_path / "x.pmt", "--", bare, "forever"])
     deadline = time.monotonic() + 60
@@ -274,7 +274,7 @@ def test_a_recording_that_is_killed_leaves_nothing_for_long(tmp_path: Path, bare
 
 
 def programs_at(path: Path) -> list[str]:
-    """The processes that run the program."""
+    """Return the processes that run the program."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -313,7 +313,7 @@ int main(void) {
 def test_a_region_persists_each_line_once_and_fences_three_times(
     tmp_path: Path, level: str
 ) -> None:
-    """Its five ranges lie in two lines."""
+    """The five ranges are in two lines."""
     source, output = tmp_path / "region.c", tmp_path / "region.pmt"
     source.write_text(ONE_REGION)
     program = compile_c(source, level)
@@ -372,7 +372,7 @@ def test_memory_does_not_grow_with_the_recording(tmp_path: Path) -> None:
 
 
 def memory_of(script: str, *arguments: str | Path, **variables: str) -> int:
-    """What a Python script prints: the peak of its memory in KiB."""
+    """Return what a Python script prints: the peak of its memory in KiB."""
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
         env={**os.environ, **variables}, capture_output=True, text=True, check=True,

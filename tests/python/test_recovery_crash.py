@@ -24,7 +24,7 @@ Built = tuple[Path, Path]
 
 
 def line_of(comment: str) -> str:
-    """The place of a line of the program."""
+    """Return the place of a line of the program."""
     lines = SOURCE.read_text().splitlines()
     (number,) = [number for number, line in enumerate(lines, 1) if line.endswith(f"// {comment}")]
     return f"two_files.c:{number}"
@@ -38,7 +38,7 @@ def compiled(compiler: str | Path, source: Path, program: Path, *options: str) -
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Built]:
-    """The program with a bug, and its recording."""
+    """Build the program with a bug, and record it."""
     folder = tmp_path_factory.mktemp("files")
     pmemsim_cc = Path(sys.executable).with_name("pmemsim-cc")
 

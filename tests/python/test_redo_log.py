@@ -202,7 +202,7 @@ def test_whole_run_includes_the_set_up(log: str) -> None:
 
 @pytest.mark.parametrize("log", long_except(["undo", "redo"], "redo"))
 def test_whole_run_recovers_from_every_crash(log: str) -> None:
-    """Also while the pool is made, and before the structure is there."""
+    """This includes crashes while the pool is made, and before the structure exists."""
     done = pmemsim(
         "crash", "vacation", "--design", f"sw-{log}", "--log", log, "--whole-run", "--threads", "2",
         "--regions", "20", "--items", "10", "--subsets", "2", "--verify-images", "50",

@@ -1,4 +1,4 @@
-"""What is left of an image's losses: as few as leave it wrong."""
+"""The remaining losses of an image are as few as leave it wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.quick
 
 
 class Image:
-    """An image that is wrong while it has lost all that matters."""
+    """An image that is wrong while it has lost everything that matters."""
 
     def __init__(self, lost: int, matter: set[int]) -> None:
         self._lost = list(range(lost))

@@ -129,7 +129,7 @@ FACTS = '- {id: tiny.speed, where: "1", value: 0.5, what: "SW over NP"}\n'
 
 
 def outcome(trace_hash: str, regions: int, time_ns: float, stats: dict[str, float]) -> Outcome:
-    """A result without a simulation."""
+    """Return a result without a simulation."""
     return Outcome(trace_hash, 1, 1000, regions, time_ns, 640, stats)
 
 
@@ -143,7 +143,7 @@ def write_paper(folder: Path, regions: int = 60, design: str = "sw-undo") -> Pat
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
-    """A cache folder without results, which shares the programs built for all tests."""
+    """Return a cache folder without results, which shares the programs built for all tests."""
     shared = Path(os.environ["PMEMSIM_CACHE"])
     (shared / "programs").mkdir(parents=True, exist_ok=True)
     folder = tmp_path / "cache"
@@ -251,7 +251,7 @@ def made_up(
     paper: Paper, experiment: str, time_of: Callable[[str, Point, Benchmark, int], float],
     stats_of: Callable[[str, Point, Benchmark, int], dict[str, float]] = lambda *_: {},
 ) -> Measurements:  # fmt: skip
-    """An experiment whose runs take the time, and have the statistics, that are said."""
+    """Return an experiment whose runs take the given times, and have the given statistics."""
     study = paper.experiments[experiment]
     outcomes = {
         paper.case(study, design, point, benchmark, seed, "quick"): outcome(
@@ -370,7 +370,7 @@ def test_the_shape_of_figure_10() -> None:
 
 
 def holds(shape: str, paper: str, experiment: str, slow: str, time_ns: float) -> bool:
-    """Whether a shape is there if one design takes that long, and every other 1 ns."""
+    """Return whether a shape holds if one design takes that long, and every other 1 ns."""
     return SHAPES[shape](
         made_up(
             load_paper(paper), experiment, lambda design, *_: time_ns if design == slow else 1.0
@@ -480,7 +480,7 @@ def test_an_entry_may_be_of_one_benchmark_and_of_two_points() -> None:
 
 
 def misspeculated(times: dict[str, float]) -> Measurements:
-    """Runs of 100 regions, of which these benchmarks have so many misspeculations."""
+    """Return runs of 100 regions, in which these benchmarks have so many misspeculations."""
     return made_up(
         load_paper("pmem-spec"), "misspeculation", lambda *_: 1.0,
         lambda _, __, benchmark, ___: {
@@ -638,7 +638,7 @@ def test_benchmarks_without_the_quantity_are_left_out() -> None:
 
 
 def drawn(measured: Measurements, monkeypatch: pytest.MonkeyPatch) -> list[Axes]:
-    """The axes of an experiment's figure."""
+    """Return the axes of an experiment's figure."""
     figure = Figure()
     monkeypatch.setattr(figures, "save", lambda draw, _path, _size: draw(figure))
     figures.draw(measured, Path("figure.png"))
@@ -840,7 +840,7 @@ def test_the_share_that_was_executed_before() -> None:
 
 
 def janus_holds(shape: str, experiment: str, speedups: Callable[[str, str, str], float]) -> bool:
-    """Whether a shape holds of runs with these speedups: of a design, a point, a benchmark."""
+    """Return whether a shape holds for runs with these speedups: of a design, point, benchmark."""
 
     def time_of(design: str, point: Point, benchmark: Benchmark, _seed: int) -> float:
         return 1.0 if design == "Serialized" else 1 / speedups(design, point.name, benchmark.name)
@@ -849,7 +849,7 @@ def janus_holds(shape: str, experiment: str, speedups: Callable[[str, str, str],
 
 
 def usual_speedup(design: str, point: str, benchmark: str) -> float:
-    """As the paper has it."""
+    """Return a speedup as in the paper."""
     if design == "Parallel":
         return 1.2
     slow = 0.8 if benchmark in ("Hash Table", "RB-Tree") else 1.0
@@ -1121,7 +1121,7 @@ def test_storage_of_pmweaver_is_that_of_a_core() -> None:
 
 
 def pmweaver_holds(shape: str, experiment: str, speedups: Callable[[str, str, str], float]) -> bool:
-    """Whether a shape holds of runs with these speedups: of a design, a point, a benchmark."""
+    """Return whether a shape holds for runs with these speedups: of a design, point, benchmark."""
 
     def time_of(design: str, point: Point, benchmark: Benchmark, _seed: int) -> float:
         return 1 / speedups(design, point.name, benchmark.name)

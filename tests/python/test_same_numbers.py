@@ -1,4 +1,4 @@
-"""The script that compares two versions: what it takes for a difference, and how it says so."""
+"""The script that compares two versions: its differences, and its report of them."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def test_files_that_it_did_not_write_are_answered(tmp_path: Path) -> None:
 
 
 class Planned(Measured):
-    """Runs nothing, and notes what would be run."""
+    """Runs nothing, and notes the commands that would be run."""
 
     def __init__(self, recordings: Path) -> None:
         super().__init__(recordings / "pmemsim", recordings, recordings)
         self.commands: list[tuple[str, ...]] = []
 
     def record(self) -> None:
-        """Everything is recorded."""
+        """Do nothing, as if everything were recorded."""
 
     def presets(self, kind: str) -> list[str]:
         return {"machines": ["asap", "cxl"], "designs": ["np", "lad"]}[kind]

@@ -1,4 +1,4 @@
-"""Other interleavings of a program's threads: which bugs they reach, and how they are repeated."""
+"""Other interleavings of a program's threads: the bugs they reach, and how to repeat them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def recorded(program: Path, *options: str, count: int = COUNT) -> list[Trace]:
 
 
 def stored(trace: Trace, line: int) -> list[int]:
-    """The values that all threads have stored to the first word of a line."""
+    """Return the values that all threads have stored to the first word of a line."""
     values = []
     for thread in range(trace.threads):
         for chunk in trace.operations(thread):
@@ -216,7 +216,7 @@ def test_schedules_of_a_workload(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_all_workloads_run_in_any_order(tmp_path: Path) -> None:
-    """They check their own data, so that a wrong interleaving would be seen."""
+    """The workloads check their own data, so that a wrong interleaving would be seen."""
     done = pmemsim(
         "record", "--all", "--out-dir", tmp_path, "--threads", "3", "--regions", "60",
         "--schedule", "1",

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
 
 
 def folder_with(tmp_path: Path, **files: str) -> dict[str, str]:
-    """The environment of a folder with these machines and workloads."""
+    """Return the environment of a folder with these machines and workloads."""
     for name, text in files.items():
         kind, suffix = ("workloads", "cpp") if "workload" in text else ("machines", "yaml")
         (tmp_path / kind).mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""`pmemsim selftest`: crash verification notices what it is for."""
+"""`pmemsim selftest`: crash verification reports injected faults."""
 
 from __future__ import annotations
 

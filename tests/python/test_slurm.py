@@ -43,7 +43,7 @@ def refused(*arguments: str, cwd: Path) -> str:
 
 
 def start(script: Path, task: int) -> subprocess.CompletedProcess[str]:
-    """What Slurm does for one task."""
+    """Start one task as Slurm does."""
     environment = {name: value for name, value in os.environ.items() if name != "PMEMSIM_CACHE"}
     return subprocess.run(
         ["sh", script], cwd="/", check=False, capture_output=True, text=True,

@@ -1,4 +1,4 @@
-"""Images that a checker needn't see, because they differ in nothing that it reads."""
+"""Images that a checker needn't see, because they are equal in all data that it reads."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def build_program(source: Path, program: Path, *options: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def _images_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs aren't watched if their files are elsewhere."""
+    """Keep images in memory, since programs aren't watched if their files are elsewhere."""
     monkeypatch.delenv("TMPDIR", raising=False)
 
 
@@ -76,7 +76,7 @@ needs_watching = pytest.mark.skipif(
 
 @pytest.fixture(scope="module", params=["library", pytest.param("program", marks=needs_watching)])
 def checks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Checks:
-    """A check of spared_checks.c, as a library and as a program."""
+    """Build a check of spared_checks.c, as a library and as a program."""
     folder = tmp_path_factory.mktemp("checks")
     if request.param == "library":
         return lambda check: CheckerWanted(
@@ -212,7 +212,7 @@ def test_a_sanitized_program_is_watched_too(trace: Path, tmp_path: Path) -> None
 
 
 def library_of(case: str, folder: Path, *options: str) -> Path:
-    """A case's check, as a library."""
+    """Build a case's check as a library."""
     source = folder / "library.c"
     source.write_text(
         f'#define main case_main\n#include "{FOLDER / case}.c"\n#undef main\n'

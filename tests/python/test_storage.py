@@ -1,4 +1,4 @@
-"""What designs cost on the chip."""
+"""The chip storage of designs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ PMWEAVER = "sw-undo@enc+veri-pmweaver"
     ],
 )
 def test_pmweavers_structures_are_those_of_table_i(name: str, printed: float, digits: int) -> None:
-    """In kB, as many digits as the paper prints."""
+    """The values are in kB, with as many digits as the paper prints."""
     structures = storage_of(configure(PMWEAVER, "pmweaver"))
     assert not isinstance(structures, Unknown)
     (structure,) = [structure for structure in structures if structure.name == name]

@@ -1,4 +1,4 @@
-"""What the maps hold in PM after a simulated run, against a dictionary that did the same."""
+"""Maps in PM after a simulated run, compared with a dictionary after the same operations."""
 
 from __future__ import annotations
 

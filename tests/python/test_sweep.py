@@ -1,4 +1,4 @@
-"""`pmemsim sweep`: its file, its results, going on after an interruption."""
+"""`pmemsim sweep`: its file, its results, and its resumption after an interruption."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ paired:
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
-    """A cache folder with no results, but with the recordings that the tests share."""
+    """Return a cache folder with no results, but with the recordings that the tests share."""
     return Path(cache_with_recordings(tmp_path / "cache")["PMEMSIM_CACHE"])
 
 
@@ -244,7 +244,7 @@ def test_no_axis_has_the_name_of_a_result(cache: Path, tmp_path: Path) -> None:
 
 
 def test_failures_stand_beside_results(cache: Path, tmp_path: Path) -> None:
-    """A combination that is refused, a recording that can't be made, a run that can't be."""
+    """These are a refused combination, a recording that can't be made, and a run that fails."""
     text = """
 axes:
   workload: [queue, tpcc]
@@ -294,7 +294,7 @@ def test_a_sweep_of_which_nothing_works_fails(cache: Path, tmp_path: Path) -> No
 
 
 def test_what_is_done_is_not_done_again(cache: Path, tmp_path: Path) -> None:
-    """By the cache folder, or by the file alone; and more points come beside."""
+    """The cache folder or the file alone is enough; further points are added."""
     assert "8 simulations, 0 of them kept" in sweep(cache, tmp_path).stderr
     path = tmp_path / "sweep.parquet"
     first = path.read_bytes()
@@ -353,7 +353,7 @@ def test_a_file_of_somebody_elses_stays(cache: Path, tmp_path: Path, content: by
 
 
 def test_damaged_results_are_none(tmp_path: Path) -> None:
-    """Whatever bit of the file is another: it is refused, or what it says is as before."""
+    """After a change of any bit the file is refused, or its results are unchanged."""
     path = tmp_path / "x.parquet"
     rows: list[table.Row] = [
         {"threads": n, "point": f"{n}", "status": "ok", "reason": "", "time_ns": n * 1.25}
@@ -416,7 +416,7 @@ def test_an_interrupted_sweep_loses_nothing(
 
 
 def test_a_configuration_is_the_same_wherever_its_values_come_from() -> None:
-    """The identity of a point has values, not places."""
+    """The identity of a point has values, not their places."""
     from pmemsim.jobs import Job, Simulate
     from pmemsim.presets import Setting
     from pmemsim.targets import find_target

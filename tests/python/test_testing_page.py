@@ -25,7 +25,7 @@ PYTHON = {path.name: path
 
 
 def cells() -> Iterator[tuple[list[str], list[str], list[str]]]:
-    """Rows of the table: modules, tests that `make quick` runs too, and the other tests."""
+    """Return rows of the table: modules, tests that `make quick` runs too, and the other tests."""
     table = PAGE.read_text().split("<!-- modules -->\n")[1].split("\n\n")[0]
     for line in table.splitlines()[2:]:
         modules, _, quick, others = line.strip("|").split(" | ")
@@ -37,7 +37,7 @@ def names_in(cell: str) -> list[str]:
 
 
 def rows() -> dict[str, list[str]]:
-    """Each module of the table with the names of its tests."""
+    """Return each module of the table with the names of its tests."""
     return {module: quick + others for modules, quick, others in cells() for module in modules}
 
 
@@ -61,7 +61,7 @@ def test_every_test_file_is_in_a_row_and_is_there() -> None:
 
 
 def marks_of_tests(text: str) -> Iterator[set[str]]:
-    """The marks of each test of a file, with those of the file itself."""
+    """Return the marks of each test of a file, with those of the file itself."""
     body = ast.parse(text).body
     of_file = {
         ast.unparse(node.value)
@@ -74,7 +74,7 @@ def marks_of_tests(text: str) -> Iterator[set[str]]:
 
 
 def has_usual_tests(text: str) -> bool:
-    """Whether a file has a test that isn't marked as long."""
+    """Return whether a file has a test that isn't marked as long."""
     return any("pytest.mark.long" not in marks for marks in marks_of_tests(text))
 
 
@@ -87,7 +87,7 @@ def test_every_module_is_tested_by_make_test() -> None:
 
 
 def is_quick(test: str) -> bool:
-    """Whether `make quick` runs a case of a test file."""
+    """Return whether `make quick` runs a case of a test file."""
     if test in PYTHON:
         return any(
             "pytest.mark.quick" in marks and "pytest.mark.long" not in marks

@@ -1,4 +1,4 @@
-"""Regions before the measured part (--warm-up): they leave the caches as a longer run would."""
+"""Regions before the measured part (--warm-up) leave the caches as a longer run would."""
 
 from __future__ import annotations
 

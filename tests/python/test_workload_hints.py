@@ -35,14 +35,14 @@ def test_every_region_is_announced(workload: str) -> None:
 
 @dataclass
 class Region:
-    """What a region's program announced and what it stored to PM: the bytes by address."""
+    """The data that a region's program announced, and those it stored to PM: bytes by address."""
 
     announced: dict[int, int] = field(default_factory=dict)
     stored: dict[int, int] = field(default_factory=dict)
 
 
 def regions_of(trace: Trace, thread: int, memory: range) -> Iterator[Region]:
-    """Return what a thread did, hints before a region counting as the region's."""
+    """Yield a thread's regions; hints before a region count as the region's."""
     region, data, ahead = Region(), b"", dict[int, bytes]()
     for chunk in trace.operations(thread):
         records = chunk.records
