@@ -15,7 +15,7 @@ import pytest
 
 from shared import shared_folder  # noqa: F401  # a fixture
 
-# Shells start jobs in the background without Ctrl-C, which programs under test would inherit.
+# Shells start background jobs with Ctrl-C ignored, and programs under test would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent

@@ -31,7 +31,7 @@ def programs(shared_folder: Path) -> Path:
         run(plain, *options, "-c", source, "-o", folder / "foreign.o")
         run("clang-19", "-fPIC", "-shared", "-Wl,-z,initfirst", PROGRAMS / "early_allocation.c",
             "-o", folder / "libearly.so")  # fmt: skip
-        options = ("-O0", *options[1:])  # in which all that it does to memory is instrumented
+        options = ("-O0", *options[1:])  # all its accesses to memory are instrumented
         run(recorded, *options, "-shared", source, "-o", folder / "libinstrumented.so")
         run(recorded, *options, "-c", source, "-o", folder / "instrumented.o")
         for file in ("operators.cpp", "own_operators.cpp"):
@@ -42,7 +42,7 @@ def programs(shared_folder: Path) -> Path:
             "dynamic": [*libraries, "-lforeign"],
             "dynamic_instrumented": [*libraries, "-linstrumented"],
             "static": [folder / "foreign.o"],
-            # There are no other operators to be found then.
+            # No other operators are found then.
             "instrumented": [folder / "instrumented.o", "-static-libstdc++"],
             "instrumented_early": [folder / "instrumented.o", *libraries, "-learly"],
             "static_library": ["-static-libstdc++"],

@@ -108,7 +108,7 @@ def test_the_recorder_is_told_behind_the_acquisition_and_before_the_release(
     ]  # fmt: skip
     told = [recorded for recorded in recording.operations if recorded.site.kind == Kind.SYNC]
     assert [operation.address for operation in told] == [spin] * 2 + [ticket] * 2 + [spin] * 3
-    # The ticket lock's last look at whose turn it is comes before, too.
+    # The last check of the ticket lock's turn is before this, too.
     names = [operation.name for operation in recording.operations]
     turn = names.index("atomic_load")
     assert names.index("atomic_update", 0, turn) < turn < names.index(ACQUIRED, turn)
@@ -173,7 +173,7 @@ def test_calls_stand_in_annotated_functions_alone(toolchain: Toolchain) -> None:
     for name, acquiring in (("take", "cmpxchg"), ("queue", "load atomic")):
         (call,) = told(code[name], ACQUIRED)
         assert max(lines_with(code[name], acquiring)) < call
-        # Nothing of the program but the return comes behind it.
+        # The return is the only code of the program after it.
         assert rest_of_block(code[name], call)[-1].startswith("ret void")
         assert not lines_with(rest_of_block(code[name], call), "load|store|cmpxchg|br ")
     for name in ("give_back", "call_next"):

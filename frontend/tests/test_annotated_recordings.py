@@ -28,7 +28,7 @@ RECORDED = {
     "spin": (100, 100),
     "nested": (400, 400),
     "futex": (100, 100),
-    "mutex_inside": (0, 0),  # recorded as the mutex that it has
+    "mutex_inside": (0, 0),  # recorded as the mutex inside it
     "recursive": (100, 100),  # the outermost
     "taken_before": (100, 101),
     "made_taken": (100, 100),
@@ -210,5 +210,5 @@ def test_a_lock_that_two_threads_have_is_refused(
     assert "annotated_locks.c:" in done.stderr
     assert "annotate whatever gives it back, or makes it anew, with PM_RELEASES" in done.stderr
     assert list(tmp_path.iterdir()) == []
-    # Nobody looks when nothing is recorded.
+    # Annotations aren't checked when nothing is recorded.
     assert subprocess.run([program, name], capture_output=True, check=False).returncode == 0

@@ -32,7 +32,7 @@ void see(long* words);
 """
 
 
-FLUSHES_OF = ("-mclwb", "-mclflushopt")  # what the processor is to have
+FLUSHES_OF = ("-mclwb", "-mclflushopt")  # instructions that the processor has
 
 
 def compiled(toolchain: Toolchain, code: str, level: str, suffix: str = ".c", *options: str) -> str:
@@ -767,7 +767,7 @@ extern "C" void f(line& log) {
 }"""
     done = events(auto(toolchain, code, level, ".cpp"))
     assert done[:4] == ["INIT", "BOTH_VAL", "INIT", "BOTH_VAL"]
-    # Where it isn't known where lines begin, these may be of one.
+    # If it isn't known where lines begin, these may be of one line.
     unaligned = "struct words { word a[8]; };" + code.replace("line&", "words&").replace(
         ".a", ".a[0]"
     )

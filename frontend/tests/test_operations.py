@@ -105,7 +105,7 @@ int main(void) { return both(100) + 206 == 0 ? 0 : 1; }
     # Each call of twice saves the frame pointer of both: the address at which both saved main's.
     assert len({op.value for op in frames[2:]}) == 1
     assert struct.unpack("<Q", frames[2].value)[0] == frames[1].address
-    # The parameter, then what waits while twice runs again.
+    # The parameter is first, then the values that are saved while twice runs again.
     assert spilled == [100, 200, -2]
 
 
@@ -397,7 +397,7 @@ int main(void) {{
         yield statement, p, [op for op in here if p <= op.address < p + 512]
 
 
-# Kinds and sizes of what each does at p.
+# Kinds and sizes of each statement's accesses at p.
 REGISTER_ADDRESSES = {
     'asm volatile("movq %1, (%0)" :: "r"(p), "r"(v) : "memory")': [(Kind.STORE, 8)],
     'asm volatile("movl %k1, 0(%0)" :: "r"(p), "r"(v) : "memory")': [(Kind.STORE, 4)],
@@ -421,7 +421,7 @@ def test_assembly_addresses_in_registers(toolchain: Toolchain, level: str) -> No
         assert seen == REGISTER_ADDRESSES[statement], statement
 
 
-# Kinds and sizes of what each does at p, which is declared as a long.
+# Kinds and sizes of each statement's accesses at p, which is declared as a long.
 DECLARED_ADDRESSES = {
     'asm volatile("movq %1, %0" :: "m"(*p), "r"(v) : "memory")': [(Kind.STORE, 8)],
     'asm volatile("movl %k1, %0" :: "m"(*p), "r"(v) : "memory")': [(Kind.STORE, 4)],
@@ -458,7 +458,7 @@ def test_assembly_does_what_its_mnemonics_say(toolchain: Toolchain, level: str) 
         assert seen == DECLARED_ADDRESSES[statement], statement
 
 
-# Kinds and places of what each does, in an array of longs; i is 3.
+# Kinds and locations of each statement's accesses in an array of longs; i is 3.
 INDEXED_ADDRESSES = {
     'asm volatile("clflush (%0,%1,8)" :: "r"(p), "r"(i) : "memory")': [(Kind.FLUSH, 24)],
     'asm volatile("clwb -8( %0, %1, 4 )" :: "r"(p), "r"(i) : "memory")': [(Kind.FLUSH, 4)],

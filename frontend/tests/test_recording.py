@@ -45,7 +45,7 @@ GOOD_ENDINGS = (
 SLEEPERS = (
     "own_futex", "standard_input", "shell", "message_queue", "pause_for_signal", "named_pipe",
 )  # fmt: skip
-# The status that the program would have without the runtime.
+# Statuses that the programs would have without the runtime.
 BAD_ENDINGS = {
     "segmentation_fault": -signal.SIGSEGV,
     "abort": -signal.SIGABRT,
@@ -107,7 +107,7 @@ def test_threads_recorded_twice_give_the_same_bytes(
     build: Callable[[str, str], Path], tmp_path: Path, name: str, level: str
 ) -> None:
     program = build("threads.cpp", level)
-    # The long form adds what lies between.
+    # The long form adds the values between them.
     for count in ("1", "4", "8", "18") if LONG_TESTS else ("1", "18"):
         first, second = tmp_path / "first.pmt", tmp_path / "second.pmt"
         done = record(program, name, count, output=first)
@@ -258,7 +258,7 @@ def test_threads_take_turns(build: Callable[[str, str], Path], tmp_path: Path) -
     assert alternations["100"] > 2 * alternations["100000"]
 
 
-# How the tables' threads make sure that nobody else is at the same slot.
+# Ways in which the tables' threads get exclusive access to a slot.
 TABLES = ("mutex", "spin_lock", "ticket_lock", "compare_and_swap")
 
 

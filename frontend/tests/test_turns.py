@@ -63,7 +63,7 @@ def count_right_reads(trace: Trace, shared: int, seen: int, block: int) -> Count
     """Replay the recording; every value that a thread read must be the current one."""
     seen_end, block_end = seen + 8 * THREADS * ROUNDS, block + 8 * WORDS
     memory: defaultdict[int, int] = defaultdict(int)
-    word, word_of = {}, {}  # what each thread has read of `shared`, and who had stored that
+    word, word_of = {}, {}  # each thread's value of `shared`, and the thread that had stored it
     piece: dict[int, bytes] = {}
     counts: Counter[str] = Counter()
     last_writer = None

@@ -169,7 +169,7 @@ def test_a_library_that_writes_all_over_changes_no_other_image(
 @pytest.mark.parametrize(
     "what",
     [
-        'yes | head -c 8192 > "$2"',  # cuts it off, and writes it anew
+        'yes | head -c 8192 > "$2"',  # truncates it and writes it again
         'yes | head -c 8192 | dd of="$1" conv=notrunc 2> /dev/null',
         'truncate -s 0 "$1" "$2"',
         'truncate -s 1M "$1"',
@@ -325,7 +325,7 @@ def test_designs_show_all_images_that_the_oracle_judges(tmp_path: Path) -> None:
         (run,) = json.loads(output.read_text())["runs"]
         assert run["unchecked"] == 0
         checked.append(run["checked"])
-    # Torn lines, and what caches might have written.
+    # Losses are torn lines, and lines that caches might have written back.
     assert run["points"] < checked[0] < checked[1]
 
 

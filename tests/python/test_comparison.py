@@ -65,7 +65,7 @@ def test_shared_contents_change_no_statistic(queue_trace: Path) -> None:
     configuration = configure("hw-redo", "asap")
     contents = StartingContents(trace, 2)
     alone = simulate(trace, configuration)
-    for _ in range(2):  # what the first one writes is none of the second's
+    for _ in range(2):  # the first run's stores don't reach the second
         assert simulate(trace, configuration, contents=contents).statistics == alone.statistics
 
 

@@ -13,7 +13,7 @@ from pmemsim.presets import preset_names
 from pmemsim.workloads import workloads
 from support import long_except, pmemsim
 
-# Prints what bash would offer for a line, a word a line.
+# Prints bash's offers for a line, one word a line.
 BASH = """
 COMP_LINE=$1 COMP_POINT=${#1}
 source "$0"

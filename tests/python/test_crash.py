@@ -38,7 +38,7 @@ def test_every_point_of_a_design_is_right(tmp_path: Path) -> None:
     assert (run["design"], run["workload"], run["threads"]) == ("asap", "queue", 2)
     assert run["images"] > run["points"] == run["all_points"] > 100
     assert run["checked"] == 10
-    # Images that are judged again, because more is promised, would be the same for a check.
+    # Images that are checked again because of stronger guarantees would be the same for a check.
     assert run["unchecked"] == run["points"] - 10
     assert f"10 of {run['points']:,}" in done.stdout
     assert run["violations"] == 0
@@ -133,7 +133,7 @@ def test_nodes_of_the_tree_that_are_persisted(tmp_path: Path) -> None:
         assert len(runs) == 4
 
 
-# The designs that keep in the write pending queue what must survive, or have metadata beside data.
+# Designs that keep data which must survive in the write pending queue, or metadata beside data.
 REFUSED = {
     (design, "written")
     for design in (

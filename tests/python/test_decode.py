@@ -193,8 +193,8 @@ def test_inputs_are_kept(copy: Path) -> None:
     assert "reads or writes it already" in done.stderr
 
 
-# Whatever bit somebody changes: the image is refused, or the line named, or it is of one that
-# nobody refers to.
+# After a change of any bit, the image is refused, or the line is named, or the bit is of a line
+# that nothing refers to.
 def test_changed_bits_are_found_out(copy: Path, tmp_path: Path) -> None:
     right, image = tmp_path / "right", copy.read_bytes()
     assert pmemsim("decode", copy, "-o", right).returncode == 0
@@ -298,7 +298,7 @@ def test_persisted_nodes_are_held_against_what_is_below_them(tmp_path: Path) -> 
     assert "nodes_persisted must be true or false" in done.stderr
 
 
-# With all operations, and bits that have flipped: what is decoded is what the program finds.
+# With all operations and flipped bits, the decoded image is the one that the program finds.
 def test_all_operations(tmp_path: Path) -> None:
     from pmemsim.programs import run_program
     from pmemsim.recording import build_workload

@@ -101,7 +101,7 @@ def test_a_missing_ofence_is_found(build: Build) -> None:
     assert "no fence of its thread that makes durable was over; those that order don't" in only
     there = done.stderr.split("there, although it needn't be:")[1]
     assert line_of("epochs", "count") in there
-    # Where all stores persist in their order, none is missing.
+    # Where all stores persist in order, none is missing.
     assert crash(build("epochs", ""), "dpo-bare,pmem-spec-bare,eadr").returncode == 0
     assert crash(build("epochs", "-DORDERED"), "hops-bare,x86-bare").returncode == 0
 

@@ -70,7 +70,7 @@ def test_each_line_that_calls_a_helper_is_left_out_alone(tmp_path: Path, compile
         each for each in found if each["name"] == "clwb" and each["calls"][0]["line"] == item
     ]
     assert (flush["function"], flush["calls"][0]["function"]) == ("persist", "run")
-    # The line that somebody has to look at comes first, then how it gets there.
+    # The user's line is first, then the calls that lead to the instruction.
     rows = [row for row in printed.splitlines() if f"counted_items.c:{count}" in row]
     assert len(rows) == 3
     assert sum(f"fence < persist:{back} < run" in row for row in rows) == 1

@@ -23,7 +23,7 @@ REGISTERS = {
     "fs": 0x700000,
     "rdi": 0x2000,
 }
-# An instruction, what it is, where it stores, and how many bytes.
+# Instruction, kind, address of the store, and number of bytes.
 INSTRUCTIONS = {
     "movq %rcx, -0x18(%rbp)": ("store", 0x9000 - 0x18, 8),
     "movl $7, (%rax,%rcx,4)": ("store", 0x1040, 4),

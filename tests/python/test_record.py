@@ -338,7 +338,7 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-# In a small process of its own, since a process counts what it was before it became the program.
+# A small process starts the program, since a process's peak includes its memory before exec.
 RECORD = """
 import os, sys
 process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
@@ -400,7 +400,7 @@ def test_headers_are_compiled_again_once_they_have_changed(tmp_path: Path) -> No
 
     first = compiled().read_bytes()
     made = compiled().stat().st_mtime_ns
-    assert compiled().stat().st_mtime_ns == made  # it is used as it is
+    assert compiled().stat().st_mtime_ns == made  # it is used unchanged
     system.write_text("int one(), two();\n")
     second = compiled().read_bytes()
     assert second != first

@@ -433,7 +433,7 @@ def test_a_benchmarks_own_size_comes_before_its_groups(tmp_path: Path) -> None:
     assert [(b.name, b.group, b.data_bytes) for b in paper.benchmarks] == [
         ("Q", "small", 192), ("R", "small", 64), ("Q", "large", 192), ("R", "large", 128),
     ]  # fmt: skip
-    # A size that an ablation gives is that of all benchmarks.
+    # A size given by an ablation holds for all benchmarks.
     ablated = paper.ablated(paper.ablations["one-thread"])
     assert {benchmark.data_bytes for benchmark in ablated.benchmarks} == {256}
 

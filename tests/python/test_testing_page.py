@@ -15,7 +15,7 @@ from support import ROOT
 pytestmark = pytest.mark.quick
 
 PAGE = ROOT / "docs" / "testing.md"
-# Folders of tests, and what a name in the table means there.
+# Folders of tests, and the meaning of a name in the table there.
 CXX = {path.relative_to(ROOT / "tests").with_suffix("").as_posix(): path
        for folder in ("unit", "contract", "validation", "parsers", "library")
        for path in (ROOT / "tests" / folder).glob("*_test.cpp")}  # fmt: skip

@@ -74,7 +74,7 @@ def _serve() -> None:
     # Building the commands from their functions takes longer than many a command.
     command = typer.main.get_command(pmemsim.cli.app.app)
     setattr(pmemsim.cli.app, "app", command)  # noqa: B010 -- it is called in the same way
-    gc.freeze()  # what is loaded stays where it is, shared with those who are forked
+    gc.freeze()  # loaded objects stay in place, shared with forked processes
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()
