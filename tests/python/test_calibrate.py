@@ -145,7 +145,7 @@ def test_a_fit_gives_the_machine_back_that_was_measured() -> None:
     assert found["core.loads_pass_locks"] == "false"
     assert (found["tlb.entries"], found["tlb.second_entries"]) == ("64", "1536")
     assert found["l1.size"] == "32KiB"
-    assert found["shared.size"] == "16384KiB"  # as the loads show, not the system
+    assert found["shared.size"] == "16384KiB"  # the size that the loads show, not the system's
     assert found["shared.ways"] == "16"  # 11 don't divide it
     times = {
         "l1.latency": L1,
