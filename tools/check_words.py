@@ -40,7 +40,7 @@ CURES = {
     "commit": f"use at most {MOST_SUBJECT} characters, without a full stop: git commit --amend",
 }
 # By rule: folders and files whose older text has still to be rewritten.
-NOT_YET: dict[str, tuple[str, ...]] = {"comment": ("tests/", "frontend/tests/")}
+NOT_YET: dict[str, tuple[str, ...]] = {}
 # Commits before this one have longer subjects.
 FIRST_COMMIT = "642ef38"
 
