@@ -35,7 +35,9 @@ void check_length(const std::string& path, std::string_view bytes) {
   ElfW(Ehdr) header{};
   bytes.copy(reinterpret_cast<char*>(&header), sizeof header);
   const std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize;
-  if (end > bytes.size()) throw Error(path + ": is cut off; build it again: pmemsim plugin build");
+  if (header.e_shoff > bytes.size() || end > bytes.size()) {
+    throw Error(path + ": is cut off; build it again: pmemsim plugin build");
+  }
 }
 
 void check_file(const std::string& path) {

@@ -36,7 +36,7 @@ class ImageSource {
   virtual void begin(Pass pass, std::uint64_t draws) = 0;
   // True if another round of likely sets follows those that have begun.
   virtual bool has_likely() const = 0;
-  // Moves to the next set of At the start of the pass. Returns false if there are no more.
+  // Moves to the next set of the pass. Returns false if there are no more.
   virtual bool next_set() = 0;
   // Returns the hash of the image that the set leaves.
   virtual std::uint64_t hash() const = 0;
