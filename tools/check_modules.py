@@ -2,7 +2,7 @@
 """Checks how the modules (folders) of the C and C++ code include each other.
 
 1. A file includes, directly and through other headers, only files of its own module and of
-   those that `MODULES` and `REPOSITORY` grant to it. docs/architecture.md says why.
+   those that `MODULES` and `REPOSITORY` grant to it. docs/explanation/architecture.md says why.
 2. No units (a header and the source of its name) include each other in a circle.
 3. No two headers of the simulator and of what it links have the same name.
 
@@ -199,7 +199,7 @@ def problems_of_repository(root: Path) -> list[str]:
                     found.append(
                         f"{place}: {folder}/ includes {target.relative_to(root)}, but it may "
                         f"include {allowed}; do without, or grant it in REPOSITORY "
-                        "(tools/check_modules.py) and say in docs/architecture.md why"
+                        "(tools/check_modules.py) and say in docs/explanation/architecture.md why"
                     )
     found += circles(includes_of(files_below(root / "library"), folders, root), root)
     linked = [
@@ -283,7 +283,7 @@ def _no_module(path: Path, tree: Path) -> str:
     return (
         f"is in no module ({'the folder of all modules' if folder == '.' else folder}); move it "
         "into one of those in MODULES (tools/check_modules.py), or add its folder there and in "
-        "docs/architecture.md"
+        "docs/explanation/architecture.md"
     )
 
 

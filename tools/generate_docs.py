@@ -224,18 +224,18 @@ class Section:
 
 
 SECTIONS = (
-    Section("architecture.md", "includes", repository_table),
-    Section("architecture.md", "modules", modules_picture),
-    Section("check.md", "corpus", corpus_table),
-    Section("cli.md", "exclusions", exclusion_table),
-    Section("cli.md", "old spellings", old_spelling_table),
-    Section("crash.md", "stress settings", stress_table),
-    Section("layers.md", "choices", choice_table),
-    Section("layers.md", "designs", design_table),
-    Section("layers.md", "backends", backend_table),
-    Section("machines.md", "machines", machine_table),
-    Section("machines.md", "open parameters", open_table),
-    Section("parameters.md", "all parameters", parameter_tables),
+    Section("explanation/architecture.md", "includes", repository_table),
+    Section("explanation/architecture.md", "modules", modules_picture),
+    Section("guides/check_program.md", "corpus", corpus_table),
+    Section("reference/commands.md", "exclusions", exclusion_table),
+    Section("reference/commands.md", "old spellings", old_spelling_table),
+    Section("explanation/crash.md", "stress settings", stress_table),
+    Section("explanation/layers.md", "choices", choice_table),
+    Section("explanation/layers.md", "designs", design_table),
+    Section("explanation/layers.md", "backends", backend_table),
+    Section("reference/machines.md", "machines", machine_table),
+    Section("reference/machines.md", "open parameters", open_table),
+    Section("reference/parameters.md", "all parameters", parameter_tables),
 )
 
 

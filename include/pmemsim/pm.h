@@ -33,7 +33,8 @@
  * with a message on stderr and abort(). An operation that may fail in a correct program reports
  * this by its result.
  *
- * docs/programming.md is the guide: it explains costs, recovery and the layout of a pool. */
+ * docs/guides/program_regions.md is the guide: it explains costs, recovery and the layout of a
+ * pool. */
 #ifndef PMEMSIM_PM_H
 #define PMEMSIM_PM_H
 

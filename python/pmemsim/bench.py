@@ -92,7 +92,7 @@ class Bench:
         return self.geomean(design, cores) / self.geomean(BASELINE, cores)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the measurements as `--json` writes them; docs/results.md explains every key."""
+        """Return the measurements for `--json` (keys: docs/reference/results.md)."""
         return {
             "runs": [asdict(run) for run in self.runs],
             "geomean": [

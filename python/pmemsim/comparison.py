@@ -66,7 +66,7 @@ class Comparison:
         return pd.DataFrame(rows).set_index(["workload", "design"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as `--json` writes it; docs/results.md explains every key."""
+        """Return the comparison for `--json` (keys: docs/reference/results.md)."""
         return {
             "runs": [result.to_dict() for result in self.results],
             "geomean": self.geomean(),

@@ -104,7 +104,8 @@ def environment_of_simulations() -> dict[str, str]:
     """Return the environment of a process that does nothing but simulate.
 
     With glibc's heap in huge pages the host finds the data of many simulated cores in less time
-    (docs/performance.md). The user's own tunables are added last, so that they take precedence.
+    (docs/explanation/performance.md). The user's own tunables are added last, so that they take
+    precedence.
     """
     tunables = ["glibc.malloc.hugetlb=1", *filter(None, [os.environ.get("GLIBC_TUNABLES")])]
     return {**os.environ, "GLIBC_TUNABLES": ":".join(tunables)}

@@ -106,7 +106,7 @@ class Finding:
         return _ADVICE[self.kind, self.reason].format(**numbers)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as `--json` writes it; docs/hints.md explains every key."""
+        """Return the finding for `--json` (keys: docs/guides/check_hints.md)."""
         return {
             "kind": self.kind,
             "reason": self.reason,

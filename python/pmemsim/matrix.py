@@ -69,7 +69,7 @@ class Matrix:
         return list(dict.fromkeys(cell.design for cell in self.cells))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the matrix as `--json` writes it; docs/results.md explains every key."""
+        """Return the matrix as `--json` writes it; docs/reference/results.md explains every key."""
         return {"baseline": self.baseline, "cells": [vars(cell) for cell in self.cells]}
 
 

@@ -138,7 +138,7 @@ class ModelRun:
         return extent_of(judged, self.possible, exact=self.exact)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as `--json` writes it; docs/crash.md explains every key."""
+        """Return the run as `--json` writes it; docs/explanation/crash.md explains every key."""
         values = {name: value for name, value in vars(self).items() if name != "story"}
         if math.isinf(self.possible):
             values["possible"] = None
@@ -238,7 +238,7 @@ def show_images(
             "no crash can be told from another; "
             + "; ".join(
                 [
-                    "record the part that does (docs/recording.md)",
+                    "record the part that does (docs/guides/record_program.md)",
                     *notes_on_crashes(trace.metadata),
                 ]
             )
@@ -265,7 +265,7 @@ def _refuse_without_pm(trace: Trace) -> None:
     if not trace.metadata["pm_regions"]:
         raise Error(
             f"{trace.name}: has no persistent memory, so that there is nothing to crash; "
-            "docs/recording.md says how to tell the recorder what is persistent"
+            "docs/guides/record_program.md says how to tell the recorder what is persistent"
         )
 
 
@@ -281,7 +281,7 @@ def refuse_too_many(
     why = f"more than {count(_core.MOST_MODEL_IMAGES)}"
     if shown is not None:
         why = f"of which {shown:,}, all accepted, don't tell all others: what is read is too much, "
-        why += "or can't be told (docs/crash.md)"
+        why += "or can't be told (docs/explanation/crash.md)"
     raise ConfigError(
         [
             f"--budget all: {trace.name} may leave up to {count(possible)} images, {why}; give a "

@@ -80,7 +80,7 @@ class Predictability:
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as `--json` writes it; docs/predictability.md explains every key."""
+        """Return the result for `--json` (keys: docs/explanation/predictability.md)."""
         return {
             "workload": self.workload,
             "optimization": self.optimization,

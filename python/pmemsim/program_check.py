@@ -254,7 +254,7 @@ class Finding:
         return ", ".join(told)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as `--json` writes it; docs/check.md explains every key."""
+        """Return the finding for `--json` (keys: docs/guides/check_program.md)."""
         wrong = {"wrong_answer": vars(self.wrong_answer)} if self.wrong_answer else {}
         return {
             **wrong,

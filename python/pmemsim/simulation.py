@@ -191,7 +191,7 @@ class Result:
         return frame.set_index("name")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as `--json` writes it; docs/results.md explains every key."""
+        """Return the result as `--json` writes it; docs/reference/results.md explains every key."""
         return {
             "workload": self.workload,
             "design": self.design,

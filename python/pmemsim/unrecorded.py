@@ -10,7 +10,7 @@ CAUSES = (
     "it has named, a signal handler, a forked child, or a system call that fills memory"
 )
 CURE = "compile that code by pmemsim-cc, or let the program store there itself"
-DOCS = "docs/recording.md#changed-without-a-record"
+DOCS = "docs/guides/record_program.md#changed-without-a-record"
 
 
 def unrecorded(metadata: Mapping[str, Any]) -> str:
@@ -46,7 +46,7 @@ def msyncs(metadata: Mapping[str, Any]) -> str:
     return (
         f"the program has called msync of persistent memory ({_counted(count, 'time')}), which "
         "isn't recorded: what it alone makes durable counts as never flushed "
-        "(docs/recording.md#what-is-not)"
+        "(docs/guides/record_program.md#what-is-not)"
     )
 
 

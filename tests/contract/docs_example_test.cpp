@@ -1,5 +1,5 @@
-// The example of docs/layers.md, a design of one's own in two files and one row, as it stands
-// there.
+// The example of docs/explanation/layers.md, a design of one's own in two files and one row, as it
+// stands there.
 #include <gtest/gtest.h>
 
 #include "ordering/write_through.hpp"

@@ -1,6 +1,7 @@
 """Reads the workloads' maps from the image of a pool, and replays their operations (replay.py).
 
-The layouts stand at the top of the workloads' sources, the pool's in docs/programming.md.
+The layouts are at the top of the workloads' sources, the pool's is in
+docs/guides/program_regions.md.
 """
 
 from __future__ import annotations

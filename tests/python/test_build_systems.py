@@ -1,7 +1,7 @@
 """Programs that make, autotools, CMake and Meson build with the wrappers can be recorded.
 
-The commands are those of docs/recording.md, in the blocks after `<!-- build: NAME -->`. They run in
-a copy of the project tests/build_systems/NAME.
+The commands are those of docs/guides/record_program.md, in the blocks after
+`<!-- build: NAME -->`. They run in a copy of the project tests/build_systems/NAME.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SOURCE = PROJECTS / "counter.c"
 BLOCK = re.compile(r"^<!-- build: (\w+) -->\n```console\n(.*?)^```$", re.M | re.S)
 COMMANDS = {
     name: re.findall(r"^\$ (.*)$", block, re.M)
-    for name, block in BLOCK.findall((ROOT / "docs" / "recording.md").read_text())
+    for name, block in BLOCK.findall((ROOT / "docs/guides/record_program.md").read_text())
 }
 
 

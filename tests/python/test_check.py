@@ -261,7 +261,7 @@ def test_from_python(queue_trace: Path) -> None:
 
 
 def test_every_kind_is_documented() -> None:
-    page = (ROOT / "docs" / "check.md").read_text()
+    page = (ROOT / "docs/guides/check_program.md").read_text()
     for kind in KINDS.values():
         assert f"\n| `{kind.name}` | {'data' if kind.loses_data else 'cost'} |" in page
 

@@ -150,7 +150,7 @@ def test_files_outside_the_tree_are_ignored(tmp_path: Path) -> None:
 
 
 def test_the_documentation_lists_the_modules_in_their_order() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text()
+    page = (ROOT / "docs/explanation/architecture.md").read_text()
     part = page.partition("## The modules of the simulator")[2].partition("\n## ")[0]
     cells = re.findall(r"^\| (`.*?`) \|", part, re.M)
     assert [name for cell in cells for name in re.findall(r"`(.*?)`", cell)] == list(MODULES)

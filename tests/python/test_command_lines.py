@@ -180,7 +180,7 @@ def test_an_old_spelling_is_answered_with_the_new_one(old: str) -> None:
     assert new
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"pmemsim: {old} is now: pmemsim {new}\n"
-    assert f"| `{old}` | `{new}` |" in (ROOT / "docs" / "cli.md").read_text()
+    assert f"| `{old}` | `{new}` |" in (ROOT / "docs/reference/commands.md").read_text()
     names = {name for each in COMMANDS[new.split()[0]].params for name in each.opts}
     assert {word for word in new.split() if word.startswith("-")} <= names
 

@@ -11,7 +11,7 @@ from duplicates import REGIONS, measure, measure_writes, with_duplicates
 from support import long_except
 
 # Share of duplicates that the ratio 1 must reach: the share of data among the lines
-# (docs/workloads.md).
+# (docs/reference/workloads.md).
 REACHED = {
     "array_swap": 0.99,
     "hashmap": 0.4,
@@ -33,7 +33,7 @@ def test_the_ratio_makes_that_share_of_the_data_duplicates(workload: str) -> Non
 
 @pytest.mark.parametrize("workload", long_except(with_duplicates(), "queue", "tatp"))
 def test_the_table_of_duplicates_is_what_its_script_prints(workload: str) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "workloads.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/reference/workloads.md").read_text()
     row = re.search(rf"^\| `{workload}` \|(.*)\|$", page.partition("\n## Duplicates\n")[2], re.M)
     assert row is not None
     documented = float(row[1].split("|")[2].strip().removesuffix("%")) / 100

@@ -41,7 +41,7 @@ def without(energy: dict[str, float]) -> set[str]:
 
 
 def test_pmweavers_run_by_hand(tmp_path: Path) -> None:
-    """The energy follows from the documented constants (docs/model.md), in picojoules."""
+    """The energy in pJ follows from the documented constants (docs/explanation/model.md)."""
     stats = run(tmp_path, "sw-undo@enc+veri-pmweaver")
     energy = parts(stats)
     assert without(energy) == {"pm_log_writes", "fingerprints", "other_operations"}

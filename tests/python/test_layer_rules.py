@@ -1,4 +1,4 @@
-"""docs/layer_rules.md: rules have consecutive numbers, and their checks exist."""
+"""docs/explanation/layer_rules.md: rules have consecutive numbers, and their checks exist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from support import ROOT
 
-PAGE = (ROOT / "docs" / "layer_rules.md").read_text()
+PAGE = (ROOT / "docs/explanation/layer_rules.md").read_text()
 ROWS = [line.strip("|").split(" | ") for line in PAGE.splitlines() if line.startswith("| R")]
 
 

@@ -248,7 +248,7 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
 
 
 def test_the_documentation_has_every_kind_and_reason() -> None:
-    page = (ROOT / "docs" / "hints.md").read_text()
+    page = (ROOT / "docs/guides/check_hints.md").read_text()
     source = (ROOT / "src" / "pmemsim" / "checks" / "hints" / "hint_findings.cpp").read_text()
     names = re.findall(r'\{"(\w+)", "(\w+)"\}', source)
     assert len(names) == 16

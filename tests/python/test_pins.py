@@ -1,4 +1,4 @@
-"""Numbers and verdicts are the committed ones of tests/pins (docs/testing.md)."""
+"""Numbers and verdicts are the committed ones of tests/pins (docs/guides/testing.md)."""
 
 from __future__ import annotations
 

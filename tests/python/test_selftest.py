@@ -32,7 +32,7 @@ def test_every_fault_is_injected_into_some_design() -> None:
     switches = {fault.name for fault in _core.faults()}
     # Speculation IDs find nothing where releases stall. No workload's threads store to words of one
     # line while one of these stores is in flight, or read a line between two such stores.
-    # docs/crash.md says which tests show what the IDs do.
+    # docs/explanation/crash.md says which tests show what the IDs do.
     others = switches - {fault.switch for fault in injected_faults()}
     # Unit tests cover a forger of images, bits that can't be corrected, and lines that are dropped
     # and read again. The contract's backend covers writes of one line that take different times.

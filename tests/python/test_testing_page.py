@@ -1,4 +1,4 @@
-"""The table of docs/testing.md: each module has tests in `make test`, and each test file a row."""
+"""The table of docs/guides/testing.md lists every test file, and tests of each module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support import ROOT
 
 pytestmark = pytest.mark.quick
 
-PAGE = ROOT / "docs" / "testing.md"
+PAGE = ROOT / "docs/guides/testing.md"
 # Folders of tests, and the meaning of a name in the table there.
 CXX = {path.relative_to(ROOT / "tests").with_suffix("").as_posix(): path
        for folder in ("unit", "contract", "validation", "parsers", "library")

@@ -349,7 +349,7 @@ TEST(Janus, NewDuplicateIsLookedUpAgain) {
   EXPECT_EQ(bench.write(kLine, 1), kTree);
 }
 
-// ---- What is used although it doesn't hold (docs/crash.md)
+// ---- What is used although it doesn't hold (docs/explanation/crash.md)
 
 Values broken(const char* defect, bool is_broken) {
   return {{"pmemsim.faults", is_broken ? std::string("backend.") + defect : ""}};

@@ -128,7 +128,7 @@ Your own program:
 Designs of your own are plug-ins; every command takes --plugin FILE.
 Machines, designs and workloads in the folders of PMEMSIM_PATH are listed with the others.
 """
-    f"The documentation is in {installed_dir() / 'docs'}; begin with getting_started.md.\n",
+    f"The documentation is in {installed_dir() / 'docs'}; begin with tutorials/tour.md.\n",
 )
 _names: list[str] = []
 

@@ -43,7 +43,8 @@ def calibrate_command(
     It runs small loops, one thing each, for half a minute: let nothing else run meanwhile. From
     their times it computes the preset's parameters, each with its source, records the loops and
     simulates them on the preset, and prints measured against simulated. What it could not measure
-    it says, and how far repetitions differ. `docs/validation.md` says what the model lacks.
+    it says, and how far repetitions differ. What the model lacks is in
+    `docs/explanation/validation.md`.
     """
     problems = Problems()
     check_outputs(problems, json_path, files=[output])

@@ -62,7 +62,7 @@ class _Options:
     )] = None  # fmt: skip
     suppress: Annotated[Path | None, option(
         OUTPUT, "--suppress", value="FILE",
-        help="A file of findings that are meant (docs/check.md).",
+        help="A file of findings that are meant (docs/guides/check_program.md).",
     )] = None  # fmt: skip
     top: Top = 20
     json_path: Json = None
@@ -135,7 +135,7 @@ class _Done:
     verdicts: list[Verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """What `--json` has; docs/check.md explains every key."""
+        """What `--json` has; docs/guides/check_program.md explains every key."""
         result = self.report.to_dict()
         result["verdicts"] = [verdict.to_dict() for verdict in self.verdicts]
         if self.images:
@@ -171,7 +171,7 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         pmemsim check queue --verify own
 
     Rules of x86's persistent memory are always checked, once, in the order of the recording. They
-    need no checker. `docs/check.md` explains every kind of finding:
+    need no checker. `docs/guides/check_program.md` explains every kind of finding:
 
         can lose data   never-flushed, stored-after-flush, flushed-not-fenced, nt-not-fenced,
                         published-unflushed, locked-fence-only, flushed-by-another,

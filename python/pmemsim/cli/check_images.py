@@ -115,7 +115,7 @@ class Images:
     left_out: tuple[LeftOut, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What `--json` has of it; docs/check.md explains every key."""
+        """What `--json` has of it; docs/guides/check_program.md explains every key."""
         recovery = self.recovery.to_dict() if self.recovery else None
         left_out = [instruction.to_dict() for instruction in self.left_out]
         return {

@@ -72,8 +72,8 @@ class _Designs:
     overrides: Overrides = None
     stress: Annotated[bool, option(
         MACHINE, "--stress",
-        help="Crashes with each set of settings that fills structures (docs/crash.md), instead "
-        "of on the unchanged machine. Random programs take the sets in turn.",
+        help="Crashes with each set of settings that fills structures, instead of on the unchanged "
+        "machine (docs/explanation/crash.md). Random programs take the sets in turn.",
     )] = False  # fmt: skip
 
     def names(self, log: str | None, problems: Problems) -> list[str]:

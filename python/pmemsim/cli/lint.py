@@ -79,8 +79,8 @@ def lint_hints_command(
       a perfect hint would save.
 
     The exit code is 1 if hints are found that the program should correct: all but missing ones,
-    those of pm.h's library, and what changes with every write (invalidated, tree). docs/hints.md
-    says how each time is computed, and what the keys of --json are.
+    those of pm.h's library, and what changes with every write (invalidated, tree).
+    docs/guides/check_hints.md says how each time is computed, and what the keys of --json are.
     """
     problems = Problems()
     check_outputs(problems, json_path, files=[profile])

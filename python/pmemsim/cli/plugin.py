@@ -36,7 +36,7 @@ def new_design_command(
         pmemsim crash queue --plugin write_through/write_through.so -d write-through -m asap
 
     The folder has a header, a source, a preset, injected faults, a test and a CMakeLists.txt.
-    docs/layers.md says what an implementation of each layer may do and must do.
+    docs/explanation/layers.md says what an implementation of each layer may do and must do.
     """
     folder = new_design.write_design(name, layer, output)
     out.print(

@@ -1,4 +1,6 @@
-"""Which options of a command need or exclude which: one table, for the check and for docs/cli.md.
+"""Which options of a command need or exclude which: one table, for the check and for the page.
+
+The page is docs/reference/commands.md.
 
 A term of a rule is an option (`--budget`), an option with one value (`--model guarantees`), or what
 stands on the command line without an option, as the help calls it (`TARGET`).

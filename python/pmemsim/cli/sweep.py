@@ -61,7 +61,7 @@ def sweep_command(
     The results are a row a point in one Parquet file (pandas.read_parquet reads it). A point that
     fails has a reason in its row, and takes no other with it. Every result is kept as soon as it
     is there: after Ctrl-C or a crash, the same command goes on where it stopped, and tries again
-    what failed. docs/sweep.md says what can stand in the file.
+    what failed. docs/guides/sweep.md says what can stand in the file.
     """
     from pmemsim.sweep import table  # takes longer to load than many commands to run
 

@@ -32,7 +32,7 @@ class Verdict:
         return f"{self.method} by {self.model}: {self.text}"
 
     def to_dict(self) -> dict[str, str]:
-        """The verdict as `--json` writes it; docs/check.md explains every key."""
+        """The verdict as `--json` writes it; docs/guides/check_program.md explains every key."""
         results = {
             "found": self.found, "not judged": self.failed, "undecided": self.undecided,
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Write the JSON of `pmemsim reproduce --json`; docs/reproduce.md explains every key."""
+"""Write the JSON of `pmemsim reproduce --json` (keys: docs/guides/reproduce_paper.md)."""
 
 from __future__ import annotations
 

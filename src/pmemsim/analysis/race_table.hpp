@@ -1,4 +1,4 @@
-// The table of races in a recording (docs/trace_format.md): reading and writing.
+// The table of races in a recording (docs/reference/trace_format.md): reading and writing.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The turns in which threads ran, as the recorder wrote them (docs/trace_format.md, Turns).
+// The turns in which threads ran, as the recorder wrote them (docs/reference/trace_format.md,
+// Turns).
 #pragma once
 
 #include <cstddef>

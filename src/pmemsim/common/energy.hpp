@@ -1,6 +1,6 @@
 // The energy of a run, computed from the statistics of components. Each operation takes a fixed
 // energy, whether its result is used or not; cores take power as long as they run. Nothing is
-// counted for it during simulation. docs/model.md gives the sources of the figures.
+// counted for it during simulation. docs/explanation/model.md gives the sources of the figures.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // The .pmt trace format, byte for byte.
 //
-// docs/trace_format.md explains it to people; this header is the only place in the code that
-// defines the layout. It has no dependencies, because the recorder's runtime shares it with the
-// simulator.
+// docs/reference/trace_format.md explains it to people; this header is the only place in the code
+// that defines the layout. It has no dependencies, because the recorder's runtime shares it with
+// the simulator.
 //
 // All integers are little-endian.
 //
@@ -141,7 +141,7 @@ enum class MarkKind : std::uint8_t {
 inline constexpr std::uint8_t kMarkKinds = 13;
 
 // The purpose of a part of the program. Lowering drops the purposes that a design's program would
-// not contain (docs/trace_format.md has the table).
+// not contain (docs/reference/trace_format.md has the table).
 enum class Purpose : std::uint8_t {
   kProgram = 0,    // the program itself
   kLog = 1,        // software log: collect, look up, write, flush and fence the log entries

@@ -12,7 +12,7 @@
 
 namespace pmemsim::trace {
 
-// Zstandard's compression level for frames; docs/trace_format.md gives the reasons.
+// Zstandard's compression level for frames; docs/reference/trace_format.md gives the reasons.
 inline constexpr int kCompressionLevel = 1;
 // Suffix of a file's name until it is complete.
 inline constexpr char kPartialSuffix[] = ".partial";

@@ -42,7 +42,7 @@ enum class ProgramLog : std::uint8_t {
   kRedo,
 };
 
-// The contents of the metadata frame (docs/trace_format.md lists its keys).
+// The contents of the metadata frame (docs/reference/trace_format.md lists its keys).
 struct Metadata {
   std::string json;  // text of the metadata frame without white space
   std::string program;

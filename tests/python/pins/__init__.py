@@ -1,1 +1,1 @@
-"""Measures the numbers and verdicts that are pinned in tests/pins (docs/testing.md)."""
+"""Measures the numbers and verdicts that are pinned in tests/pins (docs/guides/testing.md)."""
