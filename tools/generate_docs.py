@@ -229,7 +229,7 @@ SECTIONS = (
     Section("guides/check_program.md", "corpus", corpus_table),
     Section("reference/commands.md", "exclusions", exclusion_table),
     Section("reference/commands.md", "old spellings", old_spelling_table),
-    Section("explanation/crash.md", "stress settings", stress_table),
+    Section("guides/crash_design.md", "stress settings", stress_table),
     Section("explanation/layers.md", "choices", choice_table),
     Section("explanation/layers.md", "designs", design_table),
     Section("explanation/layers.md", "backends", backend_table),

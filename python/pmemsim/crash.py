@@ -244,7 +244,7 @@ class CrashRun:
         return self.points / self.wall_s if self.wall_s else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as `--json` writes it; docs/explanation/crash.md explains every key."""
+        """Return the run as `--json` writes it; docs/guides/crash_design.md explains every key."""
         values = {name: value for name, value in vars(self).items() if name != "story"}
         story = vars(self.story) if self.story else None
         return {**values, "points_per_s": self.points_per_s, "story": story}

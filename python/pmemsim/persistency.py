@@ -138,7 +138,7 @@ class ModelRun:
         return extent_of(judged, self.possible, exact=self.exact)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as `--json` writes it; docs/explanation/crash.md explains every key."""
+        """Return the run as `--json` writes it; docs/guides/check_images.md explains every key."""
         values = {name: value for name, value in vars(self).items() if name != "story"}
         if math.isinf(self.possible):
             values["possible"] = None
@@ -281,7 +281,7 @@ def refuse_too_many(
     why = f"more than {count(_core.MOST_MODEL_IMAGES)}"
     if shown is not None:
         why = f"of which {shown:,}, all accepted, don't tell all others: what is read is too much, "
-        why += "or can't be told (docs/explanation/crash.md)"
+        why += "or can't be told (docs/guides/check_images.md)"
     raise ConfigError(
         [
             f"--budget all: {trace.name} may leave up to {count(possible)} images, {why}; give a "

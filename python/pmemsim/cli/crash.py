@@ -73,7 +73,7 @@ class _Designs:
     stress: Annotated[bool, option(
         MACHINE, "--stress",
         help="Crashes with each set of settings that fills structures, instead of on the unchanged "
-        "machine (docs/explanation/crash.md). Random programs take the sets in turn.",
+        "machine (docs/guides/crash_design.md). Random programs take the sets in turn.",
     )] = False  # fmt: skip
 
     def names(self, log: str | None, problems: Problems) -> list[str]:
