@@ -1,4 +1,4 @@
-"""Write the JSON of `pmemsim reproduce --json` (keys: docs/guides/reproduce_paper.md)."""
+"""Write the JSON of `pmemsim reproduce --json` (keys: docs/reference/experiments.md)."""
 
 from __future__ import annotations
 
