@@ -1,4 +1,4 @@
-/* The contents of a pool's file, byte for byte. docs/guides/program_regions.md explains it.
+/* The contents of a pool's file, byte for byte. docs/reference/pools.md explains it.
  *
  *   superblock        one page; all zero in a file that is not yet a pool
  *   commit lines      one per thread index: the number of its last finished region

@@ -46,7 +46,7 @@ def msyncs(metadata: Mapping[str, Any]) -> str:
     return (
         f"the program has called msync of persistent memory ({_counted(count, 'time')}), which "
         "isn't recorded: what it alone makes durable counts as never flushed "
-        "(docs/guides/record_program.md#what-is-not)"
+        "(docs/reference/recordings.md#what-is-not)"
     )
 
 

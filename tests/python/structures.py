@@ -1,7 +1,7 @@
 """Reads the workloads' maps from the image of a pool, and replays their operations (replay.py).
 
 The layouts are at the top of the workloads' sources, the pool's is in
-docs/guides/program_regions.md.
+docs/reference/pools.md.
 """
 
 from __future__ import annotations
