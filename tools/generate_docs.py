@@ -185,14 +185,15 @@ def _beneath(module: str, includes: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 def corpus_table() -> str:
-    """The programs of tests/corpus, each with what finds its bug."""
+    """The programs of tests/corpus, grouped by the methods that find their bugs."""
     cases = yaml.safe_load((DOCS.parent / "tests/corpus/corpus.yaml").read_text(encoding="utf-8"))
     ways = ("check", "px86", "recovery", "answers", "schedules")
-    rows = [
-        (f"`{name}`", case["bug"], *("found" if way in case["found_by"] else "" for way in ways))
-        for name, case in cases.items()
-    ]
-    return table("program", "bug", *(f"`{way}`" for way in ways), rows=rows)
+    groups: dict[str, list[str]] = {}
+    for name, case in cases.items():
+        found_by = ", ".join(way for way in ways if way in case["found_by"])
+        groups.setdefault(found_by, []).append(f"`{name}`")
+    rows = [(found_by, str(len(names)), ", ".join(names)) for found_by, names in groups.items()]
+    return table("found by", "bugs", "programs", rows=rows)
 
 
 def exclusion_table() -> str:
