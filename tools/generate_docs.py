@@ -8,6 +8,7 @@ compare (tests/python/test_generated_docs.py), and so does make lint (--check).
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from pmemsim.stress import stress_sets
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LAYERS = _core.layer_names()
-MACHINES = ("asap", "lalea", "pmem-spec", "janus", "pmweaver", "cxl", "cxl-gpf")
+MACHINES = ("asap", "lalea", "pmem-spec", "janus", "pmweaver", "cxl")
 
 
 def resolved(*presets: Preset) -> dict[str, str]:
@@ -71,17 +72,34 @@ def parameter_tables() -> str:
 
 
 def open_table() -> str:
-    """What the papers leave open, as the preset `_common` has it."""
-    settings = load_preset("machine", "_common").settings
-    rows = [(f"`{s.key}`", s.value, s.source) for s in settings]
-    return table("parameter", "value", "source", rows=rows)
+    """What the papers leave open, as the preset `_common` has it.
+
+    Alike parameters of dram and pm share a row; unused ones are listed after the table.
+    """
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    unused: dict[str, list[str]] = {}
+    for setting in load_preset("machine", "_common").settings:
+        if setting.source.startswith("unused: "):
+            reason = setting.source.removeprefix("unused: ")
+            unused.setdefault(reason, []).append(f"`{setting.key}={setting.value}`")
+            continue
+        name = re.sub(r"^(dram|pm)\.", "", setting.key)
+        rows.setdefault((name, setting.value, setting.source), []).append(f"`{setting.key}`")
+    used = [(", ".join(keys), value, source) for (_, value, source), keys in rows.items()]
+    lines = [f"- {reason}: {', '.join(names)}" for reason, names in unused.items()]
+    return f"{table('parameter', 'value', 'source', rows=used)}\nUnused:\n\n" + "".join(
+        f"{line}\n" for line in lines
+    )
 
 
 def machine_table() -> str:
-    """Where the machines differ; in italics what comes from `_common`."""
+    """Where the machines differ; in italics the values of `_common`.
+
+    Parameters of a group that are alike in all machines share a row.
+    """
     presets = {name: load_preset("machine", name) for name in MACHINES}
     values = {name: resolved(preset) for name, preset in presets.items()}
-    rows = []
+    rows: dict[tuple[str, ...], list[str]] = {}
     for key in machine_parameters():
         cells = []
         for name, preset in presets.items():
@@ -89,8 +107,9 @@ def machine_table() -> str:
             shared = last.place.startswith("machines/_common.yaml")
             cells.append(f"*{values[name][key]}*" if shared else values[name][key])
         if not all(cell.startswith("*") for cell in cells):
-            rows.append((f"`{key}`", *cells))
-    return table("parameter", *(f"`{name}`" for name in MACHINES), rows=rows)
+            rows.setdefault((key.partition(".")[0], *cells), []).append(f"`{key}`")
+    lines = [(", ".join(keys), *cells) for (_, *cells), keys in rows.items()]
+    return table("parameter", *(f"`{name}`" for name in MACHINES), rows=lines)
 
 
 def choice_table() -> str:

@@ -1,7 +1,7 @@
 """Fit a machine's parameters to measured figures, by the closed forms that the model obeys.
 
-docs/reference/machines.md ("A machine of your own") explains each form; tests/validation/ holds the
-simulator against the same ones.
+docs/guides/write_machine.md ("Measure this computer") explains each form; tests/validation/ checks
+the simulator against the same ones.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _Fit:
                 raise Error(
                     f"the system doesn't tell the size of the level {level} cache "
                     "(/sys/devices/system/cpu); run calibrate on the host instead of this "
-                    "virtual machine, or write a preset by hand (docs/reference/machines.md)"
+                    "virtual machine, or write a preset by hand (docs/guides/write_machine.md)"
                 )
         self._processor = processor
         self._measured = measured

@@ -46,7 +46,7 @@ def this_processor() -> Processor:
     if kind not in ("x86_64", "AMD64"):
         raise Error(
             f"calibrate measures x86-64 processors, and this one is {kind}; run it on the machine "
-            "that you want a preset of, or write one by hand (docs/reference/machines.md)"
+            "that you want a preset of, or write one by hand (docs/guides/write_machine.md)"
         )
     described = _cpuinfo(Path("/proc/cpuinfo").read_text())
     cpus = tuple(sorted(os.sched_getaffinity(0)))
