@@ -8,7 +8,6 @@ compare (tests/python/test_generated_docs.py), and so does make lint (--check).
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,44 +71,45 @@ def parameter_tables() -> str:
 
 
 def open_table() -> str:
-    """What the papers leave open, as the preset `_common` has it.
-
-    Alike parameters of dram and pm share a row; unused ones are listed after the table.
-    """
-    rows: dict[tuple[str, str, str], list[str]] = {}
-    unused: dict[str, list[str]] = {}
+    """What the papers leave open, as the preset `_common` has it; a row a source."""
+    rows: dict[str, list[str]] = {}
     for setting in load_preset("machine", "_common").settings:
-        if setting.source.startswith("unused: "):
-            reason = setting.source.removeprefix("unused: ")
-            unused.setdefault(reason, []).append(f"`{setting.key}={setting.value}`")
-            continue
-        name = re.sub(r"^(dram|pm)\.", "", setting.key)
-        rows.setdefault((name, setting.value, setting.source), []).append(f"`{setting.key}`")
-    used = [(", ".join(keys), value, source) for (_, value, source), keys in rows.items()]
-    lines = [f"- {reason}: {', '.join(names)}" for reason, names in unused.items()]
-    return f"{table('parameter', 'value', 'source', rows=used)}\nUnused:\n\n" + "".join(
-        f"{line}\n" for line in lines
-    )
+        rows.setdefault(setting.source, []).append(f"`{setting.key}={setting.value}`")
+    lines = [(", ".join(values), source) for source, values in rows.items()]
+    return table("values", "source", rows=lines)
 
 
 def machine_table() -> str:
     """Where the machines differ; in italics the values of `_common`.
 
-    Parameters of a group that are alike in all machines share a row.
+    Parameters of a group that are alike in all machines share a row. A value that differs from
+    `_common` in one machine alone is listed after the table.
     """
     presets = {name: load_preset("machine", name) for name in MACHINES}
     values = {name: resolved(preset) for name, preset in presets.items()}
     rows: dict[tuple[str, ...], list[str]] = {}
+    alone: dict[str, list[str]] = {}
     for key in machine_parameters():
-        cells = []
-        for name, preset in presets.items():
-            last = [s for s in preset.settings if s.key == key][-1]
-            shared = last.place.startswith("machines/_common.yaml")
-            cells.append(f"*{values[name][key]}*" if shared else values[name][key])
-        if not all(cell.startswith("*") for cell in cells):
+        own = [name for name, preset in presets.items() if not _of_common(preset, key)]
+        if len(own) == 1:
+            alone.setdefault(own[0], []).append(f"`{key}={values[own[0]][key]}`")
+        elif own:
+            cells = [
+                values[name][key] if name in own else f"*{values[name][key]}*" for name in MACHINES
+            ]
             rows.setdefault((key.partition(".")[0], *cells), []).append(f"`{key}`")
     lines = [(", ".join(keys), *cells) for (_, *cells), keys in rows.items()]
-    return table("parameter", *(f"`{name}`" for name in MACHINES), rows=lines)
+    differing = table("parameter", *(f"`{name}`" for name in MACHINES), rows=lines)
+    listed = [f"- `{name}`: {', '.join(alone[name])}\n" for name in MACHINES if name in alone]
+    return f"{differing}\nValues that one machine alone has, instead of `_common`'s:\n\n" + "".join(
+        listed
+    )
+
+
+def _of_common(preset: Preset, key: str) -> bool:
+    """Whether a machine has the value of `_common`."""
+    last = [setting for setting in preset.settings if setting.key == key][-1]
+    return last.place.startswith("machines/_common.yaml")
 
 
 def choice_table() -> str:
