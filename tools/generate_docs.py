@@ -71,39 +71,37 @@ def parameter_tables() -> str:
 
 
 def open_table() -> str:
-    """What the papers leave open, as the preset `_common` has it; a row a source."""
+    """What the papers leave open, as the preset `_common` has it; an item a source."""
     rows: dict[str, list[str]] = {}
     for setting in load_preset("machine", "_common").settings:
         rows.setdefault(setting.source, []).append(f"`{setting.key}={setting.value}`")
-    lines = [(", ".join(values), source) for source, values in rows.items()]
-    return table("values", "source", rows=lines)
+    return "".join(f"- {', '.join(values)}: {source}\n" for source, values in rows.items())
 
 
 def machine_table() -> str:
     """Where the machines differ; in italics the values of `_common`.
 
-    Parameters of a group that are alike in all machines share a row. A value that differs from
-    `_common` in one machine alone is listed after the table.
+    Parameters of a group that are alike in all machines share a row. If at most half of the
+    machines have values of their own for a parameter, these are in a second table.
     """
     presets = {name: load_preset("machine", name) for name in MACHINES}
     values = {name: resolved(preset) for name, preset in presets.items()}
     rows: dict[tuple[str, ...], list[str]] = {}
-    alone: dict[str, list[str]] = {}
+    listed: dict[str, list[str]] = {name: [] for name in MACHINES}
     for key in machine_parameters():
         own = [name for name, preset in presets.items() if not _of_common(preset, key)]
-        if len(own) == 1:
-            alone.setdefault(own[0], []).append(f"`{key}={values[own[0]][key]}`")
-        elif own:
+        if len(own) > len(MACHINES) // 2:
             cells = [
                 values[name][key] if name in own else f"*{values[name][key]}*" for name in MACHINES
             ]
             rows.setdefault((key.partition(".")[0], *cells), []).append(f"`{key}`")
+        else:
+            for name in own:
+                listed[name].append(f"`{key}={values[name][key]}`")
     lines = [(", ".join(keys), *cells) for (_, *cells), keys in rows.items()]
     differing = table("parameter", *(f"`{name}`" for name in MACHINES), rows=lines)
-    listed = [f"- `{name}`: {', '.join(alone[name])}\n" for name in MACHINES if name in alone]
-    return f"{differing}\nValues that one machine alone has, instead of `_common`'s:\n\n" + "".join(
-        listed
-    )
+    others = [(f"`{name}`", ", ".join(own)) for name, own in listed.items() if own]
+    return f"{differing}\n{table('machine', 'other values of its preset', rows=others)}"
 
 
 def _of_common(preset: Preset, key: str) -> bool:
