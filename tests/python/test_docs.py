@@ -114,7 +114,9 @@ def test_the_table_of_workloads_is_what_trace_info_prints(workload: str, queue_t
     table = pmemsim("trace", "info", trace.path, queue_trace).stdout  # one trace prints no table
     printed, *_ = re.findall(rf"^│ {workload} +│(.*)│$", table, re.M)
     # Another distribution's clang 19 and C++ library make slightly different code of a program.
-    assert numbers(printed.split("│")) == pytest.approx(numbers(row.split("|")), rel=0.02)
+    _, *measured = numbers(printed.split("│"))
+    del measured[6]  # The page leaves out the numbers of regions and of different locks.
+    assert measured == pytest.approx(numbers(row.split("|")), rel=0.02)
 
 
 def numbers(cells: list[str]) -> list[float]:
