@@ -8,7 +8,9 @@ compare (tests/python/test_generated_docs.py), and so does make lint (--check).
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +22,7 @@ from pmemsim import _core
 from pmemsim.cli.old_spellings import EXAMPLES, today
 from pmemsim.cli.rules import RULES, Rule
 from pmemsim.presets import Preset, load_preset, preset_names
+from pmemsim.statistics import DeclaredStatistic, statistics
 from pmemsim.stress import stress_sets
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -232,6 +235,66 @@ def old_spelling_table() -> str:
     return table("old", "new", rows=rows)
 
 
+def statistic_tables() -> str:
+    """Every statistic, a table a component; pm's stand for dram's, which are alike."""
+    components: dict[str, list[DeclaredStatistic]] = {}
+    for each in statistics().values():
+        components.setdefault(each.component, []).append(each)
+    names = {each.name for each in components["pm"]}
+    assert {f"pm.{each.name.removeprefix('dram.')}" for each in components.pop("dram")} == names
+    return "\n".join(
+        f"## {component}\n\n{_owners(found)}\n\n{_statistic_table(found)}"
+        for component, found in components.items()
+    )
+
+
+def _owners(found: Sequence[DeclaredStatistic]) -> str:
+    """A sentence about the runs that have a component's statistics."""
+    designs = {name for each in found for name in each.designs}
+    if len(designs) == len(preset_names("design")):
+        twin = ", and the same of `dram`" if found[0].component == "pm" else ""
+        return f"All runs have these statistics{twin}."
+    owners = [f"`{name}`" for name in preset_names("design") if name in designs]
+    every = {name for each in found for name in each.backends}
+    presets = [f"`{name}`" for name in preset_names("backend") if name in every]
+    alone = [f"`{name}`" for name in sorted(every) if name.startswith("backend=")]
+    parts = [
+        *(["with designs " + ", ".join(owners)] if owners else []),
+        *(["with backends " + ", ".join(presets)] if presets else []),
+        *(["with " + ", ".join(alone)] if alone and not presets else []),
+    ]
+    return textwrap.fill(f"These statistics are present {'; '.join(parts)}.", 100)
+
+
+def _statistic_table(found: Sequence[DeclaredStatistic]) -> str:
+    """The statistics of a component; those that differ in their names alone share a row."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for each in found:
+        relations = "; ".join(map(_relation, each.relations))
+        rows.setdefault((each.unit, each.meaning, relations), []).append(each.name)
+    return table(
+        "statistic", "unit", "meaning", "relation to others",
+        rows=[(f"`{_pattern(names)}`", *key) for key, names in rows.items()],
+    )  # fmt: skip
+
+
+def _relation(phrase: str) -> str:
+    """A relation as the table has it, without the numbers of statistics that share a row.
+
+    The factor of a limit may depend on the run; it is 0 without one.
+    """
+    phrase = phrase.replace("at most 0 times", "at most a multiple of")
+    return re.sub(r"_[a-z]+_\d+ns\b", "", phrase)
+
+
+def _pattern(names: Sequence[str]) -> str:
+    """The names as one, with their differences in braces; such names have equally many parts."""
+    columns = zip(*(re.split(r"(\d+|[._])", name) for name in names), strict=True)
+    return "".join(
+        column[0] if len(set(column)) == 1 else f"{{{', '.join(column)}}}" for column in columns
+    )
+
+
 @dataclass(frozen=True)
 class Section:
     """A generated part of a page."""
@@ -254,6 +317,7 @@ SECTIONS = (
     Section("reference/machines.md", "machines", machine_table),
     Section("reference/machines.md", "open parameters", open_table),
     Section("reference/parameters.md", "all parameters", parameter_tables),
+    Section("reference/statistics.md", "all statistics", statistic_tables),
 )
 
 
