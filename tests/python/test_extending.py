@@ -1,4 +1,4 @@
-"""The worked example of a command in docs/guides/extend.md; test_docs.py runs the others."""
+"""The worked example of a command in docs/guides/add_command.md; test_docs.py runs the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pmemsim
 from support import ROOT
 
-PAGE = (ROOT / "docs/guides/extend.md").read_text()
+PAGE = (ROOT / "docs/guides/add_command.md").read_text()
 
 
 def blocks() -> dict[str, str]:
