@@ -6,7 +6,7 @@
     result.time_ns, result.stats, result.configuration["core.rob_entries"]
 
 A trace is a path of a `.pmt` file, a `Trace`, or the name of one of pmemsim's own workloads, which
-is then recorded the first time. docs/tutorials/tour.md shows the whole way.
+is then recorded the first time. docs/reference/python.md has every name.
 """
 
 from pmemsim.api import compare, run
