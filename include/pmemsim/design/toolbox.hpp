@@ -1,6 +1,6 @@
 // Parts for the implementation of new designs: the log that hardware writes, with its recovery;
 // containers whose timing doesn't depend on the host; the contents of a line's copies in other
-// caches. docs/explanation/layers.md lists the use of each.
+// caches.
 #pragma once
 
 #include "pmemsim/common/bloom_filter.hpp"

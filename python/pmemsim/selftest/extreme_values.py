@@ -34,7 +34,7 @@ UNSOUND_CHOICES = {
     ("pmem_spec.controllers", "published"),
     ("pmem_spec.releases", "published"),
 }
-"""Choices that can lose data, as docs/explanation/model.md and docs/reference/parameters.md say."""
+"""Choices that can lose data (docs/explanation/ordering.md, docs/reference/parameters.md)."""
 
 
 def extreme_values(parameter: Parameter) -> list[str]:

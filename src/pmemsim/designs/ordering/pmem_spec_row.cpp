@@ -36,7 +36,7 @@ std::vector<std::string> pmem_spec_notes(const Blueprint& blueprint, const Choic
   if (controllers == 1) return {};
   return {"PMEM-Spec is for one PM controller (section 7); the " + std::to_string(controllers) +
           " channels with queues of their own of this machine run an extension that keeps a core's "
-          "stores in order (docs/explanation/model.md)"};
+          "stores in order (docs/explanation/ordering.md)"};
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ struct PmWeaverParameters {
     visit(
         "variant", variant, {},
         "Whose rules: the paper's, or its artifact's, where these differ: what is learnt and kept, "
-        "timeouts, and constants instead of zeros (docs/explanation/model.md)");
+        "timeouts, and constants instead of zeros (docs/explanation/precompute.md)");
     visit("path_length", path_length, {.least = 1, .most = 64},
           "PC path: store instructions that it looks back");
     visit("history_entries", history_entries, {.least = 1, .most = 1e6},
