@@ -1,5 +1,4 @@
-// The example of docs/explanation/layers.md, a design of one's own in two files and one row, as it
-// stands there.
+// The example of docs/guides/write_layer.md: an ordering in two files and one row, unchanged.
 #include <gtest/gtest.h>
 
 #include "ordering/write_through.hpp"
