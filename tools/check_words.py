@@ -6,7 +6,8 @@
 2. The name of a test is understood alone: it doesn't begin with a word of `HANGING_NAMES`.
 3. A sentence of the documentation has at most 35 words, and a line outside tables and code at most
    100 columns.
-4. Each link between pages leads somewhere, and each page has a link from another one.
+4. Each link leads to an existing page, and to one of its headings; each page has a link from
+   another one.
 5. The subject of a commit has at most 72 characters and doesn't end with a full stop.
 
 Each violation is printed with its place, the rule and the cure; the exit status is then 1. With
@@ -137,20 +138,28 @@ def _long_sentences(name: str, begin: int, paragraph: list[str]) -> Iterator[Fin
             yield Finding("sentence", name, begin, f"{words} words: {sentence.strip()[:50]}")
 
 
+def anchors(page: str) -> set[str]:
+    """Return what links may name of a page: its headings in lower case, without punctuation."""
+    headings = re.findall(r"^#+ +(.*)$", page, re.M)
+    return {"#" + re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
 def link_findings(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
     """Yield violations of rule 4."""
     linked: set[Path] = set()
     pages = list(paths)
     for name in pages:
         for number, line in prose((root / name).read_text(), tables=True):
-            for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", line):
+            for target, anchor in re.findall(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", line):
                 if "://" in target:
                     continue
-                path = (root / name).parent / target
+                path = (root / name).parent / target if target else root / name
                 if path.resolve() != (root / name).resolve():
                     linked.add(path.resolve())
                 if not path.exists():
                     yield Finding("link", name, number, f"{target} doesn't exist")
+                elif anchor and anchor not in anchors(path.read_text()):
+                    yield Finding("link", name, number, f"{target}{anchor} is no heading")
     for name in pages:
         if "/" in name and (root / name).resolve() not in linked:
             yield Finding("link", name, 1, "no other page links this one")

@@ -36,6 +36,7 @@ BAD = {
     "long item": ("sentence", "docs/a.md", f"- {LONG[:90]}\n  {LONG[90:]}.\n"),
     "wide line": ("line", "docs/a.md", f"{WIDE}\n"),
     "dead link": ("link", "docs/a.md", "[x](b.md)\n"),
+    "link to no heading": ("link", "docs/a.md", "[x](../README.md#b)\n"),
     "page without a link": ("link", "docs/b.md", "# B\n"),
 }
 
