@@ -33,7 +33,7 @@ CTEST = rm -rf build/$(1)/test-times; ctest --preset $(1) --no-tests=error --par
 help:
 	@echo "Use"
 	@echo "  make setup             install what is missing, and pmemsim into $(VENV)"
-	@echo "  make demo              record five workloads, compare two designs, draw a plot"
+	@echo "  make demo              record five workloads, compare four designs, draw a plot"
 	@echo "Check a change"
 	@echo "  make quick             run the most telling tests of every module, in 90 s"
 	@echo "  make test              run tests of every kind, in 6 minutes"
@@ -52,7 +52,7 @@ setup: $(STAMPS)/package
 
 demo: setup
 	mkdir -p build/demo
-	$(BIN)/pmemsim compare $(WORKLOADS) --designs np,sw-undo --machine asap --threads 4 \
+	$(BIN)/pmemsim compare $(WORKLOADS) --designs np,sw-undo,hw-undo,asap --machine asap --threads 4 \
 		--json build/demo/comparison.json --plot build/demo/comparison.png
 
 quick: setup
