@@ -44,7 +44,7 @@ help:
 	@echo "  make bench             measure the simulator's own speed and memory"
 	@echo "Write what is generated"
 	@echo "  make docs              the tables and the picture of the documentation"
-	@echo "  make update-pins       the pinned numbers of tests/pins"
+	@echo "  make update-pins       the pinned numbers and texts of tests/pins and tests/snapshots"
 	@echo "Clean up"
 	@echo "  make clean             remove $(VENV) and build/"
 
@@ -87,6 +87,7 @@ test-python: setup
 
 update-pins: setup
 	PYTHONPATH=tests/python $(BIN)/python -m pins
+	PYTHONPATH=tests/python $(BIN)/python tests/python/snapshots.py
 
 bench: setup
 	mkdir -p build/bench
