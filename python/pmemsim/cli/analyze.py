@@ -51,8 +51,8 @@ class Recipes(Recipe):
 
     opt: Annotated[str | None, option(
         WORKLOAD, "--opt", value="LEVEL,...", default="O2",
-        help="Optimisation levels, by commas: O0, O1, O2 or O3; `O0+O2`: O0 for the program, "
-        "and O2 for pm.h's library.",
+        help="Optimisation levels, separated by commas: O0, O1, O2 or O3. `O0+O2` compiles the "
+            "program with O0 and pm.h's library with O2.",
     )] = None  # fmt: skip
 
 
@@ -68,29 +68,35 @@ def predictability_command(
             OUTPUT,
             "--top",
             value="N",
-            help="Prints so many source lines of a single recording; --json has all of them.",
+            help="Prints at most N source lines of a single recording; --json writes all of them.",
         ),
     ] = 15,
     json_path: Json = None,
     plot_path: Plot = None,
     jobs: Jobs = None,
 ) -> None:
-    """Say how often address and data of write-backs are in earlier stores.
+    """Measure how often earlier stores contain the address and the data of a write-back.
 
-    That is what a predictor without limits could find, and bounds what PMWeaver can (figure 10 of
-    its paper). For example:
+    The result is what a predictor without limits could find. It is an upper bound of PMWeaver's
+    predictions (figure 10 of its paper). For example:
 
         pmemsim analyze predictability mine.pmt
         pmemsim analyze predictability queue hashmap --opt O0,O2 --plot predictability.png
 
     A write-back is a flush of a line of persistent memory that its thread has stored to since the
-    last one. Its address is found if an 8-byte value of an earlier store lies in the line; its data
-    are if each 4-byte chunk (or 8-byte word) that was stored equals one of an earlier store. The
-    line's own stores are earlier stores, too; the right half of the table leaves them out.
+    line's last flush. Its address is found if an 8-byte value of an earlier store points into the
+    line. Its data are found if each stored 4-byte chunk (or 8-byte word) equals one of an earlier
+    store. Earlier stores include those to the line itself; the right half of the table excludes
+    them.
 
-    Also printed: within how many instructions of the line's last store it is written back (the
-    paper's figure 7), the share of write-backs that come from the 20 most frequent sets of store
-    instructions (figure 11), and, of one recording, the shares by source line of the last store.
+    The command also prints:
+
+    * the number of instructions between a line's last store and its write-back (figure 7);
+
+    * the share of write-backs that the 20 most frequent sets of store instructions cause
+      (figure 11);
+
+    * for a single recording, the shares by source line of the last store.
     """
     problems = Problems()
     check_jobs(problems, jobs)
@@ -142,7 +148,7 @@ def _print(found: Sequence[Predictability], top: int) -> None:
         (each.workload, each.optimization, f"{each.total.write_backs:,}", *_shares(each.total))
         for each in found
     ]
-    title = "write-backs that stand in earlier stores, with the line's own ones and without"
+    title = "write-backs found in earlier stores, with and without stores to the line itself"
     out.print(table(title, [*columns, *without_own], rows))
     out.print(table("", ["workload", "opt", *_FURTHER], [_further(each) for each in found]))
     if len(found) == 1 and top > 0:
@@ -154,7 +160,7 @@ def _print(found: Sequence[Predictability], top: int) -> None:
         columns = ["last stored at", "function", *columns[2:]]
         out.print(table("by source line", [*columns, *without_own], rows))
         if rest := len(found[0].by_line) - len(lines):
-            out.print(f"{rest} more lines: --top {len(found[0].by_line)} shows them")
+            out.print(f"{rest} more lines; --top {len(found[0].by_line)} shows all")
 
 
 def _shares(found: Found) -> list[str]:

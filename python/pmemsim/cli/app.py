@@ -82,7 +82,10 @@ class _Group(Group):
             _end_by_broken_pipe()  # only now that unfinished files are removed
         except MemoryError:
             _fail(
-                ["out of memory; simulate a shorter recording, or fewer at once (--jobs)"],
+                [
+                    "out of memory; simulate a shorter recording, or run fewer tasks at the same "
+                    "time (--jobs)"
+                ],
                 EXIT_BAD_INPUT,
             )
         except OSError as error:  # a full disk, say, or a cache folder that can't be written
@@ -111,7 +114,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="""Simulate persistent-memory hardware: record a program once, run it on any design.
+    help="""Simulate persistent-memory hardware: record a program once, simulate it on any design.
 
 Start here:
 
@@ -125,8 +128,8 @@ Your own program:
     pmemsim run mine.pmt --design sw-undo --machine asap
     pmemsim check mine.pmt
 
-Designs of your own are plug-ins; every command takes --plugin FILE.
-Machines, designs and workloads in the folders of PMEMSIM_PATH are listed with the others.
+Every command accepts --plugin FILE, which loads your own designs from a plug-in.
+PMEMSIM_PATH names folders with your own machines, designs and workloads; `list` shows them, too.
 """
     f"The documentation is in {installed_dir() / 'docs'}; begin with tutorials/tour.md.\n",
 )
@@ -207,7 +210,7 @@ def main() -> None:
         try:
             argument.encode()
         except UnicodeEncodeError:
-            _fail([f"{argument!a}: is not valid UTF-8; rename the file"], EXIT_BAD_INPUT)
+            _fail([f"{argument!a}: the name is not valid UTF-8; rename the file"], EXIT_BAD_INPUT)
     app(_without_plugins(sys.argv[1:]))
 
 
@@ -224,6 +227,9 @@ def _without_plugins(arguments: list[str]) -> list[str]:
             continue
         path = value if equals else next(given, "")
         if not path:
-            _fail(["--plugin: needs the path of a plug-in"], EXIT_BAD_INPUT)
+            _fail(
+                ["--plugin: the path of the plug-in is missing; write --plugin FILE"],
+                EXIT_BAD_INPUT,
+            )
         want(path)
     return left

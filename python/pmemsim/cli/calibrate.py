@@ -18,7 +18,13 @@ def calibrate_command(
     *,
     output: Annotated[
         Path,
-        option(OUTPUT, "--output", "-o", value="FILE", help="The preset to write (.yaml)."),
+        option(
+            OUTPUT,
+            "--output",
+            "-o",
+            value="FILE",
+            help="The YAML file to which the preset is written.",
+        ),
     ],
     dax: Annotated[
         Path | None,
@@ -26,8 +32,8 @@ def calibrate_command(
             MEMORY,
             "--dax",
             value="DIR",
-            help="A folder on a DAX mount, which is persistent memory; a file is made there and "
-            "removed again. Without it persistent memory is DRAM.",
+            help="A folder on a DAX mount, whose persistent memory is measured through a "
+            "temporary file. Without this option, DRAM is measured in its place.",
         ),
     ] = None,
     json_path: Json = None,
@@ -40,11 +46,11 @@ def calibrate_command(
         pmemsim calibrate -o mine.yaml --dax /mnt/pmem
         pmemsim run queue --design sw-undo --machine mine.yaml
 
-    It runs small loops, one thing each, for half a minute: let nothing else run meanwhile. From
-    their times it computes the preset's parameters, each with its source, records the loops and
-    simulates them on the preset, and prints measured against simulated. What it could not measure
-    it says, and how far repetitions differ. What the model lacks is in
-    `docs/explanation/validation.md`.
+    The command runs micro-benchmarks for half a minute. Run nothing else on the machine meanwhile.
+    It computes the preset's parameters from their times and writes each with its source. It then
+    simulates the micro-benchmarks on the preset, and prints measured and simulated times side by
+    side. It also lists what it could not measure, and how far repetitions differ. The limits of the
+    model are in `docs/explanation/validation.md`.
     """
     problems = Problems()
     check_outputs(problems, json_path, files=[output])

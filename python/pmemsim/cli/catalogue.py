@@ -40,7 +40,7 @@ def list_designs() -> None:
 @list_app.command("backends", cls=Command)
 @declared
 def list_backends() -> None:
-    """List the backends: names for `--backends`, and for designs before one, as in `asap@NAME`."""
+    """List the backends: names for `--backends`, and for a design with a backend, as `asap@NAME`."""
     _list_presets("backend")
 
 
@@ -68,7 +68,7 @@ def list_workloads() -> None:
 @list_app.command("faults", cls=Command)
 @declared
 def list_faults() -> None:
-    """List the faults that can be injected: names for `--set pmemsim.faults=NAME,...`."""
+    """List the faults for injection: names for `--set pmemsim.faults=NAME,...`."""
     plugins.load_wanted()
     rows = [(fault.name, fault.what) for fault in _core.faults()]
     out.print(table("", ["fault", "what goes wrong"], rows))
@@ -101,7 +101,7 @@ def show_design(
         str, argument("DESIGN", "A design's name, DESIGN@BACKEND, or a design's YAML file.")
     ],
 ) -> None:
-    """Show a design: its four layers, what they need and give, and its parameters.
+    """Show a design: its four layers, what they require and provide, and its parameters.
 
     Example: `pmemsim show design sw-undo`
     """
@@ -124,7 +124,7 @@ def show_design(
 def show_machine(
     name: Annotated[str, argument("MACHINE", "A machine's name, or its YAML file.")],
 ) -> None:
-    """Show a machine: every parameter with its unit and where the value comes from.
+    """Show a machine: every parameter with its value, unit and source.
 
     Example: `pmemsim show machine asap`
     """
@@ -139,14 +139,14 @@ def show_machine(
 def show_statistic(
     name: Annotated[str, argument("STATISTIC", "A statistic's name, as in `pm.writes`.")],
 ) -> None:
-    """Show a statistic: unit, meaning, where it is counted, and what it is part of.
+    """Show a statistic: its unit, meaning and component, and its relations to other statistics.
 
     Example: `pmemsim show statistic pm.writes_merged`
     """
     found = statistic_of(name)
     component = found.component
     if component == "core":
-        component += ": the sum over all cores; each has its own, as core0"
+        component += ": the sum over all cores; each core also has its own, as core0"
     facts = [
         ("meaning", found.meaning),
         ("unit", found.unit),
@@ -165,10 +165,8 @@ def _owners(found: Sequence[str], every: Sequence[str], backends: Sequence[str] 
     """Who has a statistic: all of them, these, or those before some backends."""
     if len(found) == len(every):
         return "all"
-    with_backends = [f"any before a backend: {', '.join(backends)}"] if backends else []
-    return (
-        "\n".join([*([", ".join(found)] if found else []), *with_backends]) or "with these designs"
-    )
+    with_backends = [f"all designs with a backend: {', '.join(backends)}"] if backends else []
+    return "\n".join([*([", ".join(found)] if found else []), *with_backends]) or "in these designs"
 
 
 def _resolve(preset: Preset) -> list[_core.Parameter]:

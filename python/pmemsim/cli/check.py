@@ -53,16 +53,16 @@ class _Options:
     recipe: Recipe
     model: Annotated[str, option(
         CHECKER, "--model", value="px86|eadr|guarantees",
-        help="What survives a crash: px86, what was flushed and fenced; eadr, all that caches "
-        "hold; guarantees, what the designs of --design guarantee.",
+        help="The model of what survives a crash. px86: flushed and fenced data. eadr: also the "
+            "contents of the caches. guarantees: what the designs of --design guarantee.",
     )] = "px86"  # fmt: skip
     designs: Annotated[str | None, option(
         CHECKER, "--design", "-d", value="DESIGN,...",
-        help="The designs of --model guarantees, by commas.",
+        help="The designs of --model guarantees, separated by commas.",
     )] = None  # fmt: skip
     suppress: Annotated[Path | None, option(
         OUTPUT, "--suppress", value="FILE",
-        help="A file of findings that are meant (docs/guides/check_program.md).",
+        help="A file of intended findings, which are not reported (docs/guides/check_program.md).",
     )] = None  # fmt: skip
     top: Top = 20
     json_path: Json = None
@@ -71,7 +71,7 @@ class _Options:
     def wish(self, target: str, problems: Problems) -> _Wish:
         """What is to be checked; what is wrong with it is added to the problems."""
         if self.model not in MODELS:
-            problems.add([f"--model {self.model}: there is none{did_you_mean(self.model, MODELS)}"])
+            problems.add([f"--model {self.model}: unknown model{did_you_mean(self.model, MODELS)}"])
         check_whole(problems, "--top", self.top, 1)
         check_outputs(problems, self.json_path, files=[self.images.keep_image])
         outputs = [self.json_path, self.images.keep_image]
@@ -157,7 +157,7 @@ class _Done:
 
 @declared
 def check_command(target: Target, *, given: Given, options: _Options) -> None:
-    """Find what a recorded program does wrong with persistent memory.
+    """Find errors in a recorded program's use of persistent memory.
 
     For example:
 
@@ -170,8 +170,8 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         pmemsim check mine.pmt --answers './mine --list' --operation insert
         pmemsim check queue --verify own
 
-    Rules of x86's persistent memory are always checked, once, in the order of the recording. They
-    need no checker. `docs/guides/check_program.md` explains every kind of finding:
+    The command always checks the rules of x86's persistent memory, in the order of the recording.
+    The rules need no checker. `docs/guides/check_program.md` explains every kind of finding:
 
         can lose data   never-flushed, stored-after-flush, flushed-not-fenced, nt-not-fenced,
                         published-unflushed, locked-fence-only, flushed-by-another,
@@ -179,18 +179,23 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
                         used-after-free, volatile-pointer, torn-publish
         costs time      leaked, logged-twice, useless-flush, useless-fence
 
-    With --verify the program's checker also sees images that a crash may leave by --model, until it
-    rejects one. If the checker was built with pmemsim-cc, its recovery is then crashed again. With
-    --answers the program's own reader says what is in each image, which must be the contents before
-    or after the interrupted operation.
+    With --verify, the program's checker also checks the crash images that --model allows, until it
+    rejects one. If the checker was built with pmemsim-cc, crashes during its recovery are checked,
+    too. With --answers, the program's own reader prints the contents of each image. They must be
+    the contents before or after the interrupted operation.
 
-    With --model guarantees the images are those of any machine that keeps what a design guarantees,
-    after its recovery. The rules are then those of every machine: used-after-free,
-    volatile-pointer, torn-publish and leaked.
+    With --model guarantees, the images are those that any machine with the design's durability
+    guarantees may leave after its recovery. The rules are then those that hold on every machine:
+    used-after-free, volatile-pointer, torn-publish and leaked.
 
-    Each method that ran prints one line. The exit code is 1 if a method has found something, and 3
-    if it could not decide more than 1% of what it was shown. It is 2 for bad input, or if there is
-    nothing to check. What --budget leaves unexplored is printed, and changes no exit code.
+    Each method prints a line with its verdict. The exit codes are:
+
+        0   no method found an error
+        1   a method found an error
+        2   the input is wrong, or there is nothing to check
+        3   a method could not decide more than 1% of its cases
+
+    Images that --budget leaves unchecked are reported, and change no exit code.
     """
     wish = options.wish(target, given.problems())
     (trace,) = open_traces(wish.found, None)
@@ -201,7 +206,9 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
     if options.json_path != "-":
         done.print(options.top)
     for unused in done.report.unused:
-        err.print(f"pmemsim: {unused.place}: suppresses nothing; remove it", markup=False)
+        err.print(
+            f"pmemsim: {unused.place}: this line suppresses no finding; remove it", markup=False
+        )
     by_images.note_recovery(done.images)
     end_with(trace.name, done.verdicts)
     if options.images.keep_image is not None and options.images.image is None:
@@ -234,7 +241,7 @@ def _failure(method: str, model: str, verdicts: list[Verdict]) -> Iterator[None]
     try:
         yield
     except Error as error:
-        verdicts.append(Verdict(method, model, "nothing was judged", failed=in_one(error)))
+        verdicts.append(Verdict(method, model, "no image was checked", failed=in_one(error)))
 
 
 def _check_images(trace: Trace, wish: _Wish, wanted: Wanted, checker: Checker) -> Images:

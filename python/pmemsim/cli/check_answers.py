@@ -24,13 +24,12 @@ class AnswerOptions:
 
     answers: Annotated[str | None, option(
         CHECKER, "--answers", value="CMD",
-        help="The program's own reader recovers each image (the file is its last argument) and "
-        "prints the contents. After a crash it must print what it prints before or after the "
-        "interrupted operation.",
+        help="A command that recovers an image, whose file is its last argument, and prints the "
+            "contents. They must be those before or after the interrupted operation.",
     )] = None  # fmt: skip
     operation: Annotated[str | None, option(
         CHECKER, "--operation", value="FUNCTION", default="the recording's regions",
-        help="A call of this function (a glob) is an operation of --answers.",
+        help="Each call of a function that matches this glob is an operation for --answers.",
     )] = None  # fmt: skip
 
     def wanted(self, search: Search, *, eadr: bool, problems: Problems) -> AnswersWanted | None:
@@ -62,17 +61,15 @@ def notes(answers: Answers) -> list[str]:
     """What wasn't judged, or not looked into."""
     found = []
     if answers.unjudged:
-        found.append(f"{answers.unjudged:,} images are {_TOO_MANY}")
+        found.append(f"{answers.unjudged:,} images have no verdict: they are {_TOO_MANY}")
     if answers.not_looked_into:
-        found.append(
-            f"{answers.not_looked_into:,} more images with wrong answers are not looked into"
-        )
+        found.append(f"{answers.not_looked_into:,} more images with wrong answers are not examined")
     return found
 
 
 _TOO_MANY = (
-    "of crashes in operations of several threads, or in code outside of operations, with too many "
-    "states to compare with"
+    "of crashes during operations of several threads, or outside operations, with too many states "
+    "to compare"
 )
 
 

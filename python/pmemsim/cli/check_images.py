@@ -37,27 +37,27 @@ class ImageOptions:
 
     budget: Annotated[str | None, option(
         EXPLORATION, "--budget", value="N|TIME|all", default=DEFAULT_BUDGET,
-        help="How many images are shown: a number, a time (30s, 5min), or `all`. Likely bugs "
-        "come first, then random images (with --seed).",
+        help="How many images are checked: a number, a time (30s, 5min), or `all`. The images "
+            "most likely to reveal a bug are first, then random ones (see --seed).",
     )] = None  # fmt: skip
     without_each: Annotated[bool, option(
         EXPLORATION, "--without-each",
-        help="Also leaves out each flush and each fence of the program in turn, and says "
-        "whether the checker notices, or whether a crash leaves the same images.",
+        help="Also removes each flush and each fence in turn, and reports whether the checker "
+            "then rejects an image, or whether the crash images stay the same.",
     )] = False  # fmt: skip
     image: Annotated[
         int | None,
-        option(EXPLORATION, "--image", value="N", help="Shows only the image of this number."),
+        option(EXPLORATION, "--image", value="N", help="Checks only the image with this number."),
     ] = None
     recovery_image: Annotated[int | None, option(
         EXPLORATION, "--recovery-image", value="N", more=True,
-        help="With --image: shows only the image of this number that a second crash leaves, in "
-        "the checker's recovery from the first one's.",
+        help="With --image: checks only the image with this number among those that a second "
+            "crash, during recovery from the first image, leaves.",
     )] = None  # fmt: skip
     keep_image: Annotated[Path | None, option(
         OUTPUT, "--keep-image", value="FILE",
-        help="Writes the rejected image, or that of --image, to this file; of several regions "
-        "of persistent memory to FILE.0, FILE.1, ...",
+        help="Writes the rejected image, or the image of --image, to this file. Several regions "
+            "of persistent memory are written to FILE.0, FILE.1, ...",
     )] = None  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def wanted_images(
         return [wanted]
     names = names_of(designs, problems)
     if len(names) > 1 and (search.image is not None or options.keep_image is not None):
-        problems.add(["--image and --keep-image: give one design"])
+        problems.add(["--image and --keep-image require a single design; name one with --design"])
     if options.without_each:
         _refuse_with_regions(names, problems)
     return [replace(wanted, design=name) for name in names]
@@ -100,8 +100,8 @@ def _refuse_with_regions(names: Sequence[str], problems: Problems) -> None:
         with problems.collected():
             if keeps_regions(name):
                 raise Error(
-                    f"--without-each: {name} keeps regions by means of its own, whatever the "
-                    "program flushes; choose a design without regions, for example hops-bare"
+                    f"--without-each: {name} makes regions durable without the program's flushes; "
+                    "choose a design without regions, for example hops-bare"
                 )
 
 
@@ -160,15 +160,15 @@ def check_images(
 def _refuse_unread(run: ModelRun) -> None:
     if run.unread:
         raise Error(
-            f"{run.workload}: the checker has read nothing that a crash can change, so that "
-            "nothing was judged; does it look at the image that it is given?"
+            f"{run.workload}: the checker read no data that a crash can change, so no image was "
+            "checked; the checker must read the image file that its last argument names"
         )
 
 
 def print_images(every: Sequence[Images]) -> None:
     """Tables of images, of second crashes, and of what was left out."""
     columns = [
-        "model", "workload", ">threads", ">instants", ">images judged", ">shown", ">rejected",
+        "model", "workload", ">threads", ">instants", ">images checked", ">shown", ">rejected",
         ">images/s",
     ]  # fmt: skip
     rows = [
@@ -198,7 +198,8 @@ def note_recovery(every: Sequence[Images]) -> None:
     for run, recovery in ((images.run, images.recovery) for images in every):
         if recovery and recovery.reason:
             err.print(
-                f"pmemsim: note: {run.workload}: recovery isn't crashed again: {recovery.reason}",
+                f"pmemsim: note: {run.workload}: crashes during recovery are not checked: "
+                f"{recovery.reason}",
                 markup=False,
             )
 
@@ -212,7 +213,7 @@ def _print_recovery(run: ModelRun, recovery: RecoveryRun) -> None:
         recovery.extent,
         "1" if recovery.story else "0",
     )
-    out.print(table("recovery, crashed again", columns, [row]))
+    out.print(table("crashes during recovery", columns, [row]))
     if recovery.reads:
         _print_reads(run, recovery)
 
@@ -223,7 +224,7 @@ def _print_reads(run: ModelRun, recovery: RecoveryRun) -> None:
         return recovery.right_either_way(read), -times.there - times.lost
 
     reads = sorted(recovery.reads, key=order)  # those first that may matter
-    columns = ["recovery reads at", "what was stored at", ">there", ">lost", ""]
+    columns = ["recovery reads at", "data stored at", ">there", ">lost", ""]
     rows = [
         (
             shown(read.load),
@@ -236,11 +237,11 @@ def _print_reads(run: ModelRun, recovery: RecoveryRun) -> None:
     ]
     if len(reads) > _MOST_READS:
         rows.append((f"{len(reads) - _MOST_READS} more in --json", "", "", "", ""))
-    out.print(table(f"{run.workload}: read by recovery, not sure to persist", columns, rows))
+    out.print(table(f"{run.workload}: possibly lost data that recovery reads", columns, rows))
 
 
 def _print_left_out(run: ModelRun, instructions: Sequence[LeftOut]) -> None:
-    columns = ["left out", "where", "in", ">executed", "", "the checker says", ">images"]
+    columns = ["left out", "where", "in", ">executed", "", "verdict of the checker", ">images"]
     rows = [
         (
             each.name,
@@ -261,7 +262,7 @@ def verdict(images: Images, checker: Checker) -> Verdict:
     run, recovery, left_out = images.run, images.recovery, images.left_out
     text = f"{run.extent} images checked by {checker.name}, {_rejected(run.story)}"
     if recovery and not recovery.reason:
-        text += f"; of second crashes, in recovery, {recovery.extent}, {_rejected(recovery.story)}"
+        text += f"; crashes during recovery: {recovery.extent}, {_rejected(recovery.story)}"
     if left_out:
         counts = Counter(each.verdict for each in left_out)
         each_verdict = ", ".join(f"{number} {name}" for name, number in counts.items())
@@ -279,8 +280,8 @@ def _unnoticed(left_out: Sequence[LeftOut]) -> str:
         len(open_),
         len(left_out),
         "flushes and fences",
-        "without them a crash leaves more images than the checker has seen, which it accepts; a "
-        f"larger --budget sees more{first}",
+        "without them a crash leaves further images; the checker accepts those within the budget; "
+        f"a larger --budget checks more{first}",
     )
 
 
@@ -288,7 +289,7 @@ def _unexplored(run: ModelRun, recovery: RecoveryRun | None) -> str:
     """Say that all images of second crashes were wanted, and only some were shown."""
     if recovery is None or recovery.complete or run.budget != "all":
         return ""
-    return f"--budget all: of second crashes, in recovery, {recovery.extent} images were checked"
+    return f"--budget all: only {recovery.extent} images of crashes during recovery were checked"
 
 
 def _rejected(story: object) -> str:
@@ -300,10 +301,10 @@ def _first_crash(run: ModelRun) -> list[str]:
     if story is None:
         return []
     lines = [
-        f"{run.workload} isn't crash-safe by {run.model}: {story.lines[0]}",
-        f"  that was image {story.image:,} ({run.extent} were checked)",
+        f"{run.workload} is not crash-safe under {run.model}: {story.lines[0]}",
+        f"  the rejected image has number {story.image:,} ({run.extent} were checked)",
         *(f"  {line}" for line in story.lines[1:]),
-        f"  to see it again: {story.command}",
+        f"  to reproduce: {story.command}",
     ]
     return ["\n".join(lines)]
 
@@ -313,9 +314,9 @@ def _second_crash(run: ModelRun, recovery: RecoveryRun | None) -> list[str]:
         return []
     story = recovery.story
     lines = [
-        f"{run.workload} isn't crash-safe by {run.model}: after a second crash, in recovery, "
-        f"{story.lines[0]}",
+        f"{run.workload} is not crash-safe under {run.model}: after a second crash, during "
+        f"recovery, {story.lines[0]}",
         *(f"  {line}" for line in story.lines[1:]),
-        f"  to see it again: {story.command}",
+        f"  to reproduce: {story.command}",
     ]
     return ["\n".join(lines)]

@@ -16,10 +16,10 @@ def print_findings(report: Report, top: int) -> None:
     shown = report.findings[:top]
     if shown:
         columns = ["finding", "at", "function", ">times", "first", "what is wrong"]
-        title = f"{report.workload}: findings by {report.rules}"
+        title = f"{report.workload}: findings of the rules for {report.rules}"
         out.print(table(title, columns, [_row(finding) for finding in shown]))
     if rest := len(report.findings) - len(shown):
-        out.print(f"{rest} more findings: --top {len(report.findings)} shows them")
+        out.print(f"{rest} more findings; --top {len(report.findings)} shows all")
     if report.suppressed:
         out.print(f"suppressed: {_findings(len(report.suppressed))}")
 
@@ -30,7 +30,7 @@ def print_limits(report: Report, more: Sequence[str], *, rules_alone: bool) -> N
     for kind, reason in report.not_looked_for.items():
         by_reason.setdefault(reason, []).append(kind)
     for reason, kinds in by_reason.items():
-        out.print(f"not looked for, since {reason}: {', '.join(kinds)}", markup=False)
+        out.print(f"not checked, because {reason}: {', '.join(kinds)}", markup=False)
     for note in dict.fromkeys([*report.notes, *more]):
         out.print(f"partial: {note}", markup=False)
     if rules_alone:
@@ -38,8 +38,8 @@ def print_limits(report: Report, more: Sequence[str], *, rules_alone: bool) -> N
 
 
 _ONLY_THE_PROGRAM_KNOWS = (
-    "not looked for, since only the program knows: which data must persist first where no pointer "
-    "says so, and values of several words; --verify CMD or --answers CMD does"
+    "not checked by rules: the order of data that no pointer connects, and values of several "
+    "words; use --verify CMD or --answers CMD for them"
 )
 
 

@@ -19,7 +19,7 @@ def names_of(text: str, problems: Problems) -> list[str]:
     """Designs' names, separated by commas."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        problems.add(["--designs needs at least one design; see: pmemsim list designs"])
+        problems.add(["--designs names no design; `pmemsim list designs` shows the names"])
     return distinct(names, "design", problems)
 
 
@@ -29,7 +29,7 @@ def before_backends(designs: Sequence[str], text: str | None, problems: Problems
         return list(designs)
     backends = [name.strip() for name in text.split(",") if name.strip()]
     if not backends:
-        problems.add(["--backends needs at least one backend; see: pmemsim list backends"])
+        problems.add(["--backends names no backend; `pmemsim list backends` shows the names"])
     known = []
     for backend in distinct(backends, "backend", problems):
         with problems.collected():
@@ -64,7 +64,7 @@ def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
     """The names, each once; those that stand twice are problems."""
     each = list(dict.fromkeys(names))
     problems.add(
-        f"{what} '{name}' stands twice; leave one out" for name in each if names.count(name) > 1
+        f"{what} '{name}' is given twice; remove one" for name in each if names.count(name) > 1
     )
     return each
 

@@ -148,7 +148,7 @@ _HELP_ALL = inspect.Parameter(
         bool,
         typer.Option(
             "--help-all",
-            help="Prints this page with all options.",
+            help="Prints this page with all options, including rarely used ones.",
             callback=_print_all,
             is_eager=True,
         ),

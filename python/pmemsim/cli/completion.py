@@ -21,28 +21,30 @@ from pmemsim.workloads import HINTS, MIXES, OPTIMISATIONS, workloads
 @declared
 def completion_command(
     context: typer.Context,
-    shell: Annotated[str, argument("bash|zsh", "The shell that the file is for.")],
+    shell: Annotated[str, argument("bash|zsh", "The shell for which the file is written.")],
 ) -> None:
     """Print a file that completes pmemsim's commands, options and names in a shell.
 
-    For bash, put it where the package bash-completion looks for it:
+    For bash, save the file in the folder that the package bash-completion searches:
 
         mkdir -p ~/.local/share/bash-completion/completions
         pmemsim completion bash > ~/.local/share/bash-completion/completions/pmemsim
 
-    Without that package, load it in ~/.bashrc by `source FILE`. For zsh, put it into a folder of
-    fpath, before ~/.zshrc calls compinit:
+    Without that package, load the file in ~/.bashrc with `source FILE`. For zsh, save it in a
+    folder of fpath before ~/.zshrc calls compinit:
 
         mkdir -p ~/.zfunc
         pmemsim completion zsh > ~/.zfunc/_pmemsim
         echo 'fpath=(~/.zfunc $fpath); autoload -U compinit; compinit' >> ~/.zshrc
 
-    The file has all names and values in it, and no Python starts when it completes. Write it again
-    after an update of pmemsim.
+    The file contains all names and values, so completion does not start Python. Write the file
+    again after an update of pmemsim.
     """
     drivers = {"bash": _BASH, "zsh": _ZSH}
     if shell not in drivers:
-        raise Error(f"{shell}: there is no completion for it{did_you_mean(shell, drivers)}")
+        raise Error(
+            f"{shell}: completion does not support this shell{did_you_mean(shell, drivers)}"
+        )
     print(script(context.find_root().command, drivers[shell]), end="")
 
 

@@ -49,7 +49,7 @@ def print_notes(runs: Iterable[tuple[str, Sequence[str]]]) -> None:
 
 def note_nothing_kept(path: Path) -> None:
     """Say that no image is wrong, so that none was written there."""
-    err.print(f"pmemsim: note: no image is wrong; {path} isn't written", markup=False)
+    err.print(f"pmemsim: note: no image is wrong, so {path} is not written", markup=False)
 
 
 # From this width on tables have lines between their columns.

@@ -61,19 +61,21 @@ class _Designs:
     """What is crashed."""
 
     designs: Annotated[str | None, option(
-        DESIGN, "--design", "--designs", "-d", value="DESIGN,...", help="Designs, by commas."
+        DESIGN, "--design", "--designs", "-d", value="DESIGN,...", help="The designs to crash, "
+            "separated by commas."
     )] = None  # fmt: skip
     all_designs: Annotated[bool, option(
         DESIGN, "--all-designs",
-        help="Crashes each design that guarantees atomic regions and runs programs with --log.",
+        help="Crashes every design that guarantees atomic regions and supports the software log "
+            "of --log.",
     )] = False  # fmt: skip
     backends: Backends = None
     machine: Machine = "asap"
     overrides: Overrides = None
     stress: Annotated[bool, option(
         MACHINE, "--stress",
-        help="Crashes with each set of settings that fills structures, instead of on the unchanged "
-        "machine (docs/guides/crash_design.md). Random programs take the sets in turn.",
+        help="Crashes with each set of settings that fills hardware structures, instead of the "
+            "unchanged machine (docs/guides/crash_design.md). Random programs use the sets in turn.",
     )] = False  # fmt: skip
 
     def names(self, log: str | None, problems: Problems) -> list[str]:
@@ -102,16 +104,16 @@ class _Exploration:
 
     points: Annotated[str, option(
         EXPLORATION, "--points", value="N|all",
-        help="Visits so many crash points, chosen at random (with --seed), or all.",
+        help="Crashes at N random points (see --seed), or at all points.",
     )] = "all"  # fmt: skip
     at: Annotated[str | None, option(
         EXPLORATION, "--at", value="TIME",
-        help="Visits only the last crash points up to this time, as in 12.5us.",
+        help="Crashes only at the last points up to this simulated time, as in 12.5us.",
     )] = None  # fmt: skip
     subsets: Annotated[int, option(
         EXPLORATION, "--subsets", value="N",
-        help="At each point, also checks so many images in which the caches have written some "
-        "of their dirty lines back.",
+        help="At each point, also checks N images in which the caches have written back some of "
+            "their dirty lines.",
     )] = 0  # fmt: skip
 
     def wanted(self, seed: int | None, problems: Problems) -> Points:
@@ -134,26 +136,26 @@ class _Options:
     verify_images: Annotated[str | None, option(
         CHECKER, "--verify-images", value="N|all", more=True,
         default=f"{crashing.DEFAULT_CHECKS}; 0 with --random alone",
-        help="How many images of a run the checker gets, at points that lie evenly; `all` "
-        "includes torn lines and --subsets.",
+        help="How many images of a run the checker checks, at evenly spaced points. `all` "
+            "includes torn lines and the images of --subsets.",
     )] = None  # fmt: skip
     more_targets: MoreTargets = None
     random: Annotated[int | None, option(
         TARGET, "--random", value="N",
-        help="Crashes so many random programs instead of targets, with --seed and the seeds "
-        f"after it, each of {random_programs.REGIONS} regions (or --regions).",
+        help="Crashes N random programs instead of targets. Their seeds begin with --seed; each "
+            f"has {random_programs.REGIONS} regions (or --regions).",
     )] = None  # fmt: skip
     keep_image: Annotated[Path | None, option(
         OUTPUT, "--keep-image", value="FILE",
-        help="Writes the first wrong image, after recovery, to this file; with --at, if none "
-        "is wrong, that of the last point. Several regions of persistent memory go to FILE.0, "
-        "FILE.1, ...",
+        help="Writes the first wrong image, after recovery, to this file. With --at, if no image "
+            "is wrong, it writes the image of the last point. Several regions of persistent "
+            "memory are written to FILE.0, FILE.1, ...",
     )] = None  # fmt: skip
     save_image: Annotated[Path | None, option(
         OUTPUT, "--save-image", value="FILE", more=True,
-        help="Writes the device at the last point of --at, before recovery, for `pmemsim "
-        "decode`, and registers that survive to FILE.registers.json. For designs with a "
-        "backend.",
+        help="Writes the device's contents at the last point of --at, before recovery, for "
+            "`pmemsim decode`. Surviving registers are written to FILE.registers.json. The design "
+            "must have a backend.",
     )] = None  # fmt: skip
     json_path: Json = None
     jobs: Jobs = None
@@ -186,7 +188,7 @@ class _Options:
         """One image is written: of one target on one design."""
         if len(names) > 1 or len(targets) > 1:
             option = "--save-image" if self.save_image else "--keep-image"
-            problems.add([f"{option}: give one target and one design"])
+            problems.add([f"{option}: this option requires a single target and a single design"])
 
     def _images(self, *, given: bool, problems: Problems) -> int | None:
         """How many a checker sees; None: all."""
@@ -200,13 +202,13 @@ class _Options:
         if text.lstrip("-").isdecimal():
             check_whole(problems, "--verify-images", int(text), 0)
             return int(text)
-        problems.add([f"--verify-images {text}: give a number, or `all`"])
+        problems.add([f"--verify-images {text}: must be a whole number, or `all`"])
         return default
 
 
 @declared
 def crash_command(targets: TargetsIfAny = None, *, given: Given, options: _Options) -> None:
-    """Crash a design wherever its persistent state changes, recover, and check what is left.
+    """Crash a design at every change of its persistent state, recover, and check the image.
 
     For example:
 
@@ -216,15 +218,19 @@ def crash_command(targets: TargetsIfAny = None, *, given: Given, options: _Optio
         pmemsim crash queue --design asap,lad --backends verified-janus -m janus
         pmemsim crash mine.pmt -d sw-undo --verify './mine --verify'
 
-    At each point the design's own recovery works on exactly what has survived. The image must be
-    what some set of whole regions leaves, with all that they depend on and all that the design
-    guarantees. A design without atomic regions (x86-bare) must keep what was flushed and fenced;
-    one without guarantees (np) is refused. A program's checker sees some images, too: that of
-    --verify, or that of pmemsim's workloads. To check a program instead, see pmemsim check.
+    At each point, the design's own recovery runs on exactly the data that survive. The recovered
+    image must contain a set of whole regions, all regions that these depend on, and all data that
+    the design guarantees. A design without atomic regions (x86-bare) must keep all data that were
+    flushed and fenced. The command refuses a design without guarantees (np). A program's checker
+    also checks some images: the one of --verify, or the one of a workload. To check a program
+    instead of a design, use `pmemsim check`.
 
-    The exit code is 0 if no image is wrong, and 1 if one is; the first one is then explained. It is
-    2 if nothing was checked: there is no persistent memory, there are no regions on a design that
-    guarantees nothing else, or the checker has seen no image.
+    The exit codes are:
+
+        0   no image is wrong
+        1   an image is wrong; the first one is explained
+        2   no image was checked, for example because the recording has no persistent memory, or
+            no regions on a design that guarantees nothing else
     """
     problems = given.problems()
     wanted = all_targets(targets, options.more_targets)
@@ -256,11 +262,13 @@ def crash_command(targets: TargetsIfAny = None, *, given: Given, options: _Optio
 def _picoseconds(text: str, problems: Problems) -> int | None:
     match = _TIME.fullmatch(text)
     if match is None:
-        problems.add([f"--at {text}: not a time; give a number with its unit, as in 12.5us"])
+        problems.add([f"--at {text}: must be a number with a unit of time, as in 12.5us"])
         return None
     time = round(Decimal(match[1]) * _PICOSECONDS[match[2]])
     if time > MOST:
-        problems.add([f"--at {text}: is later than any simulation ends; leave it out"])
+        problems.add(
+            [f"--at {text}: the time is after the end of any simulation; choose an earlier time"]
+        )
     return time
 
 

@@ -142,7 +142,7 @@ def print_refused(refused: Sequence[Refused]) -> None:
     """A table of the designs that stress settings don't fit."""
     if refused:
         rows = [(case.design, case.stress, case.reason) for case in refused]
-        out.print(table("what doesn't go together", ["design", "stress", "why"], rows))
+        out.print(table("combinations that are not possible", ["design", "stress", "why"], rows))
 
 
 # Number of wrong runs that a failure names after the first one.
@@ -158,9 +158,9 @@ def fail_if_wrong(runs: Sequence[CrashRun]) -> None:
     story = first.story
     assert story is not None
     lines = [
-        f"{first.design} doesn't recover {first.workload}: {story.lines[0]}",
+        f"{first.design} does not recover {first.workload}: {story.lines[0]}",
         *(f"  {line}" for line in story.lines[1:]),
-        f"  to see it again: {story.command}",
+        f"  to reproduce: {story.command}",
     ]
     if len(wrong) > 1:
         others = ", ".join(map(_named, wrong[1 : 1 + _NAMED]))

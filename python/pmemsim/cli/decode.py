@@ -18,7 +18,8 @@ _SHOWN = 20  # unreadable lines
 @declared
 def decode_command(
     image: Annotated[
-        Path, argument("IMAGE", "The device, as `pmemsim crash --save-image` writes it.")
+        Path,
+        argument("IMAGE", "The device's contents, as written by `pmemsim crash --save-image`."),
     ],
     *,
     output: Annotated[
@@ -28,7 +29,8 @@ def decode_command(
             "--output",
             "-o",
             value="FILE",
-            help="The file for the image that programs would find, byte for byte.",
+            help="The file to which the decoded image is written, byte for byte as programs see "
+            "it.",
         ),
     ],
     registers: Annotated[
@@ -38,23 +40,26 @@ def decode_command(
             "--registers",
             value="FILE",
             default="IMAGE.registers.json",
-            help="Keys, roots and other registers that survived.",
+            help="The file of keys, roots and other registers that survived the crash.",
         ),
     ] = None,
     json_path: Json = None,
 ) -> None:
-    """Decrypt, verify and put in order what a crash has left, from two files and nothing else.
+    """Decode a crashed device: decrypt its lines, verify them, and put them in program order.
 
     For example:
 
         pmemsim crash queue --design parallel --at 20us --save-image crash.image
         pmemsim decode crash.image -o plain.image
 
-    The integrity tree is built anew and compared with the root that survived, and each line with
-    its MAC. Recovery hasn't run on what is written; of several regions of PM, the second goes to
-    a file with .1 added. The exit code is 0 if the image is to be believed; lines that can't be
-    read are listed, since a design may have dropped them. It is 1 if it isn't: the root is another,
-    or errors can't be corrected. Then nothing is written.
+    The command reads only the device's contents and its surviving registers. It rebuilds the
+    integrity tree, compares its root with the surviving one, and each line with its MAC. The
+    written image is the one before recovery. Each further region of PM is written to a file with
+    .1, .2, ... added to the name.
+
+    The exit code is 0 if the image is trustworthy. Unreadable lines are listed, since a design may
+    have dropped them. The exit code is 1, and no image is written, if the root differs or errors
+    can't be corrected.
     """
     problems = Problems()
     registers = registers or decoding.registers_path(image)
@@ -65,16 +70,16 @@ def decode_command(
     if json_path:
         write_json(found.to_dict(), json_path)
     if found.problem:
-        raise CheckFailed(f"{image}: nothing of it is to be believed: {found.problem}")
+        raise CheckFailed(f"{image}: the image is not trustworthy: {found.problem}")
     if json_path != "-":
         _print(found)
 
 
 def _print(found: decoding.Decoded) -> None:
     if found.corrected:
-        out.print(f"{found.corrected} lines of the device had errors, which are corrected")
+        out.print(f"{found.corrected} lines of the device had errors that were corrected")
     if found.elsewhere:
-        out.print(f"{found.elsewhere} lines have their data at another line's place")
+        out.print(f"{found.elsewhere} lines have their data at another line's address")
     if found.unreadable:
         shown = ", ".join(hex(address) for address in found.unreadable[:_SHOWN])
         more = len(found.unreadable) - _SHOWN

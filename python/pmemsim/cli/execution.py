@@ -33,27 +33,28 @@ class Execution:
     jobs: Jobs = None
     scheduler: Annotated[str | None, option(
         EXECUTION, "--scheduler", value="ADDRESS",
-        help="Simulates on a running Dask cluster, whose scheduler has this address, as in "
-        "tcp://host:8786.",
+        help="Simulates on a running Dask cluster; the address of its scheduler, as in "
+            "tcp://host:8786.",
     )] = None  # fmt: skip
     slurm_path: Annotated[Path | None, option(
         EXECUTION, "--slurm", value="FILE",
-        help="Simulates nothing, but records the workloads and writes a job array for Slurm's "
-        "sbatch to this file.",
+        help="Records the workloads and writes a Slurm job array for sbatch to this file, without "
+            "simulating.",
     )] = None  # fmt: skip
     tasks: Annotated[int | None, option(
         EXECUTION, "--tasks", value="N", more=True,
         default=f"{slurm.DEFAULT_TASKS}, or the number of simulations if that is less",
-        help="With --slurm: tasks of the array, each with a share of the simulations.",
+        help="With --slurm: number of tasks of the array, each of which runs a share of the "
+            "simulations.",
     )] = None  # fmt: skip
     at_once: Annotated[int | None, option(
         EXECUTION, "--at-once", value="N", more=True, default=f"{slurm.DEFAULT_AT_ONCE}",
-        help="With --slurm: tasks that may run at a time, at most.",
+        help="With --slurm: largest number of tasks that run at the same time.",
     )] = None  # fmt: skip
     share: Annotated[str | None, option(
         EXECUTION, "--share", value="K/N", more=True,
-        help="Does the K-th of N shares of the simulations, from 0, as in 0/16, and keeps "
-        "their results. That is what tasks of --slurm do.",
+        help="Runs share K (0 to N-1) of N shares of the simulations, as in 0/16, and keeps the "
+            "results. The tasks of --slurm use this option.",
     )] = None  # fmt: skip
 
     def check(self, problems: Problems) -> None:
@@ -62,7 +63,10 @@ class Execution:
         if self.scheduler is not None and "://" not in self.scheduler:
             # Dask would look for it for a long time.
             problems.add(
-                [f"--scheduler {self.scheduler}: write it as Dask prints it, as in tcp://host:8786"]
+                [
+                    f"--scheduler {self.scheduler}: must be an address as printed by Dask, as in "
+                    "tcp://host:8786"
+                ]
             )
         if self.share is not None:
             with problems.collected():
@@ -105,7 +109,9 @@ class Execution:
         if self.share is not None:
             if failed:
                 (reason, count), *_ = failed.most_common()
-                raise Error(f"{failed.total()} of {len(each)} {what} failed, {count} as: {reason}")
+                raise Error(
+                    f"{failed.total()} of {len(each)} {what} failed, {count} of them with: {reason}"
+                )
             raise typer.Exit
 
     @contextmanager
@@ -125,9 +131,9 @@ class Execution:
         with replacing(path) as partial:
             partial.write_text(slurm.script(arguments, path.stem, tasks, at_once))
         out.print(
-            f"{count} {what} in {tasks} tasks, at most {at_once} at a time\n"
-            f"to start them: {shlex.join(['sbatch', str(path)])}\n"
-            f"when all have ended: {shlex.join(['pmemsim', *arguments])}",
+            f"{count} {what} in {tasks} tasks, at most {at_once} at a time\nto start them, run: "
+            f"{shlex.join(['sbatch', str(path)])}\nwhen all have ended, run: "
+            f"{shlex.join(['pmemsim', *arguments])}",
             markup=False,
         )
 

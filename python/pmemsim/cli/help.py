@@ -85,9 +85,7 @@ def _sections(context: Context, *, everything: bool) -> dict[str, list[tuple[str
     if len(shown) == len(command.params):  # there is no other page, or this is it
         own = [row for row in own if "--help-all" not in row[0]]
         if any(each.name in _CHOOSES_DESIGNS for each in shown):
-            found["Plug-ins"] = [
-                ("--plugin FILE", "Has the designs of a plug-in, too; repeatable.")
-            ]
+            found["Plug-ins"] = [("--plugin FILE", "Loads the designs of a plug-in; repeatable.")]
     this = "Prints the usual options." if everything else "Prints this page."
     return {**found, _HELP: [("-h, --help", this), *own]}
 
@@ -103,7 +101,7 @@ def _names(each: Parameter) -> str:
 def _text(each: Parameter) -> str:
     """What an option does, and what counts without it."""
     if is_option(each) and each.required:
-        return f"{each.help} Needed."
+        return f"{each.help} Required."
     default = _default_of(each) if is_option(each) else ""
     return f"{each.help} Default: {default}." if default else str(each.help)
 

@@ -41,14 +41,14 @@ def lint_hints_command(
             OUTPUT,
             "--profile",
             value="FILE",
-            help="Writes the source lines whose stores lack a hint, for pmemsim-cc "
+            help="Writes the source lines of stores without a hint to this file, for pmemsim-cc "
             "--janus-profile=FILE.",
         ),
     ] = None,
     json_path: Json = None,
     recipe: Recipe,
 ) -> None:
-    """Report hints (pm_pre_...) that cost more than they save, and missing ones.
+    """Report pre-execution hints (pm_pre_...) that cost more than they save, and missing hints.
 
     For example:
 
@@ -57,30 +57,30 @@ def lint_hints_command(
         pmemsim lint-hints mine.pmt
         pmemsim lint-hints tatp_lowlevel --hints auto --regions 1000 --json findings.json
 
-    Hints where this run lacks them, without a change to the source:
+    To add the missing hints without a change to the source:
 
         pmemsim lint-hints mine.pmt --profile lines.txt
         pmemsim-cc -O2 -g --janus-profile=lines.txt mine.c -o mine
 
-    The recording is simulated on Janus. Each finding has the source line of the hint's call, and
-    the time that it has cost; the most costly stand first:
+    The command simulates the recording on Janus. Each finding has the source line of the hint's
+    call and the time that it cost. The most expensive findings are first:
 
-    * useless: no write has used the line's result; or address or data were never announced.
+    * useless: no write used the line's result, or the hint lacked an address or data.
 
-    * invalidated: the write came with other data, or metadata had changed.
+    * invalidated: the write had other data than hinted, or metadata had changed.
 
     * freed: the memory was freed before it was written.
 
-    * too_short: the write came before the operations were done.
+    * too_short: the write arrived before the operations had finished.
 
-    * dropped: a queue or the buffer had no room.
+    * dropped: a queue or the result buffer was full.
 
-    * missing: a write without a hint had to wait; the line is that of its flush, and the time what
-      a perfect hint would save.
+    * missing: a write without a hint stalled. The line is that of its flush, and the time is what a
+      perfect hint would save.
 
-    The exit code is 1 if hints are found that the program should correct: all but missing ones,
-    those of pm.h's library, and what changes with every write (invalidated, tree).
-    docs/guides/check_hints.md says how each time is computed, and what the keys of --json are.
+    The exit code is 1 if the program should correct a finding. These findings don't count: missing
+    hints, hints of pm.h's library, and hints that any write invalidates (invalidated, tree).
+    docs/guides/check_hints.md explains how each time is computed, and the keys of --json.
     """
     problems = Problems()
     check_outputs(problems, json_path, files=[profile])
@@ -116,7 +116,7 @@ def _print(report: Report, top: int) -> None:
         out.print(table(title, columns, [_row(finding) for finding in shown]))
     if rest := len(report.findings) - len(shown):
         lost = duration(sum(finding.lost_ns for finding in report.findings[top:]))
-        out.print(f"{rest} more findings ({lost}): --top {len(report.findings)} shows them")
+        out.print(f"{rest} more findings ({lost}); --top {len(report.findings)} shows all")
     for sentence in _summary(report):
         out.print(sentence, markup=False)
 
@@ -138,15 +138,15 @@ def _row(finding: Finding) -> tuple[str, ...]:
 
 def _summary(report: Report) -> list[str]:
     waited = (
-        f"writes: {report.writes:,}, which have waited {duration(report.waited_ns)} in all for the "
+        f"writes: {report.writes:,}, which stalled {duration(report.waited_ns)} in total for the "
         f"backend's operations; the run takes {duration(report.time_ns)}"
     )
     if not report.hints:
-        return ["the recording has no hint (pm_pre_...): what is listed lacks one", waited]
+        return ["the recording has no hint (pm_pre_...); the listed writes lack one", waited]
     share = percent(report.in_time / report.writes if report.writes else 0.0)
     return [
-        f"hints called: {report.hints:,}, lines hinted: {report.hinted_lines:,}, writes that found "
-        f"all done but hashes of the tree: {report.in_time:,} ({share})",
+        f"hints called: {report.hints:,}, lines hinted: {report.hinted_lines:,}, writes whose "
+        f"operations had finished, except hashes of the tree: {report.in_time:,} ({share})",
         waited,
     ]
 
@@ -156,6 +156,6 @@ def _verdict(report: Report) -> str:
     lost = duration(sum(finding.lost_ns for finding in faults))
     what = "1 finding" if len(faults) == 1 else f"{len(faults)} findings"
     return (
-        f"{report.workload}: {what} of hints to correct, which have cost {lost}; the first: "
+        f"{report.workload}: {what} of hints to correct, which cost {lost}; the first: "
         f"{faults[0].place}: {faults[0].kind}"
     )

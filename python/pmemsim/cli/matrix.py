@@ -48,17 +48,17 @@ class _Options:
     more_targets: MoreTargets = None
     designs: Annotated[str | None, option(
         DESIGN, "--designs", "-d", value="DESIGN,...", default="all",
-        help="Designs, by commas.",
+        help="The designs to simulate, separated by commas.",
     )] = None  # fmt: skip
     backends: Backends = None
     baseline: Annotated[str | None, option(
         DESIGN, "--baseline", value="DESIGN",
         default=f"{matrices.BASELINE}; with --log redo {matrices.REDO_BASELINE}",
-        help="The design that speedups are over.",
+        help="The design to which speedups are relative.",
     )] = None  # fmt: skip
     points: Annotated[str, option(
         EXPLORATION, "--points", value="N|all",
-        help="Visits so many crash points of each cell, chosen at random, or all.",
+        help="Crashes each cell at N random points, or at all points.",
     )] = str(matrices.POINTS)  # fmt: skip
 
     @property
@@ -105,11 +105,19 @@ def matrix_command(targets: TargetsIfAny = None, *, given: Given, options: _Opti
         pmemsim matrix queue --designs np,asap,mine.yaml -m lalea --json out.json --plot out.png
         pmemsim matrix queue --designs sw-undo,asap --backends none,verified-janus -m janus
 
-    Of each cell: the speedup over sw-undo (or --baseline) on the same recording and machine, the
-    bytes written to PM, the bytes that the design adds on the chip, and at how many crash points
-    recovery left something wrong. What can't work has no numbers, but a reason, and takes nothing
-    else with it. Results are kept in the cache folder: a second run does only what is missing.
-    The exit code is 1 if an image is wrong.
+    Each cell shows:
+
+    * the speedup over sw-undo (or --baseline) on the same recording and machine;
+
+    * the bytes written to PM;
+
+    * the bytes of storage that the design adds to the chip;
+
+    * the number of crash points whose recovered image is wrong.
+
+    A combination that is not possible shows a reason instead of numbers, and does not affect other
+    cells. Results are kept in the cache folder, so a second run computes only missing ones. The
+    exit code is 1 if an image is wrong.
     """
     wanted = all_targets(targets, options.more_targets)
     matrix = _measured(options.plan(wanted, given.problems()), options.execution)
@@ -136,7 +144,7 @@ def _check_names(
         with problems.collected():
             names.append(load_preset("design", design).name)
     problems.add(
-        f"{names.count(name)} of the designs have the name '{name}'; give each file its own"
+        f"{names.count(name)} of the designs have the name '{name}'; give each file a unique name"
         for name in dict.fromkeys(names)
         if names.count(name) > 1
     )
@@ -169,7 +177,7 @@ def _measured(plan: Plan, execution: Execution) -> Matrix:
     execution.do(plan.jobs, "simulations and crashes", finished)
     matrix = plan.matrix(failures)
     if all(cell.pm_write_bytes is None for cell in matrix.cells):
-        raise Error(f"no cell can work: {matrix.cells[0].reason}")
+        raise Error(f"no combination is possible: {matrix.cells[0].reason}")
     return matrix
 
 
@@ -208,6 +216,6 @@ def _fail_if_wrong(matrix: Matrix) -> None:
     if wrong:
         named = ", ".join(f"{cell.design} on {cell.workload}" for cell in wrong)
         raise CheckFailed(
-            f"violations in: {named}; `pmemsim crash TARGET --design DESIGN` with the same options "
-            "tells what went wrong"
+            f"violations in: {named}; `pmemsim crash TARGET --design DESIGN` with the same "
+            "options explains the first one"
         )

@@ -59,4 +59,6 @@ def today(command: str, words: Sequence[str]) -> str | None:
 def refuse_old_spelling(command: str, words: Sequence[str]) -> None:
     """Raise an `Error` that says how a command line is spelled now, if it isn't spelled so."""
     if new := today(command, words):
-        raise Error(f"{shlex.join([command, *words])} is now: pmemsim {new}")
+        raise Error(
+            f"{shlex.join([command, *words])} is spelled differently now; run: pmemsim {new}"
+        )

@@ -28,7 +28,13 @@ Targets = Annotated[list[str], argument("TARGET", "Workloads' names or traces (.
 TargetsIfAny = Annotated[list[str] | None, argument("TARGET", "Workloads' names or traces (.pmt).")]
 MoreTargets = Annotated[
     str | None,
-    option(TARGET, "--workloads", value="TARGET,...", more=True, help="More targets, by commas."),
+    option(
+        TARGET,
+        "--workloads",
+        value="TARGET,...",
+        more=True,
+        help="More targets, separated by commas.",
+    ),
 ]
 Design = Annotated[str, option(
     DESIGN, "--design", "-d", value="DESIGN",
@@ -36,32 +42,34 @@ Design = Annotated[str, option(
 )]  # fmt: skip
 Backends = Annotated[str | None, option(
     DESIGN, "--backends", value="BACKEND,...",
-    help="Puts each design before each of these backends (`pmemsim list backends`); the name "
-    "`none` stands for the design alone.",
+    help="Combines each design with each of these backends (`pmemsim list backends`). The name "
+        "`none` means the design without a backend.",
 )]  # fmt: skip
 Machine = Annotated[str, option(
     MACHINE, "--machine", "-m", value="MACHINE", help="A machine's name, or its YAML file."
 )]  # fmt: skip
 Overrides = Annotated[list[str] | None, option(
     MACHINE, "--set", "-s", value="KEY=VALUE",
-    help="Sets a parameter of machine or design, as in `core.rob_entries=128`; repeatable.",
+    help="Sets a parameter of the machine or the design, as in `core.rob_entries=128`; repeatable.",
 )]  # fmt: skip
 Threads = Annotated[
-    int | None, option(WORKLOAD, "--threads", "-t", value="N", help="Threads of a workload.")
+    int | None,
+    option(WORKLOAD, "--threads", "-t", value="N", help="Number of threads of a workload."),
 ]
 Regions = Annotated[
     int | None,
-    option(WORKLOAD, "--regions", value="N", help="Atomic regions that a workload runs."),
+    option(WORKLOAD, "--regions", value="N", help="Number of atomic regions that a workload runs."),
 ]
 Json = Annotated[str | None, option(
     OUTPUT, "--json", value="FILE",
-    help="Writes all results to this file, or prints them if it is `-`.",
+    help="Writes all results as JSON to this file, or to standard output if FILE is `-`.",
 )]  # fmt: skip
 Plot = Annotated[Path | None, option(
-    OUTPUT, "--plot", value="FILE", help="Writes a plot; the suffix chooses png, pdf or svg."
+    OUTPUT, "--plot", value="FILE", help="Writes a plot to this file, whose suffix selects the "
+        "format: .png, .pdf or .svg."
 )]  # fmt: skip
 Top = Annotated[int, option(
-    OUTPUT, "--top", value="N", help="Prints at most so many findings; --json has all of them."
+    OUTPUT, "--top", value="N", help="Prints at most N findings; --json writes all of them."
 )]  # fmt: skip
 Jobs = Annotated[int | None, option(
     EXECUTION, "--jobs", "-j", value="N", default="all host cores",
@@ -76,50 +84,50 @@ class Recipe:
     threads: Threads = None
     regions: Regions = None
     seed: Annotated[
-        int | None, option(WORKLOAD, "--seed", value="N", help="Seed of random numbers.")
+        int | None, option(WORKLOAD, "--seed", value="N", help="Seed of the random numbers.")
     ] = None
     data_bytes: Annotated[int | None, option(
         WORKLOAD, "--data-bytes", value="N", more=True,
-        help="Bytes of one datum: 64 (maps: 8) to 8192, a multiple of 8.",
+        help="Size of one data item in bytes: 64 (maps: 8) to 8192, a multiple of 8.",
     )] = None  # fmt: skip
     opt: Annotated[str | None, option(
         WORKLOAD, "--opt", value="LEVEL", default="O2", more=True,
-        help="Optimisation level: O0, O1, O2 or O3; `O0+O2`: O0 for the program, and O2 for "
-        "pm.h's library.",
+        help="Optimisation level: O0, O1, O2 or O3. `O0+O2` compiles the program with O0 and "
+            "pm.h's library with O2.",
     )] = None  # fmt: skip
     items: Annotated[int | None, option(
         WORKLOAD, "--items", value="N", more=True,
-        help="Items in the data structure before the measured part.",
+        help="Number of items in the data structure before the measured part.",
     )] = None  # fmt: skip
     mix: Annotated[str | None, option(
         WORKLOAD, "--mix", value="MIX", more=True,
-        help="What regions do: insert-update, insert, read-update, insert-delete, or pmweaver "
-        "(as PMWeaver's paper has it).",
+        help="Operations of the regions: insert-update, insert, read-update, insert-delete, or "
+            "pmweaver (the mix of PMWeaver's paper).",
     )] = None  # fmt: skip
     duplicate_ratio: Annotated[float | None, option(
         WORKLOAD, "--duplicate-ratio", value="SHARE", more=True,
-        help="Share of the data that duplicates other data: 0 to 1.",
+        help="Share of the data that duplicates other data, from 0 to 1.",
     )] = None  # fmt: skip
     warm_up: Annotated[int | None, option(
         WORKLOAD, "--warm-up", value="N", default="0", more=True,
-        help="Regions that run before the measured part, to fill the caches.",
+        help="Number of regions that run before the measured part, to fill the caches.",
     )] = None  # fmt: skip
     log: Annotated[str | None, option(
         WORKLOAD, "--log", value="undo|redo", default="undo", more=True,
-        help="The program's software log; designs with atomicity=software-redo need redo.",
+        help="The program's software log. Designs with atomicity=software-redo require redo.",
     )] = None  # fmt: skip
     hints: Annotated[str | None, option(
         WORKLOAD, "--hints", value="HINTS", default="manual", more=True,
-        help="Pre-execution hints: manual (of the source), auto (of the compiler), none, or a "
-        "file of `pmemsim lint-hints --profile`.",
+        help="Pre-execution hints: manual (in the source), auto (inserted by the compiler), none, "
+            "or a file that `pmemsim lint-hints --profile` wrote.",
     )] = None  # fmt: skip
     schedule: Annotated[int | None, option(
         WORKLOAD, "--schedule", value="N", default="0, the recorder's own", more=True,
-        help="Number of the interleaving of threads, of those that --seed gives.",
+        help="Number of the thread interleaving, among those that --seed generates.",
     )] = None  # fmt: skip
     whole_run: Annotated[bool | None, option(
         WORKLOAD, "--whole-run", more=True,
-        help="Records set-up and warm-up, too, not only the measured part.",
+        help="Records set-up and warm-up in addition to the measured part.",
     )] = None  # fmt: skip
 
     @property
@@ -151,19 +159,19 @@ class Verifier:
 
     verify: Annotated[str | None, option(
         CHECKER, "--verify", value="CMD",
-        help="A program that checks an image: its last argument is the image's file, and exit "
-        "code 0 means consistent. The word `own` stands for the check that a workload of "
-        "pmemsim's has.",
+        help="A command that checks an image: its last argument is the image's file, and exit "
+            "code 0 means consistent. `own` selects the checker of pmemsim's workload.",
     )] = None  # fmt: skip
     verify_library: Annotated[Path | None, option(
         CHECKER, "--verify-library", value="LIBRARY",
         help="A shared library whose function pmemsim_check (pmemsim/check.h) checks images in "
-        "memory, several times as fast as a program.",
+            "memory. It is several times as fast as --verify.",
     )] = None  # fmt: skip
     verify_timeout: Annotated[float | None, option(
         CHECKER, "--verify-timeout", value="SECONDS", more=True,
         default=f"{DEFAULT_CHECK_TIMEOUT_S:g}",
-        help="How long a checker may take for an image, which counts as wrong afterwards.",
+        help="Time limit of a checker for one image, in seconds. An image that exceeds it counts "
+            "as wrong.",
     )] = None  # fmt: skip
 
     def wanted(self, problems: Problems) -> CheckerWanted:
@@ -171,7 +179,7 @@ class Verifier:
         timeout = self.verify_timeout
         if timeout is not None and not 0 < timeout <= MOST_SECONDS:
             problems.add(
-                [f"--verify-timeout {timeout:g}: must be more than 0, at most {MOST_SECONDS}"]
+                [f"--verify-timeout {timeout:g}: must be greater than 0 and at most {MOST_SECONDS}"]
             )
         return CheckerWanted(self.verify, self.verify_library, timeout)
 
@@ -187,12 +195,12 @@ class Simulation:
     overrides: Overrides = None
     instances: Annotated[int | None, option(
         MACHINE, "--instances", value="N",
-        help="Runs so many independent copies of the recording.",
+        help="Simulates N independent copies of the recording.",
     )] = None  # fmt: skip
     lock_order: Annotated[str | None, option(
         MACHINE, "--lock-order", value="recorded|simulated", default="recorded",
-        help="Order in which threads get a lock. With `simulated` only times are meaningful, "
-        "since the values belong to the recorded order.",
+        help="Order in which threads acquire locks. With `simulated`, only times are meaningful, "
+            "because the data values belong to the recorded order.",
     )] = None  # fmt: skip
     json_path: Json = None
     plot_path: Plot = None

@@ -11,7 +11,9 @@ from pmemsim import new_design
 from pmemsim.cli.command import DESIGN, OUTPUT, Command, Group, argument, declared, option
 from pmemsim.cli.console import out
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Build plug-ins: designs of your own.")
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Build plug-ins that contain your own designs."
+)
 
 
 @declared
@@ -20,14 +22,25 @@ def new_design_command(
     *,
     layer: Annotated[
         str,
-        option(DESIGN, "--layer", value="|".join(new_design.LAYERS), help="What it implements."),
+        option(
+            DESIGN,
+            "--layer",
+            value="|".join(new_design.LAYERS),
+            help="The layer that the design implements.",
+        ),
     ],
     output: Annotated[
         Path,
-        option(OUTPUT, "--output", "-o", value="DIR", help="The folder to write its folder to."),
+        option(
+            OUTPUT,
+            "--output",
+            "-o",
+            value="DIR",
+            help="The folder in which the design's folder is created.",
+        ),
     ] = Path(),
 ) -> None:
-    """Write the sources of a design of your own, which already works and survives crashes.
+    """Write the sources of a new design that already works and survives crashes.
 
     For example:
 
@@ -35,8 +48,9 @@ def new_design_command(
         pmemsim plugin build write_through
         pmemsim crash queue --plugin write_through/write_through.so -d write-through -m asap
 
-    The folder has a header, a source, a preset, injected faults, a test and a CMakeLists.txt.
-    docs/explanation/layers.md says what an implementation of each layer may do and must do.
+    The new folder contains a header, a source, a preset, injected faults, a test and a
+    CMakeLists.txt. docs/explanation/layers.md explains what an implementation of each layer may do
+    and must do.
     """
     folder = new_design.write_design(name, layer, output)
     out.print(
@@ -50,14 +64,16 @@ def new_design_command(
 @app.command("build", cls=Command)
 @declared
 def build(
-    folder: Annotated[Path, argument("DIR", "The folder that `new-design` has written.")],
+    folder: Annotated[Path, argument("DIR", "The folder that `new-design` wrote.")],
 ) -> None:
     """Compile a plug-in against the installed headers, with CMake and your C++ compiler.
 
     Example: `pmemsim plugin build write_through`
     """
     plugin = new_design.build_plugin(folder)
-    out.print(f"{plugin}: load it with --plugin {plugin}, or PMEMSIM_PLUGINS", markup=False)
+    out.print(
+        f"{plugin}: load it with --plugin {plugin}, or name it in PMEMSIM_PLUGINS", markup=False
+    )
 
 
 @app.command("cmake-dir", cls=Command)

@@ -31,20 +31,24 @@ class _Memory:
 
     pm_paths: Annotated[list[Path] | None, option(
         MEMORY, "--pm-path", value="DIR",
-        help="Files mapped from below this folder are persistent; repeatable.",
+        help="Makes memory-mapped files in this folder and its subfolders persistent; repeatable.",
     )] = None  # fmt: skip
     pm_ranges: Annotated[list[str] | None, option(
         MEMORY, "--pm-range", value="LO:HI",
-        help="These addresses (hexadecimal) are persistent; repeatable.",
+        help="Makes this range of addresses (hexadecimal) persistent; repeatable.",
     )] = None  # fmt: skip
     pm_hints: Annotated[list[str] | None, option(
         MEMORY, "--pm-hint", value="ADDRESS",
-        help="Mappings that the program asks for at this address (hexadecimal) are persistent, "
-        "wherever they are placed; repeatable.",
+        help="Makes mappings that the program requests at this address (hexadecimal) persistent, "
+            "wherever the system places them; repeatable.",
     )] = None  # fmt: skip
     pm_heap: Annotated[
         bool,
-        option(MEMORY, "--pm-heap", help="Everything that the program allocates is persistent."),
+        option(
+            MEMORY,
+            "--pm-heap",
+            help="Makes all memory that the program allocates on the heap persistent.",
+        ),
     ] = False
 
 
@@ -60,25 +64,26 @@ class _Options:
     ] = None
     name: Annotated[str | None, option(
         TARGET, "--name", value="NAME",
-        help="Name of a program of your own in results; without a program, the workload to "
-        "record.",
+        help="Name of your own program in results. Without a program, the workload to record.",
     )] = None  # fmt: skip
     all_workloads: Annotated[
         bool, option(TARGET, "--all", help="Records all of pmemsim's workloads into --out-dir.")
     ] = False
     out_dir: Annotated[
         Path | None,
-        option(OUTPUT, "--out-dir", value="DIR", help="The folder where --all puts NAME.pmt."),
+        option(
+            OUTPUT, "--out-dir", value="DIR", help="The folder to which --all writes the traces."
+        ),
     ] = None
     process: Annotated[str | None, option(
         TARGET, "--process", value="NAME",
-        help="Records the first program of this name that a script starts, instead of the first "
-        "of all.",
+        help="Records the first program with this name that a script starts, instead of the first "
+            "program.",
     )] = None  # fmt: skip
     schedules: Annotated[int | None, option(
         EXPLORATION, "--schedules", value="N",
-        help="Records so many interleavings of the threads, schedules 0 (the usual one) to "
-        "N-1 of --seed, into mine.0.pmt, mine.1.pmt, ... for `-o mine.pmt`.",
+        help="Records N thread interleavings: schedules 0 (the default) to N-1 of --seed. `-o "
+            "mine.pmt` writes them to mine.0.pmt, mine.1.pmt, ...",
     )] = None  # fmt: skip
 
 
@@ -88,16 +93,16 @@ def record_command(
         list[str] | None,
         argument(
             "WORKLOAD | -- PROGRAM [ARGS]",
-            "A workload's name; or, after `--`, a program of your own with its arguments.",
+            "A workload's name, or your own program and its arguments after `--`.",
         ),
     ] = None,
     *,
     given: Given,
     options: _Options,
 ) -> None:
-    """Record a program, once, for all designs.
+    """Record a program once, for simulation on any design.
 
-    A program of your own, built by pmemsim-cc or pmemsim-c++:
+    Your own program, built with pmemsim-cc or pmemsim-c++:
 
         pmemsim record -o mine.pmt -- ./mine --its --own arguments
         pmemsim record -o mine.pmt --pm-path /mnt/pmem -- ./mine
@@ -108,14 +113,16 @@ def record_command(
         pmemsim record vacation --log redo -o vacation-redo.pmt
         pmemsim record --all --out-dir traces
 
-    Other interleavings of threads, so that bugs which need one are reached; the same again:
+    Several thread interleavings, to reach bugs that need a rare one, and the same interleaving
+    again:
 
         pmemsim record --schedules 50 -o mine.pmt -- ./mine
         pmemsim record --schedule 17 -o again.pmt -- ./mine
         pmemsim record queue --schedules 3 -o queue.pmt
 
-    A program that finds the pool of an earlier run starts from there: with --schedules, give a
-    script that removes the pool first. With --all, --data-bytes is for the workloads that take it.
+    A program that finds the pool of an earlier run starts from that pool. With --schedules, record
+    a script that removes the pool first. With --all, --data-bytes applies to the workloads that
+    support it.
     """
     workload = options.name
     if program and workload is None and _is_workload(program):
@@ -162,7 +169,9 @@ def _is_workload(program: list[str]) -> bool:
         return True
     if which(word):
         return False
-    raise Error(f"{unknown_workload(word)} (a program of your own is given by its path: ./{word})")
+    raise Error(
+        f"{unknown_workload(word)} (write your own program with its path after --: ./{word})"
+    )
 
 
 def _all(options: _Options, schedules: _Schedules, problems: Problems) -> None:
@@ -196,7 +205,7 @@ def _one(name: str, options: _Options, schedules: _Schedules, problems: Problems
 
 def _needed(output: Path | None, schedules: _Schedules) -> Path:
     if output is None:
-        raise Error("say where to write the trace: -o NAME.pmt")
+        raise Error("--output is missing; name the trace with -o NAME.pmt")
     if output.suffix != ".pmt":
         raise Error(f"{output}: a trace's name must end with .pmt")
     for number in schedules.numbers:
@@ -277,7 +286,7 @@ def _kept_if_interrupted(wanted: int) -> Iterator[list[Trace]]:
 
 def _say_nothing_changes(name: str, schedules: _Schedules) -> None:
     only = "; only schedule 0 was recorded" if schedules.several else ""
-    err.print(f"pmemsim: note: {name} has one thread, which schedules don't change{only}")
+    err.print(f"pmemsim: note: {name} has one thread, so schedules have no effect{only}")
 
 
 def _workloads(runs: list[WorkloadRun], outputs: list[Path], schedules: _Schedules) -> None:
@@ -314,8 +323,8 @@ def _say(trace: Trace) -> None:
     err.print(f"recorded {trace.path} ({size / 1e6:.1f} MB, {trace.threads} threads)", markup=False)
     if not trace.metadata["pm_regions"]:
         err.print(
-            "pmemsim: note: none of its memory was persistent; say which is by pm.h, --pm-path, "
-            "--pm-range, --pm-hint or --pm-heap",
+            "pmemsim: note: no memory of the program was persistent; declare it with pm.h, "
+            "--pm-path, --pm-range, --pm-hint or --pm-heap",
             markup=False,
         )
     if outside := flushes_outside_pm(trace.metadata):
@@ -326,7 +335,7 @@ def _say(trace: Trace) -> None:
         err.print(f"pmemsim: note: {calls}", markup=False)
     if changed := unrecorded(trace.metadata):
         err.print(
-            f"pmemsim: note: persistent memory has changed without a recorded store: {changed}; "
-            f"{CAUSES}. What check and crash say of it is partial: {CURE} ({DOCS})",
+            f"pmemsim: note: persistent memory changed without a recorded store: {changed}; "
+            f"{CAUSES}. Results of check and crash are therefore partial: {CURE} ({DOCS})",
             markup=False,
         )

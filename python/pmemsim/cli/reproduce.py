@@ -36,7 +36,7 @@ def reproduce_command(
         list[str],
         argument(
             "PAPER [EXPERIMENT...]",
-            "Papers, each followed by the experiments that are wanted; without any, all of them.",
+            "Papers, each followed by its experiments to run (default: all).",
         ),
     ],
     *,
@@ -47,19 +47,26 @@ def reproduce_command(
             EXPLORATION,
             "--scale",
             value="quick|paper",
-            help="`quick` takes minutes, `paper` has ten times the regions.",
+            help="Size of the runs: `quick` takes minutes, and `paper` runs ten times as many "
+            "regions.",
         ),
     ] = "quick",
     ablations: Annotated[
-        bool, option(EXPLORATION, "--ablations", help="Runs the papers' ablations, too.")
+        bool, option(EXPLORATION, "--ablations", help="Also runs the papers' ablations.")
     ] = False,
     out_dir: Annotated[
-        Path, option(OUTPUT, "--out", value="DIR", help="Folder for figures and results.json.")
+        Path,
+        option(
+            OUTPUT,
+            "--out",
+            value="DIR",
+            help="The folder to which figures and results.json are written.",
+        ),
     ] = Path("reproduction"),
     json_path: Json = None,
     execution: Execution,
 ) -> None:
-    """Run a paper's experiments again, and compare each number with the one it reports.
+    """Reproduce a paper's experiments, and compare each result with the published one.
 
     For example:
 
@@ -67,11 +74,11 @@ def reproduce_command(
         pmemsim reproduce asap fig7 fig10 --jobs 8
         pmemsim reproduce asap --scale paper --out asap-full
 
-    `pmemsim list experiments` names the papers' experiments and ablations (variations that show
-    what makes a difference). Every value is the geometric mean of the benchmarks, then the mean of
-    three seeds with its 95% confidence interval. Simulations are kept in the cache folder: a second
-    run, or one after Ctrl-C, simulates only what is missing. A deviation is a finding, not a
-    failure: the exit status is 0.
+    `pmemsim list experiments` shows the papers' experiments and ablations (variations that show
+    which mechanisms matter). Each value is the geometric mean of the benchmarks, averaged over
+    three seeds, with its 95% confidence interval. Results are kept in the cache folder, so a second
+    run, or one after Ctrl-C, simulates only missing ones. A deviation from the paper does not
+    change the exit code, which is 0.
     """
     problems = given.problems()
     execution.check(problems)
@@ -97,9 +104,9 @@ def _make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
-        raise Error(f"--out {path}: is a file; give the name of a folder") from error
+        raise Error(f"--out {path}: this is a file; name a folder") from error
     except OSError as error:
-        raise Error(f"--out {path}: the folder can't be made: {error.strerror}") from error
+        raise Error(f"--out {path}: the folder could not be created: {error.strerror}") from error
 
 
 def _chosen(names: Sequence[str], ablations: bool) -> list[Study]:
@@ -108,7 +115,7 @@ def _chosen(names: Sequence[str], ablations: bool) -> list[Study]:
     for name in names:
         if not wanted or is_paper(name):
             if name in wanted:
-                raise Error(f"paper '{name}' stands twice; leave one out")
+                raise Error(f"paper '{name}' is given twice; remove one")
             wanted[name] = []
         else:
             wanted[list(wanted)[-1]].append(name)

@@ -124,12 +124,12 @@ def excludes(term: str, *others: str, why: str = "") -> Rule:
 
 
 _EXECUTION = (
-    apart("--scheduler", "--jobs", why="a cluster has workers of its own"),
+    apart("--scheduler", "--jobs", why="a cluster has its own workers"),
     apart("--scheduler", "--slurm", "--share"),
     needs("--tasks", "--slurm"),
     needs("--at-once", "--slurm"),
 )
-_TARGETS = "name at least one target: a workload or a trace (.pmt)"
+_TARGETS = "TARGET is missing; name a workload or a trace (.pmt)"
 _CHECKERS = ("--verify", "--verify-library")
 _METHODS = (*_CHECKERS, "--answers")
 _OWN_PROGRAM = ("--pm-path", "--pm-range", "--pm-hint", "--pm-heap", "--process")
@@ -142,22 +142,23 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "record": (
         one_of(
             "PROGRAM", "WORKLOAD", "--all",
-            else_="nothing to record: give a program of your own after --, as in 'pmemsim record "
-            "-o mine.pmt -- ./mine', or a workload's name, or --all",
+            else_="nothing to record; name a workload, give --all, or give your own program after "
+                "--, as in 'pmemsim record -o mine.pmt -- ./mine'",
         ),
-        needs("--all", "--out-dir", why="the folder for the traces"),
-        needs("--out-dir", "--all", why="say where to write one trace by -o NAME.pmt"),
+        needs("--all", "--out-dir", why="the folder to which the traces are written"),
+        needs("--out-dir", "--all", why="name a single trace with -o NAME.pmt"),
         excludes(
             "--all", "PROGRAM", "WORKLOAD", "--name", "--output", "--log", "--whole-run",
             why="it records every workload into --out-dir",
         ),
         excludes(
             "PROGRAM", *_OF_WORKLOADS,
-            why="they are for pmemsim's workloads; your own program takes its arguments after --",
+            why="these options apply only to pmemsim's workloads; write your program's own "
+                "arguments after it",
         ),
         needs(
             "--seed", "WORKLOAD", "--all", "--schedule", "--schedules",
-            why="without them it is for pmemsim's workloads",
+            why="your own program has a seed only with schedules",
         ),
         *(needs(each, "PROGRAM", why="it is for a program of your own") for each in _OWN_PROGRAM),
         apart("--schedule", "--schedules"),
@@ -165,22 +166,23 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "check": (
         apart(*_CHECKERS),
         needs("--design", "--model guarantees"),
-        needs("--model guarantees", "--design", why="whose guarantees?"),
-        needs("--model guarantees", *_CHECKERS, why="rules alone know px86 and eadr"),
+        needs("--model guarantees", "--design", why="name the designs whose guarantees hold"),
+        needs("--model guarantees", *_CHECKERS, why="rules without a checker support only px86 "
+            "and eadr"),
         excludes("--model guarantees", "--answers", "--recovery-image", why="choose px86 or eadr"),
         needs("--operation", "--answers"),
         *(needs(each, *_METHODS) for each in ("--budget", "--image", "--verify-timeout", "--jobs")),
         *(needs(each, *_CHECKERS) for each in ("--keep-image", "--without-each")),
-        apart(*_METHODS, when="--image", why="the images of each have numbers of their own"),
-        needs("--recovery-image", "--image", why="which image recovery begins with"),
-        needs("--recovery-image", "--verify", why="a program's recovery is recorded"),
+        apart(*_METHODS, when="--image", why="each of them numbers its images separately"),
+        needs("--recovery-image", "--image", why="name the image from which recovery starts"),
+        needs("--recovery-image", "--verify", why="only the recovery of a program can be recorded"),
         apart("--image", "--without-each"),
     ),
     "crash": (
         one_of("TARGET", "--workloads", "--random", else_=f"{_TARGETS}, or choose --random"),
         excludes(
             "--random", "TARGET", "--workloads", "--save-image", "--keep-image",
-            why="it makes its own programs",
+            why="--random generates its own programs",
         ),
         one_of(
             "--design", "--all-designs",
@@ -188,7 +190,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
         apart("--design", "--all-designs"),
         apart(*_CHECKERS),
-        excludes("--verify-images 0", *_CHECKERS, why="nothing would be checked"),
+        excludes("--verify-images 0", *_CHECKERS, why="no image would be checked"),
         apart("--at", "--points"),
         needs("--save-image", "--at"),
         excludes("--stress", "--save-image", "--keep-image"),
@@ -197,7 +199,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         needs("--seed", "--random"),
         excludes(
             "--random", "--design", "--machine", "--jobs",
-            why="random configurations have their own",
+            why="random configurations generate their own designs",
         ),
     ),
     "matrix": (one_of("TARGET", "--workloads", else_=_TARGETS), *_EXECUTION),

@@ -39,7 +39,7 @@ def selftest_command(
             "-d",
             value="DESIGN,...",
             default="all",
-            help="Designs whose faults are injected, by commas.",
+            help="The designs whose faults are injected, separated by commas.",
         ),
     ] = None,
     machine: Machine = "asap",
@@ -49,8 +49,8 @@ def selftest_command(
             EXPLORATION,
             "--random",
             value="N",
-            help="Runs and crashes so many random configurations instead: layers, machines and "
-            "extreme values, each with a random program.",
+            help="Instead simulates and crashes N random configurations: random layers, machines "
+            "and extreme values, each with a random program.",
         ),
     ] = None,
     seed: Annotated[
@@ -62,17 +62,18 @@ def selftest_command(
     json_path: Json = None,
     jobs: Jobs = None,
 ) -> None:
-    """Inject faults into designs, each of which crash verification must notice.
+    """Inject faults into designs, and check that crash verification detects each of them.
 
     For example:
 
         pmemsim selftest --design asap
         pmemsim selftest --random 20 --seed 1000
 
-    Each fault takes one protective mechanism of a design away. A crash must then leave a wrong
-    image, and without the fault none. `pmemsim list faults` shows what can be injected. With
-    --random, random configurations run twice and are crashed: both runs must be equal, and no image
-    wrong. Exit code 1 means that a fault was not noticed, or that a random configuration failed.
+    Each fault disables one protective mechanism of a design. A crash must then leave a wrong image;
+    without the fault, no image may be wrong. `pmemsim list faults` shows all faults. With --random,
+    each random configuration is simulated twice and crashed. Both results must be equal, and no
+    image may be wrong. Exit code 1 means that a fault was not detected, or that a random
+    configuration failed.
     """
     problems = given.problems()
     check_outputs(problems, json_path)
@@ -93,7 +94,8 @@ def _chosen(designs: str | None, problems: Problems) -> list[InjectedFault]:
     names = names_of(designs, problems)
     known = list(dict.fromkeys(fault.design for fault in every))
     problems.add(
-        f"--design {name}: pmemsim has no faults for it; it has for {', '.join(known)}"
+        f"--design {name}: pmemsim has no faults for this design; designs with faults: "
+        f"{', '.join(known)}"
         for name in names
         if name not in known
     )
@@ -118,12 +120,12 @@ def inject(
     if json_path != "-":
         _print(verdicts)
     problems = [
-        f"{verdict.fault.design} with {verdict.fault.switch}: not noticed"
+        f"{verdict.fault.design} with {verdict.fault.switch}: the fault was not detected"
         for verdict in verdicts
         if not verdict.caught
     ]
     problems += [
-        f"{run.design} without a fault doesn't recover {run.workload}"
+        f"{run.design} without a fault does not recover {run.workload}"
         for run in sound
         if run.violations > 0
     ]
@@ -141,7 +143,7 @@ def _print(verdicts: Sequence[FaultVerdict]) -> None:
             verdict.run.workload,
             f"{verdict.run.points:,}",
             f"{verdict.run.violations:,}",
-            "noticed" if verdict.caught else "NOT NOTICED",
+            "noticed" if verdict.caught else "NOT DETECTED",
         )
         for verdict in verdicts
     ]

@@ -54,8 +54,8 @@ from pmemsim.workloads import workloads
 
 Image = Annotated[Path | None, option(
     OUTPUT, "--image", value="FILE",
-    help="Writes what survives if power is lost after the run: the program's pool, as the "
-    "program would find it.",
+    help="Writes the image of persistent memory that survives a power loss after the run: the "
+        "program's pool before recovery.",
 )]  # fmt: skip
 
 
@@ -75,8 +75,8 @@ def run_command(
         pmemsim run queue --design sw-undo --machine asap --threads 4
         pmemsim run mine.pmt -d np -m asap --set core.rob_entries=128 --json out.json
 
-    `pmemsim list designs`, `list machines` and `list workloads` name what there is; `pmemsim show
-    machine NAME` prints every parameter that `--set` can change.
+    `pmemsim list` shows the names of all designs, machines and workloads. `pmemsim show machine
+    NAME` prints every parameter that `--set` can change.
     """
     problems = Problems()
     (configuration,), (found,) = _checked(
@@ -108,21 +108,22 @@ def compare_command(
             "--designs",
             "-d",
             value="DESIGN,...",
-            help="Designs, by commas; the first is the baseline.",
+            help="The designs to simulate, separated by commas. The first is the baseline.",
         ),
     ],
     simulation: Simulation,
     recipe: Recipe,
     jobs: Jobs = None,
 ) -> None:
-    """Simulate several recordings on several designs: throughput, and where the time goes.
+    """Compare designs on several recordings: their throughput, and how their time is spent.
 
     For example:
 
         pmemsim compare queue hashmap --designs np,sw-undo --machine asap
         pmemsim compare a.pmt b.pmt --designs np,sw-undo -m asap --json out.json --plot out.png
 
-    The table shows each design's throughput over the first one's, and what its cores waited for.
+    The table shows each design's throughput relative to the first design, and the causes of its
+    cores' stalls.
     """
     problems = Problems()
     check_jobs(problems, jobs)
@@ -159,8 +160,8 @@ def bench_command(
             "--designs",
             "-d",
             value="DESIGN,...",
-            default="all that can run",
-            help="Designs, by commas.",
+            default="all designs that support the recording",
+            help="The designs to measure, separated by commas.",
         ),
     ] = None,
     machine: Machine = "asap",
@@ -169,7 +170,7 @@ def bench_command(
     regions: Regions = None,
     json_path: Json = None,
 ) -> None:
-    """Measure the simulator itself: speed and memory, of every design.
+    """Measure the simulator's own speed and memory use, for every design.
 
     For example:
 
@@ -178,10 +179,10 @@ def bench_command(
         pmemsim bench tpcc -m pmem-spec --threads 64 --set core.count=64 --designs hops,pmem-spec
         pmemsim bench mine.pmt
 
-    Every size is simulated alone, in a process of its own on one host core; of three runs the
-    fastest counts. Without --designs, np and sw-undo are measured at 1, 2, 4 and 8 simulated cores,
-    all others at 4. With --threads all are measured at that size only. A trace has one size, that
-    of its recording.
+    Each size is simulated in a separate process on one host core, three times; the fastest run
+    counts. Without --designs, np and sw-undo are measured with 1, 2, 4 and 8 simulated cores, and
+    all others with 4. With --threads, all designs are measured with that number only. A trace is
+    measured with its recorded number of threads.
     """
     problems = Problems()
     check_outputs(problems, json_path)
@@ -204,7 +205,9 @@ def bench_command(
     else:
         pairs = [(recording, design) for recording in recordings for design in chosen]
     if not pairs:
-        raise Error(f"no design can run this on machine {machine}; choose another machine")
+        raise Error(
+            f"no design supports this recording on machine {machine}; choose another machine"
+        )
     labels = [f"{recording.workload}, {recording.cores} cores, {d}" for recording, d in pairs]
     with progress_of(labels) as progress:
         counted = benchmark.SCALED if designs is None else chosen
@@ -255,7 +258,7 @@ def _runnable(
     reasons = {design: benchmark.why_not(design, machine, recordings, extra) for design in designs}
     for design, reason in reasons.items():
         if reason:
-            err.print(f"{design} is left out: {reason}", markup=False)
+            err.print(f"{design} is skipped: {reason}", markup=False)
     return [design for design, reason in reasons.items() if not reason]
 
 
@@ -289,7 +292,7 @@ def _print_result(result: Result) -> None:
         ("instructions", si(result.instructions)),
         ("atomic regions", f"{result.regions} ({si(result.regions_per_s)} a second)"),
         ("written to PM", f"{si(result.pm_write_bytes)}B"),
-        ("where cores' time went", shares),
+        ("use of the cores' time", shares),
         (
             "simulation speed",
             f"{si(result.instructions_per_wall_s)} instructions a second ({result.wall_s:.2f} s)",

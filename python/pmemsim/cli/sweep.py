@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @declared
 def sweep_command(
-    spec_path: Annotated[Path, argument("SPEC", "A YAML file that says what is varied.")],
+    spec_path: Annotated[Path, argument("SPEC", "A YAML file that lists the values to vary.")],
     *,
     given: Given,
     out_path: Annotated[
@@ -35,13 +35,13 @@ def sweep_command(
             "--out",
             "-o",
             value="FILE",
-            default="SPEC's name with .parquet",
-            help="The file of the results.",
+            default="SPEC with the suffix .parquet",
+            help="The Parquet file to which the results are written.",
         ),
     ] = None,
     execution: Execution,
 ) -> None:
-    """Simulate all combinations of workloads, designs, machines and parameters that a file names.
+    """Simulate all combinations of workloads, designs, machines and parameters in a YAML file.
 
     For example, with a file latency.yaml:
 
@@ -58,10 +58,10 @@ def sweep_command(
         pmemsim sweep latency.yaml --scheduler tcp://host:8786
         pmemsim sweep latency.yaml --slurm latency.sh --tasks 16 --at-once 4
 
-    The results are a row a point in one Parquet file (pandas.read_parquet reads it). A point that
-    fails has a reason in its row, and takes no other with it. Every result is kept as soon as it
-    is there: after Ctrl-C or a crash, the same command goes on where it stopped, and tries again
-    what failed. docs/guides/sweep.md says what can stand in the file.
+    The results are written to one Parquet file with a row for each point; pandas.read_parquet reads
+    it. A point that fails has the reason in its row, and does not affect other points. Each result
+    is kept at once: after Ctrl-C or a crash, the same command continues, and repeats failed points.
+    docs/guides/sweep.md describes the YAML file.
     """
     from pmemsim.sweep import table  # takes longer to load than many commands to run
 
@@ -83,7 +83,7 @@ def sweep_command(
     )
     table.check_same_sweep(out_path, known, points)
     if known:
-        err.print(f"{len(known)} results are in {out_path} already", markup=False)
+        err.print(f"{len(known)} results are already in {out_path}", markup=False)
     failures: dict[str, str] = {}
 
     def finished(job: Job, failure: Failure | None) -> None:
@@ -104,6 +104,6 @@ def _report(rows: Sequence[Row], path: Path) -> None:
     for reason, count in Counter(row["reason"] for row in failed).most_common():
         err.print(f"pmemsim: {count} failed: {reason}", markup=False)
     if len(failed) == len(rows):
-        raise Error(f"no point has worked; {path} has the reasons")
+        raise Error(f"all points failed; {path} contains the reasons")
     done = len(rows) - len(failed)
     out.print(f"{done} of {len(rows)} points have results; all are in {path}", markup=False)

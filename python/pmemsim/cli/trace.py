@@ -21,7 +21,7 @@ from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
 from pmemsim.unrecorded import unrecorded
 
 app = typer.Typer(
-    cls=Group, no_args_is_help=True, help="Look into a recording, and check its file."
+    cls=Group, no_args_is_help=True, help="Show the contents of a recording, or check its file."
 )
 
 Paths = Annotated[list[Path], argument("TRACE", "Traces (.pmt).")]
@@ -34,11 +34,11 @@ Json = Annotated[bool, option(OUTPUT, "--json", help="Prints JSON instead of tab
 @app.command("info", cls=Command)
 @declared
 def info(paths: Paths, *, as_json: Json = False) -> None:
-    """Say what a recording holds: program, threads, persistent memory, operations by kind.
+    """Summarise a recording: its program, threads, persistent memory, and operations by kind.
 
-    Of several recordings it prints one table: what a region of each does. A low-level program has
-    no regions in its recording; if the recording says how many operations were asked for, as those
-    of pmemsim's workloads do, each of them counts as one.
+    For several recordings, the command prints one table of what an average region of each does. The
+    recording of a low-level program has no regions. If it contains the number of requested
+    operations, as with pmemsim's workloads, each operation counts as a region.
 
     Examples: `pmemsim trace info queue.pmt`, `pmemsim trace info traces/*.pmt`
     """
@@ -91,11 +91,11 @@ def dump(
         int, option(TARGET, "--first", value="N", help="Number of the first operation.")
     ] = 0,
     count: Annotated[
-        int, option(TARGET, "--count", "-n", value="N", help="How many operations.")
+        int, option(TARGET, "--count", "-n", value="N", help="Number of operations to print.")
     ] = 100,
     as_json: Json = False,
 ) -> None:
-    """Print recorded operations, one a line, with their source lines.
+    """Print recorded operations with their source lines, one per line.
 
     Example: `pmemsim trace dump queue.pmt --thread 1 --first 5000 -n 20`
     """
@@ -119,7 +119,7 @@ def dump(
 @app.command("verify", cls=Command)
 @declared
 def verify(path: Path_, *, as_json: Json = False) -> None:
-    """Check every frame and every record of a recording; exit code 2 at the first bad one.
+    """Check every frame and every record of a recording; exit code 2 if one is invalid.
 
     Example: `pmemsim trace verify queue.pmt`
     """
@@ -194,15 +194,15 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("hash", trace.hash),
         ("threads", str(trace.threads)),
         ("schedule", f"{trace.schedule} of seed {trace.seed}" if trace.schedule else "0"),
-        *([("turns of the threads", _turns(summary["turns"]))] if trace.threads > 1 else []),
-        *([("races, kept in their order", f"{summary['races']:,}")] if summary["turns"] else []),
+        *([("thread turns", _turns(summary["turns"]))] if trace.threads > 1 else []),
+        *([("races, replayed in the recorded order", f"{summary['races']:,}")] if summary["turns"] else []),
         ("persistent memory", "\n".join(regions) or "none"),
         *([("changed without a recorded store", changed)] if changed else []),
-        *([("calls of msync, not recorded", f"{msyncs:,}")] if msyncs else []),
-        *([("flushes of other memory", outside)] if outside else []),
+        *([("calls of msync (not recorded)", f"{msyncs:,}")] if msyncs else []),
+        *([("flushes of volatile memory", outside)] if outside else []),
         ("instructions", f"{instructions:,}"),
         (
-            "of these, not instrumented",
+            "instructions without instrumentation",
             f"{external:,} ({percent(external / instructions if instructions else 0.0)}), "
             f"counted by {metadata.get('external_method', 'the recorder')}",
         ),
@@ -213,7 +213,8 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _turns(count: int) -> str:
-    return f"{count:,}" if count else "not recorded, so how races went is guessed; record it again"
+    return f"{count:,}" if count else "not recorded, so the order of races is a guess; record the "
+        "program again"
 
 
 def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, int | float]:

@@ -40,11 +40,11 @@ def _problems(error: Any) -> list[str]:  # noqa: ANN401
     if match := _NO_COMMAND.match(text):
         return [f"{match[1]}: unknown command{did_you_mean(match[1], error.ctx.command.commands)}"]
     if match := _TOO_MANY.match(text):
-        return [f"{match[1]}: is more than it takes; leave it out, or {_see(error)}"]
+        return [f"{match[1]}: unexpected argument; remove it, or {_see(error)}"]
     if match := _NO_VALUE.match(text):
-        return [f"{match[1]}: needs a value after it"]
+        return [f"{match[1]}: the value is missing"]
     if match := _SOME_VALUE.match(text):
-        return [f"{match[1]}: takes no value; leave it out"]
+        return [f"{match[1]}: this option takes no value; remove it"]
     return [f"{text.rstrip('.')}; {_see(error)}"]
 
 
