@@ -132,19 +132,20 @@ def _functions(trace: Trace, file: _core.TraceFile, pattern: str | None) -> list
     inlined = [use.name for use in matching if use.inlined]
     if inlined:
         raise Error(
-            f"--operation {pattern}: {inlined[0]} was inlined into its callers, so that its calls "
-            "can't be told apart; declare it __attribute__((noinline)), or compile with -fno-inline"
+            f"--operation {pattern}: {inlined[0]} was inlined into its callers, so its calls "
+            "can't be distinguished; declare it __attribute__((noinline)), or compile with "
+            "-fno-inline"
         )
     if not matching:
         names = [use.name.partition("(")[0] for use in uses]
         raise Error(
-            f"--operation {pattern}: {trace.name} has executed no such function"
-            f"{did_you_mean(pattern, names)}"
+            f"--operation {pattern}: {trace.name} executed no such "
+            f"function{did_you_mean(pattern, names)}"
         )
     if not any(use.stores for use in matching):
         raise Error(
             f"--operation {pattern}: {matching[0].name} stores nothing to persistent memory; name "
-            "the functions that do"
+            "a function that does"
         )
     return [use.name for use in matching]
 
@@ -166,8 +167,8 @@ def _no_operations(trace: Trace, file: _core.TraceFile) -> str:
     ]
     hint = f"; candidates: {', '.join(candidates)}" if candidates else ""
     return (
-        f"--answers: {trace.name} has no atomic region (pm_begin), so that nothing says what an "
-        f"operation is; name the function that is one with --operation{hint}"
+        f"--answers: {trace.name} has no atomic region (pm_begin), so its operations are unknown; "
+        f"name the function of an operation with --operation{hint}"
     )
 
 
@@ -251,7 +252,7 @@ class _Judged:
         else:
             self._refuse_failing_reader()
             if not self.images.go_to(number):
-                raise Error(f"--image {number}: there are {self.images.number:,} images only")
+                raise Error(f"--image {number}: there are only {self.images.number:,} images")
             wrong = [number]
         for each in wrong:
             self._look_into(each)
@@ -261,8 +262,9 @@ class _Judged:
         last = self._refuse_failing_reader()
         if not self.images.answers_differ:
             raise Error(
-                f"{self._name}: prints the same before and after all operations "
-                f"({_first_line(last.printed)}), so that none can be missed; print what is there"
+                f"{self._name}: the output is the same before and after all operations "
+                f"({_first_line(last.printed)}), so a lost operation can't be detected; print the "
+                "contents"
             )
 
     def _refuse_failing_reader(self) -> _core.Said:
@@ -270,14 +272,14 @@ class _Judged:
         last = self._whole(self.images.pieces)
         if not _succeeds(last):
             raise Error(
-                f"{self._name}: fails on the image in which nothing is lost, at the recording's "
-                f"end: {self._words(last)}; it must recover what is in the file that its last "
-                "argument names, print it, and exit with 0"
+                f"{self._name}: the reader fails on the complete image at the end of the "
+                f"recording: {self._words(last)}; it must recover the file that its last argument "
+                "names, print the contents, and exit with 0"
             )
         if self._whole(self.images.pieces).printed != last.printed:
             raise Error(
-                f"{self._name}: prints something else each time for the same image; what it "
-                "prints must depend on the image alone (not on the file's name, addresses, time)"
+                f"{self._name}: the output differs between runs on the same image; it must depend "
+                "only on the image, not on the file's name, addresses or time"
             )
         return last
 
@@ -300,8 +302,8 @@ class _Judged:
         if wrong is None:
             if self.wanted.image is None:
                 raise Error(
-                    f"{self._name}: prints something else each time for the same image (image "
-                    f"{number:,}); what it prints must depend on the image alone"
+                    f"{self._name}: the output differs between runs on the same image (image "
+                    f"{number:,}); it must depend only on the image"
                 )
             return
         self._add(
@@ -363,7 +365,7 @@ class _Judged:
         )
         if not places:
             return []
-        title = "lost, since a later crash may leave the same image, of what is stored until then:"
+        title = "lost (a later crash may leave the same image) among the data stored until then:"
         return [title, *(f"  {place}" for place in places)]
 
     def _difference(self, title: str, right: _core.Said, got: _core.Said) -> str:
@@ -379,7 +381,7 @@ class _Judged:
     def _words(self, said: _core.Said) -> str:
         """Return an answer of the reader in short."""
         if said.answer.ending == "too much":
-            return f"{self.wanted.reader.command[0]} prints more than 16 MiB"
+            return f"{self.wanted.reader.command[0]} printed more than 16 MiB"
         if not _succeeds(said):
             return self.wanted.reader.problem_of(said.answer)
         return _first_line(said.printed)

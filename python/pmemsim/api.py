@@ -21,7 +21,7 @@ def _trace(trace: Trace | str | Path) -> Trace:
 def _check_list(what: str, value: object, example: str) -> None:
     """Raise an `Error` for one name where several are expected, and for none at all."""
     if isinstance(value, str | Path | Trace) or not value:
-        raise Error(f"{what}: must be a list of at least one, as in {example}")
+        raise Error(f"{what}: must be a list with at least one element, as in {example}")
 
 
 def _refuse_idle(configurations: Sequence[Configuration]) -> None:

@@ -28,9 +28,7 @@ from pmemsim.worker import perform
 try:
     import distributed
 except ImportError as error:
-    raise Error(
-        "--scheduler: needs Dask, which isn't installed; pip install 'pmemsim[dask]'"
-    ) from error
+    raise Error("--scheduler: Dask is not installed; run: pip install 'pmemsim[dask]'") from error
 
 _CONNECT_S = 10
 
@@ -54,8 +52,8 @@ class Cluster:
             self._client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise Error(
-                f"--scheduler {address}: no Dask scheduler answers there; start one with `dask "
-                "scheduler`, and give the address that it prints, as in tcp://host:8786"
+                f"--scheduler {address}: no Dask scheduler answers at this address; start one "
+                "with `dask scheduler`, and pass the address that it prints, as in tcp://host:8786"
             ) from error
         self._given_out = 0
         """Number of jobs that were submitted."""
@@ -121,26 +119,27 @@ class Cluster:
             found |= self._client.run(_identity_there)
         except Exception as error:  # whatever unpacking a function there comes to
             raise Error(
-                f"--scheduler {self._address}: it, or one of its workers, can't load pmemsim "
-                f"({error}); install pmemsim {ours[0]} where they run"
+                f"--scheduler {self._address}: the scheduler or a worker can't load pmemsim "
+                f"({error}); install pmemsim {ours[0]} on their hosts"
             ) from error
         for address, theirs in found.items():
             if theirs != ours:
                 raise Error(f"--scheduler {self._address}: {_other_build(address, theirs, ours)}")
         if len(found) == 1:
-            print(f"pmemsim: {self._address} has no workers yet; waiting", file=sys.stderr)
+            print(f"pmemsim: {self._address} has no workers yet; waiting for one", file=sys.stderr)
 
     def _value_of(self, future: distributed.Future[Any]) -> Kept | Failure | _Missing:
         try:
             value = future.result()
         except distributed.KilledWorker:
             return Failure(
-                "each worker that did it died; if memory ran out, start workers with more of it"
+                "each worker that ran the task died; if memory ran out, start workers with more "
+                "memory"
             )
         except distributed.CancelledError as error:
             raise Error(
-                f"--scheduler {self._address}: the scheduler has gone; what was finished is kept: "
-                "run the same command again"
+                f"--scheduler {self._address}: the connection to the scheduler was lost; finished "
+                "results are kept: run the same command again"
             ) from error
         except Exception as error:  # the exceptions of Dask, for one job
             return Failure(f"{type(error).__name__}: {error}")
@@ -157,7 +156,7 @@ class Cluster:
             self._client.run(_keep_recording, trace.hash, data, digest, workers=[worker])
         except Exception as error:
             if worker in self._client.nthreads():
-                return Failure(f"{worker} couldn't keep the recording: {error}")
+                return Failure(f"{worker} could not store the recording: {error}")
             return None  # rule 2: it has died; another one will ask
         self._sent[worker, trace.hash] = self._given_out
         return None
@@ -166,8 +165,8 @@ class Cluster:
 def _other_build(address: str, theirs: tuple[str, str], ours: tuple[str, str]) -> str:
     what = f"pmemsim {theirs[0]}" if theirs[0] != ours[0] else f"another build of {ours[0]}"
     return (
-        f"{address} has {what}, this command is of pmemsim {ours[0]}; install the same "
-        "wheel on both sides, so that results are the same"
+        f"{address} runs {what}, and this command is from pmemsim {ours[0]}; install the same "
+        "wheel on both sides to get equal results"
     )
 
 
@@ -205,7 +204,9 @@ def _is_kept(recording: str, path: Path) -> bool:
 def _keep_recording(recording: str, data: bytes, digest: str) -> None:
     """Keep a received recording if its hash is the one that was sent."""
     if hashlib.sha256(data).hexdigest() != digest:
-        raise Error(f"the recording {recording} was damaged on its way; run the command again")
+        raise Error(
+            f"the recording {recording} was damaged during the transfer; run the command again"
+        )
     path = _path_of(recording)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as partial:

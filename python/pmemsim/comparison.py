@@ -111,7 +111,7 @@ def compare(
     labels = labels_of(traces)
     for label, count in Counter(labels).items():
         if count > 1:
-            raise Error(f"the recording '{label}' stands {count} times; name it once")
+            raise Error(f"the recording '{label}' is given {count} times; name it once")
 
     def task(trace: Trace, label: str, configuration: Configuration) -> Callable[[Report], Result]:
         def run(report: Report) -> Result:
@@ -135,7 +135,9 @@ def check_design_names(configurations: Sequence[Configuration]) -> None:
     names = Counter(configuration.design.name for configuration in configurations)
     for name, count in names.items():
         if count > 1:
-            raise Error(f"{count} of the designs have the name '{name}'; give each file its own")
+            raise Error(
+                f"{count} of the designs have the name '{name}'; give each file a unique name"
+            )
 
 
 def labels_of(traces: Sequence[Trace]) -> list[str]:

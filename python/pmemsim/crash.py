@@ -144,7 +144,7 @@ class Checker:
         if answer is None:
             return ""
         if answer.ending == "too long":
-            return f"{self.name} didn't end within {self.timeout_s:g} s (--verify-timeout)"
+            return f"{self.name} did not end within {self.timeout_s:g} s (--verify-timeout)"
         last = _last_line(answer.said)
         return f"{self.name} {self._ending(answer)}" + (f": {last}" if last else "")
 
@@ -304,9 +304,9 @@ def checker_of(trace: Trace, wanted: CheckerWanted, images: int | None) -> Check
     own = _own_check(trace)
     if own is None and wanted.command == OWN:
         raise Error(
-            f"--verify {OWN}: {trace.name} isn't one of pmemsim's workloads, which have a check of "
-            "their own; give a program that recovers what is in the file that its last argument "
-            "names, and exits with 0 if that is consistent"
+            f"--verify {OWN}: {trace.name} is not one of pmemsim's workloads, and only these have "
+            "their own checker; give a program that recovers the file named by its last argument, "
+            "and exits with 0 if the contents are consistent"
         )
     return Checker(own, images, timeout_s) if own else None
 
@@ -324,8 +324,8 @@ def _own_check(trace: Trace) -> tuple[str, ...] | None:
 def _library(path: Path) -> Path:
     if not path.is_file():
         raise Error(
-            f"--verify-library {path}: there is no such file; give a shared library that has the "
-            "function pmemsim_check (pmemsim/check.h)"
+            f"--verify-library {path}: no such file; name a shared library with the function "
+            "pmemsim_check (pmemsim/check.h)"
         )
     return path.resolve()
 

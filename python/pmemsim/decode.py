@@ -156,8 +156,8 @@ def read_registers(path: Path) -> Registers:
         facts = json.loads(path.read_bytes())
     except OSError as error:
         raise Error(
-            f"{path}: the registers could not be read: {error.strerror or error}; pmemsim crash "
-            "--save-image writes them beside its image, and --registers names another file"
+            f"{path}: the registers could not be read: {error.strerror or error}; `pmemsim crash "
+            "--save-image` writes them next to the image, and --registers names another file"
         ) from error
     except (ValueError, RecursionError) as error:
         raise Error(f"{path}: is not JSON ({error})") from error
@@ -173,9 +173,9 @@ class _WrongError(Exception):
 
 def _registers(facts: object) -> Registers:
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        raise _WrongError("has no registers, as pmemsim crash --save-image writes them")
+        raise _WrongError("contains no registers as written by `pmemsim crash --save-image`")
     if unknown := sorted(set(facts) - _KEYS):
-        raise _WrongError(f"has {unknown[0]}, which no register is")
+        raise _WrongError(f"contains {unknown[0]}, which is not a register")
     kept = _core.Registers(
         operations=_operations(facts.get("operations")),
         encryption_key=_key(facts, "encryption_key"),
@@ -196,7 +196,7 @@ def _registers(facts: object) -> Registers:
         ("wear-leveling", "wear_leveling", kept.levelling),
     ):
         if operation in kept.operations and value is None:
-            raise _WrongError(f"lacks {key}, which {operation} needs")
+            raise _WrongError(f"lacks {key}, which {operation} requires")
     return Registers(_pm_regions(facts.get("pm_regions")), kept)
 
 
@@ -212,7 +212,9 @@ def _operations(names: object) -> tuple[str, ...]:
         raise _WrongError("operations must be a list of names")
     right = [name for name in OPERATIONS if name in names]
     if names != right:
-        raise _WrongError(f"operations must be some of {', '.join(OPERATIONS)}, in this order")
+        raise _WrongError(
+            f"operations must be a selection of {', '.join(OPERATIONS)}, in this order"
+        )
     return tuple(right)
 
 
@@ -225,7 +227,9 @@ def _pm_regions(regions: object) -> tuple[tuple[int, int], ...]:
             raise _WrongError("pm_regions must have two addresses a region, begin and end")
         begin, end = (_hexadecimal(address, "pm_regions", _MOST_ADDRESS) for address in region)
         if begin >= end or begin % _LINE or end % _LINE:
-            raise _WrongError(f"pm_regions: {region[0]} to {region[1]} is no range of whole lines")
+            raise _WrongError(
+                f"pm_regions: {region[0]} to {region[1]} is not a range of whole lines"
+            )
         found.append((begin, end))
     return tuple(found)
 
@@ -276,13 +280,13 @@ def _whole(value: object, name: str, least: int, most: int) -> int:
 
 def _number(text: str, name: str) -> int:
     if not re.fullmatch(r"[0-9]{1,20}", text) or int(text) > _MOST:
-        raise _WrongError(f"{name}: {text} is no number of one")
+        raise _WrongError(f"{name}: {text} is not a number of a region")
     return int(text)
 
 
 def _hexadecimal(text: object, name: str, most: int) -> int:
     if not isinstance(text, str) or not re.fullmatch(r"(0x)?[0-9a-f]{1,16}", text):
-        raise _WrongError(f"{name}: {text!r} is no hexadecimal number")
+        raise _WrongError(f"{name}: {text!r} is not a hexadecimal number")
     if int(text, 16) > most:
-        raise _WrongError(f"{name}: {text} is more than {most:#x}")
+        raise _WrongError(f"{name}: {text} is greater than {most:#x}")
     return int(text, 16)

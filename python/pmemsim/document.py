@@ -53,7 +53,7 @@ class Item:
         for key_node, value_node in self._node.value:
             item = Item(self._path, value_node, str(key_node.value))
             if item.name in found:
-                raise item.error("stands twice; remove one")
+                raise item.error("is given twice; remove one")
             found[item.name] = item
         return found
 
@@ -133,7 +133,9 @@ def read(path: Path) -> Item:
     try:
         root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except (OSError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: can't be read: {getattr(error, 'strerror', error)}") from error
+        raise Error(
+            f"{path}: the file could not be read: {getattr(error, 'strerror', error)}"
+        ) from error
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise Error(f"{path}{line}: not YAML: {error.problem}") from error

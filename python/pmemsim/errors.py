@@ -92,7 +92,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     if near:
         return f"; did you mean '{near[0]}'?"
-    return f"; known are: {', '.join(words)}" if words else ""
+    return f"; known names: {', '.join(words)}" if words else ""
 
 
 def printable(text: str) -> str:

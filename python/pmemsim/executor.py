@@ -85,8 +85,8 @@ class _Pool:
         value = process.do(job, report)
         if value is None:
             return Failure(
-                f"the process that did it {process.ending()}; if memory ran out, do fewer at once "
-                "(--jobs)"
+                f"the process that ran the task {process.ending()}; if memory ran out, run fewer "
+                "tasks at the same time (--jobs)"
             )
         with self._lock:
             self._idle.append(process)

@@ -33,7 +33,9 @@ def cache_dir() -> Path:
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pmemsim"
     except RuntimeError as error:
-        raise Error("there is no home folder to keep recordings in; set PMEMSIM_CACHE") from error
+        raise Error(
+            "there is no home folder for the cache of recordings; set PMEMSIM_CACHE"
+        ) from error
 
 
 def check_writable(path: Path) -> None:
@@ -43,7 +45,7 @@ def check_writable(path: Path) -> None:
     except OSError as error:  # a name that is too long, say
         raise Error(f"{path}: {error.strerror}; choose another name") from error
     if is_folder:
-        raise Error(f"{path}: is a folder; give the name of a file")
+        raise Error(f"{path}: this is a folder; name a file")
     if not path.parent.is_dir():
         raise Error(f"{path}: the folder {path.parent} does not exist; create it first")
     if not os.access(path.parent, os.W_OK):
@@ -58,7 +60,9 @@ def overwritten(outputs: Iterable[Path], inputs: Iterable[Path]) -> list[str]:
         if path.exists() and not path.is_file():  # /dev/null takes everything
             continue
         if os.path.realpath(path) in taken:
-            found.append(f"{path}: this command reads or writes it already; choose another name")
+            found.append(
+                f"{path}: this command already reads or writes this file; choose another name"
+            )
         taken.add(os.path.realpath(path))
     return found
 

@@ -39,7 +39,7 @@ def _describe(memory: Mapping[str, Any], asked: Collection[int]) -> str:
     as_range = f"--pm-range {begin:#x}:{end:#x}"
     there = (address for address in asked if kind == "anonymous" and begin <= address < end)
     if (hint := memory.get("asked", next(there, None))) is not None:
-        return f"memory that the program asks for at {hint:#x} (--pm-hint {hint:#x})"
+        return f"memory that the program requests at {hint:#x} (--pm-hint {hint:#x})"
     if kind == "heap":
         return "the heap (--pm-heap)"
     if kind == "stack":

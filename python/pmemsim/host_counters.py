@@ -83,7 +83,7 @@ def callgrind_ratio(trace: Path, settings: Sequence[Mapping[str, str]]) -> tuple
     """
     valgrind = shutil.which("valgrind")
     if valgrind is None:
-        return None, "valgrind, which could count them, is not installed"
+        return None, "valgrind, the alternative, is not installed"
     assert _core.__file__ is not None
     # The name with its parenthesis: callgrind turns counting off and on again at each function that
     # matches, and run() calls functions whose names begin with "run".

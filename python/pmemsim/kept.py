@@ -46,7 +46,7 @@ def load(job: Job, result: type[Result]) -> Result:
         return result(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError) as error:
         raise Error(
-            f"{path}: can't be read ({error}); delete it and run the command again"
+            f"{path}: the file could not be read ({error}); delete it and run the command again"
         ) from error
 
 

@@ -15,57 +15,60 @@ MISSING = "missing"
 # Advice for a finding, by its kind and reason. It may contain the numbers `early` (how long before
 # the write-back the hint was, on average) and `wait` (how long the write waited after that).
 _ADVICE = {
-    ("useless", "never_written"): "no write ever used it: remove the hint, or flush what it names",
+    ("useless", "never_written"): "no write used its result: remove the hint, or flush the data "
+    "that it names",
     ("useless", "too_old"): (
-        "its result was thrown away by age (janus.most_age): move the hint nearer to the write"
+        "its result expired (janus.most_age): move the hint closer to the write"
     ),
     ("useless", "not_started"): (
-        "its operations never started: call pm_pre_start_buf, or hint before the write"
+        "its operations did not start: call pm_pre_start_buf, or call the hint before the write"
     ),
     ("useless", "data_only"): (
-        "its data never got an address: add pm_pre_addr of the same pm_pre, or remove it"
+        "its data have no address: call pm_pre_addr with the same pm_pre, or remove the hint"
     ),
     ("useless", "address_only"): (
-        "the write had to wait for what needs its data: add pm_pre_data of the same pm_pre"
+        "the write stalled for operations that need its data: call pm_pre_data with the same pm_pre"
     ),
     ("invalidated", "data"): (
-        "the line was written with other data than hinted: hint behind the line's last change"
+        "the write had other data than the hint: move the hint after the line's last change"
     ),
     ("invalidated", "counter"): (
-        "an earlier write of the same line came first: hint behind that write's fence"
+        "an earlier write of the same line used the result: move the hint after that write's fence"
     ),
     ("invalidated", "duplicate"): (
-        "meanwhile other writes changed where its data are in PM: move the hint nearer to the write"
+        "other writes changed the location of its data in PM: move the hint closer to the write"
     ),
     ("invalidated", "tree"): (
-        "other writes changed the integrity tree meanwhile, as any write does: nothing to correct"
+        "other writes changed the integrity tree, as any write does: nothing to correct"
     ),
     (
         "freed",
         "freed",
-    ): "the memory was freed before it was written: hint only what will be written",
+    ): "the memory was freed before it was written: hint only data that will be written",
     ("too_short", "too_short"): (
-        "the write came {early} after the hint, {wait} too early: move the hint up by as much"
+        "the write arrived {early} after the hint, {wait} too early: call the hint at least that "
+        "much earlier"
     ),
     (
         "dropped",
         "request_queue",
-    ): "the request queue was full: hint less at a time, or start earlier",
+    ): "the request queue was full: hint less data at a time, or start earlier",
     ("dropped", "operation_queue"): (
         "the operation queue was full: hint fewer lines at a time, or spread the hints"
     ),
     ("dropped", "result_buffer"): (
-        "the result buffer was full: hint nearer to the writes, and remove useless hints"
+        "the result buffer was full: move hints closer to the writes, and remove useless hints"
     ),
-    ("missing", "flush"): "not hinted: pm_pre_both as soon as address and data are known",
+    ("missing", "flush"): "no hint: call pm_pre_both as soon as address and data are known",
     ("missing", "store"): (
-        "not hinted, and written back without a flush: worth one if the design's fences wait for it"
+        "no hint, and written back without a flush: a hint helps if the design's fences wait for "
+        "the write"
     ),
 }
 # Reasons that are no fault of the program, in addition to missing hints.
 _UNAVOIDABLE = {("invalidated", "tree")}
-_LIBRARY_HINT = "a hint of pm.h's library itself: nothing to correct in the program"
-_LIBRARY_STORE = "stored by pm.h's library, its log or its allocator: the program can't hint it"
+_LIBRARY_HINT = "the hint is in pm.h's library: nothing to correct in the program"
+_LIBRARY_STORE = "pm.h's library stored the data (log or allocator): the program can't hint them"
 
 
 @dataclass(frozen=True)
@@ -186,8 +189,8 @@ def check_design(configuration: Configuration) -> None:
     precompute = configuration["precompute"]
     if precompute != "janus":
         raise Error(
-            f"{configuration.design.name}: precompute={precompute} doesn't see the "
-            "program's hints; choose a design with precompute=janus, such as janus"
+            f"{configuration.design.name}: precompute={precompute} ignores the program's hints; "
+            "choose a design with precompute=janus, such as janus"
         )
 
 

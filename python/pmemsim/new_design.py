@@ -29,11 +29,13 @@ def write_design(name: str, layer: str, parent: Path) -> Path:
     lower-case words, or if the folder exists.
     """
     if not _NAME.fullmatch(name):
-        raise Error(f"{name}: write a design's name in lower case with hyphens, as write-through")
+        raise Error(
+            f"{name}: a design's name must be in lower case with hyphens, as in write-through"
+        )
     if layer not in LAYERS:
         raise Error(f"--layer {layer}: must be one of {', '.join(LAYERS)}")
     if any(each.name == name for each in _core.layers()):
-        raise Error(f"{name}: pmemsim has an implementation of this name; choose another one")
+        raise Error(f"{name}: an implementation in pmemsim has this name; choose another one")
     words = name.split("-")
     names = {
         "my-design": name,
@@ -42,7 +44,7 @@ def write_design(name: str, layer: str, parent: Path) -> Path:
     }
     folder = parent / names["my_design"]
     if folder.exists():
-        raise Error(f"{folder}: exists already; choose another name, or remove it")
+        raise Error(f"{folder}: the folder already exists; choose another name, or remove it")
     templates = Path(str(resources.files("pmemsim"))) / "templates"
     files = [*(templates / "common").iterdir(), *(templates / layer).iterdir()]
     for file in sorted(file for file in files if file.is_file()):
@@ -64,15 +66,23 @@ def build_plugin(folder: Path) -> Path:
     Raises `Error` if a tool is missing, or with the compiler's messages.
     """
     if not (folder / "CMakeLists.txt").is_file():
-        raise Error(f"{folder}: has no CMakeLists.txt; pmemsim new-design writes a folder with one")
+        raise Error(
+            f"{folder}: the folder has no CMakeLists.txt; `pmemsim new-design` creates a "
+            "complete folder"
+        )
     if shutil.which("cmake") is None:
-        raise Error("cmake was not found; install it: pip install cmake, or apt-get install cmake")
+        raise Error(
+            "cmake was not found; install it with `pip install cmake` or `apt-get install cmake`"
+        )
     build = folder / "build"
     _run("cmake", "-S", str(folder), "-B", str(build), f"-Dpmemsim_DIR={cmake_dir()}")
     _run("cmake", "--build", str(build), "--parallel")
     plugin = _only_plugin(folder)
     if b"pmemsim_plugin_rows" not in plugin.read_bytes():
-        raise Error(f"{plugin}: has no rows; end its source with PMEMSIM_PLUGIN(...)")
+        raise Error(
+            f"{plugin}: the plug-in registers no implementation; end its source with "
+            "PMEMSIM_PLUGIN(...)"
+        )
     return plugin
 
 

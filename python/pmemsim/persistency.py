@@ -23,9 +23,9 @@ from pmemsim.trace import Trace
 from pmemsim.unrecorded import notes_on_crashes
 
 MODELS = {
-    "px86": "x86's persistency model: what isn't flushed and fenced may be there or not",
-    "eadr": "x86 with caches that survive: only unfenced non-temporal stores may be missing",
-    "guarantees": "what any machine may leave that keeps the guarantees of --design",
+    "px86": "x86's persistency model: data that are not flushed and fenced may be lost",
+    "eadr": "x86 with caches that survive: only unfenced non-temporal stores may be lost",
+    "guarantees": "images that any machine with the guarantees of --design may leave",
 }
 """Description of each model, by name."""
 
@@ -64,8 +64,8 @@ class Budget:
         elif text.isdecimal() and len(text) < 20 and 1 <= int(text) <= _MOST_IMAGES:
             return cls(text, images=int(text))
         raise Error(
-            f"--budget {text}: give a number of images (1 to {_MOST_IMAGES}), a time, as in 30s or "
-            "5min, or `all`"
+            f"--budget {text}: must be a number of images (1 to {_MOST_IMAGES}), a time, as in "
+            "30s or 5min, or `all`"
         )
 
     @property
@@ -234,8 +234,8 @@ def show_images(
             refuse_too_many(trace, wanted.budget, images.possible, images.shown)
     if story is None and images.exact and images.possible == 1:
         raise Error(
-            f"{trace.name}: stores nothing to its persistent memory in the recorded part, so that "
-            "no crash can be told from another; "
+            f"{trace.name}: the recorded part stores nothing to persistent memory, so all crashes "
+            "leave the same image; "
             + "; ".join(
                 [
                     "record the part that does (docs/guides/record_program.md)",
@@ -264,8 +264,8 @@ def show_images(
 def _refuse_without_pm(trace: Trace) -> None:
     if not trace.metadata["pm_regions"]:
         raise Error(
-            f"{trace.name}: has no persistent memory, so that there is nothing to crash; "
-            "docs/guides/record_program.md says how to tell the recorder what is persistent"
+            f"{trace.name}: the recording has no persistent memory, so there is nothing to crash; "
+            "docs/guides/record_program.md explains how to declare persistent memory"
         )
 
 
@@ -291,8 +291,8 @@ def refuse_too_many(
 
 
 _GUESSED = (
-    "the recording doesn't say in which order its threads ran, so that what they do without "
-    "synchronisation is in an order that is guessed; record it again"
+    "the recording lacks the order in which its threads ran, so the order of unsynchronised "
+    "accesses is a guess; record it again"
 )
 
 
@@ -331,7 +331,8 @@ class Shown:
             again = self.images.judge(self._report)
             if again is None:
                 notes.append(
-                    "asked again, the checker accepts that image: what it says depends on more"
+                    "the checker accepts that image when it runs again: its verdict does not "
+                    "depend on the image alone"
                 )
             elif again.ending != "too long" and again.seconds < _QUICK_S:
                 problem = self._with_less_lost(self.checker.problem_of(again))
@@ -340,8 +341,8 @@ class Shown:
             return None
         if not self.images.losses():
             notes.append(
-                "nothing that was visible is lost there: what the program has stored up to then "
-                "doesn't recover, or the checker is mistaken"
+                "no visible data are lost in this image: either the program can't recover from "
+                "its own stores, or the checker is wrong"
             )
         if self.wanted.design is None and self.trace.threads > 1 and not self.trace.has_turns:
             notes.append(_GUESSED)
@@ -357,7 +358,7 @@ class Shown:
         if not self.images.go_to(number, self._report):
             of_recovery = isinstance(self.images, _core.RecoveryImages)
             option = "--recovery-image" if of_recovery else "--image"
-            raise Error(f"{option} {number}: there are {self.images.number:,} images only")
+            raise Error(f"{option} {number}: there are only {self.images.number:,} images")
         return self.images.judge(self._report)
 
     def _with_less_lost(self, problem: str) -> str:

@@ -44,7 +44,7 @@ _STYLE: dict[Any, Any] = {
 def check_plot_path(path: Path) -> None:
     """Raise an `Error` now if a plot could not be written to `path` later."""
     if path.suffix.lstrip(".").lower() not in Figure().canvas.get_supported_filetypes():
-        raise Error(f"{path}: the suffix chooses the plot's format; use .png, .pdf or .svg")
+        raise Error(f"{path}: the suffix selects the plot's format; use .png, .pdf or .svg")
     check_writable(path)
 
 
@@ -101,7 +101,7 @@ def plot_matrix(matrix: Matrix, path: Path) -> None:
         }
         _heat_map(bottom, matrix, written, "written to PM (MB)", "cividis_r")
         figure.suptitle(
-            f"machine {matrix.cells[0].machine}; ! a crash leaves something wrong, ? not verified",
+            f"machine {matrix.cells[0].machine}; !: a crash leaves a wrong image, ?: not verified",
             fontsize=10,
         )
 

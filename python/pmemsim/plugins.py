@@ -46,7 +46,7 @@ def load_wanted() -> None:
         if path in _loaded:
             continue
         if not path.is_file():
-            raise Error(f"{name}: there is no such plug-in; build it: pmemsim plugin build FOLDER")
+            raise Error(f"{name}: no such plug-in; build it with `pmemsim plugin build FOLDER`")
         _core.load_plugin(str(path), str(installed_dir() / "lib" / "libpmemsim.so"))
         _loaded.append(path)
 
@@ -68,6 +68,6 @@ def folders() -> Iterator[Path]:
     for name in filter(None, os.environ.get(PATH, "").split(":")):
         folder = Path(name).absolute()
         if not folder.is_dir():
-            raise Error(f"{PATH}: {name}: there is no such folder; create it, or leave it out")
+            raise Error(f"{PATH}: {name}: no such folder; create it, or remove it from {PATH}")
         found.append(folder)
     yield from dict.fromkeys(found)

@@ -134,7 +134,10 @@ def _load(kind: Kind, name: str, problems: list[str], inheriting: tuple[Path, ..
     if kind == "design" and BEFORE in name and not Path(name).is_file():
         design, _, backend = name.partition(BEFORE)
         if not design or not backend:
-            raise Error(f"{name}: write DESIGN{BEFORE}BACKEND; pmemsim list backends names these")
+            raise Error(
+                f"{name}: write DESIGN{BEFORE}BACKEND; `pmemsim list backends` shows the "
+                "names of backends"
+            )
         return _before(design, backend, problems, inheriting)
     path = _find(kind, name)
     return _shipped(kind, path) if _is_own(path) else _read(kind, path, problems, inheriting)
@@ -152,7 +155,9 @@ def _shipped(kind: Kind, path: Path) -> Preset:
 
 def _read(kind: Kind, path: Path, problems: list[str], inheriting: tuple[Path, ...]) -> Preset:
     if path in inheriting:
-        raise ConfigError([f"{_place(path)}: inherits from itself; remove an 'inherits' line"])
+        raise ConfigError(
+            [f"{_place(path)}: the preset inherits from itself; remove an 'inherits' line"]
+        )
     fields = _fields(path, problems)
     inherited: tuple[Setting, ...] = ()
     if "inherits" in fields:
@@ -199,11 +204,11 @@ def _find(kind: Kind, name: str) -> Path:
     if name.endswith((".yaml", ".yml")) or "/" in name:
         path = Path(name)
         if path.is_dir():
-            raise Error(f"{name}: is a folder; give the path of a {kind}'s YAML file")
+            raise Error(f"{name}: this is a folder; give the path of a {kind}'s YAML file")
         if not path.is_file():
             raise Error(
-                f"{name}: there is no such file (looked for a {kind} preset); write one, or take "
-                f"a name of: pmemsim list {kind}s"
+                f"{name}: no such file (expected a {kind} preset); write one, or choose a name "
+                f"from `pmemsim list {kind}s`"
             )
         return path
     found = [path for folder in _dirs(kind) if (path := folder / f"{name}.yaml").is_file()]
@@ -212,7 +217,7 @@ def _find(kind: Kind, name: str) -> Path:
     if not found:
         problem = f"unknown {kind} '{name}'" + did_you_mean(name, preset_names(kind))
         if kind == "design" and not loaded():
-            problem += " (a design of a plug-in needs --plugin FILE)"
+            problem += " (load a plug-in's design with --plugin FILE)"
         if Path(name).exists():  # the user may mean this file
             what = "folder" if Path(name).is_dir() else "file"
             problem += f" (the {what} {name} is none: the name of a {kind}'s file ends with .yaml)"
@@ -235,7 +240,7 @@ def _fields(path: Path, problems: list[str]) -> dict[str, yaml.Node]:
         loader = OWN_YAML if _is_own(path) else yaml.SafeLoader
         root = yaml.compose(path.read_text(encoding="utf-8"), Loader=loader)
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError([f"{path}: could not be read: {error}"]) from error
+        raise ConfigError([f"{path}: the file could not be read: {error}"]) from error
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ConfigError(
@@ -245,9 +250,11 @@ def _fields(path: Path, problems: list[str]) -> dict[str, yaml.Node]:
         reason = str(error).splitlines()[0]
         raise ConfigError([f"{_place(path)}: not YAML: {reason}; {_EXAMPLE}"]) from error
     except RecursionError as error:
-        raise ConfigError([f"{_place(path)}: is nested too deep for a preset"]) from error
+        raise ConfigError(
+            [f"{_place(path)}: the file is nested too deeply for a preset"]
+        ) from error
     if not isinstance(root, yaml.MappingNode):
-        raise ConfigError([f"{_place(path, root)}: {_what_it_is(root)}, no preset; {_EXAMPLE}"])
+        raise ConfigError([f"{_place(path, root)}: {_what_it_is(root)}, not a preset; {_EXAMPLE}"])
     fields = _mapping(root, "a preset", path, problems)
     for key, node in fields.items():
         if key not in _KEYS:
@@ -276,8 +283,8 @@ def _mapping(
         if key in found:
             first = found[key].start_mark.line + 1
             problems.append(
-                f"{_place(path, key_node)}: the key '{key}' stands twice (first on line {first}); "
-                "remove one"
+                f"{_place(path, key_node)}: the key '{key}' is given twice (first on line "
+                f"{first}); remove one"
             )
             continue
         found[key] = value_node
@@ -296,9 +303,7 @@ def _scalar(node: yaml.Node, key: str, path: Path, problems: list[str]) -> str |
         problems.append(f"{_place(path, node)}: {key}: must be one value")
         return None
     if control := _control_character(text):
-        problems.append(
-            f"{_place(path, node)}: {key}: has {control!a}, which can't be printed; remove it"
-        )
+        problems.append(f"{_place(path, node)}: {key}: the value contains {control!a}; remove it")
         return None
     return text
 

@@ -51,7 +51,7 @@ class Processes:
         silent_until = time.monotonic() + _SILENCE_S
         while self._running() is not None:
             if time.monotonic() > silent_until:
-                print(f"pmemsim: waiting for the end of {self._recorded()}", file=sys.stderr)
+                print(f"pmemsim: waiting for {self._recorded()} to end", file=sys.stderr)
                 silent_until = float("inf")
             time.sleep(_POLL_S)
             if keep_going:
@@ -64,12 +64,15 @@ class Processes:
             also = f" (not recorded: {_few(others)})" if others else ""
             return (
                 f"no trace was kept, because {recorded} failed, was killed or became another "
-                f"process{also}; let it return from main(), or record another program by "
+                f"process{also}; let it return from main(), or record another program with "
                 "--process NAME"
             )
         if wanted and others:
-            return f"recorded nothing, because no program is named {wanted}, but {_few(others)}"
-        return "ran but recorded nothing; build it with pmemsim-cc or pmemsim-c++"
+            return (
+                f"recorded nothing, because no program has the name {wanted}; programs that "
+                f"ran: {_few(others)}"
+            )
+        return "ran, but recorded nothing; build it with pmemsim-cc or pmemsim-c++"
 
     def not_recorded(self) -> str | None:
         """Say in a sentence which processes are not in the trace; nothing if all are."""
@@ -78,12 +81,12 @@ class Processes:
             return None
         sentence = (
             f"{_few(others)} {'were' if len(others) > 1 else 'was'} not recorded, because a trace "
-            f"holds one process, here {self._recorded()}"
+            f"contains only one process, here {self._recorded()}"
         )
         if all(other.startswith(_CHILD) for other in others):
             return sentence
         return (
-            f"{sentence}; to record another program, name it by --process NAME, or put "
+            f"{sentence}; to record another program, name it with --process NAME, or write "
             "'pmemsim record' before its command"
         )
 

@@ -39,116 +39,117 @@ _KINDS = (
     Kind(
         "never-flushed",
         True,
-        "a store whose line isn't flushed behind it until the recording's end",
+        "the line of a store is not flushed between the store and the end of the recording",
         "a crash at any later time may lose the store",
     ),
     Kind(
         "stored-after-flush",
         True,
-        "a store to a line between its flush and the fence, not flushed before the program goes on",
-        "the fence doesn't cover the store: a crash behind it may lose it",
+        "a store to a line between its flush and the fence is not flushed before the program "
+        "depends on it",
+        "the fence doesn't cover the store: a crash after the fence may lose the store",
     ),
     Kind(
         "flushed-not-fenced",
         True,
-        "clwb or clflushopt without a fence before something that depends on it",
-        "what comes after may persist first, and a crash leaves it without this",
+        "no fence follows clwb or clflushopt before an operation that depends on the flush",
+        "later stores may persist first, and a crash leaves them without these data",
     ),
     Kind(
         "published-unflushed",
         True,
         "a pointer to a new line is stored before the line's stores are flushed",
-        "the pointer may persist first, and a crash leaves it leading to garbage",
+        "the pointer may persist first, and after a crash it refers to invalid data",
     ),
     Kind(
         "nt-not-fenced",
         True,
-        "non-temporal stores without a fence before something that depends on them",
-        "what comes after may persist first, and a crash leaves it without this",
+        "no fence follows non-temporal stores before an operation that depends on them",
+        "later stores may persist first, and a crash leaves them without these data",
     ),
     Kind(
         "locked-fence-only",
         True,
-        "a flush with nothing but a call of a lock's function as its fence",
-        "no lock promises to be a fence for flushes: another one may lose the data",
+        "the only fence after a flush is a call of a lock's function",
+        "locks don't guarantee to order flushes: another lock implementation may lose the data",
     ),
     Kind(
         "flushed-by-another",
         True,
-        "a flush of one thread that only another thread's fence follows",
-        "a fence waits for its own thread's flushes alone: a crash may lose the data",
+        "only another thread's fence follows a flush",
+        "a fence waits only for its own thread's flushes: a crash may lose the data",
     ),
     Kind(
         "not-logged",
         True,
-        "a region's store to a line of which it has declared nothing to pm_log",
-        "a crash in the region leaves the store there: it isn't undone",
+        "a region stores to a line of which it has passed nothing to pm_log",
+        "a crash in the region keeps the store: recovery doesn't undo it",
     ),
     Kind(
         "logged-late",
         True,
-        "a range passed to pm_log after the region has stored to its line",
-        "the log has the new contents: a crash in the region can't undo them",
+        "a region passes a range to pm_log after it has stored to its line",
+        "the log contains the new data: recovery from a crash in the region can't undo them",
     ),
     Kind(
         "logged-by-two",
         True,
-        "a line that two regions of different threads declare which may be open at once",
-        "undoing one region also undoes what the other has committed in the line",
+        "two regions of different threads, which may run at the same time, log the same line",
+        "undoing one region also undoes the other region's committed data in the line",
     ),
     Kind(
         "reads-unpersisted",
         True,
-        "a store made from another thread's data that isn't sure to persist yet",
-        "a crash may leave the store without the data that it was made from",
+        "a store depends on another thread's data that may not be persistent yet",
+        "a crash may keep the store but lose the data on which it depends",
     ),
     Kind(
         "used-after-free",
         True,
-        "an access to memory that was freed before",
-        "who allocates it next finds it changed, or the access finds somebody else's data",
+        "the program accesses memory that it has freed",
+        "the access may corrupt, or read, the data of a later allocation",
     ),
     Kind(
         "volatile-pointer",
         True,
-        "the address of volatile memory stored to PM",
-        "after a restart it leads to nothing: whoever follows it crashes or corrupts memory",
+        "the address of volatile memory is stored to PM",
+        "after a restart the address is invalid: using it crashes the program or corrupts memory",
     ),
     Kind(
         "torn-publish",
         True,
-        "a pointer into PM stored across an 8-byte border",
-        "a crash may leave half of it: eight aligned bytes are all that persists at once",
+        "a pointer into PM is stored across an 8-byte boundary",
+        "a crash may keep only a part of it: at most 8 aligned bytes persist atomically",
     ),
     Kind(
         "wrong-answer",
         True,
-        "after a crash the program's reader (--answers) says neither what it would have said "
-        "before the operation nor after it",
-        "an operation is lost, or there in part",
+        "after a crash, the program's reader (--answers) prints neither the contents before the "
+        "operation nor those after it",
+        "an operation is lost or incomplete",
     ),
     Kind(
         "leaked",
         False,
-        "memory of pm_alloc to which nothing leads at the end",
-        "no restart gives it back",
+        "no pointer refers to memory of pm_alloc at the end of the recording",
+        "the memory stays allocated after a restart",
     ),
     Kind(
         "logged-twice",
         False,
-        "a range passed to pm_log that the region has declared already",
+        "a region passes a range to pm_log twice",
         "costs a search in the log",
     ),
     Kind(
         "useless-flush",
         False,
-        "a flush with nothing to write back",
+        "a flush has no data to write back",
         "costs the flush, and with clflush and clflushopt the line's next miss",
     ),
     Kind(
         "useless-fence",
         False,
-        "an sfence with nothing of its thread to wait for",
+        "an sfence has no flush or store of its thread to wait for",
         "costs the fence",
     ),
 )
@@ -159,20 +160,20 @@ _OTHER = {
     "stored-after-flush": "flushed at {}",
     "published-unflushed": "the pointer is stored at {}",
     "flushed-by-another": "the other thread's fence: {}",
-    "logged-late": "stored at {} before",
-    "logged-twice": "declared at {} before",
+    "logged-late": "stored before, at {}",
+    "logged-twice": "logged before, at {}",
     "logged-by-two": "the other region: {}",
-    "reads-unpersisted": "the store made from it: {}",
+    "reads-unpersisted": "the dependent store: {}",
     "used-after-free": "freed at {}",
     "published": "a pointer to it is stored at {}",
     "region_end": "the region ends at {}",
-    "unlock": "the lock is given back at {}",
+    "unlock": "the lock is released at {}",
     "end": "the recording of the thread ends",
-    "flushed_before": "flushed at {} before",
+    "flushed_before": "flushed before, at {}",
 }  # fmt: skip
 _REASONS = {
     "clean": "never stored to in the recording",
-    "outside_pm": "not persistent memory, as far as the recording says",
+    "outside_pm": "not persistent memory according to the recording",
     "stored": "a store",
     "loaded": "a load",
 }
@@ -200,11 +201,11 @@ class WrongAnswer:
     def lines(self) -> tuple[str, ...]:
         """Return all of it in words."""
         return (
-            f"that is image {self.image:,}, of a crash {self.where}",
-            f"the answer: {self.answer}",
+            f"image {self.image:,}, of a crash {self.where}",
+            f"printed: {self.answer}",
             *(f"allowed, {each}" for each in self.allowed),
             *self.story,
-            f"to see it again: {self.command}",
+            f"to reproduce: {self.command}",
         )
 
 
@@ -400,9 +401,13 @@ def check_program(
     }
     if found.pm_stores == 0:
         raise Error(
-            f"{trace.path}: stores nothing to its persistent memory, so there is nothing to judge; "
+            f"{trace.path}: the recording stores nothing to persistent memory, so there is "
+            "nothing to check; "
             + "; ".join(
-                ["record the part of the program that does", *notes_on_crashes(trace.metadata)]
+                [
+                    "record the part of the program that stores to it",
+                    *notes_on_crashes(trace.metadata),
+                ]
             )
         )
     entries = [each for each in found.findings if each.kind not in _unknown_to(model)]
@@ -432,8 +437,8 @@ def check_program(
 def _check_has_pm(trace: Trace) -> None:
     if not trace.metadata["pm_regions"]:
         raise Error(
-            f"{trace.path}: has no persistent memory, so there is nothing to judge; record it with "
-            "--pm-path, --pm-range, --pm-hint or --pm-heap, which say what is persistent"
+            f"{trace.path}: the recording has no persistent memory, so there is nothing to check; "
+            "declare it when recording with --pm-path, --pm-range, --pm-hint or --pm-heap"
         )
 
 
@@ -464,9 +469,11 @@ def _unknown_to(model: Model) -> dict[str, str]:
     if model == "px86":
         return {}
     if model == "eadr":
-        return dict.fromkeys(_OF_FLUSHES, "with eADR, caches survive")
+        return dict.fromkeys(_OF_FLUSHES, "with eADR, the caches survive")
     kinds = (*_OF_FLUSHES, "nt-not-fenced", *_OF_REGIONS)
-    return dict.fromkeys(kinds, "they are rules of x86 and of software logs, not of every machine")
+    return dict.fromkeys(
+        kinds, "these rules apply to x86 and to software logs, not to every machine"
+    )
 
 
 def _not_looked_for(trace: Trace, model: Model, counts: dict[str, int]) -> dict[str, str]:
@@ -492,16 +499,13 @@ def _notes(
     notes = notes_on_crashes(trace.metadata)
     if not from_the_start:
         notes.append(
-            "the recording begins at pm_roi_begin: what was stored before, and isn't flushed, "
-            "isn't known"
+            "the recording begins at pm_roi_begin: earlier stores without a flush are unknown"
         )
     if model == "px86" and counts["flushes"] == 0:
         notes.append(
-            "the recording has no flush; if they stand in code that pmemsim-cc hasn't compiled, "
-            "compile it, and if the program is meant for eADR, give --model eadr"
+            "the recording has no flush; if other code flushes, compile it with pmemsim-cc; if "
+            "the program targets eADR, use --model eadr"
         )
     if trace.metadata.get("turns_by_real_time"):
-        notes.append(
-            "threads slept where the recorder doesn't see it: another recording may differ"
-        )
+        notes.append("threads slept in code that is not instrumented: another recording may differ")
     return notes

@@ -123,21 +123,21 @@ def words_of(option: str, command: str) -> tuple[str, ...]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise Error(f"{option} {command}: {error}; write it as in a shell") from error
+        raise Error(f"{option} {command}: {error}; quote the command as in a shell") from error
     if not words:
-        raise Error(f"{option}: is empty; give a program, or leave it out")
+        raise Error(f"{option}: the command is empty; name a program, or remove the option")
     if shutil.which(words[0]) is None:
         raise Error(f"{option} {command}: {why_not_found(words[0])}")
     return tuple(words)
 
 
-def why_not_found(program: str, cure: str = "give one that is there") -> str:
+def why_not_found(program: str, cure: str = "name an existing one") -> str:
     """Say why no program of that name or path can be run; `cure` follows if there is none."""
     path = Path(program)
     if not path.exists():
-        return f"there is no such program; {cure}"
+        return f"no such program; {cure}"
     if path.is_dir():
-        return "is a folder; give the program itself"
+        return "this is a folder; name the program itself"
     if "/" not in program:
-        return f"there is no such program in PATH; if the one in this folder is meant: ./{program}"
-    return f"may not be executed; if it is a program: chmod +x {program}"
+        return f"no such program in PATH; for the one in this folder, write ./{program}"
+    return f"the file is not executable; if it is a program, run: chmod +x {program}"

@@ -58,7 +58,7 @@ def crash_programs(
                 except ConfigError:
                     raise
                 except Error as error:
-                    raise type(error)(f"{error}; to see it again: {command}") from error
+                    raise type(error)(f"{error}; to reproduce: {command}") from error
                 found.append(run)
         return found
 

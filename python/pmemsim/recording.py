@@ -54,7 +54,7 @@ def record(
     output = Path(output)
     check_writable(output)
     if not command:
-        raise RecordError("there is no command to record; give a program and its arguments")
+        raise RecordError("the command to record is missing; give a program and its arguments")
     program = shutil.which(command[0])
     if program is None:
         why = why_not_found(command[0], "build it with pmemsim-cc or pmemsim-c++ first")
@@ -85,7 +85,8 @@ def record(
         recorded = Trace(fresh)
         if recorded.threads > 1 and recorded.schedule != schedule:
             raise RecordError(
-                f"{command[0]}: was built by a pmemsim-cc that knows no schedules; build it again"
+                f"{command[0]}: an old pmemsim-cc without schedules built the program; build it "
+                "again"
             )
         if others := processes.not_recorded():
             print(f"pmemsim: {others}", file=sys.stderr)
@@ -154,9 +155,11 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
     own = [line for line in text.splitlines() if not line.startswith("pmemsim: ")]
     why = "; ".join(own) or text.removeprefix("pmemsim: ") or ending_of(status)
     if status == 1:
-        raise CheckFailed(f"{what}: its self-check failed: {why}; no trace was kept")
+        raise CheckFailed(f"{what}: the program's self-check failed: {why}; no trace was kept")
     if status == 2 and own:
-        raise RecordError(f"{what}: {why}; no trace was kept; ask for less (--regions, --threads)")
+        raise RecordError(
+            f"{what}: {why}; no trace was kept; choose smaller --regions or --threads"
+        )
     if status != 0 or not output.is_file():
         raise RecordError(f"{what}: {why}; no trace was kept")
     if text:
@@ -169,14 +172,12 @@ def _complete(recording: Path) -> None:
     contents = _contents_of(recording)
     if contents.is_file():
         with _noted(
-            "compare persistent memory with it",
-            "whether all stores to persistent memory are in it",
+            "compare persistent memory with the recording",
+            "whether it contains all stores to persistent memory",
         ):
             _core.store_unrecorded(recording, contents)
         contents.unlink()
-    with _noted(
-        "look for races", "which accesses race, so that each use of it looks for them again"
-    ):
+    with _noted("find races", "which accesses race, so each use of it finds them again"):
         _core.store_races(recording)
 
 
@@ -186,9 +187,9 @@ def _noted(task: str, missing: str) -> Iterator[None]:
     try:
         yield
     except (Error, MemoryError) as error:
-        why = str(error) or f"there isn't enough memory to {task}"
+        why = str(error) or f"there is not enough memory to {task}"
         print(
-            f"pmemsim: note: {why}; the recording is complete, but doesn't say {missing}",
+            f"pmemsim: note: {why}; the recording is complete, but lacks the information {missing}",
             file=sys.stderr,
         )
 
@@ -305,7 +306,7 @@ def _run(
             stderr=stderr,
         )
     except OSError as error:
-        cure = "; give a program, or a script that begins with #!"
+        cure = "; name a program, or a script that begins with #!"
         raise RecordError(
             f"{command[0]}: could not be run: {error.strerror}"
             + (cure if error.errno == errno.ENOEXEC else "")
@@ -315,9 +316,12 @@ def _run(
 def check_pm_path(path: Path) -> None:
     """Raise an `Error` if the runtime can't take this folder."""
     if not path.is_dir():
-        raise Error(f"--pm-path {path}: there is no such folder")
+        raise Error(f"--pm-path {path}: no such folder")
     if ":" in str(path.absolute()):  # a colon separates folders in the environment
-        raise Error(f"--pm-path {path}: its path has a colon; rename the folder, or link to it")
+        raise Error(
+            f"--pm-path {path}: the path contains a colon; rename the folder, or create a "
+            "link to it"
+        )
 
 
 def check_range(text: str) -> str:
@@ -328,7 +332,7 @@ def check_range(text: str) -> str:
     except ValueError:
         colon, begin, end = "", 0, 0
     if not colon or not 0 <= begin < end < 1 << 64:
-        raise Error(f"--pm-range {text}: write it as LO:HI, hexadecimal: 0x10000000:0x20000000")
+        raise Error(f"--pm-range {text}: must be LO:HI in hexadecimal, as in 0x10000000:0x20000000")
     return f"{begin:#x}:{end:#x}"
 
 
@@ -340,7 +344,7 @@ def check_hint(text: str) -> str:
         address = 0
     if not 0 < address < 1 << 47 or address % 4096:
         raise Error(
-            f"--pm-hint {text}: give the address that the program asks mmap for, hexadecimal, a "
-            "multiple of 0x1000: 0x10000000000"
+            f"--pm-hint {text}: must be the hexadecimal address that the program passes to mmap, "
+            "a multiple of 0x1000, as in 0x10000000000"
         )
     return f"{address:#x}"

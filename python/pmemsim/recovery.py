@@ -75,7 +75,7 @@ class RecoveryRun:
     def extent(self) -> str:
         """Say how many of the possible images were seen."""
         if not self.different:
-            return "none, it stores nothing"
+            return "none, because recovery stores nothing"
         of = "of" if self.complete else "of at most"
         return f"{self.images:,} {of} {count(self.possible)}"
 
@@ -109,7 +109,7 @@ def crash_recovery(
     same checker, as many as it has seen of the program's.
     """
     if checker.library:
-        return RecoveryRun(reason="a library can't be recorded; give a program by --verify")
+        return RecoveryRun(reason="a library can't be recorded; name a program with --verify")
     with folder_of_images() as folder:
         second = _SecondCrashes(trace, wanted, checker, folder, jobs, progress, command)
         second.run.all_accepted = run.complete and run.story is None
@@ -211,10 +211,10 @@ class _SecondCrashes:
     def _why_not(self, built: bool, mapped: bool) -> str:
         program = self.checker.command[0]
         if not built:
-            return f"{program} wasn't built with pmemsim-cc"
+            return f"{program} was not built with pmemsim-cc"
         if self.run.recorded == 0:
             return f"no run of {program} could be recorded"
-        return "" if mapped else f"{program} doesn't map the image's file"
+        return "" if mapped else f"{program} does not map the image's file"
 
     def _note_reads(self, recorded: Recorded) -> None:
         for read, there in recorded.reads(self.crashed, self.extents):
@@ -278,9 +278,9 @@ class _SecondCrashes:
         problem, *lost = story.lines
         lines = (
             problem,
-            f"the first crash left image {recovery.image:,}, which recovers well:",
+            f"the first crash left image {recovery.image:,}, which recovers correctly:",
             *(f"  {line}" for line in self.crashed.story()),
-            f"recovery was crashed in its turn, and left image {story.image:,} of that:",
+            f"a second crash, during its recovery, left image {story.image:,}:",
             *(f"  {line}" for line in lost),
         )
         self.run.story = RecoveryStory(recovery.image, story.image, lines, again)

@@ -150,12 +150,12 @@ def lines_of_reads(reads: Sequence[tuple[OpenRead, bool]]) -> list[str]:
     """Return the lines of an explanation about these loads."""
     if not reads:
         return []
-    lines = ["recovery reads what wasn't sure to persist:"]
+    lines = ["recovery reads possibly lost data:"]
     pairs = list(
         dict.fromkeys((shown(read.load), shown(read.store), there) for read, there in reads)
     )
     for load, store, there in pairs[:_MOST_READS]:
-        lines.append(f"  at {load} what was stored at {store}: {'there' if there else 'lost'}")
+        lines.append(f"  at {load} reads data stored at {store}: {'kept' if there else 'lost'}")
     if len(pairs) > _MOST_READS:
         lines.append(f"  and {len(pairs) - _MOST_READS} more")
     return lines

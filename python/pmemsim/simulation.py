@@ -284,7 +284,9 @@ def _image_paths(trace: Trace, image: Path | None) -> list[Path]:
         return []
     regions = trace.metadata["pm_regions"]
     if not regions:
-        raise Error(f"{trace.path}: the program has no PM, so there is no image of it to write")
+        raise Error(
+            f"{trace.path}: the program has no persistent memory, so there is no image to write"
+        )
     others = [image.with_name(f"{image.name}.{number}") for number in range(1, len(regions))]
     return [image, *others]
 

@@ -36,7 +36,7 @@ class Share:
         number, slash, of = text.partition("/")
         if slash and number.isdecimal() and of.isdecimal() and int(number) < int(of):
             return cls(int(number), int(of))
-        raise Error(f"--share {text}: write it as K/N, with K from 0 to N - 1, as in 0/16")
+        raise Error(f"--share {text}: must be K/N, with K from 0 to N - 1, as in 0/16")
 
     def take(self, values: Sequence[Value]) -> list[Value]:
         """Return the jobs of this share."""

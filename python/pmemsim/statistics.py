@@ -18,8 +18,8 @@ _DESIGN, _MACHINE = "sw-undo", "asap"
 _OF_ONE_CORE = re.compile(r"core\d+\.")
 _PHRASES = {
     "part": "part of {}",
-    "share": "adds up, with others, to {}",
-    "origin": "adds up, with others, to {} or less",
+    "share": "adds up with others to {}",
+    "origin": "adds up with others to at most {}",
     "limit": "at most {}",
 }
 
@@ -64,7 +64,7 @@ def statistic_of(name: str) -> DeclaredStatistic:
     wanted = _OF_ONE_CORE.sub("core.", name)
     if wanted not in every:
         near = did_you_mean(name, every)
-        cure = near if "did you mean" in near else "; see: pmemsim list statistics"
+        cure = near if "did you mean" in near else "; `pmemsim list statistics` shows all"
         raise Error(f"unknown statistic '{name}'{cure}")
     return every[wanted]
 

@@ -50,13 +50,15 @@ def find_target(text: str, *, opt: str | None = None, **arguments: Argument) -> 
         given = [key for key, value in {"opt": opt, **arguments}.items() if value is not None]
         if given:
             options = ", ".join(f"--{key.replace('_', '-')}" for key in given)
-            raise Error(f"{text}: is recorded already; leave out {options}: for workloads only")
+            raise Error(
+                f"{text}: this is a recording, and {options} apply only to workloads; remove them"
+            )
         return Target(path.stem, path)
     if text not in workloads():
         problem = f"{unknown_workload(text)} (a trace's name ends with .pmt)"
         if Path(text).is_dir():
-            problem = f"{text}: is a folder; give a workload's name or a trace (.pmt)"
+            problem = f"{text}: this is a folder; name a workload or a trace (.pmt)"
         elif Path(text).exists():
-            problem = f"{text}: is no trace by its name; a trace's ends with .pmt"
+            problem = f"{text}: this is not a trace; the name of a trace ends with .pmt"
         raise ConfigError([problem, *argument_problems(opt, **arguments)])
     return Target(text, WorkloadRun.of(text, opt=opt, **arguments))

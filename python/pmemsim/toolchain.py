@@ -13,9 +13,9 @@ from pathlib import Path
 from pmemsim.errors import Error
 
 _MISSING = (
-    "the recording front end is not part of this installation, because clang and LLVM 19 were not "
-    "found when it was built; install them (Debian and Ubuntu: apt-get install clang-19 "
-    "llvm-19-dev), then install pmemsim again"
+    "this installation can't record, because clang and LLVM 19 were not found when it was built; "
+    "install them (Debian and Ubuntu: apt-get install clang-19 llvm-19-dev), then install pmemsim "
+    "again"
 )
 
 

@@ -76,18 +76,21 @@ def _named(codes: npt.NDArray[Any], names: Sequence[str]) -> pd.Categorical[Any]
 def check_trace_path(path: Path) -> None:
     """Raise an `Error` if there is no file of that name."""
     if path.is_dir():
-        raise Error(f"{path}: is a folder; give the name of a trace (.pmt)")
+        raise Error(f"{path}: this is a folder; name a trace (.pmt)")
     if not path.exists():
-        raise Error(f"{path}: there is no such trace file; {_how_to_record(path)}")
+        raise Error(f"{path}: no such trace; {_how_to_record(path)}")
     if not path.is_file():
-        raise Error(f"{path}: is no ordinary file; copy the trace into one")
+        raise Error(f"{path}: this is not a regular file; copy the trace to one")
 
 
 def _how_to_record(path: Path) -> str:
     with contextlib.suppress(Error):  # an installation without workloads
         if str(path) in workloads():
-            return f"that is a workload, so record it: pmemsim record {path} -o {path}.pmt"
-    return f"make it: pmemsim record -o {path.with_suffix('.pmt')} -- PROGRAM"
+            return (
+                f"it is the name of a workload; to record that, run: pmemsim record {path} -o "
+                f"{path}.pmt"
+            )
+    return f"to record a program, run: pmemsim record -o {path.with_suffix('.pmt')} -- PROGRAM"
 
 
 class Trace:
@@ -210,4 +213,6 @@ class Trace:
 
     def _check(self, thread: int) -> None:
         if not 0 <= thread < self.threads:
-            raise Error(f"{self.path}: has threads 0 to {self.threads - 1}, not {thread}")
+            raise Error(
+                f"{self.path}: there is no thread {thread}, only threads 0 to {self.threads - 1}"
+            )

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 CAUSES = (
-    "mostly a library or an assembler file that pmemsim-cc hasn't compiled, inline assembly that "
-    "it has named, a signal handler, a forked child, or a system call that fills memory"
+    "usual causes are code that pmemsim-cc did not compile (a library, an assembler file), inline "
+    "assembly of which it warned, a signal handler, a forked child, or a system call that fills "
+    "memory"
 )
-CURE = "compile that code by pmemsim-cc, or let the program store there itself"
+CURE = "compile that code with pmemsim-cc, or store the data in the program itself"
 DOCS = "docs/guides/record_program.md#changed-without-a-record"
 
 
@@ -21,8 +22,10 @@ def unrecorded(metadata: Mapping[str, Any]) -> str:
     count, places = found["bytes"], found["places"]
     first = found["lowest"][0]["begin"]
     if places == 1:
-        return f"{_counted(count, 'byte')} in 1 place, at {_named(first, metadata)}"
-    return f"{_counted(count, 'byte')} in {places:,} places, the first at {_named(first, metadata)}"
+        return f"{_counted(count, 'byte')} in 1 location, at {_named(first, metadata)}"
+    return (
+        f"{_counted(count, 'byte')} in {places:,} locations, the first at {_named(first, metadata)}"
+    )
 
 
 def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
@@ -30,12 +33,11 @@ def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
     notes = []
     if changed := unrecorded(metadata):
         notes.append(
-            f"persistent memory has changed without a recorded store ({changed}): a crash may "
-            "leave more than what was judged, and what is found may be wrong; "
-            f"{CAUSES}; {CURE}, and record it again ({DOCS})"
+            f"persistent memory changed without a recorded store ({changed}): crash images may be "
+            f"missing, and findings may be wrong; {CAUSES}; {CURE}, and record again ({DOCS})"
         )
     if calls := msyncs(metadata):
-        notes.append(f"{calls}; flush and fence there by instructions, and record it again")
+        notes.append(f"{calls}; use flush and fence instructions instead, and record again")
     return notes
 
 
@@ -44,8 +46,8 @@ def msyncs(metadata: Mapping[str, Any]) -> str:
     if not (count := metadata.get("msyncs", 0)):
         return ""
     return (
-        f"the program has called msync of persistent memory ({_counted(count, 'time')}), which "
-        "isn't recorded: what it alone makes durable counts as never flushed "
+        f"the program called msync on persistent memory ({_counted(count, 'time')}), which is not "
+        "recorded: data that only msync makes durable count as never flushed "
         "(docs/reference/recordings.md#what-is-not)"
     )
 

@@ -47,7 +47,10 @@ def perform(path: Path, work: Work, report: Progress) -> Kept | Failure:
     except (EOFError, ConnectionError):  # the other process has gone
         raise
     except MemoryError:
-        return Failure("out of memory; simulate a shorter recording, or fewer at once (--jobs)")
+        return Failure(
+            "out of memory; simulate a shorter recording, or run fewer tasks at the "
+            "same time (--jobs)"
+        )
     except Error as error:
         return Failure(in_one(error))
     except Exception as error:  # a defect in one job must not lose the others

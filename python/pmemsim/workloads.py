@@ -115,24 +115,26 @@ class WorkloadRun:
         )
         if not problems and self.mix and self.mix not in (MIXES[0], *workload.mixes):
             can = ", ".join((MIXES[0], *workload.mixes)) if workload.mixes else "nothing else"
-            problems.append(f"--mix {self.mix}: {self.workload} can do {can}")
+            problems.append(f"--mix {self.mix}: {self.workload} supports {can}")
         if not problems and self.log not in workload.logs:
             both = ", ".join(name for name, other in workloads().items() if self.log in other.logs)
             problems.append(
-                f"--log {self.log}: {self.workload} stores to its data directly, which needs an "
-                f"undo log; with a redo log there are {both}"
+                f"--log {self.log}: {self.workload} stores to its data directly, which requires "
+                f"an undo log; workloads with a redo log: {both}"
             )
         if "data_bytes" not in taken and self.data_bytes is not None:
-            problems.append(f"--data-bytes: {self.workload} has sizes of its own; leave it out")
+            problems.append(
+                f"--data-bytes: the data of {self.workload} have fixed sizes; remove the option"
+            )
         if not problems and self.data_bytes and self.data_bytes % workload.data_multiple != 0:
             problems.append(
-                f"--data-bytes {self.data_bytes}: {self.workload} needs a multiple of "
+                f"--data-bytes {self.data_bytes}: {self.workload} requires a multiple of "
                 f"{workload.data_multiple}"
             )
         if not problems and self.data_bytes and self.data_bytes < workload.least_data_bytes:
             problems.append(
-                f"--data-bytes {self.data_bytes}: {self.workload} needs "
-                f"{workload.least_data_bytes} or more"
+                f"--data-bytes {self.data_bytes}: {self.workload} requires at least "
+                f"{workload.least_data_bytes}"
             )
         if problems:
             raise ConfigError(problems)
@@ -213,7 +215,9 @@ def workloads() -> dict[str, Workload]:
     found = {entry["name"]: _workload(entry, folder) for entry in entries}
     for path in (path for each in folders() for path in sorted((each / "workloads").glob("*.cpp"))):
         if path.stem in found:
-            raise Error(f"{path}: there is a workload {path.stem} already; rename the file")
+            raise Error(
+                f"{path}: a workload with the name {path.stem} already exists; rename the file"
+            )
         found[path.stem] = _own_workload(path)
     return found
 
@@ -244,14 +248,15 @@ def _own_workload(path: Path) -> Workload:
     match = _DESCRIPTION.search(text)
     if match is None:
         raise Error(
-            f"{path}: doesn't say what it is; begin it with a comment '/* pmemsim workload', whose "
-            "next lines are 'summary: TEXT' and 'arguments: {threads: 4, regions: 1000, seed: 1}'"
+            f"{path}: the description is missing; begin the file with a comment '/* pmemsim "
+            "workload', whose next lines are 'summary: TEXT' and 'arguments: {threads: 4, "
+            "regions: 1000, seed: 1}'"
         )
     try:
         entry = yaml.safe_load(match[1])
         problem = _problem_of(entry)
     except yaml.YAMLError as error:
-        problem = f"its first comment is no YAML: {' '.join(str(error).split())}"
+        problem = f"its first comment is not YAML: {' '.join(str(error).split())}"
     if problem:
         raise Error(f"{path}: {problem}")
     entry |= {"name": path.stem, "sources": [path.name]}
@@ -298,8 +303,8 @@ def argument_problems(opt: str | None = None, **arguments: Argument) -> list[str
     problems = []
     if opt is not None and not _is_level(opt):
         problems.append(
-            f"--opt {opt}: must be one of {', '.join(OPTIMISATIONS)}, or the program's and its "
-            "pm library's (O0 or O2), as in O0+O2"
+            f"--opt {opt}: must be one of {', '.join(OPTIMISATIONS)}, or one for the program and "
+            "one for its pm library (O0 or O2), as in O0+O2"
         )
     for key, value in arguments.items():
         given = f"--{key.replace('_', '-')} {value}"
@@ -312,8 +317,8 @@ def argument_problems(opt: str | None = None, **arguments: Argument) -> list[str
         if key == "hints":
             if value not in HINTS and not Path(str(value)).is_file():
                 problems.append(
-                    f"{given}: must be one of {', '.join(HINTS)}, or a file that pmemsim "
-                    "lint-hints --profile has written"
+                    f"{given}: must be one of {', '.join(HINTS)}, or a file that `pmemsim "
+                    "lint-hints --profile` wrote"
                 )
             continue
         if key == "whole_run":

@@ -82,7 +82,9 @@ def calibrate(
     """
     check_writable(output)
     if output.suffix not in (".yaml", ".yml"):
-        raise Error(f"{output}: a machine's file ends with .yaml; call it {output}.yaml")
+        raise Error(
+            f"{output}: the name of a machine's file must end with .yaml; write {output}.yaml"
+        )
     processor = this_processor()
     defaults = load_preset("machine", BASE)
     with temporary_folder() as folder, _persistent_file(dax) as file:
@@ -100,8 +102,8 @@ def calibrate(
             configure(DESIGN, machine)
         except ConfigError as error:
             raise Error(
-                f"the figures that were measured make no machine ({'; '.join(error.problems)}); "
-                "let nothing else run meanwhile, and try again"
+                f"the measurements describe no possible machine ({'; '.join(error.problems)}); "
+                "run the command again while nothing else runs on this computer"
             ) from error
         simulated = _simulated(wanted, measured, machine, folder, reports)
     with replacing(output) as partial:
@@ -141,7 +143,7 @@ def _persistent_file(folder: Path | None) -> Iterator[Path | None]:
         yield None
         return
     if not folder.is_dir():
-        raise Error(f"--dax {folder}: there is no such folder; give one on a DAX mount")
+        raise Error(f"--dax {folder}: no such folder; name one on a DAX mount")
     with ExitStack() as files:
         try:
             file = files.enter_context(tempfile.NamedTemporaryFile(dir=folder, prefix="pmemsim-"))
@@ -150,7 +152,7 @@ def _persistent_file(folder: Path | None) -> Iterator[Path | None]:
             mmap.mmap(file.fileno(), mmap.PAGESIZE, flags=flags).close()
         except OSError as error:
             raise Error(
-                f"--dax {folder}: {error.strerror or error}; give a folder of a file system that "
-                "is mounted with -o dax, with 2 GiB free, or leave out --dax to measure DRAM"
+                f"--dax {folder}: {error.strerror or error}; name a folder with 2 GiB of free "
+                "space on a file system mounted with -o dax, or omit --dax to measure DRAM"
             ) from error
         yield Path(file.name)

@@ -70,9 +70,9 @@ class _Fit:
         for level in (1, 2):
             if level not in processor.cache_bytes:
                 raise Error(
-                    f"the system doesn't tell the size of the level {level} cache "
-                    "(/sys/devices/system/cpu); run calibrate on the host instead of this "
-                    "virtual machine, or write a preset by hand (docs/guides/write_machine.md)"
+                    f"the system does not report the size of the level {level} cache "
+                    "(/sys/devices/system/cpu); run calibrate on the host of this virtual "
+                    "machine, or write a preset by hand (docs/guides/write_machine.md)"
                 )
         self._processor = processor
         self._measured = measured
@@ -95,7 +95,7 @@ class _Fit:
         value = self._measured.ns(name)
         if value is None:
             reason = self._measured.missing.get(name, "it wasn't measured")
-            raise Error(f"{name}: {reason}; without it there is no machine to fit")
+            raise Error(f"{name}: {reason}; a machine can't be fitted without this measurement")
         return value
 
     def _default_ns(self, key: str) -> float:
@@ -141,7 +141,9 @@ class _Fit:
             ("core.store_queue_entries", "stores", 8),
         ):
             room = self._room_between(kind) * of_eight // 8
-            self._add(key, str(room), f"so many {kind} between two loads leave them together")
+            self._add(
+                key, str(room), f"largest number of {kind} between two loads that still overlap"
+            )
         memory, independent = self._ns(LOAD.format(size_name(MEMORY_SIZE))), self._ns(INDEPENDENT)
         self._add(
             "core.mshrs",
@@ -211,8 +213,8 @@ class _Fit:
             (1, self._l1, f"a load, 16 KiB: {self._l1:.2f} ns"),
             (2, self._l2, f"a load, 128 KiB: {in_l2:.2f} ns, less the L1's"),
         ):
-            self._add(f"l{level}.size", f"{told[level] // 1024}KiB", "told by the system")
-            self._add(f"l{level}.ways", str(ways[level]), "told by the system")
+            self._add(f"l{level}.size", f"{told[level] // 1024}KiB", "reported by the system")
+            self._add(f"l{level}.ways", str(ways[level]), "reported by the system")
             self._add_ns(f"l{level}.latency", ns, source)
             self._add_ns(f"l{level}.tag_latency", ns, "as a hit")
         self._shared_cache(told, ways)
@@ -232,9 +234,9 @@ class _Fit:
         half_way = (in_shared + times[MEMORY_SIZE]) / 2
         held = [size for size in LOAD_SIZES if 2 * told[2] <= size <= upper]
         size = _last_of_first(held, lambda size: times[size] <= half_way) or 2 * told[2]
-        note = f"loads of so much are nearer to {in_shared:.1f} ns than to memory's"
+        note = f"loads from this size are closer to {in_shared:.1f} ns than to memory's"
         if 3 in told and size < told[3]:
-            note += f"; the system tells {told[3] // MIB} MiB"
+            note += f"; the system reports {told[3] // MIB} MiB"
         self._add("shared.size", f"{size // 1024}KiB", note)
         self._add("shared.size_per_core", "0B", "measured as a whole")
         told_ways = ways.get(3, 16)
@@ -242,7 +244,7 @@ class _Fit:
         self._add(
             "shared.ways",
             str(told_ways if divides else 16),
-            "told by the system" if divides else f"{told_ways} don't divide the size",
+            "reported by the system" if divides else f"{told_ways} don't divide the size",
         )
         self._shared = self._add_ns(
             "shared.latency",
@@ -322,7 +324,7 @@ class _Fit:
             return
         writing, told = self._best(WRITE)
         banks = int(self._defaults["pm.banks_per_rank"])
-        self._add("pm.device", "fixed", "a file of a DAX mount: its device isn't known")
+        self._add("pm.device", "fixed", "a file on a DAX mount, whose device is unknown")
         self._add_ns(
             "pm.read_latency",
             persistent
@@ -375,7 +377,7 @@ class _Fit:
         if best == counts[-1] and (
             len(counts) == 1 or times[counts[-2]] > _STILL_RISING * times[best]
         ):
-            told += " (more might be faster)"
+            told += " (more threads might be faster)"
         return times[best], told
 
 

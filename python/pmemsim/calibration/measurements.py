@@ -238,7 +238,7 @@ def measure(
                 if not reason:
                     times[benchmark.name] += _measure_round(program, benchmark, keep_going)
             except TimeoutError:
-                reason = f"took longer than {_TIMEOUT_S} s: is the machine busy?"
+                reason = f"took longer than {_TIMEOUT_S} s; the machine may be busy"
             if reason:
                 missing[benchmark.name] = reason
             report(index, (round_number + 1) / ROUNDS)
@@ -253,9 +253,9 @@ def measure(
 def _why_not(benchmark: Benchmark, processor: Processor) -> str:
     for feature in benchmark.needs:
         if feature not in processor.flags:
-            return f"the processor has no {feature}"
+            return f"the processor does not support {feature}"
     if benchmark.threads > len(processor.cpus):
-        return f"needs {benchmark.threads} processors"
+        return f"requires {benchmark.threads} processors"
     return ""
 
 

@@ -18,12 +18,13 @@ def preset_text(
     """Return the YAML text; other parameters are inherited from the preset `_common`."""
     lines = [
         f"# Measured by `pmemsim calibrate` on {date}: {processor.told()}.",
-        "# What is not said here (queues, reorder buffer, DRAM timings, ...) was not measured; it",
-        f"# is that of {BASE}.",
+        "# Other parameters (queues, reorder buffer, DRAM timings, ...) were not measured; their "
+        "values",
+        f"# are those of {BASE}.",
     ]
     unsure = [name for name, found in measured.found.items() if not found.is_sure]
     if unsure:
-        lines.append("# Unsure, because the repetitions differ by more than a tenth:")
+        lines.append("# Uncertain, because the repetitions differ by more than a tenth:")
         lines += [f"#   {each}" for each in unsure]
     lines += [f"# Not measured: {each}: {why}" for each, why in measured.missing.items()]
     lines += [

@@ -45,8 +45,8 @@ def this_processor() -> Processor:
     kind = platform.machine()
     if kind not in ("x86_64", "AMD64"):
         raise Error(
-            f"calibrate measures x86-64 processors, and this one is {kind}; run it on the machine "
-            "that you want a preset of, or write one by hand (docs/guides/write_machine.md)"
+            f"calibrate measures only x86-64 processors, and this one is {kind}; run it on the "
+            "machine to be measured, or write a preset by hand (docs/guides/write_machine.md)"
         )
     described = _cpuinfo(Path("/proc/cpuinfo").read_text())
     cpus = tuple(sorted(os.sched_getaffinity(0)))

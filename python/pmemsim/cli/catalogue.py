@@ -40,7 +40,7 @@ def list_designs() -> None:
 @list_app.command("backends", cls=Command)
 @declared
 def list_backends() -> None:
-    """List the backends: names for `--backends`, and for a design with a backend, as `asap@NAME`."""
+    """List the backends: names for `--backends`, and for designs such as `asap@NAME`."""
     _list_presets("backend")
 
 

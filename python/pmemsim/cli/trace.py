@@ -195,7 +195,7 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("threads", str(trace.threads)),
         ("schedule", f"{trace.schedule} of seed {trace.seed}" if trace.schedule else "0"),
         *([("thread turns", _turns(summary["turns"]))] if trace.threads > 1 else []),
-        *([("races, replayed in the recorded order", f"{summary['races']:,}")] if summary["turns"] else []),
+        *([("races, replayed in order", f"{summary['races']:,}")] if summary["turns"] else []),
         ("persistent memory", "\n".join(regions) or "none"),
         *([("changed without a recorded store", changed)] if changed else []),
         *([("calls of msync (not recorded)", f"{msyncs:,}")] if msyncs else []),
@@ -213,8 +213,7 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _turns(count: int) -> str:
-    return f"{count:,}" if count else "not recorded, so the order of races is a guess; record the "
-        "program again"
+    return f"{count:,}" if count else "not recorded, so the order of races is a guess; record again"
 
 
 def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, int | float]:

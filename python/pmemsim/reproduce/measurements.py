@@ -74,8 +74,8 @@ class Measurements:
         ]
         if not chosen:
             raise Error(
-                f"{self.paper.name} {self.experiment.id}: only benchmarks that stand beside have a "
-                f"{METRICS[self.experiment.metric].label} on both {of} and {over}"
+                f"{self.paper.name} {self.experiment.id}: only benchmarks outside the comparison "
+                f"have a {METRICS[self.experiment.metric].label} on both {of} and {over}"
             )
         if mean == "of-sums":
             sums = (

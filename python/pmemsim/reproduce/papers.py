@@ -76,14 +76,14 @@ def load_paper(name: str) -> Paper:
     """
     if not is_paper(name):
         raise Error(
-            f"unknown paper '{name}'{did_you_mean(name, paper_names())} (a folder of your own is "
-            "given as a path: ./mine)"
+            f"unknown paper '{name}'{did_you_mean(name, paper_names())} (write your own folder as "
+            "a path: ./mine)"
         )
     folder = Path(name) if "/" in name else experiments_dir() / name
     for file in _FILES:
         if not (folder / file).is_file():
             raise Error(
-                f"{folder}: there is no {file} in it; a paper's folder has {' and '.join(_FILES)}"
+                f"{folder}: {file} is missing; a paper's folder contains {' and '.join(_FILES)}"
             )
     return _paper(read(folder / "experiment.yaml"), _facts(read(folder / "expected.yaml")))
 
@@ -94,9 +94,9 @@ def _facts(file: Item) -> dict[str, Fact]:
         field = item.fields(("id", "where"), ("value", "unit", "what", "shape"))
         name = field["id"].text()
         if name in facts:
-            raise field["id"].error(f"'{name}' stands twice; remove one")
+            raise field["id"].error(f"'{name}' is given twice; remove one")
         if ("value" in field) == ("shape" in field):
-            raise item.error(f"'{name}' needs either a value or a shape")
+            raise item.error(f"'{name}' requires either a value or a shape")
         facts[name] = Fact(
             name,
             field["where"].text(),
@@ -113,7 +113,7 @@ def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
     machine = plan["machine"].fields(("value",), ("source", "set"))
     groups = plan["groups"].entries()
     if groups and all(_is_beside(group) for group in groups.values()):
-        raise plan["groups"].error("all stand beside; one must be compared with the paper")
+        raise plan["groups"].error("no benchmark is compared with the paper; compare at least one")
     benchmarks = _benchmarks(plan["benchmarks"], groups)
     designs = {name: _design(item) for name, item in plan["designs"].entries().items()}
     programs = plan["programs"].fields((), _BUILD_KEYS) if "programs" in plan else {}

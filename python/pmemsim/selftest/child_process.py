@@ -61,5 +61,5 @@ def _send(
 
 def _ending(status: int) -> str:
     if status in (-signal.SIGPROF, -signal.SIGALRM):
-        return "the process didn't end in time"
+        return "the process did not end in time"
     return f"the process {ending_of(status)}"

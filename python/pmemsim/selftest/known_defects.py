@@ -87,13 +87,13 @@ KNOWN_DEFECTS = (
     ),
     KnownDefect(
         "cache without a set",
-        "A cache of metadata that is smaller than one set ends the process by signal 11",
+        "A metadata cache that is smaller than one set ends the process with signal 11",
         _has_metadata_cache_without_a_set,
     ),
     KnownDefect(
         "polling",
-        "PMEM-Spec looks every 20 ns whether a write has ended, so that runs with writes of a "
-        "millisecond take the host minutes",
+        "PMEM-Spec checks every 20 ns whether a write has ended, so runs with writes of a "
+        "millisecond take minutes on the host",
         _polls_during_slow_accesses,
     ),
 )

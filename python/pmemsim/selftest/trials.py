@@ -95,7 +95,7 @@ def _try_seed(seed: int, trials: Trials) -> None:
     trials.crashed += outcome.crashed
     if outcome.failure:
         crash = case.command("crash", "--points", f"{POINTS}")
-        again = f"to see it again:\n  {case.command('run')}\n  {crash}"
+        again = f"to reproduce:\n  {case.command('run')}\n  {crash}"
         trials.failures.append(f"seed {seed}: {outcome.failure}\n{again}")
 
 
@@ -135,7 +135,7 @@ def _run_and_crash(trace: Trace, configuration: Configuration, points: Points) -
     except ConfigError as error:
         if any(reason in str(error) for reason in _NOT_JUDGED):
             return Outcome()
-        return Outcome(failure=f"it runs, but doesn't crash: {error}")
+        return Outcome(failure=f"it runs, but can't be crashed: {error}")
     if run.story is None:
         return Outcome(crashed=True)
     wrong = f"{run.violations} of {run.points} crash points are wrong"

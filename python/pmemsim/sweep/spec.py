@@ -89,7 +89,7 @@ class _Reader:
                         axes.append(self._paired(group))
         for name, example in REQUIRED.items():
             if name not in self._names:
-                self._note(root.error(f"there is no {name}; add to 'axes', say: '{example}'"))
+                self._note(root.error(f"{name} is missing; add it to 'axes', as in '{example}'"))
         self._problems.raise_any()
         return Spec(tuple(axes))
 
@@ -100,10 +100,10 @@ class _Reader:
         columns = {name: self._values(name, item) for name, item in group.entries().items()}
         lengths = {name: len(item.values()) for name, item in group.entries().items()}
         if len(lengths) < 2:
-            raise group.error("needs at least two lists; one alone belongs into 'axes'")
+            raise group.error("must contain at least two lists; write a single list under 'axes'")
         if len(set(lengths.values())) > 1:
             each = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-            raise group.error(f"the lists must be of one length, but {each}")
+            raise group.error(f"the lists must have equal lengths, but {each}")
         return tuple(
             # An invalid value is missing here, and the file is refused because of it.
             dict(zip(columns, row, strict=True))
@@ -113,7 +113,7 @@ class _Reader:
     def _distinct(self, name: str, item: Item) -> list[Value]:
         values = self._values(name, item)
         for value in dict.fromkeys(value for value in values if values.count(value) > 1):
-            self._note(item.error(f"the value '{value}' stands twice; remove one"))
+            self._note(item.error(f"the value '{value}' is given twice; remove one"))
         return values
 
     def _values(self, name: str, item: Item) -> list[Value]:
@@ -123,7 +123,7 @@ class _Reader:
             self._note(item.error(f"unknown axis{did_you_mean(name, known)}"))
             return []
         if name in self._names:
-            self._note(item.error("stands twice; remove one"))
+            self._note(item.error("is given twice; remove one"))
         self._names.add(name)
         found: list[Value] = []
         for one in item.values():

@@ -90,7 +90,7 @@ def read_results(path: Path, axes: Sequence[str]) -> dict[str, Row]:
     try:
         table = parquet.read_table(path)
         if (table.schema.metadata or {}).get(_CHECKSUM) != _checksum(table):
-            raise ValueError("it is damaged, or another program has written it")
+            raise ValueError("it is damaged, or another program wrote it")
         return {
             row["point"]: {
                 name: value
@@ -102,8 +102,8 @@ def read_results(path: Path, axes: Sequence[str]) -> dict[str, Row]:
         }
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
         raise Error(
-            f"{path}: isn't a sweep's results ({str(error).splitlines()[0]}); choose another "
-            "--out, or delete the file"
+            f"{path}: the file does not contain results of a sweep "
+            f"({str(error).splitlines()[0]}); choose another --out, or delete the file"
         ) from error
 
 
@@ -119,6 +119,6 @@ def check_same_sweep(path: Path, known: Iterable[str], points: Iterable[Point]) 
     others = sum(key not in wanted for key in known)
     if others:
         raise Error(
-            f"{path}: has {others} results that this sweep doesn't ask for, or that another "
-            "version of pmemsim has measured; choose another --out, or delete the file"
+            f"{path}: the file contains {others} results of another sweep or another version of "
+            "pmemsim; choose another --out, or delete the file"
         )
