@@ -16,7 +16,7 @@ RaceWaits waits_in_table(const TraceFile& trace, const FrameEntry& first) {
   if (table.size() >= sizeof(header)) std::memcpy(&header, table.data(), sizeof(header));
   const std::size_t records = (table.size() - sizeof(header)) / sizeof(RaceRecord);
   if (header.races != records || table.size() != sizeof(header) + records * sizeof(RaceRecord)) {
-    trace.fail(first.offset, "the table of races has another length than it says");
+    trace.fail(first.offset, "the length of the race table contradicts its header");
   }
   const std::uint32_t threads = trace.metadata().threads;
   std::vector<std::uint64_t> operations;

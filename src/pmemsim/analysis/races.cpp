@@ -199,8 +199,7 @@ class Search {
     });
     if (of_thread > kMostReads) {
       throw TraceError(fmt::format(
-          "{}: thread {}, operation {}: more atomic variables than can be share a word; record it "
-          "again",
+          "{}: thread {}, operation {}: too many atomic variables share a word; record it again",
           trace_.path(), now.thread, now.number));
     }
     latest.reads.push_back(now);
@@ -290,10 +289,10 @@ void verify_races(const TraceFile& trace) {
   const FrameEntry* table = trace.first_frame(FrameKind::kRaces);
   if (table == nullptr) return;
   if (!Turns(trace).recorded()) {
-    trace.fail(table->offset, "there are races, but no turns that tell which access came first");
+    trace.fail(table->offset, "the recording has races, but no turns that order them");
   }
   if (stored_races(trace) != find_races(trace)) {
-    trace.fail(table->offset, "the races that are said aren't those of the operations");
+    trace.fail(table->offset, "the race table does not match the operations");
   }
 }
 

@@ -28,8 +28,8 @@ bool TurnStream::next(Turn& turn) {
   if (!behind || turn.end > operations_) {
     file_->fail(
         file_->frames()[next_frame_ - 1].offset,
-        fmt::format("thread {}: turn {}, up to operation {} of {}, doesn't come behind turn {}, "
-                    "up to operation {}",
+        fmt::format("thread {}: turn {}, up to operation {} of {}, doesn't follow turn {}, up to "
+                    "operation {}",
                     thread_, turn.number, turn.end, operations_, last_.number, last_.end));
   }
   last_ = turn;
@@ -52,8 +52,8 @@ const Turn& Turns::turn_of(std::uint32_t thread, std::uint64_t number) {
   while (its.turn.end <= number) {
     if (its.stream.next(its.turn)) continue;
     throw TraceError(
-        fmt::format("{}: thread {}, operation {}: it is in none of the thread's turns; record it "
-                    "again",
+        fmt::format("{}: thread {}, operation {}: the operation is in none of the thread's turns; "
+                    "record it again",
                     file_->path(), thread, number));
   }
   return its.turn;

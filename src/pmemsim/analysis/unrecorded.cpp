@@ -39,7 +39,7 @@ class Contents {
     if (!file_) fail("can't be read");
     ContentsRecord record{};
     while (file_.read(reinterpret_cast<char*>(&record), sizeof(record))) take(record);
-    if (file_.gcount() != 0) fail("ends in the middle");
+    if (file_.gcount() != 0) fail("is incomplete");
     file_.clear();
   }
 
@@ -58,7 +58,7 @@ class Contents {
     if (found->second.are == PagesAre::kAsInImage) return &image;
     if (found->second.are == PagesAre::kZero) return &kZeroPage;
     file_.seekg(found->second.offset);
-    if (!file_.read(reinterpret_cast<char*>(page.data()), kPage)) fail("ends in the middle");
+    if (!file_.read(reinterpret_cast<char*>(page.data()), kPage)) fail("is incomplete");
     return &page;
   }
 
@@ -73,7 +73,7 @@ class Contents {
     if (record.begin % kPage != 0 || record.pages == 0 || record.begin > kMaxAddress ||
         static_cast<std::uint32_t>(record.are) >= kPagesAre ||
         (record.are == PagesAre::kGiven && record.pages != 1)) {
-      fail("has an impossible record");
+      fail("has an invalid record");
     }
     const std::uint64_t begin = record.begin / kPage, end = begin + record.pages;
     make_room(begin, end);
@@ -96,7 +96,8 @@ class Contents {
   }
 
   [[noreturn]] void fail(const char* what) const {
-    throw TraceError(fmt::format("{}: what persistent memory held at the end {}", path_, what));
+    throw TraceError(
+        fmt::format("{}: the contents of persistent memory at the end: the file {}", path_, what));
   }
 
   std::string path_;

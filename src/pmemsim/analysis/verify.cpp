@@ -70,10 +70,13 @@ class ThreadReplay {
   }
 
   void execute() {
-    if (is_wrongly_annotated()) fail("is annotated, but doesn't take or give back a mutex");
+    if (is_wrongly_annotated()) fail("is annotated, but neither acquires nor releases a mutex");
     if (synchronises(operation_) && releases(operation_)) {
       Object& object = objects_[operation_.object];
-      if (operation_.version == 0) fail("releases version 0, which every object begins with");
+      if (operation_.version == 0)
+        fail(
+            "releases version 0, which is the initial version of "
+            "every object");
       object.version.release(operation_.version);
       ++object.releases;
     }
@@ -83,11 +86,11 @@ class ThreadReplay {
   void mark() {
     switch (static_cast<MarkKind>(operation_.detail)) {
       case MarkKind::kRegionBegin:
-        if (operation_.address != depth_ + 1) fail("begins a region of the wrong depth");
+        if (operation_.address != depth_ + 1) fail("begins a region with a wrong depth");
         ++depth_;
         break;
       case MarkKind::kRegionEnd:
-        if (depth_ == 0 || operation_.address != depth_) fail("ends a region that isn't open");
+        if (depth_ == 0 || operation_.address != depth_) fail("ends a region that has not begun");
         --depth_;
         break;
       case MarkKind::kPurpose:
@@ -126,7 +129,7 @@ void replay(const TraceFile& file, const Threads& threads) {
       if (!thread->ended()) waits += "; " + thread->waits_for();
     }
     throw TraceError(
-        fmt::format("{}: the threads can't go on{}; record it again", file.path(), waits));
+        fmt::format("{}: the threads are deadlocked{}; record it again", file.path(), waits));
   }
 }
 
@@ -139,7 +142,7 @@ void replay_in_turns(const TraceFile& file, Turns& turns, const Threads& threads
     ThreadReplay& thread = *threads[next->thread];
     thread.advance(next->turn.end);
     if (thread.ended() || thread.number() >= next->turn.end) continue;
-    throw TraceError(fmt::format("{}: turn {} comes too early: {}; record it again", file.path(),
+    throw TraceError(fmt::format("{}: turn {} is too early: {}; record it again", file.path(),
                                  next->turn.number, thread.waits_for()));
   }
 }
@@ -169,7 +172,7 @@ Verification verify(const TraceFile& file) {
     const Object& object = objects[number];
     if (object.releases == object.version.number()) continue;
     throw TraceError(fmt::format(
-        "{}: object {} is released {} times, but its versions only come up to {}; record it again",
+        "{}: object {} is released {} times, but its last version is {}; record it again",
         file.path(), number, object.releases, object.version.number()));
   }
   for (const auto& thread : threads) {

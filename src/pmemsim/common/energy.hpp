@@ -37,25 +37,29 @@ struct EnergyParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     const Limits limits{.most = 1e12};
-    visit("core", core, {.most = 1e6}, "Power of a core that runs a thread, its caches among it");
-    visit("dram_read", dram_read, limits, "Reading a line of DRAM");
-    visit("dram_write", dram_write, limits, "Writing a line of DRAM");
-    visit("pm_read", pm_read, limits, "Reading a line of PM");
-    visit("pm_write", pm_write, limits, "Writing a line of PM");
-    visit("metadata_cache", metadata_cache, limits, "A look-up in a cache of metadata");
-    visit("pad", pad, limits, "A line's one-time pad: four blocks of AES-128");
-    visit("sha1", sha1, limits, "A MAC, or the hash of a node: a block of SHA-1");
-    visit("md5", md5, limits, "MD5 of a line");
-    visit("crc32", crc32, limits, "CRC-32 of a line");
-    visit("compression", compression, limits, "Compressing a line");
-    visit("check_bits", check_bits, limits, "A line's check bits");
+    visit("core", core, {.most = 1e6}, "Power of a core that runs a thread, including its caches");
+    visit("dram_read", dram_read, limits, "Energy of reading a line of DRAM");
+    visit("dram_write", dram_write, limits, "Energy of writing a line of DRAM");
+    visit("pm_read", pm_read, limits, "Energy of reading a line of PM");
+    visit("pm_write", pm_write, limits, "Energy of writing a line of PM");
+    visit("metadata_cache", metadata_cache, limits, "Energy of a look-up in a metadata cache");
+    visit("pad", pad, limits, "Energy of a line's one-time pad: four blocks of AES-128");
+    visit("sha1", sha1, limits, "Energy of a MAC or a node's hash: a block of SHA-1");
+    visit("md5", md5, limits, "Energy of the MD5 of a line");
+    visit("crc32", crc32, limits, "Energy of the CRC-32 of a line");
+    visit("compression", compression, limits, "Energy of compressing a line");
+    visit("check_bits", check_bits, limits, "Energy of computing a line's check bits");
     visit("predictor", predictor, {.most = 1e6},
-          "PMWeaver: power of its structures, for each core that runs a thread");
-    visit("predictor_store", predictor_store, limits, "PMWeaver: learner and predictor, a store");
+          "Power of PMWeaver's structures for each core that runs a thread");
+    visit("predictor_store", predictor_store, limits,
+          "Energy of PMWeaver's learner and predictor "
+          "for a store");
     visit("predictor_flush", predictor_flush, limits,
-          "PMWeaver: learning from a write-back, which looks all its chunks up");
-    visit("prediction", prediction, limits, "PMWeaver: a prediction that comes to its buffer");
-    visit("validation", validation, limits, "PMWeaver: looking a write up there");
+          "Energy of PMWeaver learning from a write-back, which looks up all its chunks");
+    visit("prediction", prediction, limits,
+          "Energy of inserting a prediction into PMWeaver's "
+          "buffer");
+    visit("validation", validation, limits, "Energy of looking up a write in PMWeaver's buffer");
   }
 };
 
@@ -80,24 +84,24 @@ struct Energy {
     const auto part = [&](std::string_view name, double picojoules, std::string_view what) {
       visit(name, picojoules / 1000, "nJ", what, share_of("total_nj"));
     };
-    visit("total_nj", total() / 1000, "nJ", "All of these: what the run has used");
-    part("cores_nj", cores, "Cores that run a thread, and their caches, by time alone");
+    visit("total_nj", total() / 1000, "nJ", "Total energy of the run");
+    part("cores_nj", cores, "Cores that run a thread, and their caches, proportional to time");
     part("dram_nj", dram, "Reads and writes of DRAM");
     part("pm_reads_nj", pm_reads, "Reads of PM");
     part("pm_data_writes_nj", pm_data_writes, "Writes of data in place to PM");
     part("pm_log_writes_nj", pm_log_writes, "Writes of logs to PM");
     part("pm_metadata_writes_nj", pm_metadata_writes, "Writes of operations' metadata to PM");
-    part("metadata_caches_nj", metadata_caches, "Look-ups in caches of metadata");
-    part("pads_nj", pads, "Encryption: pads, of reads too");
+    part("metadata_caches_nj", metadata_caches, "Look-ups in metadata caches");
+    part("pads_nj", pads, "Encryption: one-time pads, including those of reads");
     part("macs_nj", macs, "Integrity: MACs of lines");
-    part("tree_hashes_nj", tree_hashes, "Integrity: hashes of the tree, those of reads too");
+    part("tree_hashes_nj", tree_hashes, "Integrity: hashes of the tree, including those of reads");
     part("fingerprints_nj", fingerprints, "Deduplication: fingerprints");
     part("other_operations_nj", other_operations, "Compression and check bits");
-    part("predictor_power_nj", predictor_power, "PMWeaver's structures, by time alone");
-    part("predictor_nj", predictor, "PMWeaver's structures, for what they do");
+    part("predictor_power_nj", predictor_power, "PMWeaver's structures, proportional to time");
+    part("predictor_nj", predictor, "PMWeaver's structures, per event");
     visit(
         "unused_nj", unused / 1000, "nJ",
-        "Of pads, MACs, hashes, fingerprints and others: worked out, and of no use to any write",
+        "Pads, MACs, hashes, fingerprints and other results that no write used",
         part_of("pads_nj", "macs_nj", "tree_hashes_nj", "fingerprints_nj", "other_operations_nj"));
   }
 };

@@ -32,8 +32,8 @@ std::optional<std::string> FaultSet::inject(std::string_view names) {
       for (const Fault& fault : declared_) known.push_back(fault.name);
       const std::optional<std::string> near = nearest(name, known);
       return fmt::format(
-          "there is no fault \"{}\"{}", name,
-          near ? fmt::format("; did you mean {}?", *near) : "; pmemsim list faults shows all");
+          "unknown fault \"{}\"{}", name,
+          near ? fmt::format("; did you mean {}?", *near) : "; `pmemsim list faults` shows all");
     }
     bits_[*index] = true;
   }

@@ -48,7 +48,7 @@ class OutputFile {
     if (good) return;
     throw Error(fmt::format(
         "{}: the image of the trace's persistent memory from {:#x} to {:#x}, {} bytes, could not "
-        "be written: {}; choose a place that has room for it, or record with a smaller pool",
+        "be written: {}; choose a file system with enough space, or record with a smaller pool",
         path_, begin_, end_, end_ - begin_, std::strerror(errno)));
   }
 

@@ -31,8 +31,9 @@ struct PageParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("placement", placement, {},
-          "Where a program's pages of 4 KiB lie in memory, which decides what banks and sets of L2 "
-          "and L3 they share: at their virtual addresses, so that copies share all, or at random");
+          "Physical location of a program's 4 KiB pages, which determines the banks and L2 and L3 "
+          "sets that they share: at their virtual addresses, so copies share all of them, or "
+          "random");
   }
 };
 

@@ -182,8 +182,8 @@ Problem refuse_ambiguous_size(std::string_view text) {
     const Unit* unit = find_unit(kSizeUnits, kClear[i]);
     const auto bytes = scaled(decimal, unit->scale);
     if (!bytes || *bytes > UINT64_MAX) break;
-    return fmt::format("'{}' can mean two things; write {}{} ({} bytes)", text, decimal.number,
-                       kClear[i], static_cast<std::uint64_t>(*bytes));
+    return fmt::format("'{}' is ambiguous; write {}{} ({} bytes)", text, decimal.number, kClear[i],
+                       static_cast<std::uint64_t>(*bytes));
   }
   return std::nullopt;
 }
@@ -296,7 +296,8 @@ Problem parse_choice(std::string_view text, std::span<const std::string_view> ch
     index = static_cast<int>(found - choices.begin());
     return std::nullopt;
   }
-  if (choices.size() == 1) return fmt::format("there is no '{}', only {}", text, choices.front());
+  if (choices.size() == 1)
+    return fmt::format("'{}' is unknown; the only value is {}", text, choices.front());
   std::string problem = fmt::format("'{}' is not one of {}", text, fmt::join(choices, ", "));
   const std::vector<std::string> candidates(choices.begin(), choices.end());
   if (const auto near = nearest(text, candidates)) {
@@ -323,10 +324,10 @@ Problem parse_value(std::string_view text, const Limits& limits, NamedChoices& v
     NamedChoice one{value.names};
     const std::string_view name = text.substr(begin, end - begin);
     if (Problem problem = parse_value(name, limits, one)) return problem;
-    if (name == kNoChoice) return fmt::format("'{}' must stand alone", kNoChoice);
+    if (name == kNoChoice) return fmt::format("'{}' must be the only value", kNoChoice);
     if (std::find(parsed.indices.begin(), parsed.indices.end(), one.index) !=
         parsed.indices.end()) {
-      return fmt::format("'{}' stands there twice", name);
+      return fmt::format("'{}' is given twice", name);
     }
     parsed.indices.push_back(one.index);
     begin = end + 1;
@@ -465,11 +466,13 @@ std::string cure_of_key(const std::string& key, std::span<const std::string> key
   constexpr std::size_t kShown = 5;
   if (const auto candidate = meant(key, keys)) return fmt::format("did you mean '{}'?", *candidate);
   std::vector<std::string> found = alike(key, keys);
-  if (found.empty()) return "see: pmemsim show machine NAME";
+  if (found.empty()) return "`pmemsim show machine NAME` lists all";
   const std::size_t more = found.size() - std::min(found.size(), kShown);
   found.resize(found.size() - more);
-  const std::string text = fmt::format("like it are {}", fmt::join(found, ", "));
-  return more == 0 ? text : fmt::format("{} and {} more: pmemsim show machine NAME", text, more);
+  const std::string text = fmt::format("similar keys: {}", fmt::join(found, ", "));
+  return more == 0
+             ? text
+             : fmt::format("{} and {} more; `pmemsim show machine NAME` lists all", text, more);
 }
 
 bool contains(std::span<const std::string> words, std::string_view word) {

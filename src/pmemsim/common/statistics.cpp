@@ -91,8 +91,10 @@ class StatisticsCollector::Check {
     for (const std::string& name : relation.wholes) {
       const auto found = by_name_.find(name);
       if (found == by_name_.end()) {
-        problems.push_back(fmt::format("{} is declared as related to {}, which this run has not",
-                                       declared.name, name));
+        problems.push_back(
+            fmt::format("{} is declared as related to {}, which this run does not "
+                        "have",
+                        declared.name, name));
         return;
       }
       wholes.push_back({found->second, relation.factor});

@@ -244,7 +244,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   // Checks the whole contents when the run is over and the last queue is empty.
   void check_all_contents() {
     for (const StaleLoad& load : stale_loads_) {
-      report(read_stale(load, "was never told of that"), machine_.now());
+      report(read_stale(load, "was not notified"), machine_.now());
     }
     report(differs(persistent_caches_ ? contents_.difference_from(newest_)
                                       : contents_.difference_anywhere()),
@@ -315,10 +315,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   }
   static std::optional<Violation> differs(std::optional<Line> line) {
     if (!line) return {};
-    return Violation{.problem = fmt::format(
-                         "line {:#x} of the simulated memory isn't what the design was told is "
-                         "persistent there",
-                         line->address())};
+    return Violation{
+        .problem = fmt::format("line {:#x} of the simulated memory differs from the data that the "
+                               "design considers persistent",
+                               line->address())};
   }
 
   // Checks the image again after a new guarantee: an image that was correct until now may be wrong.
@@ -338,8 +338,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
                                 ? fmt::format("thread {}, outside regions,", load.core)
                                 : fmt::format("region {} of thread {}", load.region, load.core);
     return {.problem = fmt::format(
-                "{} has read line {:#x} from PM before a store to it had arrived there, and {}",
-                who, load.line.address(), what)};
+                "{} read line {:#x} from PM before a store to it had arrived there, and {}", who,
+                load.line.address(), what)};
   }
   // Returns the violation of a region that is in the image just checked although it has read stale
   // data.
@@ -370,7 +370,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     }
   }
   static Violation gives_up(std::string_view why) {
-    return {.problem = fmt::format("recovery gives up: {}", why)};
+    return {.problem = fmt::format("recovery failed: {}", why)};
   }
 
   // Returns a violation for the finding, with recovery's own error message, if any.
@@ -404,8 +404,8 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     image_.undo_recovery();
     if (!violation && !image_.survives_restarts(history_, result.restarts)) {
       violation = Violation{.problem =
-                                "recovery, stopped by a crash and run again, leaves another "
-                                "image than without"};
+                                "recovery that a crash interrupts and that runs again leaves a "
+                                "different image"};
     }
     for (std::size_t i = 0; i < torn_.size() && !violation; ++i) violation = visit_torn(torn_[i]);
     if (options_.subsets == 0) return violation;
@@ -525,17 +525,19 @@ void check_verifiable(const Configuration& configuration) {
   std::vector<std::string> problems;
   if (!configuration.design.promises().any()) {
     problems.push_back(fmt::format(
-        "ordering={} with atomicity={} promises nothing about a crash, so there is nothing to "
+        "ordering={} with atomicity={} has no durability guarantees, so there is nothing to "
         "verify; choose another design, for example sw-undo",
         configuration.design.ordering().name, configuration.design.atomicity().name));
   }
   if (configuration.run.lock_order != LockOrder::kRecorded) {
     problems.push_back(
-        "run.lock_order=simulated changes what the program would have stored, so that a crash "
-        "can't be judged; choose run.lock_order=recorded");
+        "run.lock_order=simulated changes the values that the program would have stored, so crash "
+        "images can't be checked; choose run.lock_order=recorded");
   }
   if (configuration.run.instances != 1) {
-    problems.push_back("a crash is judged for one copy of the program; choose run.instances=1");
+    problems.push_back(
+        "crash images can be checked only for one copy of the program; choose "
+        "run.instances=1");
   }
   if (!problems.empty()) throw ConfigError(problems);
 }
@@ -554,15 +556,15 @@ void check_judgeable(const trace::TraceFile& trace, const Configuration& configu
   const std::string& path = trace.path();
   if (trace.metadata().pm_regions.empty()) {
     throw Error(fmt::format(
-        "{}: has no persistent memory, so that a crash leaves nothing to judge; record it again, "
-        "and say what is persistent: by pm.h, or by the recording's pm-path, pm-range, pm-hint or "
-        "pm-heap",
+        "{}: the recording has no persistent memory, so there is no image to check; record again "
+        "and declare persistent memory with pm.h, or with the options pm-path, pm-range, pm-hint "
+        "or pm-heap",
         path));
   }
   if (history.words() == 0) {
     throw Error(fmt::format(
-        "{}: stores nothing to its persistent memory, so that there is nothing to judge; record a "
-        "run that does",
+        "{}: the recording stores nothing to persistent memory, so there is no image to check; "
+        "record a run that does",
         path));
   }
   const std::span<const ProgramHistory::Unit> units = history.units();
@@ -572,10 +574,9 @@ void check_judgeable(const trace::TraceFile& trace, const Configuration& configu
   if (!regions && !image_is_decoded && options.judge == nullptr &&
       adds_regions_alone(design.promises())) {
     throw Error(fmt::format(
-        "{}: has no atomic regions, and without them atomicity={} promises nothing that x86 "
-        "doesn't, so that there is nothing of it to judge; choose atomicity=none, as "
-        "x86-bare has it, which judges what the program flushes and fences, or give a program that "
-        "checks images",
+        "{}: the recording has no atomic regions, and without them atomicity={} guarantees no "
+        "more than x86; choose atomicity=none (as in x86-bare) to check the program's flushes and "
+        "fences, or name a checker",
         path, design.atomicity().name));
   }
 }
@@ -586,14 +587,13 @@ void check_judged(const trace::TraceFile& trace, const CrashOptions& options,
   if (result.violations > 0) return;
   if (result.images == 0) {
     throw Error(fmt::format(
-        "{}: nothing of it became persistent or was promised to be, so that no image was judged; "
-        "does the program flush and fence what it stores?",
+        "{}: no data became persistent and no guarantee covered any, so no image was checked; "
+        "check that the program flushes and fences its stores",
         trace.path()));
   }
   if (options.judge != nullptr && result.inspected == 0) {
     throw Error(fmt::format(
-        "{}: nothing of it became persistent, so that the program that checks images has seen "
-        "none; leave it out",
+        "{}: no data became persistent, so the checker received no image; remove the checker",
         trace.path()));
   }
 }
@@ -601,10 +601,10 @@ void check_judged(const trace::TraceFile& trace, const CrashOptions& options,
 void check_saved(const ImageDecoder* decoder, std::uint64_t points) {
   if (decoder == nullptr) {
     throw ConfigError(
-        {"save-image: the device holds what programs have written there, so that there is "
-         "nothing to decode; choose a design whose backend changes lines, for example parallel"});
+        {"save-image: the device holds unencoded data, so there is nothing to decode; choose a "
+         "design whose backend encodes lines, for example parallel"});
   }
-  if (points == 0) throw ConfigError({"save-image: nothing is persistent yet at that time"});
+  if (points == 0) throw ConfigError({"save-image: no data are persistent at that time"});
 }
 
 // Number of copies of persistent memory: those of the machine, and the surviving data (twice, if
@@ -666,7 +666,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   plug.hear_judge();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   if (options.at && plug.result.images == 0) {
-    throw ConfigError({"at: nothing is persistent or promised yet at that time"});
+    throw ConfigError({"at: no data are persistent or guaranteed at that time"});
   }
   check_judged(trace, options, plug.result);
   plug.result.wall_s = wall.count();

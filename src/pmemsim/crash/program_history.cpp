@@ -506,8 +506,7 @@ ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lo
     for (auto& thread : threads) moved = thread->advance() || moved;
     if (!moved) {
       throw trace::TraceError(
-          fmt::format("{}: the threads can't go on, for they wait for each other; record it again",
-                      trace.path()));
+          fmt::format("{}: the threads are deadlocked; record it again", trace.path()));
     }
   }
   for (auto& thread : threads) thread->end();

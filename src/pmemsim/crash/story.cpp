@@ -62,11 +62,11 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
     Write before = write;
     if (decoder_ != nullptr) before.data = machine_.pm().surviving(write.line);
     follow(before);
-    point("is taken out of its queue again", when);
+    point("is removed from its queue", when);
   }
   void survivors_changed(Time) override { ++points_; }
   void persisted_in_caches(Line line, const LineData& data, Time when) override {
-    witness(line, "what the caches hold of the line", data, "becomes persistent", when);
+    witness(line, "the caches' copy of the line", data, "becomes persistent", when);
     ++points_;
   }
   void stored(Line, std::uint32_t) override {}
@@ -135,7 +135,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
     if (unit == ProgramHistory::kNone || reached()) return;
     for (const auto& write : history_.writes(unit)) {
       if (Line::of(history_.word(write.word).address) != line_) continue;
-      note(fmt::format("{:>16}  {} is promised to survive", time_of(machine_.now()),
+      note(fmt::format("{:>16}  {} is guaranteed to survive", time_of(machine_.now()),
                        name(history_, unit)));
       return;
     }
@@ -161,7 +161,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
 
 std::string place(const trace::TraceFile& trace, std::uint32_t number) {
   const trace::SourcePlace found = trace::place_of(trace.sites(), number);
-  if (found.line == 0) return "an unknown line";
+  if (found.line == 0) return "an unknown source line";
   return fmt::format("{}:{}", found.file, found.line);
 }
 
@@ -175,7 +175,7 @@ std::optional<std::string> find_store(const trace::TraceFile& trace, const Progr
 }
 std::string store_of(const trace::TraceFile& trace, const ProgramHistory& history, UnitId unit,
                      std::uint64_t address) {
-  return find_store(trace, history, unit, address).value_or("an unknown line");
+  return find_store(trace, history, unit, address).value_or("an unknown source line");
 }
 
 std::string writer_of(const trace::TraceFile& trace, const ProgramHistory& history,
@@ -184,11 +184,13 @@ std::string writer_of(const trace::TraceFile& trace, const ProgramHistory& histo
   const auto word = (*words)[address % kLineBytes / sizeof value];
   for (const auto& version : history.word(word).versions) {
     if (version.value != value) continue;
-    if (version.unit == ProgramHistory::kNone) return "it held that before the program began";
-    return fmt::format("{} stored that at {}", name(history, version.unit),
+    if (version.unit == ProgramHistory::kNone)
+      return "this value is from before the program's "
+             "start";
+    return fmt::format("{} stored this value at {}", name(history, version.unit),
                        store_of(trace, history, version.unit, address));
   }
-  return "no region and no store outside regions leaves that there";
+  return "no region and no store outside regions stores this value there";
 }
 
 // Returns the units on the shortest path from a unit to one that it follows, without both ends.
@@ -212,7 +214,7 @@ std::vector<UnitId> way(const ProgramHistory& history, UnitId from, UnitId to) {
 std::string dependence(const ProgramHistory& history, UnitId unit, UnitId earlier) {
   constexpr std::size_t kNamed = 3;
   const std::vector<UnitId> between = way(history, unit, earlier);
-  const std::string follows = fmt::format("{} depends on that, for it follows {}",
+  const std::string follows = fmt::format("{} depends on it, because it follows {}",
                                           name(history, unit), name(history, earlier));
   if (between.empty()) {
     const bool same_thread = history.units()[unit].thread == history.units()[earlier].thread;
@@ -230,8 +232,8 @@ std::string dependence(const ProgramHistory& history, UnitId unit, UnitId earlie
 std::string what_recovery_did(const Violation& violation) {
   const std::uint64_t held = violation.finding->held;
   return violation.before_recovery == held
-             ? "recovery found it so and left it"
-             : fmt::format("recovery wrote that, where it found {:#x}", violation.before_recovery);
+             ? "recovery found this value and kept it"
+             : fmt::format("recovery wrote this value over {:#x}", violation.before_recovery);
 }
 
 // Describes the stores that the fence covers.
@@ -250,14 +252,15 @@ std::vector<std::string> explain(const Violation& violation, const trace::TraceF
   lines.push_back(what_recovery_did(violation));
   if (finding.unit == ProgramHistory::kNone) {
     lines.push_back(
-        fmt::format("it should hold {:#x}, as before the program began, or what a "
-                    "later region has left",
+        fmt::format("it should hold {:#x}, as before the program's start, or the value of a later "
+                    "region",
                     finding.should_hold));
     return lines;
   }
   const std::string unit = name(history, finding.unit);
-  lines.push_back(fmt::format("it should hold {:#x}: {} stored that at {}", finding.should_hold,
-                              unit, store_of(trace, history, finding.unit, finding.address)));
+  lines.push_back(fmt::format("it should hold {:#x}: {} stored this value at {}",
+                              finding.should_hold, unit,
+                              store_of(trace, history, finding.unit, finding.address)));
   const ProgramHistory::Unit& root = history.units()[finding.because_of];
   if (root.fence != ProgramHistory::kNone) {
     lines.push_back(fmt::format("the fence of thread {} at {}, {}, has completed", root.thread,
@@ -270,12 +273,12 @@ std::vector<std::string> explain(const Violation& violation, const trace::TraceF
   if (finding.seen_at) {
     const auto stored = find_store(trace, history, finding.because_of, *finding.seen_at);
     lines.push_back(fmt::format(
-        "and {} is there{}: the word at {:#x} {}", because_of, itself ? " in part" : "",
+        "and {} is in the image{}: the word at {:#x} {}", because_of, itself ? " in part" : "",
         *finding.seen_at,
         stored ? "holds what it stored at " + *stored
-               : "has changed, which is right only if that region, which frees it, is there"));
+               : "has changed, which is correct only if the region that frees it is in the image"));
   } else {
-    lines.push_back(fmt::format("and {} was promised to survive", because_of));
+    lines.push_back(fmt::format("and {} was guaranteed to survive", because_of));
   }
   return lines;
 }
@@ -292,11 +295,11 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
     for (const Line line : violation.evicted) {
       lines += fmt::format("{}{:#x}", lines.empty() ? "" : ", ", line.address());
     }
-    story.lines.push_back(fmt::format("if the caches had just written lines {} back:", lines));
+    story.lines.push_back(fmt::format("if the caches had just written back lines {}:", lines));
   }
   if (violation.torn) {
-    story.lines.push_back(fmt::format("if line {:#x} had been written in part, just before:",
-                                      violation.torn->address()));
+    story.lines.push_back(
+        fmt::format("if line {:#x} had just been written in part:", violation.torn->address()));
   }
   if (!violation.problem.empty()) story.lines.push_back(violation.problem);
   if (!violation.finding) return story;
@@ -310,9 +313,9 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
   machine.observe(static_cast<PersistenceObserver*>(&witness));
   machine.observe(static_cast<ProgramObserver*>(&witness));
   machine.run([&](double) { return !witness.reached(); });
-  story.lines.push_back("what happened to the line before:");
+  story.lines.push_back("earlier events of the line:");
   for (const std::string& event : witness.events()) story.lines.push_back(event);
-  if (witness.events().empty()) story.lines.push_back("nothing: it was never written back");
+  if (witness.events().empty()) story.lines.push_back("none: the line was never written back");
   return story;
 }
 

@@ -47,7 +47,7 @@ std::string order_problem(const Blueprint& blueprint) {
     return fmt::format("{}", fmt::join(found, ","));
   };
   return fmt::format(
-      "backend={} has operations before others whose results they work on; choose {}",
+      "backend={} lists operations before the operations whose results they need; choose {}",
       names(chosen), names(right));
 }
 
@@ -58,8 +58,8 @@ std::string units_problem(const Blueprint& blueprint) {
     return {};
   }
   return fmt::format(
-      "backend.outdated_results=at-once and never are worked out for as many units as are wanted, "
-      "and backend.units_per_core is {}; choose backend.units_per_core=0, or "
+      "backend.outdated_results=at-once and never require an unlimited number of units, and "
+      "backend.units_per_core is {}; choose backend.units_per_core=0, or "
       "backend.outdated_results=when-written",
       backend->units_per_core);
 }

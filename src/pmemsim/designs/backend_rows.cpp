@@ -22,8 +22,8 @@ ParameterGroup counter_cache_group() {
 std::vector<std::string> compression_problems(const Blueprint& blueprint, const Choice&) {
   if (blueprint.pm.persistence == PersistencePoint::kAccepted) return {};
   return {
-      "backend=compression makes a line of which a crash leaves some words, as it may with "
-      "pm.persistence=written, unreadable; choose pm.persistence=accepted"};
+      "backend=compression makes lines unreadable of which a crash leaves only some words, as "
+      "with pm.persistence=written; choose pm.persistence=accepted"};
 }
 
 // The energy of sub-operations is added for all operations together (work_energy.hpp).
@@ -60,7 +60,7 @@ Storage integrity_storage(const Blueprint& blueprint) {
 
 Choice no_backend_row() {
   return {.name = kNoChoice,
-          .summary = "Nothing: a write counts when the write pending queue has it",
+          .summary = "None: a write is persistent when the write pending queue accepts it",
           .make = Choice::MakeOperation{}};
 }
 
@@ -85,7 +85,7 @@ Choice encryption_row() {
 Choice deduplication_row() {
   return {
       .name = "deduplication",
-      .summary = "Data that PM has already aren't written again",
+      .summary = "Data that are already in PM are not written again",
       .gives = {kSubOperations},
       .parameters = {backend_group(), ParameterGroup::of<DeduplicationParameters>("deduplication"),
                      counter_cache_group()},
@@ -100,7 +100,7 @@ Choice deduplication_row() {
 
 Choice integrity_row() {
   return {.name = "integrity",
-          .summary = "Lines have a MAC, and a Bonsai Merkle tree stands over their counters",
+          .summary = "Lines have a MAC, and a Bonsai Merkle tree protects their counters",
           .gives = {kSubOperations},
           .parameters = {backend_group(), ParameterGroup::of<IntegrityParameters>("integrity"),
                          counter_cache_group()},
@@ -139,13 +139,13 @@ Choice error_correction_row() {
 Choice wear_leveling_row() {
   return {
       .name = "wear-leveling",
-      .summary = "Lines move, so that none is worn out before the others (Start-Gap)",
+      .summary = "Lines move, so that all wear out evenly (Start-Gap)",
       .parameters = {backend_group(), ParameterGroup::of<WearLevelingParameters>("wear_leveling")},
       .storage =
           [](const Blueprint&) {
             return Storage{.unknown =
-                               "Start and Gap are two registers for each region of PM, "
-                               "whose size no machine has"};
+                               "Start and Gap are two registers for each region of PM, and "
+                               "machines don't define the size of PM"};
           },
       .place = 6,
       .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
@@ -154,19 +154,18 @@ Choice wear_leveling_row() {
 }
 
 Choice oram_row() {
-  return {
-      .name = "oram",
-      .summary = "Accesses take the time and the traffic of those of an oblivious RAM (Path ORAM)",
-      .parameters = {backend_group(), ParameterGroup::of<OramParameters>("oram")},
-      .storage =
-          [](const Blueprint&) {
-            return Storage{.unknown =
-                               "ORAM's stash and position map aren't modelled, only its "
-                               "time and traffic"};
-          },
-      .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
-        return std::make_unique<Oram>(blueprint.parameters<OramParameters>());
-      }};
+  return {.name = "oram",
+          .summary = "Accesses have the time and the traffic of an oblivious RAM (Path ORAM)",
+          .parameters = {backend_group(), ParameterGroup::of<OramParameters>("oram")},
+          .storage =
+              [](const Blueprint&) {
+                return Storage{.unknown =
+                                   "The model contains only the time and traffic of ORAM, not its "
+                                   "stash and position map"};
+              },
+          .make = [](const Blueprint& blueprint) -> std::unique_ptr<BackendOperation> {
+            return std::make_unique<Oram>(blueprint.parameters<OramParameters>());
+          }};
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ ChoiceTable& table() {
 
 void refuse_names_of(const Choice& other, const Choice& row) {
   if (row.layer() == other.layer() && row.name == other.name) {
-    throw Error(
-        fmt::format("{}={} exists already; give the row another name", row.layer_name(), row.name));
+    throw Error(fmt::format("{}={} already exists; give the implementation another name",
+                            row.layer_name(), row.name));
   }
   for (const ParameterGroup& group : row.parameters) {
     for (const ParameterGroup& known : other.parameters) {

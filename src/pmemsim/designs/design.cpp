@@ -50,7 +50,7 @@ void check_rewinds(const Blueprint& blueprint) {
   for (const Choice* const part : blueprint.design.chosen()) {
     if (std::ranges::count(part->needs, kRegionsAgain) > 0) return;
   }
-  throw Error("a layer takes threads back, and the row of none needs " +
+  throw Error("a layer re-executes regions, but no layer's implementation needs " +
               std::string(kRegionsAgain));
 }
 

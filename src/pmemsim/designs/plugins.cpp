@@ -36,29 +36,32 @@ void check_length(const std::string& path, std::string_view bytes) {
   bytes.copy(reinterpret_cast<char*>(&header), sizeof header);
   const std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize;
   if (header.e_shoff > bytes.size() || end > bytes.size()) {
-    throw Error(path + ": is cut off; build it again: pmemsim plugin build");
+    throw Error(path + ": the plug-in is incomplete; build it again with `pmemsim plugin build`");
   }
 }
 
 void check_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file && bytes.empty()) throw Error(path + ": can't be read: " + std::strerror(errno));
+  if (!file && bytes.empty())
+    throw Error(path + ": the plug-in could not be read: " + std::strerror(errno));
   const std::size_t found = bytes.find(kWord);
   if (found == std::string::npos) {
-    throw Error(path + ": is no plug-in of pmemsim; pmemsim new-design writes the source of one");
+    throw Error(path +
+                ": this is not a plug-in of pmemsim; `pmemsim new-design` writes the "
+                "source of one");
   }
   check_length(path, bytes);
   if (bytes.compare(found, kVersion.size(), kVersion) != 0) {
     throw Error(path +
-                ": was built for another version of pmemsim's headers; build it again: pmemsim "
-                "plugin build");
+                ": the plug-in was built for another version of pmemsim's headers; build it again "
+                "with `pmemsim plugin build`");
   }
 }
 
 void* open(const std::string& path) {
   void* const opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (opened == nullptr) throw Error(path + ": can't be loaded: " + dlerror());
+  if (opened == nullptr) throw Error(path + ": the plug-in could not be loaded: " + dlerror());
   return opened;
 }
 
@@ -138,7 +141,9 @@ void load_plugin(const std::string& path, const std::string& library) {
   using AddRows = void (*)(std::vector<Choice>&);
   const auto add_rows = reinterpret_cast<AddRows>(dlsym(plugin, "pmemsim_plugin_rows"));
   if (add_rows == nullptr) {
-    throw Error(path + ": has no rows; end its source with PMEMSIM_PLUGIN(...)");
+    throw Error(path +
+                ": the plug-in registers no implementation; end its source with "
+                "PMEMSIM_PLUGIN(...)");
   }
   watch(path);
   std::vector<Choice> rows;

@@ -135,7 +135,8 @@ void CheckerProcess::open_reads() {
   std::size_t pages = 0;
   for (const Region& region : regions_) pages += pages_of(region.end - region.begin);
   if (reads_.make(pages)) return;
-  throw Error(fmt::format("{}: can't be started: {}", command_.name, in_words(errno)));
+  throw Error(
+      fmt::format("{}: the program could not be started: {}", command_.name, in_words(errno)));
 }
 
 void CheckerProcess::start(std::size_t number) {
@@ -174,7 +175,8 @@ void CheckerProcess::start(std::size_t number) {
 
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    throw Error(fmt::format("{}: can't be started: {}", command_.name, in_words(errno)));
+    throw Error(
+        fmt::format("{}: the program could not be started: {}", command_.name, in_words(errno)));
   }
   socket_ = ends[0];
   const int failed = posix_spawn(&host_, command_.host.c_str(), FileActions(ends[1]).get(),
@@ -182,8 +184,8 @@ void CheckerProcess::start(std::size_t number) {
   close(ends[1]);
   if (failed != 0) {
     host_ = 0;
-    throw Error(fmt::format("{}: can't be started: {}: {}", command_.name, command_.host,
-                            in_words(failed)));
+    throw Error(fmt::format("{}: the program could not be started: {}: {}", command_.name,
+                            command_.host, in_words(failed)));
   }
 }
 
@@ -192,8 +194,7 @@ void CheckerProcess::await_ready(const KeepGoing& keep_going) {
   CheckerAnswer answer;
   if (recv(socket_, &answer, sizeof(answer), 0) != sizeof(answer)) {
     throw Error(
-        fmt::format("{}: has crashed, ended or hung while it was loaded, before it could be called",
-                    command_.name));
+        fmt::format("{}: the library crashed, ended or hung while it was loaded", command_.name));
   }
   if (answer.ending == CheckerAnswer::Ending::kNotReady) {
     throw Error(fmt::format("{}: {}", command_.name, said(answer)));
@@ -275,11 +276,12 @@ CheckerAnswer CheckerProcess::answer() {
   using Ending = CheckerAnswer::Ending;
   if (answer.ending == Ending::kNotRun) {
     throw Error(fmt::format(
-        "{}: can't be run ({}); give a program that takes the image's file as its last argument",
+        "{}: the program could not be run ({}); name a program whose last argument is the image's "
+        "file",
         command_.name, in_words(answer.status)));
   }
   if (answer.ending == Ending::kFailed) {
-    throw Error(fmt::format("{}: the image could not be given to it: {}", command_.name,
+    throw Error(fmt::format("{}: the image could not be passed to the program: {}", command_.name,
                             in_words(answer.status)));
   }
   return answer;
@@ -313,8 +315,8 @@ void CheckerProcess::receive_printed(std::size_t size) {
 
 void CheckerProcess::fail_killed() const {
   throw Error(fmt::format(
-      "{}: the process that starts it was killed, perhaps because there was no memory left; try "
-      "fewer at once (jobs)",
+      "{}: the process that starts the program was killed, perhaps because memory ran out; run "
+      "fewer tasks at the same time (jobs)",
       command_.name));
 }
 

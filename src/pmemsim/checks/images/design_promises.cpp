@@ -14,8 +14,8 @@ DesignPromises promises_of(const Configuration& configuration, const trace::Trac
   const DesignConfiguration& chosen = configuration.design;
   if (!chosen.promises().any()) {
     throw ConfigError({fmt::format(
-        "ordering={} with atomicity={} promises nothing about a crash, so that any image is "
-        "allowed; choose another design, for example sw-undo",
+        "ordering={} with atomicity={} has no durability guarantees, so any image is allowed; "
+        "choose another design, for example sw-undo",
         chosen.ordering().name, chosen.atomicity().name)});
   }
   if (const std::string problem = fit_problem(configuration, trace); !problem.empty()) {

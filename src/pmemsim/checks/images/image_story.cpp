@@ -24,7 +24,7 @@ constexpr std::size_t kMostStores = 20;  // Stores listed of each kind
 using Place = PersistencyModel::Place;
 
 std::string source_line(const trace::SourcePlace& place) {
-  if (place.line == 0) return "an unknown line";
+  if (place.line == 0) return "an unknown source line";
   return fmt::format("{}:{}", place.file, place.line);
 }
 
@@ -84,8 +84,8 @@ class Story {
         stores[{source, pieces[i].thread, why(line, pieces[i])}].add(line, pieces[i]);
       }
     }
-    list("lost, although it was visible:", lost);
-    list("there, although it needn't be:", there);
+    list("lost in this image, although visible at the crash:", lost);
+    list("kept in this image, although a crash may lose it:", there);
   }
   std::vector<std::string> take() { return std::move(lines_); }
 
@@ -133,30 +133,31 @@ class Story {
 
   void where() {
     if (model_.at_end()) {
-      lines_.emplace_back("the crash comes at the end of the recording");
+      lines_.emplace_back("the crash is at the end of the recording");
     } else {
       const VisibleOrder& next = model_.next_operation();
-      lines_.push_back(fmt::format("the crash comes right before the {} of thread {} at {}",
+      lines_.push_back(fmt::format("the crash is immediately before the {} of thread {} at {}",
                                    name_of(next.operation()), next.thread(),
                                    text_of({next.operation().site, next.thread(), next.number()})));
     }
     for (std::uint32_t thread = 0; thread < model_.last_places().size(); ++thread) {
       const Place& last = model_.last_places()[thread];
       lines_.push_back(last.site == PersistencyModel::kNone
-                           ? fmt::format("thread {} has done nothing yet", thread)
-                           : fmt::format("thread {} has come to {}", thread, text_of(last)));
+                           ? fmt::format("thread {} has executed nothing yet", thread)
+                           : fmt::format("thread {} has reached {}", thread, text_of(last)));
     }
   }
 
   std::string why(Line line, const Piece& piece) const {
-    if (piece.non_temporal) return "non-temporal, and no fence of its thread before the crash";
-    if (model_.rules() == PersistencyRules::kEadr) return "the last thing that became visible";
+    if (piece.non_temporal) return "non-temporal, without a fence of its thread before the crash";
+    if (model_.rules() == PersistencyRules::kEadr) return "the last visible store";
     if (const Place flush = model_.flushed_at(line, piece); flush.site != PersistencyModel::kNone) {
-      return fmt::format("flushed at {}, no fence of that thread before the crash", text_of(flush));
+      return fmt::format("flushed at {}, without a fence of that thread before the crash",
+                         text_of(flush));
     }
     const auto later = flushes_.find(line.number);
     if (later == flushes_.end()) return "never flushed";
-    return fmt::format("not flushed yet ({} does it)", text_of(later->second));
+    return fmt::format("not flushed yet ({} flushes it)", text_of(later->second));
   }
 
   // Lists the latest first: an old loss is rarely the cause of the error.

@@ -56,7 +56,7 @@ class PromisedStory {
  private:
   std::string place(std::uint32_t site) const {
     const trace::SourcePlace found = trace::place_of(trace_.sites(), site);
-    if (found.line == 0) return "an unknown line";
+    if (found.line == 0) return "an unknown source line";
     return fmt::format("{}:{}", found.file, found.line);
   }
   std::string region(UnitId unit) const {
@@ -72,26 +72,26 @@ class PromisedStory {
       const ProgramHistory::Unit& found = history_.units()[unit];
       if (found.thread != thread || found.promise == By::kNothing) continue;
       if (there_[order_.group_of(unit)]) continue;
-      lines_.push_back(fmt::format("thread {} has come at most to {}", thread, before(unit)));
+      lines_.push_back(fmt::format("thread {} has reached at most {}", thread, before(unit)));
       return;
     }
-    lines_.push_back(fmt::format("thread {} may have done all that was recorded", thread));
+    lines_.push_back(fmt::format("thread {} may have executed the whole recording", thread));
   }
   std::string before(UnitId unit) const {
     const ProgramHistory::Unit& found = history_.units()[unit];
     switch (found.promise) {
       case By::kFence:
-        return fmt::format("its fence at {}, which isn't over", place(found.fence));
+        return fmt::format("its fence at {}, which has not completed", place(found.fence));
       case By::kRegionEnd:
         return "the end of " + region(history_.follows(unit).front());
       case By::kRegionsFence:
-        return fmt::format("pm_fence_regions() after {}, which isn't over",
+        return fmt::format("pm_fence_regions() after {}, which has not completed",
                            region(history_.follows(unit).front()));
       case By::kStore:
         return fmt::format("its store at {}",
                            place(history_.writes(history_.follows(unit).front()).front().site));
       default:
-        return fmt::format("where it hears from another thread, at {}", place(found.fence));
+        return fmt::format("its synchronisation with another thread at {}", place(found.fence));
     }
   }
 
@@ -108,7 +108,7 @@ class PromisedStory {
       if (happened_[group] && !there_[group]) tell(group, why_lost(group), lost);
       if (happened_[group] && !there_[group] && !first_lost_) first_lost_ = group;
     }
-    list("lost, although it had happened:", lost);
+    list("lost in this image, although executed before the crash:", lost);
   }
   // Lists groups later than the first lost one; earlier ones are in the image as expected.
   void list_there() {
@@ -118,7 +118,7 @@ class PromisedStory {
     for (const Group group : order_.writers()) {
       if (group > *first_lost_ && there_[group] && !promised[group]) tell(group, "", there);
     }
-    list("there, although it needn't be:", there);
+    list("kept in this image, although a crash may lose it:", there);
   }
   std::vector<bool> promised_by_then() const {
     std::vector<bool> promised(order_.groups());
@@ -161,23 +161,24 @@ class PromisedStory {
 
   std::string why_lost(Group group) const {
     if (const auto earlier = lost_before(group)) {
-      return is_region(*earlier) ? fmt::format("it follows {}, which is lost", region(*earlier))
-                                 : fmt::format("it follows the store at {}, which is lost",
+      return is_region(*earlier) ? fmt::format("it depends on {}, which is lost", region(*earlier))
+                                 : fmt::format("it depends on the store at {}, which is lost",
                                                place(history_.writes(*earlier).front().site));
     }
     if (is_region(order_.units(group).front())) {
       return promises_.regions == RegionPromise::kAtEnd
-                 ? "its end wasn't over"
-                 : "regions are durable some time after their end, and no pm_fence_regions() of "
-                   "its thread was over";
+                 ? "its end had not completed"
+                 : "regions become durable some time after their end, and no pm_fence_regions() "
+                   "of its thread had completed";
     }
     switch (promises_.fences) {
       case FencePromise::kFlushed:
-        return "no flush of it with a fence behind was over";
+        return "no flush of it with a following fence had completed";
       case FencePromise::kStores:
-        return "no fence of its thread that makes durable was over; those that order don't";
+        return "no durability fence of its thread had completed; ordering fences don't make "
+               "stores durable";
       default:
-        return "nothing promised it";
+        return "no guarantee covers it";
     }
   }
   std::optional<UnitId> lost_before(Group group) const {

@@ -141,8 +141,7 @@ bool VisibleOrder::choose() {
   if (chosen == nullptr) {
     if (ended) return false;
     throw trace::TraceError(fmt::format(
-        "{}: the threads can't go on, each waits for another (pmemsim trace verify says for what); "
-        "record it again",
+        "{}: the threads are deadlocked (`pmemsim trace verify` shows where); record it again",
         trace_.path()));
   }
   turn_ends_ = chosen->got + kTurn;

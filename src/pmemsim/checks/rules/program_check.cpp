@@ -351,9 +351,8 @@ class Walk {
       const std::uint64_t before = program_.report.operations;
       for (CoreId thread = 0; thread < threads_.size(); ++thread) turn(thread, progress);
       if (program_.report.operations == before) {
-        throw trace::TraceError(fmt::format(
-            "{}: the threads can't go on, for they wait for each other; record it again",
-            program_.trace.path()));
+        throw trace::TraceError(
+            fmt::format("{}: the threads are deadlocked; record it again", program_.trace.path()));
       }
     }
     for (const auto& thread : threads_) thread->end();

@@ -619,7 +619,7 @@ std::string Asap::pending() const {
   std::string text;
   for (std::size_t core = 0; core < cores_.size(); ++core) {
     if (cores_[core].blocked == Blocked::kNo) continue;
-    text += "core " + std::to_string(core) + " waits for room in asap's lists; ";
+    text += "core " + std::to_string(core) + " waits for an entry of asap's lists; ";
   }
   std::size_t unfinished = 0;
   for_each_active([&](const Region& region) { unfinished += will_commit(region.rid()); });
@@ -636,7 +636,7 @@ std::string Asap::remedy() const {
   for (const PerCore& core : cores_) {
     const bool waits = core.blocked == Blocked::kBegin || core.blocked == Blocked::kStore;
     if (!waits || core.full.empty()) continue;
-    return "a list is full of regions that wait for one that goes on; choose a larger " +
+    return "a list is full of regions that wait for a running one; choose a larger " +
            std::string(core.full);
   }
   return {};

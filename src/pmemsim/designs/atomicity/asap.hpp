@@ -91,29 +91,32 @@ struct AsapStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
+    visit("committed", committed, "regions", "Committed regions", share_of("core.regions"));
     visit("lpos", lpos, "lines", "Log persist operations", share_of("log.entries"));
     visit("dpos", dpos, "lines", "Data persist operations", origin_of("received.data_writes"));
-    visit("dpos_dropped", dpos_dropped, "lines", "Data writes removed from the queues",
+    visit("dpos_dropped", dpos_dropped, "lines",
+          "Data writes removed from the write pending "
+          "queues",
           origin_of("received.dropped"));
     visit("control_dependences", control_dependences, "dependences",
           "Dependences on the core's own previous region", at_most("committed"));
     visit("data_dependences", data_dependences, "dependences",
           "Dependences on the owner of a line");
     visit("cycles", cycles, "dependences",
-          "Dependences left out because the owner waits for the region: no isolation by lines");
-    visit("cl_stalls", cl_stalls, "stalls", "Regions that waited for a CL List entry",
+          "Dependences omitted because the owner already waits for the region: no isolation by "
+          "lines");
+    visit("cl_stalls", cl_stalls, "stalls", "Regions that stalled for a CL List entry",
           part_of("core.regions"));
     visit("dependence_stalls", dependence_stalls, "stalls",
-          "Waits for an entry of the Dependence List, or for one of its slots");
-    visit("slot_stalls", slot_stalls, "stalls", "Stores that waited for a CLPtr slot");
-    visit("lh_wpq_stalls", lh_wpq_stalls, "stalls", "Stores that waited for the LH-WPQ");
+          "Stalls for an entry or a slot of the Dependence List");
+    visit("slot_stalls", slot_stalls, "stalls", "Stores that stalled for a CLPtr slot");
+    visit("lh_wpq_stalls", lh_wpq_stalls, "stalls", "Stores that stalled for the LH-WPQ");
     visit("lock_stalls", lock_stalls, "stalls",
-          "First stores of a region that waited for an earlier region's LockBit");
+          "First stores of a region that stalled for an earlier region's LockBit");
     visit("delayed_flushes", delayed_flushes, "flushes",
-          "Flushes of the program's own that waited for a log entry or a commit",
+          "The program's own flushes that stalled for a log entry or a commit",
           part_of("core.flushes", "core.stores"));
-    visit("delayed_evictions", delayed_evictions, "lines", "Evictions of locked lines, put off",
+    visit("delayed_evictions", delayed_evictions, "lines", "Postponed evictions of locked lines",
           part_of("shared.evictions_taken"));
     visit.quantity("late_evictions", late_evictions, part_of("delayed_evictions"),
                    origin_of("received.data_writes"));
@@ -121,12 +124,13 @@ struct AsapStatistics {
           "Evicted lines whose owner had not committed (kept in the DRAM buffer)",
           origin_of("dram.writes"));
     visit("buffer_reads", buffer_reads, "reads",
-          "Lines of PM read together with their owner in the DRAM buffer",
+          "PM lines whose read also looks up their owner in the DRAM buffer",
           part_of("shared.pm_reads"), origin_of("dram.reads"));
     visit("buffer_reads_in_vain", buffer_reads_in_vain, "reads",
-          "Of these, without an uncommitted owner: the Bloom filter was wrong, or is not cleared",
+          "Such reads that find no uncommitted owner: the Bloom filter was wrong, or is not "
+          "cleared",
           part_of("buffer_reads"));
-    visit("commit_delay_ns", commit_delay, "From regions' ends to their commits, in sum",
+    visit("commit_delay_ns", commit_delay, "Total time from regions' ends to their commits",
           at_most("run.drained_ns", most_uncommitted));
   }
 };

@@ -19,9 +19,9 @@ struct AsapFaults {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("dependences", dependences, "no region waits for another");
-    visit("loads", loads, "a region doesn't wait for those of which it only reads");
+    visit("loads", loads, "a region doesn't wait for regions whose data it only reads");
     visit("fence", fence, "asap_fence doesn't wait");
-    visit("flush", flush, "a flush of the program's own doesn't wait");
+    visit("flush", flush, "the program's own flushes don't wait");
     visit("lock_bit", lock_bit, "data don't wait for their log");
     visit("lock_wait", lock_wait,
           "a region logs a line although an "
@@ -48,27 +48,31 @@ struct AsapParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("cl_entries", cl_entries, {.least = 1, .most = 64}, "CL List: regions of a core");
+    visit("cl_entries", cl_entries, {.least = 1, .most = 64},
+          "Entries of a core's CL List "
+          "(regions)");
     visit("cl_slots", cl_slots, {.least = 1, .most = 4096},
-          "CL List: lines of a region that still have to persist");
+          "Slots of a CL List entry (lines of a region that are not persistent yet)");
     visit("dependence_entries", dependence_entries, {.least = 1, .most = 65536},
-          "Dependence List: uncommitted regions of a channel");
+          "Entries of a channel's Dependence List (uncommitted regions)");
     visit("dependence_slots", dependence_slots, {.least = 1, .most = 4096},
-          "Dependence List: regions that a region depends on");
+          "Slots of a Dependence List entry (regions on which the region depends)");
     visit("lh_wpq_entries", lh_wpq_entries, {.least = 1, .most = 65536},
-          "Log header write pending queue: headers of a channel");
-    visit("filter_size", filter_size, {.least = 1, .most = 1 << 30},
-          "Bloom filter of a channel: lines evicted while their owner is uncommitted");
+          "Entries of a channel's log header write pending queue (headers)");
+    visit(
+        "filter_size", filter_size, {.least = 1, .most = 1 << 30},
+        "Size of a channel's Bloom filter of lines that were evicted before their owner's commit");
     visit("dpo_distance", dpo_distance, {.least = 1, .most = 4096},
-          "Writes to other lines after which a line's data persist operation starts");
+          "Number of writes to other lines after which a line's data persist operation starts");
     visit("dpo_coalescing", dpo_coalescing, {},
-          "Wait for that distance, instead of persisting the data of every write");
+          "Whether data persist operations wait for that distance, instead of starting at every "
+          "write");
     visit("lpo_dropping", lpo_dropping, {},
-          "Remove a committed region's log writes from the write pending queues");
+          "Whether a committed region's log writes are removed from the write pending queues");
     visit("dpo_dropping", dpo_dropping, {},
-          "Remove a data write from its queue when a later region logs the same line");
+          "Whether a data write is removed from its queue when a later region logs the same line");
     visit("fence_every_region", fence_every_region, {},
-          "Behave as if the program called asap_fence after every region (ASAP, 6.4)");
+          "Whether every region ends with an asap_fence, as if the program called it (ASAP, 6.4)");
   }
 };
 

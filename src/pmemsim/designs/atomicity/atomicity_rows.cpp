@@ -24,7 +24,7 @@ std::unique_ptr<Recovery> software_recovery(const Atomicity&, const trace::Trace
 
 Choice no_atomicity_row() {
   return {.name = "none",
-          .summary = "Nothing: a crash may leave a region half done",
+          .summary = "None: a crash may leave a part of a region",
           .gives = {kRegionsAgain},
           .make = [](const Blueprint&) -> std::unique_ptr<Atomicity> {
             return std::make_unique<NoAtomicity>();
@@ -118,8 +118,8 @@ Choice hw_redo_row() {
 Choice lad_row() {
   return {.name = "lad",
           .summary =
-              "Lines kept in the controllers' queues until their region commits, logged on "
-              "overflow (LAD)",
+              "Lines stay in the controllers' queues until their region commits, and are logged "
+              "on overflow (LAD)",
           .needs = {kWritingFlushes},
           .gives = {kAtomicRegions},
           .promises = {.whole_regions = true,

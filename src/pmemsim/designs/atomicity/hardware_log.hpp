@@ -43,14 +43,15 @@ struct HardwareLogStatistics {
     visit("persistent_entries", persistent_entries, "lines", "Log entries that became persistent",
           part_of("entries"));
     visit("entry_latency_ns", entry_latency,
-          "From an entry's leaving the core to its being persistent, in sum",
+          "Total time from log entries leaving their cores to their persistence",
           at_most("run.drained_ns", most_under_way));
     visit("headers", headers, "lines", "Lines of headers written to PM",
           origin_of("received.log_header_writes"), at_most("entries", 2));
     visit("buffered_headers", buffered_headers, "headers",
-          "Headers that stood in a persistent queue or buffer", at_most("entries"));
+          "Headers that were in a persistent queue or buffer", at_most("entries"));
     visit("spilled_headers", spilled_headers, "headers",
-          "Of these, written to PM to make room for others (BLOM)", part_of("buffered_headers"));
+          "Headers written from the ADR buffer to PM to free their entry for others (BLOM)",
+          part_of("buffered_headers"));
     visit("dropped", dropped, "lines", "Log writes removed from the write pending queues",
           part_of("entries", "headers"), origin_of("received.dropped"));
     visit("growths", growths, "times", "Times that the log space had to grow");

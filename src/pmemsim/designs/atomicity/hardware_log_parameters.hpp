@@ -60,8 +60,7 @@ struct LogFaults {
           "data go to PM before their log entry "
           "(undo logs) or before their region has committed (redo logs)");
     visit("commit", commit,
-          "a region counts as committed when it "
-          "ends, whatever isn't persistent yet");
+          "a region counts as committed when it ends, although its log may not be persistent");
     visit("release", release,
           "log entries are removed from the "
           "write pending queues as soon as they are acknowledged");
@@ -85,21 +84,21 @@ struct HardwareLogParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("allocation", allocation, {},
-          "Where log entries go: one after the other, or to the bank with the least to do (LALEA)");
+          "Placement of log entries: sequential, or in the bank with the shortest queue (LALEA)");
     visit("area", area, {},
-          "With allocation=sequential: whether the cores share one log, or each has its own");
+          "With allocation=sequential: whether the cores share a log, or each core has its own");
     visit("metadata", metadata, {},
-          "Whether headers are written to PM when their record is complete, or stay in the ADR "
+          "Whether headers are written to PM with their complete record, or stay in the ADR "
           "buffer (BLOM)");
     visit("ring_size", ring_size, {.least = 4096, .most = 1 << 30},
-          "With allocation=sequential: log space of a core before it has to grow");
+          "With allocation=sequential: initial log space of a core");
     visit("header_entries", header_entries, {.least = 0, .most = 65536},
-          "With metadata=collated-header: headers of unfinished records that a channel keeps in a "
-          "persistent queue; 0: a header is persistent only when written");
+          "With metadata=collated-header: entries of a channel's persistent queue for headers of "
+          "unfinished records; 0: headers are persistent only when written");
     visit("free_entries", free_entries, {.least = 16, .most = 1 << 20},
-          "With allocation=load-aware: log entries of a bank (its free log entry FIFO)");
+          "With allocation=load-aware: log entries of a bank (size of its free log entry FIFO)");
     visit("free_headers", free_headers, {.least = 16, .most = 1 << 20},
-          "With allocation=load-aware: headers of a bank (its free header FIFO)");
+          "With allocation=load-aware: headers of a bank (size of its free header FIFO)");
   }
 };
 

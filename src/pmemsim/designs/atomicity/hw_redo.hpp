@@ -54,19 +54,21 @@ struct HwRedoStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
-    visit("commit_latency_ns", commit_latency, "From regions' ends to their commits, in sum",
+    visit("committed", committed, "regions", "Committed regions", share_of("core.regions"));
+    visit("commit_latency_ns", commit_latency, "Total time from regions' ends to their commits",
           part_of("core.time_ns"));
-    visit("coalesced", coalesced, "stores", "Stores to lines that stood in the log buffer");
+    visit("coalesced", coalesced, "stores", "Stores to lines that were already in the log buffer");
     visit.quantity("kept_lines", kept_lines);
-    visit("in_place_writes", in_place_writes, "lines", "Lines written in place after the commit",
+    visit("in_place_writes", in_place_writes, "lines",
+          "Lines written in place after their "
+          "region's commit",
           share_of("kept_lines"), origin_of("received.data_writes"));
     visit("filtered_writes", filtered_writes, "lines",
-          "Lines that needn't be, since a later region had committed them again",
+          "In-place writes saved because a later region had committed the line again",
           share_of("kept_lines"));
     visit.quantity("dram_cache_writes", dram_cache_writes, origin_of("dram.writes"));
     visit("kept_evictions", kept_evictions, "lines",
-          "Lines that went from the caches to the DRAM cache", part_of("dram_cache_writes"),
+          "Lines evicted from the caches to the DRAM cache", part_of("dram_cache_writes"),
           part_of("shared.evictions_taken"));
     visit("dram_cache_reads", dram_cache_reads, "lines", "Lines read from the DRAM cache",
           part_of("shared.pm_reads"), origin_of("dram.reads"));

@@ -51,19 +51,20 @@ struct HwRedoParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("log_buffer_entries", log_buffer_entries, {.least = 1, .most = 4096},
-          "Lines of a core's log buffer, which collects a line's stores before it is logged");
+    visit(
+        "log_buffer_entries", log_buffer_entries, {.least = 1, .most = 4096},
+        "Lines of a core's log buffer, which coalesces a line's stores before the line is logged");
     visit("in_place", in_place, {},
-          "Whether committed data are written in place at once, or when space runs short");
+          "Whether committed data are written in place immediately, or when log space is low");
     visit("dram_cache_size", dram_cache_size, {.least = 64, .most = 1ull << 40},
-          "DRAM that keeps the lines that PM may not or need not have yet");
+          "Size of the DRAM cache for lines that may not, or need not, be in PM yet");
     visit("commit_after", commit_after, {},
-          "Whether a region's end waits for its log alone, or then for its lines to arrive in the "
-          "DRAM cache, too");
+          "Whether a region's end waits only for its log, or also for its lines to reach the DRAM "
+          "cache");
     visit(
         "commit_order", commit_order, {},
-        "Whether logs of different cores are redone and released in the order of commits, or each "
-        "core's alone, which can lose data");
+        "Whether logs are redone and released in the commit order of all cores, or separately for "
+        "each core, which can lose data");
   }
 };
 

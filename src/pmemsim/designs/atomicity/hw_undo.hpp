@@ -42,16 +42,17 @@ struct HwUndoStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
-    visit("commit_latency_ns", commit_latency, "Waiting at the ends of regions, in sum",
+    visit("committed", committed, "regions", "Committed regions", share_of("core.regions"));
+    visit("commit_latency_ns", commit_latency, "Total stall time at the ends of regions",
           part_of("core.time_ns"));
-    visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that waited for a log entry",
+    visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that stalled for a log entry",
           part_of("core.flushes", "core.stores"));
     visit("delayed_evictions", delayed_evictions, "lines",
-          "Evictions put off until a log entry was persistent", part_of("shared.evictions_taken"));
+          "Evictions postponed until a log entry was persistent",
+          part_of("shared.evictions_taken"));
     visit.quantity("late_evictions", late_evictions, part_of("delayed_evictions"),
                    origin_of("received.data_writes"));
-    visit("header_stalls", header_stalls, "stalls", "Stores that waited for room for a header");
+    visit("header_stalls", header_stalls, "stalls", "Stores that stalled for a free header");
   }
 };
 

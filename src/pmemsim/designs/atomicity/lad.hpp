@@ -61,23 +61,27 @@ struct LadStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
-    visit("commit_latency_ns", commit_latency, "Waiting at the ends of regions, in sum",
+    visit("committed", committed, "regions", "Committed regions", share_of("core.regions"));
+    visit("commit_latency_ns", commit_latency, "Total stall time at the ends of regions",
           part_of("core.time_ns"));
     visit("log_completion_ns", log_completion,
-          "From regions' ends to the persistence of their logs, or to their commits if they log "
-          "nothing, in sum",
+          "Total time from regions' ends to the persistence of their logs, or to their commits if "
+          "they log nothing",
           part_of("commit_latency_ns"));
     visit("speculative", speculative, "lines", "Speculative writes");
-    visit("written_through", written_through, "lines", "Of these, evicted before the region's end",
+    visit("written_through", written_through, "lines",
+          "Speculative writes of lines evicted "
+          "before the region's end",
           part_of("speculative"));
     visit.quantity("data_writes", data_writes, origin_of("received.data_writes"));
-    visit("forwarded", forwarded, "requests", "Reads answered with a line that a controller keeps",
+    visit("forwarded", forwarded, "requests",
+          "Reads served with a line in a controller's write "
+          "pending queue",
           part_of("shared.pm_reads"));
     visit("overflows", overflows, "regions",
-          "Regions a line of which found no entry of a controller's write pending queue",
+          "Regions with a line for which a controller's write pending queue had no free entry",
           part_of("committed"));
-    visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that waited for a log entry",
+    visit("delayed_flushes", delayed_flushes, "flushes", "Flushes that stalled for a log entry",
           part_of("core.flushes", "core.stores"));
   }
 };

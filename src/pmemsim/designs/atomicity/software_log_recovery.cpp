@@ -52,7 +52,7 @@ class SoftwareLogRecovery::Pool {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
       throw Error(
-          fmt::format("a pool of {} bytes doesn't fit into this process ({}); raise its limit "
+          fmt::format("a pool of {} bytes does not fit into this process ({}); raise the limit "
                       "(ulimit -v), or record with a smaller pool",
                       bytes, std::strerror(errno)));
     }

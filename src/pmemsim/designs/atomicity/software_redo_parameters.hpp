@@ -26,7 +26,7 @@ struct SoftwareRedoFaults {
     visit("data_fence", data_fence, "the log is released before the data are in place");
     visit("release_flush", release_flush, "the log's release isn't flushed");
     visit("release_fence", release_fence,
-          "regions end, and locks go, before the log's release is durable");
+          "regions end and locks are released before the log's release is durable");
   }
 };
 

@@ -602,7 +602,9 @@ std::string Backend::pending() const {
   if (held_ > 0) {
     all.insert(all.begin(),
                std::to_string(held_) + " writes are held by the backend" +
-                   (without_room_.empty() ? "" : ", which has no room for one and its metadata"));
+                   (without_room_.empty() ? ""
+                                          : ", which has too few free entries for a write "
+                                            "and its metadata"));
   }
   return sentences(all.size(), [&](std::size_t i) { return all[i]; });
 }

@@ -28,26 +28,23 @@ struct BackendFaults {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("order", order, "a write doesn't wait for the one of its line before it");
-    visit("metadata", metadata, "metadata are written on their own, before their data");
+    visit("order", order, "a write doesn't wait for an earlier write of its line");
+    visit("metadata", metadata, "metadata are written separately, before their data");
     visit("data_first", data_first,
-          "data are written on their own, and their metadata when they are accepted");
-    visit("registers", registers,
-          "what operations keep in persistent registers changes when a write is sent");
-    visit("reserved", reserved,
-          "writes with a reserved entry go past the operations, straight into their queue");
+          "data are written separately, and their metadata after their acceptance");
+    visit("registers", registers, "persistent registers of operations change when a write is sent");
+    visit("reserved", reserved, "writes with a reserved entry bypass the operations");
     visit("prepared_line", prepared_line,
-          "a write takes the oldest prepared result, whichever line that is for");
+          "a write uses the oldest prepared result, even of another line");
     visit("prepared_data", prepared_data,
-          "a write takes a prepared result of its line whatever data that is for");
+          "a write uses a prepared result of its line, even for other data");
     visit("metadata_changed", metadata_changed,
-          "prepared results outlive the metadata that they were worked out with");
+          "prepared results stay valid when the metadata that they depend on change");
     visit("used_twice", used_twice,
-          "a prepared result that a write has used is there for the next one of its line");
-    visit("publication", publication,
-          "a commit doesn't wait for the entries of what was written before it");
+          "a used prepared result stays valid for the next write of its line");
+    visit("publication", publication, "a commit doesn't wait for the entries of earlier writes");
     visit("log_entries", log_entries,
-          "the entries of log records stay in the cache until a commit, as those of data");
+          "the entries of log records stay in the cache until a commit, like those of data");
   }
 };
 
@@ -99,25 +96,24 @@ struct BackendParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("execution", execution, {},
-          "Whether operations are done one after the other, or their sub-operations side by side "
-          "where no result is needed");
-    visit(
-        "acknowledge", acknowledge, {},
-        "done: a write goes to its queue when its operations are done; arrival: at once, and they "
-        "are done behind it, as if what has arrived couldn't be lost");
+          "Whether operations run one after the other, or independent sub-operations run in "
+          "parallel");
+    visit("acknowledge", acknowledge, {},
+          "When a write enters its queue. done: after its operations; arrival: at once, with its "
+          "operations afterwards, as if arrived data could not be lost");
     visit("metadata_atomicity", metadata_atomicity, {},
-          "write-through: a line's entry is written together with its data; selective: those of "
-          "lines that an undo log would restore are written when their region commits");
+          "write-through: a line's entry is written together with its data; selective: entries of "
+          "lines that an undo log restores are written at their region's commit");
     visit("units_per_core", units_per_core, {.least = 0, .most = 1024},
-          "Lines whose sub-operations can be under way at a time, for each core of the machine, "
-          "which share them; 0: as many as are wanted");
+          "Number of lines, per core of the machine, whose sub-operations can run at the same "
+          "time. The cores share the units; 0: no limit");
     visit("miss_latency", miss_latency, {.most = 1e9},
-          "What it takes to get a line of metadata that isn't cached; 0: a read of PM, with its "
+          "Time to fetch an uncached line of metadata; 0: the time of a read of PM, with its "
           "queues and banks");
     visit("outdated_results", outdated_results, {},
-          "When results that other writes have outdated are worked out anew: when-written, when "
-          "their own write comes, and not at all if their line's counter has changed; at-once; "
-          "never, which no hardware may do, but shows what it costs");
+          "When results that other writes have outdated are recomputed. when-written: when their "
+          "own write arrives, unless their line's counter has changed; at-once: immediately; "
+          "never: not at all, which is unsound and only shows the cost");
   }
 };
 

@@ -27,8 +27,8 @@ struct CompressionFaults {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("flag", flag, "the bit that says that a line is compressed stays once it is set");
-    visit("dropped", dropped, "the bit of a line whose write is dropped stays as it was");
+    visit("flag", flag, "the bit that marks a line as compressed is never cleared");
+    visit("dropped", dropped, "the bit of a line whose write is dropped keeps its old value");
   }
 };
 
@@ -39,8 +39,10 @@ struct CompressionParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("latency", latency, {.most = 1e9}, "Compressing a line");
-    visit("decompression_latency", decompression_latency, {.most = 1e9}, "Decompressing a line");
+    visit("latency", latency, {.most = 1e9}, "Time to compress a line");
+    visit("decompression_latency", decompression_latency, {.most = 1e9},
+          "Time to decompress a "
+          "line");
   }
 };
 
@@ -52,12 +54,14 @@ struct CompressionStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("compressed", compressed, "lines", "Lines written compressed",
+    visit("compressed", compressed, "lines", "Lines written in compressed form",
           share_of("bytes").each(kLineBytes));
-    visit("incompressible", incompressible, "lines", "Lines written as they are",
+    visit("incompressible", incompressible, "lines", "Lines written uncompressed",
           share_of("bytes").each(kLineBytes));
-    visit("bytes", bytes, "bytes", "Bytes of both");
-    visit("compressed_bytes", compressed_bytes, "bytes", "Of these, what compression leaves",
+    visit("bytes", bytes, "bytes", "Bytes of all written lines before compression");
+    visit("compressed_bytes", compressed_bytes, "bytes",
+          "Bytes of all written lines after "
+          "compression",
           part_of("bytes"));
   }
 };

@@ -59,7 +59,7 @@ class Decoder {
     std::vector<std::string> problems;
     const auto need = [&](std::string_view operation, bool there, std::string_view what) {
       if (has(operation) && !there) {
-        problems.push_back(fmt::format("with {}, registers have {}", operation, what));
+        problems.push_back(fmt::format("with {}, the registers must contain {}", operation, what));
       }
     };
     need("encryption", registers_.encryption_key.has_value(), "an encryption key");

@@ -397,17 +397,21 @@ std::string Deduplication::problem(Line place, const SealedImage& image) const {
   const std::uint64_t rebuilt = rebuilt_references(place, image);
   if (rebuilt != references(place)) {
     return fmt::format(
-        "deduplication counts {} lines whose data are at place {:#x}, and by the entries in PM "
-        "there are {}",
+        "deduplication counts {} lines with data at location {:#x}, but the entries in PM refer "
+        "to it {} times",
         references(place), place.address(), rebuilt);
   }
   if (rebuilt > 0 && is_free(place)) {
-    return fmt::format("place {:#x} is free for deduplication, and {} lines have their data there",
-                       place.address(), rebuilt);
+    return fmt::format(
+        "deduplication considers location {:#x} free, but {} lines have their data "
+        "there",
+        place.address(), rebuilt);
   }
   if (rebuilt == 0 && !is_free(place)) {
-    return fmt::format("no line has its data at place {:#x}, and for deduplication it isn't free",
-                       place.address());
+    return fmt::format(
+        "deduplication considers location {:#x} used, but no line has its data "
+        "there",
+        place.address());
   }
   return fingerprint_problem(place, image);
 }
@@ -429,15 +433,15 @@ std::string Deduplication::fingerprint_problem(Line place, const SealedImage& im
   } else if (contents.references > 0 && !is_believed(place, image)) {
     return {};  // its fingerprint is for lines that could return to it
   }
-  return fmt::format("deduplication finds data at place {:#x} that aren't there", place.address());
+  return fmt::format("deduplication finds data at location {:#x} that are not there",
+                     place.address());
 }
 
 std::unique_ptr<ImageDecoder> Deduplication::decoder() const {
   if (parameters_.duplicates == Duplicates::kData) return nullptr;
   throw ConfigError(
-      {"deduplication.duplicates=drawn is for time and traffic, since nothing is really where it "
-       "is "
-       "said to be; to crash it, choose deduplication.duplicates=data"});
+      {"deduplication.duplicates=drawn models only time and traffic, not the locations of data; "
+       "to crash the design, choose deduplication.duplicates=data"});
 }
 
 void Deduplication::statistics(StatisticsCollector& collector) const {

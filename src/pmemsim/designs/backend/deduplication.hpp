@@ -64,12 +64,13 @@ struct DeduplicationFaults {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("references", references, "a place is free while one line still refers to it");
-    visit("fingerprint", fingerprint, "data are found whose place has got others");
-    visit("mapping", mapping, "the entry of a duplicate keeps the place of the data before");
-    visit("pending", pending, "data are found that may still be dropped from their queue");
-    visit("leak", leak, "a place that no line refers to is never free again");
-    visit("count", count, "of a place with two references, the next one isn't counted");
+    visit("references", references, "a location is free while one line still refers to it");
+    visit("fingerprint", fingerprint,
+          "fingerprints match data whose location has been overwritten");
+    visit("mapping", mapping, "the entry of a duplicate keeps the location of the old data");
+    visit("pending", pending, "fingerprints match data that may still be dropped from their queue");
+    visit("leak", leak, "a location to which no line refers is never freed");
+    visit("count", count, "the third reference to a location isn't counted");
   }
 };
 
@@ -86,16 +87,16 @@ struct DeduplicationParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("fingerprint", fingerprint, {}, "How data are told apart");
-    visit("md5_latency", md5_latency, {.most = 1e9}, "MD5 of a line");
-    visit("crc32_latency", crc32_latency, {.most = 1e9}, "CRC-32 of a line");
-    visit("entry_latency", entry_latency, {.most = 1e9}, "Encrypting a line's entry");
+    visit("fingerprint", fingerprint, {}, "Fingerprint of a line's data");
+    visit("md5_latency", md5_latency, {.most = 1e9}, "Time of the MD5 of a line");
+    visit("crc32_latency", crc32_latency, {.most = 1e9}, "Time of the CRC-32 of a line");
+    visit("entry_latency", entry_latency, {.most = 1e9}, "Time to encrypt a line's entry");
     visit("duplicates", duplicates, {},
-          "What is a duplicate: data that PM really has, or what is drawn, for time and traffic "
-          "alone");
+          "How duplicates are found: by comparing data with PM, or by random draw, which models "
+          "only time and traffic");
     visit("drawn_percent", drawn_percent, {.least = 0, .most = 100},
-          "Of a hundred writes, duplicates, if these are drawn");
-    visit("seed", seed, {.least = 0, .most = 4e9}, "Of the drawing");
+          "Share of duplicates in percent, with duplicates=drawn");
+    visit("seed", seed, {.least = 0, .most = 4e9}, "Seed of the random draw");
     visit.group("cache", cache);
   }
 };
@@ -107,11 +108,13 @@ struct DeduplicationStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("duplicates", duplicates, "writes", "Writes whose data PM had already",
+    visit("duplicates", duplicates, "writes", "Writes whose data were already in PM",
           share_of("received.elsewhere"));
-    visit("moved", moved, "writes", "Writes that went to a free place, since others are at theirs",
+    visit("moved", moved, "writes",
+          "Writes sent to a free location because other lines refer to "
+          "their own",
           part_of("backend.writes"));
-    visit("compared", compared, "lines", "Lines read from PM to be compared with data");
+    visit("compared", compared, "lines", "Lines read from PM for comparison with written data");
   }
 };
 

@@ -46,11 +46,11 @@ struct DeferredEntriesStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("deferred", deferred, "writes", "Writes accepted without their line's entry",
+    visit("deferred", deferred, "writes", "Writes accepted before their line's entry was written",
           part_of("backend.writes"));
     visit("written_back", written_back, "lines", "Lines of entries written later",
           part_of("metadata.entries_written"));
-    visit("commits_held", commits_held, "commits", "Commits that waited for them");
+    visit("commits_held", commits_held, "commits", "Commits that stalled for deferred entries");
   }
 };
 

@@ -44,7 +44,7 @@ void write_bytes(std::FILE* file, const void* bytes, std::size_t size, const std
 std::string damage(const Record& record, const DeviceImage& before) {
   if (record.place >= kPlaces) return fmt::format("there is no line {:#x}", record.place);
   if (!before.empty() && record.place <= before.rbegin()->first.number) {
-    return fmt::format("line {:#x} comes behind line {:#x}", record.place,
+    return fmt::format("line {:#x} follows line {:#x}, which has a higher address", record.place,
                        before.rbegin()->first.number);
   }
   if (record.others > 1) return fmt::format("line {:#x} has unknown bits", record.place);
@@ -84,18 +84,18 @@ DeviceImage read_device_image(const std::string& path) {
   if (std::fread(magic.data(), 1, magic.size(), file.get()) != magic.size() ||
       std::string_view(magic.data(), magic.size()) != kMagic) {
     throw Error(fmt::format(
-        "{}: is no image of a device, as the crash engine writes it (save-image)", path));
+        "{}: the file is not a device's image as written by the crash engine (save-image)", path));
   }
   DeviceImage image;
   Record record{};
   std::size_t bytes = 0;
   while ((bytes = std::fread(&record, 1, sizeof record, file.get())) == sizeof record) {
     if (const std::string what = damage(record, image); !what.empty()) {
-      throw Error(fmt::format("{}: is damaged: {}", path, what));
+      throw Error(fmt::format("{}: the file is damaged: {}", path, what));
     }
     image[{record.place}] = {record.data, record.check, record.others == 1};
   }
-  if (bytes != 0) throw Error(fmt::format("{}: is damaged: it ends within a line", path));
+  if (bytes != 0) throw Error(fmt::format("{}: the file is damaged: it ends within a line", path));
   if (std::ferror(file.get()) != 0) throw Error(fmt::format("{}: can't be read", path));
   return image;
 }

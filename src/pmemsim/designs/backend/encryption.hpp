@@ -27,7 +27,8 @@ struct EncryptionFaults {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("counter", counter, "every second write of a line has the counter of the first");
+    visit("counter", counter,
+          "every second write of a line reuses the counter of the write before");
   }
 };
 
@@ -37,7 +38,7 @@ struct EncryptionParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("aes_latency", aes_latency, {.most = 1e9}, "AES: a line's one-time pad");
+    visit("aes_latency", aes_latency, {.most = 1e9}, "Time to compute a line's one-time pad (AES)");
   }
 };
 
@@ -46,7 +47,7 @@ struct EncryptionStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("read_pads", read_pads, "lines", "Pads made for reads",
+    visit("read_pads", read_pads, "lines", "One-time pads computed for reads",
           share_of("received.sent_reads", "pads"));
   }
 };

@@ -25,7 +25,7 @@ struct ErrorCorrectionFaults {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("correct", correct, "a wrong bit is found, but stays wrong");
-    visit("detect", detect, "what can't be corrected is taken as it is");
+    visit("detect", detect, "words with uncorrectable errors are used unchanged");
   }
 };
 
@@ -38,11 +38,11 @@ struct ErrorCorrectionParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("latency", latency, {.most = 1e9},
-          "Check bits of a line that is written, or the correction of one that is read");
+          "Time to compute a written line's check bits, or to correct a read line");
     visit("flipped_bits", flipped_bits, {.least = 0, .most = 2},
-          "Of the 72 bits of each word and its check bits that the run has written, how many flip "
-          "when a crash switches the power off");
-    visit("seed", seed, {.least = 0, .most = 4e9}, "Of the drawing of these bits");
+          "Number of bits that flip at a crash, of the 72 bits of each written word and its check "
+          "bits");
+    visit("seed", seed, {.least = 0, .most = 4e9}, "Seed for the random choice of these bits");
   }
 };
 

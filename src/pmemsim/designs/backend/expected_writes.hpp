@@ -38,9 +38,10 @@ struct ExpectedStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("expected_metadata_reads", metadata_reads, "lines",
-          "Lines of metadata that were read from PM for writes that were expected");
+          "Lines of metadata read from PM for predicted or announced writes");
     visit("renewed", renewed, "sub-operations",
-          "Of expected writes, begun or done, and worked out anew since others had outdated them");
+          "Sub-operations of predicted or announced writes that were recomputed because other "
+          "writes had outdated them");
   }
 };
 

@@ -44,14 +44,14 @@ struct IntegrityFaults {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("root", root, "the register of the root stays as it was");
-    visit("tree", tree, "a leaf is hashed as it was before the write");
-    visit("mac", mac, "the entry keeps the MAC of the data before");
-    visit("address", address, "MACs aren't of the address");
+    visit("root", root, "the register of the root isn't updated");
+    visit("tree", tree, "the hash of a leaf covers its contents before the write");
+    visit("mac", mac, "the entry keeps the MAC of the old data");
+    visit("address", address, "MACs don't cover the address");
     visit("stale_nodes", stale_nodes,
-          "hashes made before their write came are used although other writes have changed "
-          "what they were made of");
-    visit("nodes", nodes, "nodes are persisted as they were before the write");
+          "hashes computed before their write arrived are used although other writes changed "
+          "their inputs");
+    visit("nodes", nodes, "nodes are persisted with their contents before the write");
   }
 };
 
@@ -106,25 +106,23 @@ struct IntegrityParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("hash_latency", hash_latency, {.most = 1e9}, "The hash of a node of the tree");
-    visit("mac_latency", mac_latency, {.most = 1e9}, "A line's MAC");
+    visit("hash_latency", hash_latency, {.most = 1e9}, "Time to compute the hash of a tree node");
+    visit("mac_latency", mac_latency, {.most = 1e9}, "Time to compute a line's MAC");
     visit("leaf_after", leaf_after, {},
-          "What the tree's hashes wait for: the line's new counter, or the pad as well, as if one "
-          "unit made both");
+          "Inputs for which the tree's hashes wait: the line's new counter, or also the pad, as "
+          "if one unit computed both");
     visit("levels", levels, {.least = 1, .most = 16},
-          "Hashes from a line of entries up to the root, both among them");
+          "Number of hashes from a line of entries to the root, including both");
     visit("persist_nodes", persist_nodes, {},
-          "What of the tree is persistent together with the data: leaves, the lines of entries "
-          "alone, so that nodes are written when they are evicted; all, the nodes up to the root, "
-          "too");
+          "Parts of the tree that persist together with the data. leaves: only the lines of "
+          "entries, and nodes are written on eviction; all: also the nodes up to the root");
     visit("staleness", staleness, {},
-          "Hashes made before their write comes that don't hold after another one and are made "
-          "anew. shared-levels: those above what it has changed; unpredicted: the same, if it "
-          "wasn't predicted as a whole; unpredicted-all-hashes: all of them then; ignored: none");
-    visit(
-        "mac", mac, {},
-        "keyed: MACs are HMACs of ciphertext, address and counter; published: hashes of ciphertext "
-        "and counter, which anybody can make");
+          "Precomputed hashes that another write invalidates. shared-levels: those above the "
+          "changed nodes; unpredicted: the same, but only by a write that was not completely "
+          "predicted; unpredicted-all-hashes: all hashes, by such a write; ignored: none");
+    visit("mac", mac, {},
+          "keyed: MACs are HMACs of ciphertext, address and counter; published: unkeyed hashes of "
+          "ciphertext and counter, which an attacker can compute");
     visit.group("cache", cache);
   }
 };
@@ -135,7 +133,7 @@ struct IntegrityStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("nodes_verified", nodes_verified, "nodes",
-          "Nodes of the tree read from PM to verify entries, or one below them",
+          "Tree nodes read from PM to verify entries or lower nodes",
           part_of("metadata.nodes_read"), part_of("received.metadata_reads"));
   }
 };
@@ -145,13 +143,13 @@ struct NodeStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("nodes_read", read, "lines", "Nodes of the tree asked from PM",
+    visit("nodes_read", read, "lines", "Tree nodes requested from PM",
           part_of("tree_cache.misses"));
     visit("lowest_nodes_written", lowest_written, "lines",
-          "Nodes of hashes of entries sent to PM, with these or evicted",
+          "Nodes with hashes of entries sent to PM, together with the entries or on eviction",
           origin_of("pm.metadata_writes"));
     visit("higher_nodes_written", higher_written, "lines",
-          "Nodes of hashes of nodes sent to PM, with entries or evicted",
+          "Nodes with hashes of nodes sent to PM, together with entries or on eviction",
           origin_of("pm.metadata_writes"));
   }
 };

@@ -14,7 +14,7 @@ namespace {
 // Throws if the library refuses a request. It only does if it is broken or out of memory.
 void must(bool done) {
   if (!done)
-    throw std::runtime_error("the library libcrypto doesn't do AES-128, SHA-1, MD5 or HMAC");
+    throw std::runtime_error("the library libcrypto does not support AES-128, SHA-1, MD5 or HMAC");
 }
 
 const unsigned char* bytes_of(const std::byte* bytes) {

@@ -76,10 +76,11 @@ struct EntryStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("entries_read", read, "lines", "Lines of entries (counters and MACs) asked from PM",
+    visit("entries_read", read, "lines", "Lines of entries (counters and MACs) requested from PM",
           part_of("counter_cache.misses"));
     visit("entries_written", written, "lines",
-          "Lines of entries sent to PM, with their data or later", origin_of("pm.metadata_writes"));
+          "Lines of entries sent to PM, together with their data or later",
+          origin_of("pm.metadata_writes"));
   }
 };
 

@@ -27,7 +27,7 @@ struct MetadataCacheParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("size_per_core", size_per_core, {.least = 64, .most = 1ull << 40},
-          "Capacity added for each core of the machine; the cores share it");
+          "Capacity per core of the machine; the cores share the cache");
     visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
   }
 };
@@ -41,11 +41,9 @@ struct MetadataCacheStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit.quantity("look_ups", look_ups);
-    visit("hits", hits, "lines", "Look-ups that found their line", share_of("look_ups"));
-    visit("misses", misses, "lines", "Look-ups whose line had to be read from PM",
-          share_of("look_ups"));
-    visit("write_backs", write_backs, "lines",
-          "Lines evicted that PM didn't have as they were, and that were written",
+    visit("hits", hits, "lines", "Look-ups that hit", share_of("look_ups"));
+    visit("misses", misses, "lines", "Look-ups whose line was read from PM", share_of("look_ups"));
+    visit("write_backs", write_backs, "lines", "Dirty lines that were evicted and written to PM",
           part_of("misses"));
   }
 };

@@ -30,12 +30,12 @@ struct OramParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("latency", latency, {.most = 1e9}, "An access");
+    visit("latency", latency, {.most = 1e9}, "Time of an access");
     visit("levels", levels, {.least = 0, .most = 20},
-          "Levels of the tree below its root; with buckets of 4 lines, 12 are 2 MiB");
+          "Levels of the tree below its root; 12 levels with buckets of 4 lines hold 2 MiB");
     visit("bucket_lines", bucket_lines, {.least = 1, .most = 16},
-          "Lines of a bucket; Stefanov et al. take 4 for their measurements");
-    visit("seed", seed, {.least = 0, .most = 4e9}, "Of the drawing of leaves");
+          "Lines of a bucket; Stefanov et al. use 4 in their measurements");
+    visit("seed", seed, {.least = 0, .most = 4e9}, "Seed for the random choice of leaves");
   }
 };
 
@@ -48,7 +48,7 @@ struct OramStatistics {
   void describe(Visitor& visit) const {
     visit("accesses", accesses, "accesses", "Paths read and written back",
           share_of("path_lines").each(lines_a_path));
-    visit("path_lines", path_lines, "lines", "Lines of these: as many reads as writes",
+    visit("path_lines", path_lines, "lines", "Lines of these paths: equally many reads and writes",
           part_of("received.metadata_reads"), origin_of("pm.metadata_writes"));
   }
 };

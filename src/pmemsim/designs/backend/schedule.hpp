@@ -59,23 +59,30 @@ struct ScheduleStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("writes", writes, "writes", "Writes to PM that had operations to do",
+    visit("writes", writes, "writes", "Writes to PM that required operations",
           share_of("received.operated"));
-    visit("done_before", done_before, "writes", "Of these, all was done when they came",
+    visit("done_before", done_before, "writes",
+          "Writes whose operations had finished, with valid "
+          "results, at their arrival",
           part_of("writes"), part_of("executed_before"));
     visit("executed_before", executed_before, "writes",
-          "Writes whose sub-operations had all been executed when they came, outdated ones, which "
-          "have to be done anew, among them",
+          "Writes whose sub-operations had all been executed at their arrival, including outdated "
+          "ones that are repeated",
           part_of("writes"));
-    visit("time_ns", time, "Time of writes from their coming until all is done, in all",
+    visit("time_ns", time, "Total time from writes' arrival to the end of their operations",
           at_most("run.drained_ns", writes));
-    visit("unit_wait_ns", unit_wait, "Of this, until a unit was free", part_of("time_ns"));
+    visit("unit_wait_ns", unit_wait,
+          "Part of schedule time (time_ns) spent waiting for a free "
+          "unit",
+          part_of("time_ns"));
     visit("metadata_reads", metadata_reads, "lines",
           "Lines of metadata that sub-operations read from PM");
     visit("outdated", outdated, "sub-operations",
-          "Done before their write came, and lost since other writes have changed metadata");
+          "Sub-operations executed before their write arrived, and lost because other writes "
+          "changed metadata");
     visit("coalesced", coalesced, "writes",
-          "Writes whose data one of their line brought that wasn't done yet; not among the others",
+          "Writes that coalesced with an unfinished write of their line; the other counts exclude "
+          "them",
           share_of("received.operated"));
   }
 };

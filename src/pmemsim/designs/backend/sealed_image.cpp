@@ -112,9 +112,9 @@ void SealedImage::note_format(Line place, const LineData& before) {
 }
 
 std::string SealedImage::problem() const {
-  if (pad_used_twice_) return "two contents of a line have been encrypted with one pad";
+  if (pad_used_twice_) return "two versions of a line were encrypted with the same one-time pad";
   if (keys_.roots && tree_.roots() != keys_.roots()) {
-    return "the root of the integrity tree isn't that of the entries in PM";
+    return "the root of the integrity tree does not match the entries in PM";
   }
   if (std::string problem = problem_of_nodes(); !problem.empty()) return problem;
   return problem_of_places();
@@ -134,7 +134,7 @@ std::string SealedImage::problem_of_nodes() const {
   while (!nodes_to_compare_.empty()) {
     const Line node = *nodes_to_compare_.begin();
     if (device_.read(node) != tree_.node(node)) {
-      return "a node of the integrity tree in PM isn't that of what is below it";
+      return "a node of the integrity tree in PM does not match its children";
     }
     nodes_to_compare_.erase(nodes_to_compare_.begin());
   }

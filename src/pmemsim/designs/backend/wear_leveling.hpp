@@ -38,7 +38,7 @@ struct WearLevelingFaults {
   void describe(Visitor& visit) {
     visit("copy", copy, "the gap moves without its line being copied");
     visit("order", order, "the registers change before the copy is persistent");
-    visit("void_copy", void_copy, "a write during a move doesn't void the copy");
+    visit("void_copy", void_copy, "a write during a move doesn't invalidate the copy");
     visit("wait", wait, "a line moves although one of its writes waits in its queue");
   }
 };
@@ -51,11 +51,11 @@ struct WearLevelingParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("latency", latency, {.most = 1e9}, "Working out the place of a line");
+    visit("latency", latency, {.most = 1e9}, "Time to compute the location of a line");
     visit("region_lines", region_lines, {.least = 2, .most = 1u << 26},
-          "Lines that have a gap in common; 16384 are 1 MiB");
+          "Lines of a region, which share a gap; 16384 lines are 1 MiB");
     visit("writes_per_move", writes_per_move, {.least = 1, .most = 1e6},
-          "Writes to a region until its gap moves");
+          "Number of writes to a region after which its gap moves");
   }
 };
 
@@ -71,10 +71,11 @@ struct WearLevelingStatistics {
     visit.quantity("begun", begun);
     visit.quantity("copies", copies, origin_of("pm.metadata_writes"),
                    part_of("received.metadata_reads"));
-    visit("moves", moves, "moves", "Gap moves: a line read and written each", share_of("begun"));
-    visit("voided", voided, "moves", "Moves begun anew, since their line was written meanwhile",
+    visit("moves", moves, "moves", "Gap moves, each of which reads and writes a line",
           share_of("begun"));
-    visit("most_writes", most_writes, "writes", "Writes that the place with the most of them got",
+    visit("voided", voided, "moves", "Moves restarted because their line was written meanwhile",
+          share_of("begun"));
+    visit("most_writes", most_writes, "writes", "Writes to the most frequently written location",
           part_of("pm.writes"));
   }
 };

@@ -35,7 +35,7 @@ inline constexpr std::string_view kAtomicRegions = "atomic regions";
 inline constexpr std::string_view kSubOperations = "operations made of sub-operations";
 // The capability that an implementation which rolls threads back needs: an atomicity layer that
 // accepts a second begin of the same region (designs/interface/thread_control.hpp, rule 7).
-inline constexpr std::string_view kRegionsAgain = "regions that can begin again";
+inline constexpr std::string_view kRegionsAgain = "regions that can be re-executed";
 
 struct Choice {
   using MakeOrdering = std::unique_ptr<Ordering> (*)(const Blueprint&);

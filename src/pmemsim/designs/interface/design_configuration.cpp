@@ -17,7 +17,7 @@ void check(const Choice& choice) {
     refuse("a recovery, which only an atomicity layer has; an operation has a decoder");
   }
   if (choice.promises != Promises{} && !atomicity && choice.layer() != Layer::kOrdering) {
-    refuse("promises, which only ordering and atomicity make");
+    refuse("guarantees, which only ordering and atomicity have");
   }
 }
 

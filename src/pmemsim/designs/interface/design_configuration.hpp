@@ -42,17 +42,23 @@ class DesignConfiguration {
   template <class Parameters>
   const Parameters& parameters() const {
     const Parameters* const found = find_parameters<Parameters>();
-    if (found == nullptr) throw Error("no row of the table of choices lists these parameters");
+    if (found == nullptr) throw Error("no implementation in the table lists these parameters");
     return *found;
   }
 
   template <class Visitor>
   void describe_choices(Visitor& visit) {
-    visit(kLayerNames[0], ordering_, {}, "Layer 1: when stores become persistent, in which order");
-    visit(kLayerNames[1], atomicity_, {}, "Layer 2: what makes a region all-or-nothing");
+    visit(kLayerNames[0], ordering_, {},
+          "Layer 1 (ordering): when, and in which order, stores "
+          "become persistent");
+    visit(kLayerNames[1], atomicity_, {},
+          "Layer 2 (atomicity): the mechanism that makes a region "
+          "all-or-nothing");
     visit(kLayerNames[2], backend_, {},
-          "Layer 3: what the controller does to a write before it counts");
-    visit(kLayerNames[3], precompute_, {}, "Layer 4: who starts backend operations early");
+          "Layer 3 (backend): the controller's operations on a write before it is persistent");
+    visit(kLayerNames[3], precompute_, {},
+          "Layer 4 (precompute): the mechanism that starts "
+          "backend operations early");
   }
   template <class Visitor>
   void describe_parameters(Visitor& visit) {

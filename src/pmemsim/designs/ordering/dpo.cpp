@@ -10,16 +10,20 @@ namespace pmemsim {
 
 template <class Visitor>
 void DpoOrdering::Statistics::describe(Visitor& visit) const {
-  visit("stores", stores, "stores", "Stores that went into persist buffers");
-  visit("coalesced", coalesced, "stores", "Of these, that joined an entry", share_of("stores"));
-  visit("barriers", barriers, "barriers", "Barriers that took an entry", at_most("stores"));
-  visit("flushes", flushes, "writes", "Entries that were written to PM", share_of("stores"),
+  visit("stores", stores, "stores", "Stores that entered persist buffers");
+  visit("coalesced", coalesced, "stores", "Stores that coalesced with an entry of a persist buffer",
+        share_of("stores"));
+  visit("barriers", barriers, "barriers", "Barriers that occupied an entry", at_most("stores"));
+  visit("flushes", flushes, "writes", "Entries written to PM", share_of("stores"),
         origin_of("received.data_writes"));
-  visit("dependences", dependences, "dependences", "Dependences of entries on other cores'");
-  visit("full", full, "stores", "Stores that found their buffer full", part_of("stores"));
+  visit("dependences", dependences, "dependences",
+        "Dependences of entries on entries of other "
+        "cores");
+  visit("full", full, "stores", "Stores that stalled because their persist buffer was full",
+        part_of("stores"));
   visit("buffer_reads", buffer_reads, "reads",
-        "Reads of PM of whose line a persist buffer held some bytes", part_of("shared.pm_reads"));
-  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be",
+        "Reads of PM whose line was partly in a persist buffer", part_of("shared.pm_reads"));
+  visit("stale_reads", stale_reads, "reads", "Reads of PM that returned stale data",
         part_of("shared.pm_reads"));
 }
 

@@ -49,10 +49,10 @@ struct DpoFaults {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("order", order, "of two entries of a buffer the later one leaves first");
-    visit("token", token, "more than one write is under way at a time");
-    visit("dependences", dependences, "no entry waits for another core's");
-    visit("snoop", snoop, "reads of PM don't ask the persist buffers");
+    visit("order", order, "a buffer drains the later one of two entries first");
+    visit("token", token, "several writes are in flight at the same time");
+    visit("dependences", dependences, "no entry waits for an entry of another core");
+    visit("snoop", snoop, "reads of PM don't snoop the persist buffers");
     visit("fence", fence, "fences don't wait for the persist buffer");
   }
 };
@@ -69,19 +69,19 @@ struct DpoParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("buffer_entries", buffer_entries, {.least = 2, .most = 4096},
-          "Persist buffer: stores and barriers of a core that aren't persistent yet");
+          "Entries of a core's persist buffer (stores and barriers that are not persistent yet)");
     visit("path_latency", path_latency, {.least = 1, .most = 1e9},
-          "From a core's persist buffer to the PM controllers");
+          "Latency from a core's persist buffer to the PM controllers");
     visit("token_until", token_until, {},
-          "Whether the one write under way keeps others back until it is accepted, or until its "
-          "core has heard of that");
+          "Whether the single write in flight blocks others until its acceptance, or until its "
+          "core receives the acknowledgement");
     visit("turn", turn, {},
-          "Whether the cores take turns, or the write of the oldest store goes first");
+          "Whether the cores write in turn, or the oldest store is written first");
     visit("draining_fences", draining_fences, {},
-          "Whether fences that make durable wait for an empty persist buffer, or all fences do");
-    visit(
-        "snoop_latency", snoop_latency, {.most = 1e6},
-        "How much longer every line takes to a core's caches, for each core whose buffer is asked");
+          "Whether only durability fences wait for an empty persist buffer, or all fences");
+    visit("snoop_latency", snoop_latency, {.most = 1e6},
+          "Additional latency of every line fetched into a core's caches, for each core whose "
+          "buffer is snooped");
   }
 };
 

@@ -12,20 +12,26 @@
 namespace pmemsim {
 template <class Visitor>
 void HopsOrdering::Statistics::describe(Visitor& visit) const {
-  visit("stores", stores, "stores", "Stores that went into persist buffers");
-  visit("coalesced", coalesced, "stores", "Of these, that joined an entry", share_of("stores"));
-  visit("flushes", flushes, "writes", "Entries that were written to PM", share_of("stores"),
+  visit("stores", stores, "stores", "Stores that entered persist buffers");
+  visit("coalesced", coalesced, "stores", "Stores that coalesced with an entry of a persist buffer",
+        share_of("stores"));
+  visit("flushes", flushes, "writes", "Entries written to PM", share_of("stores"),
         origin_of("received.data_writes"));
-  visit("epochs", epochs, "epochs", "Epochs that were ended");
-  visit("dependences", dependences, "dependences", "Dependences of epochs on other cores'");
-  visit("dfences", dfences, "fences", "dfences that found their buffer in use",
+  visit("epochs", epochs, "epochs", "Epochs that ended");
+  visit("dependences", dependences, "dependences",
+        "Dependences of epochs on epochs of other cores");
+  visit("dfences", dfences, "fences", "dfences whose persist buffer was not empty",
         part_of("core.fences"));
-  visit("full", full, "stores", "Stores that found their buffer full", part_of("stores"));
-  visit("filtered_reads", filtered_reads, "reads", "Reads of PM that waited for the filter",
+  visit("full", full, "stores", "Stores that stalled because their persist buffer was full",
+        part_of("stores"));
+  visit("filtered_reads", filtered_reads, "reads",
+        "Reads of PM that stalled because of the Bloom "
+        "filter",
         part_of("shared.pm_reads"));
   visit("falsely_filtered_reads", falsely_filtered_reads, "reads",
-        "Of these, whose line was in no persist buffer", part_of("filtered_reads"));
-  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be",
+        "Reads of PM stalled by the Bloom filter although their line was in no persist buffer",
+        part_of("filtered_reads"));
+  visit("stale_reads", stale_reads, "reads", "Reads of PM that returned stale data",
         part_of("shared.pm_reads"));
 }
 

@@ -29,8 +29,8 @@ struct HopsFaults {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("epochs", epochs, "an epoch doesn't wait for the one before it");
-    visit("dependences", dependences, "no epoch waits for another core's");
+    visit("epochs", epochs, "an epoch doesn't wait for the previous one");
+    visit("dependences", dependences, "no epoch waits for an epoch of another core");
     visit("filter", filter, "reads of PM don't wait for stores to their line");
     visit("dfence", dfence, "dfences don't wait for the persist buffer");
   }
@@ -52,26 +52,27 @@ struct HopsParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("buffer_entries", buffer_entries, {.least = 1, .most = 4096},
-          "Persist buffer: lines that a core has stored to and that aren't persistent yet");
+          "Entries of a core's persist buffer (lines with stores that are not persistent yet)");
     visit("flush_threshold", flush_threshold, {.least = 1, .most = 4096},
-          "Entries with which a persist buffer begins to flush without being asked");
+          "Number of entries at which a persist buffer begins to drain");
     visit("flush_interval", flush_interval, {.least = 1, .most = 1e12},
-          "Time after which it begins to flush, however few they are");
+          "Time after which a persist buffer begins to drain, even with fewer entries");
     visit("ofence", ofence, {},
-          "Whether an ofence lets the persist buffer begin to flush, too, or ends an epoch alone");
+          "Whether an ofence also starts to drain the persist buffer, or only ends an epoch");
     visit("dfence_stops", dfence_stops, {},
-          "What waits behind a dfence: stores to PM, and what is handed over to others, or all "
-          "that follows in the store queue");
+          "What a dfence stalls: stores to PM and synchronisation with other threads, or all "
+          "later entries of the store queue");
     visit("path_latency", path_latency, {.least = 1, .most = 1e9},
-          "From a core's persist buffer to the PM controllers");
-    visit("poll_interval", poll_interval, {.least = 1, .most = 1e12},
-          "How often a core that waits for another core's epoch looks which have persisted");
+          "Latency from a core's persist buffer to the PM controllers");
+    visit(
+        "poll_interval", poll_interval, {.least = 1, .most = 1e12},
+        "Interval at which a core that waits for another core's epoch polls the persisted epochs");
     visit("filter_size", filter_size, {.least = 1, .most = 1 << 30},
-          "Bloom filter at the PM controllers: lines in persist buffers");
+          "Size of the PM controllers' Bloom filter of lines in persist buffers");
     visit("filter_latency", filter_latency, {.most = 1e6},
-          "How long every read of PM looks into the filter");
+          "Time that every read of PM spends in the Bloom filter");
     visit("sticky_latency", sticky_latency, {.most = 1e6},
-          "How much longer every line takes from the shared cache to a core, for its sticky bit");
+          "Additional latency of every line from the shared cache to a core, for its sticky bit");
   }
 };
 

@@ -16,9 +16,7 @@ struct X86Faults {
   void describe(Visitor& visit) {
     visit("flush", flush, "a flush doesn't write its line back");
     visit("fence", fence, "fences don't wait for flushes");
-    visit("snoop", snoop,
-          "a flush takes a line for clean that "
-          "the core's own caches don't hold modified, whatever the other caches hold");
+    visit("snoop", snoop, "a flush ignores lines that only other cores' caches hold modified");
     visit("evictions", evictions,
           "a modified line that the shared "
           "cache evicts is lost");
@@ -33,9 +31,7 @@ struct EadrFaults {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("caches", caches, "the caches don't survive");
-    visit("order", order,
-          "of two stores of a core the later one "
-          "is persistent first");
+    visit("order", order, "the later one of a core's two stores persists first");
     visit("evictions", evictions,
           "a modified line that the shared "
           "cache evicts is lost");

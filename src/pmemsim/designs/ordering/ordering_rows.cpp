@@ -14,7 +14,7 @@ namespace {
 
 Choice no_ordering_row() {
   return {.name = "none",
-          .summary = "No order: lines persist when the caches evict them",
+          .summary = "No ordering: lines persist when the caches evict them",
           .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
             return std::make_unique<NoOrdering>();
           }};
@@ -35,7 +35,7 @@ Choice x86_row() {
 
 Choice free_row() {
   return {.name = "free",
-          .summary = "clwb and sfence that wait for nothing, and promise nothing",
+          .summary = "clwb and sfence that neither wait nor guarantee anything",
           .gives = {kOrderingFences, kDurableFences, kWritingFlushes},
           .voids_promises = true,
           .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
@@ -80,7 +80,7 @@ Choice dpo_row() {
 
 Choice hops_row() {
   return {.name = "hops",
-          .summary = "Persist buffers that are written epoch by epoch, ofence and dfence (HOPS)",
+          .summary = "Persist buffers that drain epoch by epoch, with ofence and dfence (HOPS)",
           .gives = {kOrderingFences, kDurableFences},
           .promises = {.reads_in_order = true,
                        .fences = FencePromise::kStores,

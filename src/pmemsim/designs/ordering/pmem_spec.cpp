@@ -12,45 +12,48 @@
 namespace pmemsim {
 template <class Visitor>
 void PmemSpecOrdering::Statistics::describe(Visitor& visit) const {
-  visit("stores", stores, "stores", "Stores that went down the persist paths",
+  visit("stores", stores, "stores", "Stores that entered the persist paths",
         origin_of("received.data_writes"));
-  visit("backed_up_time_ns", backed_up_time, "Time in which some persist path was backed up",
+  visit("backed_up_time_ns", backed_up_time, "Time in which at least one persist path was stalled",
         at_most("run.drained_ns"));
   visit("controller_changes", controller_changes, "stores",
-        "Stores that waited because the one before them had gone to another controller",
+        "Stores that stalled because the previous store used another controller",
         part_of("stores"));
   visit("late_persists", late_persists, "stores",
-        "Stores that took longer to arrive than the speculation window", part_of("stores"));
-  visit("write_backs", write_backs, "lines", "Write-backs that the controllers were told of",
+        "Stores whose latency exceeded the speculation window", part_of("stores"));
+  visit("write_backs", write_backs, "lines", "Write-backs of which the controllers were notified",
         part_of("shared.evictions_taken"));
-  visit("stale_reads", stale_reads, "reads", "Reads of PM that found it older than it should be",
+  visit("stale_reads", stale_reads, "reads", "Reads of PM that returned stale data",
         part_of("shared.pm_reads"));
-  visit("load_alarms", load_alarms, "alarms", "Load misspeculations that were found",
-        at_most("stores"));
+  visit("load_alarms", load_alarms, "alarms", "Detected load misspeculations", at_most("stores"));
   visit("false_load_alarms", false_load_alarms, "alarms",
-        "Of these, with no read that was really stale", part_of("load_alarms"));
-  visit("missed_stale_reads", missed_stale_reads, "reads", "Stale reads that were never found",
+        "Detected load misspeculations without a stale read (false alarms)",
+        part_of("load_alarms"));
+  visit("missed_stale_reads", missed_stale_reads, "reads", "Stale reads that were not detected",
         part_of("stale_reads"));
-  visit("store_alarms", store_alarms, "alarms", "Store misspeculations that were found",
+  visit("store_alarms", store_alarms, "alarms", "Detected store misspeculations",
         at_most("stores"));
   visit("false_store_alarms", false_store_alarms, "alarms",
-        "Of these, between stores to different bytes of a line", part_of("store_alarms"));
+        "Detected store misspeculations between stores to different bytes of a line",
+        part_of("store_alarms"));
   visit("unrepaired_loads", unrepaired_loads, "loads",
-        "Loads of stale bytes where nothing can be taken back");
+        "Loads of stale bytes outside regions, which can't be re-executed");
   visit("assigned_ids", assigned, "IDs", "Speculation IDs assigned");
-  visit("overflows", overflows, "pauses", "Times that all cores paused for a full buffer");
-  visit("overflow_time_ns", overflow_time, "How long they did", at_most("run.drained_ns"));
+  visit("overflows", overflows, "pauses",
+        "Pauses of all cores because a speculation buffer was "
+        "full");
+  visit("overflow_time_ns", overflow_time, "Total time of these pauses", at_most("run.drained_ns"));
   visit("lost_alarms", lost_alarms, "lines",
         "Misspeculated lines that were overwritten before the handler dropped them",
         part_of("load_alarms", "store_alarms"));
-  visit("interrupts", interrupts, "interrupts", "Times that the handler ran",
+  visit("interrupts", interrupts, "interrupts", "Runs of the misspeculation handler",
         part_of("load_alarms", "store_alarms"));
-  visit("aborts", aborts, "regions", "Regions that were taken back");
+  visit("aborts", aborts, "regions", "Regions that were aborted and re-executed");
   visit("abort_time_ns", abort_time,
-        "Time from when they were to go back until they began again, in sum",
+        "Total time from the decision to abort regions until they restarted",
         part_of("core.time_ns"));
   visit("without_speculation", without_speculation, "regions",
-        "Regions that were executed without speculation", part_of("core.regions"));
+        "Regions executed without speculation", part_of("core.regions"));
 }
 
 PmemSpecOrdering::PmemSpecOrdering(const Surroundings& surroundings,
@@ -713,7 +716,7 @@ std::string PmemSpecOrdering::pending() const {
   });
   if (!alarms_.empty()) {
     text += (text.empty() ? "" : "; ") + std::to_string(alarms_.size()) +
-            " misspeculated lines that the handler hasn't dropped";
+            " misspeculated lines that the handler has not dropped";
   }
   return text;
 }

@@ -111,17 +111,17 @@ struct PmemSpecFaults {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("detection", detection, "nobody is told of misspeculation");
-    visit("window", window, "the speculation window is over at once");
+    visit("detection", detection, "the handler is not notified of misspeculation");
+    visit("window", window, "the speculation window ends immediately");
     visit("second_write_back", second_write_back,
-          "a second write-back of a line makes it forget that it was read");
+          "a second write-back of a line clears the record of its read");
     visit("early_store", early_store,
-          "an evicted line isn't watched any more when one store to it has arrived");
+          "an evicted line is no longer monitored after one store to it has arrived");
     visit("tags", tags, "stores of critical sections carry no speculation ID");
-    visit("masks", masks, "the persist path carries whole lines as they are in the L1");
+    visit("masks", masks, "the persist path carries whole lines of the L1");
     visit("order", order, "nothing orders stores to different controllers");
     visit("barrier", barrier, "spec-barriers don't wait");
-    visit("rollback", rollback, "a region that is taken back leaves its stores in PM");
+    visit("rollback", rollback, "an aborted region leaves its stores in PM");
   }
 };
 
@@ -155,68 +155,67 @@ struct PmemSpecParameters {
   void describe(Visitor& visit) {
     constexpr double kSecond = 1e12;
     visit("path_latency", path_latency, {.least = 1, .most = 1e9},
-          "Persist path: from a core's store queue to the PM controllers");
+          "Latency of a persist path from a core's store queue to the PM controllers");
     visit("store_interval", store_interval, {.least = 1, .most = 1e9},
-          "From one store entering a persist path until the next one does, at the soonest");
+          "Smallest interval between two stores that enter a persist path");
     visit("path_stores", path_stores, {.most = 1e6},
-          "Stores that a persist path holds, those before a full controller included; 0: as many "
-          "as enter it in its latency");
+          "Capacity of a persist path in stores, including those that wait for a full controller; "
+          "0: as many as enter it within its latency");
     visit("barrier_stops", barrier_stops, {},
-          "What waits behind a spec-barrier: stores to PM, and what is handed over to others, or "
-          "all that follows in the store queue");
-    visit(
-        "window", window, {.most = kSecond},
-        "Speculation window; 0ps: as many idle persist paths as the machine has cores, and, where "
-        "stores take more than a cycle to enter a path, what those that it holds take");
+          "What a spec-barrier stalls: stores to PM and synchronisation with other threads, or "
+          "all later entries of the store queue");
+    visit("window", window, {.most = kSecond},
+          "Speculation window; 0ps: the latency of as many idle persist paths as there are cores, "
+          "plus the time for a full path's stores to enter it if that exceeds a cycle each");
     visit("backed_up_windows", backed_up_windows, {},
-          "Whether windows stand still while a persist path is backed up, or go on, so that a "
-          "store which waits there can come too late to be found out");
+          "Whether windows pause while a persist path is stalled, or continue, so that a stalled "
+          "store can arrive too late for detection");
     visit("buffer_entries", buffer_entries, {.least = 1, .most = 4096},
-          "Speculation buffer of a controller: lines that are watched");
+          "Entries of a controller's speculation buffer (monitored lines)");
     visit("allocation", allocation, {},
-          "Whether stores of critical sections make entries of the speculation buffer, too, or "
-          "write-backs alone, so that misspeculated stores go unnoticed");
+          "Whether stores of critical sections also create entries of the speculation buffer, or "
+          "only write-backs, so that store misspeculation is not detected");
     visit("detection", detection, {},
-          "Whether evicted lines are watched, or fetched ones, as by the naive scheme, for which "
-          "every store that misses is misspeculation");
-    visit(
-        "store_check", store_check, {},
-        "Whether a store is looked at when it arrives, or when the controller has room for it, so "
-        "that a read which comes meanwhile makes a false alarm");
+          "Whether evicted lines are monitored, or fetched lines, as in the naive scheme, in "
+          "which every store miss is a misspeculation");
+    visit("store_check", store_check, {},
+          "Whether a store is checked at its arrival, or at its acceptance by the controller, so "
+          "that a read in between causes a false alarm");
     visit("full_buffer_stops", full_buffer_stops, {},
-          "What a full speculation buffer stops: the cores, or also the stores to PM that are in "
-          "their store queues");
+          "What a full speculation buffer stalls: the cores, or also the stores to PM in their "
+          "store queues");
     visit("assign_latency", assign_latency, {.most = kSecond},
-          "spec-assign: how long it takes to increment the counter that all cores share");
+          "Time in which spec-assign increments the counter that all cores share");
     visit("id_bits", id_bits, {.least = 2, .most = 32},
-          "Width of a speculation ID; with few bits they come round within a window, so that older "
-          "ones look newer");
+          "Width of a speculation ID in bits; with few bits, IDs wrap around within a window, so "
+          "that older ones appear newer");
     visit("inner_locks", inner_locks, {},
-          "Whether stores under an inner lock carry a new speculation ID, or keep the outer one's, "
-          "which is older than what others have stored under the inner lock meanwhile");
+          "Whether stores under an inner lock carry a new speculation ID, or the outer lock's, "
+          "which may be older than other threads' stores under the inner lock");
     visit("interrupt_latency", interrupt_latency, {.most = kSecond},
-          "From misspeculation to the handler that marks the threads");
+          "Latency from misspeculation to the handler that marks the threads");
     visit("recovery", recovery, {},
-          "Whether marked threads go back at the end of their region, or at once");
+          "Whether marked threads abort at the end of their region, or immediately");
     visit("retries", retries, {.least = 0, .most = 1e6},
-          "Times that a region is taken back before it is executed without speculation");
+          "Number of aborts after which a region is executed without speculation");
     visit("commit_check", commit_check, {},
-          "Whether a region waits, before its commit and at its end, until no interrupt is under "
-          "way, or looks at its mark at once, which may come too early");
+          "Whether a region waits for pending interrupts before its commit and at its end, or "
+          "checks its mark immediately, which may be too early");
     visit("releases", releases, {},
-          "Whether what a thread hands over to others waits until its stores have arrived, or not, "
-          "so that those of others can arrive before");
+          "Whether a thread's synchronisation with others waits until its stores have arrived, or "
+          "not, so that other threads' stores can arrive first");
     visit("alarmed_lines", alarmed_lines, {},
-          "Whether the handler drops misspeculated lines from the caches, or leaves them there, "
-          "where the region finds them again");
+          "Whether the handler drops misspeculated lines from the caches, or keeps them, so that "
+          "the re-executed region reads them again");
     visit("alarm_entries", alarm_entries, {.most = 4096},
-          "Misspeculated lines that are kept for the handler, of which the oldest is overwritten "
-          "and stays in the caches; 0: as many as there are; 1: as published");
+          "Number of misspeculated lines recorded for the handler. A further one overwrites the "
+          "oldest, whose line stays in the caches; 0: no limit; 1: as published");
     visit("controllers", controllers, {},
-          "Whether stores to different controllers are ordered, or not, which only a machine with "
-          "one can do with");
+          "Whether stores to different controllers are ordered, or not, which is sound only with "
+          "a single controller");
     visit("controller_latency", controller_latency, {.most = kSecond},
-          "From one controller having a store to another one being given the next of that core");
+          "Latency from a controller's acceptance of a store to the sending of the core's next "
+          "store to another controller");
   }
 };
 

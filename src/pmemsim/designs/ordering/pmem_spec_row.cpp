@@ -24,8 +24,8 @@ std::vector<std::string> pmem_spec_problems(const Blueprint& blueprint, const Ch
   const std::uint32_t controllers = blueprint.pm.channels();
   if (!published || controllers == 1) return {};
   return {
-      "pmem_spec.controllers=published has nothing that orders stores to different controllers "
-      "(PMEM-Spec, 7), and this machine's PM has " +
+      "pmem_spec.controllers=published does not order stores to different controllers (PMEM-Spec, "
+      "7), and this machine's PM has " +
       std::to_string(controllers) +
       " channels with queues of their own; choose pmem_spec.controllers=ordered or a machine "
       "with one"};
@@ -43,7 +43,9 @@ std::vector<std::string> pmem_spec_notes(const Blueprint& blueprint, const Choic
 
 Choice pmem_spec_row() {
   return {.name = "pmem-spec",
-          .summary = "Stores go to PM past the caches, speculation keeps their order (PMEM-Spec)",
+          .summary =
+              "Stores bypass the caches on their way to PM, and speculation keeps their "
+              "order (PMEM-Spec)",
           .needs = {kRegionsAgain},
           .gives = {kOrderingFences, kDurableFences},
           .promises = {.stores_in_order = true,

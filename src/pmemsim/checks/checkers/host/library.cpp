@@ -80,21 +80,22 @@ Library::Library(const std::vector<HostRegion>& regions, const std::string& path
   if (!reads_.join(reads, pages)) throw std::system_error(errno, std::generic_category());
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw std::runtime_error("can't be loaded: " + std::string(dlerror()));
+    throw std::runtime_error("the library could not be loaded: " + std::string(dlerror()));
   }
   check_ = reinterpret_cast<decltype(check_)>(dlsym(library, "pmemsim_check"));
   if (check_ == nullptr) {
     throw std::runtime_error(
-        "has no function pmemsim_check; define it as pmemsim/check.h says (in C++ within extern "
-        "\"C\")");
+        "the library has no function pmemsim_check; define it as pmemsim/check.h describes (in "
+        "C++ within extern \"C\")");
   }
   if (dlsym(library, "pmemsim_check_needs_recorded_addresses") == nullptr) return;
   for (const pmemsim_region& region : regions_) {
     if (!elsewhere(region)) continue;
     throw std::runtime_error(
-        "needs persistent memory where it was recorded, but " + in_hex(region.recorded_at) +
-        " is taken or isn't the beginning of a page; record again with PM at another address, or "
-        "write a checker that does without");
+        "the library needs persistent memory at the recorded address, but " +
+        in_hex(region.recorded_at) +
+        " is in use or not the start of a page; record again with PM at another address, or write "
+        "a checker that does not need the address");
   }
 }
 
