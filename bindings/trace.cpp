@@ -216,7 +216,7 @@ void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std:
   nb::gil_scoped_release release;
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(::fdopen(::dup(descriptor), "w"),
                                                                &std::fclose);
-  if (!output) throw Error(fmt::format("can't write to descriptor {}", descriptor));
+  if (!output) throw Error(fmt::format("descriptor {} could not be written", descriptor));
   trace::dump(file, thread, first, count, output.get());
 }
 

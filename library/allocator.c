@@ -78,7 +78,7 @@ void* pm_alloc(pm_pool* pool, size_t bytes) {
     mark(MARK_ALLOCATE, (uintptr_t)memory, bytes);
     if (!alone) flush_at_end(thread, memory, lines * PM_LINE_BYTES);
   } else {
-    set_error("the pool is full: it has no room for %zu bytes", bytes);
+    set_error("the pool is full: it has no free space for %zu bytes", bytes);
   }
   if (alone) pm_end();
   return memory;
@@ -127,7 +127,7 @@ void pm_free(pm_pool* pool, void* memory) {
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 static bool damaged(const char* name, const char* what, uint64_t address) {
-  set_error("%s is damaged: %s at %#llx is impossible", name, what, (unsigned long long)address);
+  set_error("%s is damaged: %s at %#llx is invalid", name, what, (unsigned long long)address);
   return false;
 }
 

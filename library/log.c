@@ -105,8 +105,8 @@ static struct record* next_record(struct thread* thread) {
   }
   if (thread->segment == log->count && !add_segment(pool, (unsigned)thread->index))
     fatal(
-        "the pool is full, there is no room for the undo log; the region is undone when the pool "
-        "is opened again");
+        "the pool is full and has no space for the undo log; the region is rolled back when the "
+        "pool is opened again");
   return (struct record*)chunk_address(pool, log->chunk[thread->segment]) + thread->segment_line;
 }
 

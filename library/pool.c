@@ -40,9 +40,9 @@ static int open_file(const char* path, uint64_t* bytes) {
   else if (!S_ISREG(status.st_mode))
     set_error("%s is not a regular file", path);
   else if (status.st_size == 0 && *bytes == 0)
-    set_error("%s is empty, and making a pool of it needs a size", path);
+    set_error("%s is empty; creating a pool in it requires a size", path);
   else if (status.st_size == 0 && ftruncate(file, (off_t)*bytes) != 0)
-    set_error("cannot give %s its size of %llu bytes: %s", path, (unsigned long long)*bytes,
+    set_error("cannot set the size of %s to %llu bytes: %s", path, (unsigned long long)*bytes,
               strerror(errno));
   else if (status.st_size != 0 && *bytes != 0 && (uint64_t)status.st_size != *bytes)
     set_error("%s has %llu bytes, not %llu", path, (unsigned long long)status.st_size,
@@ -73,8 +73,8 @@ static unsigned char* map(int file, uint64_t bytes, uint64_t base, const char* n
     errno = EEXIST;
   }
   set_error("cannot map %s at %p: %s", name, wanted,
-            errno == EEXIST ? "something else is mapped there (is another pool open under the same "
-                              "number?)"
+            errno == EEXIST ? "the address range is in use (another pool may be open under the "
+                              "same number)"
                             : strerror(errno));
   return NULL;
 }
@@ -112,8 +112,10 @@ static bool prepare(struct pm_pool* pool, uint64_t base, const char* name) {
   if (superblock_unfinished(superblock, pool->bytes, base)) format(superblock, pool->bytes, base);
   if (!superblock_check(superblock, pool->bytes, name)) return false;
   if (superblock->base != base) {
-    set_error("%s was made as pool number %llu, and its pointers are valid only there", name,
-              (unsigned long long)((superblock->base - PM_BASE) / PM_POOL_STRIDE));
+    set_error(
+        "%s was created as pool number %llu, and its pointers are valid only under that "
+        "number",
+        name, (unsigned long long)((superblock->base - PM_BASE) / PM_POOL_STRIDE));
     return false;
   }
   struct segments segments[PM_MAX_THREADS];
@@ -147,8 +149,7 @@ pm_pool* pm_open(const char* path, uint64_t bytes, unsigned number) {
   unsigned char* start = NULL;
   if (pool_chunks(bytes) == 0 || bytes > POOL_MAX_BYTES || bytes % CHUNK_BYTES != 0)
     set_error(
-        "%s cannot be a pool: its size of %llu bytes is not a multiple of %d from %d up to "
-        "%llu",
+        "%s cannot be a pool: its size of %llu bytes is not a multiple of %d from %d up to %llu",
         name, (unsigned long long)bytes, CHUNK_BYTES,
         (CHUNK_TABLE_OFFSET / CHUNK_BYTES + 2) * CHUNK_BYTES, (unsigned long long)POOL_MAX_BYTES);
   else
@@ -180,7 +181,7 @@ pm_pool* pm_open(const char* path, uint64_t bytes, unsigned number) {
 int pm_close(pm_pool* pool) {
   if (!pool) return 0;
   if (this_thread.depth > 0 && this_thread.pool == pool) {
-    set_error("pm_close: this thread is in the middle of a region");
+    set_error("pm_close: this thread is inside a region");
     return -1;
   }
   int result = 0;
@@ -212,7 +213,7 @@ static void* create_root(pm_pool* pool, size_t bytes) {
 
 void* pm_root(pm_pool* pool, size_t bytes) {
   if (this_thread.depth > 0) {
-    set_error("pm_root: not possible inside a region");
+    set_error("pm_root: must not be called inside a region");
     return NULL;
   }
   pthread_mutex_lock(&pool->root_lock);

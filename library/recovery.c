@@ -46,13 +46,15 @@ bool superblock_check(const struct superblock* superblock, uint64_t bytes, const
     return false;
   }
   if (superblock->bytes != bytes) {
-    set_error("%s has %llu bytes, but says it has %llu: it was cut or extended", name,
-              (unsigned long long)bytes, (unsigned long long)superblock->bytes);
+    set_error(
+        "%s has %llu bytes, but its superblock states %llu: the file was truncated or "
+        "extended",
+        name, (unsigned long long)bytes, (unsigned long long)superblock->bytes);
     return false;
   }
   if (superblock->threads != PM_MAX_THREADS || superblock->shelves != SHELVES ||
       superblock->chunk_bytes != CHUNK_BYTES) {
-    set_error("%s has the layout of another version of the library", name);
+    set_error("%s was created by a version of the library with another layout", name);
     return false;
   }
   return true;
@@ -93,7 +95,7 @@ bool segments_find(const unsigned char* start, uint64_t bytes, const char* name,
     const unsigned thread = chunk_use_thread(use);
     if (thread >= PM_MAX_THREADS || chunk_use_count(use) >= segments[thread].count ||
         segments[thread].chunk[chunk_use_count(use)] != UINT32_MAX) {
-      set_error("%s is damaged: chunk %llu is not a possible part of a thread's log", name,
+      set_error("%s is damaged: chunk %llu is not a valid part of a thread's log", name,
                 (unsigned long long)chunk);
       segments_free(segments);
       return false;
@@ -139,7 +141,7 @@ static int restore(unsigned char* start, uint64_t bytes, const char* name,
     record = records[--count];
     for (uint32_t i = record->lines; i-- > 0;) {
       if (record->line[i] >= bytes / PM_LINE_BYTES) {
-        set_error("%s is damaged: a log names line %u, which is outside it", name,
+        set_error("%s is damaged: a log refers to line %u, which is outside the pool", name,
                   (unsigned)record->line[i]);
         result = -1;
         continue;
@@ -166,7 +168,7 @@ static bool redo(unsigned char* start, uint64_t bytes, const char* name, const s
     const struct redo_entry* entry = (const struct redo_entry*)chunk + i % CHUNK_ENTRIES;
     if (entry->offset % sizeof entry->value != 0 || entry->offset >= bytes ||
         entry->offset < offsetof(struct superblock, root)) {
-      set_error("%s is damaged: a log has a word at offset %llu, where none is", name,
+      set_error("%s is damaged: a log refers to offset %llu, which is not that of a word", name,
                 (unsigned long long)entry->offset);
       return false;
     }

@@ -65,8 +65,8 @@ static struct redo_entry* append(struct thread* thread, uint64_t offset) {
   if (index->count == pool->arenas[thread->index].log.count * CHUNK_ENTRIES &&
       !add_segment(pool, (unsigned)thread->index))
     fatal(
-        "the pool is full, there is no room for the redo log; nothing of the region is there when "
-        "the pool is opened again");
+        "the pool is full and has no space for the redo log; the region has no effect when the "
+        "pool is opened again");
   struct redo_entry* entry = entry_at(thread, index->count);
   entry->offset = offset;
   use(thread, find_slot(thread, offset), index->count++);

@@ -90,7 +90,7 @@ OUT_OF_LINE void pm_begin(pm_pool* pool) {
   if (thread->depth > 0) {
     if (thread->pool != pool) fatal("pm_begin: the enclosing region belongs to another pool");
   } else {
-    if (!pool) fatal("pm_begin: no pool");
+    if (!pool) fatal("pm_begin: the pool is NULL");
     thread_attach();
     take_from_depots(pool, (unsigned)thread->index);
     thread->pool = pool;
@@ -131,7 +131,7 @@ OUT_OF_LINE void pm_end(void) {
 int pm_thread(pm_pool* pool, unsigned index) {
   if (!thread_attach_as(index)) return -1;
   if (!log_prepare(pool, index)) {
-    set_error("pm_thread: the pool is full, there is no room for the thread's log");
+    set_error("pm_thread: the pool is full and has no space for the thread's log");
     return -1;
   }
   return 0;

@@ -114,24 +114,24 @@ bool can_be(llvm::Function& function, const LockFunction& said) {
   const bool acquires = said.acquires || said.tries;
   if (lock_of(function) == nullptr) {
     refuse(function, said,
-           "is annotated as a lock's function, but has no parameter that points to the lock; "
-           "give it one, the first of its pointers");
+           "is annotated as a lock's function, but has no parameter that points to the lock; the "
+           "lock must be its first pointer parameter");
   } else if (said.acquires && said.tries) {
     refuse(function, said,
-           "is annotated with both PM_ACQUIRES and PM_TRY_ACQUIRES; leave PM_ACQUIRES out if it "
-           "may return without the lock, else PM_TRY_ACQUIRES");
+           "is annotated with both PM_ACQUIRES and PM_TRY_ACQUIRES; remove PM_ACQUIRES if it may "
+           "return without the lock, else PM_TRY_ACQUIRES");
   } else if (said.tries && !function.getReturnType()->isIntegerTy()) {
     refuse(function, said,
            "is annotated with PM_TRY_ACQUIRES, but returns neither a bool nor an integer; let it "
            "return whether it has acquired the lock");
   } else if (function.isPresplitCoroutine() || function.hasFnAttribute(llvm::Attribute::Naked)) {
     refuse(function, said,
-           "is annotated as a lock's function, but is a coroutine or naked, and so returns where "
-           "the compiler can't see it; annotate a function that it calls, or that calls it");
+           "is annotated as a lock's function, but is a coroutine or naked, so the compiler can't "
+           "see its return; annotate its caller or a function that it calls");
   } else if (acquires && returns_by_musttail(function)) {
     refuse(function, said,
-           "is annotated as acquiring a lock, but returns by musttail, behind which nothing can "
-           "be recorded; annotate the function that it calls instead, or call that ordinarily");
+           "is annotated as acquiring a lock, but returns by musttail, after which nothing can be "
+           "recorded; annotate the called function instead, or remove musttail");
   } else {
     return true;
   }

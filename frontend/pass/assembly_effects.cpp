@@ -73,8 +73,8 @@ class Summarizer {
 
   void problem(StringRef spelling, StringRef verb) {
     summary_.problems.push_back(("inline assembly '" + spelling + "' " + verb +
-                                 " an address that isn't (or is no longer) one of its operands; "
-                                 "it is not recorded")
+                                 " an address that isn't (or is no longer) one of its operands; it "
+                                 "is not recorded")
                                     .str());
   }
 
@@ -315,7 +315,7 @@ class Summarizer {
 
   void loop(const Statement& statement) {
     summary_.problems.push_back("inline assembly '" + statement.mnemonic +
-                                "' loops; what it does after the first round is not recorded");
+                                "' loops; its effects after the first iteration are not recorded");
   }
 
   // Forgets the registers that the statement computes: their values are no longer known.

@@ -49,7 +49,7 @@ std::optional<Wanted> read_profile(llvm::Module& module, llvm::StringRef path) {
     if (number.getAsInteger(10, parsed)) {
       module.getContext().emitError(
           "--janus-profile=" + path + ": '" + line +
-          "' is no PATH:LINE; write it with pmemsim lint-hints --profile");
+          "' is not PATH:LINE; write the file with `pmemsim lint-hints --profile`");
       return std::nullopt;
     }
     wanted[key_of(source, parsed)].push_back(source.str());

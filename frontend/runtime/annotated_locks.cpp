@@ -49,9 +49,9 @@ bool has_otherwise(const volatile void* address) {
   describe_site(last_site(*self), here, sizeof(here));
   describe_site(last_site(*lock.owner), there, sizeof(there));
   fail(
-      "%s: thread %u acquires the lock at %p in %s, while thread %u, now in %s, has it; annotate "
-      "whatever gives it back, or makes it anew, with PM_RELEASES, and nothing that several "
-      "threads may have at a time, such as readers, with PM_ACQUIRES",
+      "%s: thread %u acquires the lock at %p in %s, while thread %u, now in %s, holds it; annotate "
+      "the function that releases or re-initialises it with PM_RELEASES; locks that several "
+      "threads may hold, such as reader locks, need no PM_ACQUIRES",
       program_name, self->index, const_cast<const void*>(lock.address), here, lock.owner->index,
       there);
 }

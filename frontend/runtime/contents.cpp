@@ -117,8 +117,8 @@ class ContentsFile {
     used_ = 0;
   }
   void give_up() const {
-    say("note: can't write what persistent memory holds at the end (%s), so nobody will know "
-        "whether all that was stored there was recorded",
+    say("note: the final contents of persistent memory could not be written (%s), so unrecorded "
+        "stores can't be detected",
         std::strerror(error_));
     unlink(path);
     path = nullptr;

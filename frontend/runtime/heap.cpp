@@ -208,9 +208,8 @@ void configure_heap() {
   if (wanted == nullptr || *wanted == '\0' || std::strcmp(wanted, "0") == 0) return;
   if (const char* allocator = linked_allocator()) {
     fail(
-        "%s has %s linked into it, so its memory can't be made persistent by --pm-heap; link that "
-        "library dynamically, or build without it, or say which addresses are persistent "
-        "(--pm-range)",
+        "%s has %s linked statically, so --pm-heap can't make its memory persistent; link that "
+        "library dynamically, build without it, or declare persistent addresses with --pm-range",
         program_name, allocator);
   }
   reserve(kHeapBase, kHeapBytes);

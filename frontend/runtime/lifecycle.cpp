@@ -74,7 +74,7 @@ void start_anew(char** arguments) {
   if (std::getenv(kStartedAnew) != nullptr) return;
   const int before = personality(0xffffffff);
   if (before == -1 || personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) == -1) {
-    say("can't switch off address randomisation here (%s): recordings of the same program will "
+    say("address randomisation could not be disabled (%s): recordings of the same program will "
         "differ in their addresses",
         std::strerror(errno));
   }
@@ -140,7 +140,7 @@ std::uint32_t number_threads(std::uint32_t* numbers) {
 void write_trace() {
   if (mode == Mode::kWarm || mode == Mode::kStarting) {
     fail(
-        "%s contains pm_roi_begin() but has never called it, so nothing was recorded; call it, or "
+        "%s contains pm_roi_begin() but never called it, so nothing was recorded; call it, or "
         "record the whole run with PMEMSIM_ROI=whole",
         program_name);
   }
@@ -148,8 +148,7 @@ void write_trace() {
   const Waiting waits;
   const Counts counts = recorded_counts();
   if (counts.operations == 0) {
-    fail("%s has executed nothing that could be recorded; compile it with pmemsim-cc",
-         program_name);
+    fail("%s executed no instrumented code; compile it with pmemsim-cc", program_name);
   }
   auto* numbers = static_cast<std::uint32_t*>(allocate(threads.size() * sizeof(std::uint32_t)));
   const std::uint32_t thread_count = number_threads(numbers);
@@ -161,8 +160,8 @@ void write_trace() {
   drain_output();
   finish_output(numbers);
   if (tokens_lost() > 0) {
-    say("threads of %s slept in code that isn't instrumented while others had to run, %lu times; "
-        "how threads took turns after that depends on real time, so a second recording may differ",
+    say("threads of %s slept %lu times in code that is not instrumented while others were "
+        "runnable; later thread turns depend on real time, so a second recording may differ",
         program_name, tokens_lost());
   }
 }

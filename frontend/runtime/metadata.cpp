@@ -119,7 +119,7 @@ class Text {
     const int length = std::vsnprintf(text_ + used_, kBufferBytes - used_, format, list);
     va_end(list);
     used_ += static_cast<std::size_t>(length);
-    if (used_ >= kBufferBytes) fail("the trace's metadata is longer than %zu bytes", kBufferBytes);
+    if (used_ >= kBufferBytes) fail("the trace's metadata are longer than %zu bytes", kBufferBytes);
   }
   // Adds a JSON string. Bytes that aren't UTF-8 are written as the code points of their values.
   void add_string(const char* text) {

@@ -35,7 +35,7 @@ void* new_aligned_or_null(std::size_t bytes, std::size_t alignment) {
 // large.
 void* or_throw(void* memory) {
   if (memory != nullptr) return memory;
-  if (next_new == nullptr) fail("%s has no memory left for operator new", program_name);
+  if (next_new == nullptr) fail("%s ran out of memory in operator new", program_name);
   return next_new(PTRDIFF_MAX);
 }
 void* new_or_throw(std::size_t bytes) { return or_throw(std::malloc(bytes)); }

@@ -126,7 +126,7 @@ void start(Worker* worker) {
   pthread_attr_setstack(&attributes, worker->stack, kWorkerStackBytes);
   pthread_t handle;
   if (worker->context == nullptr || real.pthread_create(&handle, &attributes, &work, worker) != 0) {
-    fail("can't start a thread to write the trace");
+    fail("the thread that writes the trace could not be started");
   }
   pthread_attr_destroy(&attributes);
   real.pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -135,7 +135,8 @@ void start(Worker* worker) {
 [[noreturn]] void fail_to_write() {
   const int reason = error;
   abandon_output();
-  fail("%s: can't write the trace: %s; no trace was written", file_path, std::strerror(reason));
+  fail("%s: the trace could not be written: %s; no trace was kept", file_path,
+       std::strerror(reason));
 }
 
 }  // namespace
@@ -144,7 +145,7 @@ void open_output(const char* path) {
   file_path = path;
   output_file = new (allocate(sizeof(trace::FrameFile))) trace::FrameFile;
   if (const int failed = output_file->create(path)) {
-    fail("%s: can't create the trace: %s", path, std::strerror(failed));
+    fail("%s: the trace could not be created: %s", path, std::strerror(failed));
   }
   return_buffer(take_buffer());  // the program's thread must allocate the list's memory, too
   const int usable = usable_processors();

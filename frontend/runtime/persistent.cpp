@@ -236,8 +236,8 @@ void grow(Memory& memory, std::uint64_t bytes, std::uint64_t begin, std::uint64_
     if (is_in_room(memory.place) || !is_free(first, last) ||
         (!is_there && !keep_vacant(first, last))) {
       fail(
-          "%s has become longer than where it was first mapped, and there is no room behind it for "
-          "the trace; give it its length before it is mapped, or leave the address to the system",
+          "%s grew beyond its first mapping, and the following addresses are in use; set the "
+          "file's length before mapping it, or let the system choose the address",
           &memory_sources[memory.source]);
     }
     memory.room = bytes;

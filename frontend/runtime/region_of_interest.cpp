@@ -34,8 +34,8 @@ void region_of_interest_begin() {
   if (mode == Mode::kWarm) {
     begin();
   } else if (mode == Mode::kDone && is_recorded_process()) {
-    say("the region of interest has already ended: this pm_roi_begin() is ignored; call it once, "
-        "or put a barrier behind it that all threads wait at");
+    say("the region of interest has already ended, so this pm_roi_begin() is ignored; call it "
+        "once, or let all threads wait at a barrier after it");
   }
   if (recording() && !self->in_region_of_interest) {
     self->in_region_of_interest = true;

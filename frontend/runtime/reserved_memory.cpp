@@ -44,7 +44,7 @@ void* reserve(std::uintptr_t address, std::size_t bytes) {
       real.syscall(SYS_mmap, address, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == -1 || static_cast<std::uintptr_t>(got) != address) {
-    fail("can't reserve %zu bytes of address space at 0x%zx (%s)%s", bytes, address,
+    fail("%zu bytes of address space at 0x%zx could not be reserved (%s)%s", bytes, address,
          std::strerror(errno), cure());
   }
   auto* begin = reinterpret_cast<char*>(address);

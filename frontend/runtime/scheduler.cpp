@@ -178,7 +178,7 @@ Thread* first_behind(std::uint32_t from, Accepts accepts) {
 }
 
 [[noreturn]] void report_deadlock() {
-  say("%s can't go on: every thread waits for another", program_name);
+  say("%s is deadlocked: every thread waits for another", program_name);
   for (Thread* thread : live) {
     if (thread->state != State::kBlocked) continue;
     char place[256];
@@ -187,7 +187,7 @@ Thread* first_behind(std::uint32_t from, Accepts accepts) {
     describe_holder(thread->waits_at, holder, sizeof(holder));
     say("  thread %u waits for %s%s, near %s", thread->index, thread->waits_for, holder, place);
   }
-  fail("a deadlock of the program's own; no trace was written");
+  fail("the deadlock is in the program; no trace was written");
 }
 
 // Returns a random one of the other threads that can run now; nullptr: none can.

@@ -146,7 +146,7 @@ bool is_system_file(std::uint32_t site) {
 
 void describe_site(std::uint32_t site, char* text, std::size_t bytes) {
   if (site == 0 || site >= site_count || sites[site].line == 0) {
-    std::snprintf(text, bytes, "an unknown place (compile with -g to see it)");
+    std::snprintf(text, bytes, "an unknown source line (compile with -g to show it)");
   } else {
     std::snprintf(text, bytes, "%s:%u (%s)", strings + sites[site].file, sites[site].line,
                   strings + sites[site].function);

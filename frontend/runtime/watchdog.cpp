@@ -118,7 +118,7 @@ void start_watchdog() {
   pthread_attr_setstack(&attributes, allocate(kStackBytes), kStackBytes);
   pthread_t handle;
   if (real.pthread_create(&handle, &attributes, &watch, nullptr) != 0) {
-    fail("can't start a thread to watch over the recording");
+    fail("the thread that monitors the recording could not be started");
   }
   pthread_attr_destroy(&attributes);
   real.pthread_sigmask(SIG_SETMASK, &before, nullptr);

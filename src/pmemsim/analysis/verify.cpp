@@ -74,9 +74,7 @@ class ThreadReplay {
     if (synchronises(operation_) && releases(operation_)) {
       Object& object = objects_[operation_.object];
       if (operation_.version == 0)
-        fail(
-            "releases version 0, which is the initial version of "
-            "every object");
+        fail("releases version 0, which is the initial version of every object");
       object.version.release(operation_.version);
       ++object.releases;
     }

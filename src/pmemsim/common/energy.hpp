@@ -52,13 +52,11 @@ struct EnergyParameters {
     visit("predictor", predictor, {.most = 1e6},
           "Power of PMWeaver's structures for each core that runs a thread");
     visit("predictor_store", predictor_store, limits,
-          "Energy of PMWeaver's learner and predictor "
-          "for a store");
+          "Energy of PMWeaver's learner and predictor for a store");
     visit("predictor_flush", predictor_flush, limits,
           "Energy of PMWeaver learning from a write-back, which looks up all its chunks");
     visit("prediction", prediction, limits,
-          "Energy of inserting a prediction into PMWeaver's "
-          "buffer");
+          "Energy of inserting a prediction into PMWeaver's buffer");
     visit("validation", validation, limits, "Energy of looking up a write in PMWeaver's buffer");
   }
 };

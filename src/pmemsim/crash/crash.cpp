@@ -536,8 +536,7 @@ void check_verifiable(const Configuration& configuration) {
   }
   if (configuration.run.instances != 1) {
     problems.push_back(
-        "crash images can be checked only for one copy of the program; choose "
-        "run.instances=1");
+        "crash images can be checked only for one copy of the program; choose run.instances=1");
   }
   if (!problems.empty()) throw ConfigError(problems);
 }
@@ -574,8 +573,8 @@ void check_judgeable(const trace::TraceFile& trace, const Configuration& configu
   if (!regions && !image_is_decoded && options.judge == nullptr &&
       adds_regions_alone(design.promises())) {
     throw Error(fmt::format(
-        "{}: the recording has no atomic regions, and without them atomicity={} guarantees no "
-        "more than x86; choose atomicity=none (as in x86-bare) to check the program's flushes and "
+        "{}: the recording has no atomic regions, and without them atomicity={} guarantees no more "
+        "than x86; choose atomicity=none (as in x86-bare) to check the program's flushes and "
         "fences, or name a checker",
         path, design.atomicity().name));
   }

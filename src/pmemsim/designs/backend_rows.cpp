@@ -22,8 +22,8 @@ ParameterGroup counter_cache_group() {
 std::vector<std::string> compression_problems(const Blueprint& blueprint, const Choice&) {
   if (blueprint.pm.persistence == PersistencePoint::kAccepted) return {};
   return {
-      "backend=compression makes lines unreadable of which a crash leaves only some words, as "
-      "with pm.persistence=written; choose pm.persistence=accepted"};
+      "backend=compression makes lines unreadable of which a crash leaves only some words, as with "
+      "pm.persistence=written; choose pm.persistence=accepted"};
 }
 
 // The energy of sub-operations is added for all operations together (work_energy.hpp).

@@ -20,14 +20,14 @@ std::string log_problem(const Blueprint& blueprint) {
   const std::string name = "atomicity=" + std::string(atomicity.name);
   if (*blueprint.log == trace::ProgramLog::kRedo) {
     return name +
-           " can't run a recording with a redo log, in which a region's stores come at its "
-           "end; choose atomicity=" +
+           " can't run a recording with a redo log, in which a region's stores are at its end; "
+           "choose atomicity=" +
            fitting +
            ", or record it with an undo log (a program of your own: without -DPM_REDO_LOG)";
   }
   return name +
-         " needs a recording with a redo log: record it with one (a program of your own: "
-         "compiled with -DPM_REDO_LOG), or choose another atomicity: " +
+         " needs a recording with a redo log: record it with one (a program of your own: compiled "
+         "with -DPM_REDO_LOG), or choose another atomicity: " +
          fitting;
 }
 

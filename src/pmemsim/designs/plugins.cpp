@@ -48,8 +48,8 @@ void check_file(const std::string& path) {
   const std::size_t found = bytes.find(kWord);
   if (found == std::string::npos) {
     throw Error(path +
-                ": this is not a plug-in of pmemsim; `pmemsim new-design` writes the "
-                "source of one");
+                ": this is not a plug-in of pmemsim; `pmemsim new-design` writes the source of "
+                "one");
   }
   check_length(path, bytes);
   if (bytes.compare(found, kVersion.size(), kVersion) != 0) {

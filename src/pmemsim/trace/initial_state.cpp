@@ -28,7 +28,7 @@ void for_each_image_page(
                   [&](const FrameEntry& frame, const std::byte* record) {
                     const auto address = detail::load<std::uint64_t>(record);
                     if (address % kImagePageBytes != 0 || address > kMaxAddress) {
-                      file.fail(frame.offset, "a page of the image has an impossible address");
+                      file.fail(frame.offset, "a page of the image has an invalid address");
                     }
                     visit(address, {record + sizeof(address), kImagePageBytes});
                   });
@@ -51,7 +51,9 @@ void for_each_warm_line(const TraceFile& file, const std::function<void(const Wa
                     if ((line.line & (kLineBytes - 1) & ~std::uint64_t{1}) != 0 ||
                         line.line > kMaxAddress || line.thread >= file.metadata().threads ||
                         line.reserved != 0) {
-                      file.fail(frame.offset, "a line touched before the trace is impossible");
+                      file.fail(frame.offset,
+                                "a line accessed before the trace has an invalid "
+                                "address");
                     }
                     visit(line);
                   });

@@ -58,7 +58,10 @@ void check_other_keys(const nlohmann::ordered_json& json) {
     const auto& unrecorded = json["unrecorded"];
     for (const char* key : {"bytes", "places"}) unsigned_number(unrecorded, key);
     const auto& lowest = unrecorded.at("lowest");
-    if (!lowest.is_array() || lowest.empty()) throw TraceError("\"lowest\" is no list of places");
+    if (!lowest.is_array() || lowest.empty())
+      throw TraceError(
+          "\"lowest\" is not a list of "
+          "locations");
     for (const auto& place : lowest) {
       for (const char* key : {"begin", "end"}) unsigned_number(place, key);
     }
@@ -90,7 +93,7 @@ Metadata parse_metadata(std::string_view text) {
                                    region.at("source").get<std::string>()});
     const PmRegion& added = metadata.pm_regions.back();
     if (added.begin >= added.end || added.end > kMaxAddress) {
-      throw TraceError("a PM region ends before it begins, or lies beyond the address space");
+      throw TraceError("a PM region ends before it begins, or is outside the address space");
     }
   }
   const std::uint64_t threads = unsigned_number(json, "threads");
@@ -146,27 +149,27 @@ const char* problem_of(const SiteRecord& site, std::uint32_t number,
   if (site.kind >= kSiteKinds) return "has an unknown kind";
   const auto kind = static_cast<SiteKind>(site.kind);
   if (number < kBuiltinSites) {
-    return is_builtin(site, number) ? nullptr : "is not the built-in one it must be";
+    return is_builtin(site, number) ? nullptr : "is not the required built-in one";
   }
   if (kind == SiteKind::kMark || kind == SiteKind::kSync) return "must be a built-in one";
   if (site.detail >= details_of(kind)) return "has an unknown detail";
   if (has_size(kind) ? site.size < 1 || site.size > kMaxAccessBytes : site.size != 0) {
-    return "has an impossible size";
+    return "has an invalid size";
   }
   if ((site.flags & ~kSiteFlags) != 0) return "has unknown flags";
   if (site.file >= string_bytes || site.function >= string_bytes) {
-    return "names a string that isn't there";
+    return "refers to a string that does not exist";
   }
   if (site.address_dependences > kMaxDependences || site.data_dependences > kMaxDependences ||
       std::size_t{site.first_dependence} + site.address_dependences + site.data_dependences >
           dependences.size()) {
-    return "has dependences that aren't there";
+    return "has dependences that do not exist";
   }
   const int count = site.address_dependences + site.data_dependences;
   for (int i = 0; i < count; ++i) {
     const std::uint32_t source = dependences[site.first_dependence + i] >> 8;
     if (source >= sites.size() || !has_result(static_cast<SiteKind>(sites[source].kind))) {
-      return "depends on something that has no value";
+      return "depends on an operation that has no value";
     }
   }
   return nullptr;
@@ -183,7 +186,7 @@ std::uint64_t bytes_of(const SiteTableHeader& header) {
 }  // namespace
 
 SiteTable SiteTable::parse(std::span<const std::byte> raw) {
-  if (raw.size() < sizeof(SiteTableHeader)) throw TraceError("the site table is cut short");
+  if (raw.size() < sizeof(SiteTableHeader)) throw TraceError("the site table is truncated");
   const SiteTableHeader header = take<SiteTableHeader>(raw, 1).front();
   if (header.sites < kBuiltinSites || header.sites > kMaxSites ||
       header.dependences > header.sites * 2 * kMaxDependences || header.string_bytes == 0 ||
@@ -225,7 +228,7 @@ void SiteTable::add_lines(std::span<const std::uint32_t> innermost,
   inlined_at_.resize(sites_.size());
   for (std::uint32_t site = 0; site < innermost.size(); ++site) {
     if (innermost[site] > calls.size() || (site < kBuiltinSites && innermost[site] != 0)) {
-      throw TraceError(fmt::format("site {} was inlined by a call that isn't there", site));
+      throw TraceError(fmt::format("site {} was inlined by a call that does not exist", site));
     }
     inlined_at_[site] = line_of(innermost[site]);
   }
@@ -233,14 +236,15 @@ void SiteTable::add_lines(std::span<const std::uint32_t> innermost,
   for (std::uint32_t number = 1; number <= calls.size(); ++number) {
     const InlinedCall& call = calls[number - 1];
     if (call.file >= strings_.size() || call.function >= strings_.size()) {
-      throw TraceError(fmt::format("inlined call {} names a string that isn't there", number));
+      throw TraceError(
+          fmt::format("inlined call {} refers to a string that does not exist", number));
     }
     if (call.outer >= number) {
-      throw TraceError(fmt::format("inlined call {} stands in one that comes later", number));
+      throw TraceError(fmt::format("inlined call {} is inside a later one", number));
     }
     depths[number] = depths[call.outer] + 1;
     if (depths[number] > kMaxInlinedDepth) {
-      throw TraceError(fmt::format("inlined call {} stands in more than {} others", number,
+      throw TraceError(fmt::format("inlined call {} is inside more than {} others", number,
                                    kMaxInlinedDepth - 1));
     }
     lines_.push_back({call.file, call.function, call.line});
@@ -251,12 +255,13 @@ void SiteTable::add_lines(std::span<const std::uint32_t> innermost,
 TraceFile::TraceFile(std::string path) : path_(std::move(path)) {
   descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) {
-    throw TraceError(fmt::format("{}: can't open the trace: {}", path_, std::strerror(errno)));
+    throw TraceError(
+        fmt::format("{}: the trace could not be opened: {}", path_, std::strerror(errno)));
   }
   try {
     struct stat status{};
     if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
-      throw TraceError(fmt::format("{}: is not a file", path_));
+      throw TraceError(fmt::format("{}: this is not a regular file", path_));
     }
     file_bytes_ = static_cast<std::uint64_t>(status.st_size);
     read_index();
@@ -281,7 +286,7 @@ void TraceFile::read(std::uint64_t offset, void* bytes, std::size_t count) const
     const ssize_t got = pread(descriptor_, to, count, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      throw TraceError(fmt::format("{}: byte {}: can't read: {}", path_, offset,
+      throw TraceError(fmt::format("{}: byte {}: the trace could not be read: {}", path_, offset,
                                    got < 0 ? std::strerror(errno) : "the file became shorter"));
     }
     to += got;
@@ -295,7 +300,7 @@ void TraceFile::read_index() {
   if (file_bytes_ >= sizeof(header)) read(0, &header, sizeof(header));
   if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
     throw TraceError(
-        fmt::format("{}: byte 0: this is not a .pmt file; pmemsim record makes one", path_));
+        fmt::format("{}: byte 0: this is not a .pmt file; `pmemsim record` writes one", path_));
   }
   if (header.version != kVersion) {
     throw TraceError(
@@ -304,17 +309,18 @@ void TraceFile::read_index() {
                           "update pmemsim, or record it again with this one",
                           path_, header.version, kVersion)
             : fmt::format(
-                  "{}: byte 8: format {} is unknown, this pmemsim reads {}; record it again", path_,
-                  header.version, kVersion));
+                  "{}: byte 8: format {} is unknown, this pmemsim reads {}; record the program "
+                  "again",
+                  path_, header.version, kVersion));
   }
   if (header.reserved != 0) fail(12, "reserved bytes are not zero");
 
   FileFooter footer{};
-  if (file_bytes_ < sizeof(header) + sizeof(footer)) fail(file_bytes_, "the file is cut short");
+  if (file_bytes_ < sizeof(header) + sizeof(footer)) fail(file_bytes_, "the file is truncated");
   const std::uint64_t footer_offset = file_bytes_ - sizeof(footer);
   read(footer_offset, &footer, sizeof(footer));
   if (std::memcmp(footer.magic, kFooterMagic, sizeof(kFooterMagic)) != 0) {
-    fail(footer_offset, "the footer is missing, so the file was cut short");
+    fail(footer_offset, "the footer is missing, so the file is truncated");
   }
   if (footer.frames > file_bytes_ / sizeof(FrameEntry) || footer.index_offset > footer_offset ||
       footer_offset - footer.index_offset != footer.frames * sizeof(FrameEntry)) {
@@ -330,12 +336,12 @@ void TraceFile::read_index() {
     check_entry(frame, offset);
     offset += sizeof(FrameHeader) + index_[frame].header.stored_bytes;
   }
-  if (offset != footer.index_offset) fail(offset, "the frames don't reach up to the index");
+  if (offset != footer.index_offset) fail(offset, "the frames do not extend to the index");
 }
 
 void TraceFile::check_entry(std::size_t frame, std::uint64_t expected_offset) const {
   const auto& [offset, header] = index_[frame];
-  if (offset != expected_offset) fail(expected_offset, "a frame isn't where the index has it");
+  if (offset != expected_offset) fail(expected_offset, "a frame is not at its offset in the index");
   if (header.kind >= kFrameKinds) fail(offset, "a frame has an unknown kind");
   const bool operations = is(header, FrameKind::kOperations);
   const bool turns = is(header, FrameKind::kTurns);
@@ -348,7 +354,7 @@ void TraceFile::check_entry(std::size_t frame, std::uint64_t expected_offset) co
       (turns && header.raw_bytes % sizeof(Turn) != 0) ||
       (is(header, FrameKind::kImage) && header.raw_bytes % (8 + kImagePageBytes) != 0) ||
       (is(header, FrameKind::kWarm) && header.raw_bytes % sizeof(WarmLine) != 0)) {
-    fail(offset, "a frame's header is impossible");
+    fail(offset, "a frame's header is invalid");
   }
 }
 
@@ -363,7 +369,7 @@ void TraceFile::read_metadata() {
   std::vector<std::byte> raw;
   read_frame(*found, raw);
   const auto not_understood = [&](std::string_view reason) {
-    fail(found->offset, fmt::format("the metadata can't be understood ({})", printable(reason)));
+    fail(found->offset, fmt::format("the metadata are invalid ({})", printable(reason)));
   };
   try {
     metadata_ = parse_metadata({reinterpret_cast<const char*>(raw.data()), raw.size()});
@@ -382,7 +388,7 @@ void TraceFile::read_metadata() {
     if (!operations && !is(entry.header, FrameKind::kTurns)) continue;
     if (entry.header.thread >= metadata_.threads) {
       fail(entry.offset,
-           fmt::format("{} of a thread that the metadata doesn't know", name_of(entry.header)));
+           fmt::format("{} of a thread that is not in the metadata", name_of(entry.header)));
     }
     if (operations) present[entry.header.thread] = true;
   }
@@ -393,7 +399,7 @@ void TraceFile::read_metadata() {
 
 void TraceFile::read_sites() {
   const FrameEntry* first = first_frame(FrameKind::kSites);
-  if (first == nullptr) fail(sizeof(FileHeader), "there is no site table");
+  if (first == nullptr) fail(sizeof(FileHeader), "the site table is missing");
   const std::vector<std::byte> table = read_table(FrameKind::kSites);
   try {
     sites_ = SiteTable::parse(table);
@@ -466,7 +472,7 @@ OperationStream::OperationStream(const TraceFile& file, std::uint32_t thread)
 bool OperationStream::next_frame() {
   const auto frames = file_->frames();
   if (end_ != nullptr && position_ - frame_position_ != frames[frame_].header.operations) {
-    fail("the frame holds another number of operations than it says");
+    fail("the frame contains a different number of operations than its header states");
   }
   for (; next_frame_ < frames.size(); ++next_frame_) {
     const FrameEntry& entry = frames[next_frame_];
@@ -515,13 +521,13 @@ void OperationStream::check_mark(const Operation& mark) const {
   if (kind == MarkKind::kNextFence && mark.address >= kFenceMeanings) fail("unknown fence meaning");
   if (kind == MarkKind::kHint && ((mark.second >> 32) & 0xff) >= kHintKinds) fail("unknown hint");
   if (has_address(kind) && mark.address > kMaxAddress) {
-    fail("a mark's address is impossible");
+    fail("a mark's address is invalid");
   }
-  if (range && mark.second > kMaxAddress) fail("a mark's size is impossible");
+  if (range && mark.second > kMaxAddress) fail("a mark's size is invalid");
 }
 
 void OperationStream::fail_record() const {
-  fail("the record is impossible, or reaches beyond its frame");
+  fail("the record is invalid, or extends beyond its frame");
 }
 
 void OperationStream::fail(std::string_view reason) const {

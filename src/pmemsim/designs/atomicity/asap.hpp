@@ -95,9 +95,7 @@ struct AsapStatistics {
     visit("lpos", lpos, "lines", "Log persist operations", share_of("log.entries"));
     visit("dpos", dpos, "lines", "Data persist operations", origin_of("received.data_writes"));
     visit("dpos_dropped", dpos_dropped, "lines",
-          "Data writes removed from the write pending "
-          "queues",
-          origin_of("received.dropped"));
+          "Data writes removed from the write pending queues", origin_of("received.dropped"));
     visit("control_dependences", control_dependences, "dependences",
           "Dependences on the core's own previous region", at_most("committed"));
     visit("data_dependences", data_dependences, "dependences",

@@ -24,11 +24,9 @@ struct AsapFaults {
     visit("flush", flush, "the program's own flushes don't wait");
     visit("lock_bit", lock_bit, "data don't wait for their log");
     visit("lock_wait", lock_wait,
-          "a region logs a line although an "
-          "earlier region's log write of it is not persistent");
+          "a region logs a line although an earlier region's log write of it is not persistent");
     visit("lpo_dropping", lpo_dropping,
-          "a region's log writes are dropped "
-          "when its data are persistent, before it may commit");
+          "a region's log writes are dropped when its data are persistent, before it may commit");
   }
 };
 
@@ -49,8 +47,7 @@ struct AsapParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("cl_entries", cl_entries, {.least = 1, .most = 64},
-          "Entries of a core's CL List "
-          "(regions)");
+          "Entries of a core's CL List (regions)");
     visit("cl_slots", cl_slots, {.least = 1, .most = 4096},
           "Slots of a CL List entry (lines of a region that are not persistent yet)");
     visit("dependence_entries", dependence_entries, {.least = 1, .most = 65536},

@@ -89,8 +89,8 @@ Choice hw_undo_row() {
 Choice hw_redo_row() {
   return {.name = "hw-redo",
           .summary =
-              "Redo log written by hardware, data in place after a commit that waits for the "
-              "log (ReDU)",
+              "Redo log written by hardware, data in place after a commit that waits for the log "
+              "(ReDU)",
           .needs = {kWritingFlushes},
           .gives = {kAtomicRegions},
           .promises = {.whole_regions = true,
@@ -118,8 +118,8 @@ Choice hw_redo_row() {
 Choice lad_row() {
   return {.name = "lad",
           .summary =
-              "Lines stay in the controllers' queues until their region commits, and are logged "
-              "on overflow (LAD)",
+              "Lines stay in the controllers' queues until their region commits, and are logged on "
+              "overflow (LAD)",
           .needs = {kWritingFlushes},
           .gives = {kAtomicRegions},
           .promises = {.whole_regions = true,

@@ -57,16 +57,13 @@ struct LogFaults {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("order", order,
-          "data go to PM before their log entry "
-          "(undo logs) or before their region has committed (redo logs)");
+          "data go to PM before their log entry (undo logs) or before their region has committed "
+          "(redo logs)");
     visit("commit", commit,
           "a region counts as committed when it ends, although its log may not be persistent");
     visit("release", release,
-          "log entries are removed from the "
-          "write pending queues as soon as they are acknowledged");
-    visit("headers", headers,
-          "headers in persistent queues and ADR "
-          "buffers don't survive");
+          "log entries are removed from the write pending queues as soon as they are acknowledged");
+    visit("headers", headers, "headers in persistent queues and ADR buffers don't survive");
     visit("link", link, "the LR registers don't survive");
   }
 };
@@ -88,8 +85,8 @@ struct HardwareLogParameters {
     visit("area", area, {},
           "With allocation=sequential: whether the cores share a log, or each core has its own");
     visit("metadata", metadata, {},
-          "Whether headers are written to PM with their complete record, or stay in the ADR "
-          "buffer (BLOM)");
+          "Whether headers are written to PM with their complete record, or stay in the ADR buffer "
+          "(BLOM)");
     visit("ring_size", ring_size, {.least = 4096, .most = 1 << 30},
           "With allocation=sequential: initial log space of a core");
     visit("header_entries", header_entries, {.least = 0, .most = 65536},

@@ -60,9 +60,8 @@ struct HwRedoStatistics {
     visit("coalesced", coalesced, "stores", "Stores to lines that were already in the log buffer");
     visit.quantity("kept_lines", kept_lines);
     visit("in_place_writes", in_place_writes, "lines",
-          "Lines written in place after their "
-          "region's commit",
-          share_of("kept_lines"), origin_of("received.data_writes"));
+          "Lines written in place after their region's commit", share_of("kept_lines"),
+          origin_of("received.data_writes"));
     visit("filtered_writes", filtered_writes, "lines",
           "In-place writes saved because a later region had committed the line again",
           share_of("kept_lines"));

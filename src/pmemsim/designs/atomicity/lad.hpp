@@ -70,13 +70,10 @@ struct LadStatistics {
           part_of("commit_latency_ns"));
     visit("speculative", speculative, "lines", "Speculative writes");
     visit("written_through", written_through, "lines",
-          "Speculative writes of lines evicted "
-          "before the region's end",
-          part_of("speculative"));
+          "Speculative writes of lines evicted before the region's end", part_of("speculative"));
     visit.quantity("data_writes", data_writes, origin_of("received.data_writes"));
     visit("forwarded", forwarded, "requests",
-          "Reads served with a line in a controller's write "
-          "pending queue",
+          "Reads served with a line in a controller's write pending queue",
           part_of("shared.pm_reads"));
     visit("overflows", overflows, "regions",
           "Regions with a line for which a controller's write pending queue had no free entry",

@@ -41,8 +41,7 @@ struct CompressionParameters {
   void describe(Visitor& visit) {
     visit("latency", latency, {.most = 1e9}, "Time to compress a line");
     visit("decompression_latency", decompression_latency, {.most = 1e9},
-          "Time to decompress a "
-          "line");
+          "Time to decompress a line");
   }
 };
 
@@ -60,9 +59,7 @@ struct CompressionStatistics {
           share_of("bytes").each(kLineBytes));
     visit("bytes", bytes, "bytes", "Bytes of all written lines before compression");
     visit("compressed_bytes", compressed_bytes, "bytes",
-          "Bytes of all written lines after "
-          "compression",
-          part_of("bytes"));
+          "Bytes of all written lines after compression", part_of("bytes"));
   }
 };
 

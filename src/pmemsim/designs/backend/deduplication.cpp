@@ -397,20 +397,18 @@ std::string Deduplication::problem(Line place, const SealedImage& image) const {
   const std::uint64_t rebuilt = rebuilt_references(place, image);
   if (rebuilt != references(place)) {
     return fmt::format(
-        "deduplication counts {} lines with data at location {:#x}, but the entries in PM refer "
-        "to it {} times",
+        "deduplication counts {} lines with data at location {:#x}, but the entries in PM refer to "
+        "it {} times",
         references(place), place.address(), rebuilt);
   }
   if (rebuilt > 0 && is_free(place)) {
     return fmt::format(
-        "deduplication considers location {:#x} free, but {} lines have their data "
-        "there",
+        "deduplication considers location {:#x} free, but {} lines have their data there",
         place.address(), rebuilt);
   }
   if (rebuilt == 0 && !is_free(place)) {
     return fmt::format(
-        "deduplication considers location {:#x} used, but no line has its data "
-        "there",
+        "deduplication considers location {:#x} used, but no line has its data there",
         place.address());
   }
   return fingerprint_problem(place, image);

@@ -111,8 +111,7 @@ struct DeduplicationStatistics {
     visit("duplicates", duplicates, "writes", "Writes whose data were already in PM",
           share_of("received.elsewhere"));
     visit("moved", moved, "writes",
-          "Writes sent to a free location because other lines refer to "
-          "their own",
+          "Writes sent to a free location because other lines refer to their own",
           part_of("backend.writes"));
     visit("compared", compared, "lines", "Lines read from PM for comparison with written data");
   }

@@ -44,7 +44,7 @@ void write_bytes(std::FILE* file, const void* bytes, std::size_t size, const std
 std::string damage(const Record& record, const DeviceImage& before) {
   if (record.place >= kPlaces) return fmt::format("there is no line {:#x}", record.place);
   if (!before.empty() && record.place <= before.rbegin()->first.number) {
-    return fmt::format("line {:#x} follows line {:#x}, which has a higher address", record.place,
+    return fmt::format("line {:#x} follows line {:#x}, but addresses must ascend", record.place,
                        before.rbegin()->first.number);
   }
   if (record.others > 1) return fmt::format("line {:#x} has unknown bits", record.place);

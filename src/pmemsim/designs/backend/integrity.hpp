@@ -49,8 +49,8 @@ struct IntegrityFaults {
     visit("mac", mac, "the entry keeps the MAC of the old data");
     visit("address", address, "MACs don't cover the address");
     visit("stale_nodes", stale_nodes,
-          "hashes computed before their write arrived are used although other writes changed "
-          "their inputs");
+          "hashes computed before their write arrived are used although other writes changed their "
+          "inputs");
     visit("nodes", nodes, "nodes are persisted with their contents before the write");
   }
 };
@@ -109,8 +109,8 @@ struct IntegrityParameters {
     visit("hash_latency", hash_latency, {.most = 1e9}, "Time to compute the hash of a tree node");
     visit("mac_latency", mac_latency, {.most = 1e9}, "Time to compute a line's MAC");
     visit("leaf_after", leaf_after, {},
-          "Inputs for which the tree's hashes wait: the line's new counter, or also the pad, as "
-          "if one unit computed both");
+          "Inputs for which the tree's hashes wait: the line's new counter, or also the pad, as if "
+          "one unit computed both");
     visit("levels", levels, {.least = 1, .most = 16},
           "Number of hashes from a line of entries to the root, including both");
     visit("persist_nodes", persist_nodes, {},

@@ -62,8 +62,7 @@ struct ScheduleStatistics {
     visit("writes", writes, "writes", "Writes to PM that required operations",
           share_of("received.operated"));
     visit("done_before", done_before, "writes",
-          "Writes whose operations had finished, with valid "
-          "results, at their arrival",
+          "Writes whose operations had finished, with valid results, at their arrival",
           part_of("writes"), part_of("executed_before"));
     visit("executed_before", executed_before, "writes",
           "Writes whose sub-operations had all been executed at their arrival, including outdated "
@@ -72,9 +71,7 @@ struct ScheduleStatistics {
     visit("time_ns", time, "Total time from writes' arrival to the end of their operations",
           at_most("run.drained_ns", writes));
     visit("unit_wait_ns", unit_wait,
-          "Part of schedule time (time_ns) spent waiting for a free "
-          "unit",
-          part_of("time_ns"));
+          "Part of schedule time (time_ns) spent waiting for a free unit", part_of("time_ns"));
     visit("metadata_reads", metadata_reads, "lines",
           "Lines of metadata that sub-operations read from PM");
     visit("outdated", outdated, "sub-operations",

@@ -28,8 +28,8 @@ struct WorkStatistics {
       const std::string name(kWorkNames[work]);
       visit(name, count.executed, "sub-operations", "Executed: " + name);
       visit(name + "_unused", count.executed - count.used, "sub-operations",
-            "Executions without use: useless at their end, outdated later, or for a write that "
-            "did not occur",
+            "Executions without use: useless at their end, outdated later, or for a write that did "
+            "not occur",
             part_of(name));
     }
   }

@@ -49,16 +49,13 @@ class DesignConfiguration {
   template <class Visitor>
   void describe_choices(Visitor& visit) {
     visit(kLayerNames[0], ordering_, {},
-          "Layer 1 (ordering): when, and in which order, stores "
-          "become persistent");
+          "Layer 1 (ordering): when, and in which order, stores become persistent");
     visit(kLayerNames[1], atomicity_, {},
-          "Layer 2 (atomicity): the mechanism that makes a region "
-          "all-or-nothing");
+          "Layer 2 (atomicity): the mechanism that makes a region all-or-nothing");
     visit(kLayerNames[2], backend_, {},
           "Layer 3 (backend): the controller's operations on a write before it is persistent");
     visit(kLayerNames[3], precompute_, {},
-          "Layer 4 (precompute): the mechanism that starts "
-          "backend operations early");
+          "Layer 4 (precompute): the mechanism that starts backend operations early");
   }
   template <class Visitor>
   void describe_parameters(Visitor& visit) {

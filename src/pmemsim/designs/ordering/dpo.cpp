@@ -17,8 +17,7 @@ void DpoOrdering::Statistics::describe(Visitor& visit) const {
   visit("flushes", flushes, "writes", "Entries written to PM", share_of("stores"),
         origin_of("received.data_writes"));
   visit("dependences", dependences, "dependences",
-        "Dependences of entries on entries of other "
-        "cores");
+        "Dependences of entries on entries of other cores");
   visit("full", full, "stores", "Stores that stalled because their persist buffer was full",
         part_of("stores"));
   visit("buffer_reads", buffer_reads, "reads",

@@ -25,9 +25,7 @@ void HopsOrdering::Statistics::describe(Visitor& visit) const {
   visit("full", full, "stores", "Stores that stalled because their persist buffer was full",
         part_of("stores"));
   visit("filtered_reads", filtered_reads, "reads",
-        "Reads of PM that stalled because of the Bloom "
-        "filter",
-        part_of("shared.pm_reads"));
+        "Reads of PM that stalled because of the Bloom filter", part_of("shared.pm_reads"));
   visit("falsely_filtered_reads", falsely_filtered_reads, "reads",
         "Reads of PM stalled by the Bloom filter although their line was in no persist buffer",
         part_of("filtered_reads"));

@@ -60,8 +60,8 @@ struct HopsParameters {
     visit("ofence", ofence, {},
           "Whether an ofence also starts to drain the persist buffer, or only ends an epoch");
     visit("dfence_stops", dfence_stops, {},
-          "What a dfence stalls: stores to PM and synchronisation with other threads, or all "
-          "later entries of the store queue");
+          "What a dfence stalls: stores to PM and synchronisation with other threads, or all later "
+          "entries of the store queue");
     visit("path_latency", path_latency, {.least = 1, .most = 1e9},
           "Latency from a core's persist buffer to the PM controllers");
     visit(

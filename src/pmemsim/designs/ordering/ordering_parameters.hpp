@@ -17,9 +17,7 @@ struct X86Faults {
     visit("flush", flush, "a flush doesn't write its line back");
     visit("fence", fence, "fences don't wait for flushes");
     visit("snoop", snoop, "a flush ignores lines that only other cores' caches hold modified");
-    visit("evictions", evictions,
-          "a modified line that the shared "
-          "cache evicts is lost");
+    visit("evictions", evictions, "a modified line that the shared cache evicts is lost");
   }
 };
 
@@ -32,9 +30,7 @@ struct EadrFaults {
   void describe(Visitor& visit) {
     visit("caches", caches, "the caches don't survive");
     visit("order", order, "the later one of a core's two stores persists first");
-    visit("evictions", evictions,
-          "a modified line that the shared "
-          "cache evicts is lost");
+    visit("evictions", evictions, "a modified line that the shared cache evicts is lost");
   }
 };
 

@@ -37,12 +37,12 @@ void PmemSpecOrdering::Statistics::describe(Visitor& visit) const {
         "Detected store misspeculations between stores to different bytes of a line",
         part_of("store_alarms"));
   visit("unrepaired_loads", unrepaired_loads, "loads",
-        "Loads of stale bytes outside regions, which can't be re-executed");
+        "Loads of stale bytes in code that can't be re-executed");
   visit("assigned_ids", assigned, "IDs", "Speculation IDs assigned");
   visit("overflows", overflows, "pauses",
-        "Pauses of all cores because a speculation buffer was "
-        "full");
-  visit("overflow_time_ns", overflow_time, "Total time of these pauses", at_most("run.drained_ns"));
+        "Pauses of all cores because a speculation buffer was full");
+  visit("overflow_time_ns", overflow_time,
+        "Total time of pauses because a speculation buffer was full", at_most("run.drained_ns"));
   visit("lost_alarms", lost_alarms, "lines",
         "Misspeculated lines that were overwritten before the handler dropped them",
         part_of("load_alarms", "store_alarms"));

@@ -162,8 +162,8 @@ struct PmemSpecParameters {
           "Capacity of a persist path in stores, including those that wait for a full controller; "
           "0: as many as enter it within its latency");
     visit("barrier_stops", barrier_stops, {},
-          "What a spec-barrier stalls: stores to PM and synchronisation with other threads, or "
-          "all later entries of the store queue");
+          "What a spec-barrier stalls: stores to PM and synchronisation with other threads, or all "
+          "later entries of the store queue");
     visit("window", window, {.most = kSecond},
           "Speculation window; 0ps: the latency of as many idle persist paths as there are cores, "
           "plus the time for a full path's stores to enter it if that exceeds a cycle each");
@@ -176,8 +176,8 @@ struct PmemSpecParameters {
           "Whether stores of critical sections also create entries of the speculation buffer, or "
           "only write-backs, so that store misspeculation is not detected");
     visit("detection", detection, {},
-          "Whether evicted lines are monitored, or fetched lines, as in the naive scheme, in "
-          "which every store miss is a misspeculation");
+          "Whether evicted lines are monitored, or fetched lines, as in the naive scheme, in which "
+          "every store miss is a misspeculation");
     visit("store_check", store_check, {},
           "Whether a store is checked at its arrival, or at its acceptance by the controller, so "
           "that a read in between causes a false alarm");
@@ -211,8 +211,8 @@ struct PmemSpecParameters {
           "Number of misspeculated lines recorded for the handler. A further one overwrites the "
           "oldest, whose line stays in the caches; 0: no limit; 1: as published");
     visit("controllers", controllers, {},
-          "Whether stores to different controllers are ordered, or not, which is sound only with "
-          "a single controller");
+          "Whether stores to different controllers are ordered, or not, which is sound only with a "
+          "single controller");
     visit("controller_latency", controller_latency, {.most = kSecond},
           "Latency from a controller's acceptance of a store to the sending of the core's next "
           "store to another controller");

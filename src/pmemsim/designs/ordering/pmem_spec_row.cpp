@@ -27,8 +27,8 @@ std::vector<std::string> pmem_spec_problems(const Blueprint& blueprint, const Ch
       "pmem_spec.controllers=published does not order stores to different controllers (PMEM-Spec, "
       "7), and this machine's PM has " +
       std::to_string(controllers) +
-      " channels with queues of their own; choose pmem_spec.controllers=ordered or a machine "
-      "with one"};
+      " channels with queues of their own; choose pmem_spec.controllers=ordered or a machine with "
+      "one"};
 }
 
 std::vector<std::string> pmem_spec_notes(const Blueprint& blueprint, const Choice&) {
@@ -44,8 +44,8 @@ std::vector<std::string> pmem_spec_notes(const Blueprint& blueprint, const Choic
 Choice pmem_spec_row() {
   return {.name = "pmem-spec",
           .summary =
-              "Stores bypass the caches on their way to PM, and speculation keeps their "
-              "order (PMEM-Spec)",
+              "Stores bypass the caches on their way to PM, and speculation keeps their order "
+              "(PMEM-Spec)",
           .needs = {kRegionsAgain},
           .gives = {kOrderingFences, kDurableFences},
           .promises = {.stores_in_order = true,

@@ -278,7 +278,7 @@ void Janus::statistics(StatisticsCollector& collector) const {
 
 Storage Janus::storage(const JanusParameters& parameters, const Chip& chip) {
   if (parameters.scale == 0) {
-    return {.unknown = "janus.scale=0 has as many entries as are wanted"};
+    return {.unknown = "janus.scale=0 has an unlimited number of entries"};
   }
   const auto queue = [&](std::string_view name, std::uint64_t entries, double bytes,
                          std::string_view formula) {

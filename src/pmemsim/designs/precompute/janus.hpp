@@ -56,32 +56,32 @@ struct JanusStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("requests", requests, "requests", "Pre-execution requests, without PRE_START_BUF");
+    visit("requests", requests, "requests", "Pre-execution requests, excluding PRE_START_BUF");
     visit("requests_dropped", requests_dropped, "requests",
-          "Requests that found the request queue full, or had to leave it for others",
+          "Requests dropped because the request queue was full, or displaced by others",
           part_of("requests"));
     visit("requests_merged", requests_merged, "requests",
-          "Buffered requests that became one with an earlier one of their object",
+          "Buffered requests that coalesced with an earlier request of their object",
           part_of("requests"));
-    visit("operations", operations, "lines", "Lines that requests were decoded into");
+    visit("operations", operations, "lines", "Lines decoded from requests");
     visit("operations_dropped", operations_dropped, "lines",
-          "Of these, that found the operation queue full", part_of("operations"));
+          "Decoded lines dropped because the operation queue was full", part_of("operations"));
     visit("results_dropped", results_dropped, "lines",
-          "Of these, that found the intermediate result buffer full", part_of("operations"));
+          "Decoded lines dropped because the intermediate result buffer was full",
+          part_of("operations"));
     visit.quantity("prepared", prepared, part_of("operations"));
-    visit("used", used, "lines", "Entries whose line was written with their data",
+    visit("used", used, "lines", "Entries used by a write of their line with their data",
           share_of("prepared"));
-    visit("used_late", used_late, "lines", "Of these, that weren't done when the write came",
-          part_of("used"));
+    visit("used_late", used_late, "lines",
+          "Used entries whose operations had not finished when the write arrived", part_of("used"));
     visit("used_in_part", used_in_part, "lines",
-          "Entries whose line was written with other data, or whose data were never known",
+          "Entries whose line was written with other data, or whose data stayed unknown",
           share_of("prepared"));
     visit("changed", changed, "lines",
-          "Entries lost since another write has changed their line's counter",
+          "Entries lost because another write changed their line's counter", share_of("prepared"));
+    visit("too_old", too_old, "lines", "Entries that expired before a write of their line",
           share_of("prepared"));
-    visit("too_old", too_old, "lines", "Entries that nobody wrote in their lifetime",
-          share_of("prepared"));
-    visit("unused", unused, "lines", "Entries that were there when their thread, or the run, ended",
+    visit("unused", unused, "lines", "Entries left at the end of their thread or of the run",
           share_of("prepared"));
   }
 };

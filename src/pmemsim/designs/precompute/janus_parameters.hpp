@@ -18,23 +18,25 @@ struct JanusParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("request_entries", request_entries, {.least = 1, .most = 1e6},
-          "Pre-execution request queue: entries for each core of the machine, which share it");
+          "Entries of the pre-execution request queue per core of the machine; the cores share the "
+          "queue");
     visit("operation_entries", operation_entries, {.least = 1, .most = 1e6},
-          "Pre-execution operation queue: lines, the same");
+          "Lines of the pre-execution operation queue per core of the machine; the cores share the "
+          "queue");
     visit("result_entries", result_entries, {.least = 1, .most = 1e6},
-          "Intermediate result buffer: lines, the same");
+          "Lines of the intermediate result buffer per core of the machine; the cores share the "
+          "buffer");
     visit(
         "scale", scale, {.least = 0, .most = 1024},
-        "So many times the entries of both queues and of the buffer, and the units; 0: as many as "
-        "are wanted");
+        "Factor for the entries of both queues and of the buffer, and for the units; 0: no limits");
     visit("request_latency", request_latency, {.most = 1e9},
-          "From a call's retirement to the request queue");
+          "Latency from a call's retirement to the request queue");
     visit("decode_latency", decode_latency, {.least = 0, .most = 1e9},
-          "The decoder: time for each line");
+          "Time of the decoder for each line");
     visit("most_age", most_age, {.least = 1, .most = 1e15},
           "Lifetime of an entry of the intermediate result buffer");
     visit("call_instructions", call_instructions, {.most = 1000},
-          "Instructions that a call of the pre-execution interface costs the program");
+          "Instructions that the program executes for a call of the pre-execution interface");
   }
 };
 

@@ -57,35 +57,42 @@ struct PmWeaverStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("by_stores", by_stores, "predictions", "Predictions made from stores");
-    visit("by_timeout", by_timeout, "predictions", "Predictions of lines left alone for a while");
-    visit("not_pm", not_pm, "predictions", "Predictions whose address wasn't PM's, beside these");
+    visit("by_timeout", by_timeout, "predictions",
+          "Predictions made by the timeout of a line without stores");
+    visit("not_pm", not_pm, "predictions",
+          "Predictions with an address outside PM; the other counts exclude them");
     visit.quantity("prepared", prepared, part_of("by_stores", "by_timeout"));
     visit("right_by_stores", right_by_stores, "writes",
-          "Writes whose address and data were predicted, from stores", share_of("prepared"),
+          "Writes whose address and data were predicted from stores", share_of("prepared"),
           part_of("by_stores"));
-    visit("right_by_timeout", right_by_timeout, "writes", "The same, by the timeout",
-          share_of("prepared"), part_of("by_timeout"));
+    visit("right_by_timeout", right_by_timeout, "writes",
+          "Writes whose address and data were predicted by the timeout", share_of("prepared"),
+          part_of("by_timeout"));
     visit("right_late", right_late, "writes",
-          "Of both, those that had something left to do when they came",
+          "Writes with predicted address and data whose operations had not finished at their "
+          "arrival",
           part_of("right_by_stores", "right_by_timeout"));
     visit("address_right", address_right, "writes",
           "Writes whose address was predicted, but not their data", share_of("prepared"));
     visit("changed", changed, "predictions",
-          "Predictions lost since another write has changed their line's counter",
+          "Predictions lost because another write changed their line's counter",
           share_of("prepared"));
     visit("unused", unused, "predictions",
-          "Predictions that nobody has written until they were displaced, or the run was over",
+          "Predictions displaced, or left at the end of the run, without a write of their line",
           share_of("prepared"));
     visit("early_ns", early,
-          "From a prediction until its write, in all, of writes whose address or more was right",
+          "Total time from predictions to their writes, of writes whose address at least was right",
           at_most("run.drained_ns", right_by_stores + right_by_timeout + address_right));
-    visit("right_early_ns", right_early, "The same, of writes whose data were right, too",
+    visit("right_early_ns", right_early,
+          "Total time from predictions to their writes, of writes whose address and data were "
+          "right",
           part_of("early_ns"));
     visit("known_late", known_late, "writes",
-          "Writes whose address or more was right, but predicted less than 50 ns before they came",
+          "Writes whose address at least was right, but predicted less than 50 ns before their "
+          "arrival",
           part_of("right_by_stores", "right_by_timeout", "address_right"));
     visit("address_seen", address_seen, "lines",
-          "Lines that left the caches and had been predicted at any time before",
+          "Lines written back from the caches that had been predicted at any earlier time",
           part_of("written_back"));
     visit.quantity("written_back", written_back);
   }
@@ -107,7 +114,7 @@ struct WriteBackGaps {
     for (std::size_t i = 0; i < kLimitsNs.size(); ++i) {
       const bool longest = i + 1 == kLimitsNs.size();
       visit(name(i), within[i], "lines",
-            "Of the write-backs, those that came so soon after the last store to their line",
+            "Write-backs within this time after the last store to their line",
             part_of(longest ? "write_backs" : name(i + 1)));
     }
   }

@@ -31,8 +31,8 @@ struct PmWeaverFaults {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("merge", merge,
-          "what isn't predicted of a line is merged from the next one, and isn't compared "
-          "with the write");
+          "unpredicted bytes of a line are merged from the next line, and not compared with the "
+          "write");
   }
 };
 
@@ -62,47 +62,49 @@ struct PmWeaverParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit(
-        "variant", variant, {},
-        "Whose rules: the paper's, or its artifact's, where these differ: what is learnt and kept, "
-        "timeouts, and constants instead of zeros (docs/explanation/precompute.md)");
+    visit("variant", variant, {},
+          "Rules of the paper or of its artifact, where these differ: learning, storage, timeouts, "
+          "and constants instead of zeros (docs/explanation/model.md)");
     visit("path_length", path_length, {.least = 1, .most = 64},
-          "PC path: store instructions that it looks back");
+          "Length of the PC path in store instructions");
     visit("history_entries", history_entries, {.least = 1, .most = 1e6},
-          "Store history buffer of a core: values");
-    visit("history_ways", history_ways, {.least = 1, .most = 1e6}, "Its ways");
+          "Values in a core's store history buffer");
+    visit("history_ways", history_ways, {.least = 1, .most = 1e6},
+          "Associativity of a core's store history buffer");
     visit("table_entries", table_entries, {.least = 1, .most = 1e6},
-          "Prediction table of a core: patterns (the artifact has no limit)");
-    visit("table_ways", table_ways, {.least = 1, .most = 1e6}, "Its ways");
+          "Patterns in a core's prediction table (unlimited in the artifact)");
+    visit("table_ways", table_ways, {.least = 1, .most = 1e6},
+          "Associativity of a core's prediction table");
     visit("index_entries", index_entries, {.least = 1, .most = 1e6},
-          "Index generator of a core: instructions that predictions wait for");
+          "Entries of a core's index generator (instructions for which predictions wait)");
     visit("pending_entries", pending_entries, {.least = 1, .most = 1e6},
-          "Predictions of a core that wait for values");
+          "Pending predictions of a core, which wait for values");
     visit("timeout_entries", timeout_entries, {.least = 0, .most = 1e6},
-          "Timeout predictor table of a core: lines; 0: without that predictor");
+          "Lines in a core's timeout predictor table; 0: no timeout predictor");
     visit("timeout", timeout, {.least = 1, .most = 1e12},
-          "Time without a store after which a line is predicted to be as it is");
+          "Time without a store after which a line's current data are predicted");
     visit("result_lines", result_lines, {.least = 1, .most = 1e6},
-          "Prediction result buffer: lines for each core of the machine, which share it");
+          "Lines of the prediction result buffer per core of the machine; the cores share the "
+          "buffer");
     visit("results_a_line", results_a_line, {.least = 1, .most = 1e6},
-          "Prediction result buffer: predictions of one line");
-    visit("prediction_latency", prediction_latency, {.most = 1e9},
-          "From a store's retirement until a prediction is made: three structures, one after the "
-          "other");
+          "Predictions of one line in the prediction result buffer");
+    visit(
+        "prediction_latency", prediction_latency, {.most = 1e9},
+        "Latency from a store's retirement to a prediction, through three structures in sequence");
     visit("result_latency", result_latency, {.most = 1e9},
-          "Until a prediction has come to the result buffer");
-    visit("predicted", predicted, {},
-          "What of a write is worked out early; nothing: stores and write-backs are counted, that "
-          "is all");
+          "Latency from a prediction to the result buffer");
+    visit(
+        "predicted", predicted, {},
+        "Parts of a write that are precomputed; nothing: stores and write-backs are only counted");
     visit("learn_address_alone", learn_address_alone, {},
-          "Whether a write whose data aren't all found is learnt by its address");
-    visit("zeros", zeros, {}, "Whether chunks that are zero are predicted without a store");
+          "Whether the address of a write is learnt although not all of its data are found");
+    visit("zeros", zeros, {}, "Whether zero chunks are predicted without a store");
     visit("next_pointers", next_pointers, {},
-          "Whether an address that no store has is looked for in the lines that stored pointers "
-          "lead to (named in VII; not the artifact's)");
+          "Whether an address that no store contains is searched in the lines to which stored "
+          "pointers refer (named in VII; not in the artifact)");
     visit("value_deltas", value_deltas, {},
-          "Whether addresses and data that no store has are predicted by their difference from the "
-          "last write of the same path (named in VII; not the artifact's)");
+          "Whether addresses and data that no store contains are predicted by their difference "
+          "from the last write of the same path (named in VII; not in the artifact)");
   }
 };
 

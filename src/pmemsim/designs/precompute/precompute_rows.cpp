@@ -15,15 +15,15 @@ std::vector<std::string> pmweaver_problems(const Blueprint& blueprint, const Cho
   const auto check = [&](std::string_view name, std::uint32_t entries, std::uint32_t ways) {
     if (entries % ways == 0) return;
     problems.push_back(
-        fmt::format("pmweaver.{0}_entries={1} is no multiple of pmweaver.{0}_ways={2}; make it one",
-                    name, entries, ways));
+        fmt::format("pmweaver.{0}_entries={1} must be a multiple of pmweaver.{0}_ways={2}", name,
+                    entries, ways));
   };
   check("history", parameters.history_entries, parameters.history_ways);
   check("table", parameters.table_entries, parameters.table_ways);
   if (parameters.as_artifact() && (parameters.next_pointers || parameters.value_deltas)) {
     problems.push_back(
-        "pmweaver.variant=artifact has a table of its own, in which pmweaver.next_pointers and "
-        "value_deltas have no place; choose pmweaver.variant=paper, or leave both false");
+        "pmweaver.variant=artifact does not support pmweaver.next_pointers and "
+        "pmweaver.value_deltas; choose pmweaver.variant=paper, or leave both false");
   }
   return problems;
 }
@@ -48,23 +48,23 @@ Choice no_precompute_row() {
 }
 
 Choice janus_row() {
-  return {.name = "janus",
-          .summary = "Operations start on what the program's pre-execution calls announce (Janus)",
-          .needs = {kSubOperations},
-          .parameters = {ParameterGroup::of<JanusParameters>("janus")},
-          .storage =
-              [](const Blueprint& blueprint) {
-                return Janus::storage(blueprint.parameters<JanusParameters>(), blueprint.chip());
-              },
-          .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
-            return std::make_unique<Janus>(blueprint.parameters<JanusParameters>(),
-                                           blueprint.cores);
-          }};
+  return {
+      .name = "janus",
+      .summary = "Operations start when the program's pre-execution calls announce writes (Janus)",
+      .needs = {kSubOperations},
+      .parameters = {ParameterGroup::of<JanusParameters>("janus")},
+      .storage =
+          [](const Blueprint& blueprint) {
+            return Janus::storage(blueprint.parameters<JanusParameters>(), blueprint.chip());
+          },
+      .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
+        return std::make_unique<Janus>(blueprint.parameters<JanusParameters>(), blueprint.cores);
+      }};
 }
 
 Choice pmweaver_row() {
   return {.name = "pmweaver",
-          .summary = "Operations start on writes that the cores' earlier stores predict (PMWeaver)",
+          .summary = "Operations start when earlier stores predict writes (PMWeaver)",
           .needs = {kSubOperations},
           .parameters = {ParameterGroup::of<PmWeaverParameters>("pmweaver")},
           .problems = pmweaver_problems,

@@ -24,10 +24,9 @@ struct StructureUse {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("most", most, "entries",
-          "Entries in use at a time, at most, of a core or what cores share");
-    visit("hits", hits, "look-ups",
-          "Look-ups that found what they looked for, or entries that were completed");
-    visit("displaced", displaced, "entries", "Entries that had to make room for others");
+          "Largest number of entries in use at the same time, of a core or of a shared structure");
+    visit("hits", hits, "look-ups", "Look-ups that hit, or entries that were completed");
+    visit("displaced", displaced, "entries", "Entries displaced by others");
   }
 };
 

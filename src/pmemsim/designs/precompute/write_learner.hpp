@@ -49,26 +49,26 @@ struct LearnerStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("write_backs", write_backs, "lines", "Flushes of lines stored to since the last one",
+    visit("write_backs", write_backs, "lines",
+          "Flushes of lines with stores since their last flush (write-backs)",
           part_of("shared.flushes"));
     visit("address_unknown", address_unknown, "lines",
-          "Of these, whose address isn't known: it doesn't stand in the store history",
-          part_of("write_backs"));
+          "Write-backs whose address is not in the store history", part_of("write_backs"));
     visit("data_unknown", data_unknown, "lines",
-          "Of these, whose address is known, but not all of their data", part_of("write_backs"));
+          "Write-backs whose address is known, but not all of their data", part_of("write_backs"));
     visit("by_next_pointer", by_next_pointer, "lines",
-          "Of these, whose address a line has that the history has the address of",
+          "Write-backs whose address is in a line to which the store history has a pointer",
           part_of("write_backs"));
     visit("by_delta", by_delta, "lines",
-          "Of these, of which something is known by its difference from their path's last write",
+          "Write-backs of which a part is known by its difference from their path's last write",
           part_of("write_backs"));
-    visit("learnt", learnt, "patterns", "Patterns that are new in the prediction table",
+    visit("learnt", learnt, "patterns", "New patterns in the prediction table",
           at_most("write_backs"));
-    visit("replaced", replaced, "patterns", "Patterns that have taken an untrusted one's place",
+    visit("replaced", replaced, "patterns", "Patterns that replaced an untrusted one",
           at_most("write_backs"));
-    visit("kept", kept, "patterns", "Patterns that another one of their path has kept out",
+    visit("kept", kept, "patterns", "Patterns rejected in favour of another pattern of their path",
           at_most("write_backs"));
-    visit("triggered", triggered, "predictions", "Predictions that a path has begun");
+    visit("triggered", triggered, "predictions", "Predictions started by a path");
   }
 };
 

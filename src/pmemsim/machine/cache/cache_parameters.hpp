@@ -15,11 +15,12 @@ struct CacheParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("size", size, {.least = 0, .most = 1ull << 40}, "Capacity; 0 leaves this level out");
+    visit("size", size, {.least = 0, .most = 1ull << 40},
+          "Capacity; 0: the machine does not have this level");
     visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
-    visit("latency", latency, {.least = 0, .most = 1e9}, "Time that a hit adds: tags and data");
+    visit("latency", latency, {.least = 0, .most = 1e9}, "Latency of a hit (tags and data)");
     visit("tag_latency", tag_latency, {.least = 0, .most = 1e9},
-          "Time that a miss or a passing flush adds: tags alone");
+          "Latency that a miss or a passing flush adds (tags only)");
   }
 };
 
@@ -34,15 +35,15 @@ struct SharedCacheParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("size", size, {.least = 0, .most = 1ull << 40},
-          "Capacity that doesn't depend on the cores");
+          "Capacity that does not depend on the number of cores");
     visit("size_per_core", size_per_core, {.least = 0, .most = 1ull << 40},
-          "Capacity added for each core of the machine");
+          "Capacity per core of the machine");
     visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
-    visit("latency", latency, {.least = 0, .most = 1e9}, "Time that a hit adds: tags and data");
+    visit("latency", latency, {.least = 0, .most = 1e9}, "Latency of a hit (tags and data)");
     visit("tag_latency", tag_latency, {.least = 0, .most = 1e9},
-          "Time that a miss or a passing flush adds: tags alone");
+          "Latency that a miss or a passing flush adds (tags only)");
     visit("snoop_latency", snoop_latency, {.least = 0, .most = 1e9},
-          "Time added when other cores' private caches must give up or send a line");
+          "Additional latency if other cores' private caches must invalidate or send a line");
   }
 };
 
@@ -55,11 +56,12 @@ struct PathParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("request_latency", request_latency, {.least = 0, .most = 1e9},
-          "From the shared cache to the memory controller, beyond the caches' own latencies");
+          "Latency from the shared cache to the memory controller, beyond the caches' own "
+          "latencies");
     visit("response_latency", response_latency, {.least = 0, .most = 1e9},
-          "From the memory controller back to the core, for data and for acknowledgements");
+          "Latency from the memory controller back to the core, for data and acknowledgements");
     visit("flush_latency", flush_latency, {.least = 0, .most = 1e9},
-          "Time that a flush takes before it leaves the caches, beyond their look-ups");
+          "Latency of a flush before it leaves the caches, beyond the look-ups");
   }
 };
 

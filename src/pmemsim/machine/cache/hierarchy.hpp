@@ -42,35 +42,35 @@ struct HierarchyStatistics {
     visit("requests", requests, "requests",
           "Misses of private caches that reached the shared cache");
     visit.quantity("repeated_requests", repeated_requests, share_of("requests", "origin"));
-    visit("shared_hits", shared_hits, "requests", "Of these, found in the shared cache",
-          share_of("requests"));
+    visit("shared_hits", shared_hits, "requests",
+          "Misses of private caches that hit in the shared cache", share_of("requests"));
     visit.quantity("joined_misses", joined_misses, share_of("requests"));
     visit("dram_reads", dram_reads, "lines", "Lines read from DRAM", share_of("requests"),
           origin_of("dram.reads"));
     visit("pm_reads", pm_reads, "lines", "Lines read from persistent memory", share_of("requests"));
-    visit("snoops", snoops, "requests", "Requests for which other cores' caches were asked",
+    visit("snoops", snoops, "requests", "Requests that snooped other cores' caches",
           part_of("requests"));
-    visit("invalidations", invalidations, "lines", "Private copies given up for another core");
+    visit("invalidations", invalidations, "lines", "Private copies invalidated for another core");
     visit("pm_write_backs", pm_write_backs, "lines",
           "Dirty PM lines that the shared cache evicted");
-    visit("dram_write_backs", dram_write_backs, "lines", "Dirty DRAM lines that it evicted",
-          origin_of("dram.writes"));
+    visit("dram_write_backs", dram_write_backs, "lines",
+          "Dirty DRAM lines that the shared cache evicted", origin_of("dram.writes"));
     visit.quantity("evictions_taken", evictions_taken, share_of("pm_write_backs"));
     visit.quantity("evictions_written", evictions_written, share_of("pm_write_backs"),
                    origin_of("received.data_writes"));
     visit("flushes", flushes, "lines", "Flushes that reached the shared cache",
           part_of("core.flushes", "lines_combined"));
-    visit("clean_flushes", clean_flushes, "lines", "Of these, of lines that were clean everywhere",
+    visit("clean_flushes", clean_flushes, "lines", "Flushes of lines that were clean in all caches",
           share_of("flushes"));
     visit.quantity("pm_lines_flushed", pm_lines_flushed, share_of("flushes"),
                    origin_of("received.data_writes"));
     visit.quantity("dram_lines_flushed", dram_lines_flushed, share_of("flushes"),
                    origin_of("dram.writes"));
     visit("lines_combined", lines_combined, "lines",
-          "Lines of non-temporal stores that write-combining buffers have sent",
-          part_of("flushes"));
+          "Lines of non-temporal stores sent by write-combining buffers", part_of("flushes"));
     visit("lines_combined_in_part", lines_combined_in_part, "lines",
-          "Of these, sent before all of their bytes were stored", part_of("lines_combined"));
+          "Lines of non-temporal stores sent before all of their bytes were stored",
+          part_of("lines_combined"));
   }
 };
 

@@ -26,11 +26,11 @@ struct PrefetchParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("streams", streams, {.least = 0, .most = 256},
-          "Streams of lines that a core's prefetcher follows; 0: there is none");
+          "Streams of lines that a core's prefetcher follows; 0: no prefetcher");
     visit("distance", distance, {.least = 1, .most = 256},
-          "Lines that it asks for ahead of the one that is used, at most");
+          "Largest distance, in lines, between a used line and a prefetched one");
     visit("registers", registers, {.least = 1, .most = 256},
-          "Lines that it has asked for and that haven't come, at most; beside core.mshrs");
+          "Largest number of outstanding prefetches, in addition to core.mshrs");
   }
 };
 

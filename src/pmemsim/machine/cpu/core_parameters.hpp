@@ -40,49 +40,52 @@ struct CoreParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("count", count, {.least = 1, .most = kMostCores}, "Cores of the machine");
-    visit("frequency", frequency, {.least = 1e6, .most = 1e11}, "Clock of the cores");
-    visit("width", width, {.least = 1, .most = 16}, "Instructions dispatched and retired a cycle");
-    visit("rob_entries", rob_entries, {.least = 8, .most = 4096}, "Instructions in flight");
+    visit("count", count, {.least = 1, .most = kMostCores}, "Number of cores of the machine");
+    visit("frequency", frequency, {.least = 1e6, .most = 1e11}, "Clock frequency of the cores");
+    visit("width", width, {.least = 1, .most = 16},
+          "Instructions dispatched and retired per cycle");
+    visit("rob_entries", rob_entries, {.least = 8, .most = 4096},
+          "Entries of the reorder buffer (instructions in flight)");
     visit("load_queue_entries", load_queue_entries, {.least = 1, .most = 1024},
-          "Loads in flight, until they retire");
-    visit("store_queue_entries", store_queue_entries, {.least = 2, .most = 1024},
-          "Stores, flushes and fences in flight, until they have left for the caches");
+          "Entries of the load queue (loads in flight until they retire)");
+    visit(
+        "store_queue_entries", store_queue_entries, {.least = 2, .most = 1024},
+        "Entries of the store queue (stores, flushes and fences until they leave for the caches)");
     visit("mshrs", mshrs, {.least = 1, .most = 256},
-          "Lines that a core's private caches wait for at a time");
+          "Largest number of outstanding misses (lines) of a core's private caches");
     visit("write_combining_buffers", write_combining_buffers, {.least = 1, .most = 256},
-          "Lines in which a core's non-temporal stores come together before they leave it");
+          "Write-combining buffers of a core (lines), which coalesce non-temporal stores");
     visit("forward_latency", forward_latency, {.least = 0, .most = 1e6},
-          "From a store in the store queue to a load of the same bytes");
+          "Latency of forwarding from the store queue to a load of the same bytes");
     visit("locked_latency", locked_latency, {.least = 0, .most = 1e6},
-          "Execution of a locked instruction whose line is in the L1");
-    visit("branch_penalty", branch_penalty, {.least = 0, .most = 1e6},
-          "From the execution of a mispredicted branch to the dispatch of the right path");
+          "Latency of a locked instruction whose line is in the L1");
+    visit(
+        "branch_penalty", branch_penalty, {.least = 0, .most = 1e6},
+        "Latency from the execution of a mispredicted branch to the dispatch of the correct path");
     visit("predictor_index_bits", predictor_index_bits, {.least = 1, .most = 24},
-          "The gshare predictor has two to the power of this many counters");
+          "Size of the gshare predictor: 2 to the power of this value counters");
     visit("clwb_evicts", clwb_evicts, {},
-          "Whether clwb throws its line out of the caches, as clflushopt does");
+          "Whether clwb evicts its line from the caches, as clflushopt does");
     visit("full_fences", full_fences, {},
-          "Whether a store fence holds up all that follows it, as mfence and ARM's DSB do");
+          "Whether a store fence stalls all later instructions, as mfence and ARM's DSB do");
     visit(
         "lock_order", lock_order, {},
-        "What locks wait for: on x86 taking and giving back are locked instructions, for which all "
-        "earlier stores leave the core and which hold up all that follows; on ARM taking one holds "
-        "up what follows but waits for no store, and giving back is a store-release, which becomes "
-        "visible after the stores before it and holds up nothing");
+        "Ordering by locks. x86: acquiring and releasing are locked instructions, which wait for "
+        "all earlier stores and stall all later instructions. arm: acquiring stalls later "
+        "instructions but waits for no store; releasing is a store-release, which becomes visible "
+        "after earlier stores and stalls nothing");
     visit("loads_pass_locks", loads_pass_locks, {},
-          "Whether loads behind a locked instruction or a lock are executed before it, as by "
-          "processors that repeat them if their line has been taken away since, which isn't done "
-          "here; not for designs that follow loads or take regions back");
-    visit(
-        "one_store_at_a_time", one_store_at_a_time, {},
-        "Whether a store asks for its line and is written only when the store before it has been, "
-        "as in gem5's model of x86");
-    visit(
-        "time_slice", time_slice, {.least = 0, .most = 1e12},
-        "Time after which a thread leaves its core, until the design lets it come back; 0: never");
+          "Whether loads execute before an earlier locked instruction or lock. The model does not "
+          "repeat loads whose line was invalidated meanwhile. Designs that track loads or "
+          "re-execute regions do not support this");
+    visit("one_store_at_a_time", one_store_at_a_time, {},
+          "Whether a store requests its line only after the previous store was written, as in "
+          "gem5's model of x86");
+    visit("time_slice", time_slice, {.least = 0, .most = 1e12},
+          "Time after which a thread is descheduled until the design lets it continue; 0: never");
     visit("run_ahead", run_ahead, {.least = 1000, .most = 1e9},
-          "How far a core may be simulated ahead of the others while it touches nothing shared");
+          "Largest simulated time that a core may be ahead of others while it accesses nothing "
+          "shared");
   }
 };
 

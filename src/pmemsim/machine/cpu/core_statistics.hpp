@@ -22,40 +22,40 @@ struct CoreStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("operations", operations, "operations", "Recorded operations that the design keeps");
-    visit("instructions", instructions, "instructions", "Instructions simulated");
+    visit("operations", operations, "operations",
+          "Simulated recorded operations, without those that the design removes");
+    visit("instructions", instructions, "instructions", "Simulated instructions");
     visit("external_instructions", external_instructions, "instructions",
-          "Of these, executed in code that was not instrumented", part_of("instructions"));
+          "Simulated instructions of code that was not instrumented", part_of("instructions"));
     visit("loads", loads, "loads", "Loads", part_of("operations"));
-    visit("forwarded_loads", forwarded_loads, "loads", "Of these, served by the store queue",
+    visit("forwarded_loads", forwarded_loads, "loads", "Loads served by the store queue",
           part_of("loads"));
     visit("stores", stores, "stores", "Stores", part_of("operations"));
-    visit("private_misses", private_misses, "lines", "Lines that the private caches had to ask for",
+    visit("private_misses", private_misses, "lines", "Lines that missed in the private caches",
           share_of("shared.requests", "origin"));
     visit("branches", branches, "branches", "Conditional branches", part_of("operations"));
-    visit("mispredicted_branches", mispredicted_branches, "branches", "Of these, mispredicted",
-          part_of("branches"));
+    visit("mispredicted_branches", mispredicted_branches, "branches",
+          "Mispredicted conditional branches", part_of("branches"));
     visit("flushes", flushes, "flushes", "Cache line flushes", part_of("operations"));
     visit("fences", fences, "fences", "Store fences and full fences", part_of("operations"));
     visit("locks", locks, "locks", "Locks acquired", part_of("operations"));
     visit("regions", regions, "regions", "Outermost atomic regions completed");
     visit("context_switches", context_switches, "switches",
-          "Times that the thread was taken off the core");
+          "Number of times that a thread was descheduled from its core");
     visit.quantity("translations", translations);
-    visit("tlb_misses", tlb_misses, "accesses", "Loads and stores whose page the first TLB lacked",
+    visit("tlb_misses", tlb_misses, "accesses", "Loads and stores that missed in the first TLB",
           part_of("translations"));
-    visit("page_walks", page_walks, "accesses", "Of these, whose page the second TLB lacked, too",
+    visit("page_walks", page_walks, "accesses", "Loads and stores that missed in both TLBs",
           part_of("tlb_misses"));
-    visit("prefetches", prefetches, "lines", "Lines that the prefetcher asked for",
+    visit("prefetches", prefetches, "lines", "Lines that the prefetcher requested",
           share_of("shared.requests", "origin"));
     visit("used_prefetches", used_prefetches, "lines",
-          "Of these, used before they left the L1, if only when they were still on their way",
+          "Prefetched lines used before they left the L1, including those still in flight",
           part_of("prefetches"));
-    visit("region_time_ns", region_time, "Time between the begin and the end of regions, in sum",
+    visit("region_time_ns", region_time, "Total time from the begin to the end of regions",
           part_of("time_ns"));
     visit("drained_region_time_ns", drained_region_time,
-          "Time between the begin of regions and when all that they have stored has left the store "
-          "queue, in sum",
+          "Total time from the begin of regions until all their stores had left the store queue",
           at_most("run.time_ns", regions));
   }
 };

@@ -36,18 +36,17 @@ inline constexpr std::array<CauseText, kCauses> kCauseTexts{{
     {"base", "retiring instructions at full width"},
     {"execution", "latency of arithmetic and of dependence chains through it"},
     {"branch", "refilling the pipeline after mispredicted branches"},
-    {"private_cache",
-     "loads served by the core's own caches, and translations that its first TLB lacks"},
+    {"private_cache", "loads served by the core's own caches, and misses of its first TLB"},
     {"shared_cache", "loads served by the shared cache"},
     {"other_core", "loads of lines that another core had modified"},
     {"dram", "loads served by DRAM"},
     {"pm", "loads served by persistent memory"},
-    {"store_queue", "a full or draining store queue, without a fence in it"},
+    {"store_queue", "a full or draining store queue without a fence"},
     {"fence", "fences that wait for flushes to become persistent"},
-    {"lock", "waiting for locks and other threads"},
-    {"commit", "regions that wait at their begin or end"},
+    {"lock", "stalls for locks and other threads"},
+    {"commit", "stalls at the begin or end of regions"},
     {"locked", "execution of locked instructions and of full fences"},
-    {"speculation", "pauses by the design, and until threads that it takes back go on"},
+    {"speculation", "pauses by the design, including the restart of threads after an abort"},
 }};
 
 class CycleAccount {

@@ -28,15 +28,15 @@ struct TlbParameters {
     visit("page_size", page_size, {.least = 4096, .most = 1 << 30, .power_of_two = true},
           "Bytes that one entry translates");
     visit("entries", entries, {.least = 0, .most = 1 << 16},
-          "Entries of a core's first TLB; 0: translation takes no time");
+          "Entries of a core's first TLB; 0: address translation takes no time");
     visit("ways", ways, {.least = 1, .most = 64}, "Associativity of the first TLB");
     visit("second_entries", second_entries, {.least = 0, .most = 1 << 16},
-          "Entries of its second TLB; 0 leaves this level out");
+          "Entries of a core's second TLB; 0: the core has no second TLB");
     visit("second_ways", second_ways, {.least = 1, .most = 64}, "Associativity of the second TLB");
     visit("second_latency", second_latency, {.least = 0, .most = 1e9},
-          "Time that looking into the second TLB adds, found there or not");
+          "Latency of the second TLB, for hits and misses");
     visit("walk_latency", walk_latency, {.least = 0, .most = 1e9},
-          "Time that a walk of the page table adds when no TLB has the page");
+          "Latency of a page-table walk after a miss in all TLBs");
   }
 };
 

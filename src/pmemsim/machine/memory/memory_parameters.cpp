@@ -25,9 +25,9 @@ std::vector<DeviceKind> MemoryParameters::devices_of(std::string_view name) {
 std::vector<std::string> MemoryParameters::problems() const {
   std::vector<std::string> found;
   if (banks() > kMostBanks) {
-    found.push_back(fmt::format(
-        "ranks x banks_per_rank: {} x {} are more than the {} banks that a channel can have", ranks,
-        banks_per_rank, kMostBanks));
+    found.push_back(
+        fmt::format("ranks x banks_per_rank: {} x {} exceeds the limit of {} banks per channel",
+                    ranks, banks_per_rank, kMostBanks));
   }
   if (write_low_watermark.value > write_high_watermark.value) {
     found.push_back(fmt::format("write_low_watermark: {} is above write_high_watermark, {}",

@@ -61,7 +61,7 @@ struct MemoryFaults {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("merge", merge, "of two writes that merge, the older one's data stay");
+    visit("merge", merge, "two writes that coalesce keep the older one's data");
     visit("device", device, "the device doesn't write the last byte of a line");
   }
 };
@@ -134,79 +134,98 @@ struct MemoryParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     constexpr double kSecond = 1e12;
-    visit("controllers", controllers, {.least = 1, .most = 64}, "Memory controllers");
+    visit("controllers", controllers, {.least = 1, .most = 64}, "Number of memory controllers");
     visit("channels_per_controller", channels_per_controller, {.least = 1, .most = 16},
-          "Channels of each controller, each with its own queues, banks and data bus");
-    visit("ranks", ranks, {.least = 1, .most = 8, .power_of_two = true}, "Ranks of each channel");
+          "Number of channels per controller, each with its own queues, banks and data bus");
+    visit("ranks", ranks, {.least = 1, .most = 8, .power_of_two = true},
+          "Number of ranks per "
+          "channel");
     visit("banks_per_rank", banks_per_rank, {.least = 1, .most = 64, .power_of_two = true},
-          "Banks of each rank; a channel has at most 64 banks");
+          "Number of banks per rank; a channel has at most 64 banks");
     visit("row_size", row_size, {.least = 64, .most = 1 << 20, .power_of_two = true},
-          "Bytes that a bank's row buffer holds");
+          "Size of a bank's row buffer");
     visit("interleaving", interleaving, {},
-          "Whether consecutive pages or consecutive lines lie in different channels and banks");
+          "Whether consecutive pages or consecutive lines are in different channels and banks");
     visit("page_size", page_size, {.least = 64, .most = 1 << 30, .power_of_two = true},
-          "Bytes that stay together in one bank under page interleaving");
+          "Number of consecutive bytes in one bank with page interleaving");
 
     visit("device", device, {},
-          "dram: banks with row buffers and the t* timings; fixed: every access takes its bank for "
-          "read_latency or write_latency; buffered: buffers before media of larger lines");
+          "dram: banks with row buffers and the t* timings; fixed: every access occupies its bank "
+          "for read_latency or write_latency; buffered: buffers in front of media with larger "
+          "lines");
     visit("read_latency", read_latency, {.most = kSecond},
-          "Time from a fixed device's bank starting a read to the first data on the bus; of a "
-          "buffered one, from its media starting a read to the line in the buffer");
+          "Time of a read: in a fixed device, from its start in the bank to the first data on the "
+          "bus; in a buffered device, from its start in the media to the line in the buffer");
     visit("write_latency", write_latency, {.most = kSecond},
-          "Time from a fixed device's bank having the data of a write to having written it");
+          "Time in which a bank of a fixed device writes data that it has received");
     visit("internal_line", internal_line, {.least = 64, .most = 4096, .power_of_two = true},
-          "Bytes that a buffered device's media reads and writes at a time");
+          "Size of the lines that a buffered device's media reads and writes");
     visit("read_buffer_lines", read_buffer_lines, {.least = 1, .most = 1024},
-          "Internal lines that a buffered device keeps of those that it has read");
+          "Size of a buffered device's read buffer in internal lines");
     visit("write_buffer_lines", write_buffer_lines, {.least = 1, .most = 1024},
-          "Internal lines in which a buffered device collects writes");
+          "Size of a buffered device's write-combining buffer in internal lines");
     visit("buffer_latency", buffer_latency, {.most = kSecond},
-          "Time from a buffered device starting a read to the first data on the bus, beyond what "
-          "its media takes");
+          "Time from a buffered device's start of a read to the first data on the bus, beyond the "
+          "media's time");
     visit("media_read_interval", media_read_interval, {.most = kSecond},
-          "Time that a buffered device's media takes for an internal line that it reads: its "
+          "Time in which a buffered device's media reads an internal line, which limits its "
           "bandwidth");
     visit("media_write_interval", media_write_interval, {.most = kSecond},
-          "Time that it takes for one that it writes");
-    visit("trcd", trcd, {.most = kSecond}, "Activating a row to its first column command (tRCD)");
-    visit("tcl", tcl, {.most = kSecond}, "Read command to its first data on the bus (tCL)");
-    visit("tcwd", tcwd, {.most = kSecond}, "Write command to its first data on the bus (tCWD)");
-    visit("trp", trp, {.most = kSecond}, "Precharge to activate of the same bank (tRP)");
-    visit("tras", tras, {.most = kSecond}, "Activate to precharge of the same bank (tRAS)");
+          "Time in which a buffered device's media writes an internal line, which limits its "
+          "bandwidth");
+    visit("trcd", trcd, {.most = kSecond},
+          "Time from activating a row to its first column "
+          "command (tRCD)");
+    visit("tcl", tcl, {.most = kSecond},
+          "Time from a read command to its first data on the bus "
+          "(tCL)");
+    visit("tcwd", tcwd, {.most = kSecond},
+          "Time from a write command to its first data on the "
+          "bus (tCWD)");
+    visit("trp", trp, {.most = kSecond},
+          "Time from a precharge to an activation of the same bank "
+          "(tRP)");
+    visit("tras", tras, {.most = kSecond},
+          "Time from an activation to a precharge of the same "
+          "bank (tRAS)");
     visit("twr", twr, {.most = kSecond},
-          "Last data of a write to precharge of its bank: the time the array needs (tWR)");
+          "Time from the last data of a write to a precharge of its bank: the array's write time "
+          "(tWR)");
     visit("twtr", twtr, {.most = kSecond},
-          "Last data of a write to the next read command of the same rank (tWTR)");
-    visit("trtp", trtp, {.most = kSecond}, "Read command to precharge of the same bank (tRTP)");
-    visit("trtw", trtw, {.most = kSecond},
-          "Gap on the data bus when it turns from reading to writing (tRTW)");
-    visit("trrd", trrd, {.most = kSecond}, "Activate to activate in the same rank (tRRD)");
+          "Time from the last data of a write to the next read command of the same rank (tWTR)");
+    visit("trtp", trtp, {.most = kSecond},
+          "Time from a read command to a precharge of the same "
+          "bank (tRTP)");
+    visit("trtw", trtw, {.most = kSecond}, "Gap on the data bus between a read and a write (tRTW)");
+    visit("trrd", trrd, {.most = kSecond}, "Time between two activations in the same rank (tRRD)");
     visit("tfaw", tfaw, {.most = kSecond},
-          "Time in which a rank activates at most four rows (tFAW)");
-    visit("tburst", tburst, {.most = kSecond}, "Time a line takes on the data bus (tBURST)");
-    visit("trfc", trfc, {.most = kSecond}, "Time a refresh takes all banks of a channel (tRFC)");
-    visit("trefi", trefi, {.most = kSecond}, "Time between refreshes; 0ps for none (tREFI)");
+          "Window in which a rank activates at most four rows (tFAW)");
+    visit("tburst", tburst, {.most = kSecond}, "Time of a line on the data bus (tBURST)");
+    visit("trfc", trfc, {.most = kSecond},
+          "Time for which a refresh occupies all banks of a "
+          "channel (tRFC)");
+    visit("trefi", trefi, {.most = kSecond}, "Time between refreshes (tREFI); 0ps: no refreshes");
     visit("latency_factor", latency_factor, {.least = 0.01, .most = 1000},
-          "Multiplies the array's timings (trcd, tcl, tcwd, trp, tras, twr, trtp, read_latency, "
-          "write_latency), not those of bus and power");
+          "Factor for the array's timings (trcd, tcl, tcwd, trp, tras, twr, trtp, read_latency, "
+          "write_latency), but not for those of bus and power");
 
     visit("read_queue_entries", read_queue_entries, {.least = 1, .most = 4096},
-          "Reads that a channel holds until they are answered; more wait in order of arrival");
+          "Entries of each channel's read queue; further reads wait in order of arrival");
     visit("wpq_entries", wpq_entries, {.least = 1, .most = 4096},
-          "Entries of each channel's write pending queue (WPQ); more writes wait in order of "
+          "Entries of each channel's write pending queue (WPQ); further writes wait in order of "
           "arrival");
     visit("write_high_watermark", write_high_watermark, {.least = 0, .most = 1},
-          "A channel turns from reads to writes when the WPQ is fuller than this");
+          "Occupancy of the WPQ above which a channel switches from reads to writes");
     visit("write_low_watermark", write_low_watermark, {.least = 0, .most = 1},
-          "With no reads to do, a channel writes as long as the WPQ is fuller than this");
+          "Occupancy of the WPQ above which a channel without pending reads writes");
     visit("min_writes_per_switch", min_writes_per_switch, {.least = 1, .most = 4096},
-          "Writes a channel does, if it has them, before it turns back to waiting reads");
+          "Number of writes, if available, before a channel switches back to pending reads");
     visit("page_policy", page_policy, {},
-          "open: a row stays open until another is needed; closed: it is closed after each access");
+          "open: a row stays open until another row is accessed; closed: a row is closed after "
+          "each access");
     visit("max_accesses_per_row", max_accesses_per_row, {.least = 1, .most = 1'000'000},
-          "Accesses after which a row closes for an older request to another row of its bank, so "
-          "that none is starved");
+          "Number of accesses after which a row closes for an older request to another row of its "
+          "bank, which prevents starvation");
     visit(
         "front_latency", front_latency, {.most = kSecond},
         "Time in the controller's front end: part of every read and of a write's acknowledgement");
@@ -214,21 +233,23 @@ struct MemoryParameters {
           "Time in the controller's back end: part of every read that a bank serves");
 
     visit("persistence", persistence, {},
-          "When a write is persistent: accepted by the WPQ (ADR), or written by its bank");
+          "When a write is persistent. accepted: after its acceptance by the WPQ (ADR); written: "
+          "after its bank has written it");
     visit("log_queue_entries", log_queue_entries, {.least = 0, .most = 4096},
-          "Entries of each channel's log queue, whose writes (log entries and headers) are "
-          "persistent when written by their bank; 0: they go to the WPQ like all others");
+          "Entries of each channel's log queue. Its writes (log entries and headers) are "
+          "persistent when their bank has written them; 0: they enter the WPQ like all others");
     visit("write_merging", write_merging, {},
-          "Whether a write merges with a waiting one of the same line, kind and owner");
+          "Whether a write coalesces with a pending one of the same line, kind and owner");
 
     visit("link_latency", link_latency, {.most = kSecond},
-          "Time each way on a link (CXL) between a controller's host and its device; 0ps for none");
+          "Latency in each direction of a link (CXL) between a controller's host and its device; "
+          "0ps: no link");
     visit("link_bandwidth", link_bandwidth, {},
-          "Data rate each way of each controller's link; 0B/s for no limit");
+          "Data rate in each direction of each controller's link; 0B/s: no limit");
     visit(
         "queue_place", queue_place, {},
-        "Whether the queues, and with them the persistence domain, stand at the host's end of the "
-        "link or in the device");
+        "Whether the queues, and thus the persistence domain, are at the host's end of the link or "
+        "in the device");
   }
 };
 

@@ -58,7 +58,7 @@ struct MemoryStatistics {
   void describe_requests(Visitor& visit) const {
     visit("reads", reads, "requests", "Reads that reached a controller");
     visit("reads_forwarded", reads_forwarded, "requests",
-          "Reads answered from the write pending queue", share_of("reads"));
+          "Reads served from the write pending queue", share_of("reads"));
     visit.quantity("lines_read", lines_read, share_of("reads"));
     visit("writes", all_writes(), "requests", "Writes that reached a controller");
     visit("data_writes", of(writes, WriteKind::kData), "requests", "Writes of data in place",
@@ -70,7 +70,7 @@ struct MemoryStatistics {
     visit("metadata_writes", of(writes, WriteKind::kMetadata), "requests",
           "Writes of metadata (counters, trees, maps)", share_of("writes", "kind"));
     visit("writes_merged", writes_merged, "requests",
-          "Writes that merged with a pending write of the same line, kind and owner",
+          "Writes that coalesced with a pending write of the same line, kind and owner",
           share_of("writes", "fate"));
     visit("writes_dropped", writes_dropped, "requests",
           "Pending writes that a design removed before they reached a bank",
@@ -97,23 +97,22 @@ struct MemoryStatistics {
     visit.quantity("media_lines_read", media_lines_read, part_of("lines_read"));
     visit.quantity("media_lines_written", media_lines_written, part_of("lines_written"));
     visit("media_bytes_read", media_bytes_read, "bytes",
-          "Bytes that a buffered device has read from its media");
+          "Bytes that buffered devices read from their media");
     visit("media_bytes_written", media_bytes_written, "bytes",
-          "Bytes that a buffered device has written to its media, in whole internal lines");
+          "Bytes that buffered devices wrote to their media, in whole internal lines");
   }
   template <class Visitor>
   void describe_rows(Visitor& visit) const {
     visit.quantity("row_accesses", row_accesses, part_of("lines_read", "lines_written"));
-    visit("row_hits", row_hits, "accesses", "Accesses to a row that was open",
-          share_of("row_accesses"));
+    visit("row_hits", row_hits, "accesses", "Accesses to an open row", share_of("row_accesses"));
     visit("row_misses", row_misses, "accesses", "Accesses to a bank with no row open",
           share_of("row_accesses"));
-    visit("row_conflicts", row_conflicts, "accesses", "Accesses that had to close another row",
+    visit("row_conflicts", row_conflicts, "accesses", "Accesses that closed another row first",
           share_of("row_accesses"));
     visit("refreshes", refreshes, "refreshes", "Refreshes of a channel");
     visit.quantity("refresh_time_ns", refresh_time, part_of("channel_time_ns"));
     visit("bus_turnarounds", bus_turnarounds, "turns",
-          "Times a channel turned from reads to writes or back");
+          "Number of switches of a channel between reads and writes");
   }
   template <class Visitor>
   void describe_times(Visitor& visit) const {
@@ -121,23 +120,24 @@ struct MemoryStatistics {
           "Mean time from a read's arrival at the controller to its answer",
           at_most("run.drained_ns"));
     visit("write_acceptance_ns", mean(acceptance_time, all_writes()), "ns",
-          "Mean time from a write's arrival at the controller to its place in a queue",
+          "Mean time from a write's arrival at the controller to its acceptance by a queue",
           at_most("run.drained_ns"));
     visit("wpq_residence_ns", mean(residence_time, all_lines_written()), "ns",
-          "Mean time from a write's acceptance to its bank taking it", at_most("run.drained_ns"));
+          "Mean time from a write's acceptance to its start in a bank", at_most("run.drained_ns"));
     visit.quantity("read_time_ns", read_time, at_most("run.drained_ns", most_reads));
     visit.quantity("acceptance_time_ns", acceptance_time, at_most("run.drained_ns", most_writes));
     visit.quantity("residence_time_ns", residence_time, at_most("run.drained_ns", queue_entries));
     visit.quantity("channel_time_ns", channel_time);
-    visit("wpq_full_ns", wpq_full_time, "Time a WPQ was full, summed over channels",
+    visit("wpq_full_ns", wpq_full_time, "Total time in which a WPQ was full, over all channels",
           part_of("channel_time_ns"));
     visit("log_queue_full_ns", log_queue_full_time,
-          "Time a log queue was full, summed over channels", part_of("channel_time_ns"));
+          "Total time in which a log queue was full, over all channels",
+          part_of("channel_time_ns"));
     visit.quantity("bus_time_ns", bus_time, part_of("channel_time_ns"));
     visit.quantity("lines_transferred", lines_read + all_lines_written(),
                    share_of("bus_time_ns").each(static_cast<std::uint64_t>(burst.count)));
     visit("bus_utilisation", ratio(bus_time, channel_time), "ratio",
-          "Part of the time in which data was on a channel's bus");
+          "Share of the time in which a channel's bus transferred data");
   }
 
   static std::uint64_t of(const std::array<std::uint64_t, kWriteKinds>& counts, WriteKind kind) {

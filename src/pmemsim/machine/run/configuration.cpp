@@ -31,7 +31,7 @@ void check_tlb(ParameterSetter& setter, const TlbParameters& tlb) {
   check("second_", tlb.second_entries, tlb.second_ways);
   if (tlb.entries == 0 && tlb.second_entries > 0) {
     setter.add_problem(
-        "tlb.second_entries: a second TLB needs a first one; choose tlb.entries above 0");
+        "tlb.second_entries: a second TLB requires a first one; choose tlb.entries above 0");
   }
 }
 
@@ -68,7 +68,7 @@ Configuration configure(std::span<const Setting> settings, const ChoiceTable& ta
   constexpr std::uint64_t kFrequencyStep = 100'000;
   if (configuration.core.frequency.count % kFrequencyStep != 0) {
     setter.add_problem("core.frequency: " + format_value(configuration.core.frequency) +
-                       " is no multiple of 100kHz; round it");
+                       " is not a multiple of 100kHz; round it");
   }
   check_tlb(setter, configuration.tlb);
   check_cache(setter, "l1.size", configuration.l1.size.count, "l1.ways", configuration.l1.ways);

@@ -29,15 +29,14 @@ struct RunParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("instances", instances, {.least = 1, .most = 64},
-          "Independent copies of the recording, each on cores and addresses of its own");
-    visit(
-        "lock_order", lock_order, {},
-        "Who gets a lock: whoever got it when the program was recorded, so that all values in the "
-        "trace hold, or whoever asks first in simulated time, so that they may not");
+          "Number of independent copies of the recording, each on its own cores and addresses");
+    visit("lock_order", lock_order, {},
+          "Order of lock acquisitions. recorded: as in the recording, so that all values of the "
+          "trace are valid; simulated: by simulated time, so that they may not be");
     visit(
         "hand_placed_flushes", hand_placed_flushes, {},
-        "Whether only the flushes of a region's data take time, as if the program named the lines "
-        "itself, and not the code of pm.h that has kept account of them");
+        "Whether only the flushes of a region's data take time, as if the program listed the lines "
+        "itself, and not pm.h's code that tracks them");
   }
 };
 

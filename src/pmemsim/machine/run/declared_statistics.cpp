@@ -26,7 +26,7 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     path_ = (std::filesystem::temp_directory_path() / "pmemsim-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) throw Error(path_ + ": the folder can't be made");
+    if (mkdtemp(path_.data()) == nullptr) throw Error(path_ + ": the folder could not be created");
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -11,7 +11,7 @@ namespace pmemsim {
 namespace {
 
 std::string sentence(std::string_view with, std::string_view instead) {
-  return fmt::format("has no effect with {}; choose {}, or leave it out", with, instead);
+  return fmt::format("has no effect with {}; choose {}, or remove the setting", with, instead);
 }
 
 bool has_group(const Choice& choice, std::string_view group) {
@@ -75,21 +75,22 @@ std::string why_of_memory(const MemoryParameters& memory, std::string_view group
   std::vector<std::string_view> names;
   for (const DeviceKind device : devices) names.push_back(name_of(device));
   const std::string now = fmt::format("{}.device={}", group, name_of(memory.device));
-  return sentence(now, fmt::format("{}.device={}, set what this device has instead ({}: {})", group,
-                                   fmt::join(names, " or "), group, times_of(memory.device)));
+  return sentence(
+      now, fmt::format("{}.device={}, set a parameter of this device instead ({}: {})", group,
+                       fmt::join(names, " or "), group, times_of(memory.device)));
 }
 
 // Explains why a parameter of an absent component has no effect: the component's size is 0.
 std::string why_absent(const Configuration& configuration, std::string_view group,
                        std::string_view name) {
   if (group == "l2" && name != "size" && configuration.l2.size.count == 0) {
-    return sentence("l2.size=0B, which leaves this cache out", "an l2.size");
+    return sentence("l2.size=0B (no L2)", "an l2.size");
   }
   if (group == "tlb" && name != "entries" && configuration.tlb.entries == 0) {
-    return sentence("tlb.entries=0, which leaves it out", "tlb.entries above 0");
+    return sentence("tlb.entries=0 (no TLB)", "tlb.entries above 0");
   }
   if (group == "prefetch" && name != "streams" && configuration.prefetch.streams == 0) {
-    return sentence("prefetch.streams=0, which leaves it out", "prefetch.streams above 0");
+    return sentence("prefetch.streams=0 (no prefetcher)", "prefetch.streams above 0");
   }
   return "";
 }

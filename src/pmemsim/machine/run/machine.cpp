@@ -114,8 +114,8 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
                  PageFrames(configuration.pages.placement)) {
   if (configuration.core.loads_pass_locks && design_.wants(kLoads | kRewind)) {
     throw ConfigError(
-        {"core.loads_pass_locks: this design follows loads or takes regions back, for "
-         "which loads have to wait for locks; choose core.loads_pass_locks=false"});
+        {"core.loads_pass_locks: this design tracks loads or re-executes regions, which requires "
+         "that loads wait for locks; choose core.loads_pass_locks=false"});
   }
   design_.connect(queue_, clock_, hierarchy_, dram_, pm_space_, program_events_, threads_);
   for (std::uint32_t instance = 0; instance < configuration.run.instances; ++instance) {
@@ -216,7 +216,7 @@ bool Machine::run(const std::function<bool(double)>& progress) {
   const bool all_finished =
       std::all_of(cores_.begin(), cores_.end(), [](const auto& core) { return core->finished(); });
   if (!all_finished || hierarchy_.pending_misses() > 0 || !design_.pending().empty()) {
-    report_stuck("stands still");
+    report_stuck("is deadlocked");
   }
   design_.drain();
   run_drain();
@@ -228,7 +228,7 @@ bool Machine::run(const std::function<bool(double)>& progress) {
     run_drain();
   } while (queue_.now() > before);
   if (!pm_.idle() || !dram_.idle() || !design_.pending().empty()) {
-    report_stuck("stands still");
+    report_stuck("is deadlocked");
   }
   check_statistics();
   if (progress) progress(1);
@@ -243,7 +243,7 @@ void Machine::report_stuck(std::string_view what) const {
   }
   if (const std::string pending = design_.pending(); !pending.empty()) text += "; " + pending;
   if (hierarchy_.pending_misses() > 0) {
-    text += "; " + std::to_string(hierarchy_.pending_misses()) + " lines on their way from memory";
+    text += "; " + std::to_string(hierarchy_.pending_misses()) + " lines in flight from memory";
   }
   for (const auto& [name, memory] : {std::pair{"pm", &pm_}, {"dram", &dram_}}) {
     if (!memory->idle()) text += std::string("; ") + name + ": " + memory->describe_pending();
@@ -256,8 +256,8 @@ void Machine::report_stuck(std::string_view what) const {
   std::string remedy = design_.remedy();
   if (remedy.empty()) {
     remedy = loaded_plugins().empty() ? "please report this with the trace"
-                                      : "if the design is a plug-in's, look there first: a call "
-                                        "that returns false has to call resume later";
+                                      : "if a plug-in implements the design, check first that "
+                                        "each call that returns false calls resume later";
   }
   throw StuckError(text + "; " + remedy);
 }

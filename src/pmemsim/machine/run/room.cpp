@@ -19,12 +19,13 @@ void check_room(const trace::TraceFile& trace, std::uint64_t copies, std::uint64
   constexpr double kMebibyte = 1 << 20;
   const std::uint64_t bytes = trace::image_pages(trace) * Image::kPageCost;
   if (bytes <= room / copies) return;
-  throw Error(fmt::format(
-      "{}: its persistent memory holds {:.1f} MiB at the start, of which {} copies are kept, which "
-      "is more than the {:.1f} MiB of this computer; record with a smaller pool, run fewer "
-      "instances, or use a computer with more memory",
-      trace.path(), static_cast<double>(bytes) / kMebibyte, copies,
-      static_cast<double>(room) / kMebibyte));
+  throw Error(
+      fmt::format("{}: its persistent memory has {:.1f} MiB at the start, and {} copies exceed the "
+                  "{:.1f} MiB of this "
+                  "computer; record with a smaller pool, run fewer instances, or use a computer "
+                  "with more memory",
+                  trace.path(), static_cast<double>(bytes) / kMebibyte, copies,
+                  static_cast<double>(room) / kMebibyte));
 }
 
 }  // namespace pmemsim

@@ -47,9 +47,9 @@ void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
   Slot misses = 0;
   for (const Cause cause : kMisses) misses += account[cause];
   collector("stall.cache_miss_ns", clock.duration(misses),
-            "Time of all cores: loads that missed the L1, wherever they were served");
+            "Time of all cores: loads that missed in the L1, wherever they were served");
   collector("stall.total_ns", clock.duration(account.total()),
-            "Time of all cores, from the start to each one's end: the sum of the causes");
+            "Time of all cores from the start to each core's end: the sum of all causes");
 }
 
 // Declares the times that limit other statistics: of cores until their end, of the run until the
@@ -84,7 +84,7 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
     const EnergyBill bill(configuration_.energy, collector.found, core_time);
     collector.group("energy", energy_of(bill, configuration_.blueprint()));
   }
-  collector("events", queue_.executed(), "events", "Events that the simulation executed");
+  collector("events", queue_.executed(), "events", "Events executed by the simulation");
 }
 
 void Machine::check_statistics() const {

@@ -85,8 +85,8 @@ Library::Library(const std::vector<HostRegion>& regions, const std::string& path
   check_ = reinterpret_cast<decltype(check_)>(dlsym(library, "pmemsim_check"));
   if (check_ == nullptr) {
     throw std::runtime_error(
-        "the library has no function pmemsim_check; define it as pmemsim/check.h describes (in "
-        "C++ within extern \"C\")");
+        "the library has no function pmemsim_check; define it as pmemsim/check.h describes (in C++ "
+        "within extern \"C\")");
   }
   if (dlsym(library, "pmemsim_check_needs_recorded_addresses") == nullptr) return;
   for (const pmemsim_region& region : regions_) {
