@@ -126,7 +126,7 @@ def test_an_allocator_that_is_part_of_the_program_is_refused(
     output = tmp_path / "trace.pmt"
     done = record(programs / program, output, PMEMSIM_PM_HEAP="1")
     assert done.returncode == 2
-    assert f"{program} has an allocator linked into it" in done.stderr
+    assert f"{program} has an allocator linked statically" in done.stderr
     assert "link that library dynamically" in done.stderr
     assert not output.exists()
 
@@ -143,4 +143,4 @@ def test_a_known_allocator_that_the_program_calls_itself_is_refused(
     run(built_toolchain() / "bin" / "pmemsim-cc", source, "-o", tmp_path / "mine")
     done = record(tmp_path / "mine", output, PMEMSIM_PM_HEAP="1")
     assert done.returncode == 2
-    assert f"mine has {name} linked into it" in done.stderr
+    assert f"mine has {name} linked statically" in done.stderr

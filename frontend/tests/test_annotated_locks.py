@@ -335,13 +335,13 @@ int main() {
 WRONG = {
     "no_pointer": (
         ".c", "PM_ACQUIRES void take(int lock) { (void)lock; }",
-        "take is annotated as a lock's function, but has no parameter that points to the lock; give "
-        "it one, the first of its pointers",
+        "take is annotated as a lock's function, but has no parameter that points to the lock; "
+        "the lock must be its first pointer parameter",
     ),
     "by_value": (
         ".c", "struct lock { long words[8]; };\nPM_RELEASES void give(struct lock lock) { (void)lock; }",
-        "give is annotated as a lock's function, but has no parameter that points to the lock; give "
-        "it one, the first of its pointers",
+        "give is annotated as a lock's function, but has no parameter that points to the lock; "
+        "the lock must be its first pointer parameter",
     ),
     "no_result": (
         ".cpp", "PM_TRY_ACQUIRES void take(int* lock) { *lock = 1; }",
@@ -350,7 +350,7 @@ WRONG = {
     ),
     "both": (
         ".c", "PM_TRY_ACQUIRES PM_ACQUIRES int take(int* lock) { return *lock; }",
-        "take is annotated with both PM_ACQUIRES and PM_TRY_ACQUIRES; leave PM_ACQUIRES out if it "
+        "take is annotated with both PM_ACQUIRES and PM_TRY_ACQUIRES; remove PM_ACQUIRES if it "
         "may return without the lock, else PM_TRY_ACQUIRES",
     ),
     "misspelt": (
@@ -362,13 +362,13 @@ WRONG = {
         ".c",
         "void other(int* lock);\n"
         "PM_ACQUIRES void take(int* lock) { __attribute__((musttail)) return other(lock); }",
-        "take is annotated as acquiring a lock, but returns by musttail, behind which nothing can be "
-        "recorded; annotate the function that it calls instead, or call that ordinarily",
+        "take is annotated as acquiring a lock, but returns by musttail, after which nothing can "
+        "be recorded; annotate the called function instead, or remove musttail",
     ),
     "naked": (
         ".c", 'PM_RELEASES __attribute__((naked)) void give(int* lock) { __asm__("ret"); }',
-        "give is annotated as a lock's function, but is a coroutine or naked, and so returns where "
-        "the compiler can't see it; annotate a function that it calls, or that calls it",
+        "give is annotated as a lock's function, but is a coroutine or naked, so the compiler "
+        "can't see its return; annotate its caller or a function that it calls",
     ),
 }  # fmt: skip
 

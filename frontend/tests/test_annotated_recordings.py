@@ -208,7 +208,9 @@ def test_a_lock_that_two_threads_have_is_refused(
     here, there = WRONG[name]
     assert f"({here}), while thread " in done.stderr and f"({there}" in done.stderr
     assert "annotated_locks.c:" in done.stderr
-    assert "annotate whatever gives it back, or makes it anew, with PM_RELEASES" in done.stderr
+    assert (
+        "annotate the function that releases or re-initialises it with PM_RELEASES" in done.stderr
+    )
     assert list(tmp_path.iterdir()) == []
     # Annotations aren't checked when nothing is recorded.
     assert subprocess.run([program, name], capture_output=True, check=False).returncode == 0

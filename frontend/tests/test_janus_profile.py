@@ -110,7 +110,7 @@ def test_a_profile_that_is_none_stops_the_compiler(toolchain: Toolchain, tmp_pat
     bad = tmp_path / "bad.txt"
     bad.write_text("mine.c:12\nmine.c\n")
     for argument, status, sentence in (
-        (f"--janus-profile={bad}", 1, "'mine.c' is no PATH:LINE"),
+        (f"--janus-profile={bad}", 1, "'mine.c' is not PATH:LINE"),
         (f"--janus-profile={tmp_path / 'none'}", 2, "could not be read"),
         ("--janus-profile", 2, "give its file behind a ="),
     ):

@@ -35,7 +35,7 @@ RECORDED = (
 )  # fmt: skip
 WITH_LIBRARY = tuple(way for way in UNRECORDED if way.startswith(("library", "covered")))
 
-NOTE = "persistent memory has changed without a recorded store"
+NOTE = "persistent memory changed without a recorded store"
 
 Build = Callable[..., Path]
 Recorded = tuple[Trace, str]
@@ -98,7 +98,7 @@ def test_pm_change_without_a_recorded_store_is_reported(
         "places": 1,
         "lowest": [{"begin": place, "end": place + 8}],
     }
-    assert f"{NOTE}: 8 bytes in 1 place, at {tmp_path}/pm/pool+0x10040 ({place:#x});" in said
+    assert f"{NOTE}: 8 bytes in 1 location, at {tmp_path}/pm/pool+0x10040 ({place:#x});" in said
 
 
 @pytest.mark.parametrize(
@@ -132,10 +132,10 @@ def test_pm_changes_after_the_region_of_interest_are_not_reported(
 def test_msync_calls_are_counted_and_noted(build: Build, tmp_path: Path) -> None:
     trace, said = record(build(), tmp_path, "synced")
     assert trace.metadata["msyncs"] == 3, "not of other memory"
-    note = "the program has called msync of persistent memory (3 times)"
-    assert f"pmemsim: note: {note}, which isn't recorded" in said
+    note = "the program called msync on persistent memory (3 times)"
+    assert f"pmemsim: note: {note}, which is not recorded" in said
     shown = " ".join(pmemsim("trace", "info", trace.path).stdout.split())
-    assert "│ calls of msync, not recorded │ 3 │" in shown
+    assert "│ calls of msync (not recorded) │ 3 │" in shown
     for command in CRASHES:
         (notes,) = notes_of(command[0], trace.path, *command[1:])
         assert [each.startswith(note) for each in notes] == [True]
@@ -169,7 +169,10 @@ def test_recording_is_complete_when_the_pm_contents_cannot_be_written(
 ) -> None:
     contents = tmp_path / "nowhere" / "contents"
     _, said = run_alone(build(), tmp_path, "library_unmapped", contents)
-    assert said.count("can't write what persistent memory holds at the end (No such file") == 1
+    assert (
+        said.count("the final contents of persistent memory could not be written (No such file")
+        == 1
+    )
 
 
 def test_writing_the_pm_contents_adds_no_program_instructions(build: Build, tmp_path: Path) -> None:
@@ -221,7 +224,7 @@ def test_crash_commands_report_a_partial_recording(partial: Path, command: tuple
     done = pmemsim(*words)
     assert done.returncode == 0, "notes change no verdict"
     shown = done.stdout.replace("\n", " ")
-    assert "partial: persistent memory has changed without a recorded store (8 bytes in " in shown
+    assert "partial: persistent memory changed without a recorded store (8 bytes in " in shown
     (notes,) = notes_of(*words)
     assert any(note.startswith(NOTE) and f"pool+{PLACE:#x}" in note for note in notes)
 
@@ -243,7 +246,7 @@ def test_trace_info_shows_unrecorded_pm_changes(partial: Path) -> None:
         for line in pmemsim("trace", "info", partial).stdout.splitlines()
         if "changed without a recorded store" in line
     ]
-    assert "8 bytes in 1 place, at" in row
+    assert "8 bytes in 1 location, at" in row
     facts = json.loads(pmemsim("trace", "info", "--json", partial).stdout)
     assert facts["unrecorded"]["bytes"] == 8
 
@@ -252,7 +255,10 @@ def test_trace_info_shows_unrecorded_pm_changes(partial: Path) -> None:
     ("error", "said"),
     [
         (Error("x.pmt: no space left on device"), "no space left on device"),
-        (MemoryError(), "there isn't enough memory to compare persistent memory with it"),
+        (
+            MemoryError(),
+            "there is not enough memory to compare persistent memory with the recording",
+        ),
     ],
 )
 def test_recording_is_kept_when_the_pm_contents_cannot_be_compared(

@@ -280,7 +280,7 @@ def _whole(value: object, name: str, least: int, most: int) -> int:
 
 def _number(text: str, name: str) -> int:
     if not re.fullmatch(r"[0-9]{1,20}", text) or int(text) > _MOST:
-        raise _WrongError(f"{name}: {text} is not a number of a region")
+        raise _WrongError(f"{name}: {text} is not a number")
     return int(text)
 
 

@@ -303,7 +303,10 @@ def _scalar(node: yaml.Node, key: str, path: Path, problems: list[str]) -> str |
         problems.append(f"{_place(path, node)}: {key}: must be one value")
         return None
     if control := _control_character(text):
-        problems.append(f"{_place(path, node)}: {key}: the value contains {control!a}; remove it")
+        problems.append(
+            f"{_place(path, node)}: {key}: the value contains {control!a}, which can't be printed; "
+            "remove it"
+        )
         return None
     return text
 

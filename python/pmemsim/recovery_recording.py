@@ -155,7 +155,7 @@ def lines_of_reads(reads: Sequence[tuple[OpenRead, bool]]) -> list[str]:
         dict.fromkeys((shown(read.load), shown(read.store), there) for read, there in reads)
     )
     for load, store, there in pairs[:_MOST_READS]:
-        lines.append(f"  at {load} reads data stored at {store}: {'kept' if there else 'lost'}")
+        lines.append(f"  at {load}, data stored at {store}: {'kept' if there else 'lost'}")
     if len(pairs) > _MOST_READS:
         lines.append(f"  and {len(pairs) - _MOST_READS} more")
     return lines

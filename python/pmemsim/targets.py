@@ -51,7 +51,7 @@ def find_target(text: str, *, opt: str | None = None, **arguments: Argument) -> 
         if given:
             options = ", ".join(f"--{key.replace('_', '-')}" for key in given)
             raise Error(
-                f"{text}: this is a recording, and {options} apply only to workloads; remove them"
+                f"{text}: this is a recording; remove {options}, which only workloads accept"
             )
         return Target(path.stem, path)
     if text not in workloads():

@@ -608,9 +608,9 @@ TEST_F(Crash, RefusesALogThatCannotBe) {
   EXPECT_EQ(refusal(100 * CHUNK_ENTRIES, 0),
             "the image is damaged: a log has fewer entries than were committed");
   EXPECT_EQ(refusal(1, kPoolBytes),
-            "the image is damaged: a log has a word at offset 8388608, where none is");
+            "the image is damaged: a log refers to offset 8388608, which is not that of a word");
   EXPECT_EQ(refusal(1, 8 * 1024 + 4),
-            "the image is damaged: a log has a word at offset 8196, where none is");
+            "the image is damaged: a log refers to offset 8196, which is not that of a word");
   commit->to_redo = 0;
   pm_close(pool);
 }

@@ -144,7 +144,7 @@ TEST_F(PoolFile, KeepsItsContents) {
 TEST_F(PoolFile, RefusesWhatItCannotOpen) {
   expect_refused("cannot open " + path_ + ": No such file or directory");
   std::ofstream(path_).close();
-  expect_refused(path_ + " is empty, and making a pool of it needs a size");
+  expect_refused(path_ + " is empty; creating a pool in it requires a size");
   std::ofstream(path_) << std::string(1 << 20, 'x');
   expect_refused(path_ + " is not a pmemsim/pm.h pool");
   std::ofstream(path_) << std::string(1000, 'x');
@@ -154,16 +154,20 @@ TEST_F(PoolFile, RefusesWhatItCannotOpen) {
   std::filesystem::remove(path_);
   make_used_pool();
   expect_refused(path_ + " has 8388608 bytes, not 16777216", 16 << 20);
-  expect_refused(path_ + " was made as pool number 0, and its pointers are valid only there", 0, 2);
+  expect_refused(
+      path_ + " was created as pool number 0, and its pointers are valid only under that number", 0,
+      2);
   expect_refused("pool number 16 is above 15", 0, 16);
   pm_pool* pool = pm_open(path_.c_str(), 0, kPool);
   ASSERT_TRUE(pool) << pm_error();
   expect_refused(path_ + " is in use by another process");
   EXPECT_EQ(nullptr, pm_open(nullptr, kPoolBytes, kPool));
-  EXPECT_NE(nullptr, std::strstr(pm_error(), "something else is mapped there"));
+  EXPECT_NE(nullptr, std::strstr(pm_error(), "the address range is in use"));
   pm_close(pool);
   std::filesystem::resize_file(path_, kPoolBytes / 2);
-  expect_refused(path_ + " has 4194304 bytes, but says it has 8388608: it was cut or extended");
+  expect_refused(
+      path_ +
+      " has 4194304 bytes, but its superblock states 8388608: the file was truncated or extended");
 }
 
 TEST_F(PoolFile, RefusesADamagedSuperblock) {
@@ -396,7 +400,7 @@ TEST_F(PoolDeathTest, BreachesOfTheInterfaceEndTheProgram) {
 TEST_F(Pool, RefusesToCloseOrMakeARootInARegion) {
   pm_begin(pool_);
   EXPECT_EQ(-1, pm_close(pool_));
-  EXPECT_STREQ("pm_close: this thread is in the middle of a region", pm_error());
+  EXPECT_STREQ("pm_close: this thread is inside a region", pm_error());
   EXPECT_EQ(nullptr, pm_root(pool_, 8));
   pm_end();
 }
@@ -415,7 +419,7 @@ TEST_F(Pool, AllocatesEverySize) {
     last = bytes;
   }
   EXPECT_EQ(nullptr, pm_alloc(pool_, kPoolBytes));
-  EXPECT_STREQ("the pool is full: it has no room for 8388608 bytes", pm_error());
+  EXPECT_STREQ("the pool is full: it has no free space for 8388608 bytes", pm_error());
   EXPECT_EQ(nullptr, pm_alloc(pool_, SIZE_MAX));
   EXPECT_EQ(300000u, last);
 }

@@ -350,7 +350,7 @@ TEST_F(TraceFileTest, NothingIsLeftOfAnUnfinishedFile) {
 }
 
 TEST_F(TraceFileTest, RefusesForeignFilesInWords) {
-  expect_mentions(complaint(), "can't open the trace: No such file");
+  expect_mentions(complaint(), "the trace could not be opened: No such file");
   std::ofstream(path_) << "#!/bin/sh\necho this is a shell script\n";
   expect_mentions(complaint(), "this is not a .pmt file");
   std::ofstream(path_).flush();
@@ -382,25 +382,25 @@ TEST_P(TraceNonsenseTest, IsRefused) {
 }
 
 const Nonsense kNonsense[] = {
-    {"UnknownSite", "operation 0: the record is impossible",
+    {"UnknownSite", "operation 0: the record is invalid",
      [](TraceBuilder& builder) {
        TraceBuilder longer;  // knows a site that the written table lacks
        longer.plain(longer.site(SiteKind::kExecute));
        builder.take_operations(longer);
      }},
-    {"ObjectOutOfRange", "operation 1: the record is impossible",
+    {"ObjectOutOfRange", "operation 1: the record is invalid",
      [](TraceBuilder& builder) {
        builder.external(1);
        builder.sync(SyncKind::kSignal, 8, 5, 1);
        builder.metadata(R"({"program": "p", "threads": 1, "sync_objects": 5, "pm_regions": []})");
      }},
-    {"FlagWithoutMeaning", "operation 0: the record is impossible",
+    {"FlagWithoutMeaning", "operation 0: the record is invalid",
      [](TraceBuilder& builder) { builder.branch(builder.site(SiteKind::kExecute), true); }},
-    {"CopyOfNothing", "operation 0: the record is impossible",
+    {"CopyOfNothing", "operation 0: the record is invalid",
      [](TraceBuilder& builder) { builder.copy(builder.site(SiteKind::kCopyLoad), 8, 0); }},
-    {"CopyTooWide", "operation 0: the record is impossible",
+    {"CopyTooWide", "operation 0: the record is invalid",
      [](TraceBuilder& builder) { builder.copy(builder.site(SiteKind::kCopyStore), 8, 17); }},
-    {"AddressTooHigh", "operation 0: the record is impossible",
+    {"AddressTooHigh", "operation 0: the record is invalid",
      [](TraceBuilder& builder) {
        builder.access(builder.site(SiteKind::kLoad, 8), ~std::uint64_t{0} - 3);
      }},
@@ -412,16 +412,16 @@ const Nonsense kNonsense[] = {
      [](TraceBuilder& builder) {
        builder.mark(MarkKind::kHint, 0x1000, std::uint64_t{kHintKinds} << 32);
      }},
-    {"SizeZero", "site 64 has an impossible size",
+    {"SizeZero", "site 64 has an invalid size",
      [](TraceBuilder& builder) { builder.access(builder.site(SiteKind::kLoad, 0), 8); }},
-    {"SizeTooWide", "site 64 has an impossible size",
+    {"SizeTooWide", "site 64 has an invalid size",
      [](TraceBuilder& builder) { builder.access(builder.site(SiteKind::kLoad, 65), 8); }},
     {"MarkThatIsNotBuiltIn", "site 64 must be a built-in one",
      [](TraceBuilder& builder) {
        builder.site(SiteKind::kMark);
        builder.external(1);
      }},
-    {"UnknownSynchronisation", "site 35 is not the built-in one it must be",
+    {"UnknownSynchronisation", "site 35 is not the required built-in one",
      [](TraceBuilder& builder) {
        SiteRecord newer{};
        newer.kind = static_cast<std::uint8_t>(SiteKind::kSync);
@@ -429,21 +429,21 @@ const Nonsense kNonsense[] = {
        builder.builtin(kFirstSyncSite + kSyncKinds, newer);
        builder.external(1);
      }},
-    {"SynchronisationMissing", "site 24 is not the built-in one it must be",
+    {"SynchronisationMissing", "site 24 is not the required built-in one",
      [](TraceBuilder& builder) {
        builder.builtin(sync_site(SyncKind::kSignal), unused_site());
        builder.external(1);
      }},
-    {"DependsOnAStore", "depends on something that has no value",
+    {"DependsOnAStore", "depends on an operation that has no value",
      [](TraceBuilder& builder) {
        const auto store = builder.site(SiteKind::kStore, 8);
        builder.access(builder.site(SiteKind::kLoad, 8, 1, {store << 8}), 8);
      }},
-    {"DependsOnASiteThatIsNotThere", "depends on something that has no value",
+    {"DependsOnASiteThatIsNotThere", "depends on an operation that has no value",
      [](TraceBuilder& builder) {
        builder.access(builder.site(SiteKind::kLoad, 8, 1, {1u << 30}), 8);
      }},
-    {"TooManyDependences", "has dependences that aren't there",
+    {"TooManyDependences", "has dependences that do not exist",
      [](TraceBuilder& builder) {
        const auto load = builder.site(SiteKind::kLoad, 8);
        builder.access(builder.site(SiteKind::kLoad, 8, 1, std::vector(9, load << 8)), 8);
@@ -452,45 +452,45 @@ const Nonsense kNonsense[] = {
      [](TraceBuilder& builder) {
        builder.access(builder.site(SiteKind::kFlush, 0, 1, {}, {}, kFlushKinds), 8);
      }},
-    {"InlinedByACallThatIsNotThere", "site 64 was inlined by a call that isn't there",
+    {"InlinedByACallThatIsNotThere", "site 64 was inlined by a call that does not exist",
      [](TraceBuilder& builder) {
        builder.inlined(builder.site(SiteKind::kExecute), builder.inlined_call({}) + 1);
        builder.external(1);
      }},
-    {"BuiltInSiteThatIsInlined", "site 3 was inlined by a call that isn't there",
+    {"BuiltInSiteThatIsInlined", "site 3 was inlined by a call that does not exist",
      [](TraceBuilder& builder) {
        builder.inlined(3, builder.inlined_call({}));
        builder.external(1);
      }},
-    {"InlinedCallInItself", "inlined call 1 stands in one that comes later",
+    {"InlinedCallInItself", "inlined call 1 is inside a later one",
      [](TraceBuilder& builder) {
        builder.inlined_call({}, 1);
        builder.external(1);
      }},
-    {"InlinedCallsInACircle", "inlined call 1 stands in one that comes later",
+    {"InlinedCallsInACircle", "inlined call 1 is inside a later one",
      [](TraceBuilder& builder) {
        builder.inlined_call({}, 2);
        builder.inlined_call({}, 1);
        builder.external(1);
      }},
-    {"InlinedCallsWithoutEnd", "inlined call 1025 stands in more than 1023 others",
+    {"InlinedCallsWithoutEnd", "inlined call 1025 is inside more than 1023 others",
      [](TraceBuilder& builder) {
        for (std::uint32_t outer = 0; outer <= kMaxInlinedDepth; ++outer) {
          builder.inlined_call({}, outer);
        }
        builder.external(1);
      }},
-    {"InlinedCallWithoutAFile", "inlined call 1 names a string that isn't there",
+    {"InlinedCallWithoutAFile", "inlined call 1 refers to a string that does not exist",
      [](TraceBuilder& builder) {
        builder.raw_inlined_call({.file = 1u << 20, .function = 0, .line = 1, .outer = 0});
        builder.external(1);
      }},
-    {"InlinedCallWithoutAFunction", "inlined call 1 names a string that isn't there",
+    {"InlinedCallWithoutAFunction", "inlined call 1 refers to a string that does not exist",
      [](TraceBuilder& builder) {
        builder.raw_inlined_call({.file = 0, .function = 1u << 20, .line = 1, .outer = 0});
        builder.external(1);
      }},
-    {"MetadataIsNotJson", "the metadata can't be understood",
+    {"MetadataIsNotJson", "the metadata are invalid",
      [](TraceBuilder& builder) {
        builder.external(1);
        builder.metadata("{");
@@ -518,7 +518,7 @@ const Nonsense kNonsense[] = {
        builder.external(1);
        builder.site(SiteKind::kLoad, 8, 1, {}, {}, 0, 0, {std::string(1u << 20, 'x'), "test", 1});
      }},
-    {"MetadataWithoutProgram", "the metadata can't be understood",
+    {"MetadataWithoutProgram", "the metadata are invalid",
      [](TraceBuilder& builder) {
        builder.external(1);
        builder.metadata(R"({"threads": 1, "sync_objects": 0, "pm_regions": []})");
@@ -541,7 +541,7 @@ const Nonsense kNonsense[] = {
        builder.metadata(
            R"({"program": "", "msyncs": -1, "threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
-    {"ArgumentsOfTheWrongType", "the metadata can't be understood",
+    {"ArgumentsOfTheWrongType", "the metadata are invalid",
      [](TraceBuilder& builder) {
        builder.external(1);
        builder.metadata(
@@ -554,26 +554,26 @@ const Nonsense kNonsense[] = {
                         R"({"begin": 0, "end": 1, "flushes": 1, "memory": "heap", "asked": "x"}], )"
                         R"("threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
-    {"FlushesOutsidePmWithoutTheirFile", "the metadata can't be understood",
+    {"FlushesOutsidePmWithoutTheirFile", "the metadata are invalid",
      [](TraceBuilder& builder) {
        builder.external(1);
        builder.metadata(R"({"program": "", "flushes": 1, "flushes_outside_pm": [)"
                         R"({"begin": 0, "end": 1, "flushes": 1, "memory": "file"}], )"
                         R"("threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
-    {"UnrecordedWithoutPlaces", "\"lowest\" is no list of places",
+    {"UnrecordedWithoutPlaces", "\"lowest\" is not a list of locations",
      [](TraceBuilder& builder) {
        builder.external(1);
        builder.metadata(R"({"program": "", "unrecorded": {"bytes": 1, "places": 1, "lowest": []}, )"
                         R"("threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
-    {"UnrecordedOfTheWrongType", "the metadata can't be understood",
+    {"UnrecordedOfTheWrongType", "the metadata are invalid",
      [](TraceBuilder& builder) {
        builder.external(1);
        builder.metadata(R"({"program": "", "unrecorded": 1, )"
                         R"("threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
-    {"ThreadNotCounted", "operations of a thread that the metadata doesn't know",
+    {"ThreadNotCounted", "operations of a thread that is not in the metadata",
      [](TraceBuilder& builder) { builder.thread(1).external(1); }},
     {"ThreadWithoutOperations", "counts a thread that has no operations",
      [](TraceBuilder& builder) {

@@ -117,8 +117,8 @@ def test_the_story_says_what_was_answered_and_what_would_have_been_right(build: 
     assert "the answer: `version 7`, ..." in text
     assert "allowed, before it: line 2 is `0 items`, not `1 items`" in text
     assert "allowed, after it: line 3 is `101`, not missing" in text
-    assert "the crash comes right before the sfence of thread 1" in text
-    again = pmemsim(*shlex.split(text.split("to see it again: pmemsim")[1]))
+    assert "the crash is immediately before the sfence of thread 1" in text
+    again = pmemsim(*shlex.split(text.split("to reproduce: pmemsim")[1]))
     assert again.returncode == 1
     assert again.stderr.split("wrong-answer")[1] == text
     assert "wrong-answer" in done.stdout
@@ -185,7 +185,7 @@ def test_one_image(build: Build) -> None:
     assert found["answers"]["images"] == 1
     done = ask(build(RIGHT), "--image", "1000")
     assert done.returncode == 2
-    assert re.search(r"--image 1000: there are \d+ images only", done.stderr)
+    assert re.search(r"--image 1000: there are only \d+ images", done.stderr)
 
 
 def test_a_reader_that_crashes_or_hangs_answers_wrong(build: Build, tmp_path: Path) -> None:
@@ -193,9 +193,9 @@ def test_a_reader_that_crashes_or_hangs_answers_wrong(build: Build, tmp_path: Pa
     reader = tmp_path / "reader"
     for instead, words in {
         "kill -SEGV $$": "died of signal SIGSEGV",
-        "sleep 100": "didn't end within 0.5 s",
+        "sleep 100": "did not end within 0.5 s",
         "exit 9": "status 9",
-        "yes": "prints more than 16 MiB",
+        "yes": "printed more than 16 MiB",
     }.items():
         # A node without its value.
         reader.write_text(
@@ -207,16 +207,16 @@ def test_a_reader_that_crashes_or_hangs_answers_wrong(build: Build, tmp_path: Pa
         done = pmemsim("check", trace, "--answers", reader, *options)
         assert done.returncode == 1
         assert words in done.stderr.split("the answer: ")[1].splitlines()[0]
-        assert "--verify-timeout 0.5" in done.stderr.split("to see it again")[1]
+        assert "--verify-timeout 0.5" in done.stderr.split("to reproduce")[1]
 
 
 def test_readers_that_tell_nothing_are_refused(build: Build, tmp_path: Path) -> None:
     _, trace = build(RIGHT)
     reader = tmp_path / "reader"
     for script, sentence in {
-        "exit 4": "fails on the image in which nothing is lost, at the recording's end: ",
-        "echo there": "prints the same before and after all operations (`there`)",
-        "date +%N": "prints something else each time for the same image",
+        "exit 4": "the reader fails on the complete image at the end of the recording: ",
+        "echo there": "the output is the same before and after all operations (`there`)",
+        "date +%N": "the output differs between runs on the same image",
     }.items():
         reader.write_text(f"#!/bin/sh\n{script}\n")
         reader.chmod(0o755)
@@ -225,20 +225,22 @@ def test_readers_that_tell_nothing_are_refused(build: Build, tmp_path: Path) -> 
         assert sentence in done.stderr
     done = pmemsim("check", trace, "--answers", "/no/reader", "--operation", "push")
     assert done.returncode == 2
-    assert "--answers /no/reader: there is no such program; give one that is there" in done.stderr
+    assert "--answers /no/reader: no such program; name an existing one" in done.stderr
 
 
 def test_operations_that_are_not_known_are_refused(build: Build) -> None:
     done = ask(build(RIGHT), operation=None)
     assert done.returncode == 2
-    assert "has no atomic region (pm_begin), so that nothing says what an operation" in done.stderr
+    assert "has no atomic region (pm_begin), so its operations are unknown" in done.stderr
     assert "candidates: push (4 calls)" in done.stderr
     done = ask(build(RIGHT), operation="pusj")
     assert done.returncode == 2
-    assert "has executed no such function; did you mean 'push'?" in done.stderr
+    assert "executed no such function; did you mean 'push'?" in done.stderr
     done = ask(build(RIGHT), operation="persist")
     assert done.returncode == 2
-    assert "persist was inlined into its callers, so that its calls can't be told" in done.stderr
+    assert (
+        "persist was inlined into its callers, so its calls can't be distinguished" in done.stderr
+    )
     assert wrong(answers(build(RIGHT), operation="pus[gh]")) == []
 
 
@@ -252,7 +254,12 @@ def test_options_that_do_not_fit_are_refused(build: Build) -> None:
         ("--answers", "'x"): "--answers 'x: No closing quotation",
         ("--answers", "true", "--budget", "many"): "--budget many: give a number of images",
         ("--answers", "true", "--image", "0"): "--image 0: must be at least 1",
-        ("--answers", "true", "--verify-timeout", "0"): "--verify-timeout 0: must be more than 0",
+        (
+            "--answers",
+            "true",
+            "--verify-timeout",
+            "0",
+        ): "--verify-timeout 0: must be greater than 0",
     }.items():
         done = pmemsim("check", trace, *options)
         assert done.returncode == 2

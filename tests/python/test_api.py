@@ -21,9 +21,9 @@ pytestmark = pytest.mark.quick
     [
         ({"traces": "queue"}, r'traces: must be a list .* \["queue", "mine\.pmt"\]'),
         ({"traces": Path("q.pmt")}, r"traces: must be a list"),
-        ({"traces": []}, r"traces: must be a list of at least one"),
+        ({"traces": []}, r"traces: must be a list with at least one element"),
         ({"designs": "np,sw-undo"}, r'designs: must be a list .* \["np", "sw-undo"\]'),
-        ({"designs": None}, r"designs: must be a list of at least one"),
+        ({"designs": None}, r"designs: must be a list with at least one element"),
         ({"jobs": -1}, r"jobs: -1: must be at least 1"),
         ({"overrides": "core.count=4"}, r"overrides: must be a dict"),
         ({"overrides": {3: 4}}, r"overrides: 3: unknown key"),
@@ -42,7 +42,7 @@ def test_a_recording_under_two_names_counts_once(queue_trace: Path) -> None:
 
 
 def test_recording_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="there is no command to record"):
+    with pytest.raises(RecordError, match="the command to record is missing"):
         pmemsim.record([], tmp_path / "x.pmt")
 
 

@@ -225,9 +225,12 @@ def test_a_machine_without_its_memory_is_no_machine() -> None:
     times = figures()
     name = measurements.LOAD.format("256 MiB")
     del times[name]
-    with pytest.raises(Error, match=f"{name}: it wasn't measured; without it there is no machine"):
+    with pytest.raises(
+        Error,
+        match=f"{name}: it wasn't measured; a machine can't be fitted without this measurement",
+    ):
         fitted(times)
-    with pytest.raises(Error, match="doesn't tell the size of the level 2 cache"):
+    with pytest.raises(Error, match="does not report the size of the level 2 cache"):
         fitted(figures(), dataclasses.replace(PROCESSOR, cache_bytes={1: 32 * KIB}))
 
 
@@ -244,20 +247,22 @@ def test_figures_that_make_no_machine_are_refused(
     monkeypatch.setattr(module, "measure", lambda *_: measured({}))
     monkeypatch.setattr(module, "fit", lambda *_: [Fitted("core.width", "0", "nonsense")])
     output = tmp_path / "mine.yaml"
-    with pytest.raises(Error, match=r"make no machine \(.*core.width.*; let nothing else run"):
+    with pytest.raises(
+        Error, match=r"describe no possible machine \(.*core.width.*; run the command again"
+    ):
         calibrate(output)
     assert not output.exists()
 
 
 def test_a_preset_says_what_is_unsure_and_what_is_missing(tmp_path: Path) -> None:
     times = figures()
-    all_of_it = measured(times, clwb="the processor has no clwb")
+    all_of_it = measured(times, clwb="the processor does not support clwb")
     noisy = dataclasses.replace(all_of_it.found["addition"], spread=0.3)
     all_of_it = dataclasses.replace(all_of_it, found=all_of_it.found | {"addition": noisy})
     fits = fit(PROCESSOR, all_of_it, load_preset("machine", BASE))
     text = preset_text('mine: "x"', PROCESSOR, fits, all_of_it, "2026-01-02")
     assert "more than a tenth:\n#   addition\n" in text
-    assert "# Not measured: clwb: the processor has no clwb" in text
+    assert "# Not measured: clwb: the processor does not support clwb" in text
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     preset = load_preset("machine", path)
@@ -284,7 +289,7 @@ def test_what_the_processor_lacks_is_not_measured(tmp_path: Path) -> None:
     assert wanted
     found = measurements.measure(tmp_path / "not run", alone, wanted)
     assert not found.found
-    assert found.missing[measurements.CLWB] == "the processor has no clwb"
+    assert found.missing[measurements.CLWB] == "the processor does not support clwb"
     assert found.missing[measurements.HAND_OVER] == "needs 2 processors"
 
 
@@ -297,7 +302,7 @@ def test_a_benchmark_that_hangs_or_fails_is_told(
     program.chmod(0o755)
     wanted = [Benchmark("slow", "x", 1)]
     found = measurements.measure(program, PROCESSOR, wanted)
-    assert "is the machine busy?" in found.missing["slow"]
+    assert "the machine may be busy" in found.missing["slow"]
     program.write_text("#!/bin/sh\necho no memory >&2; exit 2\n")
     with pytest.raises(Error, match="slow: could not be measured: no memory"):
         measurements.measure(program, PROCESSOR, wanted)
@@ -331,7 +336,7 @@ def test_processors_are_described_by_the_system(tmp_path: Path) -> None:
 
 def test_other_processors_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    with pytest.raises(Error, match="measures x86-64 processors, and this one is aarch64"):
+    with pytest.raises(Error, match="measures only x86-64 processors, and this one is aarch64"):
         this_processor()
 
 
@@ -364,12 +369,18 @@ def test_a_whole_calibration_writes_a_machine_that_runs(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["-o", "mine.txt"], "mine.txt: a machine's file ends with .yaml; call it mine.txt.yaml"),
+        (
+            ["-o", "mine.txt"],
+            "mine.txt: the name of a machine's file must end with .yaml; write mine.txt.yaml",
+        ),
         (["-o", "nowhere/mine.yaml"], "the folder nowhere does not exist"),
         (["-o", "m.yaml", "--json", "nowhere/m.json"], "the folder nowhere does not exist"),
         (["-o", "m.yaml", "--json", "m.yaml"], "m.yaml"),
         (["-o", "m.yaml", "--dax", "nowhere"], "--dax nowhere: there is no such folder"),
-        (["-o", "m.yaml", "--dax", "."], "give a folder of a file system that is mounted with"),
+        (
+            ["-o", "m.yaml", "--dax", "."],
+            "name a folder with 2 GiB of free space on a file system mounted with",
+        ),
         ([], "--output"),
     ],
 )

@@ -122,14 +122,14 @@ def test_the_command_prints_the_findings_and_fails(never_flushed: Path) -> None:
     assert done.returncode == 1
     assert "never-flushed" in done.stdout
     assert f"{BARE}:{planted(BARE)['never-flushed']}" in done.stdout
-    assert "not looked for, since the recording has no atomic region" in done.stdout
+    assert "not checked, because the recording has no atomic region" in done.stdout
     assert "1 finding that can lose data; the first:" in done.stderr
 
 
 def test_with_eadr_flushes_are_not_judged(never_flushed: Path) -> None:
     report = checked(never_flushed, "--model", "eadr", status=0)
     assert report["findings"] == []
-    assert report["not_looked_for"]["never-flushed"] == "with eADR, caches survive"
+    assert report["not_looked_for"]["never-flushed"] == "with eADR, the caches survive"
 
 
 def suppressions(folder: Path, **fields: str) -> Path:
@@ -170,7 +170,7 @@ def test_an_unused_suppression_is_said(
     path = suppressions(tmp_path, **fields)
     done = pmemsim("check", never_flushed, "--suppress", path)
     assert done.returncode == 1
-    assert f"{path}:1: suppresses nothing; remove it" in done.stderr
+    assert f"{path}:1: this line suppresses no finding; remove it" in done.stderr
 
 
 def test_all_that_is_wrong_with_a_suppression_file_is_said(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_bad_arguments_are_said_at_once(never_flushed: Path, tmp_path: Path) -> 
         "check", never_flushed, "--model", "x86", "--top", "0", "--suppress", tmp_path / "none"
     )
     assert done.returncode == 2
-    assert "--model x86: there is none; did you mean 'px86'?" in done.stderr
+    assert "--model x86: unknown model; did you mean 'px86'?" in done.stderr
     assert "--top 0: must be at least 1" in done.stderr
     assert f"{tmp_path / 'none'}: can't be read" in done.stderr
 
@@ -198,7 +198,7 @@ WITHOUT_PM = "int main(void) { volatile int x = 1; return x - 1; }\n"
 
 @pytest.mark.parametrize(
     ("pm", "reason"),
-    [((), "has no persistent memory"), (("--pm-heap",), "stores nothing to its persistent memory")],
+    [((), "has no persistent memory"), (("--pm-heap",), "stores nothing to persistent memory")],
 )
 def test_what_has_nothing_to_judge_is_refused(
     tmp_path: Path, pm: tuple[str, ...], reason: str
@@ -210,7 +210,7 @@ def test_what_has_nothing_to_judge_is_refused(
     assert made.returncode == 0, made.stderr
     done = pmemsim("check", trace)
     assert done.returncode == 2
-    assert "there is nothing to judge" in done.stderr
+    assert "there is nothing to check" in done.stderr
     assert reason in done.stderr
 
 

@@ -62,24 +62,24 @@ def crash(built: tuple[Path, Path], *options: str | Path) -> subprocess.Complete
     ("bug", "store", "why"),
     [
         (DATA_NOT_FLUSHED, "value", "never flushed"),
-        (NO_FENCE, "value", r"flushed at \S+, no fence of that thread before the crash"),
+        (NO_FENCE, "value", r"flushed at \S+, without a fence of that thread before the crash"),
         (STORED_AFTER_FLUSH, "late value", "never flushed"),
         (PARTIAL_LINE, "value", "never flushed"),
-        (NT_NO_FENCE, "streamed value", "non-temporal, and no fence of its thread"),
+        (NT_NO_FENCE, "streamed value", "non-temporal, without a fence of its thread"),
         (
             OTHER_THREAD,
             "other's value",
-            r"not flushed yet \(\S+\.c:\d+, called at \S+\.c:\d+ does it\)",
+            r"not flushed yet \(\S+\.c:\d+, called at \S+\.c:\d+ flushes it\)",
         ),
     ],
 )
 def test_a_bug_is_found_and_its_line_named(build: Build, bug: int, store: str, why: str) -> None:
     done = crash(build(bug))
     assert done.returncode == 1, done.stderr
-    assert re.search(r"isn't crash-safe by px86: .* status 1: item \d+ is counted", done.stderr)
-    lost = done.stderr.split("lost, although it was visible:")[1]
+    assert re.search(r"is not crash-safe under px86: .* status 1: item \d+ is counted", done.stderr)
+    lost = done.stderr.split("lost in this image, although visible at the crash:")[1]
     assert re.search(rf"{re.escape(line_of(store))}, thread \d: .*: {why}", lost), done.stderr
-    again = pmemsim(*shlex.split(done.stderr.split("to see it again: pmemsim")[1]))
+    again = pmemsim(*shlex.split(done.stderr.split("to reproduce: pmemsim")[1]))
     assert again.returncode == 1
     assert again.stderr.split("were checked)")[1] == done.stderr.split("were checked)")[1]
 
@@ -94,17 +94,21 @@ def test_what_is_right_is_not_accused(build: Build, bug: int) -> None:
 
 def test_a_story_names_only_what_matters(build: Build) -> None:
     """Each value may be missing, from the second image on; one is enough."""
-    lost = crash(build(PARTIAL_LINE)).stderr.split("lost, although it was visible:")[1]
-    lost = lost.split("there, although")[0].split("to see it again")[0]
+    lost = crash(build(PARTIAL_LINE)).stderr.split(
+        "lost in this image, although visible at the crash:"
+    )[1]
+    lost = lost.split("kept in this image, although")[0].split("to reproduce")[0]
     (only,) = [line for line in lost.splitlines() if "published_items.c" in line]
     assert re.search(rf"{line_of('value')}, thread 0: 8 bytes from 0x\w+: never flushed", only)
 
 
 def test_a_story_says_where_all_threads_have_come_to(build: Build) -> None:
     text = crash(build(OTHER_THREAD)).stderr
-    assert re.search(r"the crash comes right before the sfence of thread 0 at \S+items.c:\d+", text)
-    assert re.search(r"thread 0 has come to \S+items.c:\d+", text)
-    assert re.search(r"thread 1 has come to \S+items.c:\d+", text)
+    assert re.search(
+        r"the crash is immediately before the sfence of thread 0 at \S+items.c:\d+", text
+    )
+    assert re.search(r"thread 0 has reached \S+items.c:\d+", text)
+    assert re.search(r"thread 1 has reached \S+items.c:\d+", text)
 
 
 def test_caches_that_survive_need_no_flush(build: Build) -> None:
@@ -160,7 +164,7 @@ def test_what_rules_find_counts_more_than_a_checker_that_judges_nothing(build: B
     assert done.returncode == 1
     assert "pmemsim: images: --image 99999999: there are" in done.stderr
     assert "1 finding that can lose data; the first:" in done.stderr
-    assert "images by px86: nothing was judged" in done.stdout
+    assert "images by px86: no image was checked" in done.stdout
 
 
 def test_too_many_images_for_all_are_refused() -> None:
@@ -176,14 +180,14 @@ def test_too_many_images_for_all_are_refused() -> None:
 def test_a_checker_that_reads_nothing_is_no_success(build: Build, way: str) -> None:
     done = pmemsim("check", build(NO_FENCE)[1], "--model", "px86", "--verify", way)
     assert done.returncode == 2
-    assert "the checker has read nothing that a crash can change" in done.stderr
+    assert "the checker read no data that a crash can change" in done.stderr
 
 
 def test_an_image_that_has_lost_nothing_may_be_rejected(build: Build) -> None:
     done = pmemsim("check", build(NO_FENCE)[1], "--model", "px86", "--verify", "false")
     assert done.returncode == 1
-    assert "nothing that was visible is lost there" in done.stderr
-    assert "lost, although it was visible" not in done.stderr
+    assert "no visible data are lost in this image" in done.stderr
+    assert "lost in this image, although visible at the crash" not in done.stderr
 
 
 def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
@@ -191,7 +195,7 @@ def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
     program, trace = build(NO_FENCE)
     done = crash((program, build(RIGHT)[1]), "--keep-image", kept)
     assert done.returncode == 0
-    assert f"no image is wrong; {kept} isn't written" in done.stderr
+    assert f"no image is wrong, so {kept} is not written" in done.stderr
     assert not kept.exists()
     done = crash((program, trace), "--keep-image", kept)
     assert done.returncode == 1
@@ -202,7 +206,7 @@ def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
     assert subprocess.run([program, kept], check=False).returncode == 0
     done = crash(build(RIGHT), "--image", "100")
     assert done.returncode == 2
-    assert "--image 100: there are 81 images only" in done.stderr
+    assert "--image 100: there are only 81 images" in done.stderr
 
 
 @pytest.mark.parametrize("model", long_except(["px86", "eadr"], "px86"))
@@ -217,19 +221,19 @@ def test_what_can_not_be_judged_is_refused(build: Build, tmp_path: Path) -> None
     program, trace = build(RIGHT)
     done = pmemsim("check", trace, "--verify", "own")
     assert done.returncode == 2
-    assert "--verify own: items0 isn't one of pmemsim's workloads" in done.stderr
+    assert "--verify own: items0 is not one of pmemsim's workloads" in done.stderr
     for options, sentence in {
         ("-d", "asap"): "--design asap: needs --model guarantees",
         ("--budget", "x"): "--budget x: give a number of images",
         ("--image", "0"): "--image 0: must be at least 1",
-        ("--verify-timeout", "0"): "--verify-timeout 0: must be more than 0",
+        ("--verify-timeout", "0"): "--verify-timeout 0: must be greater than 0",
     }.items():
         done = crash((program, trace), *options)
         assert done.returncode == 2
         assert sentence in done.stderr
     done = pmemsim("check", trace, "--model", "px", "--verify", program)
     assert done.returncode == 2
-    assert "--model px: there is none; did you mean 'px86'?" in done.stderr
+    assert "--model px: unknown model; did you mean 'px86'?" in done.stderr
     done = pmemsim("check", trace, "--budget", "3")
     assert done.returncode == 2
     assert "--budget 3: needs --verify or --verify-library or --answers" in done.stderr
@@ -241,13 +245,13 @@ def test_a_recording_without_persistent_memory_is_refused(build: Build, tmp_path
     assert pmemsim("record", "-o", none, "--", program).returncode == 0
     done = crash((program, none))
     assert done.returncode == 2
-    assert "has no persistent memory, so there is nothing to judge" in done.stderr
+    assert "the recording has no persistent memory, so there is nothing to check" in done.stderr
     # Behind the pool.
     behind = ["--pm-range", "500000001000:500000002000"]
     assert pmemsim("record", "-o", untouched, *behind, "--", program).returncode == 0
     done = pmemsim("check", untouched, "--model", "px86", "--verify", "true")
     assert done.returncode == 2
-    assert "stores nothing to its persistent memory, so there is nothing to judge" in done.stderr
+    assert "stores nothing to persistent memory, so there is nothing to check" in done.stderr
 
 
 def test_a_checker_that_crashes_or_hangs_rejects(build: Build, tmp_path: Path) -> None:
@@ -261,5 +265,5 @@ def test_a_checker_that_crashes_or_hangs_rejects(build: Build, tmp_path: Path) -
     script.write_text("#!/bin/sh\nsleep 100\n")
     done = pmemsim("check", trace, "--model", "px86", "--verify", script, "--verify-timeout", "0.5")
     assert done.returncode == 1
-    assert "didn't end within 0.5 s" in done.stderr
-    assert "--verify-timeout 0.5" in done.stderr.split("to see it again")[1]
+    assert "did not end within 0.5 s" in done.stderr
+    assert "--verify-timeout 0.5" in done.stderr.split("to reproduce")[1]

@@ -115,7 +115,7 @@ def test_a_library_and_a_program_find_the_same(
     # A library can't be recorded.
     assert stories[0].split("  recovery reads")[0] == stories[1].rstrip(" ")
     assert "never flushed" in stories[0]
-    again = pmemsim(*shlex.split(by_library.stderr.split("to see it again: pmemsim")[1]))
+    again = pmemsim(*shlex.split(by_library.stderr.split("to reproduce: pmemsim")[1]))
     assert again.returncode == 1
     assert again.stderr.split("were checked)")[1] == by_library.stderr.split("were checked)")[1]
     for option, check in (("--verify", right[0]), ("--verify-library", library())):
@@ -146,7 +146,7 @@ def test_several_at_once_change_nothing(
     ("how", "words"),
     [
         ("CRASHES", "died of signal SIGSEGV"),
-        ("HANGS", r"didn't end within 1 s \(--verify-timeout\)"),
+        ("HANGS", r"did not end within 1 s \(--verify-timeout\)"),
         ("EXITS", "ended its process with status 0 instead of returning"),
     ],
 )
@@ -252,21 +252,24 @@ def test_a_checker_that_says_now_this_now_that_is_told(
     check = script(tmp_path / "check", f"mkdir {tmp_path / 'seen'} 2> /dev/null && exit 1\nexit 0")
     done = crash(right[1], "--verify", check)
     assert done.returncode == 1
-    assert "asked again, the checker accepts that image" in done.stderr
+    assert "the checker accepts that image when it runs again" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("int another;", "has no function pmemsim_check; define it as pmemsim/check.h says"),
-        (None, "can't be loaded: "),
+        (
+            "int another;",
+            "the library has no function pmemsim_check; define it as pmemsim/check.h describes",
+        ),
+        (None, "the library could not be loaded: "),
         (
             "#include <stdlib.h>\n__attribute__((constructor)) void f(void) { abort(); }",
-            "has crashed, ended or hung while it was loaded",
+            "the library crashed, ended or hung while it was loaded",
         ),
         (
             "#include <unistd.h>\n__attribute__((constructor)) void f(void) { for (;;) pause(); }",
-            "has crashed, ended or hung while it was loaded",
+            "the library crashed, ended or hung while it was loaded",
         ),
     ],
 )
@@ -287,11 +290,14 @@ def test_libraries_that_can_not_check(
 def test_checkers_that_are_not_there(right: tuple[Path, Path], tmp_path: Path) -> None:
     done = crash(right[1], "--verify-library", tmp_path / "no.so")
     assert done.returncode == 2
-    assert "no.so: there is no such file; give a shared library" in done.stderr
+    assert "no.so: no such file; name a shared library" in done.stderr
     (tmp_path / "plain").write_text("no program")
     done = crash(right[1], "--verify", tmp_path / "plain")
     assert done.returncode == 2
-    assert f"plain: may not be executed; if it is a program: chmod +x {tmp_path}" in done.stderr
+    assert (
+        f"plain: the file is not executable; if it is a program, run: chmod +x {tmp_path}"
+        in done.stderr
+    )
     done = crash(right[1], "--verify", "true", "--verify-library", tmp_path / "no.so")
     assert done.returncode == 2
     assert f"--verify true and --verify-library {tmp_path / 'no.so'}: give one of" in done.stderr
@@ -357,7 +363,7 @@ def test_what_a_design_leaves_is_told_the_same_whatever_the_jobs(
         assert 0 < run["violations"] < run["points"]
         found.append((done.stderr, run))
     assert found[0] == found[1]
-    again = pmemsim(*shlex.split(found[0][0].split("to see it again: pmemsim")[1].split("\n")[0]))
+    again = pmemsim(*shlex.split(found[0][0].split("to reproduce: pmemsim")[1].split("\n")[0]))
     assert again.returncode == 1
     assert found[0][1]["story"]["lines"][1] in again.stderr
 
@@ -367,4 +373,4 @@ def test_numbers_of_images(right: tuple[Path, Path]) -> None:
         "crash", right[1], "-d", "x86-bare", "--verify", "true", "--verify-images", "some"
     )
     assert done.returncode == 2
-    assert "--verify-images some: give a number, or `all`" in done.stderr
+    assert "--verify-images some: must be a whole number, or `all`" in done.stderr

@@ -80,7 +80,7 @@ def test_help(command: list[str]) -> None:
     ("arguments", "sentence"),
     [
         (["run", "queeu", *ON_ASAP], "unknown workload 'queeu'; did you mean 'queue'?"),
-        (["run", "no.pmt", *ON_ASAP], "no.pmt: there is no such trace file"),
+        (["run", "no.pmt", *ON_ASAP], "no.pmt: no such trace"),
         (["run", "queue", "-d", "sw-udno", "-m", "asap"], "did you mean 'sw-undo'?"),
         (["run", "queue", "-d", "np", "-m", "asp"], "unknown machine 'asp'; did you mean 'asap'?"),
         (["run", "queue", *ON_ASAP, "--threads", "0"], "--threads 0: must be 1 to 127"),
@@ -93,46 +93,46 @@ def test_help(command: list[str]) -> None:
         (["run", "queue", *ON_ASAP, "--opt", "O9"], "must be one of O0, O1, O2, O3"),
         (["run", "queue", *ON_ASAP, "--json", "no/such/out.json"], "no/such does not exist"),
         (["run", "queue", *ON_ASAP, "--plot", "out.xyz"], "format; use .png, .pdf or .svg"),
-        (["run", "queue", *ON_ASAP, "--set", "core.rob=3"], "like it are core.rob_entries"),
-        (["run", "queue", *ON_ASAP, "--set", "xyz=3"], "see: pmemsim show machine NAME"),
+        (["run", "queue", *ON_ASAP, "--set", "core.rob=3"], "similar keys: core.rob_entries"),
+        (["run", "queue", *ON_ASAP, "--set", "xyz=3"], "`pmemsim show machine NAME` lists all"),
         (["run", "queue", *ON_ASAP, "--set", "core"], "--set core: write it as"),
-        (["compare", "queue", "-d", "np,np", "-m", "asap"], "design 'np' stands twice"),
-        (["compare", "queue", "queue", "-d", "np", "-m", "asap"], "target 'queue' stands twice"),
-        (["compare", "queue", "-d", ",", "-m", "asap"], "needs at least one design"),
+        (["compare", "queue", "-d", "np,np", "-m", "asap"], "design 'np' is given twice"),
+        (["compare", "queue", "queue", "-d", "np", "-m", "asap"], "target 'queue' is given twice"),
+        (["compare", "queue", "-d", ",", "-m", "asap"], "names no design"),
         (["compare", "queue", "-d", "np", "-m", "asap", "--jobs", "0"], "must be at least 1"),
         (["record"], "nothing to record"),
-        (["record", "--name", "queue"], "say where to write the trace"),
+        (["record", "--name", "queue"], "name the trace with -o NAME.pmt"),
         (["record", "--name", "queue", "-o", "x.txt"], "must end with .pmt"),
         (["record", "--name", "queeu", "-o", "x.pmt"], "did you mean 'queue'?"),
-        (["record", "--all"], "--all: needs --out-dir; the folder for the traces"),
+        (["record", "--all"], "--all: needs --out-dir; the folder to which the traces are written"),
         (
             ["record", "--all", "--out-dir", "x", "--name", "queue"],
             "--all: leave out WORKLOAD, --name queue",
         ),
         (
             ["record", "--name", "queue", "-o", "x.pmt", "--out-dir", "x"],
-            "--out-dir x: needs --all; say where to",
+            "--out-dir x: needs --all; name a single trace with",
         ),
         (
             ["record", "-o", "x.pmt", "--", "./no-such-program"],
-            "there is no such program; build it",
+            "no such program; build it",
         ),
         (
             ["record", "-o", "x.pmt", "--seed", "1", "--", "ls"],
             "--seed 1: needs WORKLOAD or --all or --schedule or --schedules",
         ),
         (["record", "queeu", "-o", "x.pmt", "--threads", "4"], "did you mean 'queue'?"),
-        (["record", "no-such", "-o", "x.pmt"], "by its path: ./no-such"),
-        (["record", "queue"], "say where to write the trace"),
+        (["record", "no-such", "-o", "x.pmt"], "with its path after --: ./no-such"),
+        (["record", "queue"], "name the trace with -o NAME.pmt"),
         (["record", "queue", "-o", "x.pmt", "--threads", "0"], "--threads 0: must be"),
         (
             ["record", "queue", "-o", "x.pmt", "--process", "a"],
             "--process a: needs PROGRAM; it is for a program of your own",
         ),
-        (["record", "-o", "x.pmt", "--pm-range", "5", "--", "ls"], "write it as LO:HI"),
+        (["record", "-o", "x.pmt", "--pm-range", "5", "--", "ls"], "must be LO:HI"),
         (
             ["record", "-o", "x.pmt", "--pm-range", "0:1" + 16 * "0", "--", "ls"],
-            "write it as LO:HI",
+            "must be LO:HI",
         ),
         (["record", "-o", "x.pmt", "--pm-hint", "1234", "--", "ls"], "a multiple of 0x1000"),
         (["record", "-o", "x.pmt", "--pm-path", "no", "--", "ls"], "there is no such folder"),
@@ -140,20 +140,20 @@ def test_help(command: list[str]) -> None:
         (["record", "queue", "-o", "x.pmt", "--opt", ""], "--opt : must be one of O0"),
         (
             ["trace", "info", "no.pmt"],
-            "there is no such trace file; make it: pmemsim record -o no.pmt -- PROGRAM",
+            "no such trace; to record a program, run: pmemsim record -o no.pmt -- PROGRAM",
         ),
         (
             ["trace", "info", "queue"],
-            "that is a workload, so record it: pmemsim record queue -o queue.pmt",
+            "it is the name of a workload; to record that, run: pmemsim record queue -o queue.pmt",
         ),
-        (["trace", "info", "/"], "/: is a folder; give the name of a trace"),
-        (["trace", "info", "/dev/null"], "/dev/null: is no ordinary file"),
+        (["trace", "info", "/"], "/: this is a folder; name a trace"),
+        (["trace", "info", "/dev/null"], "/dev/null: this is not a regular file"),
         (["trace", "info", "\udcff.pmt"], "is not valid UTF-8"),
-        (["bench", "no.pmt"], "no.pmt: there is no such trace file"),
+        (["bench", "no.pmt"], "no.pmt: no such trace"),
         (["bench", "queue", "-m", "asp"], "unknown machine 'asp'; did you mean 'asap'?"),
         (["crash", "queue", "-d", "asap", "--points", "9" * 5000], "must be `all` or 1 to"),
         (["bench", "queeu"], "unknown workload 'queeu'; did you mean 'queue'?"),
-        (["bench", "queue", "queue"], "target 'queue' stands twice"),
+        (["bench", "queue", "queue"], "target 'queue' is given twice"),
         (
             ["run", "queue", "-d", "np", "-m", "/"],
             "/: is a folder; give the path of",
@@ -176,9 +176,9 @@ def test_bad_input_is_refused_in_a_sentence(arguments: list[str], sentence: str)
             ["nosuch: unknown command; known are: analyze, bench, calibrate, check, "],
         ),
         (["trace", "inf"], ["trace: inf: unknown command; did you mean 'info'?"]),
-        (["run", "queue", "more", *ON_ASAP], ["run: more: is more than it takes; leave it out"]),
-        (["run", "queue", "-d"], ["-d: needs a value after it"]),
-        (["crash", "--all-designs=3"], ["--all-designs: takes no value; leave it out"]),
+        (["run", "queue", "more", *ON_ASAP], ["run: more: unexpected argument; remove it"]),
+        (["run", "queue", "-d"], ["-d: the value is missing"]),
+        (["crash", "--all-designs=3"], ["--all-designs: this option takes no value; remove it"]),
         (
             ["run", "queue", *ON_ASAP, "--instances", "x"],
             ["run: --instances x: must be a whole number; see: pmemsim run --help"],
@@ -219,8 +219,8 @@ def test_files_that_are_there_but_not_by_their_names(
     for name, what in (("text.txt", "file"), ("folder", "folder")):
         text = refused("run", "queue", "-d", name, "-m", "asap")
         assert f"(the {what} {name} is none: the name of a design's file ends with .yaml)" in text
-    assert "text.txt: is no trace by its name; a" in refused("run", "text.txt", *ON_ASAP)
-    assert "folder: is a folder; give a workload's" in refused("run", "folder", *ON_ASAP)
+    assert "text.txt: this is not a trace; the name of a" in refused("run", "text.txt", *ON_ASAP)
+    assert "folder: this is a folder; name a workload" in refused("run", "folder", *ON_ASAP)
 
 
 def test_what_is_no_program_is_not_recorded(
@@ -233,13 +233,15 @@ def test_what_is_no_program_is_not_recorded(
     def said(program: str) -> str:
         return refused("record", "-o", "x.pmt", "--", program)
 
-    assert "./folder: is a folder; give the program itself" in said("./folder")
-    assert "./text: may not be executed; if it is a program: chmod +x ./text" in said("./text")
+    assert "./folder: this is a folder; name the program itself" in said("./folder")
+    assert "./text: the file is not executable; if it is a program, run: chmod +x ./text" in said(
+        "./text"
+    )
     # The second word, since one alone may be a workload's name.
     text = refused("record", "-o", "x.pmt", "--", "text", "word")
-    assert "no such program in PATH; if the one in this folder is meant: ./text" in text
+    assert "no such program in PATH; for the one in this folder, write ./text" in text
     (tmp_path / "text").chmod(0o755)
-    assert "Exec format error; give a program, or a script that begins with #!" in said("./text")
+    assert "Exec format error; name a program, or a script that begins with #!" in said("./text")
     assert not (tmp_path / "x.pmt").exists()
 
 
@@ -322,8 +324,8 @@ def test_an_unknown_name_hides_no_other_problem(tmp_path: Path) -> None:
     )  # fmt: skip
     problems = [
         "unknown workload 'queeu'; did you mean 'queue'?",
-        "target 'queue' stands twice",
-        "design 'np' stands twice",
+        "target 'queue' is given twice",
+        "design 'np' is given twice",
         "unknown design 'sw-udno'; did you mean 'sw-undo'?",
         f"{path}:4: core.frequency: '2': missing unit",
         "--set core: write it as",
@@ -355,7 +357,9 @@ def test_a_folder_of_pm_whose_path_has_a_colon(tmp_path: Path) -> None:
     folder = tmp_path / "a:b"
     folder.mkdir()
     text = refused("record", "-o", "x.pmt", "--pm-path", folder, "--", "ls")
-    assert f"--pm-path {folder}: its path has a colon; rename the folder, or link to it" in text
+    assert (
+        f"--pm-path {folder}: the path contains a colon; rename the folder, or create a link to it"
+    ) in text
 
 
 def test_record_reports_all_problems_at_once(tmp_path: Path) -> None:
@@ -375,12 +379,12 @@ def test_what_a_workload_refuses_is_one_sentence(
     path = tmp_path / "queue.pmt"
     text = refused("record", "--name", "queue", "--regions", "4000000000", "-o", path)
     assert text.splitlines()[-1].startswith("pmemsim: queue --threads=4 --regions=4000000000 ")
-    assert "no trace was kept; ask for less" in text
+    assert "no trace was kept; choose smaller --regions or --threads" in text
     assert len(text.splitlines()) == 1
     monkeypatch.setenv("PMEMSIM_QUANTUM", "few")
     text = refused("record", "--name", "queue", "-o", path)
     assert 'PMEMSIM_QUANTUM is "few"; it must be a number of instructions' in text
-    assert "ask for less" not in text  # which wouldn't help
+    assert "choose smaller --regions or --threads" not in text  # which wouldn't help
     assert list(tmp_path.iterdir()) == []
 
 
@@ -460,7 +464,7 @@ def test_without_the_front_end(tmp_path: Path, queue_trace: Path) -> None:
 
 def test_arguments_of_a_workload_do_not_apply_to_a_trace(queue_trace: Path) -> None:
     text = refused("run", queue_trace, *ON_ASAP, "--threads", "2")
-    assert "is recorded already; leave out --threads: for workloads only" in text
+    assert "this is a recording; remove --threads, which only workloads accept" in text
 
 
 @pytest.mark.quick
@@ -488,10 +492,10 @@ def test_results_take_no_inputs_place(tmp_path: Path, queue_trace: Path) -> None
     clashes = [["--json", trace], ["--image", trace], ["--json", plot, "--plot", plot]]
     for outputs in clashes:
         text = refused("run", trace, *ON_ASAP, *outputs)
-        assert f"{outputs[-1]}: this command reads or writes it already" in text
+        assert f"{outputs[-1]}: this command already reads or writes this file" in text
     for command, design in (("bench", "np"), ("crash", "sw-undo")):
         text = refused(command, trace, "-d", design, "--json", trace)
-        assert "this command reads or writes it already" in text
+        assert "this command already reads or writes this file" in text
     assert trace.read_bytes() == queue_trace.read_bytes()
     assert "is a folder" in refused("run", trace, *ON_ASAP, "--json", "")
     assert pmemsim("run", trace, *ON_ASAP, "--json", "-").returncode == 0
@@ -618,7 +622,7 @@ def test_bench_of_what_no_design_can_run(tmp_path: Path, queue_trace: Path) -> N
     machine = tmp_path / "small.yaml"
     machine.write_text("name: s\nsummary: s\ninherits: asap\nparameters: {core.count: 1}\n")
     text = refused("bench", queue_trace, "-m", machine)
-    assert "no design can run this" in text
+    assert "no design supports this recording" in text
 
 
 def test_bench_measures_every_design_that_can_run(tmp_path: Path, queue_trace: Path) -> None:

@@ -224,7 +224,7 @@ def test_what_is_damaged_on_its_way_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PMEMSIM_CACHE", str(tmp_path))
-    with pytest.raises(Error, match="damaged on its way"):
+    with pytest.raises(Error, match="damaged during the transfer"):
         cluster._keep_recording("0123", b"abc", "not its hash")
     assert list(tmp_path.iterdir()) == []
 
@@ -260,7 +260,10 @@ def test_a_job_that_kills_its_process_is_a_failure(monkeypatch: pytest.MonkeyPat
     jobs = [Job(first.trace, Deadly(configure("np", "asap"))), first, second]
     dead, *others = results_of(LocalProcesses(1), jobs)
     assert isinstance(dead, Failure)
-    assert "died of signal SIGKILL; if memory ran out, do fewer at once (--jobs)" in dead.reason
+    assert (
+        "died of signal SIGKILL; if memory ran out, run fewer tasks at the same time (--jobs)"
+        in dead.reason
+    )
     assert others == results_of(LocalProcesses(2), jobs[1:])
 
 
@@ -299,7 +302,7 @@ def test_no_scheduler_is_a_sentence(tmp_path: Path, address: str) -> None:
     spec.write_text(SWEEP)
     done = pmemsim("sweep", spec, "--scheduler", address)
     assert done.returncode == 2
-    assert f"--scheduler {address}: no Dask scheduler answers there" in done.stderr
+    assert f"--scheduler {address}: no Dask scheduler answers at this address" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -313,7 +316,10 @@ def test_a_scheduler_that_goes_is_a_sentence(
         Job(trace, Simulate(configure("np", "asap", {"core.rob_entries": entries})))
         for entries in range(100, 200)
     ]
-    with Cluster(workers.address) as found, pytest.raises(Error, match="the scheduler has gone"):
+    with (
+        Cluster(workers.address) as found,
+        pytest.raises(Error, match="the connection to the scheduler was lost"),
+    ):
         found.run(jobs, lambda *_: workers.scheduler.kill())
     assert "Traceback" not in capfd.readouterr().err
 
@@ -327,7 +333,7 @@ def test_another_build_is_refused(
     version, build = simulator_identity()
     ours = ("0.0.1", build) if other == "version" else (version, "another")
     what = f"pmemsim {version}" if other == "version" else f"another build of {version}"
-    sentence = f"has {what}, this command is of pmemsim {ours[0]}; install the same wheel"
+    sentence = f"runs {what}, and this command is from pmemsim {ours[0]}; install the same wheel"
     with Cluster(workers.address) as found:
         found._client.wait_for_workers(1)
         monkeypatch.setattr(cluster, "simulator_identity", lambda: ours)

@@ -90,7 +90,7 @@ def test_help_of_groups_lists_their_commands_by_headings() -> None:
 
 def test_help_shows_what_most_workloads_take_by_default() -> None:
     page = " ".join(pmemsim("record", "--help-all").stdout.split())
-    assert "--threads N Threads of a workload. Default: 4." in page
+    assert "--threads N Number of threads of a workload. Default: 4." in page
     assert "Default: 10000; 2500 for echo, tpcc, tpcc_lowlevel, streaming; 400 for" in page
     assert re.search(r"--opt LEVEL .* Default: O2\.", page)
 
@@ -179,7 +179,7 @@ def test_an_old_spelling_is_answered_with_the_new_one(old: str) -> None:
     new = today(old.split()[0], old.split()[1:])
     assert new
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"pmemsim: {old} is now: pmemsim {new}\n"
+    assert done.stderr == f"pmemsim: {old} is spelled differently now; run: pmemsim {new}\n"
     assert f"| `{old}` | `{new}` |" in (ROOT / "docs/reference/commands.md").read_text()
     names = {name for each in COMMANDS[new.split()[0]].params for name in each.opts}
     assert {word for word in new.split() if word.startswith("-")} <= names

@@ -192,8 +192,8 @@ def test_record_accepts_the_hints_option(tmp_path: Path) -> None:
     done = pmemsim("record", "queue", "--hints", "all", "-o", tmp_path / "queue.pmt")
     assert done.returncode == 2
     assert done.stderr == (
-        "pmemsim: --hints all: must be one of manual, auto, none, or a file that pmemsim "
-        "lint-hints --profile has written\n"
+        "pmemsim: --hints all: must be one of manual, auto, none, or a file that `pmemsim "
+        "lint-hints --profile` wrote\n"
     )
     output = tmp_path / "tatp.pmt"
     done = pmemsim(

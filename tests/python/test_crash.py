@@ -149,7 +149,7 @@ def test_stress_crashes_each_design_with_all_sets_that_it_takes(tmp_path: Path) 
     stressed = ("crash", "random", "--all-designs", "--stress", "--points", "20")
     done = pmemsim(*stressed, *TINY, "--verify-images", "0", "--json", output)
     assert done.returncode == 0, done.stderr
-    assert "what doesn't go together" in done.stdout
+    assert "combinations that are not possible" in done.stdout
     found = json.loads(output.read_text())
     refused = {(case["design"], case["stress"]) for case in found["refused"]}
     assert refused == REFUSED
@@ -200,7 +200,7 @@ def test_a_random_program_that_goes_wrong_is_seen_again() -> None:
     done = pmemsim("crash", "--random", "3", *broken)
     assert done.returncode == 1, done.stderr
     assert "violations also in: hw-redo on random of seed" in done.stderr
-    (command,) = re.findall(r"to see it again: (.*)", done.stderr)
+    (command,) = re.findall(r"to reproduce: (.*)", done.stderr)
     assert re.search(r"crash random --design hw-redo .* --regions 30 --seed \d+", command)
     word = r"the word at 0x\w+ .*"
     assert re.findall(word, seen_again(done.stderr)) == re.findall(word, done.stderr)
@@ -214,7 +214,7 @@ def test_a_random_program_on_which_a_simulation_fails_is_named(
 
     monkeypatch.setattr("pmemsim.random_programs.verify_or_refuse", stuck)
     program = WorkloadRun.of("random", regions=1, seed=8)
-    with pytest.raises(StuckError, match="still; to see it again: seed 8 on asap"):
+    with pytest.raises(StuckError, match="still; to reproduce: seed 8 on asap"):
         crash_programs(
             [program],
             [[Case("asap", "asap")]],
@@ -250,15 +250,15 @@ def test_drawn_duplicates_are_refused() -> None:
     done = pmemsim("crash", "queue", "-d", "parallel", *TINY, *drawn)
     assert done.returncode == 2
     assert (
-        "deduplication.duplicates=drawn is for time and traffic, since nothing is really where it "
-        "is said to be; to crash it, choose deduplication.duplicates=data"
+        "deduplication.duplicates=drawn models only time and traffic, not the locations of data; "
+        "to crash the design, choose deduplication.duplicates=data"
     ) in " ".join(done.stderr.split())
 
 
 def seen_again(story: str) -> str:
     """Return the output of the command at the end of an explanation."""
-    (line,) = [line for line in story.splitlines() if "to see it again:" in line]
-    command = shlex.split(line.partition("to see it again:")[2])
+    (line,) = [line for line in story.splitlines() if "to reproduce:" in line]
+    command = shlex.split(line.partition("to reproduce:")[2])
     assert command[0] == "pmemsim"
     done = pmemsim(*command[1:])
     assert done.returncode == 1, done.stderr
@@ -270,10 +270,10 @@ def test_a_broken_design_tells_its_story(queue_trace: Path) -> None:
         "crash", queue_trace, "--design", "hw-undo", "--set", "pmemsim.faults=log.commit"
     )
     assert done.returncode == 1
-    assert "hw-undo doesn't recover queue: a crash at" in done.stderr
-    assert "was promised to survive" in done.stderr
+    assert "hw-undo does not recover queue: a crash at" in done.stderr
+    assert "was guaranteed to survive" in done.stderr
     assert "the word at 0x" in done.stderr
-    assert re.search(r"stored that at \S+\.c(pp)?:\d+", done.stderr)
+    assert re.search(r"stored this value at \S+\.c(pp)?:\d+", done.stderr)
     assert "the word at 0x" in seen_again(done.stderr)
 
 
@@ -312,7 +312,7 @@ def test_a_wrong_image_is_kept_and_the_last_one_of_a_time(
     asked += ["--keep-image", str(kept)]
     done = pmemsim(*asked)
     assert done.returncode == 0
-    assert f"no image is wrong; {kept} isn't written" in done.stderr
+    assert f"no image is wrong, so {kept} is not written" in done.stderr
     assert list(tmp_path.iterdir()) == []
     done = pmemsim(*asked, "--set", "pmemsim.faults=log.commit")
     assert done.returncode == 1
@@ -354,8 +354,8 @@ def test_a_checker_that_does_not_end_is_ended(queue_trace: Path, tmp_path: Path)
     crash: list[str | Path] = ["crash", queue_trace, "--design", "hw-undo", "--verify", script]
     done = pmemsim(*crash, "--verify-timeout", "1.5", "--verify-images", "5")
     assert done.returncode == 1
-    assert f"{script} didn't end within 1.5 s (--verify-timeout)" in done.stderr
-    assert "--verify-timeout 1.5" in done.stderr.split("to see it again")[1]
+    assert f"{script} did not end within 1.5 s (--verify-timeout)" in done.stderr
+    assert "--verify-timeout 1.5" in done.stderr.split("to reproduce")[1]
     assert not any(Path(f"/proc/{pid}/exe").exists() for pid in sleeper.read_text().split())
 
 
@@ -431,13 +431,16 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
     ("arguments", "sentence"),
     [
         (["queue"], "name a design with --design, or choose --all-designs"),
-        (["--design", "asap"], "name at least one target"),
-        (["queue", "--design", "np"], "promises nothing about a crash"),
+        (["--design", "asap"], "TARGET is missing; name a workload"),
+        (["queue", "--design", "np"], "has no durability guarantees"),
         (["queue", "--design", "asapp"], "did you mean 'asap'"),
         (["queue", "--design", "asap", "--all-designs"], "give one of them"),
         (["queue", "--design", "asap", "--points", "0"], "--points 0: must be 1 to"),
-        (["queue", "--design", "asap", "--at", "5"], "a number with its unit"),
-        (["queue", "--design", "asap", "--at", "1ps"], "nothing is persistent or promised yet"),
+        (["queue", "--design", "asap", "--at", "5"], "a number with a unit of time"),
+        (
+            ["queue", "--design", "asap", "--at", "1ps"],
+            "no data are persistent or guaranteed at that time",
+        ),
         (["queue", "--design", "asap", "--subsets", "-1"], "--subsets -1: must be 0 to 100000"),
         (["queue", "--design", "asap", "--subsets", "1000000"], "--subsets 1000000: must be 0 to"),
         (
@@ -445,33 +448,33 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
             "--points few: must be `all` or a whole number",
         ),
         (["queue", "--design", "asap", "--points", str(2**64)], "must be `all` or 1 to"),
-        (["queue", "--design", "asap", "--at", "99999999s"], "later than any simulation ends"),
+        (["queue", "--design", "asap", "--at", "99999999s"], "after the end of any simulation"),
         (
             ["queue", "--design", "asap", "--verify-images", "-1"],
             "--verify-images -1: must be at least 0",
         ),
         (
             ["queue", "--design", "asap", "--verify-timeout", "0"],
-            "--verify-timeout 0: must be more",
+            "--verify-timeout 0: must be greater",
         ),
         (["queue", "--design", "asap", "--verify", "/no/such"], "there is no such program"),
         (
             ["queue", "--design", "asap", "--verify", "true", "--verify-images", "0"],
-            "--verify-images 0: leave out --verify true; nothing would be checked",
+            "--verify-images 0: leave out --verify true; no image would be checked",
         ),
-        (["queue", "--design", "asap", "--verify", "'"], "write it as in a shell"),
+        (["queue", "--design", "asap", "--verify", "'"], "quote the command as in a shell"),
         (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),
-        (["queue", "queue", "--design", "asap"], "target 'queue' stands twice"),
+        (["queue", "queue", "--design", "asap"], "target 'queue' is given twice"),
         (
             ["queue", "--design", "asap", "--random", "5"],
-            "--random 5: leave out TARGET; it makes its",
+            "--random 5: leave out TARGET; --random generates its",
         ),
         (["--design", "asap", "--random", "0"], "--random 0: must be 1 to"),
         (["--design", "asap", "--random", "100001"], "--random 100001: must be 1 to 100000"),
         (["--design", "asap", "--random", "2", "--seed", str(2**64 - 1)], "must be 0 to"),
         (
             ["queue", "--design", "asap,lad", "--keep-image", "kept"],
-            "--keep-image: give one target and one design",
+            "--keep-image: this option requires a single target and a single design",
         ),
         (["queue", "--design", "asap", "--keep-image", "/no/such"], "/no does not exist"),
     ],
@@ -540,11 +543,15 @@ def without_regions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]
 @pytest.mark.parametrize(
     ("what", "design", "sentence"),
     [
-        ("volatile", "x86-bare", "has no persistent memory, so that a crash leaves nothing"),
+        (
+            "volatile",
+            "x86-bare",
+            "the recording has no persistent memory, so there is no image to check",
+        ),
         ("volatile", "asap", "has no persistent memory"),
-        ("unflushed", "x86-bare", "nothing of it became persistent or was promised to be"),
+        ("unflushed", "x86-bare", "no data became persistent and no guarantee covered any"),
         ("persisted", "sw-undo", "has no atomic regions, and without them atomicity=software-undo"),
-        ("persisted", "x86-bare,asap", "as x86-bare has it, which judges"),
+        ("persisted", "x86-bare,asap", "(as in x86-bare) to check the"),
     ],
 )
 def test_what_judges_nothing_is_no_success(
@@ -572,4 +579,4 @@ def test_what_is_judged_without_regions(
 def test_a_check_that_has_seen_nothing_is_no_success(without_regions: dict[str, Path]) -> None:
     done = pmemsim("crash", without_regions["unflushed"], "-d", "sw-undo", "--verify", "true")
     assert done.returncode == 2
-    assert "no image was judged" in done.stderr
+    assert "no image was checked" in done.stderr

@@ -42,7 +42,7 @@ def test_a_region_writes_all_lines_of_its_items(workload: str) -> None:
 def test_items_that_share_the_size_are_words(workload: str, multiple: int) -> None:
     assert workloads()[workload].data_multiple == multiple
     assert WorkloadRun.of(workload, data_bytes=64 + multiple).data_bytes == 64 + multiple
-    with pytest.raises(ConfigError, match=f"{workload} needs a multiple of {multiple}"):
+    with pytest.raises(ConfigError, match=f"{workload} requires a multiple of {multiple}"):
         WorkloadRun.of(workload, data_bytes=64 + multiple // 2)
 
 
@@ -51,5 +51,5 @@ def test_a_size_that_one_workload_cannot_have_is_refused_before_any_is_recorded(
         "compare", "queue", "echo", "--designs", "np", "--machine", "asap", "--data-bytes", "72"
     )
     assert run.returncode == 2
-    assert "--data-bytes 72: echo needs a multiple of 64" in run.stderr
+    assert "--data-bytes 72: echo requires a multiple of 64" in run.stderr
     assert "record" not in run.stderr

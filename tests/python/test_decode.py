@@ -95,7 +95,7 @@ def test_an_image_whose_root_is_another_is_not_believed(copy: Path, tmp_path: Pa
     done = pmemsim("decode", copy, "-o", tmp_path / "plain")
     assert done.returncode == 1
     assert done.stderr.split(": ", 2)[2].strip() == (
-        "nothing of it is to be believed: the root of the integrity tree isn't that of the "
+        "the image is not trustworthy: the root of the integrity tree does not match the "
         "entries in PM"
     )
     assert not (tmp_path / "plain").exists()
@@ -117,14 +117,23 @@ def set_to(key: str, value: object) -> Callable[[dict[str, Any]], object]:
 @pytest.mark.parametrize(
     ("what", "sentence"),
     [
-        (set_to("format", "x"), "has no registers, as pmemsim crash --save-image writes them"),
-        (set_to("cache", 3), "has cache, which no register is"),
+        (set_to("format", "x"), "contains no registers as written by `pmemsim crash --save-image`"),
+        (set_to("cache", 3), "contains cache, which is not a register"),
         (set_to("operations", 3), "operations must be a list of names"),
-        (set_to("operations", ["encryption", "deduplication"]), "operations must be some of"),
-        (set_to("operations", [["encryption"]]), "operations must be some of"),
-        (set_to("operations", ["wear-leveling"]), "lacks wear_leveling, which wear-leveling needs"),
-        (lambda facts: facts.pop("encryption_key"), "lacks encryption_key, which encryption needs"),
-        (lambda facts: facts.pop("tree"), "lacks tree, which integrity needs"),
+        (
+            set_to("operations", ["encryption", "deduplication"]),
+            "operations must be a selection of",
+        ),
+        (set_to("operations", [["encryption"]]), "operations must be a selection of"),
+        (
+            set_to("operations", ["wear-leveling"]),
+            "lacks wear_leveling, which wear-leveling requires",
+        ),
+        (
+            lambda facts: facts.pop("encryption_key"),
+            "lacks encryption_key, which encryption requires",
+        ),
+        (lambda facts: facts.pop("tree"), "lacks tree, which integrity requires"),
         (set_to("encryption_key", "00"), "encryption_key must have 32 hexadecimal digits"),
         (set_to("encryption_key", None), "encryption_key must have 32 hexadecimal digits"),
         (set_to("published_macs", 1), "published_macs must be true or false"),
@@ -133,11 +142,14 @@ def set_to(key: str, value: object) -> Callable[[dict[str, Any]], object]:
         (set_to("tree", []), "tree must have levels and roots"),
         (set_to("tree", {"levels": 99, "roots": {}}), "tree.levels must be a whole number from 1"),
         (set_to("tree", {"levels": 9, "roots": []}), "tree.roots must have the root of each tree"),
-        (set_to("tree", {"levels": 9, "roots": {"x": "0"}}), "tree.roots: x is no number of one"),
-        (set_to("tree", {"levels": 9, "roots": {"0": 0}}), "tree.roots: 0 is no hexadecimal"),
+        (
+            set_to("tree", {"levels": 9, "roots": {"x": "0"}}),
+            "tree.roots: x is not a number of a region",
+        ),
+        (set_to("tree", {"levels": 9, "roots": {"0": 0}}), "tree.roots: 0 is not a hexadecimal"),
         (set_to("pm_regions", []), "pm_regions must be a list of addresses"),
         (set_to("pm_regions", [["0x0"]]), "pm_regions must have two addresses a region"),
-        (set_to("pm_regions", [["0x40", "0x41"]]), "pm_regions: 0x40 to 0x41 is no range"),
+        (set_to("pm_regions", [["0x40", "0x41"]]), "pm_regions: 0x40 to 0x41 is not a range"),
         (set_to("pm_regions", [["0x0", "0xffffffffffff"]]), "pm_regions: 0xffffffffffff is more"),
         (set_to("wear_leveling", {}), "wear_leveling must have region_lines and regions"),
         (
@@ -174,7 +186,7 @@ def test_a_damaged_device_is_refused(copy: Path, tmp_path: Path) -> None:
     copy.write_bytes(copy.read_bytes()[:-1])
     done = pmemsim("decode", copy, "-o", tmp_path / "plain")
     assert done.returncode == 2
-    assert done.stderr == f"pmemsim: {copy}: is damaged: it ends within a line\n"
+    assert done.stderr == f"pmemsim: {copy}: the file is damaged: it ends within a line\n"
 
 
 def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
@@ -190,7 +202,7 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
 def test_inputs_are_kept(copy: Path) -> None:
     done = pmemsim("decode", copy, "-o", copy)
     assert done.returncode == 2
-    assert "reads or writes it already" in done.stderr
+    assert "already reads or writes this file" in done.stderr
 
 
 # After a change of any bit, the image is refused, or the line is named, or the bit is of a line
@@ -216,10 +228,10 @@ def test_changed_bits_are_found_out(copy: Path, tmp_path: Path) -> None:
         (["--design", "parallel"], "--save-image image: needs --at"),
         (
             ["--design", "asap,parallel", "--at", "20us"],
-            "--save-image: give one target and one design",
+            "--save-image: this option requires a single target and a single design",
         ),
-        (["--design", "asap", "--at", "20us"], "save-image: the device holds what programs"),
-        (["--design", "parallel", "--at", "1ps"], "save-image: nothing is persistent yet"),
+        (["--design", "asap", "--at", "20us"], "save-image: the device holds unencoded data"),
+        (["--design", "parallel", "--at", "1ps"], "save-image: no data are persistent"),
     ],
 )
 def test_what_cannot_be_saved_is_refused(
@@ -290,7 +302,7 @@ def test_persisted_nodes_are_held_against_what_is_below_them(tmp_path: Path) -> 
     image.write_bytes(changed)
     done = pmemsim("decode", image, "-o", tmp_path / "plain")
     assert done.returncode == 1
-    assert "a node of the integrity tree in PM isn't that of what is below it" in done.stderr
+    assert "a node of the integrity tree in PM does not match its children" in done.stderr
     registers.write_text(json.dumps({**facts, "nodes_persisted": False}))
     assert pmemsim("decode", image, "-o", tmp_path / "plain").returncode == 0, "nobody looks"
     registers.write_text(json.dumps({**facts, "nodes_persisted": 1}))
@@ -313,6 +325,6 @@ def test_all_operations(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     done = pmemsim("decode", image, "-o", tmp_path / "plain")
     assert done.returncode == 0, done.stderr
-    assert "had errors, which are corrected" in done.stdout
+    assert "had errors that were corrected" in done.stdout
     command = [str(build_workload("queue")), "--verify", str(tmp_path / "plain")]
     assert run_program(command, lambda: None) == 0

@@ -55,8 +55,8 @@ def crash(
 
 def lost(text: str) -> str:
     """Return the losses in an explanation."""
-    found = text.split("lost, although it had happened:")[1]
-    return re.split(r"\n  there, although|\n  to see it again", found)[0]
+    found = text.split("lost in this image, although executed before the crash:")[1]
+    return re.split(r"\n  kept in this image, although|\n  to reproduce", found)[0]
 
 
 def test_what_is_durable_at_a_regions_end_may_be_told_at_once(build: Build) -> None:
@@ -70,12 +70,12 @@ def test_asap_may_lose_what_was_told_already(build: Build) -> None:
     done = crash(build("receipts", ""), "asap")
     assert done.returncode == 1
     assert re.search(
-        r"isn't crash-safe by guarantees of asap: .* receipts of \d tickets", done.stderr
+        r"is not crash-safe under guarantees of asap: .* receipts of \d tickets", done.stderr
     )
     (only,) = lost(done.stderr).strip().splitlines()
     assert line_of("receipts", "ticket") in only
-    assert "no pm_fence_regions() of its thread was over" in only
-    again = pmemsim(*shlex.split(done.stderr.split("to see it again: pmemsim")[1]))
+    assert "no pm_fence_regions() of its thread had completed" in only
+    again = pmemsim(*shlex.split(done.stderr.split("to reproduce: pmemsim")[1]))
     assert again.returncode == 1
     assert again.stderr.split("were checked)")[1] == done.stderr.split("were checked)")[1]
 
@@ -98,8 +98,10 @@ def test_a_missing_ofence_is_found(build: Build) -> None:
     assert done.returncode == 1
     (only,) = lost(done.stderr).strip().splitlines()
     assert line_of("epochs", "value") in only
-    assert "no fence of its thread that makes durable was over; those that order don't" in only
-    there = done.stderr.split("there, although it needn't be:")[1]
+    assert (
+        "no durability fence of its thread had completed; ordering fences don't make stores durable"
+    ) in only
+    there = done.stderr.split("kept in this image, although a crash may lose it:")[1]
     assert line_of("epochs", "count") in there
     # Where all stores persist in order, none is missing.
     assert crash(build("epochs", ""), "dpo-bare,pmem-spec-bare,eadr").returncode == 0
@@ -124,7 +126,7 @@ def test_each_fence_is_left_out(build: Build, tmp_path: Path) -> None:
 def test_regions_are_kept_without_the_programs_flushes(build: Build) -> None:
     done = crash(build("receipts", ""), "hops-bare,asap", "--without-each")
     assert done.returncode == 2
-    assert "--without-each: asap keeps regions by means of its own" in done.stderr
+    assert "--without-each: asap makes regions durable without the program's flushes" in done.stderr
     assert "--without-each: hops-bare" not in done.stderr
 
 
@@ -137,10 +139,10 @@ def test_guarantees_need_designs(build: Build) -> None:
     assert f"--model guarantees: leave out --answers {program}; choose px86 or eadr" in done.stderr
     done = crash((program, trace), "np")
     assert done.returncode == 2
-    assert "ordering=none with atomicity=none promises nothing about a crash" in done.stderr
+    assert "ordering=none with atomicity=none has no durability guarantees" in done.stderr
     done = crash((program, trace), "asap,hops", "--image", "1")
     assert done.returncode == 2
-    assert "--image and --keep-image: give one design" in done.stderr
+    assert "--image and --keep-image require a single design; name one with --design" in done.stderr
     done = crash((program, trace), "assap")
     assert done.returncode == 2
     assert "did you mean 'asap'?" in done.stderr

@@ -17,7 +17,7 @@ from pmemsim.workloads import WorkloadRun
 from support import pmemsim
 
 ON_DRAM = "has no effect with pm.device=dram; choose pm.device=fixed or buffered"
-ON_UNDO = "has no effect with atomicity=software-undo; choose atomicity=asap, or leave it out"
+ON_UNDO = "has no effect with atomicity=software-undo; choose atomicity=asap, or remove the setting"
 
 
 def own_design(folder: Path) -> Path:

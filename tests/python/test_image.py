@@ -112,12 +112,12 @@ def test_an_image_that_is_too_large_for_a_file_is_said_in_words(tmp_path: Path) 
     (region,) = trace.metadata["pm_regions"]
     begin, end = region["begin"], region["end"]
     words = f": the image of the trace's persistent memory from {begin:#x} to {end:#x}, "
-    words += f"{end - begin} bytes, could not be written: File too large; choose a place"
+    words += f"{end - begin} bytes, could not be written: File too large; choose a file system"
     image = tmp_path / "image"
     with small_files(), pytest.raises(Error, match=f"^{re.escape(f'{image}{words}')}"):
         pmemsim.run(trace, design="sw-undo", machine="asap", image=image)
     words = words.removeprefix(": ").replace("could not be written", "could not be kept in memory")
-    words = words.replace("choose a place", "record with a smaller pool")
+    words = words.replace("choose a file system", "record with a smaller pool")
     with small_files(), pytest.raises(Error, match=f"^{re.escape(words)}"):
         crash.verify(trace, configure("sw-undo", "asap"), Points(), Checker(("true",), 1), "")
 

@@ -188,7 +188,7 @@ def test_a_profile_gives_hints_where_they_lack(tmp_path: Path) -> None:
 def test_a_profile_that_cannot_be_written_is_refused_before(queue_trace: Path) -> None:
     done = pmemsim("lint-hints", queue_trace, "--profile", queue_trace)
     assert done.returncode == 2
-    assert "this command reads or writes it already" in done.stderr
+    assert "this command already reads or writes this file" in done.stderr
     done = pmemsim("lint-hints", queue_trace, "--profile", "/no/such/folder/lines.txt")
     assert done.returncode == 2
     assert "/no/such/folder" in done.stderr
@@ -209,7 +209,7 @@ def test_a_workload_takes_a_profile(tmp_path: Path) -> None:
     assert hints[1] >= hints[0] + 50, "the library's own, and those at the lines"
     done = pmemsim("record", "queue", "--hints", "no.txt", "-o", tmp_path / "a.pmt")
     assert done.returncode == 2
-    assert "or a file that pmemsim lint-hints --profile has written" in done.stderr
+    assert "or a file that `pmemsim lint-hints --profile` wrote" in done.stderr
 
 
 def test_options_change_the_machine(planted: Path) -> None:
@@ -234,7 +234,7 @@ def test_designs_that_see_no_hints_are_refused(queue_trace: Path) -> None:
     done = pmemsim("lint-hints", queue_trace, "--design", "parallel")
     assert done.returncode == 2
     assert done.stderr == (
-        "pmemsim: parallel: precompute=none doesn't see the program's hints; choose a design with "
+        "pmemsim: parallel: precompute=none ignores the program's hints; choose a design with "
         "precompute=janus, such as janus\n"
     )
 

@@ -73,7 +73,7 @@ def test_injected_fault_of_a_new_design_is_noticed(layer: str, shared_folder: Pa
     done = pmemsim("selftest", "--design", f"my-{layer}", "--plugin", built(layer, shared_folder))
     assert done.returncode == 0, done.stderr
     assert f"my_{layer}." in done.stdout
-    assert "NOT NOTICED" not in done.stdout
+    assert "NOT DETECTED" not in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_command_that_shows_a_violation_again_names_the_plugin(
              "--verify", "false", "--plugin", plugin)  # fmt: skip
     done = pmemsim(*words)
     assert done.returncode == 1
-    (again,) = re.findall(r"to see it again: (pmemsim .*)", done.stderr)
+    (again,) = re.findall(r"to reproduce: (pmemsim .*)", done.stderr)
     repeated = pmemsim(*shlex.split(again)[1:], cwd=tmp_path)
     assert repeated.returncode == 1, repeated.stderr
     assert "my-atomicity doesn't recover queue" in repeated.stderr
@@ -158,7 +158,7 @@ def test_missing_plugin_is_refused(tmp_path: Path) -> None:
 
 def test_file_that_is_no_plugin_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.so").write_text("text")
-    assert "is no plug-in of pmemsim" in refused(tmp_path / "text.so")
+    assert "this is not a plug-in of pmemsim" in refused(tmp_path / "text.so")
 
 
 def test_plugin_for_other_headers_is_refused_before_it_runs(
@@ -186,7 +186,9 @@ def test_second_plugin_of_the_same_name_is_refused(shared_folder: Path, tmp_path
     environment = {"PMEMSIM_PLUGINS": str(built("atomicity", shared_folder))}
     done = pmemsim("list", "designs", "--plugin", copy, environment=environment)
     assert done.returncode == 2
-    assert "atomicity=my-atomicity exists already; give the row another name" in done.stderr
+    assert (
+        "atomicity=my-atomicity already exists; give the implementation another name" in done.stderr
+    )
 
 
 @pytest.mark.parametrize("name", ["Upper", "two words", "-x", "a--b", "x_y"])
@@ -265,7 +267,7 @@ def test_asap_and_pmem_spec_as_plugins_give_the_pinned_numbers(tmp_path: Path) -
 def test_new_design_with_the_name_of_an_implementation_is_refused(tmp_path: Path) -> None:
     done = pmemsim("new-design", "asap", "--layer", "atomicity", cwd=tmp_path)
     assert done.returncode == 2
-    assert "asap: pmemsim has an implementation of this name" in done.stderr
+    assert "asap: an implementation in pmemsim has this name" in done.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -276,7 +278,9 @@ def test_build_of_a_plugin_without_rows_is_refused(tmp_path: Path) -> None:
     source.write_text(re.sub(r"PMEMSIM_PLUGIN\(.*\)", "", source.read_text()))
     done = pmemsim("plugin", "build", folder)
     assert done.returncode == 2
-    assert "mine.so: has no rows; end its source with PMEMSIM_PLUGIN(...)" in done.stderr
+    assert (
+        "mine.so: the plug-in registers no implementation; end its source with PMEMSIM_PLUGIN(...)"
+    ) in done.stderr
 
 
 def test_fault_of_a_plugin_is_listed(shared_folder: Path) -> None:
@@ -286,7 +290,7 @@ def test_fault_of_a_plugin_is_listed(shared_folder: Path) -> None:
 
 def test_design_without_its_plugin_says_how_to_load_it() -> None:
     done = pmemsim("run", "queue", "-d", "my-atomicity", "-m", "asap")
-    assert "a design of a plug-in needs --plugin FILE" in done.stderr
+    assert "load a plug-in's design with --plugin FILE" in done.stderr
 
 
 def test_refusal_of_a_plugin_is_said_once(tmp_path: Path) -> None:

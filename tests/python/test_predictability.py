@@ -106,18 +106,18 @@ def test_the_tables_and_the_plot(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("queue", "--opt", "O0,O0"), "level 'O0' stands twice"),
+        (("queue", "--opt", "O0,O0"), "level 'O0' is given twice"),
         (
             ("queue", "--opt", "O0+O1"),
             "--opt O0+O1: must be one of O0, O1, O2, O3, or",
         ),
         (("queue", "--opt", "+O2"), "--opt +O2: must be one of"),
-        (("queue", "queue"), "target 'queue' stands twice"),
+        (("queue", "queue"), "target 'queue' is given twice"),
         (("queu",), "did you mean 'queue'"),
         (("no.pmt",), "no.pmt"),
         (("queue", "--top", "-1"), "--top -1: must be at least 0"),
         (("queue", "--jobs", "0"), "--jobs 0"),
-        (("queue", "--plot", "a.xyz"), "the suffix chooses the plot's format"),
+        (("queue", "--plot", "a.xyz"), "the suffix selects the plot's format"),
     ],
 )
 def test_bad_input_is_a_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:

@@ -67,11 +67,11 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     assert caught.value.problems == [
         f"{path}:2: unknown key 'sumary'; did you mean 'summary'?",
         f"{path}: the key 'summary' is missing",
-        f"{path}:5: the key 'a' stands twice (first on line 4); remove one",
+        f"{path}:5: the key 'a' is given twice (first on line 4); remove one",
         f"{path}:6: b: unknown key 'valeu'; did you mean 'value'?",
         f"{path}:6: b: the key 'value' is missing",
         f"{path}:7: c: must be one value",
-        f"{path}:8: the key 'value' stands twice (first on line 8); remove one",
+        f"{path}:8: the key 'value' is given twice (first on line 8); remove one",
     ]
 
 
@@ -84,10 +84,16 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
         ("", "is empty, no preset; a preset has lines like 'name: mine'[^\n]*$"),
         ("name: a\nsummary: a\nparameters: [1]\n", "'parameters' must be 'key: value' lines"),
         ("\x00", "not YAML: unacceptable character #x0000[^\n]*$"),
-        ("[" * 10_000, "is nested too deep"),
+        ("[" * 10_000, "the file is nested too deeply"),
         ("name: a\nsummary: a\n? [b, c]\n: d\n", ":3: a preset: a key must be one word"),
-        ('name: a\nsummary: "\\ud800"\n', r":2: summary: has '\\ud800', which can't be printed"),
-        ('name: "\\e[31m"\nsummary: a\n', r":1: name: has '\\x1b', which can't be printed"),
+        (
+            'name: a\nsummary: "\\ud800"\n',
+            r":2: summary: the value contains '\\ud800', which can't be printed",
+        ),
+        (
+            'name: "\\e[31m"\nsummary: a\n',
+            r":1: name: the value contains '\\x1b', which can't be printed",
+        ),
     ],
 )
 def test_files_that_are_no_presets(tmp_path: Path, text: str, message: str) -> None:
@@ -115,7 +121,7 @@ def test_inheriting_in_a_circle(tmp_path: Path) -> None:
 def test_unknown_names_get_a_suggestion() -> None:
     with pytest.raises(Error, match=r"unknown machine 'asp'; did you mean 'asap'\?"):
         load_preset("machine", "asp")
-    with pytest.raises(Error, match=r"there is no such file.*; .* name of: pmemsim list machines"):
+    with pytest.raises(Error, match=r"no such file.*; .* name from `pmemsim list machines`"):
         load_preset("machine", "./no.yaml")
 
 

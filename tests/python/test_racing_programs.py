@@ -112,14 +112,14 @@ def test_recordings_say_what_races(build: Build) -> None:
         # A thread that takes the lock reads the previous owner's release, unless it was the owner
         # itself.
         assert 0 < said["summary"]["races"] <= 4 * ITEMS
-        assert f"{said['summary']['races']:,}" in row_of(path, "races, kept in their order")
+        assert f"{said['summary']['races']:,}" in row_of(path, "races, replayed in order")
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
         (Error("kept.pmt: no space left on device"), "no space left on device"),
-        (MemoryError(), "there isn't enough memory to look for races"),
+        (MemoryError(), "there is not enough memory to find races"),
     ],
 )
 def test_a_recording_that_can_not_say_what_races_is_kept(
@@ -163,4 +163,4 @@ def test_a_story_of_a_recording_without_turns_says_that_it_guesses(
     story = shown(program, Trace(traces[0])).story
     assert story is not None
     (said,) = [line for line in story.lines if "guessed" in line]
-    assert said.startswith("the recording doesn't say in which order its threads ran")
+    assert said.startswith("the recording lacks the order in which its threads ran")

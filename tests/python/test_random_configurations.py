@@ -129,7 +129,7 @@ WITH_KNOWN_DEFECTS = {
 SYMPTOMS = {
     "selective metadata": "crash points are wrong",
     "cache without a set": "SIGSEGV",
-    "polling": "didn't end in time",
+    "polling": "did not end in time",
 }
 
 

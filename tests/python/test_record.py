@@ -81,11 +81,11 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_persistent_memory_that_is_nowhere_is_noted(tmp_path: Path, bare: Path) -> None:
     done = pmemsim("record", "-o", tmp_path / "bare.pmt", "--", bare)
     assert done.returncode == 0
-    assert "none of its memory was persistent; say which is by pm.h, --pm-path" in done.stderr
+    assert "no memory of the program was persistent; declare it with pm.h, --pm-path" in done.stderr
     assert "note: flushes of lines outside persistent memory: 100 of 100: " in done.stderr
     assert "(--pm-range 0x500000000000:0x500000100000, or --pm-heap if it was" in done.stderr
     shown = " ".join(pmemsim("trace", "info", tmp_path / "bare.pmt").stdout.split())
-    assert "flushes of other memory │ 100 of 100:" in shown
+    assert "flushes of volatile memory │ 100 of 100:" in shown
 
 
 def test_a_hint_is_a_range_that_needs_no_end(tmp_path: Path, bare: Path) -> None:
@@ -116,7 +116,7 @@ def test_flushes_outside_persistent_memory_name_the_option_that_takes_them_in() 
         {"memory": "anonymous", "begin": 0xFFFFFFF000, "end": 0x10000001000, "flushes": 2},
     ]
     assert said_of_flushes(2000, memory) == (
-        "1,047 of 2,000: 1,000 of the heap (--pm-heap); 25 of memory that the program asks for at "
+        "1,047 of 2,000: 1,000 of the heap (--pm-heap); 25 of memory that the program requests at "
         "0x10000000000 (--pm-hint 0x10000000000); 7 of stacks, which no option makes persistent; "
         "6 of /pm/a/pool (--pm-path /pm/a); 9 elsewhere"
     )

@@ -70,21 +70,22 @@ def test_a_second_crash_is_told(build: Callable[[int], Built]) -> None:
     done = crash(build(RECOVERY))
     assert done.returncode == 1, done.stdout
     assert re.search(
-        r"isn't crash-safe by px86: after a second crash, in recovery, .* check ended with status "
+        r"is not crash-safe under px86: after a second crash, during recovery, .* "
+        r"check ended with status "
         r"1: the halves differ",
         done.stderr,
     )
-    first, second = done.stderr.split("recovery was crashed in its turn")
-    assert re.search(r"the first crash left image \d+, which recovers well:", first)
+    first, second = done.stderr.split("a second crash, during its recovery")
+    assert re.search(r"the first crash left image \d+, which recovers correctly:", first)
     assert f"{line_of('first half')}, thread 0: 8 bytes from 0x500000800000" in first
-    lost = second.split("lost, although it was visible:")[1]
+    lost = second.split("lost in this image, although visible at the crash:")[1]
     assert f"{line_of('puts back')}, thread 0: 8 bytes" in lost
     assert "never flushed" in lost
-    again = pmemsim(*shlex.split(done.stderr.split("to see it again: pmemsim")[1]))
+    again = pmemsim(*shlex.split(done.stderr.split("to reproduce: pmemsim")[1]))
     assert again.returncode == 1
     assert (
-        again.stderr.split("to see it again")[0].split("isn't")[1]
-        == (done.stderr.split("to see it again")[0].split("isn't")[1])
+        again.stderr.split("to reproduce")[0].split("is not")[1]
+        == (done.stderr.split("to reproduce")[0].split("is not")[1])
     )
 
 
@@ -109,8 +110,8 @@ def test_a_first_crash_comes_first(build: Callable[[int], Built], tmp_path: Path
     assert done.returncode == 1
     assert "second crash" not in done.stderr
     assert json.loads((tmp_path / "out.json").read_text())["images"][0]["recovery"] is None
-    reads = done.stderr.split("recovery reads what wasn't sure to persist:")[1]
-    looked = f"at .*{line_of('looks')} what was stored at .*{line_of('the end')}: there"
+    reads = done.stderr.split("recovery reads possibly lost data:")[1]
+    looked = f"at .*{line_of('looks')} data stored at .*{line_of('the end')}: there"
     assert re.search(looked, reads), reads
 
 
@@ -126,8 +127,8 @@ def test_the_image_of_a_second_crash_is_kept(build: Callable[[int], Built], tmp_
 def test_a_second_recovery_that_hangs_is_found(build: Callable[[int], Built]) -> None:
     done = crash(build(HANGS), "--verify-timeout", "2")
     assert done.returncode == 1
-    assert "after a second crash, in recovery, " in done.stderr
-    assert "didn't end within 2 s" in done.stderr
+    assert "after a second crash, during recovery, " in done.stderr
+    assert "did not end within 2 s" in done.stderr
 
 
 def test_jobs_change_nothing(build: Callable[[int], Built], tmp_path: Path) -> None:
@@ -181,8 +182,8 @@ def test_what_was_built_otherwise_is_said(build: Callable[[int], Built], tmp_pat
     output = tmp_path / "out.json"
     done = crash((plain, trace), "--json", output)
     assert done.returncode == 0
-    reason = f"{plain} wasn't built with pmemsim-cc"
-    assert f"note: files1: recovery isn't crashed again: {reason}\n" in done.stderr
+    reason = f"{plain} was not built with pmemsim-cc"
+    assert f"note: files1: crashes during recovery are not checked: {reason}\n" in done.stderr
     assert json.loads(output.read_text())["images"][0]["recovery"]["reason"] == reason
     done = crash((plain, trace), "--image", "3", "--recovery-image", "1")
     assert done.returncode == 2
@@ -201,23 +202,30 @@ def test_what_was_built_otherwise_is_said(build: Callable[[int], Built], tmp_pat
     copy.chmod(0o755)
     done = crash((copy, trace))
     assert done.returncode == 0
-    assert f"isn't crashed again: {copy} doesn't map the image's file" in done.stderr
+    assert (
+        f"crashes during recovery are not checked: {copy} does not map the image's file"
+        in done.stderr
+    )
 
 
 def test_options_are_judged(build: Callable[[int], Built]) -> None:
     nothing = "recovery from image 1 stores nothing"
     for options, sentence in {
-        "--recovery-image 1": "--recovery-image 1: needs --image; which image recovery begins with",
+        "--recovery-image 1": "--recovery-image 1: needs --image; name the image from which "
+        "recovery starts",
         "--image 1 --recovery-image 0": "--recovery-image 0: must be at least 1",
         "--image 1 --recovery-image 1": f"--recovery-image 1: {nothing}",
         # A half is there, or put back, or the log has ended.
-        "--image 3 --recovery-image 9": "--recovery-image 9: there are 3 images only",
+        "--image 3 --recovery-image 9": "--recovery-image 9: there are only 3 images",
     }.items():
         done = crash(build(RIGHT), *options.split())
         assert done.returncode == 2, options
         assert sentence in done.stderr
     done = pmemsim("check", build(RIGHT)[1], "--recovery-image", "1")
-    assert "--recovery-image 1: needs --verify; a program's recovery is recorded" in done.stderr
+    assert (
+        "--recovery-image 1: needs --verify; only the recovery of a program can be recorded"
+        in done.stderr
+    )
 
 
 def test_one_image_is_only_shown(build: Callable[[int], Built], tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_run_rejects_a_design_for_the_other_kind_of_log() -> None:
     assert redo.returncode == 2
     assert redo.stderr.splitlines()[-1] == (
         "pmemsim: designs/asap.yaml:6: atomicity=asap can't run a recording with a redo log, in "
-        "which a region's stores come at its end; choose atomicity=software-redo, or record it "
+        "which a region's stores are at its end; choose atomicity=software-redo, or record it "
         "with an undo log (a program of your own: without -DPM_REDO_LOG)"
     )
     undo = pmemsim("run", "queue", *SMALL_OPTIONS, "-d", "sw-redo", "-m", "asap")
@@ -117,8 +117,8 @@ def test_record_rejects_a_workload_without_a_redo_log(tmp_path: Path) -> None:
     done = pmemsim("record", "queue", "--log", "redo", "-o", tmp_path / "queue.pmt")
     assert done.returncode == 2
     assert done.stderr == (
-        "pmemsim: --log redo: queue stores to its data directly, which needs an undo log; with a "
-        "redo log there are vacation, memcached\n"
+        "pmemsim: --log redo: queue stores to its data directly, which requires an undo log; "
+        "workloads with a redo log: vacation, memcached\n"
     )
     done = pmemsim("record", "queue", "--log", "both", "-o", tmp_path / "queue.pmt")
     assert done.returncode == 2

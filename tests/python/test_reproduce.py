@@ -322,7 +322,9 @@ def test_a_quantity_that_only_what_stands_beside_has_is_an_error(tmp_path: Path)
         for benchmark in paper.benchmarks
         for seed in paper.seeds
     }
-    with pytest.raises(Error, match="only benchmarks that stand beside have a PM write traffic"):
+    with pytest.raises(
+        Error, match="only benchmarks outside the comparison have a PM write traffic"
+    ):
         Measurements(paper, study, "quick", outcomes).ratio("SW", "NP")
 
 
@@ -332,7 +334,9 @@ def test_what_stands_beside_alone_is_refused(tmp_path: Path) -> None:
     for size in (64, 128):
         plan = plan.replace(f"{{data_bytes: {size}}}", f"{{data_bytes: {size}, beside: true}}")
     (folder / "experiment.yaml").write_text(plan)
-    with pytest.raises(Error, match="groups: all stand beside; one must be compared"):
+    with pytest.raises(
+        Error, match="groups: no benchmark is compared with the paper; compare at least one"
+    ):
         load_paper(str(folder))
 
 
@@ -1636,12 +1640,12 @@ def test_a_changed_parameter_is_simulated_anew(tmp_path: Path, cache: Path) -> N
         (["asp"], "unknown paper 'asp'; did you mean 'asap'?"),
         (["fig7"], "unknown paper 'fig7'"),
         (["asap", "fig77"], "asap has no experiment 'fig77'; did you mean 'fig7'?"),
-        (["asap", "asap"], "paper 'asap' stands twice"),
+        (["asap", "asap"], "paper 'asap' is given twice"),
         (["asap", "--jobs", "0"], "--jobs 0: must be at least 1"),
         (["asap", "--json", "no/such/out.json"], "no/such does not exist"),
         (["./nothing"], "nothing: there is no experiment.yaml in it"),
         (["asap", "storage", "--out", __file__], f"--out {__file__}: is a file"),
-        (["asap", "storage", "--out", f"{__file__}/x"], "the folder can't be made"),
+        (["asap", "storage", "--out", f"{__file__}/x"], "the folder could not be created"),
     ],
 )
 def test_bad_input(arguments: list[str], sentence: str, cache: Path) -> None:
@@ -1675,7 +1679,11 @@ BROKEN = [
     (", large: 80}", "}", "experiment.yaml:10: paper: the key 'large' is missing"),
     ("regions: 0.5", "data_bytes: 60", "yaml:15: data_bytes: --data-bytes 60: must be 8 to 8192"),
     ("regions: 0.5", "data_bytes: x", "experiment.yaml:15: data_bytes: 'x' must be a whole number"),
-    ("queue, regions: 0.5", "tatp, data_bytes: 64", "tatp has sizes of its own; leave it out"),
+    (
+        "queue, regions: 0.5",
+        "tatp, data_bytes: 64",
+        "the data of tatp have fixed sizes; remove the option",
+    ),
     ("{data_bytes: 128}", "{data_bytes: 8200}", "experiment.yaml:13: data_bytes: --data-bytes 82"),
     ("workload: queue", "workload: quene", "unknown workload 'quene'; did you mean 'queue'?"),
     ("metric: throughput", "metric: storage", "metric: unknown metric 'storage'; known are:"),
@@ -1742,10 +1750,10 @@ def test_an_ablation_keeps_the_benchmark_of_an_entry(tmp_path: Path) -> None:
     [
         ("", "expected.yaml: is empty"),
         ("a: b", "expected.yaml:1: must be a list"),
-        ('- {id: tiny.speed, where: "1"}', "'tiny.speed' needs either a value or a shape"),
+        ('- {id: tiny.speed, where: "1"}', "'tiny.speed' requires either a value or a shape"),
         ('- {id: tiny.speed, where: "1", value: 1, unit: s}', "unit: unknown unit 's'; did you"),
         ('- {id: tiny.speed, where: "1", value: fast}', "'fast' must be 0 or a number above it"),
-        (FACTS + FACTS, "expected.yaml:2: id: 'tiny.speed' stands twice"),
+        (FACTS + FACTS, "expected.yaml:2: id: 'tiny.speed' is given twice"),
     ],
 )
 def test_broken_facts_are_refused_with_their_line(

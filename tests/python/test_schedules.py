@@ -211,7 +211,7 @@ def test_schedules_of_a_workload(tmp_path: Path) -> None:
     broken = ("--set", "pmemsim.faults=software_undo.log_fence", "--set", "pm.wpq_entries=2")
     done = pmemsim(*alone[:-2], *broken, "--subsets", "2", "--regions", "400")
     assert done.returncode == 1, done.stderr
-    assert "--schedule 2" in done.stderr.split("to see it again")[1]
+    assert "--schedule 2" in done.stderr.split("to reproduce")[1]
 
 
 @pytest.mark.long
@@ -232,7 +232,7 @@ def test_one_thread_has_one_schedule(tmp_path: Path) -> None:
     subprocess.run([compiler, source, "-o", program], check=True)
     done = pmemsim("record", "--schedules", "4", "-o", tmp_path / "true.pmt", "--", program)
     assert done.returncode == 0, done.stderr
-    assert "one thread, which schedules don't change; only schedule 0 was recorded" in done.stderr
+    assert "one thread, so schedules have no effect; only schedule 0 was recorded" in done.stderr
     assert sorted(path.name for path in tmp_path.glob("*.pmt")) == ["true.0.pmt"]
     output = tmp_path / "queue.pmt"
     done = pmemsim("record", "queue", "-t", "1", "--regions", "9", "--schedules", "2", "-o", output)
@@ -301,4 +301,4 @@ def test_what_cannot_be_is_refused(tmp_path: Path, arguments: list[str], sentenc
 def test_a_recording_has_its_schedule_already(queue_trace: Path) -> None:
     done = pmemsim("run", queue_trace, "-d", "asap", "-m", "asap", "--schedule", "1")
     assert done.returncode == 2
-    assert "is recorded already; leave out --schedule" in done.stderr
+    assert "this is a recording; remove --schedule, which only workloads accept" in done.stderr

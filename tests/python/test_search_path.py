@@ -81,12 +81,12 @@ def test_changed_workload_is_recorded_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("/* pmemsim workload\n", "/*\n"), "doesn't say what it is; begin it with a comment"),
+        (("/* pmemsim workload\n", "/*\n"), "the description is missing; begin the file"),
         (("summary: swap", "sumary: swap"), "must have the keys arguments, summary"),
         (("seed: 1, ", ""), "its arguments must have the keys regions, seed, threads"),
         (("threads: 2", "threads: none"), "--threads none: must be 1 to 127"),
         (("threads: 2", "threads: 2, thread: 2"), "unknown argument 'thread'"),
-        (("arguments: {", "arguments: ["), "its first comment is no YAML"),
+        (("arguments: {", "arguments: ["), "its first comment is not YAML"),
         (("summary: swap", "papers: none\nsummary: swap"), "unknown key 'papers'"),
     ],
 )  # fmt: skip
@@ -104,7 +104,7 @@ def test_names_of_pmemsims_own_files_are_refused(tmp_path: Path) -> None:
     environment = folder_with(tmp_path, queue=WORKLOAD, asap=MACHINE)
     workloads = pmemsim("list", "workloads", environment=environment)
     assert workloads.returncode == 2
-    assert "there is a workload queue already; rename the file" in workloads.stderr
+    assert "a workload with the name queue already exists; rename the file" in workloads.stderr
     machines = pmemsim("show", "machine", "asap", environment=environment)
     assert machines.returncode == 2
     assert "has the same name; rename one" in machines.stderr
@@ -114,4 +114,4 @@ def test_missing_folder_is_refused(tmp_path: Path) -> None:
     environment = {"PMEMSIM_PATH": str(tmp_path / "none")}
     done = pmemsim("list", "machines", environment=environment)
     assert done.returncode == 2
-    assert "there is no such folder; create it, or leave it out" in done.stderr
+    assert "no such folder; create it, or remove it from PMEMSIM_PATH" in done.stderr

@@ -58,7 +58,7 @@ def test_every_fault_is_injected_into_some_design() -> None:
 def test_every_injected_fault_is_noticed(design: str) -> None:
     done = pmemsim("selftest", "--design", design)
     assert done.returncode == 0, done.stderr
-    assert "NOT NOTICED" not in done.stdout
+    assert "NOT DETECTED" not in done.stdout
 
 
 def test_results_name_faults_and_sound_designs(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_results_name_faults_and_sound_designs(tmp_path: Path) -> None:
 def test_a_fault_that_is_not_noticed_fails() -> None:
     fault = injected_faults()[0]
     harmless = replace(fault, switch="nothing", setting=(FAULTS_KEY, ""))
-    with pytest.raises(CheckFailed, match="x86-bare with nothing: not noticed"):
+    with pytest.raises(CheckFailed, match="x86-bare with nothing: the fault was not detected"):
         selftest.inject([harmless], "asap", None, None)
 
 
@@ -90,8 +90,11 @@ def test_random_configurations_run_by_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--design", "np"], "--design np: pmemsim has no faults for it; it has for x86-bare"),
-        (["--design", "asap,nope"], "--design nope: pmemsim has no faults for it"),
+        (
+            ["--design", "np"],
+            "--design np: pmemsim has no faults for this design; designs with faults: x86-bare",
+        ),
+        (["--design", "asap,nope"], "--design nope: pmemsim has no faults for this design"),
         (["--random", "0"], "--random 0: must be 1 to"),
         (["--random", "2", "--design", "asap"], "--random 2: leave out --design asap; random"),
         (["--seed", "2"], "--seed 2: needs --random"),

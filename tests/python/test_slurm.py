@@ -65,7 +65,9 @@ def test_a_job_array_gives_the_same_results(tmp_path: Path, name: str) -> None:
     slurm = ("--slurm", "a array.sh", "--tasks", "3", "--at-once", "2")
     done = pmemsim(*command, *slurm, cwd=tmp_path, environment=there)
     assert done.returncode == 0, done.stderr
-    assert " in 3 tasks, at most 2 at a time\nto start them: sbatch 'a array.sh'" in done.stdout
+    assert (
+        " in 3 tasks, at most 2 at a time\nto start them, run: sbatch 'a array.sh'" in done.stdout
+    )
     assert not (tmp_path / "there" / "results").exists()
     script = tmp_path / "a array.sh"
     assert "#SBATCH --array=0-2%2\n" in script.read_text()
@@ -78,7 +80,7 @@ def test_a_job_array_gives_the_same_results(tmp_path: Path, name: str) -> None:
         counts.append(len(list(kept.iterdir())))
     assert counts == sorted(set(counts))
     assert not (tmp_path / "out").exists()
-    last = done.stdout.partition("when all have ended: ")[2].strip()
+    last = done.stdout.partition("when all have ended, run: ")[2].strip()
     assert last == " ".join(("pmemsim", *command))
     collected = pmemsim(*command, cwd=tmp_path, environment=there)
     assert collected.returncode == 0, collected.stderr
@@ -98,7 +100,7 @@ def test_a_share_whose_simulations_fail_ends_with_an_error(tmp_path: Path) -> No
 def test_bad_options_are_a_sentence(tmp_path: Path) -> None:
     for name in ("matrix", "reproduce"):
         text = refused(*COMMANDS[name], "--share", "2/2", "--tasks", "0", cwd=tmp_path)
-        assert "--share 2/2: write it as K/N" in text
+        assert "--share 2/2: must be K/N" in text
         assert "--tasks 0: needs --slurm" in text
         text = refused(*COMMANDS[name], "--slurm", "out", cwd=tmp_path)
-        assert "out: this command reads or writes it already" in text
+        assert "out: this command already reads or writes this file" in text

@@ -134,9 +134,9 @@ def test_a_bug_is_found_and_shown_again(trace: Path, checks: Checks) -> None:
         story = done.stderr.split("were checked)")[1]
         assert "page 30 isn't there" in done.stderr
         # Nothing else is lost.
-        lost = story.split("lost, although it was visible:")[1].splitlines()[1]
+        lost = story.split("lost in this image, although visible at the crash:")[1].splitlines()[1]
         assert "thread 0: 8 bytes from 0x5000001e0000: never flushed" in lost
-        again = pmemsim(*shlex.split(story.split("to see it again: pmemsim")[1]))
+        again = pmemsim(*shlex.split(story.split("to reproduce: pmemsim")[1]))
         assert again.returncode == 1
         assert again.stderr.split("were checked)")[1] == story
 

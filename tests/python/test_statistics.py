@@ -52,7 +52,7 @@ def test_statistics_of_runs_are_known_with_the_place_of_their_declaration() -> N
 
 def test_relations_of_statistics_lead_from_parts_to_wholes_and_back() -> None:
     merged = statistic_of("pm.writes_merged")
-    assert merged.relations == ("adds up, with others, to pm.writes",)
+    assert merged.relations == ("adds up with others to pm.writes",)
     assert "pm.writes_merged" in statistic_of("pm.writes").parts
     assert (merged.component, merged.module) == ("pm", "machine/memory")
     assert merged.designs == preset_names("design")
@@ -72,7 +72,7 @@ def test_show_statistic_prints_place_relations_and_designs() -> None:
 
 @pytest.mark.parametrize(
     ("name", "cure"),
-    [("pm.write", "did you mean 'pm.writes'?"), ("zzz", "see: pmemsim list statistics")],
+    [("pm.write", "did you mean 'pm.writes'?"), ("zzz", "`pmemsim list statistics` shows all")],
 )
 def test_an_unknown_statistic_is_refused_with_a_cure(name: str, cure: str) -> None:
     done = pmemsim("show", "statistic", name)

@@ -107,21 +107,21 @@ paired:
         ":3: design: unknown design 'sw-undoo'; did you mean 'sw-undo'?",
         ":4: threads: '0' must be 1 to 127",
         ":4: threads: 'x' is not a number",
-        ":4: threads: the value '1' stands twice; remove one",
+        ":4: threads: the value '1' is given twice; remove one",
         ":5: duplicate_ratio: '2' must be from 0 to 1",
-        ":6: opt: 'O7' must be one of O0, O1, O2, O3, or the program's and its pm library's (O0 or "
-        "O2), as in O0+O2",
+        ":6: opt: 'O7' must be one of O0, O1, O2, O3, or one for the program and one for its pm "
+        "library (O0 or O2), as in O0+O2",
         ":7: log: 'undone' must be one of undo, redo",
-        ":8: hints: 'nobody's' must be one of manual, auto, none, or a file that pmemsim "
-        "lint-hints --profile has written",
+        ":8: hints: 'nobody's' must be one of manual, auto, none, or a file that `pmemsim "
+        "lint-hints --profile` wrote",
         ":9: whole_run: 'maybe' must be true or false",
         ":10: pm.wpq_entires: unknown axis; did you mean 'pm.wpq_entries'?",
         ":11: pm.trcd: '100': missing unit; write 100ns",
         ":12: pm.banks_per_rank: has no values; give at least one",
-        ":15: paired: needs at least two lists; one alone belongs into 'axes'",
-        ":16: paired: the lists must be of one length, but core.rob_entries has 2, seed has 1",
-        ":18: threads: stands twice; remove one",
-        ":1: there is no machine; add to 'axes', say: 'machine: asap'",
+        ":15: paired: must contain at least two lists; write a single list under 'axes'",
+        ":16: paired: the lists must have equal lengths, but core.rob_entries has 2, seed has 1",
+        ":18: threads: is given twice; remove one",
+        ":1: machine is missing; add it to 'axes', as in 'machine: asap'",
     ]
 
 
@@ -148,17 +148,20 @@ def test_a_file_of_another_kind_is_a_sentence(tmp_path: Path, text: str, sentenc
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--share", "3/3"], "--share 3/3: write it as K/N"),
+        (["--share", "3/3"], "--share 3/3: must be K/N"),
         (["--share", "0/2", "--slurm", "x.sh"], "--slurm x.sh and --share 0/2: give one of"),
         (["--tasks", "3"], "--tasks 3: needs --slurm"),
         (["--slurm", "x.sh", "--tasks", "0"], "--tasks 0: must be 1 to 1000"),
         (["--slurm", "x.sh", "--at-once", "0"], "--at-once 0: must be at least 1"),
         (["--at-once", "3"], "--at-once 3: needs --slurm"),
-        (["--scheduler", "nonsense"], "--scheduler nonsense: write it as Dask prints it"),
+        (
+            ["--scheduler", "nonsense"],
+            "--scheduler nonsense: must be an address as printed by Dask",
+        ),
         (["--slurm", "no/x.sh"], "the folder no does not exist"),
-        (["--slurm", "sweep.yaml"], "this command reads or writes it already"),
+        (["--slurm", "sweep.yaml"], "this command already reads or writes this file"),
         (["--out", "no/x.parquet"], "the folder no does not exist"),
-        (["--out", "sweep.yaml"], "this command reads or writes it already"),
+        (["--out", "sweep.yaml"], "this command already reads or writes this file"),
         (["--jobs", "0"], "--jobs 0: must be at least 1"),
     ],
 )
@@ -286,7 +289,7 @@ def test_a_sweep_of_which_nothing_works_fails(cache: Path, tmp_path: Path) -> No
     done = sweep(cache, tmp_path, text=SWEEP + "  - {core.count: [1, 1], threads: [2, 2]}\n"
                  .replace("threads", "run.instances"))  # fmt: skip
     assert done.returncode == 2
-    assert "no point has worked; sweep.parquet has the reasons" in done.stderr
+    assert "all points failed; sweep.parquet contains the reasons" in done.stderr
     assert (pd.read_parquet(tmp_path / "sweep.parquet")["status"] == "failed").all()
 
 
@@ -303,7 +306,7 @@ def test_what_is_done_is_not_done_again(cache: Path, tmp_path: Path) -> None:
     assert path.read_bytes() == first
     shutil.rmtree(cache / "results")
     again = sweep(cache, tmp_path)
-    assert "8 results are in sweep.parquet already" in again.stderr
+    assert "8 results are already in sweep.parquet" in again.stderr
     assert "simulations" not in again.stderr
     assert path.read_bytes() == first
     more = sweep(cache, tmp_path, text=SWEEP.replace("[1, 2]", "[1, 2, 3]"))
@@ -313,7 +316,7 @@ def test_what_is_done_is_not_done_again(cache: Path, tmp_path: Path) -> None:
     # A parameter of the simulator's own, not its name or file, makes another point.
     fewer = sweep(cache, tmp_path)
     assert fewer.returncode == 2
-    assert "sweep.parquet: has 4 results that this sweep doesn't ask for" in fewer.stderr
+    assert "sweep.parquet: the file contains 4 results of another sweep" in fewer.stderr
     assert len(pd.read_parquet(path)) == 12
 
 
@@ -347,7 +350,7 @@ def test_a_file_of_somebody_elses_stays(cache: Path, tmp_path: Path, content: by
     before = path.read_bytes()
     done = sweep(cache, tmp_path)
     assert done.returncode == 2
-    assert "sweep.parquet: isn't a sweep's results" in done.stderr
+    assert "sweep.parquet: the file does not contain results of a sweep" in done.stderr
     assert "Traceback" not in done.stderr
     assert path.read_bytes() == before
 
@@ -370,7 +373,7 @@ def test_damaged_results_are_none(tmp_path: Path) -> None:
         try:
             assert table.read_results(path, ["threads"]) == right, bit
         except Error as error:
-            assert "isn't a sweep's results" in str(error)
+            assert "the file does not contain results of a sweep" in str(error)
             refused += 1
     assert refused > 50
 
@@ -381,7 +384,7 @@ def test_what_another_program_has_written_is_no_result(tmp_path: Path) -> None:
     table.write(rows, ["threads"], path)
     assert table.read_results(path, ["threads"]) == {"a": {"time_ns": 1.5}}
     pd.read_parquet(path).assign(time_ns=["1.5"]).to_parquet(path)
-    with pytest.raises(Error, match="another program has written it"):
+    with pytest.raises(Error, match="another program wrote it"):
         table.read_results(path, ["threads"])
 
 

@@ -344,10 +344,11 @@ TEST(ImageStory, NamesTheCallersOfHelpers) {
   while (images.next()) {
     for (const std::string& line : image_story(trace, images, calls)) stories += line + "\n";
   }
-  for (const char* said : {"right before the sfence of thread 0 at mine.c:21\n",
-                           "thread 0 has come to mine.c:3, called at mine.c:10\n",
-                           ": flushed at mine.c:3, called at mine.c:10, no fence of that thread",
-                           ": not flushed yet (mine.c:3, called at mine.c:20 does it)"}) {
+  for (const char* said :
+       {"immediately before the sfence of thread 0 at mine.c:21\n",
+        "thread 0 has reached mine.c:3, called at mine.c:10\n",
+        ": flushed at mine.c:3, called at mine.c:10, without a fence of that thread",
+        ": not flushed yet (mine.c:3, called at mine.c:20 flushes it)"}) {
     EXPECT_NE(stories.find(said), std::string::npos) << said << " in\n" << stories;
   }
 }

@@ -221,7 +221,7 @@ TEST(Asap, ARunThatAFullListStopsNamesTheList) {
   for (const std::string list : {"asap.dependence_entries", "asap.lh_wpq_entries"}) {
     EXPECT_EQ(stuck(builder, list, "3"), "");
     const std::string sentence = stuck(builder, list, "2");
-    EXPECT_NE(sentence.find("stands still"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("is deadlocked"), std::string::npos) << sentence;
     EXPECT_TRUE(sentence.ends_with("; choose a larger " + list)) << sentence;
   }
 }

@@ -97,7 +97,7 @@ TEST(Choices, RowWithAFieldOfAnotherLayerIsRejected) {
   EXPECT_EQ(problem(operation), "");
   operation.promises.stores_in_order = true;
   EXPECT_EQ(problem(operation),
-            "the row of backend=mine states promises, which only ordering and atomicity make");
+            "the row of backend=mine states guarantees, which only ordering and atomicity have");
   operation.promises = {};
   operation.recovery = [](const Atomicity&, const trace::TraceFile&) -> std::unique_ptr<Recovery> {
     return std::make_unique<NoRecovery>();
@@ -253,8 +253,8 @@ TEST(Choices, BackendOperationsInTheWrongOrderAreRejected) {
       problem("compression,deduplication,encryption,integrity,error-correction,wear-leveling"), "");
   EXPECT_EQ(problem("oram,encryption,wear-leveling"), "");
   EXPECT_EQ(problem("wear-leveling,oram,compression"),
-            "test: backend=wear-leveling,compression has operations before others whose results "
-            "they work on; choose compression,wear-leveling");
+            "test: backend=wear-leveling,compression lists operations before the operations whose "
+            "results they need; choose compression,wear-leveling");
   EXPECT_NE(problem("encryption,deduplication"), "");
   EXPECT_NE(problem("integrity,encryption"), "");
   EXPECT_NE(problem("error-correction,encryption"), "");
@@ -325,8 +325,8 @@ TEST(Choices, BackendTakesAListOfOperations) {
     }
     return "";
   };
-  EXPECT_EQ(problem("first,none"), "test: backend: 'none' must stand alone");
-  EXPECT_EQ(problem("first,first"), "test: backend: 'first' stands there twice");
+  EXPECT_EQ(problem("first,none"), "test: backend: 'none' must be the only value");
+  EXPECT_EQ(problem("first,first"), "test: backend: 'first' is given twice");
   std::string names;
   for (const Choice& choice : table) {
     if (choice.layer() == Layer::kBackend)

@@ -58,7 +58,8 @@ TEST(Configuration, TlbsAreMadeOfWholeSetsAndTheSecondNeedsTheFirst) {
   EXPECT_TRUE(mention(
       problems({{"tlb.entries", "16"}, {"tlb.second_entries", "9"}, {"tlb.second_ways", "2"}}),
       "tlb.second_entries: 9 entries can't be divided into 2 ways (tlb.second_ways)"));
-  EXPECT_TRUE(mention(problems({{"tlb.second_entries", "64"}}), "a second TLB needs a first one"));
+  EXPECT_TRUE(
+      mention(problems({{"tlb.second_entries", "64"}}), "a second TLB requires a first one"));
   EXPECT_TRUE(problems({{"tlb.entries", "16"}, {"tlb.second_entries", "64"}}).empty());
 }
 TEST(Configuration, ProblemsOfSeveralParametersNameWhereEachWasSet) {

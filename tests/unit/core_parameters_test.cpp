@@ -104,9 +104,9 @@ TEST(Parameters, FrequenciesSizesBandwidthsEnergiesPowers) {
   EXPECT_EQ(parsed<Bytes>("32KiB").count, 32768u);
   EXPECT_EQ(parsed<Bytes>("1.5KiB").count, 1536u);
   EXPECT_EQ(parsed<Bytes>("16GiB").count, std::uint64_t{16} << 30);
-  EXPECT_EQ(problem<Bytes>("32KB"), "'32KB' can mean two things; write 32KiB (32768 bytes)");
-  EXPECT_EQ(problem<Bytes>("1KB"), "'1KB' can mean two things; write 1KiB (1024 bytes)");
-  EXPECT_EQ(problem<Bytes>("4GB"), "'4GB' can mean two things; write 4GiB (4294967296 bytes)");
+  EXPECT_EQ(problem<Bytes>("32KB"), "'32KB' is ambiguous; write 32KiB (32768 bytes)");
+  EXPECT_EQ(problem<Bytes>("1KB"), "'1KB' is ambiguous; write 1KiB (1024 bytes)");
+  EXPECT_EQ(problem<Bytes>("4GB"), "'4GB' is ambiguous; write 4GiB (4294967296 bytes)");
   EXPECT_EQ(problem<Bytes>("4096"), "'4096': missing unit; write 4096B");
   EXPECT_EQ(parsed<Bandwidth>("6.6GB/s").count, 6'600'000'000u);
   EXPECT_EQ(problem<Bandwidth>("6.6"), "'6.6': missing unit; write 6.6GB/s");
@@ -234,7 +234,7 @@ TEST(Parameters, ChoicesSuggestTheNearest) {
             "'lime' is not one of page, line; did you mean 'line'?");
   EXPECT_EQ(parse_choice("bank", names, index), "'bank' is not one of page, line");
   EXPECT_EQ(parse_choice("bank", std::span(names).first(1), index),
-            "there is no 'bank', only page");
+            "'bank' is unknown; the only value is page");
   EXPECT_EQ(index, 1);
 }
 
@@ -268,7 +268,8 @@ TEST(Parameters, SetterReportsEverythingAtOnce) {
                   "machine.yaml:4: pm.tburst: '3': missing unit; write 3ns",
                   "machine.yaml:5: pm.wpq_entrys: unknown key; did you mean 'pm.wpq_entries'?",
                   "machine.yaml:6: interleaving: unknown key; did you mean 'pm.interleaving'?",
-                  "machine.yaml:8: nothing.like_it: unknown key; see: pmemsim show machine NAME",
+                  "machine.yaml:8: nothing.like_it: unknown key; `pmemsim show machine NAME` "
+                  "lists all",
               }));
   }
 }
@@ -288,9 +289,9 @@ TEST(Parameters, AnUnknownKeyIsAnsweredByKeysLikeIt) {
     return "";
   };
   EXPECT_EQ(said("memory.tburs"), "did you mean 'memory.tburst'?");
-  EXPECT_EQ(said("memory.write_high"), "like it are memory.write_high_watermark");  // begins so
+  EXPECT_EQ(said("memory.write_high"), "similar keys: memory.write_high_watermark");  // begins so
   EXPECT_EQ(said("pm.watermark"),  // contains the word
-            "like it are memory.write_high_watermark, memory.write_low_watermark");
+            "similar keys: memory.write_high_watermark, memory.write_low_watermark");
   EXPECT_TRUE(said("memory.").starts_with("see: "));
   EXPECT_TRUE(said("memory").ends_with(" more: pmemsim show machine NAME")) << said("memory");
 }
@@ -367,7 +368,7 @@ TEST_F(Faults, AConfigurationListsOnlyInjectedOnes) {
 }
 
 TEST_F(Faults, UnknownNamesAreReportedWithTheNearest) {
-  EXPECT_NE(problem("one.fense").find("there is no fault \"one.fense\"; did you mean one.fence?"),
+  EXPECT_NE(problem("one.fense").find("unknown fault \"one.fense\"; did you mean one.fence?"),
             std::string::npos);
   EXPECT_NE(problem("x").find("pmemsim list faults shows all"), std::string::npos);
 }
@@ -410,7 +411,7 @@ TEST(Parameters, MemoryRefusesWhatDoesntGoTogether) {
   memory.trefi = memory.trfc;
   EXPECT_EQ(memory.problems(),
             (std::vector<std::string>{
-                "ranks x banks_per_rank: 8 x 16 are more than the 64 banks that a channel can have",
+                "ranks x banks_per_rank: 8 x 16 exceeds the limit of 64 banks per channel",
                 "write_low_watermark: 0.9 is above write_high_watermark, 0.85",
                 "trefi: a refresh every 350ns that takes 350ns (trfc) leaves no time",
             }));

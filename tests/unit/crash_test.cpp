@@ -80,9 +80,9 @@ TEST(Crash, ImageIsCheckedAgainWhenMoreIsGuaranteed) {
       crash_without_log("accepted", {{"pmemsim.faults", "x86.flush"}}, {.at = lost.story->when});
   ASSERT_TRUE(again.story);
   EXPECT_EQ(again.story->lines, lost.story->lines);
-  EXPECT_EQ(lost.story->lines.at(2), "recovery found it so and left it");
-  EXPECT_EQ(lost.story->lines.at(4), "and region 1 of thread 0 was promised to survive");
-  EXPECT_NE(lost.story->lines.back().find("region 1 of thread 0 is promised to survive"),
+  EXPECT_EQ(lost.story->lines.at(2), "recovery found this value and kept it");
+  EXPECT_EQ(lost.story->lines.at(4), "and region 1 of thread 0 was guaranteed to survive");
+  EXPECT_NE(lost.story->lines.back().find("region 1 of thread 0 is guaranteed to survive"),
             std::string::npos);
 }
 
@@ -163,7 +163,7 @@ TEST(Crash, ViolationInASubsetIsFoundAgainAtItsTime) {
     CrashOptions options{.seed = seed, .subsets = 2};
     const CrashResult all = crash_it(design, options);
     ASSERT_TRUE(all.story);
-    EXPECT_TRUE(all.story->lines.at(1).starts_with("if the caches had just written lines"));
+    EXPECT_TRUE(all.story->lines.at(1).starts_with("if the caches had just written back lines"));
     options.at = all.story->when;
     const CrashResult again = crash_it(design, options);
     ASSERT_TRUE(again.story);
@@ -532,7 +532,7 @@ TEST(Crash, RecoveryThatGivesUpIsAViolation) {
             configure(settings({{"ordering", "x86"}, {"atomicity", "software-undo"}})), {}, {});
   EXPECT_EQ(result.violations, 1);
   ASSERT_TRUE(result.story);
-  EXPECT_EQ(result.story->lines.back(), "recovery gives up: the pool is not a pmemsim/pm.h pool");
+  EXPECT_EQ(result.story->lines.back(), "recovery failed: the pool is not a pmemsim/pm.h pool");
 }
 
 TEST(Crash, ExplanationNamesTheTornLineWhereRecoveryGaveUp) {
@@ -543,11 +543,11 @@ TEST(Crash, ExplanationNamesTheTornLineWhereRecoveryGaveUp) {
   const ProgramHistory history(
       trace, {},
       {.promises = {.whole_regions = true, .fences = FencePromise::kFlushed}, .lines_whole = true});
-  const Violation violation{.point = 1, .problem = "recovery gives up", .torn = kRepaired};
+  const Violation violation{.point = 1, .problem = "recovery failed", .torn = kRepaired};
   const CrashStory story = tell_story(violation, crash_configuration({}), trace, history);
   ASSERT_EQ(story.lines.size(), 3u);
-  EXPECT_TRUE(story.lines[1].ends_with("had been written in part, just before:"));
-  EXPECT_EQ(story.lines[2], "recovery gives up");
+  EXPECT_TRUE(story.lines[1].ends_with("had just been written in part:"));
+  EXPECT_EQ(story.lines[2], "recovery failed");
 }
 
 TEST(Crash, DesignWithoutGuaranteesIsRejected) {
@@ -557,7 +557,7 @@ TEST(Crash, DesignWithoutGuaranteesIsRejected) {
   } catch (const ConfigError& error) {
     EXPECT_EQ(error.problems(),
               std::vector<std::string>{
-                  "ordering=none with atomicity=none promises nothing about a crash, so there is "
+                  "ordering=none with atomicity=none has no durability guarantees, so there is "
                   "nothing to verify; choose another design, for example sw-undo"});
   }
   EXPECT_THROW(crash_it({{"atomicity", "asap"}, {"run.lock_order", "simulated"}}), ConfigError);
@@ -593,8 +593,8 @@ TEST(Crash, ProgramThatOnlyReadsIsRejected) {
   Flushing program;
   program.builder.thread(0);
   program.builder.access(program.builder.site(trace::SiteKind::kLoad, 8, 1), kPmBase);
-  EXPECT_TRUE(why_not_judged(program.builder, kBareX86)
-                  .starts_with("stores nothing to its persistent memory"));
+  EXPECT_TRUE(
+      why_not_judged(program.builder, kBareX86).starts_with("stores nothing to persistent memory"));
 }
 
 TEST(Crash, ProgramThatPersistsNothingIsRejected) {
@@ -602,7 +602,7 @@ TEST(Crash, ProgramThatPersistsNothingIsRejected) {
   program.builder.thread(0);
   program.builder.store(program.store, kPmBase, 1);
   EXPECT_TRUE(why_not_judged(program.builder, kBareX86)
-                  .starts_with("nothing of it became persistent or was promised to be"));
+                  .starts_with("no data became persistent and no guarantee covered any"));
 }
 
 // A log of regions guarantees nothing beyond x86 for a program without regions. Other orderings and
@@ -643,7 +643,7 @@ TEST(Crash, UserCheckerWithoutAnyImageIsAnError) {
   OtherJudge judge("");
   const CrashOptions shown{.judge = &judge, .inspections = 1};
   EXPECT_TRUE(why_not_judged(builder, kSoftwareUndo, shown)
-                  .starts_with("nothing of it became persistent, so that the program that checks"));
+                  .starts_with("no data became persistent, so the checker received no image"));
 }
 
 TEST(Crash, ViolationOfABrokenDesignIsExplained) {
@@ -743,8 +743,7 @@ TEST(Crash, LineIsTornIfQueuesAreVolatile) {
             crash_without_log("accepted", {{"atomicity", "none"}}).images + 2)
       << "both are tried where both are right";
   ASSERT_TRUE(torn.story);
-  EXPECT_EQ(torn.story->lines.at(1),
-            "if line 0x100000000000 had been written in part, just before:");
+  EXPECT_EQ(torn.story->lines.at(1), "if line 0x100000000000 had just been written in part:");
 }
 
 constexpr std::uint64_t kAllBytes = ~std::uint64_t{0};
@@ -780,8 +779,8 @@ void expect_difference(const CrashResult& result, std::uint64_t point, std::uint
   ASSERT_TRUE(result.story);
   EXPECT_EQ(result.story->point, point);
   EXPECT_EQ(result.story->lines.at(1),
-            fmt::format("line {:#x} of the simulated memory isn't what the design was told is "
-                        "persistent there",
+            fmt::format("line {:#x} of the simulated memory differs from the data that the design "
+                        "considers persistent",
                         kPmBase + line * kLineBytes));
 }
 
@@ -876,7 +875,7 @@ void expect_story(const CrashResult& result, const std::string& sentence) {
   std::string all;
   for (const std::string& line : result.story->lines) all += line + "\n";
   EXPECT_NE(all.find(sentence), std::string::npos) << all;
-  EXPECT_NE(all.find("was promised to survive"), std::string::npos) << all;
+  EXPECT_NE(all.find("was guaranteed to survive"), std::string::npos) << all;
 }
 
 // Expects a violation with some delay, and none without the injected fault.
@@ -893,12 +892,12 @@ void expect_figure2(void (Figure2::*dependence)(), const std::string& sentence) 
 
 TEST(Crash, ViolationOfAsapFigure2IsFoundAndExplained) {
   expect_figure2(&Figure2::control_dependence,
-                 "region 2 of thread 0 depends on that, for it follows region 1 of thread 0, which "
-                 "its thread ran before it");
+                 "region 2 of thread 0 depends on it, because it follows region 1 of thread 0, "
+                 "which its thread ran before it");
   SCOPED_TRACE("data dependence");
   expect_figure2(&Figure2::data_dependence,
-                 "region 1 of thread 1 depends on that, for it follows region 1 of thread 0, whose "
-                 "data it reads or overwrites");
+                 "region 1 of thread 1 depends on it, because it follows region 1 of thread 0, "
+                 "whose data it reads or overwrites");
 }
 
 }  // namespace

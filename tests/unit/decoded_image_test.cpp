@@ -67,7 +67,7 @@ TEST(DecodedImage, WrongRootIsReported) {
   SurvivingRegisters registers = saved.registers();
   ++registers.tree->roots.begin()->second;
   EXPECT_EQ(decode(saved.device(), registers).problem,
-            "the root of the integrity tree isn't that of the entries in PM");
+            "the root of the integrity tree does not match the entries in PM");
 }
 
 TEST(DecodedImage, WrongKeysMakeLinesUnreadable) {
@@ -194,14 +194,15 @@ TEST_F(DeviceFiles, ReadBackEqualsTheWrittenImage) {
 }
 
 TEST_F(DeviceFiles, DamagedFileIsRejected) {
-  const std::string foreign = "is no image of a device, as the crash engine writes it (save-image)";
+  const std::string foreign =
+      "the file is not a device's image as written by the crash engine (save-image)";
   EXPECT_EQ(said_of(kMagic, 3), "");
   EXPECT_EQ(said_of(0, 'P'), foreign);
   EXPECT_EQ(said_of(0, 'p', 0), foreign);
   EXPECT_EQ(said_of(0, 'p', 15), foreign);
   EXPECT_EQ(said_of(0, 'p', kBytes - 1), "is damaged: it ends within a line");
-  EXPECT_EQ(said_of(kMagic, 5), "is damaged: line 0x5 comes behind line 0x5");
-  EXPECT_EQ(said_of(kMagic, 6), "is damaged: line 0x5 comes behind line 0x6");
+  EXPECT_EQ(said_of(kMagic, 5), "is damaged: line 0x5 follows line 0x5, but addresses must ascend");
+  EXPECT_EQ(said_of(kMagic, 6), "is damaged: line 0x5 follows line 0x6, but addresses must ascend");
   EXPECT_EQ(said_of(kMagic + 7, 4), "is damaged: there is no line 0x400000000000003");
   EXPECT_EQ(said_of(kBytes - 8, 2), "is damaged: line 0x5 has unknown bits");
 }

@@ -27,15 +27,17 @@ std::string why(const std::vector<KeyValue>& given, const std::string& key) {
 
 TEST(IdleSettings, AreThoseOfChoicesThatNobodyHasMade) {
   EXPECT_EQ(why({{"atomicity", "software-undo"}, {"asap.cl_entries", "4"}}, "asap.cl_entries"),
-            "has no effect with atomicity=software-undo; choose atomicity=asap, or leave it out");
+            "has no effect with atomicity=software-undo; choose atomicity=asap, or remove the "
+            "setting");
   EXPECT_EQ(
       why({{"atomicity", "none"}, {"log.free_entries", "16"}}, "log.free_entries"),
-      "has no effect with atomicity=none; choose atomicity=hw-undo or hw-redo or asap or lad, "
-      "or leave it out");
+      "has no effect with atomicity=none; choose atomicity=hw-undo or hw-redo or asap or lad, or "
+      "remove the setting");
   EXPECT_EQ(why({{"encryption.aes_latency", "4ns"}}, "encryption.aes_latency"),
-            "has no effect with backend=none; choose backend=encryption, or leave it out");
-  EXPECT_EQ(why({{"ordering", "x86"}, {"pmemsim.faults", "dpo.order"}}, "pmemsim.faults"),
-            "dpo.order has no effect with ordering=x86; choose ordering=dpo, or leave it out");
+            "has no effect with backend=none; choose backend=encryption, or remove the setting");
+  EXPECT_EQ(
+      why({{"ordering", "x86"}, {"pmemsim.faults", "dpo.order"}}, "pmemsim.faults"),
+      "dpo.order has no effect with ordering=x86; choose ordering=dpo, or remove the setting");
   EXPECT_TRUE(
       idle({{"atomicity", "asap"}, {"asap.cl_entries", "4"}, {"log.free_entries", "16"}}).empty());
   EXPECT_TRUE(idle({{"backend", "encryption"}, {"counter_cache.ways", "4"}}).empty());
@@ -43,9 +45,9 @@ TEST(IdleSettings, AreThoseOfChoicesThatNobodyHasMade) {
 
 TEST(IdleSettings, AreThoseOfAnotherDevice) {
   EXPECT_EQ(why({{"pm.device", "dram"}, {"pm.read_latency", "4ns"}}, "pm.read_latency"),
-            "has no effect with pm.device=dram; choose pm.device=fixed or buffered, set what this "
-            "device has instead (pm: trcd and tcl (reads), twr (writes), or latency_factor), or "
-            "leave it out");
+            "has no effect with pm.device=dram; choose pm.device=fixed or buffered, set a "
+            "parameter of this device instead (pm: trcd and tcl (reads), twr (writes), or "
+            "latency_factor), or remove the setting");
   EXPECT_TRUE(why({{"dram.device", "fixed"}, {"dram.trcd", "4ns"}}, "dram.trcd")
                   .starts_with("has no effect with dram.device=fixed; choose dram.device=dram"));
   EXPECT_NE(why({{"pm.device", "buffered"}, {"pm.write_latency", "4ns"}}, "pm.write_latency"), "");

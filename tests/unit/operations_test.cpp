@@ -132,7 +132,7 @@ TEST(Operations, ImageThatCannotBeDecodedMakesRecoveryGiveUp) {
   EXPECT_EQ(result.points, 2u);
   EXPECT_EQ(result.violations, 1u) << "from the first write on until the second";
   ASSERT_TRUE(result.story);
-  EXPECT_EQ(result.story->lines.back(), "recovery gives up: the line can't be decrypted");
+  EXPECT_EQ(result.story->lines.back(), "recovery failed: the line can't be decrypted");
 }
 
 TEST(Operations, ImageOfARunIsDecoded) {

@@ -24,7 +24,7 @@ TEST_F(PmemSpecHandler, DropsAndReportsTheMisspeculatedLine) {
   misspeculate(0, 1);
   EXPECT_EQ(bench.ordering->pending(), "1 stores on the persist path of core 0");
   bench.run_until(at_ns(100));
-  EXPECT_EQ(bench.ordering->pending(), "1 misspeculated lines that the handler hasn't dropped");
+  EXPECT_EQ(bench.ordering->pending(), "1 misspeculated lines that the handler has not dropped");
   bench.run();
   EXPECT_EQ(bench.dropped_lines, (std::vector<std::pair<Line, Time>>{{kL0, kHandled}}));
   EXPECT_EQ(bench.reported, bench.dropped_lines);

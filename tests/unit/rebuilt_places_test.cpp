@@ -92,7 +92,7 @@ TEST(RebuiltPlaces, ShowALeak) {
   EXPECT_EQ(bench.problem(), "");
   bench.write_all({{2, 42}});
   EXPECT_EQ(bench.problem(),
-            "no line has its data at place 0x80, and for deduplication it isn't free");
+            "deduplication considers location 0x80 used, but no line has its data there");
 }
 
 TEST(RebuiltPlaces, ShowACountThatIsOffByOne) {
@@ -103,8 +103,8 @@ TEST(RebuiltPlaces, ShowACountThatIsOffByOne) {
   EXPECT_EQ(bench.problem(), "");
   bench.write_all({{3, 42}});
   EXPECT_EQ(bench.problem(),
-            "deduplication counts 2 lines whose data are at place 0x40, and by the entries in PM "
-            "there are 3");
+            "deduplication counts 2 lines with data at location 0x40, but the entries in PM refer "
+            "to it 3 times");
 }
 
 TEST(RebuiltPlaces, ShowAPlaceThatIsFreeTooEarly) {
@@ -115,7 +115,7 @@ TEST(RebuiltPlaces, ShowAPlaceThatIsFreeTooEarly) {
   EXPECT_EQ(bench.problem(), "") << "two are left";
   bench.write_all({{3, 51}});
   EXPECT_EQ(bench.problem(),
-            "place 0x40 is free for deduplication, and 1 lines have their data there");
+            "deduplication considers location 0x40 free, but 1 lines have their data there");
 }
 
 TEST(RebuiltPlaces, ShowAFingerprintOfDataThatAreGone) {
@@ -125,7 +125,7 @@ TEST(RebuiltPlaces, ShowAFingerprintOfDataThatAreGone) {
   bench.write_all({{1, 42}});
   EXPECT_EQ(bench.problem(), "");
   bench.write_all({{1, 43}});
-  EXPECT_EQ(bench.problem(), "deduplication finds data at place 0x40 that aren't there");
+  EXPECT_EQ(bench.problem(), "deduplication finds data at location 0x40 that are not there");
 }
 
 TEST(RebuiltPlaces, ShowAFingerprintOfAPlaceThatIsFree) {
@@ -133,7 +133,7 @@ TEST(RebuiltPlaces, ShowAFingerprintOfAPlaceThatIsFree) {
   broken.faults.fingerprint = true;
   Bench bench(broken);
   bench.write_all({{1, 42}, {2, 43}, {2, 42}});
-  EXPECT_EQ(bench.problem(), "deduplication finds data at place 0x80 that aren't there");
+  EXPECT_EQ(bench.problem(), "deduplication finds data at location 0x80 that are not there");
 }
 
 TEST(RebuiltPlaces, ShowDataThatCannotBeRead) {
@@ -141,7 +141,7 @@ TEST(RebuiltPlaces, ShowDataThatCannotBeRead) {
   bench.write_all({{1, 42}, {2, 42}});
   std::map<Line, LineData> lines = bench.lines();
   lines[{1}][9] ^= std::byte{1};
-  EXPECT_EQ(bench.problem(lines), "deduplication finds data at place 0x40 that aren't there");
+  EXPECT_EQ(bench.problem(lines), "deduplication finds data at location 0x40 that are not there");
 }
 
 // Without a tree, no other check would reveal that an entry is another one.
@@ -158,8 +158,8 @@ TEST(RebuiltPlaces, ShowAnEntryThatIsAnother) {
   layout.put(wrong, {2}, layout.get(right, {3}));
   decoder->changed(layout.line_of({2}), wrong, ignore);
   const std::string problem =
-      "deduplication counts 2 lines whose data are at place 0x40, and by the entries in PM "
-      "there are 1";
+      "deduplication counts 2 lines with data at location 0x40, but the entries in PM refer to it "
+      "1 times";
   EXPECT_EQ(decoder->problem(), problem);
   EXPECT_EQ(decoder->problem(), problem) << "as long as it is so";
   decoder->changed(layout.line_of({2}), right, ignore);
@@ -206,7 +206,7 @@ TEST(RebuiltPlaces, AreComparedWhereTheImageStaysTheSame) {
   EXPECT_EQ(watch.problem, "") << "when line 1 moved, both still counted";
   bench.write_all({{5, 77}});
   EXPECT_EQ(watch.problem,
-            "place 0x40 is free for deduplication, and 1 lines have their data there");
+            "deduplication considers location 0x40 free, but 1 lines have their data there");
 }
 
 // With selective metadata atomicity, images are compared as soon as no entry is behind its data,
@@ -224,7 +224,7 @@ TEST(RebuiltPlaces, AreComparedWhenEntriesHaveBeenPublished) {
     if (!bench.publish()) bench.settle();
     EXPECT_EQ(
         watch.problem,
-        leaks ? "no line has its data at place 0x80, and for deduplication it isn't free" : "");
+        leaks ? "deduplication considers location 0x80 used, but no line has its data there" : "");
   }
 }
 
@@ -246,7 +246,7 @@ TEST(RebuiltPlaces, AreRememberedWhileEntriesAreBehind) {
   EXPECT_EQ(watch.problem, "");
   if (!bench.publish()) bench.settle();
   EXPECT_EQ(watch.problem,
-            "place 0x40 is free for deduplication, and 1 lines have their data there");
+            "deduplication considers location 0x40 free, but 1 lines have their data there");
 }
 
 // Writes that wait for room in their queue have their places, and their lines aren't there yet:
@@ -296,8 +296,8 @@ TEST(RebuiltPlaces, AreComparedOnceTheirWriteIsAccepted) {
   EXPECT_EQ(waiting.watch.problem, "");
   waiting.bench.write_all({{21, 43}});
   EXPECT_EQ(waiting.watch.problem,
-            "deduplication counts 2 lines whose data are at place 0x80, and by the entries in PM "
-            "there are 3");
+            "deduplication counts 2 lines with data at location 0x80, but the entries in PM refer "
+            "to it 3 times");
 }
 
 TEST(RebuiltPlaces, AreFreeAgainIfTheirWriteIsDropped) {

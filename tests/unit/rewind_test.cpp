@@ -338,8 +338,8 @@ TEST(Rewind, IsRejectedWithHardwareLogs) {
     std::vector<std::string> expected;
     if (choice.name != "none" && choice.name != "uninterested") {
       expected.push_back(
-          "ordering=planned needs regions that can begin again, which no other layer gives; choose "
-          "atomicity=none or atomicity=software-undo or atomicity=software-redo or "
+          "ordering=planned needs regions that can be re-executed, which no other layer gives; "
+          "choose atomicity=none or atomicity=software-undo or atomicity=software-redo or "
           "atomicity=uninterested");
     }
     EXPECT_EQ(combination_problems(configuration.blueprint()), expected) << choice.name;
@@ -359,8 +359,8 @@ TEST(Rewind, IsRejectedForALayerThatDoesNotDeclareTheNeed) {
     Machine(configure(settings({{"ordering", "planned"}, {"atomicity", "none"}}), table), file);
     ADD_FAILURE() << "it isn't refused";
   } catch (const Error& error) {
-    EXPECT_EQ(error.what(), std::string("a layer takes threads back, and the row of none needs "
-                                        "regions that can begin again"));
+    EXPECT_EQ(error.what(), std::string("a layer re-executes regions, but no layer's "
+                                        "implementation needs regions that can be re-executed"));
   }
   plan = nullptr;
 }

@@ -138,7 +138,7 @@ TEST_P(SealedImages, KnowThePadsOfWhatWasThereBefore) {
   decoder->changed({1}, again, nobody);
   EXPECT_EQ(decoder->problem(), "");
   decoder->changed(layout.line_of({1}), entries, nobody);
-  EXPECT_EQ(decoder->problem(), "two contents of a line have been encrypted with one pad");
+  EXPECT_EQ(decoder->problem(), "two versions of a line were encrypted with the same one-time pad");
 }
 
 // A line that nobody has ever written is zero, and its entry, too.
@@ -229,7 +229,7 @@ TEST_P(SealedImages, AnyBitOfAPersistedNodeIsFoundOut) {
       std::map<Line, LineData> changed = lines;
       changed[line][bit / 8] ^= std::byte{1} << bit % 8;
       EXPECT_EQ(Reading(*bench.backend, changed).problem,
-                "a node of the integrity tree in PM isn't that of what is below it");
+                "a node of the integrity tree in PM does not match its children");
     }
     std::map<Line, LineData> without = lines;
     without.erase(line);
@@ -425,7 +425,7 @@ TEST(Restart, UsesNoPadOfTheMachineBefore) {
 TEST(Restart, WithAnotherCounterUsesAPadTwice) {
   for (const std::uint64_t counter : {std::uint64_t{0}, TwoMachines().accepted}) {
     EXPECT_EQ(TwoMachines(counter).problem(),
-              "two contents of a line have been encrypted with one pad")
+              "two versions of a line were encrypted with the same one-time pad")
         << counter;
   }
 }

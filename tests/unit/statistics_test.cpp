@@ -167,7 +167,7 @@ TEST(StatisticsCheck, UnknownWholeIsAContradiction) {
   StatisticsCollector collector;
   collector("hits", std::uint64_t{0}, "requests", "Hits", part_of("cache.acesses"));
   EXPECT_EQ(contradiction(collector),
-            "hits is declared as related to cache.acesses, which this run has not");
+            "hits is declared as related to cache.acesses, which this run does not have");
 }
 
 TEST(StatisticsCheck, QuantityIsCheckedAndNotPublished) {

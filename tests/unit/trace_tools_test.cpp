@@ -160,14 +160,14 @@ TEST_F(TraceToolsTest, InitialState) {
 TEST_F(TraceToolsTest, InitialStateOfAThreadThatIsNotThere) {
   builder_.external(1);
   builder_.warm(64, 1);
-  expect_complaint("a line touched before the trace is impossible");
+  expect_complaint("a line accessed before the trace has an invalid address");
   EXPECT_THROW(simulate(TraceFile(path_), configure({}), {}), TraceError);
 }
 
 TEST_F(TraceToolsTest, InitialStateBeyondAllAddresses) {
   builder_.external(1);
   builder_.image_page(2 * kMaxAddress, std::byte{7});
-  expect_complaint("a page of the image has an impossible address");
+  expect_complaint("a page of the image has an invalid address");
   EXPECT_THROW(simulate(TraceFile(path_), configure({}), {}), TraceError);
 }
 
@@ -199,7 +199,7 @@ TEST_F(TraceToolsTest, ThreadsThatWaitForEachOther) {
     builder_.thread(thread).sync(SyncKind::kWait, 8, thread, 1);
     builder_.sync(SyncKind::kSignal, 8, 1 - thread, 1);
   }
-  expect_complaint("the threads can't go on; thread 0");
+  expect_complaint("the threads are deadlocked; thread 0");
 }
 
 TEST_F(TraceToolsTest, TurnsThatComeTooEarly) {
@@ -207,7 +207,7 @@ TEST_F(TraceToolsTest, TurnsThatComeTooEarly) {
   builder_.end_turn(3);
   builder_.thread(0).sync(SyncKind::kSignal, 8, 0, 1);
   builder_.end_turn(4);
-  expect_complaint("turn 3 comes too early: thread 1 at operation 0 waits for version 1");
+  expect_complaint("turn 3 is too early: thread 1 at operation 0 waits for version 1");
 }
 
 TEST_F(TraceToolsTest, TurnsOfTwoThreadsAtOnce) {
@@ -230,18 +230,18 @@ TEST_F(TraceToolsTest, TurnsThatAreOutOfOrder) {
     builder_.external(1);
     builder_.end_turn(number);
   }
-  expect_complaint("turn 5, up to operation 2 of 2, doesn't come behind turn 6, up to operation 1");
+  expect_complaint("turn 5, up to operation 2 of 2, doesn't follow turn 6, up to operation 1");
 }
 
 TEST_F(TraceToolsTest, VersionMadeTwice) {
   builder_.sync(SyncKind::kSignal, 8, 0, 1);
   builder_.sync(SyncKind::kSignal, 8, 0, 1);
-  expect_complaint("object 0 is released 2 times, but its versions only come up to 1");
+  expect_complaint("object 0 is released 2 times, but its last version is 1");
 }
 
 TEST_F(TraceToolsTest, VersionMadeTwiceAndAnotherOneNever) {
   for (const std::uint32_t version : {1, 1, 3}) builder_.sync(SyncKind::kSignal, 8, 0, version);
-  expect_complaint("object 0 is released 3 times, but its versions only come up to 1");
+  expect_complaint("object 0 is released 3 times, but its last version is 1");
 }
 
 TEST_F(TraceToolsTest, AnnotatedThatIsNoMutex) {
@@ -249,7 +249,7 @@ TEST_F(TraceToolsTest, AnnotatedThatIsNoMutex) {
   builder_.sync(SyncKind::kMutexUnlock, 8, 0, 1, true);
   EXPECT_EQ(verify(written()).operations, 2u);
   builder_.sync(SyncKind::kReadLock, 8, 1, 0, true);
-  expect_complaint("is annotated, but doesn't take or give back a mutex");
+  expect_complaint("is annotated, but neither acquires nor releases a mutex");
 }
 
 TEST_F(TraceToolsTest, AtomicWriteThatSkipsAVersion) {
@@ -260,12 +260,12 @@ TEST_F(TraceToolsTest, AtomicWriteThatSkipsAVersion) {
 
 TEST_F(TraceToolsTest, RegionsThatDoNotNest) {
   builder_.mark(MarkKind::kRegionBegin, 2);
-  expect_complaint("begins a region of the wrong depth");
+  expect_complaint("begins a region with a wrong depth");
 }
 
 TEST_F(TraceToolsTest, RegionThatIsNotOpen) {
   builder_.mark(MarkKind::kRegionEnd, 1);
-  expect_complaint("ends a region that isn't open");
+  expect_complaint("ends a region that has not begun");
 }
 
 TEST_F(TraceToolsTest, WhatIsOddIsNoted) {

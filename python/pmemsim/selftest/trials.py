@@ -22,10 +22,10 @@ POINTS = 50
 """Crash points of a trial."""
 # Parts of the sentences that refuse to crash a configuration which otherwise runs.
 _NOT_JUDGED = (
-    "promises nothing about a crash",
-    "a crash is judged for one copy of the program",
-    "a crash can't be judged",
-    "is for time and traffic",
+    "has no durability guarantees",
+    "only for one copy of the program",
+    "crash images can't be checked",
+    "models only time and traffic",
 )
 # About two of three seeds give a case that runs, so this many seeds are far too many for one.
 _SEEDS_PER_CASE = 10
