@@ -88,8 +88,8 @@ def test_help(command: list[str]) -> None:
         (["run", "queue", *ON_ASAP, "--regions", "9999999999"], "must be 1 to 4294967296"),
         (["run", "queue", *ON_ASAP, "--seed", "-1"], "--seed -1: must be 0 to"),
         (["run", "queue", *ON_ASAP, "--data-bytes", "7"], "must be 8 to 8192"),
-        (["run", "tatp", *ON_ASAP, "--data-bytes", "64"], "tatp has sizes of its own"),
-        (["run", "tpcc", *ON_ASAP, "--data-bytes", "64"], "tpcc has sizes of its own"),
+        (["run", "tatp", *ON_ASAP, "--data-bytes", "64"], "the data of tatp have fixed sizes"),
+        (["run", "tpcc", *ON_ASAP, "--data-bytes", "64"], "the data of tpcc have fixed sizes"),
         (["run", "queue", *ON_ASAP, "--opt", "O9"], "must be one of O0, O1, O2, O3"),
         (["run", "queue", *ON_ASAP, "--json", "no/such/out.json"], "no/such does not exist"),
         (["run", "queue", *ON_ASAP, "--plot", "out.xyz"], "format; use .png, .pdf or .svg"),
@@ -156,7 +156,7 @@ def test_help(command: list[str]) -> None:
         (["bench", "queue", "queue"], "target 'queue' is given twice"),
         (
             ["run", "queue", "-d", "np", "-m", "/"],
-            "/: is a folder; give the path of",
+            "/: this is a folder; give the path of",
         ),
         (["show", "design", "nothing"], "unknown design 'nothing'"),
     ],
@@ -173,7 +173,7 @@ def test_bad_input_is_refused_in_a_sentence(arguments: list[str], sentence: str)
         (["run", "q", "--desing", "np"], ["run: --desing: unknown option; did you mean --design?"]),
         (
             ["nosuch"],
-            ["nosuch: unknown command; known are: analyze, bench, calibrate, check, "],
+            ["nosuch: unknown command; known names: analyze, bench, calibrate, check, "],
         ),
         (["trace", "inf"], ["trace: inf: unknown command; did you mean 'info'?"]),
         (["run", "queue", "more", *ON_ASAP], ["run: more: unexpected argument; remove it"]),
@@ -599,7 +599,7 @@ def test_bench_measures_the_size_that_is_wanted(tmp_path: Path, queue_trace: Pat
     assert run["host_instructions_reason"]
     assert run["configuration"]["core.count"]["value"] == "3"
     assert "core.count" in refused("bench", "queue", "-d", "np", "-s", "core.count=0")
-    assert "leave out --threads" in refused("bench", queue_trace, "-t", "3")
+    assert "remove --threads" in refused("bench", queue_trace, "-t", "3")
 
 
 @pytest.mark.long

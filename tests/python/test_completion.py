@@ -146,4 +146,4 @@ zpty -d shell
 def test_a_shell_that_is_not_known_is_refused() -> None:
     done = pmemsim("completion", "fish")
     assert done.returncode == 2
-    assert "fish: completion does not support this shell; known are: bash, zsh" in done.stderr
+    assert "fish: completion does not support this shell; known names: bash, zsh" in done.stderr

@@ -79,9 +79,9 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("name: [unclosed", "not YAML: .*; a preset has lines like 'name: mine'"),
-        ("just text", ":1: is text, no preset; a preset has lines like"),
-        ("- a\n- b\n", ":1: is a list, no preset; a preset has lines like 'name: mine'[^\n]*$"),
-        ("", "is empty, no preset; a preset has lines like 'name: mine'[^\n]*$"),
+        ("just text", ":1: is text, not a preset; a preset has lines like"),
+        ("- a\n- b\n", ":1: is a list, not a preset; a preset has lines like 'name: mine'[^\n]*$"),
+        ("", "is empty, not a preset; a preset has lines like 'name: mine'[^\n]*$"),
         ("name: a\nsummary: a\nparameters: [1]\n", "'parameters' must be 'key: value' lines"),
         ("\x00", "not YAML: unacceptable character #x0000[^\n]*$"),
         ("[" * 10_000, "the file is nested too deeply"),
@@ -114,7 +114,7 @@ def test_inheriting_in_a_circle(tmp_path: Path) -> None:
     first, second = str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")
     write(tmp_path, f"name: a\nsummary: a\ninherits: {second}\n", "a.yaml")
     write(tmp_path, f"name: b\nsummary: b\ninherits: {first}\n", "b.yaml")
-    with pytest.raises(ConfigError, match=f"{first}: inherits from itself"):
+    with pytest.raises(ConfigError, match=f"{first}: the preset inherits from itself"):
         load_preset("machine", first)
 
 
@@ -153,7 +153,7 @@ def test_an_unknown_backend_gets_a_suggestion() -> None:
     with pytest.raises(Error, match=r"unknown design 'asp'; did you mean 'asap'\?"):
         load_preset("design", "asp@verified-janus")
     for half in ("asap@", "@verified-janus", "@"):
-        with pytest.raises(Error, match=f"^{half}: write DESIGN@BACKEND; pmemsim list backends"):
+        with pytest.raises(Error, match=f"^{half}: write DESIGN@BACKEND; `pmemsim list backends`"):
             load_preset("design", half)
     with pytest.raises(Error, match="unknown machine 'asap@verified-janus'"):
         load_preset("machine", "asap@verified-janus")

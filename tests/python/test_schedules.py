@@ -286,7 +286,7 @@ def test_an_interruption_says_how_many_are_kept(tmp_path: Path) -> None:
         (["--schedule", "-1"], "--schedule -1: must be 0 to"),
         (["--seed", "1"], "--seed 1: needs WORKLOAD or --all or --schedule"),
         (["--schedule", "1", "--seed", "-1"], "--seed -1: must be 0 to"),
-        (["--schedules", "2", "--threads", "2"], "leave out --threads"),
+        (["--schedules", "2", "--threads", "2"], "remove --threads"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, arguments: list[str], sentence: str) -> None:

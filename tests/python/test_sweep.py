@@ -134,7 +134,7 @@ paired:
         ("axes: {workload: {a: b}}", "workload: must be one value"),
         ("axes: {a: [}", "not YAML"),
         ("paired: 3", "paired: must be a list"),
-        ("axes: {design: ./no.yaml}", "./no.yaml: there is no such file"),
+        ("axes: {design: ./no.yaml}", "./no.yaml: no such file"),
     ],
 )
 def test_a_file_of_another_kind_is_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
@@ -272,7 +272,7 @@ axes:
     for workload, cores, ordering, part in (
         ("queue", "2", "none", "needs"),
         ("queue", "1", "x86", "core.count"),
-        ("tpcc", "2", "x86", "tpcc has sizes of its own"),
+        ("tpcc", "2", "x86", "the data of tpcc have fixed sizes"),
     ):
         alike = bad[
             (bad["workload"] == workload)
@@ -282,7 +282,9 @@ axes:
         assert len(alike) == 2
         assert alike["reason"].str.contains(part).all(), part
     assert "2 of 16 points have results" in done.stdout
-    assert re.search(r"pmemsim: \d+ failed: --data-bytes: tpcc has sizes of its own", done.stderr)
+    assert re.search(
+        r"pmemsim: \d+ failed: --data-bytes: the data of tpcc have fixed sizes", done.stderr
+    )
 
 
 def test_a_sweep_of_which_nothing_works_fails(cache: Path, tmp_path: Path) -> None:
