@@ -600,7 +600,9 @@ def test_without_room_a_recording_says_which_limit_is_in_the_way(
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "can't reserve 274877906944 bytes of address space at 0x600000000000" in done.stderr
+    assert (
+        "274877906944 bytes of address space at 0x600000000000 could not be reserved" in done.stderr
+    )
     assert done.stderr.endswith(f"; allow it with: {cure}\n")
     assert_nothing_left(output)
 

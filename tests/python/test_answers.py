@@ -206,7 +206,7 @@ def test_a_reader_that_crashes_or_hangs_answers_wrong(build: Build, tmp_path: Pa
         options = ["--operation", "push", "--verify-timeout", "0.5", "--budget", "5"]
         done = pmemsim("check", trace, "--answers", reader, *options)
         assert done.returncode == 1
-        assert words in done.stderr.split("the answer: ")[1].splitlines()[0]
+        assert words in done.stderr.split("printed: ")[1].splitlines()[0]
         assert "--verify-timeout 0.5" in done.stderr.split("to reproduce")[1]
 
 

@@ -376,7 +376,7 @@ def test_a_whole_calibration_writes_a_machine_that_runs(
         (["-o", "nowhere/mine.yaml"], "the folder nowhere does not exist"),
         (["-o", "m.yaml", "--json", "nowhere/m.json"], "the folder nowhere does not exist"),
         (["-o", "m.yaml", "--json", "m.yaml"], "m.yaml"),
-        (["-o", "m.yaml", "--dax", "nowhere"], "--dax nowhere: there is no such folder"),
+        (["-o", "m.yaml", "--dax", "nowhere"], "--dax nowhere: no such folder"),
         (
             ["-o", "m.yaml", "--dax", "."],
             "name a folder with 2 GiB of free space on a file system mounted with",

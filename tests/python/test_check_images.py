@@ -143,7 +143,7 @@ def test_budgets(build: Build) -> None:
     assert "81 of 81" not in done.stdout
     assert Budget.of("1.5min").seconds == 90
     for text in ("", "0", "-1", "1.5", "0s", "3 s", "many"):
-        with pytest.raises(Error, match=f"--budget {re.escape(text)}: give a number of images"):
+        with pytest.raises(Error, match=f"--budget {re.escape(text)}: must be a number of images"):
             Budget.of(text)
 
 
@@ -224,7 +224,7 @@ def test_what_can_not_be_judged_is_refused(build: Build, tmp_path: Path) -> None
     assert "--verify own: items0 is not one of pmemsim's workloads" in done.stderr
     for options, sentence in {
         ("-d", "asap"): "--design asap: needs --model guarantees",
-        ("--budget", "x"): "--budget x: give a number of images",
+        ("--budget", "x"): "--budget x: must be a number of images",
         ("--image", "0"): "--image 0: must be at least 1",
         ("--verify-timeout", "0"): "--verify-timeout 0: must be greater than 0",
     }.items():

@@ -110,7 +110,7 @@ def test_a_library_and_a_program_find_the_same(
     assert f"{program} ended with status 7: {said}" in by_program.stderr
     assert f"{library()} returned 7: {said}" in by_library.stderr
     stories = [
-        done.stderr.split(said)[1].split("to see it")[0] for done in (by_program, by_library)
+        done.stderr.split(said)[1].split("to reproduce")[0] for done in (by_program, by_library)
     ]
     # A library can't be recorded.
     assert stories[0].split("  recovery reads")[0] == stories[1].rstrip(" ")

@@ -135,7 +135,7 @@ def test_help(command: list[str]) -> None:
             "must be LO:HI",
         ),
         (["record", "-o", "x.pmt", "--pm-hint", "1234", "--", "ls"], "a multiple of 0x1000"),
-        (["record", "-o", "x.pmt", "--pm-path", "no", "--", "ls"], "there is no such folder"),
+        (["record", "-o", "x.pmt", "--pm-path", "no", "--", "ls"], "no such folder"),
         (["trace", "dump", "--first", "-1", "no.pmt"], "--first -1: must be at least 0"),
         (["record", "queue", "-o", "x.pmt", "--opt", ""], "--opt : must be one of O0"),
         (

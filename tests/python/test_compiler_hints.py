@@ -184,7 +184,7 @@ def test_profiles_with_different_lines_are_cached_separately(tmp_path: Path) -> 
         path.write_text(text)
     traces = [WorkloadRun.of("queue", hints=str(p)).cached_trace for p in (first, same, other)]
     assert traces[0] == traces[1] != traces[2]
-    with pytest.raises(ConfigError, match="or a file that pmemsim lint-hints --profile"):
+    with pytest.raises(ConfigError, match="or a file that `pmemsim lint-hints --profile`"):
         WorkloadRun.of("queue", hints=str(tmp_path / "none.txt"))
 
 

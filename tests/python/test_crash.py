@@ -457,13 +457,13 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
             ["queue", "--design", "asap", "--verify-timeout", "0"],
             "--verify-timeout 0: must be greater",
         ),
-        (["queue", "--design", "asap", "--verify", "/no/such"], "there is no such program"),
+        (["queue", "--design", "asap", "--verify", "/no/such"], "no such program"),
         (
             ["queue", "--design", "asap", "--verify", "true", "--verify-images", "0"],
             "--verify-images 0: leave out --verify true; no image would be checked",
         ),
         (["queue", "--design", "asap", "--verify", "'"], "quote the command as in a shell"),
-        (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be judged"),
+        (["queue", "--design", "asap", "--set", "run.lock_order=simulated"], "can't be checked"),
         (["queue", "queue", "--design", "asap"], "target 'queue' is given twice"),
         (
             ["queue", "--design", "asap", "--random", "5"],

@@ -242,7 +242,7 @@ def test_designs_that_see_no_hints_are_refused(queue_trace: Path) -> None:
 def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
     done = pmemsim("lint-hints", tmp_path / "no.pmt", "--top", "0", "--set", "janus.scale=x")
     assert done.returncode == 2
-    assert "no.pmt: there is no such trace" in done.stderr
+    assert "no.pmt: no such trace" in done.stderr
     assert "--top 0: must be at least 1" in done.stderr
     assert "janus.scale" in done.stderr
 

@@ -1643,8 +1643,8 @@ def test_a_changed_parameter_is_simulated_anew(tmp_path: Path, cache: Path) -> N
         (["asap", "asap"], "paper 'asap' is given twice"),
         (["asap", "--jobs", "0"], "--jobs 0: must be at least 1"),
         (["asap", "--json", "no/such/out.json"], "no/such does not exist"),
-        (["./nothing"], "nothing: there is no experiment.yaml in it"),
-        (["asap", "storage", "--out", __file__], f"--out {__file__}: is a file"),
+        (["./nothing"], "nothing: experiment.yaml is missing"),
+        (["asap", "storage", "--out", __file__], f"--out {__file__}: this is a file"),
         (["asap", "storage", "--out", f"{__file__}/x"], "the folder could not be created"),
     ],
 )

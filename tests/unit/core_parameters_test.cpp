@@ -292,8 +292,9 @@ TEST(Parameters, AnUnknownKeyIsAnsweredByKeysLikeIt) {
   EXPECT_EQ(said("memory.write_high"), "similar keys: memory.write_high_watermark");  // begins so
   EXPECT_EQ(said("pm.watermark"),  // contains the word
             "similar keys: memory.write_high_watermark, memory.write_low_watermark");
-  EXPECT_TRUE(said("memory.").starts_with("see: "));
-  EXPECT_TRUE(said("memory").ends_with(" more: pmemsim show machine NAME")) << said("memory");
+  EXPECT_TRUE(said("memory.").starts_with("`pmemsim show machine NAME`"));
+  EXPECT_TRUE(said("memory").ends_with(" more; `pmemsim show machine NAME` lists all"))
+      << said("memory");
 }
 
 struct BreakableFaults {
@@ -370,7 +371,7 @@ TEST_F(Faults, AConfigurationListsOnlyInjectedOnes) {
 TEST_F(Faults, UnknownNamesAreReportedWithTheNearest) {
   EXPECT_NE(problem("one.fense").find("unknown fault \"one.fense\"; did you mean one.fence?"),
             std::string::npos);
-  EXPECT_NE(problem("x").find("pmemsim list faults shows all"), std::string::npos);
+  EXPECT_NE(problem("x").find("`pmemsim list faults` shows all"), std::string::npos);
 }
 
 TEST(Parameters, SetterIsQuietWhenNothingIsWrong) {

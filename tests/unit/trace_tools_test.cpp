@@ -222,7 +222,7 @@ TEST_F(TraceToolsTest, OperationsWithoutATurn) {
   builder_.external(1);
   builder_.end_turn(0);
   builder_.external(1);
-  expect_complaint("thread 0, operation 1: it is in none of the thread's turns");
+  expect_complaint("thread 0, operation 1: the operation is in none of the thread's turns");
 }
 
 TEST_F(TraceToolsTest, TurnsThatAreOutOfOrder) {
