@@ -49,9 +49,9 @@ bool has_otherwise(const volatile void* address) {
   describe_site(last_site(*self), here, sizeof(here));
   describe_site(last_site(*lock.owner), there, sizeof(there));
   fail(
-      "%s: thread %u acquires the lock at %p in %s, while thread %u, now in %s, holds it; annotate "
-      "the function that releases or re-initialises it with PM_RELEASES; locks that several "
-      "threads may hold, such as reader locks, need no PM_ACQUIRES",
+      "%s: thread %u acquires the lock at %p in %s, while thread %u, now in %s, holds it; "
+      "annotate the function that releases or re-initialises it with PM_RELEASES; don't annotate "
+      "locks that several threads may hold, such as reader locks, with PM_ACQUIRES",
       program_name, self->index, const_cast<const void*>(lock.address), here, lock.owner->index,
       there);
 }

@@ -129,7 +129,7 @@ Storage my_design_storage(const Blueprint& blueprint) {
 
 Choice my_design_row() {
   return {.name = "my-design",
-          .summary = "Undo log written by hardware, whose entries stores wait for",
+          .summary = "Hardware undo log; stores wait for their log entries",
           .needs = {kWritingFlushes},
           .gives = {kAtomicRegions},
           .promises = {.whole_regions = true, .regions = RegionPromise::kAtEnd},

@@ -42,8 +42,8 @@ struct MyDesignStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("committed", committed, "regions", "Regions committed", share_of("core.regions"));
-    visit("stalls", stalls, "stores", "Stores that waited for the log", part_of("core.stores"));
+    visit("committed", committed, "regions", "Committed regions", share_of("core.regions"));
+    visit("stalls", stalls, "stores", "Stores that stalled for the log", part_of("core.stores"));
   }
 };
 

@@ -8,7 +8,7 @@ std::vector<SubOperation> MyDesign::sub_operations() const {  // rule 1
 
 Choice my_design_row() {
   return {.name = "my-design",
-          .summary = "Lines are looked at before they are written",
+          .summary = "Lines are inspected before they are written",
           .gives = {kSubOperations},
           .parameters = {ParameterGroup::of<BackendParameters>("backend"),
                          ParameterGroup::of<MyDesignParameters>("my_design")},

@@ -18,7 +18,7 @@ struct MyDesignParameters {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("latency", latency, {.most = 1e9}, "Looking at the data of a line");
+    visit("latency", latency, {.most = 1e9}, "Time to inspect the data of a line");
   }
 };
 
@@ -27,7 +27,7 @@ struct MyDesignStatistics {
 
   template <class Visitor>
   void describe(Visitor& visit) const {
-    visit("accepted", accepted, "lines", "Lines that were looked at and accepted");
+    visit("accepted", accepted, "lines", "Lines that were inspected and accepted");
   }
 };
 

@@ -66,7 +66,7 @@ std::string MyDesign::pending() const {
 
 Choice my_design_row() {
   return {.name = "my-design",
-          .summary = "Every store goes to PM by itself; a fence waits for all stores before it",
+          .summary = "Every store is sent to PM; a fence waits for all earlier stores",
           .gives = {kOrderingFences, kDurableFences},
           .promises = {.fences = FencePromise::kStores},
           .parameters = {ParameterGroup::of<MyDesignParameters>("my_design")},

@@ -32,7 +32,7 @@ struct MyDesignParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("most_in_flight", most_in_flight, {.least = 1, .most = 1024},
-          "Lines of a core that may be in flight at a time; further stores wait");
+          "Largest number of a core's lines in flight; further stores stall");
   }
 };
 
@@ -42,7 +42,7 @@ struct MyDesignStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("sent", sent, "lines", "Lines sent to PM", origin_of("received.data_writes"));
-    visit("stalls", stalls, "stores", "Stores that waited, since too many lines were in flight");
+    visit("stalls", stalls, "stores", "Stores that stalled because too many lines were in flight");
   }
 };
 

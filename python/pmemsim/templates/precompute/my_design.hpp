@@ -24,8 +24,8 @@ struct MyDesignParameters {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("result_entries", result_entries, {.least = 1, .most = 1e6},
-          "Predictions whose results are kept at a time");
-    visit("most_age", most_age, {.most = 1e12}, "How long results are kept");
+          "Largest number of predictions whose results are kept at the same time");
+    visit("most_age", most_age, {.most = 1e12}, "Time for which results are kept");
   }
 };
 
@@ -35,7 +35,9 @@ struct MyDesignStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("predicted", predicted, "lines", "Lines whose write was predicted");
-    visit("used", used, "lines", "Of these, written while their results were kept",
+    visit("used", used, "lines",
+          "Lines with a predicted write that were written while their "
+          "results were kept",
           part_of("predicted"));
   }
 };
