@@ -75,7 +75,8 @@ class _Designs:
     stress: Annotated[bool, option(
         MACHINE, "--stress",
         help="Crashes with each set of settings that fills hardware structures, instead of the "
-            "unchanged machine (docs/guides/crash_design.md). Random programs use the sets in turn.",
+            "unchanged machine (docs/guides/crash_design.md). Random programs use the sets in "
+            "turn.",
     )] = False  # fmt: skip
 
     def names(self, log: str | None, problems: Problems) -> list[str]:

@@ -64,7 +64,7 @@ struct PmWeaverParameters {
   void describe(Visitor& visit) {
     visit("variant", variant, {},
           "Rules of the paper or of its artifact, where these differ: learning, storage, timeouts, "
-          "and constants instead of zeros (docs/explanation/model.md)");
+          "and constants instead of zeros (docs/explanation/precompute.md)");
     visit("path_length", path_length, {.least = 1, .most = 64},
           "Length of the PC path in store instructions");
     visit("history_entries", history_entries, {.least = 1, .most = 1e6},
