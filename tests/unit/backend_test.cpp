@@ -178,17 +178,17 @@ TEST(Backend, AWriteThatIsPutIntoAnotherChannelGivesItsReservedEntryBack) {
 // Three writes of a line, by the order in which they left the caches.
 struct OvertakingBench : SlowBench {
   OvertakingBench() : SlowBench({}) {
-    for (std::uint64_t& one : left) one = backend->leaving();
+    for (std::uint64_t& one : departures) one = backend->next_departure();
   }
   // Returns the contents of the line after the write with this number has arrived.
   std::uint64_t arrives(std::size_t number) {
     Write write = write_of(line_in(0, 0));
     write.data = data_of(number);
-    write.left = left[number];
+    write.departure = departures[number];
     backend->write(write);
     return value_of(backend->newest(write.line));
   }
-  std::array<std::uint64_t, 3> left{};
+  std::array<std::uint64_t, 3> departures{};
 };
 
 // An overtaken write takes over the line's newest contents, and is no newer than these. A write

@@ -39,7 +39,7 @@ TEST(HeaderQueue, HoldsACompleteHeaderUntilItIsWritten) {  // rule 2
   EXPECT_FALSE(queue.has_room(0));
   EXPECT_EQ(surviving(queue), (Headers{{7, 0}}));
   EXPECT_EQ(queue.spill(0), std::nullopt) << "those on their way make room soon enough";
-  queue.give_back({7, 0}, 0);
+  queue.release({7, 0}, 0);
   EXPECT_TRUE(queue.has_room(0));
   EXPECT_EQ(surviving(queue), Headers{});
 }
@@ -118,7 +118,7 @@ TEST(AdrBuffer, HeadersStayAndAreDiscardedWithoutAWrite) {  // rule 2
   bench.buffer.take({8, 0}, 1);
   bench.buffer.complete({7, 0}, 0);
   EXPECT_EQ(surviving(bench.buffer), (Headers{{7, 0}, {8, 0}}));
-  bench.buffer.give_back({7, 0}, 0);
+  bench.buffer.release({7, 0}, 0);
   EXPECT_EQ(surviving(bench.buffer), (Headers{{8, 0}}));
   EXPECT_EQ(bench.left(0), 4u);
   EXPECT_EQ(bench.left(1), 2u);
@@ -135,7 +135,7 @@ TEST(AdrBuffer, SpillsTheOldestCompleteHeaderOfTheChannel) {  // rule 3
   bench.buffer.complete({7, 1}, 0);
   bench.buffer.complete({7, 0}, 0);
   bench.buffer.complete({8, 0}, 1);
-  bench.buffer.give_back({7, 1}, 0);
+  bench.buffer.release({7, 1}, 0);
   EXPECT_EQ(bench.buffer.spill(0), (HeaderId{7, 2}));
   EXPECT_EQ(bench.buffer.spill(0), (HeaderId{7, 0})) << "nobody needs the one given back";
   EXPECT_EQ(bench.buffer.spill(0), std::nullopt);
@@ -149,7 +149,7 @@ TEST(AdrBuffer, ASpilledHeaderKeepsItsEntriesUntilItIsGivenBack) {  // rule 3
   ASSERT_EQ(bench.buffer.spill(0), (HeaderId{7, 0}));
   EXPECT_EQ(bench.left(0), 2u);
   EXPECT_EQ(surviving(bench.buffer), (Headers{{7, 0}}));
-  bench.buffer.give_back({7, 0}, 0);
+  bench.buffer.release({7, 0}, 0);
   EXPECT_EQ(bench.left(0), 4u);
 }
 

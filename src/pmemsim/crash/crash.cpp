@@ -626,7 +626,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
       trace, design.lowering(),
       {.promises = design.promises(),
        .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted,
-       .lines_readable = !design.defers_entries()});
+       .lines_readable = !design.may_leave_unreadable()});
 
   const bool persistent_caches = design.promises().caches_persist;
   // Persistent caches hold data unencoded, as programs have written them.

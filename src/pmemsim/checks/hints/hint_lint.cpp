@@ -65,7 +65,7 @@ void HintLint::lost(const HintedLine& part, HintLoss where) { fail(part, cause_o
 
 void HintLint::outcome(const Outcome& outcome) {
   const auto entry = entries_.extract(outcome.id);
-  // Claimed results were handled in came().
+  // Claimed results were handled in arrived().
   if (entry.empty() || outcome.fate == Fate::kUsed || outcome.fate == Fate::kUsedInPart) return;
   const bool without_line = find(entry.mapped(), false) == nullptr;
   for (const HintedLine& part : entry.mapped()) {
@@ -97,7 +97,7 @@ HintLint::Blame HintLint::take(const HintedLine& part, HintCause cause, bool use
           .used = used,
           .share = used ? Picoseconds{} : Picoseconds{call_.count / announcement.lines},
           .since = announcement.when,
-          .came = kNever};
+          .arrived = kNever};
 }
 
 // ---- Writes
@@ -111,8 +111,8 @@ void HintLint::flushed(CoreId core, Line line) {
   writers.flushed = true;
 }
 
-void HintLint::came(std::uint64_t number, const Write& write, const Prepared& prepared,
-                    const TakenOver& taken, Time when) {
+void HintLint::arrived(std::uint64_t number, const Write& write, const Prepared& prepared,
+                       const TakenOver& taken, Time when) {
   if (write.kind != WriteKind::kData) return;
   ++totals_.writes;
   Blame blame;
@@ -130,7 +130,7 @@ void HintLint::came(std::uint64_t number, const Write& write, const Prepared& pr
   } else {
     blame = unclaimed(write.line);
   }
-  blame.came = when;
+  blame.arrived = when;
   writers_[write.line].flushed = false;
   waiting_[number] = blame;
 }
@@ -154,7 +154,7 @@ HintLint::Blame HintLint::missing(Line line) {
   return {.key = {writers.flushed ? HintCause::kMissingAtFlush : HintCause::kMissingAtStore,
                   writers.flushed ? writers.flush : writers.store, writers.store, false},
           .used = true,
-          .came = kNever};
+          .arrived = kNever};
 }
 
 // Rule 2.
@@ -200,10 +200,10 @@ void HintLint::add(const Blame& blame, Picoseconds waited) {
   SiteFinding& finding = findings_[blame.key];
   ++finding.count;
   finding.lost += blame.share + waited;
-  if (blame.came == kNever) return;
+  if (blame.arrived == kNever) return;
   ++finding.writes;
   finding.waited += waited;
-  finding.distance += blame.came - blame.since;
+  finding.distance += blame.arrived - blame.since;
 }
 
 void HintLint::finish() {

@@ -53,8 +53,8 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
   void too_late(const HintedLine& part) override { fail(part, HintCause::kNotStarted); }
   void outcome(const Outcome& outcome) override;
 
-  void came(std::uint64_t number, const Write& write, const Prepared& prepared,
-            const TakenOver& taken, Time when) override;
+  void arrived(std::uint64_t number, const Write& write, const Prepared& prepared,
+               const TakenOver& taken, Time when) override;
   void done(std::uint64_t number, Picoseconds waited) override;
 
   void stored(Line line, std::uint32_t site) override { writers_[line].store = site; }
@@ -76,7 +76,7 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
     bool used = false;    // The write uses the hint's result: only the wait counts
     Picoseconds share{};  // Cost of the line's share of the hint's call
     Time since{};         // Time of the hint's call
-    Time came{};          // Time of the write's arrival; kNever: none
+    Time arrived{};       // Time of the write's arrival; kNever: none
   };
   // Sites that may have caused a line's write.
   struct Writers {

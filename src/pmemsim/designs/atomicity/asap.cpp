@@ -78,7 +78,7 @@ std::uint32_t Asap::operation(const Operation& about) {
 
 Asap::Operation Asap::take(std::uint64_t operation) {
   const auto slot = static_cast<std::uint32_t>(operation);
-  operations_.give_back(slot);
+  operations_.release(slot);
   return operations_[slot];
 }
 
@@ -504,7 +504,7 @@ bool Asap::fetch(CoreId, Line line, Time, Completion done) {
 void Asap::fetched(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   if (--fetches_[slot].unanswered > 0) return;
-  fetches_.give_back(slot);
+  fetches_.release(slot);
   fetches_[slot].done(now);
 }
 

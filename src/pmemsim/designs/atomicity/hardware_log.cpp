@@ -81,10 +81,10 @@ bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
   return true;
 }
 
-void HardwareLog::give_back(HeaderId header) {
+void HardwareLog::release_header(HeaderId header) {
   Record& record = logs_[header.log].records[header.record];
   record.buffered = false;
-  buffer_->give_back(header, channel_of(record));
+  buffer_->release(header, channel_of(record));
 }
 
 bool HardwareLog::room(Id id) {
@@ -212,7 +212,7 @@ void HardwareLog::entry_persisted(std::uint64_t number, Time now) {
 void HardwareLog::entry_acknowledged(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Entry entry = entries_[slot];
-  entries_.give_back(slot);
+  entries_.release(slot);
   if (parameters_.faults.release) {
     drop(*logs_[entry.log].records[entry.record].links.entries[entry.number], WriteKind::kLog);
   }
@@ -277,13 +277,13 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
 
 void HardwareLog::header_persisted(std::uint64_t slot, Time now) {
   const HeaderId header = headers_[static_cast<std::uint32_t>(slot)];
-  headers_.give_back(static_cast<std::uint32_t>(slot));
+  headers_.release(static_cast<std::uint32_t>(slot));
   Log& log = logs_[header.log];
   Record& record = log.records[header.record];
   if (--record.lines_left > 0) return;
   record.state = HeaderState::kWritten;
   tell_waiting(log, now);
-  if (record.buffered) give_back(header);
+  if (record.buffered) release_header(header);
   if (record.counted) {
     context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
                              completion<&HardwareLog::acknowledged>(*this, header.log));
@@ -368,14 +368,14 @@ void HardwareLog::finish_release(Id id) {
   for (std::uint32_t number = 0; number < log.records.size(); ++number) {
     Record& record = log.records[number];
     if (record.buffered) {
-      give_back({id, number});
+      release_header({id, number});
       gave = true;
     }
     --records_in_use_;
     if (record.place) space_->free_header(log.core, *record.place);
   }
   log.records.clear();
-  logs_.give_back(id);
+  logs_.release(id);
   if (gave) announce_room();
 }
 

@@ -154,7 +154,7 @@ class HardwareLog {
     return shape_.kind == LogKind::kUndo && record.state == HeaderState::kVolatile;
   }
   bool buffer_header(Id id, std::uint32_t record);
-  void give_back(HeaderId header);
+  void release_header(HeaderId header);
   void start_record(Id id);
   void place_header(Record& record, HeaderPlace place);
   void arrive(std::uint64_t slot, Time now);

@@ -30,7 +30,7 @@ class HeaderBuffer {
     take_room(channel);
     headers_.push_back(header);
   }
-  void give_back(HeaderId header, std::uint32_t channel) {
+  void release(HeaderId header, std::uint32_t channel) {
     *std::find(headers_.begin(), headers_.end(), header) = headers_.back();
     headers_.pop_back();
     give_room(header, channel);

@@ -98,7 +98,7 @@ Eviction Lad::evicted(Line line, const LineData& data, Time) {
     send(number, line, data);
     eviction = Eviction::kTaken;
   }
-  if (eviction == Eviction::kWrite) replace_older(line, context_->pm.leaving(), data);
+  if (eviction == Eviction::kWrite) replace_older(line, context_->pm.next_departure(), data);
   return eviction;
 }
 
@@ -113,7 +113,7 @@ bool Lad::may_leave(Line line) const {
 }
 
 void Lad::send(CoreId core, Line line, const LineData& data) {
-  on_their_way_.push_back({core, line, data, context_->pm.leaving()});
+  on_their_way_.push_back({core, line, data, context_->pm.next_departure()});
   ++cores_[core].unacknowledged;
   ++statistics_.speculative;
   context_->queue.schedule(context_->queue.now() + context_->caches.way_down(core),
@@ -147,7 +147,7 @@ void Lad::arrive(std::uint64_t, Time now) {
     held = &held_[fresh];
   }
   held->data = sent.data;
-  held->left = sent.left;
+  held->departure = sent.departure;
   switch (held->state) {
     case State::kKept:  // rule 3
       context_->pm.survivors_changed();
@@ -173,7 +173,7 @@ void Lad::keep_or_log(std::uint32_t slot) {
 }
 
 void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
-  replace_older(held.line, held.left, held.data);
+  replace_older(held.line, held.departure, held.data);
   ++statistics_.data_writes;
   const Write write{
       .line = held.line,
@@ -182,7 +182,7 @@ void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
       .data = held.data,
       .persisted = completion<&Lad::in_place>(*this, packed(held.core, acknowledgements)),
       .written = {},
-      .left = held.left};
+      .departure = held.departure};
   if (std::exchange(held.has_entry, false)) {
     context_->pm.write_reserved(write);
   } else {
@@ -205,11 +205,11 @@ void Lad::acknowledged(std::uint64_t packed, Time now) {
 
 // Replaces older data that regions have sent of the line by these contents, which left the caches
 // later and must not be overwritten.
-void Lad::replace_older(Line line, std::uint64_t left, const LineData& data) {
+void Lad::replace_older(Line line, std::uint64_t departure, const LineData& data) {
   const auto replace = [&](auto& older) {
-    if (older.left >= left) return;
+    if (older.departure >= departure) return;
     older.data = data;
-    older.left = left;
+    older.departure = departure;
   };
   for (Sent& sent : on_their_way_) {
     if (sent.line == line) replace(sent);
@@ -260,7 +260,7 @@ void Lad::commit_arrives(std::uint64_t packed, Time now) {
     const Held& held = held_[slot];
     if (!here(held, State::kDraining)) continue;
     ++core.unacknowledged;
-    replace_older(held.line, held.left, held.data);
+    replace_older(held.line, held.departure, held.data);
     ++statistics_.data_writes;
     context_->pm.write_reserved({.line = held.line,
                                  .kind = WriteKind::kData,
@@ -295,7 +295,7 @@ void Lad::count_latencies(const PerCore& core, Time now) {
 
 void Lad::finish(PerCore& core) {
   ++statistics_.committed;
-  for (const std::uint32_t slot : core.held_lines) held_.give_back(slot);
+  for (const std::uint32_t slot : core.held_lines) held_.release(slot);
   if (core.log) log_.release(*std::exchange(core.log, {}), false);
   core.region = 0;
   core.marks.clear();
@@ -378,7 +378,7 @@ bool Lad::flush(CoreId number, Line line, Time, Completion resume) {
   const Held* const held = find(number, line);
   const bool* const mark = core.marks.find(line);
   if (held == nullptr && (mark == nullptr || !*mark)) {
-    replace_older(line, context_->pm.leaving(), context_->pm_space.newest().read(line));
+    replace_older(line, context_->pm.next_departure(), context_->pm_space.newest().read(line));
     return true;
   }
   if (held != nullptr && held->state == State::kInPlace) return true;
@@ -425,7 +425,7 @@ Lad::Survivors Lad::survivors() const {
     }
   }
   std::sort(kept.begin(), kept.end(),
-            [](const Held* a, const Held* b) { return a->left < b->left; });
+            [](const Held* a, const Held* b) { return a->departure < b->departure; });
   for (const Held* held : kept) {
     all.kept.push_back({held->core, cores_[held->core].region, held->line, held->data});
   }

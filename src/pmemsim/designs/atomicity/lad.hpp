@@ -134,8 +134,8 @@ class Lad final : public Atomicity {
     Line line;
     State state = State::kKept;
     std::uint32_t controller = 0;
-    std::uint64_t left = 0;  // when the data left the caches (Write::left)
-    bool has_entry = false;  // true if it holds an entry of the write pending queue
+    std::uint64_t departure = 0;  // when the data left the caches (Write::departure)
+    bool has_entry = false;       // true if it holds an entry of the write pending queue
     LineData data{};
     std::uint32_t unacknowledged = 0;  // number of writes that the log delays
     Completion flush;                  // resumes a flush that the log delays
@@ -164,7 +164,7 @@ class Lad final : public Atomicity {
     CoreId core;
     Line line;
     LineData data;
-    std::uint64_t left;
+    std::uint64_t departure;
   };
 
   // Phase 1.
@@ -177,7 +177,7 @@ class Lad final : public Atomicity {
   void in_place(std::uint64_t packed, Time now);
   void acknowledged(std::uint64_t packed, Time now);
   void acknowledge(CoreId core, std::uint32_t count, Time when);
-  void replace_older(Line line, std::uint64_t left, const LineData& data);
+  void replace_older(Line line, std::uint64_t departure, const LineData& data);
   // Phase 2.
   void send_commit(CoreId core, Time now);
   void commit_arrives(std::uint64_t packed, Time now);

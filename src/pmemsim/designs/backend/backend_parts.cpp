@@ -110,8 +110,8 @@ void BackendParts::format(Image& device) const {
   if (entries != nullptr) entries->format(device);
 }
 
-void BackendParts::leave_unsealed() const {
-  if (entries != nullptr) entries->leave_unsealed();
+void BackendParts::skip_sealing() const {
+  if (entries != nullptr) entries->skip_sealing();
 }
 
 // ---- Crash images and statistics

@@ -70,7 +70,7 @@ struct BackendParts {
   // Before the run: encodes the device's contents as if they had been written by this backend.
   void format(Image& device) const;
   // Called instead of format() if the device's contents won't be read.
-  void leave_unsealed() const;
+  void skip_sealing() const;
 
   // ---- The state that a crash at this time would leave, and the decoder of its images.
 

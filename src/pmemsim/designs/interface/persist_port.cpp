@@ -5,7 +5,7 @@ namespace pmemsim {
 void PersistPort::send(CoreId core, const Write& write, Completion acknowledged) {
   const std::uint32_t slot = sent_.take();
   sent_[slot] = {write, acknowledged};
-  sent_[slot].write.left = context_->pm.leaving();
+  sent_[slot].write.departure = context_->pm.next_departure();
   context_->queue.schedule(context_->queue.now() + context_->caches.way_down(core),
                            Phase::kController, completion<&PersistPort::arrive>(*this, slot));
 }
@@ -25,7 +25,7 @@ void PersistPort::persisted(std::uint64_t slot, Time now) {
 
 void PersistPort::acknowledge(std::uint64_t slot, Time now) {
   const Completion acknowledged = sent_[static_cast<std::uint32_t>(slot)].acknowledged;
-  sent_.give_back(static_cast<std::uint32_t>(slot));
+  sent_.release(static_cast<std::uint32_t>(slot));
   acknowledged(now);
 }
 

@@ -346,7 +346,7 @@ void HopsOrdering::read_if_not_filtered(std::uint32_t slot) {
     filtered_.push_back(slot);
     return;
   }
-  reads_.give_back(slot);
+  reads_.release(slot);
   statistics_.stale_reads += stale_.read(line, context_->pm.newest(line));
   context_->pm.read(line, done);
 }

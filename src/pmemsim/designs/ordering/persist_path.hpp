@@ -49,7 +49,7 @@ class PersistPath {
   }
   void acknowledge(std::uint64_t slot, Time now) {
     const Completion acknowledged = sent_[static_cast<std::uint32_t>(slot)].acknowledged;
-    sent_.give_back(static_cast<std::uint32_t>(slot));
+    sent_.release(static_cast<std::uint32_t>(slot));
     --under_way_;
     acknowledged(now);
   }

@@ -129,7 +129,7 @@ void PmWeaver::arrive(std::uint64_t number, Time) {
     }
     id = context_->pm.predictions().prepare(prediction_of(predicted, slot));
   }
-  if (!id) return sent_.give_back(slot);
+  if (!id) return sent_.release(slot);
   ++statistics_.prepared;
   lines_.add(predicted.write.line, id);
   if (predicted_.find(predicted.write.line) == nullptr) {
@@ -165,7 +165,7 @@ void PmWeaver::look_at(CoreId core, Line line, Time when) {
 
 void PmWeaver::look(std::uint64_t slot, Time now) {
   const Look look = looks_[static_cast<std::uint32_t>(slot)];
-  looks_.give_back(static_cast<std::uint32_t>(slot));
+  looks_.release(static_cast<std::uint32_t>(slot));
   const TimeoutPredictor::Look found = cores_[look.core].timeout.look(look.line, now);
   if (found.again) look_at(look.core, look.line, *found.again);
   if (found.fires) send_as_it_is(look.core, look.line, now);
@@ -181,7 +181,7 @@ void PmWeaver::send_as_it_is(CoreId core, Line line, Time when) {
 void PmWeaver::outcome(const Outcome& outcome) {
   const auto slot = static_cast<std::uint32_t>(outcome.number);
   const Predicted predicted = sent_[slot];
-  sent_.give_back(slot);
+  sent_.release(slot);
   lines_.remove(predicted.write.line, outcome.id);
   switch (outcome.fate) {
     case Fate::kUsed:

@@ -227,7 +227,7 @@ std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool
 void Hierarchy::take_along(Flush& flush) {
   if (!pm_space_.contains(flush.line)) return;
   flush.data = pm_space_.newest().read(flush.line);
-  flush.left = design_.leaving();
+  flush.departure = design_.next_departure();
 }
 
 void Hierarchy::send_flush(std::uint32_t index, Time when) {
@@ -336,7 +336,7 @@ void Hierarchy::flush_arrives(std::uint64_t index, Time now) {
                    .data = data,
                    .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
                    .written = {},
-                   .left = overtaken ? flush.left : 0});
+                   .departure = overtaken ? flush.departure : 0});
   } else {
     ++statistics_.dram_lines_flushed;
     dram_.write({.line = flush.line,

@@ -152,7 +152,7 @@ class Hierarchy final : public CachePort {
     bool invalidate, dirty, dirty_elsewhere;
     Completion acknowledge;
     LineData data;  // contents and order number at the time it left the core
-    std::uint64_t left;
+    std::uint64_t departure;
   };
   // The writes of a PM line that have left the caches and are not yet persistent. `flushes` are
   // those that found the line clean and wait for these writes.

@@ -346,7 +346,7 @@ bool Core::dispatch_mark(const Operation& operation) {
   const auto mark = static_cast<MarkKind>(operation.detail);
   if (mark == MarkKind::kHint) return dispatch_hint(operation);
   if (mark == MarkKind::kReadFirst) {
-    design_.read_first(Line::of(operation.address));
+    design_.require_readable(Line::of(operation.address));
     return true;
   }
   const bool layers_care = design_.wants(kRegions | kRewind);

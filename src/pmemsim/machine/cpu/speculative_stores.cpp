@@ -91,7 +91,7 @@ void SpeculativeStores::settle(Line line) {
   }
   history.stores.erase(history.stores.begin(), end);
   if (!history.stores.empty()) return;
-  histories_.give_back(*slot);
+  histories_.release(*slot);
   lines_.erase(line);
 }
 

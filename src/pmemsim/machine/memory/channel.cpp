@@ -126,7 +126,7 @@ void Channel::read_answered(std::uint64_t number, Time now) {
   --operations_[read.bank];
   --reads_under_way_;
   --reads_held_;
-  reads_.give_back(slot);
+  reads_.release(slot);
   if (!waiting_reads_.empty() && reads_held_ < read_entries_) {
     const std::uint32_t next = waiting_reads_.first();
     waiting_reads_.remove(reads_, next);
@@ -227,7 +227,7 @@ void Channel::write_arrived(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   if (writes_[slot].state == WriteState::kDropped) {
     --writes_under_way_;
-    writes_.give_back(slot);
+    writes_.release(slot);
     return;
   }
   if (writes_[slot].reserved) {
@@ -452,7 +452,7 @@ void Channel::write_finished(std::uint64_t number, Time now) {
   if (written) written(now);
   while (merged != kNoSlot) {
     const Merged left = merged_[merged];
-    merged_.give_back(merged);
+    merged_.release(merged);
     merged = left.next;
     if (late) acknowledge(left.persisted, now);
     if (left.written) left.written(now);
@@ -483,7 +483,7 @@ bool Channel::drop(std::uint64_t number) {
       leave_accepted(slot);
       if (pending.persistent && observer_) observer_->dropped(pending.write, now);
       while (pending.merged != kNoSlot) {
-        merged_.give_back(std::exchange(pending.merged, merged_[pending.merged].next));
+        merged_.release(std::exchange(pending.merged, merged_[pending.merged].next));
       }
       write_queue_.remove(slot);
       Entries& entries = entries_of(pending);
@@ -511,7 +511,7 @@ void Channel::forget(std::uint32_t slot) {
   unlink_line(slot);
   --operations_[writes_[slot].bank];
   --writes_under_way_;
-  writes_.give_back(slot);
+  writes_.release(slot);
 }
 
 void Channel::unlink_line(std::uint32_t slot) {

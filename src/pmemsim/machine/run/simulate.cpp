@@ -107,7 +107,7 @@ RunResult simulate(const trace::TraceFile& trace, const Configuration& configura
   check_room(trace, Machine::kCopies * configuration.run.instances + images_kept);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace, contents);
-  machine.leave_unsealed();
+  machine.skip_sealing();
   if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   for (std::size_t i = 0; i < images.size(); ++i) {
