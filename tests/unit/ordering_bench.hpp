@@ -257,9 +257,9 @@ class OrderingBench : public PersistenceObserver,
     if (drops) dropped_lines.emplace_back(line, now());
     return drops;
   }
-  Picoseconds way_out() const override { return kBenchWayOut; }
-  Picoseconds way_down(CoreId) const override { return kBenchWayOut; }
-  Picoseconds way_back() const override { return kBenchWayBack; }
+  Picoseconds shared_to_controller() const override { return kBenchWayOut; }
+  Picoseconds core_to_controller(CoreId) const override { return kBenchWayOut; }
+  Picoseconds controller_to_core() const override { return kBenchWayBack; }
 
   // ---- ThreadControl
 

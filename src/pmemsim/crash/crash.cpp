@@ -19,8 +19,8 @@
 #include "pmemsim/crash/story.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/machine/run/host_memory.hpp"
 #include "pmemsim/machine/run/machine.hpp"
-#include "pmemsim/machine/run/room.hpp"
 #include "pmemsim/machine/run/simulate.hpp"
 
 namespace pmemsim {
@@ -236,7 +236,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     std::erase_if(stale_loads_,
                   [line](const StaleLoad& load) { return load.region == 0 && load.line == line; });
   }
-  void taken_back(CoreId core) override {
+  void rolled_back(CoreId core) override {
     std::erase_if(stale_loads_,
                   [core](const StaleLoad& load) { return load.region != 0 && load.core == core; });
   }
@@ -617,7 +617,7 @@ constexpr std::uint64_t kCopies = Machine::kCopies + 2 + Machine::kCopies;
 CrashResult crash(const trace::TraceFile& trace, const Configuration& configuration,
                   const CrashOptions& options, const std::function<bool(double)>& progress) {
   check_verifiable(configuration);
-  check_room(trace, options.keep ? kCopies + 1 : kCopies);
+  check_host_memory(trace, options.keep ? kCopies + 1 : kCopies);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace);
   machine.format();

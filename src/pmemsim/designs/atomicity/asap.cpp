@@ -534,7 +534,8 @@ void Asap::finish_lines(Region& region, Time now) {
   if (!region.ended || region.finished || region.outstanding > 0 || !region.slots.empty()) return;
   region.finished = true;
   --cores_[region.core].cl_entries;
-  context_->queue.schedule(now + context_->caches.way_down(region.core), Phase::kController,
+  context_->queue.schedule(now + context_->caches.core_to_controller(region.core),
+                           Phase::kController,
                            completion<&Asap::lines_persisted>(*this, region.rid()));
 }
 

@@ -168,7 +168,7 @@ void HardwareLog::append(Id id, Line home, const LineData& data, Completion ackn
   statistics_.most_under_way =
       std::max(statistics_.most_under_way, statistics_.entries - statistics_.persistent_entries);
   const Picoseconds way =
-      shape_.from_controllers ? Picoseconds{0} : context_->caches.way_down(log.core);
+      shape_.from_controllers ? Picoseconds{0} : context_->caches.core_to_controller(log.core);
   context_->queue.schedule(now + way, Phase::kController,
                            completion<&HardwareLog::arrive>(*this, slot));
 }
@@ -205,7 +205,7 @@ void HardwareLog::entry_persisted(std::uint64_t number, Time now) {
   }
   if (entry.persisted) entry.persisted(now);
   try_complete(entry.log, entry.record);
-  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+  context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&HardwareLog::entry_acknowledged>(*this, number));
 }
 
@@ -285,7 +285,7 @@ void HardwareLog::header_persisted(std::uint64_t slot, Time now) {
   tell_waiting(log, now);
   if (record.buffered) release_header(header);
   if (record.counted) {
-    context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+    context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                              completion<&HardwareLog::acknowledged>(*this, header.log));
   }
   if (--log.headers_on_their_way == 0 && log.released) finish_release(header.log);
@@ -302,7 +302,7 @@ void HardwareLog::tell_waiting(Log& log, Time now) {
     space_->link(log.core, record.place->first);
     for (const std::uint32_t slot : std::exchange(record.waiting, {})) {
       if (entries_[slot].persisted) entries_[slot].persisted(now);
-      context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+      context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                                completion<&HardwareLog::entry_acknowledged>(*this, slot));
     }
   }
@@ -321,7 +321,7 @@ void HardwareLog::close(Id id, std::uint64_t commit_order) {
   log.records.back().header.commit_order = commit_order;
   ++log.outstanding;
   const Time now = context_->queue.now();
-  context_->queue.schedule(now + context_->caches.way_down(log.core), Phase::kController,
+  context_->queue.schedule(now + context_->caches.core_to_controller(log.core), Phase::kController,
                            completion<&HardwareLog::closing_arrived>(*this, id));
 }
 
@@ -330,7 +330,7 @@ void HardwareLog::closing_arrived(std::uint64_t number, Time now) {
   Log& log = logs_[id];
   log.closed = true;
   try_complete(id, static_cast<std::uint32_t>(log.records.size() - 1));
-  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+  context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&HardwareLog::acknowledged>(*this, number));
 }
 

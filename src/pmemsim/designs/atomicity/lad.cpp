@@ -116,7 +116,7 @@ void Lad::send(CoreId core, Line line, const LineData& data) {
   on_their_way_.push_back({core, line, data, context_->pm.next_departure()});
   ++cores_[core].unacknowledged;
   ++statistics_.speculative;
-  context_->queue.schedule(context_->queue.now() + context_->caches.way_down(core),
+  context_->queue.schedule(context_->queue.now() + context_->caches.core_to_controller(core),
                            Phase::kController, completion<&Lad::arrive>(*this));
 }
 
@@ -193,7 +193,7 @@ void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
 void Lad::in_place(std::uint64_t packed, Time now) { acknowledge(high(packed), low(packed), now); }
 
 void Lad::acknowledge(CoreId core, std::uint32_t count, Time when) {
-  context_->queue.schedule(when + context_->caches.way_back(), Phase::kCore,
+  context_->queue.schedule(when + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&Lad::acknowledged>(*this, packed(core, count)));
 }
 
@@ -237,7 +237,7 @@ void Lad::send_commit(CoreId number, Time now) {
   PerCore& core = cores_[number];
   core.unacknowledged = static_cast<std::uint32_t>(committed_.size());  // rule 5
   for (std::uint32_t controller = 0; controller < committed_.size(); ++controller) {
-    context_->queue.schedule(now + context_->caches.way_down(number), Phase::kController,
+    context_->queue.schedule(now + context_->caches.core_to_controller(number), Phase::kController,
                              completion<&Lad::commit_arrives>(*this, packed(controller, number)));
   }
 }
@@ -269,14 +269,14 @@ void Lad::commit_arrives(std::uint64_t packed, Time now) {
                                  .persisted = completion<&Lad::drained>(*this, slot),
                                  .written = {}});
   }
-  context_->queue.schedule(now + controller_latency_ + context_->caches.way_back(), Phase::kCore,
-                           completion<&Lad::commit_acknowledged>(*this, number));
+  context_->queue.schedule(now + controller_latency_ + context_->caches.controller_to_core(),
+                           Phase::kCore, completion<&Lad::commit_acknowledged>(*this, number));
 }
 
 void Lad::drained(std::uint64_t slot, Time now) {
   Held& held = held_[static_cast<std::uint32_t>(slot)];
   held.state = State::kInPlace;
-  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+  context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&Lad::commit_acknowledged>(*this, held.core));
 }
 
@@ -366,7 +366,7 @@ void Lad::room(std::uint64_t, Time) {
 void Lad::logged(std::uint64_t slot, Time now) {
   Held& held = held_[static_cast<std::uint32_t>(slot)];
   held.state = State::kInPlace;
-  cores_[held.core].logged = now + context_->caches.way_back();
+  cores_[held.core].logged = now + context_->caches.controller_to_core();
   const std::uint32_t writes = std::exchange(held.unacknowledged, 0);
   if (writes > 0) write_in_place(held, writes);
   if (held.flush) go_on(std::exchange(held.flush, {}), now);
@@ -385,7 +385,7 @@ bool Lad::flush(CoreId number, Line line, Time, Completion resume) {
   core.flushed = line;
   core.flush = resume;
   ++statistics_.delayed_flushes;
-  context_->queue.schedule(context_->queue.now() + context_->caches.way_down(number),
+  context_->queue.schedule(context_->queue.now() + context_->caches.core_to_controller(number),
                            Phase::kController, completion<&Lad::flush_arrives>(*this, number));
   return false;
 }
@@ -410,7 +410,7 @@ void Lad::flush_arrives(std::uint64_t number, Time now) {
 }
 
 void Lad::go_on(Completion flush, Time now) {
-  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore, flush);
+  context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore, flush);
 }
 
 // ---- Surviving state and reports

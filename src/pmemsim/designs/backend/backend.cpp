@@ -57,7 +57,7 @@ Backend::Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds 
     parts_.schedule->connect(queue, *this);
     add_gate(parts_.schedule.get());
   }
-  pm.expect_together(together);
+  pm.set_largest_group(together);
 }
 
 Backend::~Backend() = default;
@@ -331,7 +331,7 @@ void Backend::send_with_metadata(std::uint64_t, Time) {
     awaiting_entries_.pop_front();
     if (send_waiting(waiting)) continue;
     awaiting_entries_.push_front(waiting);
-    pm_.await_room(completion<&Backend::send_with_metadata>(*this));
+    pm_.await_any_free_entry(completion<&Backend::send_with_metadata>(*this));
     return;
   }
 }

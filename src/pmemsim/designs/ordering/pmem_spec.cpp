@@ -67,7 +67,7 @@ void PmemSpecOrdering::connect(const LayerContext& context) {
     const std::int64_t stores = parameters_.path_latency.count / store_interval_.count;
     path_stores_ = static_cast<std::size_t>(std::max<std::int64_t>(stores, 1));
   }
-  acknowledgement_ = surroundings_.acknowledgement + context.caches.way_back();
+  acknowledgement_ = surroundings_.acknowledgement + context.caches.controller_to_core();
   window_ = window();
   buffers_.assign(surroundings_.controllers, SpeculationBuffer(parameters_, window_));
 }
@@ -415,7 +415,7 @@ void PmemSpecOrdering::load(const Load& load, Time) {
 
 // Rule 2.
 Eviction PmemSpecOrdering::evicted(Line line, const LineData&, Time when) {
-  context_->queue.schedule(when + context_->caches.way_out(), Phase::kController,
+  context_->queue.schedule(when + context_->caches.shared_to_controller(), Phase::kController,
                            completion<&PmemSpecOrdering::write_back>(*this, line.number));
   return Eviction::kTaken;
 }

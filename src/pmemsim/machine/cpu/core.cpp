@@ -78,7 +78,7 @@ void Core::filled(Line line, LineState, Time when, Source source) {
   retry_waiting_loads();
   if (acquiring_ == Acquiring::kLine) write_lock();
   store_head_.drain();
-  store_head_.ask_ahead();
+  store_head_.request_lines_ahead();
   advance();
 }
 

@@ -85,8 +85,8 @@ class StoreQueue {
   StoreEntry& front() { return at(head_); }
   StoreEntry& back() { return at(tail_ - 1); }
 
-  bool has_room(std::uint32_t count) const { return tail_ + count - head_ <= limit_; }
-  // Returns the time since which that many entries have been free, if has_room().
+  bool has_free_entries(std::uint32_t count) const { return tail_ + count - head_ <= limit_; }
+  // Returns the time since which that many entries have been free, if has_free_entries().
   Slot free_since(std::uint32_t count) const {
     return entries_[(tail_ + count - 1 - limit_) & mask_].drained;
   }
