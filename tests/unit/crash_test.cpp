@@ -265,7 +265,7 @@ template <class Procedure>
 struct ImageBench {
   void crash() {
     image.recover();
-    image.judged();
+    image.mark_checked();
     image.undo_recovery();
   }
   EventQueue queue;
@@ -287,7 +287,7 @@ TEST(CrashImage, ChangedLinesIncludeThoseOfThePreviousRecovery) {
   bench.image.recover();
   EXPECT_EQ(bench.image.changed(), std::vector{kRepaired});
   EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
-  bench.image.judged();
+  bench.image.mark_checked();
   bench.image.undo_recovery();
   EXPECT_EQ(bench.image.read(kRepaired), LineData{});
 
@@ -295,7 +295,7 @@ TEST(CrashImage, ChangedLinesIncludeThoseOfThePreviousRecovery) {
   bench.image.update(kOther, LineData{std::byte{2}});
   bench.image.recover();
   EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kOther}));
-  bench.image.judged();
+  bench.image.mark_checked();
   EXPECT_TRUE(bench.image.changed().empty());
 }
 
@@ -331,7 +331,7 @@ class RestartedRecovery : public testing::Test {
     Scripted recovery(std::move(script));
     CrashImage image(pm_, pm_.device(), recovery, nullptr);
     image.recover();
-    image.judged();
+    image.mark_checked();
     image.undo_recovery();
     std::uint64_t restarts = 0;
     const bool survived = image.survives_restarts(history, restarts);
@@ -400,12 +400,12 @@ TEST(CrashImage, ContentsBeforeRecoveryCanBeRead) {
 TEST(CrashImage, AlternativeImageCanBeUndone) {
   ImageBench<Repair> bench;
   bench.crash();
-  bench.image.also({{kOther, LineData{std::byte{3}}}});
+  bench.image.replace({{kOther, LineData{std::byte{3}}}});
   bench.image.recover();
   EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kOther, kRepaired}));
   EXPECT_EQ(bench.image.read(kOther), LineData{std::byte{3}});
   bench.image.undo_recovery();
-  bench.image.take_back();
+  bench.image.undo_replacement();
   EXPECT_EQ(bench.image.read(kOther), LineData{});
   EXPECT_EQ(bench.image.changed(), std::vector{kRepaired});
 }
@@ -422,8 +422,8 @@ class Staying final : public Recovery {
     if (wanted_ && !done_) pm.write(kRepaired, LineData{std::byte{1}});
     done_ = true;
   }
-  bool image_may_stay() const override { return true; }
-  std::optional<std::vector<Line>> go_on(RecoveryView) override {
+  bool may_keep_image() const override { return true; }
+  std::optional<std::vector<Line>> prepare_next_run(RecoveryView) override {
     if (!done_) return {};
     return std::vector<Line>{};
   }
@@ -442,10 +442,10 @@ TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
     EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
   }
   EXPECT_TRUE(bench.image.changed().empty());
-  bench.image.also({{kOther, {}}});
+  bench.image.replace({{kOther, {}}});
   bench.image.recover();
   bench.image.undo_recovery();
-  bench.image.take_back();
+  bench.image.undo_replacement();
   bench.image.update(kOther, {});
   bench.image.recover();
   EXPECT_EQ(bench.image.read(kRepaired), LineData{});
@@ -455,8 +455,8 @@ TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
 // Requests a line again that it has never written, as a broken recovery may do.
 struct Mistaken final : Recovery {
   void run(RecoveryView) override {}
-  bool image_may_stay() const override { return true; }
-  std::optional<std::vector<Line>> go_on(RecoveryView) override { return {{kRepaired}}; }
+  bool may_keep_image() const override { return true; }
+  std::optional<std::vector<Line>> prepare_next_run(RecoveryView) override { return {{kRepaired}}; }
 };
 
 TEST(CrashImage, LineThatRecoveryNeverWroteStaysUnchanged) {

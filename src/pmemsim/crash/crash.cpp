@@ -388,7 +388,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     if (const auto finding = oracle_.judge(image_, image_.changed())) {
       violation = found(*finding, violation);
     }
-    image_.judged();
+    image_.mark_checked();
     if (!violation) violation = held_although_stale();
     return violation;
   }
@@ -457,7 +457,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   std::optional<Violation> visit_instead(const std::vector<ChangedLine>& lines, Violation how) {
     ++result.images;
     ++result.different;
-    image_.also(lines);
+    image_.replace(lines);
     std::optional<Violation> violation = recover();
     if (const auto finding = oracle_.judge_instead(image_, image_.changed())) {
       violation = found(*finding, violation);
@@ -465,7 +465,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     if (violation) keep_wrong();
     if (inspects_all() && !violation) show(how);
     image_.undo_recovery();
-    image_.take_back();
+    image_.undo_replacement();
     if (!violation) return {};
     violation->torn = how.torn;
     violation->evicted = how.evicted;

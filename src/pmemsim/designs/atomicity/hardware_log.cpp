@@ -36,7 +36,7 @@ void HardwareLog::connect(const LayerContext& context) {
   if (parameters_.metadata == LogMetadata::kAdrBuffered) {
     buffer_ = std::make_unique<AdrBuffer>(context.pm, shape_.channels, header_lines_,
                                           shape_.from_controllers,
-                                          completion<&HardwareLog::room_free>(*this));
+                                          completion<&HardwareLog::header_space_freed>(*this));
   } else {
     buffer_ = std::make_unique<HeaderQueue>(shape_.channels, shape_.header_entries);
   }
@@ -71,7 +71,7 @@ bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
     if (!place) return false;
     place_header(record, *place);
     if (shape_.kind == LogKind::kUndo) space_->link(log.core, place->first);
-  } else if (!buffer_->has_room(channel_of(record))) {
+  } else if (!buffer_->has_space(channel_of(record))) {
     return false;
   }
   buffer_->take({id, number}, channel_of(record));
@@ -87,31 +87,31 @@ void HardwareLog::release_header(HeaderId header) {
   buffer_->release(header, channel_of(record));
 }
 
-bool HardwareLog::room(Id id) {
+bool HardwareLog::has_header_space(Id id) {
   if (may_be_volatile()) return true;
   Log& log = logs_[id];
   if (!log.records.empty() && log.records.back().entries < kRecordEntries) return true;
   if (space_->header_fits(log.core, *buffer_)) return true;
   for (std::uint32_t channel = 0; channel < shape_.channels; ++channel) {
-    if (space_->may_go_to(log.core, channel)) make_room(channel);
+    if (space_->may_go_to(log.core, channel)) free_header_space(channel);
   }
   return false;
 }
 
 // Schedules the notification instead of calling it, because its receiver will append entries.
-void HardwareLog::announce_room() {
-  if (!std::exchange(room_wanted_, false)) return;
-  context_->queue.schedule(context_->queue.now(), Phase::kController, room_);
+void HardwareLog::announce_header_space() {
+  if (!std::exchange(header_space_wanted_, false)) return;
+  context_->queue.schedule(context_->queue.now(), Phase::kController, header_space_freed_);
 }
 
 // Requests room for a header; a header that is being written will release its room.
-void HardwareLog::make_room(std::uint32_t channel) {
-  room_wanted_ = true;
+void HardwareLog::free_header_space(std::uint32_t channel) {
+  header_space_wanted_ = true;
   spill(channel);
-  buffer_->await_room(channel);
+  buffer_->await_space(channel);
 }
 
-void HardwareLog::room_free(std::uint64_t, Time) { announce_room(); }
+void HardwareLog::header_space_freed(std::uint64_t, Time) { announce_header_space(); }
 
 void HardwareLog::spill(std::uint32_t channel) {
   const std::optional<HeaderId> header = buffer_->spill(channel);
@@ -247,7 +247,7 @@ void HardwareLog::try_complete(Id id, std::uint32_t number) {
     write_header(id, number);
   } else if (!std::exchange(record.kept, true)) {
     buffer_->complete({id, number}, channel_of(record));
-    if (room_wanted_) spill(channel_of(record));
+    if (header_space_wanted_) spill(channel_of(record));
   }
 }
 
@@ -255,7 +255,7 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
   Log& log = logs_[id];
   Record& record = log.records[number];
   if (!record.place) place_header(record, *space_->place_header(nullptr));
-  record.state = HeaderState::kOnItsWay;
+  record.state = HeaderState::kInFlight;
   record.lines_left = header_lines_;
   ++log.headers_on_their_way;
   if (!record.waiting.empty()) log.unlinked.push_back(number);
@@ -282,19 +282,19 @@ void HardwareLog::header_persisted(std::uint64_t slot, Time now) {
   Record& record = log.records[header.record];
   if (--record.lines_left > 0) return;
   record.state = HeaderState::kWritten;
-  tell_waiting(log, now);
+  notify_waiting(log, now);
   if (record.buffered) release_header(header);
   if (record.counted) {
     context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                              completion<&HardwareLog::acknowledged>(*this, header.log));
   }
   if (--log.headers_on_their_way == 0 && log.released) finish_release(header.log);
-  announce_room();
+  announce_header_space();
 }
 
 // Rule 4: a chain breaks at a header that isn't persistent yet, so entries of earlier headers count
 // first.
-void HardwareLog::tell_waiting(Log& log, Time now) {
+void HardwareLog::notify_waiting(Log& log, Time now) {
   while (!log.unlinked.empty()) {
     Record& record = log.records[log.unlinked.front()];
     if (record.state != HeaderState::kWritten) return;
@@ -376,7 +376,7 @@ void HardwareLog::finish_release(Id id) {
   }
   log.records.clear();
   logs_.release(id);
-  if (gave) announce_room();
+  if (gave) announce_header_space();
 }
 
 void HardwareLog::drop(Line line, WriteKind kind) {

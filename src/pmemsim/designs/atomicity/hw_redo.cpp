@@ -236,10 +236,10 @@ void HwRedo::write_oldest(std::uint64_t up_to) {
 
 void HwRedo::write_in_place(Line line) {
   Cached* const found = cached_.find(line);
-  if (found == nullptr || !found->dirty || found->on_its_way) return;
+  if (found == nullptr || !found->dirty || found->in_flight) return;
   Cached& cached = *found;
   cached.dirty = false;
-  cached.on_its_way = true;
+  cached.in_flight = true;
   cached.order_on_its_way = cached.order;
   ++statistics_.in_place_writes;
   context_->pm.write({.line = line,
@@ -252,7 +252,7 @@ void HwRedo::write_in_place(Line line) {
 
 void HwRedo::written_in_place(std::uint64_t number, Time now) {
   Cached& cached = *cached_.find({number});
-  cached.on_its_way = false;
+  cached.in_flight = false;
   --region(cached.order_on_its_way).not_in_place;
   if (!cached.dirty) {
     cached_.erase({number});

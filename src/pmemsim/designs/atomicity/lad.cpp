@@ -35,7 +35,7 @@ Lad::Lad(const HardwareLog::Shape& shape, Picoseconds controller_latency,
 void Lad::connect(const LayerContext& context) {
   context_.emplace(context);
   log_.connect(context);
-  log_.on_room(completion<&Lad::room>(*this));
+  log_.on_header_space(completion<&Lad::header_space_freed>(*this));
 }
 
 Lowering Lad::lowering() const {
@@ -113,7 +113,7 @@ bool Lad::may_leave(Line line) const {
 }
 
 void Lad::send(CoreId core, Line line, const LineData& data) {
-  on_their_way_.push_back({core, line, data, context_->pm.next_departure()});
+  in_flight_.push_back({core, line, data, context_->pm.next_departure()});
   ++cores_[core].unacknowledged;
   ++statistics_.speculative;
   context_->queue.schedule(context_->queue.now() + context_->caches.core_to_controller(core),
@@ -138,8 +138,8 @@ std::uint32_t Lad::hold(CoreId core, Line line) {
 
 // All sent lines have the same latency, so the first one sent arrives first.
 void Lad::arrive(std::uint64_t, Time now) {
-  const Sent sent = on_their_way_.front();
-  on_their_way_.pop_front();
+  const Sent sent = in_flight_.front();
+  in_flight_.pop_front();
   Held* held = find(sent.core, sent.line);
   if (held == nullptr) {
     const std::uint32_t fresh = hold(sent.core, sent.line);
@@ -211,7 +211,7 @@ void Lad::replace_older(Line line, std::uint64_t departure, const LineData& data
     older.data = data;
     older.departure = departure;
   };
-  for (Sent& sent : on_their_way_) {
+  for (Sent& sent : in_flight_) {
     if (sent.line == line) replace(sent);
   }
   for (CoreId core = 0; core < cores_.size(); ++core) {
@@ -345,22 +345,22 @@ void Lad::log(std::uint32_t slot) {
 // entries may depend on this region's commit.
 void Lad::old_data_read(std::uint64_t slot, Time) {
   const auto held = static_cast<std::uint32_t>(slot);
-  if (!append(held)) without_room_.push_back(held);
+  if (!append(held)) awaiting_header_space_.push_back(held);
 }
 
 bool Lad::append(std::uint32_t slot) {
   const Held& held = held_[slot];
   PerCore& core = cores_[held.core];
   if (!core.log) core.log = log_.open(held.core, core.region, {});
-  if (!log_.room(*core.log)) return false;
+  if (!log_.has_header_space(*core.log)) return false;
   log_.append(*core.log, held.line, context_->pm.newest(held.line), {},
               completion<&Lad::logged>(*this, slot));
   if (--core.about_to_log == 0) log_.seal(*core.log);
   return true;
 }
 
-void Lad::room(std::uint64_t, Time) {
-  std::erase_if(without_room_, [this](std::uint32_t slot) { return append(slot); });
+void Lad::header_space_freed(std::uint64_t, Time) {
+  std::erase_if(awaiting_header_space_, [this](std::uint32_t slot) { return append(slot); });
 }
 
 void Lad::logged(std::uint64_t slot, Time now) {
@@ -369,7 +369,7 @@ void Lad::logged(std::uint64_t slot, Time now) {
   cores_[held.core].logged = now + context_->caches.controller_to_core();
   const std::uint32_t writes = std::exchange(held.unacknowledged, 0);
   if (writes > 0) write_in_place(held, writes);
-  if (held.flush) go_on(std::exchange(held.flush, {}), now);
+  if (held.flush) resume_flush(std::exchange(held.flush, {}), now);
 }
 
 // Rule 7.
@@ -405,11 +405,11 @@ void Lad::flush_arrives(std::uint64_t number, Time now) {
   if (held.state == State::kLogging) {
     held.flush = core.flush;
   } else {
-    go_on(core.flush, now);
+    resume_flush(core.flush, now);
   }
 }
 
-void Lad::go_on(Completion flush, Time now) {
+void Lad::resume_flush(Completion flush, Time now) {
   context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore, flush);
 }
 

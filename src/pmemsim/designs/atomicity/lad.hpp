@@ -191,20 +191,21 @@ class Lad final : public Atomicity {
   void log(std::uint32_t held);
   void old_data_read(std::uint64_t held, Time now);
   bool append(std::uint32_t held);
-  void room(std::uint64_t, Time now);
+  void header_space_freed(std::uint64_t, Time now);
   void logged(std::uint64_t held, Time now);
   void flush_arrives(std::uint64_t core, Time now);
-  void go_on(Completion flush, Time now);
+  void resume_flush(Completion flush, Time now);
 
   std::optional<LayerContext> context_;
   const Picoseconds controller_latency_;
   const LogFaults faults_;
   HardwareLog log_;
-  std::deque<std::uint32_t> without_room_;  // held lines whose entries stall for room for a header
+  std::deque<std::uint32_t>
+      awaiting_header_space_;  // held lines whose entries stall for room for a header
   std::vector<PerCore> cores_;
   std::vector<std::vector<std::uint64_t>> committed_;  // by controller and core
   Slab<Held> held_;
-  std::deque<Sent> on_their_way_;
+  std::deque<Sent> in_flight_;
   LadStatistics statistics_;
 };
 

@@ -218,13 +218,13 @@ std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool
   free_flushes_.pop_back();
   flushes_[index] = {line,        core, invalidate, dirty, dirty_elsewhere(core, line),
                      acknowledge, {},   0};
-  take_along(flushes_[index]);
+  capture_contents(flushes_[index]);
   if (dirty && pm_space_.contains(line)) ++under_way_[line.number].writes;
   return index;
 }
 
 // Copies the contents that the line has when the flush leaves the core.
-void Hierarchy::take_along(Flush& flush) {
+void Hierarchy::capture_contents(Flush& flush) {
   if (!pm_space_.contains(flush.line)) return;
   flush.data = pm_space_.newest().read(flush.line);
   flush.departure = design_.next_departure();
@@ -245,7 +245,7 @@ bool Hierarchy::combine(CoreId core, Line line, ByteMask bytes, Time when, Compl
     combining_.open(core, {line, 0, new_flush(core, line, true, true, acknowledge), when});
     combined = combining_.find(core, line);
   } else {
-    take_along(flushes_[combined->flush]);
+    capture_contents(flushes_[combined->flush]);
   }
   combined->bytes |= bytes;
   combined->latest = when;

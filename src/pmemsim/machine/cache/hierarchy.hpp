@@ -166,7 +166,7 @@ class Hierarchy final : public CachePort {
   std::uint32_t new_flush(CoreId core, Line line, bool invalidate, bool dirty,
                           Completion acknowledge);
   void install_warm(CoreId core, Line line);
-  void take_along(Flush& flush);
+  void capture_contents(Flush& flush);
   void send_flush(std::uint32_t index, Time when);
   void send_combined(const CombinedLine& combined, Time when);
   void send_combined_of(Line line, Time when);
