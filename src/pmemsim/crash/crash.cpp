@@ -14,9 +14,9 @@
 #include "pmemsim/common/units.hpp"
 #include "pmemsim/crash/contents_check.hpp"
 #include "pmemsim/crash/crash_image.hpp"
+#include "pmemsim/crash/explanation.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/crash/program_history.hpp"
-#include "pmemsim/crash/story.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
 #include "pmemsim/machine/run/host_memory.hpp"
@@ -161,11 +161,11 @@ class LineSet {
   std::unordered_map<std::uint64_t, std::size_t> places_;
 };
 
-class Plug final : public PersistenceObserver, public ProgramObserver {
+class CrashRun final : public PersistenceObserver, public ProgramObserver {
  public:
-  Plug(const Machine& machine, bool persistent_caches, const ProgramHistory& history,
-       Recovery& recovery, ImageDecoder* decoder, const CrashOptions& options, Selection visited,
-       Selection inspected, std::uint64_t last_point)
+  CrashRun(const Machine& machine, bool persistent_caches, const ProgramHistory& history,
+           Recovery& recovery, ImageDecoder* decoder, const CrashOptions& options,
+           Selection visited, Selection inspected, std::uint64_t last_point)
       : machine_(machine),
         pm_(machine.pm()),
         newest_(machine.pm_space().newest()),
@@ -252,10 +252,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   }
 
   // Collects the external checker's verdicts at the end. They count for the points of their images.
-  void hear_judge() {
+  void collect_verdicts() {
     result.inspected = shown_.size();
-    if (options_.judge != nullptr) {
-      for (auto& [number, problem] : options_.judge->wrong()) {
+    if (options_.external_checker != nullptr) {
+      for (auto& [number, problem] : options_.external_checker->wrong()) {
         Violation& violation = shown_[number];
         wrong_.push_back(violation.point);
         violation.problem = std::move(problem);
@@ -326,7 +326,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     if (unit == ProgramHistory::kNone || !oracle_.promise(unit)) return;
     if (!visiting_ || (options_.at && machine_.now() > *options_.at)) return;
     ++result.images;
-    std::optional<Violation> violation = recover_and_judge();
+    std::optional<Violation> violation = recover_and_check();
     if (violation) keep_wrong();
     image_.undo_recovery();
     if (violation) violation->promised_since = true;
@@ -383,9 +383,9 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     return violation;
   }
 
-  std::optional<Violation> recover_and_judge() {
+  std::optional<Violation> recover_and_check() {
     std::optional<Violation> violation = recover();
-    if (const auto finding = oracle_.judge(image_, image_.changed())) {
+    if (const auto finding = oracle_.check_image(image_, image_.changed())) {
       violation = found(*finding, violation);
     }
     image_.mark_checked();
@@ -396,11 +396,11 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   std::optional<Violation> visit(bool inspect) {
     ++result.images;
     ++result.different;
-    std::optional<Violation> violation = recover_and_judge();
+    std::optional<Violation> violation = recover_and_check();
     result.repaired += image_.repaired();
     if (violation) keep_wrong();
     if (!violation && options_.at && result.all_points == last_point_) keep();
-    if (inspect && (!violation || options_.judge->sees_wrong())) show({});
+    if (inspect && (!violation || options_.external_checker->wants_wrong_images())) show({});
     image_.undo_recovery();
     if (!violation && !image_.survives_restarts(history_, result.restarts)) {
       violation = Violation{.problem =
@@ -459,7 +459,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     ++result.different;
     image_.replace(lines);
     std::optional<Violation> violation = recover();
-    if (const auto finding = oracle_.judge_instead(image_, image_.changed())) {
+    if (const auto finding = oracle_.check_alternative(image_, image_.changed())) {
       violation = found(*finding, violation);
     }
     if (violation) keep_wrong();
@@ -473,14 +473,15 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   }
 
   bool inspects_all() const {
-    return options_.judge != nullptr && options_.inspections == CrashOptions::kAllImages;
+    return options_.external_checker != nullptr && options_.inspections == CrashOptions::kAllImages;
   }
   void show(Violation how) {
     how.point = result.all_points;
     how.when = machine_.now();
     shown_.push_back(std::move(how));
-    options_.judge->show(image_.image());
-    if (options_.keep && !wrong_is_kept_ && options_.judge->wrong().contains(shown_.size() - 1)) {
+    options_.external_checker->show(image_.image());
+    if (options_.keep && !wrong_is_kept_ &&
+        options_.external_checker->wrong().contains(shown_.size() - 1)) {
       keep_wrong();
     }
   }
@@ -548,9 +549,9 @@ bool adds_regions_alone(const Promises& promises) {
 }
 
 // Throws if there is nothing to check: crash() never reports success for such a run.
-void check_judgeable(const trace::TraceFile& trace, const Configuration& configuration,
-                     const ProgramHistory& history, const CrashOptions& options,
-                     bool image_is_decoded) {
+void require_checkable(const trace::TraceFile& trace, const Configuration& configuration,
+                       const ProgramHistory& history, const CrashOptions& options,
+                       bool image_is_decoded) {
   const std::string& path = trace.path();
   if (trace.metadata().pm_regions.empty()) {
     throw Error(fmt::format(
@@ -569,7 +570,7 @@ void check_judgeable(const trace::TraceFile& trace, const Configuration& configu
   const bool regions =
       std::any_of(units.begin(), units.end(), [](const auto& unit) { return unit.region != 0; });
   const DesignConfiguration& design = configuration.design;
-  if (!regions && !image_is_decoded && options.judge == nullptr &&
+  if (!regions && !image_is_decoded && options.external_checker == nullptr &&
       adds_regions_alone(design.promises())) {
     throw Error(fmt::format(
         "{}: has no atomic regions, and without them atomicity={} promises nothing that x86 "
@@ -590,7 +591,7 @@ void check_judged(const trace::TraceFile& trace, const CrashOptions& options,
         "does the program flush and fence what it stores?",
         trace.path()));
   }
-  if (options.judge != nullptr && result.inspected == 0) {
+  if (options.external_checker != nullptr && result.inspected == 0) {
     throw Error(fmt::format(
         "{}: nothing of it became persistent, so that the program that checks images has seen "
         "none; leave it out",
@@ -631,12 +632,12 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   const bool persistent_caches = design.promises().caches_persist;
   // Persistent caches hold data unencoded, as programs have written them.
   const std::unique_ptr<ImageDecoder> decoder = persistent_caches ? nullptr : design.decoder();
-  check_judgeable(trace, configuration, history, options, decoder != nullptr);
+  require_checkable(trace, configuration, history, options, decoder != nullptr);
   std::uint64_t all_points = 0, latest = 0;
   const bool inspects_all =
-      options.judge != nullptr && options.inspections == CrashOptions::kAllImages;
+      options.external_checker != nullptr && options.inspections == CrashOptions::kAllImages;
   const std::uint64_t inspections =
-      options.judge == nullptr || inspects_all ? 0 : options.inspections;
+      options.external_checker == nullptr || inspects_all ? 0 : options.inspections;
   if (options.sample > 0 || options.at || inspections > 0) {
     Machine counted(configuration, trace);
     PointCounter counter(options.at.value_or(kNever), persistent_caches);
@@ -657,21 +658,23 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   const std::unique_ptr<Recovery> recovery = design.recovery(trace);
   if (options.save) check_saved(decoder.get(), all_points);
   Selection shown = inspects_all ? visited : Selection(std::move(inspected));
-  if (options.judge == nullptr) shown = Selection(std::vector<std::uint64_t>());
-  Plug plug(machine, persistent_caches, history, *recovery, decoder.get(), options,
-            std::move(visited), std::move(shown), all_points);
+  if (options.external_checker == nullptr) shown = Selection(std::vector<std::uint64_t>());
+  CrashRun crash_run(machine, persistent_caches, history, *recovery, decoder.get(), options,
+                     std::move(visited), std::move(shown), all_points);
   const double counted = all_points > 0 ? kCounting : 0;
-  run(machine, plug, &plug, part(progress, counted, 1 - counted));
-  plug.check_all_contents();
-  plug.hear_judge();
+  run(machine, crash_run, &crash_run, part(progress, counted, 1 - counted));
+  crash_run.check_all_contents();
+  crash_run.collect_verdicts();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-  if (options.at && plug.result.images == 0) {
+  if (options.at && crash_run.result.images == 0) {
     throw ConfigError({"at: nothing is persistent or promised yet at that time"});
   }
-  check_judged(trace, options, plug.result);
-  plug.result.wall_s = wall.count();
-  if (plug.first) plug.result.story = tell_story(*plug.first, configuration, trace, history);
-  return plug.result;
+  check_judged(trace, options, crash_run.result);
+  crash_run.result.wall_s = wall.count();
+  if (crash_run.first)
+    crash_run.result.explanation =
+        explain_violation(*crash_run.first, configuration, trace, history);
+  return crash_run.result;
 }
 
 }  // namespace pmemsim

@@ -96,8 +96,8 @@ void History::note_before() {
   }
 }
 
-std::uint64_t History::order_at(std::uint64_t moment) const {
-  const auto behind = std::ranges::upper_bound(pieces_, moment, {}, &Piece::step);
+std::uint64_t History::order_at(std::uint64_t crash_time) const {
+  const auto behind = std::ranges::upper_bound(pieces_, crash_time, {}, &Piece::step);
   return static_cast<std::uint64_t>(behind - pieces_.begin());
 }
 

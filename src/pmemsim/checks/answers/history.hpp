@@ -42,7 +42,7 @@ class History {
   std::uint64_t pieces() const { return pieces_.size(); }
   const Piece& piece(std::uint64_t order) const { return pieces_[order - 1]; }
   // Returns the number of pieces visible at a moment.
-  std::uint64_t order_at(std::uint64_t moment) const;
+  std::uint64_t order_at(std::uint64_t crash_time) const;
   // Returns the first step that makes a piece beyond this one sure.
   std::uint64_t next_sure(std::uint64_t order) const { return next_sure_[order]; }
   // Returns the contents at the start of the recording.

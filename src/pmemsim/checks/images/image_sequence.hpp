@@ -44,7 +44,7 @@ class ImageSequence {
   // them again, until the next image. The losses removed again must be those restored last.
   virtual std::vector<std::uint64_t> losses() const = 0;
   virtual void bring_back(std::span<const std::uint64_t> numbers, bool back) = 0;
-  virtual std::vector<std::string> story() const = 0;
+  virtual std::vector<std::string> explanation() const = 0;
 
   // Returns the number of images, or an upper bound of it unless `exact`.
   virtual double possible() const = 0;

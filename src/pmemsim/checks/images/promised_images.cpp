@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pmemsim/checks/images/promised_story.hpp"
+#include "pmemsim/checks/images/promised_explanation.hpp"
 #include "pmemsim/common/mix.hpp"
 
 namespace pmemsim {
@@ -110,8 +110,8 @@ void PromisedImages::bring_back(std::span<const std::uint64_t> groups, bool back
   }
 }
 
-std::vector<std::string> PromisedImages::story() const {
-  return promised_story(trace_, promises_, history_, order_, values_);
+std::vector<std::string> PromisedImages::explanation() const {
+  return promised_explanation(trace_, promises_, history_, order_, values_);
 }
 
 std::uint64_t PromisedImages::instants() const {

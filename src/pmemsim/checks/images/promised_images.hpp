@@ -33,7 +33,7 @@ class PromisedImages final : public ImageSequence, private ImageSource {
   // Loss numbers are groups of the order.
   std::vector<std::uint64_t> losses() const override;
   void bring_back(std::span<const std::uint64_t> groups, bool back) override;
-  std::vector<std::string> story() const override;
+  std::vector<std::string> explanation() const override;
 
   double possible() const override { return search_->possible(); }
   bool complete() const override { return search_->complete(); }

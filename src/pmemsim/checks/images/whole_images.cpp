@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pmemsim/checks/images/image_story.hpp"
+#include "pmemsim/checks/images/image_explanation.hpp"
 
 namespace pmemsim {
 
@@ -99,9 +99,9 @@ void WholeImages::bring_back(std::span<const std::uint64_t> numbers, bool back) 
   }
 }
 
-std::vector<std::string> WholeImages::story() const {
+std::vector<std::string> WholeImages::explanation() const {
   if (!calls_) calls_ = check::persist_calls(trace_);
-  return image_story(trace_, *images_, *calls_);
+  return explain_image(trace_, *images_, *calls_);
 }
 
 }  // namespace pmemsim

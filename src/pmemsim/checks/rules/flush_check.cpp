@@ -109,13 +109,13 @@ void FlushCheck::publish(const At& at, std::uint64_t place, std::uint64_t pointe
   const auto block = allocations_.find(pointer);
   const Line first = Line::of(block ? block->address : pointer);
   const Line last = Line::of((block ? block->address + block->bytes : pointer + kReach) - 1);
-  const bool judged = !by.in_region && can_be_reached(place);
+  const bool checked = !by.in_region && can_be_reached(place);
   for (std::uint64_t i = first.number; i <= last.number && i - first.number < kMostLines; ++i) {
     LineState* const state = shared_.lines.find({i});
     if (state == nullptr) continue;
     state->pointed = true;
     const bool leads_there = block || i == Line::of(pointer).number;
-    if (judged && leads_there && Line{i} != Line::of(place)) publish_line(at, {i}, *state);
+    if (checked && leads_there && Line{i} != Line::of(place)) publish_line(at, {i}, *state);
   }
 }
 
@@ -129,7 +129,7 @@ void FlushCheck::publish_line(const At& at, Line target, const LineState& state)
   }
   if (!state.pending || state.flush.thread != thread_) return;
   for (Unfenced& flush : unfenced_) {
-    if (flush.line != target || !flush.judged || !same(flush.at, state.flush)) continue;
+    if (flush.line != target || !flush.checked || !same(flush.at, state.flush)) continue;
     const Kind kind = flush.locked        ? Kind::kLockedFenceOnly
                       : flush.past_caches ? Kind::kNtNotFenced
                                           : Kind::kFlushedNotFenced;
@@ -176,8 +176,8 @@ void FlushCheck::flush(const At& at, std::uint64_t address, trace::FlushKind kin
     state.flush = at;
     state.pending = true;
   }
-  const bool judged = by_program && covers && kind != trace::FlushKind::kClflush;
-  add_unfenced(at, number, state, state.unsure, judged, false);
+  const bool checked = by_program && covers && kind != trace::FlushKind::kClflush;
+  add_unfenced(at, number, state, state.unsure, checked, false);
 }
 
 // Rule P8.
@@ -196,7 +196,7 @@ void FlushCheck::flush_outside(const At& at, bool by_program) {
 }
 
 void FlushCheck::add_unfenced(const At& at, Line number, const LineState& state, Words words,
-                              bool judged, bool past_caches) {
+                              bool checked, bool past_caches) {
   anything_unfenced_ = true;
   unfenced_.push_back({.line = number,
                        .at = at,
@@ -204,14 +204,14 @@ void FlushCheck::add_unfenced(const At& at, Line number, const LineState& state,
                        .version = state.version,
                        .epoch = order_.now(thread_),
                        .past_caches = past_caches,
-                       .judged = judged});
+                       .checked = checked});
 }
 
 // ---- Fences
 
-void FlushCheck::fence(const At& at, bool judged) {
-  if (judged) findings_.executed(at);
-  if (judged && !shared_.eadr && !anything_unfenced_ &&
+void FlushCheck::fence(const At& at, bool checked) {
+  if (checked) findings_.executed(at);
+  if (checked && !shared_.eadr && !anything_unfenced_ &&
       (fenced_before_ || shared_.from_the_start)) {
     findings_.add(Kind::kUselessFence, Reason::kNone, at);
   }
@@ -265,7 +265,7 @@ void FlushCheck::check_late(Line except) {
 // Rule P3, for flushes at operation `since` or later.
 void FlushCheck::depend(const At& at, Reason reason, std::uint64_t since) {
   for (Unfenced& flush : unfenced_) {
-    if (flush.judged && flush.at.operation >= since) accuse(flush, at, reason);
+    if (flush.checked && flush.at.operation >= since) accuse(flush, at, reason);
   }
 }
 
@@ -273,7 +273,7 @@ void FlushCheck::accuse(Unfenced& flush, const At& at, Reason reason) {
   const LineState& state = line(flush.line);
   // The line has been flushed again, or has other contents.
   if (state.racy || !same(state.flush, flush.at)) return;
-  flush.judged = false;
+  flush.checked = false;
   if (flush.elsewhere) {
     findings_.add(Kind::kFlushedByAnother, reason, flush.at, flush.other_fence);
   } else if (flush.locked) {
@@ -313,8 +313,8 @@ void FlushCheck::unlock(const At& at, bool by_function) {
 void FlushCheck::note_unlock(const At& at) {
   for (Unfenced& flush : unfenced_) {
     flush.locked = true;
-    if (!flush.judged || flush.at.operation < locked_since_ || line(flush.line).racy) continue;
-    flush.judged = false;
+    if (!flush.checked || flush.at.operation < locked_since_ || line(flush.line).racy) continue;
+    flush.checked = false;
     flush.unlocked = true;
     flush.unlock = at;
     flush.stores = stores_;

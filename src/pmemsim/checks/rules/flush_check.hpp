@@ -52,8 +52,8 @@ class FlushCheck {
   void publish(const At& at, std::uint64_t place, std::uint64_t pointer, By by);
   void flush(const At& at, std::uint64_t address, trace::FlushKind kind, bool by_program);
   void flush_outside(const At& at, bool by_program);
-  // Processes a fence. `judged`: report it if it is useless.
-  void fence(const At& at, bool judged);
+  // Processes a fence. `checked`: report it if it is useless.
+  void fence(const At& at, bool checked);
 
   void region_begin(const At& at) { region_begin_ = at.operation; }
   void region_end(const At& at) { depend(at, Reason::kRegionEnd, region_begin_); }
@@ -79,7 +79,7 @@ class FlushCheck {
     std::uint32_t version;  // Version of the line
     HappensBefore::Epoch epoch;
     bool past_caches;
-    bool judged;             // Data are lost if the flush does not complete
+    bool checked;            // Data are lost if the flush does not complete
     bool locked = false;     // A function has acquired or released a lock since
     bool elsewhere = false;  // Another thread has certainly executed a fence since
     At other_fence{};
@@ -98,7 +98,7 @@ class FlushCheck {
   LineState& note_store(const At& at, std::uint64_t address, std::uint64_t bytes);
   void note_race(LineState& state) const;
   bool is_useless(const LineState& state) const;
-  void add_unfenced(const At& at, Line number, const LineState& state, Words words, bool judged,
+  void add_unfenced(const At& at, Line number, const LineState& state, Words words, bool checked,
                     bool past_caches);
   void end_flush(const Unfenced& flush);
   void depend(const At& at, Reason reason, std::uint64_t since);

@@ -121,14 +121,14 @@ void Library::all_changed() {
   }
 }
 
-std::optional<CheckerAnswer> Library::judge(Watch& watch, bool watched) {
-  if (!watched && apart_ == 0) return judge_in_turn(watch);
+std::optional<CheckerAnswer> Library::check_image(Watch& watch, bool watched) {
+  if (!watched && apart_ == 0) return check_in_turn(watch);
   if (!watched) --apart_;
   in_turn_ = 0;  // The waiting child is ended, even if it could make more checks
   return watch.run([&](Watch::Told& told) { check(told, watched); });
 }
 
-std::optional<CheckerAnswer> Library::judge_in_turn(Watch& watch) {
+std::optional<CheckerAnswer> Library::check_in_turn(Watch& watch) {
   const bool starts = !watch.child_waits();
   if (starts) inherit_regions(false);
   const auto answer = watch.run_on([&](Watch::Told& told) { check_in_turn(told, watch); });
