@@ -187,15 +187,15 @@ void bind_answers(nb::module_& module) {
              return numbers;
            })
       .def(
-          "bring_back",
+          "restore_losses",
           [](AnswerImages& images, const std::vector<std::uint64_t>& losses) {
-            images.check().images().bring_back(losses, true);
+            images.check().images().restore_losses(losses, true);
           },
           nb::arg("losses"))
       .def(
           "lose_again",
           [](AnswerImages& images, const std::vector<std::uint64_t>& losses) {
-            images.check().images().bring_back(losses, false);
+            images.check().images().restore_losses(losses, false);
           },
           nb::arg("losses"))
       .def(

@@ -178,15 +178,15 @@ void bind_model(nb::module_& module) {
           released)
       .def("losses", [](const ModelImages& images) { return images.images().losses(); })
       .def(
-          "bring_back",
+          "restore_losses",
           [](ModelImages& images, const std::vector<std::uint64_t>& losses) {
-            images.images().bring_back(losses, true);
+            images.images().restore_losses(losses, true);
           },
           nb::arg("losses"))
       .def(
           "lose_again",
           [](ModelImages& images, const std::vector<std::uint64_t>& losses) {
-            images.images().bring_back(losses, false);
+            images.images().restore_losses(losses, false);
           },
           nb::arg("losses"))
       .def_prop_ro("number", [](const ModelImages& images) { return images.images().number(); })

@@ -273,14 +273,14 @@ TEST(AllowedImages, LostLinesCanBeRestoredOneByOne) {
   std::vector<Line> lost = images.lost_lines();
   ASSERT_EQ(lost.size(), kShownLines);
   EXPECT_EQ(lost.front().address(), kPmBase);
-  images.bring_back(lost[3], true);
+  images.restore_losses(lost[3], true);
   EXPECT_EQ(images.contents(lost[3]).front(), std::byte{1});
   EXPECT_EQ(images.lost_lines().size(), kShownLines - 1);
   EXPECT_EQ(images.present(lost[3], images.model().open().at(lost[3].number)), Presence{true});
-  images.bring_back(lost[3], false);
+  images.restore_losses(lost[3], false);
   EXPECT_EQ(images.contents(lost[3]).front(), std::byte{0});
   // The next image, in which one line alone is missing, isn't affected by restored stores.
-  images.bring_back(lost.front(), true);
+  images.restore_losses(lost.front(), true);
   shown.next();
   EXPECT_EQ(images.lost_lines(), std::vector{lost.front()});
 }

@@ -150,16 +150,16 @@ TEST(History, SaysWhatIsVisibleAndSureWhen) {
   EXPECT_EQ(history.steps(), 7);
   ASSERT_EQ(history.pieces(), 3);
   EXPECT_EQ(history.piece(1).step, 1);
-  EXPECT_EQ(history.piece(1).sure, 4);
-  EXPECT_EQ(history.piece(2).sure, 7);
+  EXPECT_EQ(history.piece(1).guaranteed, 4);
+  EXPECT_EQ(history.piece(2).guaranteed, 7);
   EXPECT_EQ(history.piece(3).before, 5);
-  EXPECT_EQ(history.piece(3).sure, History::kNever);
+  EXPECT_EQ(history.piece(3).guaranteed, History::kNever);
   EXPECT_EQ(history.order_at(0), 0);
   EXPECT_EQ(history.order_at(4), 2);
   EXPECT_EQ(history.order_at(5), 3);
-  EXPECT_EQ(history.next_sure(0), 4);
-  EXPECT_EQ(history.next_sure(1), 7);
-  EXPECT_EQ(history.next_sure(2), History::kNever);
+  EXPECT_EQ(history.next_guaranteed(0), 4);
+  EXPECT_EQ(history.next_guaranteed(1), 7);
+  EXPECT_EQ(history.next_guaranteed(2), History::kNever);
   NothingLost whole(history);
   const auto first = [&](std::uint64_t order) {
     std::uint64_t word = 0;

@@ -91,18 +91,18 @@ CrashTimes AnswerCheck::crash_times() const {
   const AllowedImages& images = images_.images();
   const PersistencyModel& model = images.model();
   std::uint64_t first = model.newest_sure_step();
-  std::uint64_t sure = history_.next_sure(model.newest_order());
+  std::uint64_t guaranteed = history_.next_guaranteed(model.newest_order());
   for (const auto& [line, pieces] : model.open()) {
     const Presence present = images.present(Line{line}, pieces);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (present[i] || pieces[i].sure) {
+      if (present[i] || pieces[i].guaranteed) {
         first = std::max(first, pieces[i].step);
       } else {
-        sure = std::min(sure, history_.piece(pieces[i].order).sure);
+        guaranteed = std::min(guaranteed, history_.piece(pieces[i].order).guaranteed);
       }
     }
   }
-  return {first, sure == History::kNever ? history_.steps() : sure - 1};
+  return {first, guaranteed == History::kNever ? history_.steps() : guaranteed - 1};
 }
 
 std::vector<std::vector<std::uint64_t>> AnswerCheck::lost(std::uint64_t crash_time) const {
@@ -112,7 +112,7 @@ std::vector<std::vector<std::uint64_t>> AnswerCheck::lost(std::uint64_t crash_ti
     const PersistencyModel::Pieces& pieces = images.model().open().at(line.number);
     const Presence present = images.present(line, pieces);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (!present[i] && !pieces[i].sure) lines[line.number].push_back(pieces[i].order);
+      if (!present[i] && !pieces[i].guaranteed) lines[line.number].push_back(pieces[i].order);
     }
   }
   const std::uint64_t later = history_.order_at(crash_time);
@@ -227,7 +227,7 @@ bool AnswerCheck::is_right(const Digest& digest, const Interval& interval, std::
     if (interval.set_up && digest_of(kZeros, keep_going) == digest) return true;
     return is_among(digest, first, history_.order_at(crash_time), known, keep_going);
   }
-  if (stands_alone(interval)) return false;
+  if (executes_alone(interval)) return false;
   return is_some_subset(digest, interval, crash_time, keep_going) ||
          is_among(digest, first, last, known, keep_going);
 }
@@ -245,7 +245,7 @@ bool AnswerCheck::is_among(const Digest& digest, std::uint64_t first, std::uint6
 }
 
 // True if there is one operation, and only its own stores happen from its start to its end.
-bool AnswerCheck::stands_alone(const Interval& interval) const {
+bool AnswerCheck::executes_alone(const Interval& interval) const {
   if (interval.executing.size() != 1) return false;
   const auto [first, last] = span(interval);
   for (std::uint64_t order = first + 1; order <= last; ++order) {

@@ -107,7 +107,7 @@ class AnswerCheck {
                 bool& known, const KeepGoing& keep_going);
   bool is_among(const Digest& digest, std::uint64_t first, std::uint64_t last, bool& known,
                 const KeepGoing& keep_going);
-  bool stands_alone(const Interval& interval) const;
+  bool executes_alone(const Interval& interval) const;
   bool is_some_subset(const Digest& digest, const Interval& interval, std::uint64_t crash_time,
                       const KeepGoing& keep_going);
   Interval in_step(std::uint64_t step) const;

@@ -251,8 +251,8 @@ std::vector<Line> AllowedImages::lost_lines() const {
   return lines;
 }
 
-void AllowedImages::bring_back(Line line, bool back) {
-  if (back) {
+void AllowedImages::restore_losses(Line line, bool restored) {
+  if (restored) {
     brought_back_.insert(line.number);
   } else {
     brought_back_.erase(line.number);

@@ -81,7 +81,7 @@ class AllowedImages final : private ImageSource {
   // Restores all visible pieces of a line if `back`, or undoes that, until the next image. This
   // helps to find the losses that matter: lines are independent, so the result is an allowed image,
   // too.
-  void bring_back(Line line, bool back);
+  void restore_losses(Line line, bool restored);
   LineData contents(Line line) const;
 
  private:

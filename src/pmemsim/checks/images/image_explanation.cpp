@@ -78,7 +78,7 @@ class ExplanationBuilder {
       const Line line{number};
       const Presence present = images.present(line, pieces);
       for (std::size_t i = 0; i < pieces.size(); ++i) {
-        if (pieces[i].sure) continue;
+        if (pieces[i].guaranteed) continue;
         Stores& stores = present[i] ? there : lost;
         const std::string source = source_line(trace::place_of(trace_.sites(), pieces[i].site));
         stores[{source, pieces[i].thread, why(line, pieces[i])}].add(line, pieces[i]);

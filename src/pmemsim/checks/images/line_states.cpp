@@ -19,7 +19,7 @@ Parts parts_of(const Pieces& pieces, std::uint64_t last_order) {
   const Piece* before = nullptr;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
-    if (piece.sure || piece.order > last_order) continue;
+    if (piece.guaranteed || piece.order > last_order) continue;
     if (piece.non_temporal) {
       parts.non_temporal.push_back(i);
       continue;
@@ -55,7 +55,7 @@ double count_states(const Pieces& pieces, std::uint64_t last_order) {
 void for_each_state(const Pieces& pieces, const std::function<void(const Presence&)>& visit) {
   const Parts parts = parts_of(pieces, UINT64_MAX);
   Presence present(pieces.size());
-  for (std::size_t i = 0; i < pieces.size(); ++i) present[i] = pieces[i].sure;
+  for (std::size_t i = 0; i < pieces.size(); ++i) present[i] = pieces[i].guaranteed;
   const auto with_non_temporal = [&] {
     for_each_subset(parts.non_temporal, present, [&](std::uint64_t) { visit(present); });
   };

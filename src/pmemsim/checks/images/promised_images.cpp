@@ -86,8 +86,8 @@ std::vector<std::uint64_t> PromisedImages::losses() const {
   return lost;
 }
 
-void PromisedImages::bring_back(std::span<const std::uint64_t> groups, bool back) {
-  if (!back) {
+void PromisedImages::restore_losses(std::span<const std::uint64_t> groups, bool restored) {
+  if (!restored) {
     for (const PromisedOrder::Group group : brought_back_) values_.set(group, false);
     brought_back_.clear();
     return;

@@ -32,7 +32,7 @@ class PromisedImages final : public ImageSequence, private ImageSource {
 
   // Loss numbers are groups of the order.
   std::vector<std::uint64_t> losses() const override;
-  void bring_back(std::span<const std::uint64_t> groups, bool back) override;
+  void restore_losses(std::span<const std::uint64_t> groups, bool restored) override;
   std::vector<std::string> explanation() const override;
 
   double possible() const override { return search_->possible(); }

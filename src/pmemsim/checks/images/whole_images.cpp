@@ -91,9 +91,9 @@ std::vector<std::uint64_t> WholeImages::losses() const {
   return numbers;
 }
 
-void WholeImages::bring_back(std::span<const std::uint64_t> numbers, bool back) {
+void WholeImages::restore_losses(std::span<const std::uint64_t> numbers, bool restored) {
   for (const std::uint64_t number : numbers) {
-    images_->bring_back({number}, back);
+    images_->restore_losses({number}, restored);
     write({number}, images_->contents({number}));
     differing_.push_back({number});
   }

@@ -39,7 +39,7 @@ class WholeImages final : public ImageSequence {
   // Returns the lines that have lost visible data, in the order of their last stores.
   std::vector<Line> lost_lines() const { return images_->lost_lines(); }
   std::vector<std::uint64_t> losses() const override;
-  void bring_back(std::span<const std::uint64_t> numbers, bool back) override;
+  void restore_losses(std::span<const std::uint64_t> numbers, bool restored) override;
   std::vector<std::string> explanation() const override;
 
   double possible() const override { return images_->search().possible(); }

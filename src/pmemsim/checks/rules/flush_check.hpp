@@ -65,7 +65,9 @@ class FlushCheck {
 
   // Lines that this thread has flushed and fenced although they were already guaranteed persistent,
   // which it could not detect. By the line's number: its version then.
-  const std::unordered_map<std::uint64_t, std::uint32_t>& made_sure() const { return made_sure_; }
+  const std::unordered_map<std::uint64_t, std::uint32_t>& newly_guaranteed() const {
+    return newly_guaranteed_;
+  }
 
   // Reports the findings of all threads; call it when all threads have ended.
   static void finish(Findings& findings, const Shared& shared);
@@ -102,8 +104,8 @@ class FlushCheck {
                     bool past_caches);
   void end_flush(const Unfenced& flush);
   void depend(const At& at, Reason reason, std::uint64_t since);
-  void accuse(Unfenced& flush, const At& at, Reason reason);
-  void accuse_unlocked(const Unfenced& flush);
+  void report_flush(Unfenced& flush, const At& at, Reason reason);
+  void report_unlocked_flush(const Unfenced& flush);
   void note_unlock(const At& at);
   void check_late(Line except);
   bool can_be_reached(std::uint64_t place) const;
@@ -116,7 +118,7 @@ class FlushCheck {
   const CoreId thread_;
   std::vector<Unfenced> unfenced_;
   std::vector<Late> late_;
-  std::unordered_map<std::uint64_t, std::uint32_t> made_sure_;
+  std::unordered_map<std::uint64_t, std::uint32_t> newly_guaranteed_;
   bool anything_unfenced_ = false;
   bool fenced_before_ = false;
   std::uint64_t stores_ = 0;  // Number of the program's stores to PM

@@ -62,14 +62,14 @@ class Rules {
   Rules() {
     load(offsetof(seccomp_data, arch));
     jump(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0);
-    tell();
+    report_pages();
     load(offsetof(seccomp_data, nr));
     jump(BPF_JGE, kOtherInterface, 0, 1);
-    tell();
+    report_pages();
   }
   void tell_of(long call) {
     jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, 1);
-    tell();
+    report_pages();
   }
   // Reports the call if the comparison with the argument is true (`says`) or false (not `says`).
   void tell_of(long call, std::size_t argument, std::uint16_t compare, std::uint32_t with,
@@ -77,7 +77,7 @@ class Rules {
     jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, 4);
     load_argument(argument);
     jump(compare, with, says ? 0 : 1, says ? 1 : 0);
-    tell();
+    report_pages();
     allow();
   }
   // Threads that share their files with their process do not count as processes.
@@ -87,7 +87,7 @@ class Rules {
     load_argument(0);
     rules_.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, kThread));
     jump(BPF_JEQ, kThread, 1, 0);
-    tell();
+    report_pages();
     allow();
   }
   void tell_of_mappings() {
@@ -95,7 +95,7 @@ class Rules {
     load_argument(3);
     jump(BPF_JSET, kReplaces, 1, 0);
     jump(BPF_JSET, kNoFileOfInterest, 1, 0);
-    tell();
+    report_pages();
     allow();
   }
   std::vector<sock_filter>& all() {
@@ -115,7 +115,7 @@ class Rules {
     rules_.push_back(
         BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | compare | BPF_K), with, then, otherwise));
   }
-  void tell() { rules_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF)); }
+  void report_pages() { rules_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF)); }
   void allow() { rules_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)); }
 
   std::vector<sock_filter> rules_;

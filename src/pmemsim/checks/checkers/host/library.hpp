@@ -36,8 +36,8 @@ class Library {
 
  private:
   std::optional<CheckerAnswer> check_in_turn(Watch& watch);
-  void check(Watch::Told& told, bool watched) const;
-  void check_in_turn(Watch::Told& told, const Watch& watch) const;
+  void check(Watch::Report& report, bool watched) const;
+  void check_in_turn(Watch::Report& report, const Watch& watch) const;
   void inherit_regions(bool inherit) const;
   void child_ended();
 

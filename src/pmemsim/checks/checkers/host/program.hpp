@@ -44,7 +44,7 @@ class Program {
   std::optional<CheckerAnswer> check_alone(Watch& watch);
   std::optional<CheckerAnswer> check_watched(Watch& watch);
   void prepare();
-  void execute(Watch::Told& told) const;
+  void execute(Watch::Report& report) const;
   static void take_over(const File& file);
   static void remove_others(const File& file);
 
