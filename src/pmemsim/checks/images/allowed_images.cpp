@@ -58,7 +58,7 @@ void AllowedImages::explore_by(const KnownReads& reads) {
 bool AllowedImages::next() {
   base_changes_.clear();
   base_is_another_ = false;
-  brought_back_.clear();
+  restored_.clear();
   return search_.next();
 }
 
@@ -224,7 +224,7 @@ std::uint64_t AllowedImages::hash() const {
 }
 
 Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& pieces) const {
-  if (brought_back_.contains(line.number)) return Presence(pieces.size(), true);
+  if (restored_.contains(line.number)) return Presence(pieces.size(), true);
   if (pass_ == Pass::kReads) {
     const auto fixed = std::ranges::find(fixed_, line, &ExploredImages::Fixed::value_type::first);
     return fixed == fixed_.end() ? Presence(pieces.size(), true) : fixed->second;
@@ -253,9 +253,9 @@ std::vector<Line> AllowedImages::lost_lines() const {
 
 void AllowedImages::restore_losses(Line line, bool restored) {
   if (restored) {
-    brought_back_.insert(line.number);
+    restored_.insert(line.number);
   } else {
-    brought_back_.erase(line.number);
+    restored_.erase(line.number);
   }
 }
 

@@ -129,7 +129,7 @@ class AllowedImages final : private ImageSource {
   std::size_t runs_before_ = 0;  // Number of runs when missing_ was found
   bool looked_ = false, gave_up_ = false;
 
-  std::unordered_set<std::uint64_t> brought_back_;
+  std::unordered_set<std::uint64_t> restored_;
   std::vector<Change> changes_;
   std::vector<Line> base_changes_;
   bool base_is_another_ = true;

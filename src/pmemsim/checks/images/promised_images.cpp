@@ -22,7 +22,7 @@ PromisedImages::PromisedImages(const trace::TraceFile& trace, const DesignPromis
 }
 
 bool PromisedImages::next() {
-  brought_back_.clear();
+  restored_.clear();
   return search_->next();
 }
 
@@ -62,7 +62,7 @@ void PromisedImages::go_to_set(const PromisedSet& set) {
 }
 
 bool PromisedImages::go_to(std::uint64_t number) {
-  if (search_->shown() > number || search_->ended() || !brought_back_.empty()) begin_again();
+  if (search_->shown() > number || search_->ended() || !restored_.empty()) begin_again();
   while (search_->shown() < number) {
     if (!next()) return false;
   }
@@ -88,11 +88,11 @@ std::vector<std::uint64_t> PromisedImages::losses() const {
 
 void PromisedImages::restore_losses(std::span<const std::uint64_t> groups, bool restored) {
   if (!restored) {
-    for (const PromisedOrder::Group group : brought_back_) values_.set(group, false);
-    brought_back_.clear();
+    for (const PromisedOrder::Group group : restored_) values_.set(group, false);
+    restored_.clear();
     return;
   }
-  brought_back_.clear();
+  restored_.clear();
   std::vector<PromisedOrder::Group> left;
   for (const std::uint64_t group : groups) left.push_back(static_cast<std::uint32_t>(group));
   std::vector<bool> seen(order_.groups());
@@ -104,7 +104,7 @@ void PromisedImages::restore_losses(std::span<const std::uint64_t> groups, bool 
     if (order_.writes(group)) {
       if (has(group)) continue;  // All groups that this one follows are in the image, too
       values_.set(group, true);
-      brought_back_.push_back(group);
+      restored_.push_back(group);
     }
     left.insert(left.end(), order_.follows(group).begin(), order_.follows(group).end());
   }

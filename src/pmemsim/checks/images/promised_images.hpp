@@ -69,7 +69,7 @@ class PromisedImages final : public ImageSequence, private ImageSource {
   std::optional<EachPromisedSet> all_;
   std::size_t likely_shown_ = 0;
   std::uint64_t drawn_ = 0, draws_left_ = 0;
-  std::vector<PromisedOrder::Group> brought_back_;
+  std::vector<PromisedOrder::Group> restored_;
 };
 
 }  // namespace pmemsim
