@@ -193,7 +193,7 @@ void bind_answers(nb::module_& module) {
           },
           nb::arg("losses"))
       .def(
-          "lose_again",
+          "undo_restore",
           [](AnswerImages& images, const std::vector<std::uint64_t>& losses) {
             images.check().images().restore_losses(losses, false);
           },

@@ -184,7 +184,7 @@ void bind_model(nb::module_& module) {
           },
           nb::arg("losses"))
       .def(
-          "lose_again",
+          "undo_restore",
           [](ModelImages& images, const std::vector<std::uint64_t>& losses) {
             images.images().restore_losses(losses, false);
           },

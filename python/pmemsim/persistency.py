@@ -346,7 +346,9 @@ class Shown:
         if self.wanted.design is None and self.trace.threads > 1 and not self.trace.has_turns:
             notes.append(_GUESSED)
         lines = (problem, *notes, *self.images.explanation(), *self._reads())
-        return ImageExplanation(self.images.number, lines, f"{command} --image {self.images.number}")
+        return ImageExplanation(
+            self.images.number, lines, f"{command} --image {self.images.number}"
+        )
 
     def _show(self) -> _core.CheckerAnswer | None:
         """Return the checker's answer to the first rejected image, or to the only one wanted."""

@@ -20,7 +20,7 @@ class Losses(Protocol):
     def restore_losses(self, numbers: list[int]) -> None:
         """Restore some of the losses in the image."""
 
-    def lose_again(self, numbers: list[int]) -> None:
+    def undo_restore(self, numbers: list[int]) -> None:
         """Undo the last `restore_losses`."""
 
 
@@ -43,7 +43,7 @@ def reduce_losses(losses: Losses, verdict: Callable[[], Wrong | None], wrong: Wr
             if (still := verdict()) is not None:
                 wrong = still
             else:
-                losses.lose_again(back)
+                losses.undo_restore(back)
         lost = losses.losses()
         size = min(size, len(lost))
     return wrong

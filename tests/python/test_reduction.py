@@ -25,7 +25,7 @@ class Image:
     def restore_losses(self, numbers: list[int]) -> None:
         self._lost = [number for number in self._lost if number not in numbers]
 
-    def lose_again(self, numbers: list[int]) -> None:
+    def undo_restore(self, numbers: list[int]) -> None:
         self._lost = sorted({*self._lost, *numbers})
 
     def verdict(self) -> list[int] | None:

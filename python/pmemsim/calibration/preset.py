@@ -17,7 +17,7 @@ def preset_text(
 ) -> str:
     """Return the YAML text; other parameters are inherited from the preset `_common`."""
     lines = [
-        f"# Measured by `pmemsim calibrate` on {date}: {processor.told()}.",
+        f"# Measured by `pmemsim calibrate` on {date}: {processor.description()}.",
         "# What is not said here (queues, reorder buffer, DRAM timings, ...) was not measured; it",
         f"# is that of {BASE}.",
     ]
