@@ -105,11 +105,11 @@ std::uint64_t ModelImages::check_up_to(std::uint64_t number, const Progress& pro
                                        const std::function<bool()>& in_time) {
   const CheckerProcess::KeepGoing keep_going = reporter(progress);
   Checkers checkers(*this, keep_going);
-  const auto go_on = [&] {
+  const auto keep_going = [&] {
     keep_going();
     return in_time();
   };
-  return checked_.check_image(checkers, go_on, number);
+  return checked_.check_image(checkers, keep_going, number);
 }
 
 namespace {

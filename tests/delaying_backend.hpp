@@ -228,9 +228,9 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
     const std::uint64_t number = ++requests_;
     held_[number] = done;
     queue_->schedule(queue_->now() + Picoseconds{static_cast<std::int64_t>(random_() % kMostDelay)},
-                     Phase::kController, completion<&DelayingBackend::go_on>(*this, number));
+                     Phase::kController, completion<&DelayingBackend::proceed>(*this, number));
   }
-  void go_on(std::uint64_t number, Time now) {
+  void proceed(std::uint64_t number, Time now) {
     const Completion done = held_.at(number);
     held_.erase(number);
     if (done) done(now);

@@ -35,17 +35,17 @@ class Slow final : public BackendOperation, public WriteGate {
   void connect(EventQueue& queue, const Memory&, MetadataPort&) override { queue_ = &queue; }
   Traits traits() const override { return {.most_metadata = manner_.metadata ? 1u : 0u}; }
   bool write(const Write&, const Prepared&, Completion done) override {
-    return go_on(done, manner_.write);
+    return proceed(done, manner_.write);
   }
   void forget(const Completion&) override { forgotten_ = true; }
-  bool read(Line, Completion done) override { return go_on(done, manner_.read); }
+  bool read(Line, Completion done) override { return proceed(done, manner_.read); }
   void encode(const Write&, const Prepared&, Encoded& encoded) const override {
     encoded.place = {encoded.place.number + manner_.moves_by};
     if (manner_.metadata) encoded.metadata.push_back({{encoded.place.number + 1000}, {}});
   }
 
  private:
-  bool go_on(Completion done, Picoseconds time) {
+  bool proceed(Completion done, Picoseconds time) {
     if (time == ns(0)) return true;
     done_ = done;
     queue_->schedule(queue_->now() + time, Phase::kController, completion<&Slow::is_done>(*this));

@@ -17,13 +17,13 @@ namespace pmemsim {
 namespace {
 
 // True if metadata entries of lines may persist later than the lines' data.
-bool entries_may_come_later(const Blueprint& blueprint, const Atomicity& atomicity) {
+bool entries_may_be_deferred(const Blueprint& blueprint, const Atomicity& atomicity) {
   const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
   return parameters != nullptr && parameters->metadata_atomicity == MetadataAtomicity::kSelective &&
          atomicity.restores_lines();
 }
 
-BackendParts make_parts(const Blueprint& blueprint, bool entries_may_come_later) {
+BackendParts make_parts(const Blueprint& blueprint, bool entries_may_be_deferred) {
   BackendParts parts;
   for (const Choice* const choice : blueprint.design.operations()) {
     parts.operations.push_back(std::get<Choice::MakeOperation>(choice->make)(blueprint));
@@ -33,7 +33,7 @@ BackendParts make_parts(const Blueprint& blueprint, bool entries_may_come_later)
   if (parameters != nullptr && cache != nullptr) {
     const auto* const janus = blueprint.design.find_parameters<JanusParameters>();
     const std::uint32_t scale = janus == nullptr ? 1 : janus->scale;
-    parts.add_shared(*parameters, *cache, blueprint.cores, scale, entries_may_come_later);
+    parts.add_shared(*parameters, *cache, blueprint.cores, scale, entries_may_be_deferred);
   }
   return parts;
 }
@@ -71,7 +71,7 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
       promises_(blueprint.design.promises()),
       ordering_(std::get<Choice::MakeOrdering>(blueprint.design.ordering().make)(blueprint)),
       atomicity_(std::get<Choice::MakeAtomicity>(blueprint.design.atomicity().make)(blueprint)),
-      may_leave_unreadable_(entries_may_come_later(blueprint, *atomicity_)),
+      may_leave_unreadable_(entries_may_be_deferred(blueprint, *atomicity_)),
       backend_(std::make_unique<Backend>(queue, pm, make_parts(blueprint, may_leave_unreadable_),
                                          blueprint.pm.front_latency, backend_faults(blueprint))),
       precompute_(std::get<Choice::MakePrecompute>(blueprint.design.precompute().make)(blueprint)),

@@ -51,8 +51,8 @@ AnswerCheck::AnswerCheck(const trace::TraceFile& trace, PersistencyRules rules, 
       whole_(reader, trace.metadata().pm_regions, jobs,
              [this](std::uint64_t number, const CheckerAnswer& answer, const std::string& text) {
                last_whole_ = {answer, text};
-               if (asked_[number] != kZeros) {
-                 whole_answers_.insert_or_assign(asked_[number], digest_of_said(last_whole_));
+               if (queried_[number] != kZeros) {
+                 whole_answers_.insert_or_assign(queried_[number], digest_of_said(last_whole_));
                }
              }),
       zeros_(reader, trace.metadata().pm_regions, 1,
@@ -153,7 +153,7 @@ void AnswerCheck::ask_first(const KeepGoing& keep_going) {
   }
   for (const std::uint64_t order : orders) {
     if (whole_answers_.contains(order)) continue;
-    asked_.push_back(order);
+    queried_.push_back(order);
     const Image& image = nothing_lost_.go_to(order);
     whole_.show(image, nothing_lost_.changed(), keep_going);
     keep_going();
@@ -274,7 +274,7 @@ bool AnswerCheck::is_some_subset(const Digest& digest, const Interval& interval,
     if (found == subset_answers_.end()) {
       nothing_lost_.go_to(first);
       const Image& image = nothing_lost_.with(there);
-      asked_.push_back(kZeros);  // Not an order
+      queried_.push_back(kZeros);  // Not an order
       whole_.check_image(image, nothing_lost_.changed(), keep_going);
       found = subset_answers_.emplace(std::move(key), digest_of_said(last_whole_)).first;
     }
@@ -294,7 +294,7 @@ Said AnswerCheck::whole(std::uint64_t order, const KeepGoing& keep_going) {
     zeros_.check_image(Image(), {}, keep_going);
     return last_whole_;
   }
-  asked_.push_back(order);
+  queried_.push_back(order);
   const Image& image = nothing_lost_.go_to(order);
   whole_.check_image(image, nothing_lost_.changed(), keep_going);
   return last_whole_;

@@ -125,7 +125,7 @@ class AnswerCheck {
   std::unordered_map<std::uint64_t, Digest> whole_answers_;  // By order
   std::map<std::vector<std::uint64_t>, Digest> subset_answers_;
   std::vector<std::size_t> piece_operations_;  // By order, from 1: index of the operation
-  std::vector<std::uint64_t> asked_;           // Orders, by their numbers in whole_
+  std::vector<std::uint64_t> queried_;         // Orders, by their numbers in whole_
   std::uint64_t unchecked_ = 0;
   Said last_crashed_, last_whole_;
   // Declared after the members that their callbacks use.

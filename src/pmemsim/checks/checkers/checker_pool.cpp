@@ -69,7 +69,7 @@ void CheckerPool::await_one(const CheckerProcess::KeepGoing& keep_going) {
   if (heard_) heard_(*worker.busy, last_, worker.checker->printed());
   if (!is_consistent(last_, command_.library)) {
     rejected_.emplace(*worker.busy, last_);
-  } else if (last_.reads_told) {
+  } else if (last_.reads_reported) {
     pages_read_.emplace(*worker.busy, worker.checker->pages_read());
   }
   worker.busy.reset();

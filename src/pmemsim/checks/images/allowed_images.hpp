@@ -37,9 +37,9 @@ class AllowedImages final : private ImageSource {
                 std::uint64_t most, trace::LeftOut without = {});
 
   // True if images are made by rule 3 from the start, once reads are known.
-  bool reads_come_first() const { return search_.reads_come_first(); }
+  bool explores_reads_first() const { return search_.explores_reads_first(); }
   // True if images are made by rule 3 later, from a number on that depends on the reads.
-  bool reads_come_later() const { return most_ == ImageSearch::kNoEnd; }
+  bool explores_reads_later() const { return most_ == ImageSearch::kNoEnd; }
   // Enables rule 3; call it before the first image.
   void explore_by(const KnownReads& reads);
 

@@ -20,7 +20,8 @@ CheckedImages::CheckedImages(ImageSequence& images, std::uint64_t most,
                              std::shared_ptr<const Image> first)
     : images_(images), most_(most), first_(std::move(first)), hashes_(first_, kPageBytes) {}
 
-std::uint64_t CheckedImages::check_image(ImageChecker& checker, const std::function<bool()>& go_on,
+std::uint64_t CheckedImages::check_image(ImageChecker& checker,
+                                         const std::function<bool()>& keep_going,
                                          std::uint64_t upto) {
   if (first_) {
     reads_.emplace(KnownReads{.tree = tree_,
@@ -28,10 +29,10 @@ std::uint64_t CheckedImages::check_image(ImageChecker& checker, const std::funct
                               .unit_bytes = kPageBytes,
                               .learn = [&] { take_over(checker); },
                               .left = [&] { return most_ - numbers_.size(); },
-                              .go_on = go_on});
+                              .keep_going = keep_going});
     images_.explore_by(*reads_);
   }
-  while (!checker.rejects() && go_on() && images_.next() && images_.number() < upto) {
+  while (!checker.rejects() && keep_going() && images_.next() && images_.number() < upto) {
     if (is_known()) {
       watching_.spared();
     } else {

@@ -37,10 +37,10 @@ class CheckedImages {
   CheckedImages(const CheckedImages&) = delete;
   CheckedImages& operator=(const CheckedImages&) = delete;
 
-  // Checks the images until one is rejected, `go_on` returns false, the images reach number `upto`,
-  // or there are no more. Call it once. Returns the number of the first rejected image, to which
-  // the images are moved; 0: there is none.
-  std::uint64_t check_image(ImageChecker& checker, const std::function<bool()>& go_on,
+  // Checks the images until one is rejected, `keep_going` returns false, the images reach number
+  // `upto`, or there are no more. Call it once. Returns the number of the first rejected image, to
+  // which the images are moved; 0: there is none.
+  std::uint64_t check_image(ImageChecker& checker, const std::function<bool()>& keep_going,
                             std::uint64_t upto = UINT64_MAX);
 
   // Returns the number of images that were shown to find it; all of them are needed.

@@ -185,7 +185,7 @@ void PersistencyModel::store_piece() {
 }
 
 // True if the piece can persist without the previous contents of the line.
-bool PersistencyModel::may_come_alone(Line line, const Piece& piece) const {
+bool PersistencyModel::may_persist_alone(Line line, const Piece& piece) const {
   const auto found = open_.find(line.number);
   if (found == open_.end()) return false;
   return piece.non_temporal || std::ranges::any_of(found->second, &Piece::non_temporal);
@@ -194,7 +194,7 @@ bool PersistencyModel::may_come_alone(Line line, const Piece& piece) const {
 void PersistencyModel::add(Line line, const Piece& piece) {
   const LineData before = newest_.read(line);
   const bool changes = std::memcmp(before.data() + piece.offset, &piece.value, piece.size) != 0;
-  if (!changes && !may_come_alone(line, piece)) return;
+  if (!changes && !may_persist_alone(line, piece)) return;
   newest_.write(line.address() + piece.offset, reinterpret_cast<const std::byte*>(&piece.value),
                 piece.size);
   open_[line.number].push_back(piece);

@@ -151,7 +151,7 @@ class PersistencyModel {
   void execute();
   void note_copy();
   void store_piece();
-  bool may_come_alone(Line line, const Piece& piece) const;
+  bool may_persist_alone(Line line, const Piece& piece) const;
   void add(Line line, const Piece& piece);
   void flush();
   void fence();

@@ -26,7 +26,7 @@ class WholeImages final : public ImageSequence {
   void explore_by(const KnownReads& reads) override;
   bool explored() const override { return images_->explored().has_value(); }
   bool depend_on_reads() const override {
-    return images_->reads_come_first() || images_->reads_come_later();
+    return images_->explores_reads_first() || images_->explores_reads_later();
   }
 
   bool next() override;

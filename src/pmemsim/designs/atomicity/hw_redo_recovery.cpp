@@ -25,7 +25,7 @@ bool RedoRecovery::is_redone(const std::optional<RegionKey>& region) const {
 
 std::optional<std::vector<Line>> RedoRecovery::prepare_next_run(RecoveryView pm) {
   const HwRedo::Survivors now = design_.survivors();
-  if (record_changed_ || !comes_after_last_run(now) || !headers_hold(now.log.headers, pm)) {
+  if (record_changed_ || !extends_last_run(now) || !headers_hold(now.log.headers, pm)) {
     return {};
   }
   HwRedo::Survivors added = now;
@@ -39,7 +39,7 @@ std::optional<std::vector<Line>> RedoRecovery::prepare_next_run(RecoveryView pm)
   return release(now);
 }
 
-bool RedoRecovery::comes_after_last_run(const HwRedo::Survivors& now) const {
+bool RedoRecovery::extends_last_run(const HwRedo::Survivors& now) const {
   if (now.log.rings != rings_) return false;
   for (CoreId core = 0; core < cores_.size(); ++core) {
     if (now.committed[core] < cores_[core].committed) return false;

@@ -43,7 +43,7 @@ class RedoRecovery final : public Recovery {
   };
 
   bool is_redone(const std::optional<RegionKey>& region) const;
-  bool comes_after_last_run(const HwRedo::Survivors& now) const;
+  bool extends_last_run(const HwRedo::Survivors& now) const;
   bool headers_hold(const std::vector<BufferedHeader>& buffers, const RecoveryView& pm);
   std::vector<Line> release(const HwRedo::Survivors& now);
   void redo_all(const std::vector<LoggedRegion>& regions, RecoveryView& pm);

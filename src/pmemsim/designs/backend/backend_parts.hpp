@@ -31,7 +31,7 @@ struct BackendParts {
   // Adds the parts that the operations share, before the backend is made.
   void add_shared(const BackendParameters& parameters, const MetadataCacheParameters& counter_cache,
                   std::uint32_t cores, std::uint32_t unit_scale = 1,
-                  bool entries_may_come_later = false);
+                  bool entries_may_be_deferred = false);
 
   bool empty() const { return operations.empty(); }
   template <class Visit>

@@ -495,7 +495,7 @@ StoreEntry& Core::new_stores(std::uint32_t index, StoreKind kind, const Operatio
   if (operation.size == first_bytes) return new_store(index, kind, operation);
   Operation part = operation;
   part.size = static_cast<std::uint8_t>(first_bytes);
-  new_store(index, kind, part).goes_on = true;
+  new_store(index, kind, part).continues = true;
   part.address += first_bytes;
   if (part.value != nullptr) part.value += first_bytes;
   part.size = static_cast<std::uint8_t>(operation.size - first_bytes);
@@ -523,7 +523,7 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.size = operation.size;
   store.step = Step::kArrived;
   store.asked = LayerAsked::kNone;
-  store.waits = store.serialising = store.ends_region = store.goes_on = store.follows = false;
+  store.waits = store.serialising = store.ends_region = store.continues = store.follows = false;
   store.lock_role = trace::is_atomic(operation.kind) ? lock_role(operation) : LockRole::kNone;
   store.in_recorded_order = in_recorded_order() && store.lock_role == LockRole::kNone;
   store.synchronisation = kind == StoreKind::kAcquire || store.lock_role == LockRole::kTakes

@@ -62,7 +62,7 @@ struct StoreEntry {
   bool waits;        // an event will resume it, at `step`
   LayerAsked asked;  // layers that Design::store() or Design::region_end() has asked
   bool serialising;
-  bool goes_on;            // part in the first line of a store that crosses a line
+  bool continues;          // part in the first line of a store that crosses a line
   bool follows;            // part in the second line of a store that crosses a line
   bool ends_region;        // the last store of a region whose end has no entry of its own
   bool writes;             // false for a failed compare-exchange

@@ -302,7 +302,7 @@ bool StoreQueueHead::drain_atomic(StoreEntry& head, Slot& slot) {
   if (head.writes && !head.follows && !may_release(head, slot)) return false;
   if (!notify_layers(head, slot) || !may_write(head, slot)) return false;
   apply(head);
-  if (head.goes_on) return true;
+  if (head.continues) return true;
   if (head.kind == StoreKind::kLocked) slot += locked_latency_;
   if (head.writes) complete_atomic_write(head, slot);
   return true;

@@ -124,7 +124,7 @@ std::optional<CheckerAnswer> Program::check_watched(Watch& watch) {
   };
   std::optional<CheckerAnswer> answer = watch.run(enter, &*watch_);
   if (!answer) return answer;
-  answer->reads_told = watch_->report_pages(reads_.pages());
+  answer->reads_reported = watch_->report_pages(reads_.pages());
   return watch_->disturbs() ? kUnsure : answer;
 }
 

@@ -145,8 +145,8 @@ std::optional<CheckerAnswer> Watch::attend(pid_t child, Companion* companion) {
   if (child < 0) {
     return CheckerAnswer{.ending = CheckerAnswer::Ending::kFailed, .status = errno};
   }
-  const bool goes_on = companion == nullptr || companion->started(child);
-  const Event event = goes_on ? wait_for(child, begun_ + timeout_, companion) : Event::kAbandoned;
+  const bool started = companion == nullptr || companion->started(child);
+  const Event event = started ? wait_for(child, begun_ + timeout_, companion) : Event::kAbandoned;
   CheckerAnswer found = answer(child, event);
   if (event == Event::kAnswered) {
     waiting_ = child;
@@ -157,7 +157,7 @@ std::optional<CheckerAnswer> Watch::attend(pid_t child, Companion* companion) {
   if (event == Event::kUnwanted) return {};
   while (listen()) {
   }
-  found.reads_told = report_->reads;
+  found.reads_reported = report_->reads;
   found.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   found.size = static_cast<std::uint32_t>(said_.size());
   std::ranges::copy(said_, found.said.begin());
