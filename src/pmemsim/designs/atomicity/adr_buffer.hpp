@@ -24,7 +24,7 @@ namespace pmemsim {
 
 class AdrBuffer final : public HeaderBuffer {
  public:
-  // `room` is notified when a requested entry may have become available.
+  // `space_freed` is notified when a requested entry may have become available.
   AdrBuffer(Backend& pm, std::uint32_t channels, std::uint32_t header_lines, bool from_controllers,
             Completion space_freed);
 

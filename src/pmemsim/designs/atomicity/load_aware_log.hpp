@@ -47,7 +47,7 @@ class LoadAwareLog {
                std::uint64_t growths = 0, const std::set<Line>& in_use = {});
 
   Line entry();
-  // Returns the bank that a header would go to now, among those whose channels pass `has_room`;
+  // Returns the bank that a header would go to now, among those whose channels pass `has_space`;
   // nothing if there is no such channel.
   template <class HasSpace>
   std::optional<std::uint32_t> header_bank(HasSpace has_space) {
