@@ -523,7 +523,7 @@ PMEMSIM_EXPORT void pmemsim_rt_atomic_before(std::uint32_t site, const volatile 
   const std::uint32_t size = sites[site].size;
   if (size > kMaxAtomicBytes) return;
   wait_if_spinning(site, address, size);
-  if (!only_thread()) meet(atomic_at(address).users);
+  if (!only_thread()) end_turn_if_contended(atomic_at(address).users);
   std::memcpy(self->before, const_cast<const void*>(address), size);
 }
 

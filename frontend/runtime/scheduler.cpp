@@ -12,7 +12,7 @@
 //    queues for another when it returns. This is the only rule that depends on real time.
 // 5. A spinning thread gets a turn now and then even if the bytes that it reads are unchanged: it
 //    may count its tries. It also gets one whenever no other thread can run.
-// 6. A thread that is ahead of another ends its turn where they may meet (meetings.hpp).
+// 6. A thread that is ahead of another ends its turn where they may meet (contention.hpp).
 // 7. For schedules other than the first, schedules.hpp defines how long turns last, and which
 //    thread is next.
 #include "scheduler.hpp"

@@ -240,7 +240,7 @@ void PersistencyModel::fence() {
       if (!piece.guaranteed && piece.non_temporal && piece.thread == order_.thread())
         note_guaranteed(piece);
     }
-    settle(line);
+    merge_guaranteed(line);
   }
   thread.non_temporal.clear();
 }
@@ -252,7 +252,7 @@ void PersistencyModel::guarantee(std::uint64_t number, std::uint64_t order) {
   for (Piece& piece : line->second) {
     if (is_open_store(piece, order)) note_guaranteed(piece);
   }
-  settle(line);
+  merge_guaranteed(line);
 }
 
 void PersistencyModel::note_guaranteed(Piece& piece) {
@@ -268,7 +268,7 @@ void PersistencyModel::guarantee_visible() {
 
 // Moves sure pieces to the base. A sure piece behind an open one moves as soon as the open one is
 // sure.
-void PersistencyModel::settle(std::map<std::uint64_t, Pieces>::iterator line) {
+void PersistencyModel::merge_guaranteed(std::map<std::uint64_t, Pieces>::iterator line) {
   Pieces& pieces = line->second;
   const auto first = std::ranges::find(pieces, false, &Piece::guaranteed);
   if (first == pieces.begin()) return;

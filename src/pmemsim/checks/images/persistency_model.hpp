@@ -158,7 +158,7 @@ class PersistencyModel {
   void guarantee(std::uint64_t line, std::uint64_t order);
   void guarantee_visible();
   void note_guaranteed(Piece& piece);
-  void settle(std::map<std::uint64_t, Pieces>::iterator line);
+  void merge_guaranteed(std::map<std::uint64_t, Pieces>::iterator line);
 
   const PersistencyRules rules_;
   VisibleOrder order_;

@@ -389,9 +389,9 @@ std::uint64_t Deduplication::rebuilt_references(Line place, const SealedImage& i
   std::uint64_t references = image.references(place);
   // A line that has never been written is at its own place.
   if (references == 0 && !image.has_entry(place) && !is_taken(place)) references = 1;
-  const auto owed = pending_references_.find(place.number);
+  const auto pending = pending_references_.find(place.number);
   return references +
-         static_cast<std::uint64_t>(owed == pending_references_.end() ? 0 : owed->second);
+         static_cast<std::uint64_t>(pending == pending_references_.end() ? 0 : pending->second);
 }
 
 std::string Deduplication::problem(Line place, const SealedImage& image) const {

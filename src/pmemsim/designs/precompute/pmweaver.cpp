@@ -113,8 +113,8 @@ void PmWeaver::send(const Predicted& predicted, Time when) {
   sent_[slot] = predicted;
   sent_[slot].made = when;
   in_flight_.push_back(slot);
-  const Time comes = context_->queue.now_or_later(when + parameters_.result_latency);
-  context_->queue.schedule(comes, Phase::kController, completion<&PmWeaver::arrive>(*this, slot));
+  const Time arrival = context_->queue.now_or_later(when + parameters_.result_latency);
+  context_->queue.schedule(arrival, Phase::kController, completion<&PmWeaver::arrive>(*this, slot));
 }
 
 void PmWeaver::arrive(std::uint64_t number, Time) {

@@ -70,7 +70,7 @@ class SpeculativeStores {
   History& new_history(Line line);
   void store_in_line(CoreId core, std::uint64_t address, std::span<const std::byte> value);
   void rebuild(Line line);
-  void settle(Line line);
+  void merge_final_stores(Line line);
 
   Image& newest_;
   std::vector<Region> regions_;     // by core
