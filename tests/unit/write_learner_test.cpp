@@ -424,17 +424,17 @@ TEST(LineAccumulator, LinesAreSentOnceAfterTheTimeoutOrWhenReplaced) {
 
 TEST(PredictedLines, LeastRecentlyPredictedLineIsReplacedCompletely) {
   PredictedLines lines(2, 2);
-  EXPECT_TRUE(lines.in_the_way({1}).empty());
+  EXPECT_TRUE(lines.to_displace({1}).empty());
   lines.add({1}, {11});
   lines.add({1}, {12});
   lines.add({2}, {21});
-  EXPECT_EQ(lines.in_the_way({1}), std::vector<PreparedId>{{11}}) << "its oldest candidate";
-  EXPECT_EQ(lines.in_the_way({3}), (std::vector<PreparedId>{{11}, {12}}));
+  EXPECT_EQ(lines.to_displace({1}), std::vector<PreparedId>{{11}}) << "its oldest candidate";
+  EXPECT_EQ(lines.to_displace({3}), (std::vector<PreparedId>{{11}, {12}}));
   lines.remove({1}, {11});
   lines.add({1}, {13});
-  EXPECT_EQ(lines.in_the_way({3}), std::vector<PreparedId>{{21}});
+  EXPECT_EQ(lines.to_displace({3}), std::vector<PreparedId>{{21}});
   lines.remove({2}, {21});
-  EXPECT_TRUE(lines.in_the_way({3}).empty());
+  EXPECT_TRUE(lines.to_displace({3}).empty());
   EXPECT_EQ(lines.use().most, 3u) << "predictions of all lines";
 }
 
@@ -655,7 +655,8 @@ TEST(WriteLearner, ArtifactVariantPredictsConstants) {
   core.update(kWritten, 8);
   ASSERT_EQ(core.made.writes.size(), 1u);
   EXPECT_EQ(core.made.writes[0].chunks[2], 8u);
-  for (int i = 0; i < 2; ++i) core.learner.table().record_wrong_chunk(core.made.writes[0].path, 2, 9);
+  for (int i = 0; i < 2; ++i)
+    core.learner.table().record_wrong_chunk(core.made.writes[0].path, 2, 9);
   core.update(kWritten, 10);
   ASSERT_EQ(core.made.writes.size(), 2u);
   EXPECT_EQ(core.made.writes[1].chunks[2], 9u);
