@@ -58,8 +58,8 @@ class AnswerImages {
   std::vector<std::uint64_t> find_wrong(const Progress& progress) {
     return check_.find_wrong(reporter(progress));
   }
-  std::optional<AnswerCheck::Wrong> judge(const Progress& progress) {
-    return check_.judge(reporter(progress));
+  std::optional<AnswerCheck::Wrong> check_image(const Progress& progress) {
+    return check_.check_image(reporter(progress));
   }
   answers::Said whole(std::uint64_t order, const Progress& progress) {
     return check_.whole(order, reporter(progress));
@@ -92,20 +92,20 @@ struct Wrong {
   std::uint64_t ended;
   bool set_up;
   std::vector<std::uint64_t> allowed;
-  std::uint64_t moment;
+  std::uint64_t crash_time;
 };
 
-std::optional<Wrong> judge(AnswerImages& images, const Progress& progress) {
-  const std::optional<AnswerCheck::Wrong> wrong = images.judge(progress);
+std::optional<Wrong> check_image(AnswerImages& images, const Progress& progress) {
+  const std::optional<AnswerCheck::Wrong> wrong = images.check_image(progress);
   if (!wrong) return {};
-  const answers::Stretch& stretch = wrong->stretch;
+  const answers::Interval& interval = wrong->interval;
   std::vector<Executing> executing;
-  for (const std::size_t index : stretch.executing) {
-    const answers::TimedOperation& each = images.check().stretches().operations()[index];
+  for (const std::size_t index : interval.executing) {
+    const answers::TimedOperation& each = images.check().intervals().operations()[index];
     executing.push_back({each.what.thread, each.what.name, each.number});
   }
-  return Wrong{wrong->got,     std::move(executing), stretch.ended,
-               stretch.set_up, wrong->allowed,       wrong->moment};
+  return Wrong{wrong->got,      std::move(executing), interval.ended,
+               interval.set_up, wrong->allowed,       wrong->crash_time};
 }
 
 // The trace of a store in a line.
@@ -145,7 +145,7 @@ void bind_answers_records(nb::module_& module) {
       .def_ro("ended", &Wrong::ended, "How many operations had ended.")
       .def_ro("set_up", &Wrong::set_up, "No operation had begun.")
       .def_ro("allowed", &Wrong::allowed, "The images without losses whose answers are right.")
-      .def_ro("moment", &Wrong::moment, "The first at which the answer is wrong.");
+      .def_ro("crash_time", &Wrong::crash_time, "The first at which the answer is wrong.");
   bind_record<Piece>(module, "Piece", "What a store has left in a line.",
                      field("place", &Piece::place), field("thread", &Piece::thread),
                      field("operation", &Piece::operation),
@@ -166,7 +166,7 @@ void bind_answers(nb::module_& module) {
       .def("show_all", &AnswerImages::show_all, nb::arg("seconds").none(),
            nb::arg("progress").none(), released)
       .def("find_wrong", &AnswerImages::find_wrong, nb::arg("progress").none(), released)
-      .def("judge", &judge, nb::arg("progress").none(), released)
+      .def("check_image", &check_image, nb::arg("progress").none(), released)
       .def("whole", &AnswerImages::whole, nb::arg("order"), nb::arg("progress").none(), released)
       .def(
           "go_to",
@@ -175,7 +175,8 @@ void bind_answers(nb::module_& module) {
           },
           nb::arg("number"), released)
       .def(
-          "story", [](const AnswerImages& images) { return images.check().images().story(); },
+          "explanation",
+          [](const AnswerImages& images) { return images.check().images().explanation(); },
           released)
       .def("losses",
            [](const AnswerImages& images) {
@@ -186,23 +187,23 @@ void bind_answers(nb::module_& module) {
              return numbers;
            })
       .def(
-          "bring_back",
+          "restore_losses",
           [](AnswerImages& images, const std::vector<std::uint64_t>& losses) {
-            images.check().images().bring_back(losses, true);
+            images.check().images().restore_losses(losses, true);
           },
           nb::arg("losses"))
       .def(
-          "lose_again",
+          "undo_restore",
           [](AnswerImages& images, const std::vector<std::uint64_t>& losses) {
-            images.check().images().bring_back(losses, false);
+            images.check().images().restore_losses(losses, false);
           },
           nb::arg("losses"))
       .def(
           "lost",
-          [](const AnswerImages& images, std::uint64_t moment) {
-            return images.check().lost(moment);
+          [](const AnswerImages& images, std::uint64_t crash_time) {
+            return images.check().lost(crash_time);
           },
-          nb::arg("moment"))
+          nb::arg("crash_time"))
       .def("newest", [](const AnswerImages& images) { return images.check().newest(); })
       .def("piece", &piece, nb::arg("order"))
       .def_prop_ro("number",
@@ -211,12 +212,13 @@ void bind_answers(nb::module_& module) {
                    [](const AnswerImages& images) { return images.check().images().possible(); })
       .def_prop_ro("complete",
                    [](const AnswerImages& images) { return images.check().images().complete(); })
-      .def_prop_ro("unjudged", [](const AnswerImages& images) { return images.check().unjudged(); })
+      .def_prop_ro("unchecked",
+                   [](const AnswerImages& images) { return images.check().unchecked(); })
       .def_prop_ro("answers_differ",
                    [](const AnswerImages& images) { return images.check().answers_differ(); })
       .def_prop_ro(
           "operations",
-          [](const AnswerImages& images) { return images.check().stretches().operations().size(); })
+          [](const AnswerImages& images) { return images.check().intervals().operations().size(); })
       .def_prop_ro("pieces",
                    [](const AnswerImages& images) { return images.check().history().pieces(); });
   module.def("uses_of_functions", &answers::uses_of_functions, nb::arg("trace"), released);

@@ -25,7 +25,7 @@ namespace {
 using Words = std::optional<nb::typed<nb::callable, std::string(CheckerAnswer)>>;
 
 // Checkers of images, and the Python function that describes their answers.
-class Checkers final : public ImageJudge {
+class Checkers final : public ExternalChecker {
  public:
   Checkers(const CheckerCommand& command, const trace::TraceFile& trace, std::size_t jobs,
            const Words& words, CheckerProcess::KeepGoing keep_going)
@@ -102,7 +102,7 @@ Crashed crash(const Path& path, const Configuration& configuration, std::uint64_
                        .seed = seed,
                        .at = at,
                        .subsets = subsets,
-                       .judge = checkers ? &*checkers : nullptr,
+                       .external_checker = checkers ? &*checkers : nullptr,
                        .inspections = inspections.value_or(CrashOptions::kAllImages)};
   if (device_path) {
     options.save = [&](const DeviceImage& device, const SurvivingRegisters& registers) {
@@ -126,9 +126,10 @@ Crashed crash(const Path& path, const Configuration& configuration, std::uint64_
 }  // namespace
 
 void bind_crash(nb::module_& module) {
-  bind_record<CrashStory>(module, "CrashStory", "What went wrong first.",
-                          field("point", &CrashStory::point, "Counted from 1."),
-                          field("time_ps", &CrashStory::when), field("lines", &CrashStory::lines));
+  bind_record<CrashExplanation>(module, "CrashExplanation", "What went wrong first.",
+                                field("point", &CrashExplanation::point, "Counted from 1."),
+                                field("time_ps", &CrashExplanation::when),
+                                field("lines", &CrashExplanation::lines));
   nb::class_<Crashed>(module, "CrashResult")
       .def_ro("points", &Crashed::points)
       .def_ro("all_points", &Crashed::all_points)
@@ -139,7 +140,7 @@ void bind_crash(nb::module_& module) {
       .def_ro("different", &Crashed::different)
       .def_ro("violations", &Crashed::violations)
       .def_ro("wall_s", &Crashed::wall_s)
-      .def_ro("story", &Crashed::story)
+      .def_ro("story", &Crashed::explanation)
       .def_ro("registers", &Crashed::registers)
       .def_ro("kept", &Crashed::kept);
   nb::class_<KeptImage>(module, "KeptImage")

@@ -64,12 +64,12 @@ ModelImages::ModelImages(const trace::TraceFile& trace, const trace::TraceFile& 
       library_(command.library),
       checkers_(command, shown_as.metadata().pm_regions, jobs),
       watches_(wanted.watch),
-      judged_(*images_, wanted.most, watches_ ? first_image(trace) : nullptr) {}
+      checked_(*images_, wanted.most, watches_ ? first_image(trace) : nullptr) {}
 
 std::uint64_t ModelImages::show_all(std::optional<double> seconds, const Progress& progress) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
-  return judge_upto(UINT64_MAX, progress, [&] {
+  return check_up_to(UINT64_MAX, progress, [&] {
     if (images_->number() >= limit()) return false;
     return !seconds || images_->number() == 0 ||
            std::chrono::duration<double>(Clock::now() - begin).count() <= *seconds;
@@ -80,13 +80,13 @@ bool ModelImages::go_to(std::uint64_t number, const Progress& progress) {
   const bool depends = watches_ && images_->depend_on_reads();
   if (!depends && images_->go_to(number)) return true;
   if (!watches_) return false;
-  judge_upto(number, progress, [] { return true; });
+  check_up_to(number, progress, [] { return true; });
   return images_->number() == number;
 }
 
-std::optional<CheckerAnswer> ModelImages::judge(const Progress& progress) {
-  const Seen now = seen(judged_.take_changed());
-  return rejection(checkers_.judge(now.image, now.changed, reporter(progress)), library_);
+std::optional<CheckerAnswer> ModelImages::check_image(const Progress& progress) {
+  const Seen now = seen(checked_.take_changed());
+  return rejection(checkers_.check_image(now.image, now.changed, reporter(progress)), library_);
 }
 
 void ModelImages::write(const std::vector<Path>& files) {
@@ -101,15 +101,15 @@ CheckerProcess::KeepGoing ModelImages::reporter(const Progress& progress) const 
   return seldom([&] { report(progress, static_cast<double>(images_->number())); });
 }
 
-std::uint64_t ModelImages::judge_upto(std::uint64_t number, const Progress& progress,
-                                      const std::function<bool()>& in_time) {
+std::uint64_t ModelImages::check_up_to(std::uint64_t number, const Progress& progress,
+                                       const std::function<bool()>& in_time) {
   const CheckerProcess::KeepGoing keep_going = reporter(progress);
   Checkers checkers(*this, keep_going);
-  const auto go_on = [&] {
+  const auto keep_going = [&] {
     keep_going();
     return in_time();
   };
-  return judged_.judge(checkers, go_on, number);
+  return checked_.check_image(checkers, keep_going, number);
 }
 
 namespace {
@@ -170,22 +170,23 @@ void bind_model(nb::module_& module) {
       .def("show_all", &ModelImages::show_all, nb::arg("seconds").none(),
            nb::arg("progress").none(), released)
       .def("said", &ModelImages::said)
-      .def("judge", &ModelImages::judge, nb::arg("progress").none(), released)
+      .def("check_image", &ModelImages::check_image, nb::arg("progress").none(), released)
       .def("go_to", &ModelImages::go_to, nb::arg("number"), nb::arg("progress").none(), released)
       .def("write", &ModelImages::write, nb::arg("files"), released)
       .def(
-          "story", [](const ModelImages& images) { return images.images().story(); }, released)
+          "explanation", [](const ModelImages& images) { return images.images().explanation(); },
+          released)
       .def("losses", [](const ModelImages& images) { return images.images().losses(); })
       .def(
-          "bring_back",
+          "restore_losses",
           [](ModelImages& images, const std::vector<std::uint64_t>& losses) {
-            images.images().bring_back(losses, true);
+            images.images().restore_losses(losses, true);
           },
           nb::arg("losses"))
       .def(
-          "lose_again",
+          "undo_restore",
           [](ModelImages& images, const std::vector<std::uint64_t>& losses) {
-            images.images().bring_back(losses, false);
+            images.images().restore_losses(losses, false);
           },
           nb::arg("losses"))
       .def_prop_ro("number", [](const ModelImages& images) { return images.images().number(); })

@@ -14,8 +14,8 @@
 
 #include "bindings.hpp"
 #include "checker.hpp"
+#include "pmemsim/checks/images/checked_images.hpp"
 #include "pmemsim/checks/images/image_sequence.hpp"
-#include "pmemsim/checks/images/judged_images.hpp"
 #include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/trace/left_out.hpp"
 #include "pmemsim/trace/reader.hpp"
@@ -58,7 +58,7 @@ class ModelImages {
   bool go_to(std::uint64_t number, const Progress& progress);
 
   // Returns a checker's answer to the current image if it rejects the image.
-  std::optional<CheckerAnswer> judge(const Progress& progress);
+  std::optional<CheckerAnswer> check_image(const Progress& progress);
   // Returns the answer to the first rejected image that show_all() found.
   CheckerAnswer said() const { return checkers_.rejected().begin()->second; }
 
@@ -66,7 +66,7 @@ class ModelImages {
   void write(const std::vector<Path>& files);
 
   bool watches() const { return watches_; }
-  std::uint64_t shown() const { return judged_.shown(); }
+  std::uint64_t shown() const { return checked_.shown(); }
   ImageSequence& images() { return *images_; }
   const ImageSequence& images() const { return *images_; }
   const trace::TraceFile& trace() const { return trace_; }
@@ -90,14 +90,14 @@ class ModelImages {
     std::vector<Line> changed;
   };
   virtual Seen seen(std::vector<Line> changed) { return {images_->image(), std::move(changed)}; }
-  std::vector<Line> take_changed() { return judged_.take_changed(); }
+  std::vector<Line> take_changed() { return checked_.take_changed(); }
 
  private:
   class Checkers;
 
   CheckerProcess::KeepGoing reporter(const Progress& progress) const;
-  std::uint64_t judge_upto(std::uint64_t number, const Progress& progress,
-                           const std::function<bool()>& in_time);
+  std::uint64_t check_up_to(std::uint64_t number, const Progress& progress,
+                            const std::function<bool()>& in_time);
 
   const trace::TraceFile& trace_;
   const trace::TraceFile& shown_as_;
@@ -105,7 +105,7 @@ class ModelImages {
   const bool library_;
   CheckerPool checkers_;
   const bool watches_;
-  JudgedImages judged_;
+  CheckedImages checked_;
 };
 
 }  // namespace pmemsim::bindings

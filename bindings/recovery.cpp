@@ -115,8 +115,8 @@ class OneChecker {
   OneChecker(const OneChecker&) = delete;
   OneChecker& operator=(const OneChecker&) = delete;
 
-  std::optional<CheckerAnswer> judge(const Progress& progress) {
-    return rejection(checker_.judge(images_.image(), seldom([&] { report(progress, 0); })),
+  std::optional<CheckerAnswer> check_image(const Progress& progress) {
+    return rejection(checker_.check_image(images_.image(), seldom([&] { report(progress, 0); })),
                      library_);
   }
 
@@ -149,7 +149,7 @@ void bind_recovery(nb::module_& module) {
                          "A checker that sees images one by one, beside those that check them.")
       .def(nb::init<const CheckerCommand&, ModelImages&>(), nb::arg("checker"), nb::arg("images"),
            nb::keep_alive<1, 3>(), released)
-      .def("judge", &OneChecker::judge, nb::arg("progress").none(), released);
+      .def("check_image", &OneChecker::check_image, nb::arg("progress").none(), released);
   module.def("persist_steps", &persist_steps, nb::arg("recovery"), released);
   module.def("open_reads", &list_open_reads, nb::arg("images"), nb::arg("recovery"),
              nb::arg("places"), released);

@@ -49,9 +49,9 @@ struct shelf {
 struct arena {
   struct shelf shelves[SHELVES];
   struct segments log;
-  uint32_t short_of; /* bit per size class: few blocks are left */
-  uint32_t rich_in;  /* bit per size class: a full magazine can be donated */
-  bool balancing;    /* true while magazines are exchanged with the depots */
+  uint32_t short_of;   /* bit per size class: few blocks are left */
+  uint32_t can_donate; /* bit per size class: a full magazine can be donated */
+  bool balancing;      /* true while magazines are exchanged with the depots */
 };
 
 struct pm_pool {

@@ -76,10 +76,10 @@ OUT_OF_LINE static void give_to_depots(struct thread* thread, struct pm_pool* po
   struct arena* arena = &pool->arenas[thread->index];
   for (size_t i = 0; i < thread->released_count; ++i) chunks_release(pool, thread->released[i]);
   thread->released_count = 0;
-  if (arena->rich_in == 0 || arena->balancing) return;
+  if (arena->can_donate == 0 || arena->balancing) return;
   arena->balancing = true;
-  for (; arena->rich_in; arena->rich_in &= arena->rich_in - 1)
-    donate(pool, (unsigned)thread->index, (unsigned)__builtin_ctz(arena->rich_in));
+  for (; arena->can_donate; arena->can_donate &= arena->can_donate - 1)
+    donate(pool, (unsigned)thread->index, (unsigned)__builtin_ctz(arena->can_donate));
   arena->balancing = false;
 }
 

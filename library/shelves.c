@@ -51,7 +51,7 @@ static void push_block(struct thread* thread, unsigned number, uint64_t block) {
     shelf->blocks = 0;
   }
   defer(thread, &shelf->chain[shelf->current]->block[shelf->blocks++], block);
-  if (shelf->current >= 2) thread->pool->arenas[thread->index].rich_in |= UINT32_C(1) << number;
+  if (shelf->current >= 2) thread->pool->arenas[thread->index].can_donate |= UINT32_C(1) << number;
 }
 
 void push_frees(struct thread* thread) {

@@ -121,14 +121,14 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
       put(write.line, moved->second);
       free_.push_back(encoded.place);
     } else {
-      give_back(moved->second);
+      release(moved->second);
     }
     before_.erase(moved);
   }
   void written(const Write&, const Encoded& encoded) override {
     const auto moved = before_.find(encoded.place);
     if (moved == before_.end()) return;
-    give_back(moved->second);
+    release(moved->second);
     before_.erase(moved);
   }
 
@@ -228,9 +228,9 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
     const std::uint64_t number = ++requests_;
     held_[number] = done;
     queue_->schedule(queue_->now() + Picoseconds{static_cast<std::int64_t>(random_() % kMostDelay)},
-                     Phase::kController, completion<&DelayingBackend::go_on>(*this, number));
+                     Phase::kController, completion<&DelayingBackend::proceed>(*this, number));
   }
-  void go_on(std::uint64_t number, Time now) {
+  void proceed(std::uint64_t number, Time now) {
     const Completion done = held_.at(number);
     held_.erase(number);
     if (done) done(now);
@@ -238,7 +238,7 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
 
   bool moves(Line line) const { return (line.number * 31 + sent_ * 17) % 3 == 0; }
   Line next_place() const { return free_.empty() ? Line{kSpare + taken_} : free_.front(); }
-  void give_back(Line place) {
+  void release(Line place) {
     if (place.number >= kSpare) free_.push_back(place);
   }
   void put(Line line, Line place) {

@@ -71,7 +71,7 @@ class PreparingOperation final : public BackendOperation, public WriteGate {
     if (ready <= now) return true;
     waiting_[++requests_] = done;
     queue_->schedule(ready, Phase::kController,
-                     completion<&PreparingOperation::go_on>(*this, requests_));
+                     completion<&PreparingOperation::proceed>(*this, requests_));
     return false;
   }
   void forget(const Completion& done) override {
@@ -171,7 +171,7 @@ class PreparingOperation final : public BackendOperation, public WriteGate {
     const auto found = counters_.find(line);
     return found == counters_.end() ? 1 : found->second + 1;
   }
-  void go_on(std::uint64_t number, Time now) {
+  void proceed(std::uint64_t number, Time now) {
     const auto found = waiting_.find(number);
     if (found == waiting_.end()) return;
     const Completion done = found->second;

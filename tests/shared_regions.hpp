@@ -158,8 +158,8 @@ inline SharedRun crash_program(trace::TraceBuilder& builder, const Configuration
   const CrashResult result =
       crash(trace::TraceFile(temporary.path()), configuration, {.subsets = 2}, {});
   std::string problem;
-  if (result.story) {
-    for (const std::string& line : result.story->lines) problem += line + "\n";
+  if (result.explanation) {
+    for (const std::string& line : result.explanation->lines) problem += line + "\n";
   }
   return {problem, result.points, result.repaired};
 }

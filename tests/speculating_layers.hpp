@@ -70,7 +70,7 @@ class RepeatedStores {
     expected_.write(address, value.data(), value.size());
   }
   // If the region has come to a store.
-  void taken_back(CoreId core, std::uint64_t region) {
+  void rolled_back(CoreId core, std::uint64_t region) {
     if (latest_[core].region != region) return;
     for (const Place place : latest_[core].places) {
       stored_at(place).there = false;
@@ -229,7 +229,7 @@ class SpeculatingOrdering final : public NoOrdering {
     context_->threads.rewind(core);
     rewinding_ = false;
     // Otherwise the region hasn't come to a store, and what was announced is another's.
-    if (restored_ > 0) history_.taken_back(core, announced_[core].region);
+    if (restored_ > 0) history_.rolled_back(core, announced_[core].region);
     wrong_ += history_.wrong_lines(context_->pm_space.newest());
   }
 

@@ -167,7 +167,7 @@ void tell(llvm::Function& function, const LockFunction& said, RuntimeCalls& runt
 
 }  // namespace
 
-bool tell_of_annotated_locks(llvm::Module& module) {
+bool record_annotated_locks(llvm::Module& module) {
   RuntimeCalls runtime(module);
   const LockFunctions functions = take_annotations(module);
   for (const auto& [function, said] : functions) {

@@ -22,6 +22,6 @@ namespace pmemsim::pass {
 inline constexpr llvm::StringLiteral kLockFunctions = "pmemsim_rt_lock_";
 
 // Returns true if the module was changed. An annotation that is impossible is a compile error.
-bool tell_of_annotated_locks(llvm::Module& module);
+bool record_annotated_locks(llvm::Module& module);
 
 }  // namespace pmemsim::pass

@@ -153,7 +153,7 @@ DependenceSet Dependences::of_next(const llvm::PHINode& phi) const {
 DependenceSet Dependences::of_ways(const llvm::PHINode& phi, bool round) const {
   llvm::SmallVector<DependenceSet> ways;
   for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
-    if (loop_phis_.comes_round(phi, i) == round) {
+    if (loop_phis_.is_loop_carried(phi, i) == round) {
       ways.push_back(of_value(phi.getIncomingValue(i)));
     }
   }

@@ -123,13 +123,14 @@ class FunctionInstrumenter {
     const std::uint32_t number = recorder_.add(std::move(site));
     context.table.set_source(phi, number);
     builder_.SetInsertPoint(&phi);
-    llvm::PHINode* goes_on = builder_.CreatePHI(builder_.getInt32Ty(), phi.getNumIncomingValues());
+    llvm::PHINode* loop_carried =
+        builder_.CreatePHI(builder_.getInt32Ty(), phi.getNumIncomingValues());
     for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
-      goes_on->addIncoming(builder_.getInt32(context.loop_phis.comes_round(phi, i)),
-                           phi.getIncomingBlock(i));
+      loop_carried->addIncoming(builder_.getInt32(context.loop_phis.is_loop_carried(phi, i)),
+                                phi.getIncomingBlock(i));
     }
     recorder_.insert_at(place, phi);
-    recorder_.call("recurrence", number, goes_on);
+    recorder_.call("recurrence", number, loop_carried);
   }
 
   void visit(llvm::Instruction& instruction) {

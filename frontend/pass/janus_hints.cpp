@@ -63,7 +63,7 @@ class Hints {
 
   void insert() {
     Instruction* first = first_position();
-    Instruction* address_from = settled(computable(it_.address, it_.bytes, first));
+    Instruction* address_from = outside_loop(computable(it_.address, it_.bytes, first));
     const std::optional<Update> update = last_update();
     Instruction* data_from = update ? data_position(*update, address_from, first) : nullptr;
     if (address_from == nullptr) return;
@@ -173,7 +173,7 @@ class Hints {
   }
 
   // Returns the position itself if it isn't in a loop, otherwise one behind the loop.
-  Instruction* settled(Instruction* position) const {
+  Instruction* outside_loop(Instruction* position) const {
     if (position == nullptr || !values_.is_in_loop(*position->getParent())) return position;
     llvm::BasicBlock* outside = it_.named->getParent();
     for (const auto* node = values_.tree().getNode(outside);
@@ -305,7 +305,7 @@ class Hints {
       position = later(position, address_from);
       position = later(position, values_.computable_from(update.address, first));
     }
-    position = settled(position);
+    position = outside_loop(position);
     if (position == nullptr) return nullptr;
     const bool in_time =
         position == update.instruction || values_.is_before(position, update.instruction);

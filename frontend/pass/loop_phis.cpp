@@ -20,7 +20,7 @@ void LoopPhis::add(const llvm::Loop& loop) {
   }
 }
 
-bool LoopPhis::comes_round(const llvm::PHINode& phi, unsigned incoming) const {
+bool LoopPhis::is_loop_carried(const llvm::PHINode& phi, unsigned incoming) const {
   const auto found = phis_.find(&phi);
   return found != phis_.end() && found->second.rounds[incoming];
 }

@@ -17,7 +17,7 @@ class LoopPhis {
   explicit LoopPhis(llvm::Module& module);
 
   bool contains(const llvm::PHINode& phi) const { return phis_.contains(&phi); }
-  bool comes_round(const llvm::PHINode& phi, unsigned incoming) const;
+  bool is_loop_carried(const llvm::PHINode& phi, unsigned incoming) const;
   // True if the block belongs to the loop whose head contains `phi`; false if it isn't such a phi.
   bool in_loop_of(const llvm::Instruction* phi, const llvm::BasicBlock& block) const;
 

@@ -39,8 +39,8 @@ llvm::CodeGenOptLevel code_generation_level(llvm::OptimizationLevel level) {
 class AnnotatedLocksPass : public llvm::PassInfoMixin<AnnotatedLocksPass> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    return tell_of_annotated_locks(module) ? llvm::PreservedAnalyses::none()
-                                           : llvm::PreservedAnalyses::all();
+    return record_annotated_locks(module) ? llvm::PreservedAnalyses::none()
+                                          : llvm::PreservedAnalyses::all();
   }
   static bool isRequired() { return true; }  // at -O0 too
 };

@@ -13,7 +13,6 @@
 // lock made of a futex consists of its futex.
 #include "exported.hpp"
 #include "objects.hpp"
-#include "places.hpp"
 #include "pmemsim_rt.h"
 #include "record.hpp"
 #include "reserved_memory.hpp"
@@ -21,6 +20,7 @@
 #include "sites.hpp"
 #include "status.hpp"
 #include "thread.hpp"
+#include "trace_addresses.hpp"
 
 namespace pmemsim::rt {
 namespace {
@@ -28,7 +28,7 @@ namespace {
 Map<SyncObject*> locks;
 
 SyncObject& lock_at(const volatile void* address) {
-  SyncObject*& lock = locks[place_of(address)];
+  SyncObject*& lock = locks[trace_address_of(address)];
   if (lock == nullptr) {
     lock = static_cast<SyncObject*>(allocate(sizeof(SyncObject)));
     lock->address = address;
@@ -70,7 +70,7 @@ void acquired(const volatile void* address) {
 }
 
 void released(const volatile void* address) {
-  SyncObject** found = locks.find(place_of(address));
+  SyncObject** found = locks.find(trace_address_of(address));
   if (found == nullptr || (*found)->owner == nullptr) return;
   SyncObject& lock = **found;
   if (lock.owner == self && lock.depth > 1) {

@@ -74,28 +74,28 @@ class ContentsFile {
     real.pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);
   }
 
-  void put_page(std::uint64_t place, const void* page) {
-    Known* before = known.find(place / kPage);
+  void put_page(std::uint64_t trace_address, const void* page) {
+    Known* before = known.find(trace_address / kPage);
     if (is_zero_page(page)) {
       if (before != nullptr) *before = {};
-      return name_page(place, PagesAre::kZero);
+      return name_page(trace_address, PagesAre::kZero);
     }
     const std::uint64_t now = checksum(page);
     if (before != nullptr && before->checksum == now) {
-      if (!before->given) name_page(place, PagesAre::kAsInImage);
+      if (!before->given) name_page(trace_address, PagesAre::kAsInImage);
       return;
     }
-    known[place / kPage] = {now, true};
-    name_page(place, PagesAre::kGiven);
+    known[trace_address / kPage] = {now, true};
+    name_page(trace_address, PagesAre::kGiven);
     end_record();
     put(page, kPage);
   }
 
  private:
-  void name_page(std::uint64_t place, PagesAre are) {
-    if (are != record_.are || place != record_.begin + record_.pages * kPage) {
+  void name_page(std::uint64_t trace_address, PagesAre are) {
+    if (are != record_.are || trace_address != record_.begin + record_.pages * kPage) {
       end_record();
-      record_ = {place, 0, are};
+      record_ = {trace_address, 0, are};
     }
     ++record_.pages;
   }
@@ -143,8 +143,8 @@ void configure_contents() {
   path = std::strcpy(copy, text);
 }
 
-void note_image_page(std::uint64_t place, const void* page) {
-  if (path != nullptr) known[place / kPage] = {checksum(page), false};
+void note_image_page(std::uint64_t trace_address, const void* page) {
+  if (path != nullptr) known[trace_address / kPage] = {checksum(page), false};
 }
 
 void write_contents(std::uint64_t begin, std::uint64_t end) {
@@ -153,8 +153,9 @@ void write_contents(std::uint64_t begin, std::uint64_t end) {
   if (!has_persistent(begin, end)) return;
   const Waiting waits;
   ContentsFile file;
-  for_each_persistent_page(
-      begin, end, [&](std::uint64_t place, const void* page) { file.put_page(place, page); });
+  for_each_persistent_page(begin, end, [&](std::uint64_t trace_address, const void* page) {
+    file.put_page(trace_address, page);
+  });
 }
 
 }  // namespace pmemsim::rt

@@ -11,9 +11,9 @@
 #include "address_range.hpp"
 #include "kernel_mappings.hpp"
 #include "persistent.hpp"
-#include "places.hpp"
 #include "reserved_memory.hpp"
 #include "stacks.hpp"
+#include "trace_addresses.hpp"
 
 namespace pmemsim::rt {
 
@@ -93,9 +93,9 @@ FlushedMemory& memory_of(std::uint64_t address) {
 
 void note_flush(const volatile void* address) {
   ++flush_count;
-  const std::uint64_t place = place_of(address);
-  if (contains(last_persistent, place)) return;
-  if (find_persistent(place, last_persistent)) return;
+  const std::uint64_t trace_address = trace_address_of(address);
+  if (contains(last_persistent, trace_address)) return;
+  if (find_persistent(trace_address, last_persistent)) return;
   ++memory_of(std::uint64_t{reinterpret_cast<std::uintptr_t>(address)}).flushes;
 }
 

@@ -16,12 +16,12 @@
 #include <dlfcn.h>
 
 #include "exported.hpp"
-#include "places.hpp"
 #include "pmemsim_rt.h"
 #include "reserved_memory.hpp"
 #include "scheduler.hpp"
 #include "sites.hpp"
 #include "status.hpp"
+#include "trace_addresses.hpp"
 
 // The program's malloc(), if it has no other.
 extern "C" void* pmemsim_rt_malloc(std::size_t bytes) noexcept;

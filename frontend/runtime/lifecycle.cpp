@@ -154,7 +154,7 @@ void write_trace() {
   const std::uint32_t thread_count = number_threads(numbers);
   write_turns();
   write_warm_lines(numbers);
-  settle_lock_roles();
+  assign_lock_roles();
   write_sites();
   write_metadata(counts, thread_count);
   drain_output();
@@ -289,7 +289,7 @@ void start(int count, char** arguments, char** environment) {
   configure_metadata(metadata, count, arguments);
   configure_heap();
   find_recorder();
-  make_room_for_descriptors();
+  grow_descriptor_table();
   open_output(absolute(path));
   attach_main_thread();
   mode = Mode::kStarting;

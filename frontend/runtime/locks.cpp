@@ -61,9 +61,9 @@ void hand_over(SyncObject& object) {
 
 }  // namespace
 
-void come_to(SyncObject& lock) {
+void begin_use(SyncObject& lock) {
   if (!recording()) return;
-  meet(lock.users);
+  end_turn_if_contended(lock.users);
   note_use(lock.users);
 }
 
@@ -90,7 +90,7 @@ int lock_object(SyncObject& object, const char* what, std::uint64_t deadline) {
 
 int lock_mutex(pthread_mutex_t* mutex, std::uint64_t deadline) {
   SyncObject& object = mutex_at(mutex);
-  come_to(object);
+  begin_use(object);
   if (object.owner == self) {
     if (type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP) {
       ++object.depth;
@@ -103,7 +103,7 @@ int lock_mutex(pthread_mutex_t* mutex, std::uint64_t deadline) {
 
 int try_lock_mutex(pthread_mutex_t* mutex) {
   SyncObject& object = mutex_at(mutex);
-  come_to(object);
+  begin_use(object);
   if (object.owner == nullptr) return lock_object(object, "the mutex", 0);
   if (object.owner == self && type_of(mutex) == PTHREAD_MUTEX_RECURSIVE_NP) {
     ++object.depth;
@@ -140,7 +140,7 @@ SyncObject& rwlock_at(pthread_rwlock_t* lock) {
 
 // Readers overtake waiting writers, as in the C library, so that read locks can nest.
 int read_lock(SyncObject& object, bool may_wait, std::uint64_t deadline) {
-  come_to(object);
+  begin_use(object);
   if (object.owner == self) return EDEADLK;
   if (object.owner == nullptr) {
     ++object.depth;
@@ -153,7 +153,7 @@ int read_lock(SyncObject& object, bool may_wait, std::uint64_t deadline) {
 }
 
 int write_lock(SyncObject& object, bool may_wait, std::uint64_t deadline) {
-  come_to(object);
+  begin_use(object);
   if (object.owner == self) return may_wait ? EDEADLK : EBUSY;
   if (object.owner == nullptr && object.depth == 0) {
     object.owner = self;

@@ -17,8 +17,8 @@
 namespace pmemsim::rt {
 
 // Announces that the calling thread is about to request the lock; other threads may run first
-// (meetings.hpp).
-void come_to(SyncObject& lock);
+// (contention.hpp).
+void begin_use(SyncObject& lock);
 
 SyncObject& mutex_at(pthread_mutex_t* mutex);
 int lock_mutex(pthread_mutex_t* mutex, std::uint64_t deadline);

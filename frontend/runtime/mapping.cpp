@@ -10,10 +10,10 @@
 #include "contents.hpp"
 #include "exported.hpp"
 #include "persistent.hpp"
-#include "places.hpp"
 #include "real.hpp"
 #include "reserved_memory.hpp"
 #include "status.hpp"
+#include "trace_addresses.hpp"
 
 namespace pmemsim::rt {
 
@@ -37,12 +37,12 @@ bool is_shared_file(int flags) {
 // Makes [begin, end) available because the program requests these addresses.
 void release_vacated(std::uint64_t begin, std::uint64_t end) {
   for (std::size_t i = 0; i < vacated.size();) {
-    const Mapping place = vacated[i];
-    if (place.end <= begin || end <= place.begin) {
+    const Mapping mapping = vacated[i];
+    if (mapping.end <= begin || end <= mapping.begin) {
       ++i;
       continue;
     }
-    real.syscall(SYS_munmap, place.begin, place.end - place.begin);
+    real.syscall(SYS_munmap, mapping.begin, mapping.end - mapping.begin);
     vacated[i] = vacated[vacated.size() - 1];
     vacated.shrink(vacated.size() - 1);
   }
@@ -50,10 +50,10 @@ void release_vacated(std::uint64_t begin, std::uint64_t end) {
 
 List<Displaced, 1u << 20> displaced;
 
-// Notes that the program has requested `place` and got [begin, end).
-void was_asked(std::uint64_t place, std::uint64_t begin, std::uint64_t end) {
-  if (begin != place) displaced.push({{begin, end}, place});
-  hint_mapped(place, begin, end);
+// Notes that the program has requested `requested_address` and got [begin, end).
+void note_request(std::uint64_t requested_address, std::uint64_t begin, std::uint64_t end) {
+  if (begin != requested_address) displaced.push({{begin, end}, requested_address});
+  hint_mapped(requested_address, begin, end);
 }
 
 // Called before [begin, end) is unmapped.
@@ -64,9 +64,10 @@ void unmapping(std::uint64_t begin, std::uint64_t end) {
 // Called after [begin, end) has been unmapped.
 void unmapped(std::uint64_t begin, std::uint64_t end) {
   remove_mappings(begin, end);
-  for_each_place_in(begin, end, [](const Memory& memory, std::uint64_t first, std::uint64_t last) {
-    if (!memory.is_range) keep_vacant(first, last);
-  });
+  for_each_persistent_range(begin, end,
+                            [](const Memory& memory, std::uint64_t first, std::uint64_t last) {
+                              if (!memory.is_range) keep_vacant(first, last);
+                            });
 }
 
 }  // namespace
@@ -123,25 +124,27 @@ PMEMSIM_EXPORT void* mmap(void* wanted, std::size_t bytes, int access, int flags
                           off_t offset) noexcept {
   const bool file = is_shared_file(flags) && active();
   const bool asked = wanted != nullptr;
-  std::uint64_t place = address_of(wanted);
+  std::uint64_t requested_address = address_of(wanted);
   if (file && !asked) {
-    place = preferred_address(descriptor, static_cast<std::uint64_t>(offset), bytes);
+    requested_address = preferred_address(descriptor, static_cast<std::uint64_t>(offset), bytes);
   } else if ((flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == 0) {
-    place = preferred_to(place);
+    requested_address = preferred_to(requested_address);
   }
-  if (place != 0) release_vacated(place, page_end(place + bytes));
-  if ((flags & MAP_FIXED) != 0) unmapping(place, page_end(place + bytes));
-  const long got = real.syscall(SYS_mmap, place, bytes, access, flags, descriptor, offset);
+  if (requested_address != 0)
+    release_vacated(requested_address, page_end(requested_address + bytes));
+  if ((flags & MAP_FIXED) != 0) unmapping(requested_address, page_end(requested_address + bytes));
+  const long got =
+      real.syscall(SYS_mmap, requested_address, bytes, access, flags, descriptor, offset);
   if (got == -1) return MAP_FAILED;
   const auto begin = static_cast<std::uint64_t>(got);
   const std::uint64_t end = page_end(begin + bytes);
   if (file) {
     file_mapped(begin, end, descriptor, static_cast<std::uint64_t>(offset),
-                asked && begin == place);
+                asked && begin == requested_address);
   } else if (mode != Mode::kOff) {
     memory_mapped(begin, end);
   }
-  if (asked && mode != Mode::kOff) was_asked(address_of(wanted), begin, end);
+  if (asked && mode != Mode::kOff) note_request(address_of(wanted), begin, end);
   return reinterpret_cast<void*>(got);
 }
 PMEMSIM_EXPORT void* mmap64(void* wanted, std::size_t bytes, int access, int flags, int descriptor,
@@ -156,8 +159,8 @@ PMEMSIM_EXPORT int munmap(void* begin, std::size_t bytes) noexcept {
   return static_cast<int>(got);
 }
 PMEMSIM_EXPORT int msync(void* begin, std::size_t bytes, int flags) {
-  const std::uint64_t place = address_of(begin);
-  if (recording() && has_persistent(place, page_end(place + bytes))) ++msync_count;
+  const std::uint64_t address = address_of(begin);
+  if (recording() && has_persistent(address, page_end(address + bytes))) ++msync_count;
   return static_cast<int>(real.syscall(SYS_msync, begin, bytes, flags));
 }
 PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes, int flags,

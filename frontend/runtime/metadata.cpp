@@ -171,7 +171,7 @@ void add_regions(Text& text) {
   };
   for (const Memory& memory : memories) {
     if (memory.bytes == 0) continue;
-    add(memory.place, memory.place + memory.bytes, &memory_sources[memory.source]);
+    add(memory.trace_address, memory.trace_address + memory.bytes, &memory_sources[memory.source]);
   }
   if (heap_end() > kHeapBase) add(kHeapBase, heap_end(), "--pm-heap");
   text.add("]");

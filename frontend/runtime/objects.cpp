@@ -2,12 +2,12 @@
 
 #include <cstdio>
 
-#include "places.hpp"
 #include "record.hpp"
 #include "reserved_memory.hpp"
 #include "scheduler.hpp"
 #include "status.hpp"
 #include "thread.hpp"
+#include "trace_addresses.hpp"
 
 namespace pmemsim::rt {
 namespace {
@@ -28,7 +28,7 @@ void give_number(Numbered& numbered) {
 }  // namespace
 
 SyncObject& object_at(const volatile void* address, ObjectKind kind) {
-  SyncObject*& object = objects[place_of(address)];
+  SyncObject*& object = objects[trace_address_of(address)];
   if (object == nullptr) object = static_cast<SyncObject*>(allocate(sizeof(SyncObject)));
   if (object->kind != kind) {
     *object = SyncObject{};
@@ -39,12 +39,13 @@ SyncObject& object_at(const volatile void* address, ObjectKind kind) {
 }
 
 const SyncObject* find_object(const volatile void* address) {
-  SyncObject** object = objects.find(place_of(address));
+  SyncObject** object = objects.find(trace_address_of(address));
   return object != nullptr && (*object)->kind != ObjectKind::kNone ? *object : nullptr;
 }
 
 void forget_object(const volatile void* address) {
-  if (SyncObject** object = objects.find(place_of(address))) (*object)->kind = ObjectKind::kNone;
+  if (SyncObject** object = objects.find(trace_address_of(address)))
+    (*object)->kind = ObjectKind::kNone;
 }
 
 SyncObject& new_thread_object() {
@@ -112,7 +113,7 @@ Numbered& number(SyncObject& object) {
 }
 
 AtomicVariable& atomic_at(const volatile void* address) {
-  AtomicVariable& atomic = atomics[place_of(address)];
+  AtomicVariable& atomic = atomics[trace_address_of(address)];
   if (atomic.numbered.epoch != epoch) give_number(atomic.numbered);
   return atomic;
 }

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "meetings.hpp"
+#include "contention.hpp"
 #include "own_locks.hpp"
 #include "persistent.hpp"
 #include "thread.hpp"

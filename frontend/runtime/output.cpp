@@ -187,9 +187,9 @@ void submit(trace::FrameKind kind, std::uint32_t thread, std::uint8_t* buffer, s
   Guard guard;
   if (error == 0) {
     while (submitted - written == kMaxInFlight && error == 0) guard.wait(written_more);
-    Job& place = jobs[submitted++ % kMaxInFlight];
-    if (place.buffer != nullptr) free_buffers.push(place.buffer);
-    place = job;
+    Job& slot = jobs[submitted++ % kMaxInFlight];
+    if (slot.buffer != nullptr) free_buffers.push(slot.buffer);
+    slot = job;
     real.pthread_cond_signal(&submitted_more);
     return;
   }

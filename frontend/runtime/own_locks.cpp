@@ -101,7 +101,7 @@ void note_atomic(OwnLock& lock, std::uint32_t site, std::uint32_t bytes, bool wr
   note_write(lock, site, was, is);
 }
 
-void settle_lock_roles() {
+void assign_lock_roles() {
   for_each_atomic([](const AtomicVariable& atomic) {
     if (atomic.own_lock.holder != 0) refute(atomic.own_lock.site);
   });

@@ -30,6 +30,6 @@ struct OwnLock {
 void note_atomic(OwnLock& lock, std::uint32_t site, std::uint32_t bytes, bool wrote,
                  const void* before, const void* after);
 // Writes the results into the site table.
-void settle_lock_roles();
+void assign_lock_roles();
 
 }  // namespace pmemsim::rt

@@ -38,12 +38,12 @@
 #include "heap.hpp"
 #include "kernel_mappings.hpp"
 #include "output.hpp"
-#include "places.hpp"
 #include "pmemsim_rt.h"
 #include "real.hpp"
 #include "reserved_memory.hpp"
 #include "status.hpp"
 #include "thread.hpp"
+#include "trace_addresses.hpp"
 
 namespace pmemsim::rt {
 
@@ -98,19 +98,19 @@ void for_each_page(std::uint64_t begin, std::uint64_t end, Visit visit) {
   });
 }
 
-// Writes those pages of [begin, end), at `place` in the trace, that aren't in an image yet.
-void write_image_of(std::uint64_t begin, std::uint64_t end, std::uint64_t place) {
+// Writes those pages of [begin, end), at `trace_address` in the trace, that aren't in an image yet.
+void write_image_of(std::uint64_t begin, std::uint64_t end, std::uint64_t trace_address) {
   Stream image(trace::FrameKind::kImage);
   for_each_page(begin, end, [&](std::uint64_t page) {
     const auto* bytes = reinterpret_cast<const void*>(page);
-    const std::uint64_t its_place = place_of(page);
+    const std::uint64_t its_place = trace_address_of(page);
     if (is_imaged(its_place) || is_zero_page(bytes)) return;
     image.keep_together(sizeof(its_place) + kPage);
     image.put(&its_place, sizeof(its_place));
     image.put(bytes, kPage);
     note_image_page(its_place, bytes);
   });
-  imaged.push({page_begin(place), page_end(place + (end - begin))});
+  imaged.push({page_begin(trace_address), page_end(trace_address + (end - begin))});
 }
 
 // Calls visit(begin, end) for the persistent parts of [begin, end), except the heap.
@@ -122,7 +122,7 @@ void for_each_persistent_part(std::uint64_t begin, std::uint64_t end, Visit visi
     if (first < last) visit(first, last);
   };
   for (const Memory& memory : memories) {
-    if (memory.is_range) visit_part(memory.place, memory.place + memory.bytes);
+    if (memory.is_range) visit_part(memory.trace_address, memory.trace_address + memory.bytes);
   }
   for (const Mapping& mapping : mappings) {
     if (mapping.memory == kVolatile || !memories[mapping.memory].persistent) continue;
@@ -132,7 +132,7 @@ void for_each_persistent_part(std::uint64_t begin, std::uint64_t end, Visit visi
 
 void write_image_of(const Mapping& mapping) {
   if (mapping.memory != kVolatile && memories[mapping.memory].persistent) {
-    write_image_of(mapping.begin, mapping.end, mapping.place);
+    write_image_of(mapping.begin, mapping.end, mapping.trace_address);
   }
 }
 
@@ -208,39 +208,41 @@ std::uint64_t bytes_of(int descriptor) {
 
 bool is_free(std::uint64_t begin, std::uint64_t end) {
   bool free = true;
-  for_each_place_in(begin, end, [&](const Memory&, std::uint64_t, std::uint64_t) { free = false; });
+  for_each_persistent_range(begin, end,
+                            [&](const Memory&, std::uint64_t, std::uint64_t) { free = false; });
   return free;
 }
 
 // Rule 2, for a memory of `bytes` bytes. `wanted`: where it may have its place, or 0.
 void give_place(Memory& memory, std::uint64_t bytes, std::uint64_t wanted) {
-  if (memory.place != 0) return;
+  if (memory.trace_address != 0) return;
   if (wanted != 0 && is_free(wanted, wanted + bytes)) {
-    memory.place = wanted;
-    memory.room = bytes;
+    memory.trace_address = wanted;
+    memory.reserved_bytes = bytes;
     return;
   }
   std::uint64_t growth = bytes * (kGrowthFactor - 1);
   if (growth < kLeastGrowth) growth = kLeastGrowth;
   if (growth > kMostGrowth) growth = kMostGrowth;
-  memory.room = page_end(bytes + growth);
-  memory.place = take_room(memory.room);
+  memory.reserved_bytes = page_end(bytes + growth);
+  memory.trace_address = reserve_trace_addresses(memory.reserved_bytes);
 }
 
 // Extends the memory, which is mapped up to `bytes` bytes, currently at [begin, end).
 void grow(Memory& memory, std::uint64_t bytes, std::uint64_t begin, std::uint64_t end) {
   if (bytes <= memory.bytes) return;
-  if (bytes > memory.room) {
-    const std::uint64_t first = memory.place + memory.room, last = memory.place + bytes;
+  if (bytes > memory.reserved_bytes) {
+    const std::uint64_t first = memory.trace_address + memory.reserved_bytes,
+                        last = memory.trace_address + bytes;
     const bool is_there = begin <= first && last <= end;
-    if (is_in_room(memory.place) || !is_free(first, last) ||
+    if (is_reserved_trace_address(memory.trace_address) || !is_free(first, last) ||
         (!is_there && !keep_vacant(first, last))) {
       fail(
           "%s grew beyond its first mapping, and the following addresses are in use; set the "
           "file's length before mapping it, or let the system choose the address",
           &memory_sources[memory.source]);
     }
-    memory.room = bytes;
+    memory.reserved_bytes = bytes;
   }
   memory.bytes = bytes;
 }
@@ -248,10 +250,10 @@ void grow(Memory& memory, std::uint64_t bytes, std::uint64_t begin, std::uint64_
 // Rule 3: returns the trace address of memory that isn't persistent.
 std::uint64_t volatile_place(std::uint64_t begin, std::uint64_t end) {
   bool taken = false;
-  for_each_place_in(begin, end, [&](const Memory& memory, std::uint64_t, std::uint64_t) {
+  for_each_persistent_range(begin, end, [&](const Memory& memory, std::uint64_t, std::uint64_t) {
     if (!memory.is_range) taken = true;
   });
-  return taken ? take_room(page_end(end - begin)) : begin;
+  return taken ? reserve_trace_addresses(page_end(end - begin)) : begin;
 }
 
 void map(std::uint64_t begin, std::uint64_t end, std::uint32_t number, std::uint64_t offset) {
@@ -259,9 +261,9 @@ void map(std::uint64_t begin, std::uint64_t end, std::uint32_t number, std::uint
   Mapping mapping{begin, end, 0, offset, number};
   if (memory.persistent) {
     grow(memory, offset + (end - begin), begin, end);
-    mapping.place = memory.place + offset;
+    mapping.trace_address = memory.trace_address + offset;
   } else {
-    mapping.place = volatile_place(begin, end);
+    mapping.trace_address = volatile_place(begin, end);
   }
   add_mapping(mapping);
   if (recording()) write_image_of(mapping);
@@ -272,7 +274,7 @@ void becomes_persistent(std::uint32_t number, const Mapping& first) {
   Memory& memory = memories[number];
   memory.persistent = true;
   give_place(memory, first.end - first.begin, first.offset == 0 ? first.begin : 0);
-  move_mappings(number, memory.place);
+  move_mappings(number, memory.trace_address);
   for (const Mapping& mapping : mappings) {
     if (mapping.memory != number) continue;
     grow(memory, mapping.offset + (mapping.end - mapping.begin), mapping.begin, mapping.end);
@@ -289,9 +291,9 @@ void add_ranges(const char* ranges) {
       fail("PMEMSIM_PM_RANGE is \"%s\"; it must be LO:HI[,LO:HI...], in hexadecimal, LO below HI",
            ranges);
     }
-    add_memory({.place = low,
+    add_memory({.trace_address = low,
                 .bytes = high - low,
-                .room = high - low,
+                .reserved_bytes = high - low,
                 .source = add_source("--pm-range"),
                 .persistent = true,
                 .is_range = true});
@@ -308,8 +310,10 @@ void add_hints(const char* hints) {
       fail("PMEMSIM_PM_HINT is \"%s\"; it must be ADDRESS[,ADDRESS...], of pages, in hexadecimal",
            hints);
     }
-    add_memory(
-        {.place = address, .source = add_source("--pm-hint"), .persistent = true, .is_hint = true});
+    add_memory({.trace_address = address,
+                .source = add_source("--pm-hint"),
+                .persistent = true,
+                .is_hint = true});
     at = *end == ',' ? end + 1 : end;
   }
 }
@@ -317,14 +321,14 @@ void add_hints(const char* hints) {
 // Returns the number of the --pm-hint memory for a requested address; kVolatile: there is none.
 std::uint32_t hint_of(std::uint64_t asked) {
   for (std::uint32_t number = 0; number < memories.size(); ++number) {
-    if (memories[number].is_hint && memories[number].place == asked) return number;
+    if (memories[number].is_hint && memories[number].trace_address == asked) return number;
   }
   return kVolatile;
 }
 
 }  // namespace
 
-void make_room_for_descriptors() {
+void grow_descriptor_table() {
   const int opened =
       static_cast<int>(real.syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0));
   if (opened < 0) return;
@@ -355,7 +359,7 @@ std::uint64_t preferred_address(int descriptor, std::uint64_t offset, std::uint6
   const std::uint32_t number = file_of(descriptor);
   if (number == kVolatile || !memories[number].persistent) return 0;
   give_place(memories[number], larger(offset + bytes, bytes_of(descriptor)), 0);
-  return memories[number].place + offset;
+  return memories[number].trace_address + offset;
 }
 
 void file_mapped(std::uint64_t begin, std::uint64_t end, int descriptor, std::uint64_t offset,
@@ -373,8 +377,8 @@ void file_mapped(std::uint64_t begin, std::uint64_t end, int descriptor, std::ui
 
 void memory_mapped(std::uint64_t begin, std::uint64_t end) {
   remove_mappings(begin, end);
-  const std::uint64_t place = volatile_place(begin, end);
-  if (place != begin) add_mapping({begin, end, place, 0, kVolatile});
+  const std::uint64_t trace_address = volatile_place(begin, end);
+  if (trace_address != begin) add_mapping({begin, end, trace_address, 0, kVolatile});
 }
 
 void persistent_memory_mapped(std::uint64_t begin, std::uint64_t end, const char* source,
@@ -405,7 +409,7 @@ void hint_mapped(std::uint64_t asked, std::uint64_t begin, std::uint64_t end) {
       !is_free(begin, end)) {
     return persistent_memory_mapped(begin, end, "--pm-hint", false);
   }
-  memory.room = memory.bytes + (end - begin);
+  memory.reserved_bytes = memory.bytes + (end - begin);
   map(begin, end, number, memory.bytes);
 }
 
@@ -422,27 +426,28 @@ Mapping mapping_at(std::uint64_t address) {
   if (const Mapping* found = find_mapping(address)) {
     Mapping rest = *found;
     rest.begin = address;
-    rest.place += address - found->begin;
+    rest.trace_address += address - found->begin;
     rest.offset += address - found->begin;
     return rest;
   }
   for (std::uint32_t number = 0; number < memories.size(); ++number) {
     const Memory& memory = memories[number];
-    if (memory.is_range && address - memory.place < memory.bytes) {
-      return {address, memory.place + memory.bytes, address, address - memory.place, number};
+    if (memory.is_range && address - memory.trace_address < memory.bytes) {
+      return {address, memory.trace_address + memory.bytes, address, address - memory.trace_address,
+              number};
     }
   }
   return {address, address, address, 0, kVolatile};
 }
 
-bool find_persistent(std::uint64_t place, Range& found) {
-  if (place >= kHeapBase && place < heap_end()) {
+bool find_persistent(std::uint64_t trace_address, Range& found) {
+  if (trace_address >= kHeapBase && trace_address < heap_end()) {
     found = {kHeapBase, heap_end()};
     return true;
   }
   for (const Memory& memory : memories) {
-    if (place - memory.place >= memory.bytes) continue;
-    found = {memory.place, memory.place + memory.bytes};
+    if (trace_address - memory.trace_address >= memory.bytes) continue;
+    found = {memory.trace_address, memory.trace_address + memory.bytes};
     return true;
   }
   return false;
@@ -450,7 +455,7 @@ bool find_persistent(std::uint64_t place, Range& found) {
 
 bool is_persistent(const void* address) {
   Range found{};
-  return find_persistent(place_of(address), found);
+  return find_persistent(trace_address_of(address), found);
 }
 
 bool is_zero_page(const void* page) {
@@ -470,7 +475,7 @@ void visit_persistent_pages(std::uint64_t begin, std::uint64_t end,
                             void (*visit)(void*, std::uint64_t, const void*), void* data) {
   for_each_persistent_part(begin, end, [&](std::uint64_t first, std::uint64_t last) {
     for_each_page(first, last, [&](std::uint64_t page) {
-      visit(data, place_of(page), reinterpret_cast<const void*>(page));
+      visit(data, trace_address_of(page), reinterpret_cast<const void*>(page));
     });
   });
 }
@@ -478,7 +483,8 @@ void visit_persistent_pages(std::uint64_t begin, std::uint64_t end,
 void write_images() {
   for (const Memory& memory : memories) {
     if (memory.is_range) {
-      write_image_of(memory.place, memory.place + memory.bytes, memory.place);
+      write_image_of(memory.trace_address, memory.trace_address + memory.bytes,
+                     memory.trace_address);
     }
   }
   for (const Mapping& mapping : mappings) write_image_of(mapping);

@@ -4,28 +4,28 @@
 #include <cstdint>
 
 #include "address_range.hpp"
-#include "places.hpp"
 #include "reserved_memory.hpp"
+#include "trace_addresses.hpp"
 
 namespace pmemsim::rt {
 
 // A file that is mapped, or other memory that persists.
 struct Memory {
   std::uint64_t device = 0, inode = 0;  // 0: not a file
-  std::uint64_t place = 0;              // address in the trace; 0: none yet
-  std::uint64_t bytes = 0;              // bytes from `place` on that have been mapped
-  std::uint64_t room = 0;               // bytes from `place` on that no other memory uses
+  std::uint64_t trace_address = 0;      // address in the trace; 0: none yet
+  std::uint64_t bytes = 0;              // bytes from `trace_address` on that have been mapped
+  std::uint64_t reserved_bytes = 0;     // bytes from `trace_address` on that no other memory uses
   std::uint32_t source = 0;             // offset into memory_sources, if it is persistent
   bool persistent = false;
   bool is_range = false;  // persistent by address, whatever is mapped there
-  bool is_hint = false;   // memory requested at `place`, one mapping behind the other
+  bool is_hint = false;   // memory requested at `trace_address`, one mapping behind the other
 };
 extern List<Memory, 1u << 20> memories;
 extern List<char, 1u << 24> memory_sources;
 
 // Must be called before there is a second thread. Later the kernel needs ten milliseconds for a
 // descriptor table that is large enough for the files' descriptors.
-void make_room_for_descriptors();
+void grow_descriptor_table();
 // Reads the environment; ends the program if its values are impossible.
 void configure_persistent_memory();
 // Writes the contents of all persistent memory, when recording begins.
@@ -35,21 +35,21 @@ bool is_zero_page(const void* page);
 // True if any of the program's addresses [begin, end) is persistent. The heap that counts as PM is
 // excluded.
 bool has_persistent(std::uint64_t begin, std::uint64_t end);
-// Calls visit(data, place, page) for each readable persistent page of [begin, end); `place` is the
-// page's address in the trace.
+// Calls visit(data, trace_address, page) for each readable persistent page of [begin, end);
+// `trace_address` is the page's address in the trace.
 void visit_persistent_pages(std::uint64_t begin, std::uint64_t end,
                             void (*visit)(void*, std::uint64_t, const void*), void* data);
 template <class Visit>
 void for_each_persistent_page(std::uint64_t begin, std::uint64_t end, Visit visit) {
   visit_persistent_pages(
       begin, end,
-      [](void* data, std::uint64_t place, const void* page) {
-        (*static_cast<Visit*>(data))(place, page);
+      [](void* data, std::uint64_t trace_address, const void* page) {
+        (*static_cast<Visit*>(data))(trace_address, page);
       },
       &visit);
 }
 // Sets `found` to the persistent memory of the trace that has the address; false: none has.
-bool find_persistent(std::uint64_t place, Range& found);
+bool find_persistent(std::uint64_t trace_address, Range& found);
 // Returns the address at which to map a file, so that nothing has to be moved; 0: any address,
 // since it isn't persistent.
 std::uint64_t preferred_address(int descriptor, std::uint64_t offset, std::uint64_t bytes);
@@ -73,11 +73,11 @@ void remapped(const Mapping& old, std::uint64_t begin, std::uint64_t end);
 Mapping mapping_at(std::uint64_t address);
 // Calls visit(begin, end) for the parts of persistent memory in the trace that are in [begin, end).
 template <class Visit>
-void for_each_place_in(std::uint64_t begin, std::uint64_t end, Visit visit) {
+void for_each_persistent_range(std::uint64_t begin, std::uint64_t end, Visit visit) {
   for (const Memory& memory : memories) {
-    const std::uint64_t first = begin > memory.place ? begin : memory.place;
+    const std::uint64_t first = begin > memory.trace_address ? begin : memory.trace_address;
     const std::uint64_t last =
-        end < memory.place + memory.bytes ? end : memory.place + memory.bytes;
+        end < memory.trace_address + memory.bytes ? end : memory.trace_address + memory.bytes;
     if (first < last) visit(memory, first, last);
   }
 }

@@ -95,9 +95,9 @@ void pmemsim_rt_wrote(uint32_t site, void* to, uint64_t bytes);
 void pmemsim_rt_wrote_string(uint32_t site, char* to);
 void pmemsim_rt_branch(uint32_t site, int taken);
 void pmemsim_rt_execute(uint32_t site);
-// Called at a loop's head. `goes_on` is true if the value comes from the previous iteration, false
-// if the recurrence begins.
-void pmemsim_rt_recurrence(uint32_t site, int goes_on);
+// Called at a loop's head. `loop_carried` is true if the value comes from the previous iteration,
+// false if the recurrence begins.
+void pmemsim_rt_recurrence(uint32_t site, int loop_carried);
 void pmemsim_rt_flush(uint32_t site, const volatile void* address);
 void pmemsim_rt_fence(uint32_t site);
 // Called around a call to a function that is not instrumented.

@@ -121,9 +121,9 @@ std::size_t bytes_of_childs_environment(char* const* environment) {
   return count * sizeof(char*);
 }
 
-char** childs_environment(char* const* environment, void* room) {
+char** childs_environment(char* const* environment, void* space) {
   if (children_variable == nullptr) return const_cast<char**>(environment);
-  auto** extended = static_cast<char**>(room);
+  auto** extended = static_cast<char**>(space);
   char** end = extended;
   while (environment != nullptr && *environment != nullptr) *end++ = *environment++;
   *end++ = const_cast<char*>(children_variable);

@@ -16,9 +16,9 @@ bool recorder_lives();
 void note_fork();  // called in the child
 void note_exec();  // called for a child that becomes another program
 // Return the environment for programs that a recorded process starts; instrumented ones find in it
-// where to note that they ran. `room` has the number of bytes that the first function returns.
+// where to note that they ran. `space` has the number of bytes that the first function returns.
 std::size_t bytes_of_childs_environment(char* const* environment);
-char** childs_environment(char* const* environment, void* room);
+char** childs_environment(char* const* environment, void* space);
 #define PMEMSIM_CHILDS_ENVIRONMENT(environment) \
   childs_environment(environment, alloca(bytes_of_childs_environment(environment)))
 

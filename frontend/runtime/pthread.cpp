@@ -240,13 +240,13 @@ PMEMSIM_EXPORT int pthread_spin_destroy(pthread_spinlock_t* lock) noexcept {
 PMEMSIM_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
   UNLESS_ACTIVE(pthread_spin_lock, lock);
   SyncObject& object = object_at(lock, ObjectKind::kMutex);
-  come_to(object);
+  begin_use(object);
   return charged(lock_object(object, "the spin lock", 0));
 }
 PMEMSIM_EXPORT int pthread_spin_trylock(pthread_spinlock_t* lock) noexcept {
   UNLESS_ACTIVE(pthread_spin_trylock, lock);
   SyncObject& object = object_at(lock, ObjectKind::kMutex);
-  come_to(object);
+  begin_use(object);
   return charged(object.owner != nullptr ? EBUSY : lock_object(object, "the spin lock", 0));
 }
 PMEMSIM_EXPORT int pthread_spin_unlock(pthread_spinlock_t* lock) noexcept {

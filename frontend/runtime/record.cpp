@@ -15,7 +15,6 @@
 #include "objects.hpp"
 #include "output.hpp"
 #include "persistent.hpp"
-#include "places.hpp"
 #include "pmemsim_rt.h"
 #include "reserved_memory.hpp"
 #include "scheduler.hpp"
@@ -23,6 +22,7 @@
 #include "sites.hpp"
 #include "status.hpp"
 #include "thread.hpp"
+#include "trace_addresses.hpp"
 #include "turns.hpp"
 #include "warm.hpp"
 
@@ -85,20 +85,20 @@ bool has_address(const trace::SiteRecord& site) {
          trace::has_address(static_cast<trace::MarkKind>(site.detail));
 }
 
-// Translates the addresses in the records from thread.placed to `end` to those of the trace.
-void place_records_of(Thread& thread, std::uint8_t* end) {
+// Translates the addresses in the records from thread.translated to `end` to those of the trace.
+void translate_records_of(Thread& thread, std::uint8_t* end) {
   if (moved_mappings > 0) {
-    for (std::uint8_t* at = thread.placed; at < end; at += record_bytes(at)) {
+    for (std::uint8_t* at = thread.translated; at < end; at += record_bytes(at)) {
       std::uint32_t head;
       std::memcpy(&head, at, sizeof(head));
       if (!has_address(sites[head >> 1])) continue;
       std::uint64_t address;
       std::memcpy(&address, at + kHeadBytes, sizeof(address));
-      address = place_of(address);
+      address = trace_address_of(address);
       std::memcpy(at + kHeadBytes, &address, sizeof(address));
     }
   }
-  thread.placed = end;
+  thread.translated = end;
 }
 
 // Returns the thread's `hot`, which may be saved elsewhere.
@@ -136,7 +136,7 @@ bool is_point(const std::uint8_t* record) {
 
 void submit_records(Thread& thread) {
   Hot& its = *thread.hot;
-  place_records_of(thread, its.cursor);
+  translate_records_of(thread, its.cursor);
   counts.operations += its.operations;
   thread.submitted += its.operations;
   counts.instrumented += its.instructions;
@@ -148,7 +148,7 @@ void submit_records(Thread& thread) {
 }
 
 // Removes the records from `begin` on.
-void take_back(std::uint8_t* begin) {
+void remove_records(std::uint8_t* begin) {
   for (const std::uint8_t* at = begin; at < hot.cursor; at += record_bytes(at)) {
     std::uint32_t words[2];
     std::memcpy(words, at, sizeof(words));  // a buffer is longer than its used part
@@ -162,11 +162,11 @@ void take_back(std::uint8_t* begin) {
 }
 
 // Handles a full buffer, or events that decide whether this record is written.
-PMEMSIM_SLOW std::uint8_t* make_room_slowly(std::uint32_t site) {
+PMEMSIM_SLOW std::uint8_t* free_record_space_slowly(std::uint32_t site) {
   Thread* thread = self;
   if (thread->signals > 0 && still_in_signal()) return nullptr;
   if (thread->state == State::kOutside) {
-    come_back();
+    resume_execution();
     if (hot.cursor < hot.limit) return hot.cursor;
   }
   if (thread->stepping) {
@@ -179,29 +179,29 @@ PMEMSIM_SLOW std::uint8_t* make_room_slowly(std::uint32_t site) {
   }
   if (thread->buffer != nullptr) {
     submit_records(*thread);
-    keep_records(*thread);
+    make_records_final(*thread);
   }
-  thread->buffer = thread->placed = thread->seen = take_buffer();
+  thread->buffer = thread->translated = thread->seen = take_buffer();
   thread->has_operations = true;
   hot.cursor = thread->buffer;
-  hot.limit = end_of_room(*thread);
+  hot.limit = buffer_limit(*thread);
   return hot.cursor;
 }
 
 // Called if the buffer is full, or nothing is recorded. Returns the location of the next record;
 // nullptr: there is none.
-inline std::uint8_t* make_room(std::uint32_t site) {
+inline std::uint8_t* free_record_space(std::uint32_t site) {
   if (mode == Mode::kOff || self == nullptr) return nullptr;
   if (recording() || self->signals > 0 || self->state == State::kOutside || self->stepping) {
-    return make_room_slowly(site);
+    return free_record_space_slowly(site);
   }
   self->last_site = site;
   return nullptr;
 }
 
-inline std::uint8_t* room(std::uint32_t site) {
+inline std::uint8_t* record_space(std::uint32_t site) {
   if (PMEMSIM_LIKELY(hot.cursor < hot.limit)) return hot.cursor;
-  return make_room(site);
+  return free_record_space(site);
 }
 
 // Subtracts the site's instructions from the turn; called when the record is complete, since the
@@ -220,30 +220,30 @@ inline void touch_only(const volatile void* address, std::uint32_t bytes, bool w
 // Without a thread not even the site is read: code may run before the runtime starts, such as the
 // program's own allocator, which the dynamic linker calls.
 
-PMEMSIM_APART void load_without_room(std::uint32_t site, const volatile void* address) {
+PMEMSIM_APART void load_in_full_buffer(std::uint32_t site, const volatile void* address) {
   if (self == nullptr) return;
-  if (make_room(site) != nullptr) return pmemsim_rt_load(site, address);
+  if (free_record_space(site) != nullptr) return pmemsim_rt_load(site, address);
   touch_only(address, sites[site].size, false);
   count(site);
 }
 
-PMEMSIM_APART void store_without_room(std::uint32_t site, volatile void* address,
-                                      std::uint32_t size) {
+PMEMSIM_APART void store_in_full_buffer(std::uint32_t site, volatile void* address,
+                                        std::uint32_t size) {
   if (self == nullptr) return;
-  if (make_room(site) != nullptr) return pmemsim_rt_store(site, address, size);
+  if (free_record_space(site) != nullptr) return pmemsim_rt_store(site, address, size);
   touch_only(address, size, true);
   count(site);
 }
 
-PMEMSIM_APART void branch_without_room(std::uint32_t site, int taken) {
+PMEMSIM_APART void branch_in_full_buffer(std::uint32_t site, int taken) {
   if (self == nullptr) return;
-  if (make_room(site) != nullptr) return pmemsim_rt_branch(site, taken);
+  if (free_record_space(site) != nullptr) return pmemsim_rt_branch(site, taken);
   count(site);
 }
 
-PMEMSIM_APART void execute_without_room(std::uint32_t site) {
+PMEMSIM_APART void execute_in_full_buffer(std::uint32_t site) {
   if (self == nullptr) return;
-  if (make_room(site) != nullptr) return pmemsim_rt_execute(site);
+  if (free_record_space(site) != nullptr) return pmemsim_rt_execute(site);
   count(site);
 }
 
@@ -267,7 +267,7 @@ void wait_if_spinning(std::uint32_t site, const volatile void* address, std::uin
       std::memcmp(const_cast<const void*>(address), spin.value, size) != 0) {
     return;
   }
-  take_back(spin.last);
+  remove_records(spin.last);
   yield_until_changed(address, spin.value, size);
 }
 
@@ -291,7 +291,7 @@ constexpr std::uint32_t kMaxAtomicBytes = 16;
 void record_atomic(std::uint32_t site, volatile void* address, std::uint32_t size, bool wrote,
                    bool stores_value) {
   if (self == nullptr) return;
-  std::uint8_t* record = room(site);
+  std::uint8_t* record = record_space(site);
   if (record == nullptr) {
     touch_only(address, size, wrote);
     return count(site);
@@ -323,7 +323,7 @@ std::uint32_t piece_bytes(const char* to, std::uint64_t left) {
 }
 
 void record_load_piece(std::uint32_t site, const char* from, std::uint32_t bytes) {
-  std::uint8_t* at = room(site);
+  std::uint8_t* at = record_space(site);
   if (at == nullptr) {
     touch_only(from, bytes, false);
   } else {
@@ -336,7 +336,7 @@ void record_load_piece(std::uint32_t site, const char* from, std::uint32_t bytes
 }
 
 void record_store_piece(std::uint32_t site, const char* to, std::uint32_t bytes) {
-  std::uint8_t* at = room(site);
+  std::uint8_t* at = record_space(site);
   if (at == nullptr) {
     touch_only(to, bytes, true);
   } else {
@@ -380,7 +380,7 @@ void record_stores(std::uint32_t site, const char* to, std::uint64_t bytes) {
 
 void put_mark(trace::MarkKind kind, std::uint64_t first, std::uint64_t second) {
   const std::uint32_t site = trace::mark_site(kind);
-  if (std::uint8_t* at = room(site)) {
+  if (std::uint8_t* at = record_space(site)) {
     put_head(at, site);
     put(at, first);
     put(at, second);
@@ -391,7 +391,7 @@ void put_mark(trace::MarkKind kind, std::uint64_t first, std::uint64_t second) {
 void put_sync(SyncKind kind, const volatile void* address, std::uint32_t object,
               std::uint32_t version, bool annotated) {
   const std::uint32_t site = trace::sync_site(kind);
-  if (std::uint8_t* at = room(site)) {
+  if (std::uint8_t* at = record_space(site)) {
     put_head(at, site, annotated);
     put_address(at, address);
     put(at, object);
@@ -402,7 +402,7 @@ void put_sync(SyncKind kind, const volatile void* address, std::uint32_t object,
 
 void put_external(std::uint64_t instructions) {
   charge(static_cast<std::int64_t>(instructions));
-  if (std::uint8_t* at = room(trace::kExternalSite)) {
+  if (std::uint8_t* at = record_space(trace::kExternalSite)) {
     put_head(at, trace::kExternalSite);
     put(at, static_cast<std::uint32_t>(instructions));
     end_record(trace::kExternalSite, at);
@@ -410,7 +410,7 @@ void put_external(std::uint64_t instructions) {
   }
 }
 
-bool has_passed_point() {
+bool has_recorded_point() {
   if (self->buffer == nullptr || !recording()) return false;
   if (self->seen > hot.cursor) self->seen = hot.cursor;  // records have been removed
   bool found = false;
@@ -424,19 +424,19 @@ std::uint64_t recorded_operations(const Thread& thread) {
   return thread.submitted + hot_of(thread).operations;
 }
 
-void keep_records(Thread& thread) {
+void make_records_final(Thread& thread) {
   for (SpinCandidate& spin : thread.spins) spin.last = nullptr;
 }
 
-std::uint8_t* end_of_room(const Thread& thread) {
+std::uint8_t* buffer_limit(const Thread& thread) {
   return thread.buffer + kBufferBytes - trace::kMaxRecordBytes;
 }
 
-void place_records() {
+void translate_records() {
   for (Thread* thread : threads) {
     if (thread->buffer == nullptr) continue;
-    place_records_of(*thread, hot_of(*thread).cursor);
-    keep_records(*thread);
+    translate_records_of(*thread, hot_of(*thread).cursor);
+    make_records_final(*thread);
   }
 }
 
@@ -486,7 +486,7 @@ using namespace pmemsim::rt;
 
 PMEMSIM_EXPORT void pmemsim_rt_load(std::uint32_t site, const volatile void* address) {
   std::uint8_t* at = hot.cursor;
-  if (!PMEMSIM_LIKELY(at < hot.limit)) return load_without_room(site, address);
+  if (!PMEMSIM_LIKELY(at < hot.limit)) return load_in_full_buffer(site, address);
   put_head(at, site);
   put_address(at, address);
   end_record(site, at);
@@ -496,7 +496,7 @@ PMEMSIM_EXPORT void pmemsim_rt_load(std::uint32_t site, const volatile void* add
 PMEMSIM_EXPORT void pmemsim_rt_store(std::uint32_t site, volatile void* address,
                                      std::uint32_t size) {
   std::uint8_t* at = hot.cursor;
-  if (!PMEMSIM_LIKELY(at < hot.limit)) return store_without_room(site, address, size);
+  if (!PMEMSIM_LIKELY(at < hot.limit)) return store_in_full_buffer(site, address, size);
   put_head(at, site);
   put_address(at, address);
   put_value(at, address, size);
@@ -523,7 +523,7 @@ PMEMSIM_EXPORT void pmemsim_rt_atomic_before(std::uint32_t site, const volatile 
   const std::uint32_t size = sites[site].size;
   if (size > kMaxAtomicBytes) return;
   wait_if_spinning(site, address, size);
-  if (!only_thread()) meet(atomic_at(address).users);
+  if (!only_thread()) end_turn_if_contended(atomic_at(address).users);
   std::memcpy(self->before, const_cast<const void*>(address), size);
 }
 
@@ -571,7 +571,7 @@ PMEMSIM_EXPORT void* pmemsim_rt_memset(std::uint32_t site, void* to, int byte,
 PMEMSIM_EXPORT void pmemsim_rt_copied(std::uint32_t site, void* to, const void* from,
                                       std::uint64_t bytes) {
   if (self == nullptr) return;
-  if (std::uint8_t* at = room(site)) {
+  if (std::uint8_t* at = record_space(site)) {
     put_head(at, site);
     end_record(site, at);
   }
@@ -590,7 +590,7 @@ PMEMSIM_EXPORT void pmemsim_rt_wrote_string(std::uint32_t site, char* to) {
 
 PMEMSIM_EXPORT void pmemsim_rt_branch(std::uint32_t site, int taken) {
   std::uint8_t* at = hot.cursor;
-  if (!PMEMSIM_LIKELY(at < hot.limit)) return branch_without_room(site, taken);
+  if (!PMEMSIM_LIKELY(at < hot.limit)) return branch_in_full_buffer(site, taken);
   put_head(at, site, taken != 0);
   end_record(site, at);
   count(site);
@@ -598,14 +598,14 @@ PMEMSIM_EXPORT void pmemsim_rt_branch(std::uint32_t site, int taken) {
 
 PMEMSIM_EXPORT void pmemsim_rt_execute(std::uint32_t site) {
   std::uint8_t* at = hot.cursor;
-  if (!PMEMSIM_LIKELY(at < hot.limit)) return execute_without_room(site);
+  if (!PMEMSIM_LIKELY(at < hot.limit)) return execute_in_full_buffer(site);
   put_head(at, site);
   end_record(site, at);
   count(site);
 }
 
-PMEMSIM_EXPORT void pmemsim_rt_recurrence(std::uint32_t site, int goes_on) {
-  pmemsim_rt_branch(site, goes_on);
+PMEMSIM_EXPORT void pmemsim_rt_recurrence(std::uint32_t site, int loop_carried) {
+  pmemsim_rt_branch(site, loop_carried);
 }
 
 PMEMSIM_EXPORT void pmemsim_rt_flush(std::uint32_t site, const volatile void* address) {

@@ -13,8 +13,8 @@ void put_sync(trace::SyncKind kind, const volatile void* address, std::uint32_t 
               std::uint32_t version, bool annotated = false);
 void begin_recording();  // records all threads, from now on
 void end_recording();
-std::uint8_t* end_of_room(const Thread& thread);  // the limit for the thread's buffer
-void stop_recording_of_thread();                  // called by a thread that is about to end
+std::uint8_t* buffer_limit(const Thread& thread);  // the limit for the thread's buffer
+void stop_recording_of_thread();                   // called by a thread that is about to end
 // Counts of what has been recorded of the threads that have stopped.
 struct Counts {
   std::uint64_t operations, instrumented, external;
@@ -23,12 +23,12 @@ Counts recorded_counts();
 // Returns how many operations of the thread have been recorded and not removed.
 std::uint64_t recorded_operations(const Thread& thread);
 // Declares that none of the existing records will be removed.
-void keep_records(Thread& thread);
+void make_records_final(Thread& thread);
 // Called before the trace addresses of memory change; the change applies to later records.
-void place_records();
+void translate_records();
 // True if the calling thread has recorded a point of schedules.hpp, rule 1, since the last call of
 // this function.
-bool has_passed_point();
+bool has_recorded_point();
 // Returns the site that a thread has recorded last, for messages.
 std::uint32_t last_site(const Thread& thread);
 

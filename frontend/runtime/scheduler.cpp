@@ -12,7 +12,7 @@
 //    queues for another when it returns. This is the only rule that depends on real time.
 // 5. A spinning thread gets a turn now and then even if the bytes that it reads are unchanged: it
 //    may count its tries. It also gets one whenever no other thread can run.
-// 6. A thread that is ahead of another ends its turn where they may meet (meetings.hpp).
+// 6. A thread that is ahead of another ends its turn where they may meet (contention.hpp).
 // 7. For schedules other than the first, schedules.hpp defines how long turns last, and which
 //    thread is next.
 #include "scheduler.hpp"
@@ -57,17 +57,17 @@ constexpr std::size_t kWipedBytes = 2048;  // more than waiting calls of the C l
 
 // The number of instructions until the end of the turn is checked: a quantum. It is negative if
 // every operation may be the last (some have no instruction of their own).
-std::int64_t stretch = 0;      // until configured
-std::int64_t turn_so_far = 0;  // instructions of the current turn in stretches before this one
+std::int64_t budget_slice = 0;  // until configured
+std::int64_t turn_so_far = 0;   // instructions of the current turn in stretches before this one
 
 std::uint64_t clock_base = 0;  // virtual nanoseconds up to the current turn
 Thread* just_ended = nullptr;
 Thread* holder = nullptr;  // holder of the token; nullptr during a transfer
 // Held while the watchdog reads the holder's `hot`, whose lifetime is that of its thread.
 pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
-std::uint64_t turns = 0;       // before the current one
-int waiting = 0;               // instances of Waiting
-std::int32_t comers_back = 0;  // futex: counts threads that come back
+std::uint64_t turns = 0;            // before the current one
+int waiting = 0;                    // instances of Waiting
+std::int32_t resuming_threads = 0;  // futex: counts threads that come back
 std::uint64_t lost_tokens = 0;
 List<Thread*, 1u << 20> live;  // in order of creation; Thread::slot is the index
 
@@ -133,7 +133,7 @@ bool past_deadline(const Thread& thread) {
 
 // Returns the progress of the holder of the token.
 std::uint64_t own_progress() {
-  return self->progress + static_cast<std::uint64_t>(stretch - hot.budget);
+  return self->progress + static_cast<std::uint64_t>(budget_slice - hot.budget);
 }
 
 void end_wait(Thread& thread, bool timed_out) {
@@ -181,11 +181,11 @@ Thread* first_behind(std::uint32_t from, Accepts accepts) {
   say("%s is deadlocked: every thread waits for another", program_name);
   for (Thread* thread : live) {
     if (thread->state != State::kBlocked) continue;
-    char place[256];
-    describe_site(last_site(*thread), place, sizeof(place));
+    char location[256];
+    describe_site(last_site(*thread), location, sizeof(location));
     char holder[64] = "";
     describe_holder(thread->waits_at, holder, sizeof(holder));
-    say("  thread %u waits for %s%s, near %s", thread->index, thread->waits_for, holder, place);
+    say("  thread %u waits for %s%s, near %s", thread->index, thread->waits_for, holder, location);
   }
   fail("the deadlock is in the program; no trace was written");
 }
@@ -253,14 +253,14 @@ bool let_time_pass() {
 
 // Waits briefly, in real time, for events outside the program; false: no thread waits for one.
 bool wait_for_outside() {
-  const std::int32_t back = __atomic_load_n(&comers_back, __ATOMIC_ACQUIRE);
+  const std::int32_t back = __atomic_load_n(&resuming_threads, __ATOMIC_ACQUIRE);
   const Thread* polling = first_behind(
       self->slot, [](const Thread& thread) { return thread.state == State::kPolling; });
   if (polling != nullptr) {
     ready(*polling, kIdlePollMilliseconds);
   } else if (first_behind(self->slot, is_outside) != nullptr) {
     const timespec pause{0, kIdlePollMilliseconds * 1'000'000};
-    futex(&comers_back, FUTEX_WAIT_PRIVATE, back, &pause);
+    futex(&resuming_threads, FUTEX_WAIT_PRIVATE, back, &pause);
   } else {
     return false;
   }
@@ -282,23 +282,23 @@ Thread* pick() {
 void begin_turn() {
   self->state = State::kRunnable;
   self->deadline = 0;
-  hot.budget = stretch;
+  hot.budget = budget_slice;
   turn_so_far = 0;
   ++turns;
 }
 
 // Adds the instructions that the calling thread has executed.
-void settle(std::int64_t executed) {
+void count_executed(std::int64_t executed) {
   clock_base += static_cast<std::uint64_t>(executed);
   self->progress += static_cast<std::uint64_t>(executed);
 }
 
 void end_turn() {
   if (self->stepping) stop_stepping();
-  const std::int64_t executed = stretch - hot.budget;
-  settle(executed);
+  const std::int64_t executed = budget_slice - hot.budget;
+  count_executed(executed);
   turn_so_far += executed;
-  hot.budget = stretch;
+  hot.budget = budget_slice;
 }
 
 // Ends the turn and returns at the next one.
@@ -316,10 +316,10 @@ void switch_threads() {
 
 void configure_turns() {
   configure_schedule();
-  stretch = walks_at_random() ? -1 : quantum;
+  budget_slice = walks_at_random() ? -1 : quantum;
 }
 
-std::uint64_t now() { return clock_base + static_cast<std::uint64_t>(stretch - hot.budget); }
+std::uint64_t now() { return clock_base + static_cast<std::uint64_t>(budget_slice - hot.budget); }
 
 void add_thread(Thread* thread) {
   thread->index = static_cast<std::uint32_t>(threads.size());
@@ -360,24 +360,24 @@ void lose_token() {
     self->state = State::kRunnable;
     return;
   }
-  settle(stretch - hot.budget);
+  count_executed(budget_slice - hot.budget);
   ++lost_tokens;
-  // The thread's next record finds no space and no budget, and thereby calls come_back().
+  // The thread's next record finds no space and no budget, and thereby calls resume_execution().
   hot.limit = nullptr;
   hot.budget = -1;
   hand_on(next);
 }
 
-void come_back() {
+void resume_execution() {
   const int error = errno;
   State runnable = State::kRunnable;
   __atomic_store(&self->state, &runnable, __ATOMIC_RELEASE);
-  __atomic_add_fetch(&comers_back, 1, __ATOMIC_RELEASE);
-  futex(&comers_back, FUTEX_WAKE_PRIVATE, 1);
+  __atomic_add_fetch(&resuming_threads, 1, __ATOMIC_RELEASE);
+  futex(&resuming_threads, FUTEX_WAKE_PRIVATE, 1);
   await_turn();
   const std::uint64_t least = least_progress_of_others();
   if (self->progress < least) self->progress = least;
-  if (self->buffer != nullptr) hot.limit = end_of_room(*self);
+  if (self->buffer != nullptr) hot.limit = buffer_limit(*self);
   errno = error;
 }
 
@@ -410,7 +410,7 @@ void quantum_over() {
   }
   if (walks_at_random() && !only_thread()) {
     end_turn();
-    const bool at_point = has_passed_point();  // called also where the turn ends anyway
+    const bool at_point = has_recorded_point();  // called also where the turn ends anyway
     if (turn_so_far < quantum && !(at_point && ends_turn_here())) return;
   }
   if (only_thread()) {

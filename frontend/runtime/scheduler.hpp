@@ -37,7 +37,7 @@ bool only_thread();
 // Returns the number of the current turn.
 std::uint64_t turn_number();
 // Passes the token on in the middle of code that the runtime doesn't see. The thread gets it again
-// by come_back(), which its next record calls. Does nothing if no other thread could run.
+// by resume_execution(), which its next record calls. Does nothing if no other thread could run.
 void lose_token();
 // Returns how often the token has been lost.
 std::uint64_t tokens_lost();

@@ -134,8 +134,8 @@ void write_sites() {
 }
 
 bool is_instrumented_object(const void* begin, const void* end) {
-  for (const void* place : modules) {
-    if (begin <= place && place < end) return true;
+  for (const void* module : modules) {
+    if (begin <= module && module < end) return true;
   }
   return false;
 }

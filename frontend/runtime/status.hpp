@@ -18,11 +18,11 @@ enum class Mode : std::uint8_t {
 };
 
 extern Mode mode;
-void come_back();
+void resume_execution();
 // True if the caller is a recorded thread outside a signal handler; it then has the token.
 inline bool active() {
   if (mode == Mode::kOff || self == nullptr || self->signals != 0) return false;
-  if (__builtin_expect(self->state == State::kOutside, 0)) come_back();
+  if (__builtin_expect(self->state == State::kOutside, 0)) resume_execution();
   return true;
 }
 inline bool recording() { return mode == Mode::kRecording; }

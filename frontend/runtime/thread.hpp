@@ -70,9 +70,9 @@ struct Thread {
   std::uint32_t wake_request;  // the waiter's request (reader or writer)
 
   // Recording.
-  std::uint8_t* buffer;  // begin of the current one; nullptr: none
-  std::uint8_t* seen;    // end of the records that have been searched for points
-  std::uint8_t* placed;  // end of the records that already have the trace's addresses
+  std::uint8_t* buffer;      // begin of the current one; nullptr: none
+  std::uint8_t* seen;        // end of the records that have been searched for points
+  std::uint8_t* translated;  // end of the records that already have the trace's addresses
   SpinCandidate spins[4];
   std::uint8_t before[16];  // the variable's value before the current atomic access
   std::uint32_t last_site;  // while nothing is recorded, for messages

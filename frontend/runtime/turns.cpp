@@ -20,7 +20,7 @@ void submit_turns(Thread& thread) {
     thread.turns = nullptr;
   }
   thread.turn_count = 0;
-  keep_records(thread);
+  make_records_final(thread);
 }
 
 // Returns the begin of the thread's turn `count` of those that aren't in a frame yet.

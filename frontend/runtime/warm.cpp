@@ -4,9 +4,9 @@
 #include "warm.hpp"
 
 #include "output.hpp"
-#include "places.hpp"
 #include "reserved_memory.hpp"
 #include "thread.hpp"
+#include "trace_addresses.hpp"
 
 namespace pmemsim::rt {
 namespace {
@@ -29,10 +29,10 @@ const Entry* last_entry = nullptr;
 // contiguous memory has no conflicts.
 std::size_t entry_of(std::uint64_t line) {
   const std::uint64_t page = line >> kPageBits;
-  const std::uint64_t place =
+  const std::uint64_t trace_address =
       (page ^ page >> kPlaceBits ^ page >> 2 * kPlaceBits) % (std::uint64_t{1} << kPlaceBits);
   const std::uint64_t in_page = line >> kLineBits & ((1u << (kPageBits - kLineBits)) - 1);
-  return place << (kPageBits - kLineBits) | in_page;
+  return trace_address << (kPageBits - kLineBits) | in_page;
 }
 
 void touch_line(std::uint64_t line, bool written) {
@@ -86,7 +86,7 @@ std::size_t gather_entries() {
 void touch(const volatile void* address, std::uint32_t bytes, bool written) {
   if (bytes == 0) return;
   if (entries == nullptr) entries = static_cast<Entry*>(allocate(kEntries * sizeof(Entry)));
-  const std::uint64_t begin = place_of(address);
+  const std::uint64_t begin = trace_address_of(address);
   const std::uint64_t line_mask = ~std::uint64_t{trace::kLineBytes - 1};
   for (std::uint64_t line = begin & line_mask; line < begin + bytes; line += trace::kLineBytes) {
     touch_line(line, written);

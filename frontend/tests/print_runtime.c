@@ -156,7 +156,9 @@ void pmemsim_rt_wrote_string(uint32_t site, char* to) {
 }
 void pmemsim_rt_branch(uint32_t site, int taken) { print("branch", site, 0, 0, taken); }
 void pmemsim_rt_execute(uint32_t site) { print("execute", site, 0, 0, 0); }
-void pmemsim_rt_recurrence(uint32_t site, int goes_on) { print("recurrence", site, 0, 0, goes_on); }
+void pmemsim_rt_recurrence(uint32_t site, int loop_carried) {
+  print("recurrence", site, 0, 0, loop_carried);
+}
 void pmemsim_rt_flush(uint32_t site, const volatile void* address) {
   print("flush", site, address, 0, 0);
 }

@@ -101,22 +101,22 @@ def check_answers(
         refuse_too_many(trace, wanted.budget, images.possible)
         if images.operations == 0:
             raise Error(_no_operations(trace, file))
-        judged = _Judged(trace, wanted, images, command, begin, progress)
-        judged.go()
+        checked = _CheckedImages(trace, wanted, images, command, begin, progress)
+        checked.go()
     return Answers(
         reader=shlex.join(wanted.reader.command),
         operations_are=tuple(functions or ()),
         operations=images.operations,
         seed=wanted.seed,
         budget=wanted.budget.text,
-        images=judged.shown,
-        possible=judged.possible,
-        complete=judged.complete,
-        wrong=judged.wrong,
-        unjudged=images.unjudged,
-        not_looked_into=judged.not_looked_into,
+        images=checked.shown,
+        possible=checked.possible,
+        complete=checked.complete,
+        wrong=checked.wrong,
+        unjudged=images.unchecked,
+        not_looked_into=checked.not_looked_into,
         wall_s=time.monotonic() - begin,
-        findings=tuple(group.finding() for group in judged.groups),
+        findings=tuple(group.finding() for group in checked.groups),
     )
 
 
@@ -216,7 +216,7 @@ class _Group:
         )
 
 
-class _Judged:
+class _CheckedImages:
     """Images that are shown to a reader, and the errors found in its answers."""
 
     def __init__(
@@ -298,7 +298,7 @@ class _Judged:
         if len(self.groups) == _MOST_FINDINGS:
             self.not_looked_into += 1
             return
-        wrong = self.images.judge(self._report)
+        wrong = self.images.check_image(self._report)
         if wrong is None:
             if self.wanted.image is None:
                 raise Error(
@@ -307,12 +307,12 @@ class _Judged:
                 )
             return
         self._add(
-            number, reduce_losses(self.images, lambda: self.images.judge(self._report), wrong)
+            number, reduce_losses(self.images, lambda: self.images.check_image(self._report), wrong)
         )
 
-    def _is_known(self, moment: int) -> bool:
+    def _is_known(self, crash_time: int) -> bool:
         """Return whether the losses of the image until that moment explain its answer already."""
-        lost = [{self._place(order)[0] for order in line} for line in self.images.lost(moment)]
+        lost = [{self._place(order)[0] for order in line} for line in self.images.lost(crash_time)]
         return any(group.takes(lost) for group in self.groups)
 
     def _place(self, order: int) -> tuple[Place, int, int]:
@@ -320,9 +320,9 @@ class _Judged:
         return piece.place, piece.thread, piece.operation
 
     def _add(self, number: int, wrong: _core.Wrong) -> None:
-        if self._is_known(wrong.moment):
+        if self._is_known(wrong.crash_time):
             return
-        lost = self.images.lost(wrong.moment)
+        lost = self.images.lost(wrong.crash_time)
         order = lost[0][0] if lost else self.images.newest()
         place, thread, operation = self._place(order) if order else (Place("", 0, ""), 0, 0)
         for group in self.groups:
@@ -334,12 +334,12 @@ class _Judged:
                 place=place,
                 thread=thread,
                 operation=operation,
-                wrong_answer=self._story(number, wrong, lost=bool(lost)),
+                wrong_answer=self._explanation(number, wrong, lost=bool(lost)),
                 lost=[{self._place(each)[0] for each in line} for line in lost],
             )
         )
 
-    def _story(self, number: int, wrong: _core.Wrong, *, lost: bool) -> WrongAnswer:
+    def _explanation(self, number: int, wrong: _core.Wrong, *, lost: bool) -> WrongAnswer:
         got = wrong.got
         titles = _titles(wrong)
         allowed = [
@@ -351,15 +351,15 @@ class _Judged:
             where=_where(wrong),
             answer=self._words(got),
             allowed=tuple(self._difference(title, heard, got) for title, heard in allowed),
-            story=(*self.images.story(), *self._lost_later(wrong.moment)),
+            story=(*self.images.explanation(), *self._lost_later(wrong.crash_time)),
             command=f"{self.command} --image {number}",
         )
 
-    def _lost_later(self, moment: int) -> list[str]:
+    def _lost_later(self, crash_time: int) -> list[str]:
         """Name stores that become visible before a later crash that may leave the same image."""
         places = dict.fromkeys(
             self._place(order)[0]
-            for line in self.images.lost(moment)
+            for line in self.images.lost(crash_time)
             for order in line
             if not self.images.piece(order).seen
         )

@@ -191,7 +191,7 @@ def keep_image(image: _core.KeptImage | _core.ModelImages, path: Path, regions: 
 
 
 @dataclass(frozen=True)
-class Story:
+class Explanation:
     """The explanation of the first violation."""
 
     point: int
@@ -232,7 +232,7 @@ class CrashRun:
     violations: int
     """Points at which something was wrong."""
     wall_s: float
-    story: Story | None
+    story: Explanation | None
     programs: int = 1
     """Number of recordings in the counts; `seed` and `threads` are the first one's."""
     notes: tuple[str, ...] = ()
@@ -408,16 +408,16 @@ def verify(
         unchecked=found.different - found.inspected if checker else None,
         violations=found.violations,
         wall_s=found.wall_s,
-        story=_story(found.story, command),
+        story=_explanation(found.story, command),
         notes=tuple(notes_on_crashes(trace.metadata)),
     )
 
 
-def _story(found: _core.CrashStory | None, command: str) -> Story | None:
+def _explanation(found: _core.CrashExplanation | None, command: str) -> Explanation | None:
     if found is None:
         return None
     time_ns = found.time_ps / 1000
-    return Story(found.point, time_ns, tuple(found.lines), f"{command} --at {time_ns:.3f}ns")
+    return Explanation(found.point, time_ns, tuple(found.lines), f"{command} --at {time_ns:.3f}ns")
 
 
 def promising_designs(machine: str, log: str | None = None) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from pmemsim.errors import ConfigError, Error, did_you_mean, in_one
+from pmemsim.errors import ConfigError, Error, did_you_mean, on_one_line
 from pmemsim.presets import BEFORE, Kind, load_preset, preset_names
 
 
@@ -124,7 +124,7 @@ class Item:
         try:
             load_preset(kind, name)
         except Error as error:
-            raise self.error(in_one(error)) from error
+            raise self.error(on_one_line(error)) from error
         return name
 
 

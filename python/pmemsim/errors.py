@@ -80,7 +80,7 @@ class Problems:
             raise ConfigError(self.found)
 
 
-def in_one(error: Error) -> str:
+def on_one_line(error: Error) -> str:
     """Return all problems of an error on one line."""
     problems = error.problems if isinstance(error, ConfigError) else [str(error)]
     return "; ".join(problems)

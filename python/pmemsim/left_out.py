@@ -53,7 +53,7 @@ class LeftOut:
         return " < ".join([self.function, *helpers, *(call.function for call in self.calls[-1:])])
 
 
-def leave_each_out(
+def check_without_each(
     trace: Trace, wanted: Wanted, checker: Checker, jobs: int, progress: Progress | None = None
 ) -> Iterator[LeftOut]:
     """Leave out each flush and each fence in turn, and check the images of the remaining program.

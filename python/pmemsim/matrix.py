@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pmemsim import kept
+from pmemsim import result_cache
 from pmemsim.crash import Points
-from pmemsim.errors import Error, in_one
+from pmemsim.errors import Error, on_one_line
 from pmemsim.executor import Failure
 from pmemsim.jobs import Crash, Crashes, Job, Outcome, Simulate
 from pmemsim.simulation import Configuration
@@ -118,7 +118,7 @@ class Plan:
         configuration: Configuration | Error,
         failures: Mapping[str, Failure],
     ) -> Cell:
-        reasons = [in_one(part) for part in (trace, configuration) if isinstance(part, Error)]
+        reasons = [on_one_line(part) for part in (trace, configuration) if isinstance(part, Error)]
         outcome = base = crash = storage = None
         if isinstance(configuration, Configuration):
             structures = storage_of(configuration)
@@ -149,7 +149,7 @@ class Plan:
     ) -> Outcome | None:
         """Return the baseline's run, without which there is no speedup."""
         if isinstance(self.baseline, Error):
-            reasons.append(f"no baseline: {in_one(self.baseline)}")
+            reasons.append(f"no baseline: {on_one_line(self.baseline)}")
             return None
         why: list[str] = []
         outcome = _result(Job(trace, Simulate(self.baseline)), Outcome, failures, why)
@@ -158,10 +158,10 @@ class Plan:
 
 
 def _result(
-    job: Job, result: type[kept.Result], failures: Mapping[str, Failure], reasons: list[str]
-) -> kept.Result | None:
+    job: Job, result: type[result_cache.Result], failures: Mapping[str, Failure], reasons: list[str]
+) -> result_cache.Result | None:
     """Return the job's result, if there is one; else add the reason to `reasons`."""
     if failure := failures.get(job.key):
         reasons.append(failure.reason)
         return None
-    return kept.load(job, result)
+    return result_cache.load(job, result)

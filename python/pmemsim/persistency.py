@@ -77,15 +77,15 @@ class Budget:
             return _core.NO_END_OF_MODEL_IMAGES
         return int(_core.MOST_MODEL_IMAGES)
 
-    def share(self, judged: float, possible: float, begin: float) -> float:
+    def share(self, checked: float, possible: float, begin: float) -> float:
         """Return the used share: images checked of the possible ones, or time since `begin`."""
         if self.seconds is not None:
             return min((time.monotonic() - begin) / self.seconds, 0.999)
-        return min(judged / min(self.most, possible), 0.999)
+        return min(checked / min(self.most, possible), 0.999)
 
 
 @dataclass(frozen=True)
-class ImageStory:
+class ImageExplanation:
     """The first image that was rejected."""
 
     image: int
@@ -117,7 +117,7 @@ class ModelRun:
     instants: int
     """Points in time at which a crash leaves images that no earlier one leaves."""
     wall_s: float
-    story: ImageStory | None
+    story: ImageExplanation | None
     notes: tuple[str, ...]
     """Data that the recording lacks, so that images may be missing, or can't occur."""
 
@@ -134,8 +134,8 @@ class ModelRun:
     @property
     def extent(self) -> str:
         """Say how many of the possible images were checked."""
-        judged = "all" if self.complete and not self.exact else f"{self.images:,}"
-        return extent_of(judged, self.possible, exact=self.exact)
+        checked = "all" if self.complete and not self.exact else f"{self.images:,}"
+        return extent_of(checked, self.possible, exact=self.exact)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as `--json` writes it; docs/guides/check_images.md explains every key."""
@@ -319,7 +319,7 @@ class Shown:
         self.regions = trace.metadata["pm_regions"]
         self.extents = extents_of(self.regions) if extents is None else extents
 
-    def first_rejected(self, command: str) -> ImageStory | None:
+    def first_rejected(self, command: str) -> ImageExplanation | None:
         """Return the explanation of the first rejected image, if any, at which the images stop."""
         answer = self._show()
         if answer is None and self.wanted.image is None:
@@ -328,7 +328,7 @@ class Shown:
         notes = []
         # The duration is measured while no other checker works.
         if answer is not None and answer.ending != "too long":
-            again = self.images.judge(self._report)
+            again = self.images.check_image(self._report)
             if again is None:
                 notes.append(
                     "the checker accepts that image when it runs again: its verdict does not "
@@ -346,8 +346,10 @@ class Shown:
             )
         if self.wanted.design is None and self.trace.threads > 1 and not self.trace.has_turns:
             notes.append(_GUESSED)
-        lines = (problem, *notes, *self.images.story(), *self._reads())
-        return ImageStory(self.images.number, lines, f"{command} --image {self.images.number}")
+        lines = (problem, *notes, *self.images.explanation(), *self._reads())
+        return ImageExplanation(
+            self.images.number, lines, f"{command} --image {self.images.number}"
+        )
 
     def _show(self) -> _core.CheckerAnswer | None:
         """Return the checker's answer to the first rejected image, or to the only one wanted."""
@@ -359,13 +361,13 @@ class Shown:
             of_recovery = isinstance(self.images, _core.RecoveryImages)
             option = "--recovery-image" if of_recovery else "--image"
             raise Error(f"{option} {number}: there are only {self.images.number:,} images")
-        return self.images.judge(self._report)
+        return self.images.check_image(self._report)
 
     def _with_less_lost(self, problem: str) -> str:
         """Return the checker's answer to the image with only the losses that matter."""
         return reduce_losses(
             self.images,
-            lambda: self.checker.problem_of(self.images.judge(self._report)) or None,
+            lambda: self.checker.problem_of(self.images.check_image(self._report)) or None,
             problem,
         )
 
@@ -381,10 +383,10 @@ class Shown:
         if self.wanted.keep is not None:
             keep_image(self.images, self.wanted.keep, len(self.regions))
 
-    def _report(self, judged: float) -> None:
+    def _report(self, checked: float) -> None:
         if self.progress is not None:
             budget = self.wanted.budget
-            self.progress(budget.share(judged, self.images.possible, self.begin))
+            self.progress(budget.share(checked, self.images.possible, self.begin))
 
 
 def repeating_command(target: str, wanted: Wanted, words: list[str]) -> str:

@@ -36,7 +36,7 @@ def want(path: str) -> None:
     os.environ[PLUGINS] = f"{others}:{absolute}" if others else absolute
 
 
-def load_wanted() -> None:
+def load_added() -> None:
     """Load the plug-ins of `PMEMSIM_PLUGINS` that aren't loaded yet.
 
     Raises `Error` with the plug-in's path if one can't be loaded.
@@ -53,7 +53,7 @@ def load_wanted() -> None:
 
 def loaded() -> tuple[Path, ...]:
     """Return the loaded plug-ins, in their order."""
-    load_wanted()
+    load_added()
     return tuple(_loaded)
 
 

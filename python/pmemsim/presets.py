@@ -32,7 +32,7 @@ import yaml
 
 from pmemsim.errors import ConfigError, Error, did_you_mean
 from pmemsim.files import OWN_YAML
-from pmemsim.plugins import folders, load_wanted, loaded
+from pmemsim.plugins import folders, load_added, loaded
 
 Kind = Literal["machine", "design", "backend"]
 BEFORE = "@"
@@ -106,7 +106,7 @@ def read_preset(kind: Kind, name: str | Path, problems: list[str]) -> Preset | N
     None if there is nothing to read.
     """
     try:
-        load_wanted()
+        load_added()
         return _load(kind, os.fspath(name), problems, ())
     except ConfigError as error:
         problems += error.problems

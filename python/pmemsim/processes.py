@@ -32,7 +32,7 @@ class Processes:
 
     @classmethod
     @contextlib.contextmanager
-    def noted(cls) -> Iterator[Processes]:
+    def create(cls) -> Iterator[Processes]:
         """Create a folder for notes; a process still being recorded after the block is ended."""
         with temporary_folder() as folder:
             processes = cls(folder)
@@ -57,7 +57,7 @@ class Processes:
             if keep_going:
                 keep_going()
 
-    def why_nothing(self, wanted: str | None) -> str:
+    def why_no_trace(self, wanted: str | None) -> str:
         """Say in a sentence why there is no trace."""
         recorded, others = self._recorded(), self._others()
         if recorded:

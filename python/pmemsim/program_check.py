@@ -240,7 +240,7 @@ class Finding:
         return KINDS[self.kind].effect
 
     @property
-    def story(self) -> str:
+    def explanation(self) -> str:
         """Return the explanation beside the location; may be empty."""
         if self.wrong_answer:
             what = "lost by a crash" if self.wrong_answer.lost else "a crash right behind it,"

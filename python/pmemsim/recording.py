@@ -71,7 +71,7 @@ def record(
     if pm_heap:
         environment["PMEMSIM_PM_HEAP"] = "1"
     environment |= _of_schedule(schedule, seed)
-    with _made_beside(output) as fresh, Processes.noted() as processes:
+    with _made_beside(output) as fresh, Processes.create() as processes:
         environment |= _output_of(fresh)
         environment["PMEMSIM_PROCESSES"] = str(processes.folder)
         environment["PMEMSIM_PROCESS"] = Path(process or "").name
@@ -81,7 +81,7 @@ def record(
             raise RecordError(f"{command[0]}: {ending_of(status)}{under}; no trace was kept")
         processes.await_recorded(keep_going)
         if not fresh.is_file():
-            raise RecordError(f"{command[0]}: {processes.why_nothing(process)}")
+            raise RecordError(f"{command[0]}: {processes.why_no_trace(process)}")
         recorded = Trace(fresh)
         if recorded.threads > 1 and recorded.schedule != schedule:
             raise RecordError(

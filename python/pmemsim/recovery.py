@@ -28,7 +28,7 @@ MOST_RECORDED = 100
 
 
 @dataclass(frozen=True)
-class RecoveryStory:
+class RecoveryExplanation:
     """The first rejected image of a second crash."""
 
     image: int
@@ -68,7 +68,7 @@ class RecoveryRun:
     reason: str = ""
     """Reason why recovery wasn't crashed; empty: it was."""
     reads: dict[OpenRead, Reads] = field(default_factory=dict)
-    story: RecoveryStory | None = None
+    story: RecoveryExplanation | None = None
     wall_s: float = 0
 
     @property
@@ -279,11 +279,11 @@ class _SecondCrashes:
         lines = (
             problem,
             f"the first crash left image {recovery.image:,}, which recovers correctly:",
-            *(f"  {line}" for line in self.crashed.story()),
+            *(f"  {line}" for line in self.crashed.explanation()),
             f"a second crash, during its recovery, left image {story.image:,}:",
             *(f"  {line}" for line in lost),
         )
-        self.run.story = RecoveryStory(recovery.image, story.image, lines, again)
+        self.run.story = RecoveryExplanation(recovery.image, story.image, lines, again)
 
     def _too_late(self, share: float) -> bool:
         """Return whether that share of the time is over."""

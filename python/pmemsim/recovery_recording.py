@@ -121,7 +121,7 @@ class Recorder:
         """Record the checker on the current image; None if there is no recording of it."""
         for note in self._notes.iterdir():
             note.unlink()
-        answer = self._checker.judge(progress)
+        answer = self._checker.check_image(progress)
         self.built = Processes(self._notes).has_recorded
         if not self._trace.exists():
             return None

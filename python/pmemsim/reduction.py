@@ -17,11 +17,11 @@ class Losses(Protocol):
     def losses(self) -> list[int]:
         """Return the current losses, in order."""
 
-    def bring_back(self, numbers: list[int]) -> None:
+    def restore_losses(self, numbers: list[int]) -> None:
         """Restore some of the losses in the image."""
 
-    def lose_again(self, numbers: list[int]) -> None:
-        """Undo the last `bring_back`."""
+    def undo_restore(self, numbers: list[int]) -> None:
+        """Undo the last `restore_losses`."""
 
 
 def reduce_losses(losses: Losses, verdict: Callable[[], Wrong | None], wrong: Wrong) -> Wrong:
@@ -38,12 +38,12 @@ def reduce_losses(losses: Losses, verdict: Callable[[], Wrong | None], wrong: Wr
         size = (size + 1) // 2
         for first in range(0, len(lost), size):
             back = lost[first : first + size]
-            losses.bring_back(back)
+            losses.restore_losses(back)
             tries += 1
             if (still := verdict()) is not None:
                 wrong = still
             else:
-                losses.lose_again(back)
+                losses.undo_restore(back)
         lost = losses.losses()
         size = min(size, len(lost))
     return wrong

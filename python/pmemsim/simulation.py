@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pmemsim import _core
 from pmemsim.errors import ConfigError, Error, Problems, did_you_mean
 from pmemsim.files import replacing
-from pmemsim.plugins import load_wanted
+from pmemsim.plugins import load_added
 from pmemsim.presets import Preset, Setting, read_preset
 from pmemsim.trace import Trace
 
@@ -39,7 +39,7 @@ class Configuration(_core.Configuration):
         self.design = design
         self.machine = machine
         self.overrides = tuple(overrides)
-        load_wanted()
+        load_added()
         super().__init__(self.settings)
 
     def __reduce__(self) -> tuple[type[Configuration], tuple[Preset, Preset, Sequence[Setting]]]:

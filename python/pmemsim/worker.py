@@ -12,7 +12,7 @@ import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from pmemsim.errors import Error, in_one
+from pmemsim.errors import Error, on_one_line
 from pmemsim.executor import Failure
 from pmemsim.jobs import Kept, Work
 from pmemsim.simulation import Progress, StartingContents
@@ -52,7 +52,7 @@ def perform(path: Path, work: Work, report: Progress) -> Kept | Failure:
             "same time (--jobs)"
         )
     except Error as error:
-        return Failure(in_one(error))
+        return Failure(on_one_line(error))
     except Exception as error:  # a defect in one job must not lose the others
         return Failure(f"{type(error).__name__}: {error}")
 
@@ -72,7 +72,7 @@ def _next(connection: Connection) -> Kept | Failure:
     try:
         path, work = connection.recv()
     except Error as error:
-        return Failure(in_one(error))
+        return Failure(on_one_line(error))
     return perform(path, work, connection.send)
 
 

@@ -325,7 +325,7 @@ TEST_P(DesignContract, UnsealedRunTakesTheSameTime) {
   const trace::TraceFile file(temporary.path());
   Machine sealed(configuration(), file), unsealed(configuration(), file);
   sealed.format();
-  unsealed.leave_unsealed();
+  unsealed.skip_sealing();
   sealed.run({});
   unsealed.run({});
   const std::vector<Statistic> with = statistics(sealed), without = statistics(unsealed);

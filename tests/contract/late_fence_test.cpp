@@ -74,10 +74,10 @@ class PersistBuffer final : public Ordering {
 
   void enter(const Waiting& one) {
     waiting_.emplace(++entered_, one);
-    go_on();
+    proceed();
   }
   // The buffer's head, until that has to wait.
-  void go_on() {
+  void proceed() {
     if (kManner == Manner::kSendsAllAtOnce) {
       for (auto& [number, each] : waiting_) send(number, each);
     }
@@ -100,7 +100,7 @@ class PersistBuffer final : public Ordering {
   }
   void acknowledged(std::uint64_t number, Time) {
     waiting_.at(number).persistent = true;
-    go_on();
+    proceed();
   }
   void tell(const Waiting& fence) {
     const std::uint64_t before = std::exchange(last_fences_[fence.core], fence.fence);

@@ -21,7 +21,7 @@ struct Found {
   std::uint64_t programs = 0, misspeculating = 0, violating = 0;
   std::uint64_t points = 0, stale_reads = 0, alarms = 0, aborts = 0, without_speculation = 0;
   std::uint64_t missing_updates = 0;  // alarms of stores to the same bytes, in the wrong order
-  std::string story;
+  std::string explanation;
 };
 
 std::uint64_t count(const Machine& machine, std::string_view name) {
@@ -90,9 +90,9 @@ void run_and_crash(trace::TraceBuilder& builder, const Configuration& configurat
   const CrashResult result = crash(file, configuration, {}, {});
   found.points += result.points;
   found.violating += result.violations > 0;
-  if (!result.story || !found.story.empty()) return;
-  found.story = "program " + std::to_string(found.programs) + "\n";
-  for (const std::string& line : result.story->lines) found.story += line + "\n";
+  if (!result.explanation || !found.explanation.empty()) return;
+  found.explanation = "program " + std::to_string(found.programs) + "\n";
+  for (const std::string& line : result.explanation->lines) found.explanation += line + "\n";
 }
 
 // One program with a violation says that a defect is found; the long form counts all that have one.
@@ -147,7 +147,7 @@ void report(const Found& found) {
 TEST(Misspeculation, IsRepairedInRandomPrograms) {
   const Found found = crash_regions(long_tests() ? 400 : 80, "1");
   report(found);
-  EXPECT_EQ(found.violating, 0u) << found.story;
+  EXPECT_EQ(found.violating, 0u) << found.explanation;
   EXPECT_GT(2 * found.misspeculating, found.programs);
   EXPECT_GT(found.aborts, found.programs);
   EXPECT_GT(found.without_speculation, 0u);
@@ -156,7 +156,7 @@ TEST(Misspeculation, IsRepairedInRandomPrograms) {
 TEST(Misspeculation, IsRepairedOnFourControllers) {
   const Found found = crash_regions(long_tests() ? 200 : 40, "4");
   report(found);
-  EXPECT_EQ(found.violating, 0u) << found.story;
+  EXPECT_EQ(found.violating, 0u) << found.explanation;
   EXPECT_GT(2 * found.misspeculating, found.programs);
 }
 
@@ -164,7 +164,7 @@ TEST(Misspeculation, LeavesStoresOutsideRegionsInOrder) {
   for (const std::string_view controllers : {"1", "4"}) {
     const Found found = crash_stores(long_tests() ? 60 : 20, controllers);
     report(found);
-    EXPECT_EQ(found.violating, 0u) << found.story;
+    EXPECT_EQ(found.violating, 0u) << found.explanation;
   }
 }
 
@@ -176,7 +176,7 @@ TEST(PublishedPmemSpec, CommitsBeforeTheInterruptComes) {
   const Found found = crash_regions(kEnough, "1", {{"pmem_spec.commit_check", "published"}});
   report(found);
   EXPECT_GT(found.violating, 0u);
-  EXPECT_NE(found.story.find("read line"), std::string::npos) << found.story;
+  EXPECT_NE(found.explanation.find("read line"), std::string::npos) << found.explanation;
 }
 
 // Windows as long as an idle path suffice, unless they keep running while a path is backed up.
@@ -199,7 +199,7 @@ TEST(PublishedPmemSpec, HitsTheStaleLineAgain) {
   const Found found = crash_regions(kEnough, "1", {{"pmem_spec.alarmed_lines", "published"}});
   report(found);
   EXPECT_GT(found.violating, 0u);
-  EXPECT_NE(found.story.find("read line"), std::string::npos) << found.story;
+  EXPECT_NE(found.explanation.find("read line"), std::string::npos) << found.explanation;
 }
 
 // 6.1.1: the hardware stores one address.
@@ -207,7 +207,7 @@ TEST(PublishedPmemSpec, ForgetsALineForTheNext) {
   const Found found = crash_regions(kEnough, "1", {{"pmem_spec.alarm_entries", "1"}});
   report(found);
   EXPECT_GT(found.violating, 0u);
-  EXPECT_NE(found.story.find("read line"), std::string::npos) << found.story;
+  EXPECT_NE(found.explanation.find("read line"), std::string::npos) << found.explanation;
 }
 
 // Thread 0 stores to many lines, which the controller has no room for, and to A, under a lock;
@@ -256,7 +256,8 @@ TEST(PublishedPmemSpec, LetsAStoreOvertakeWhatItsThreadHasRead) {
   const Found published = crash_read_after_write("published");
   report(published);
   EXPECT_EQ(published.violating, 1u);
-  EXPECT_NE(published.story.find("depends on it"), std::string::npos) << published.story;
+  EXPECT_NE(published.explanation.find("depends on it"), std::string::npos)
+      << published.explanation;
 }
 
 // Two regions with critical sections inside, which store to one word; the store of the first is
@@ -340,7 +341,7 @@ TEST_P(OvertakenStores, TakeTheirRegionsBack) {
   report(found);
   EXPECT_EQ(found.missing_updates, 1u);
   EXPECT_GE(found.aborts, 2u);
-  EXPECT_EQ(found.violating, 0u) << found.story;
+  EXPECT_EQ(found.violating, 0u) << found.explanation;
 }
 
 TEST(PmemSpecWithoutIds, OvertakenStoresStay) {
@@ -348,7 +349,7 @@ TEST(PmemSpecWithoutIds, OvertakenStoresStay) {
   report(found);
   EXPECT_EQ(found.alarms, 0u);
   EXPECT_EQ(found.violating, 1u);
-  EXPECT_NE(found.story.find("it should hold 0xc8"), std::string::npos) << found.story;
+  EXPECT_NE(found.explanation.find("it should hold 0xc8"), std::string::npos) << found.explanation;
 }
 // Where releases wait, they find nothing, and nothing is lost without them.
 TEST(PmemSpecWithoutIds, NothingIsLostWhereReleasesWait) {
@@ -357,7 +358,7 @@ TEST(PmemSpecWithoutIds, NothingIsLostWhereReleasesWait) {
     for (const Found& found : {crash_regions(long_tests() ? 60 : 20, "1", more),
                                crash_stores(long_tests() ? 60 : 20, "1", more)}) {
       report(found);
-      EXPECT_EQ(found.violating, 0u) << found.story;
+      EXPECT_EQ(found.violating, 0u) << found.explanation;
       EXPECT_EQ(found.missing_updates, 0u);
     }
   }
@@ -390,7 +391,7 @@ TEST_P(BrokenSpeculationBuffer, MissesStaleReads) {
   const Found found = crash_regions(4 * kEnough, "1", {{"pmemsim.faults", fault_}});
   report(found);
   EXPECT_GT(found.violating, 0u);
-  EXPECT_NE(found.story.find("read line"), std::string::npos) << found.story;
+  EXPECT_NE(found.explanation.find("read line"), std::string::npos) << found.explanation;
 }
 
 // Regions wait for their stores anyway, before their commit and at their end; and those of

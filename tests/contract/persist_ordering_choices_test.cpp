@@ -42,8 +42,8 @@ class PersistOrderingChoices : public testing::TestWithParam<OpenChoice> {
     const CrashResult result = crash(file, configuration, {}, {});
     EXPECT_GT(result.points, 0u);
     std::string told;
-    if (!result.story) return told;
-    for (const std::string& line : result.story->lines) told += line + "\n";
+    if (!result.explanation) return told;
+    for (const std::string& line : result.explanation->lines) told += line + "\n";
     return told;
   }
   const std::uint32_t programs_ = long_tests() ? 20 : 6;

@@ -15,9 +15,9 @@ namespace pmemsim {
 namespace {
 
 // Counts images that the machine leaves, and those of them that the guarantees don't allow.
-class AllowedJudge final : public ImageJudge, public Oracle::ImageReader {
+class AllowedImagesChecker final : public ExternalChecker, public Oracle::ImageReader {
  public:
-  AllowedJudge(const Configuration& configuration, const trace::TraceFile& trace)
+  AllowedImagesChecker(const Configuration& configuration, const trace::TraceFile& trace)
       : promises_(promises_of(configuration, trace)),
         history_(trace, promises_.lowering, promises_.guarantees),
         oracle_(history_) {
@@ -32,9 +32,9 @@ class AllowedJudge final : public ImageJudge, public Oracle::ImageReader {
     std::vector<Line> lines;
     for (const std::uint64_t number : lines_) lines.push_back(Line{number});
     ++shown;
-    outside += oracle_.judge(*this, lines) ? 1 : 0;
+    outside += oracle_.check_image(*this, lines) ? 1 : 0;
   }
-  bool sees_wrong() const override { return true; }
+  bool wants_wrong_images() const override { return true; }
   std::map<std::uint64_t, std::string> wrong() override { return {}; }
   LineData read(Line line) const override { return image_->read(line); }
 
@@ -54,11 +54,11 @@ struct Containment {
 Containment crash_and_compare(trace::TraceBuilder& builder, const Configuration& configuration) {
   const TemporaryTrace temporary(builder);
   const trace::TraceFile trace(temporary.path());
-  AllowedJudge judge(configuration, trace);
-  const CrashResult result =
-      crash(trace, configuration,
-            {.subsets = 1, .judge = &judge, .inspections = CrashOptions::kAllImages}, {});
-  return {judge.shown, judge.outside, result.violations};
+  AllowedImagesChecker checker(configuration, trace);
+  const CrashResult result = crash(
+      trace, configuration,
+      {.subsets = 1, .external_checker = &checker, .inspections = CrashOptions::kAllImages}, {});
+  return {checker.shown, checker.outside, result.violations};
 }
 
 // Small caches and queues, so that lines persist early and late.

@@ -332,7 +332,7 @@ class CrashEverywhere : public Crash {
     const Recovered first = examine(pool, programs, point.committed);
     if (!pool) return first.problem;
     outcome.rolled_back += pm_rolled_back(pool);
-    if (first.problem.empty() && outcome.images % 16 == 8) go_on(pool, first.beliefs[0]);
+    if (first.problem.empty() && outcome.images % 16 == 8) proceed(pool, first.beliefs[0]);
     pm_close(pool);
     if (!first.problem.empty()) return first.problem;
     // Spread over the recovery, since a redo log's flushes word by word, up to the last crash, when
@@ -350,7 +350,7 @@ class CrashEverywhere : public Crash {
     return "";
   }
 
-  static void go_on(pm_pool* pool, const Belief& belief) {
+  static void proceed(pm_pool* pool, const Belief& belief) {
     Root* root = root_of(pool);
     Program program(pool, &root->part[0], belief, 7);
     for (int i = 0; i < 20; ++i) program.region();

@@ -330,7 +330,8 @@ def test_processors_are_described_by_the_system(tmp_path: Path) -> None:
     assert sizes == {1: 48 * KIB, 2: 2 * MIB, 3: 1 << 30}
     assert ways == {1: 12, 2: 12, 3: 12}
     assert (
-        "virtual machine" in dataclasses.replace(PROCESSOR, flags=frozenset({"hypervisor"})).told()
+        "virtual machine"
+        in dataclasses.replace(PROCESSOR, flags=frozenset({"hypervisor"})).description()
     )
 
 

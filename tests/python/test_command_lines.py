@@ -17,7 +17,7 @@ import typer.main
 
 from pmemsim.cli.app import app
 from pmemsim.cli.help import is_option, name_of
-from pmemsim.cli.old_spellings import EXAMPLES, today
+from pmemsim.cli.old_spellings import EXAMPLES, current_spelling
 from pmemsim.cli.rules import RULES, Rule
 from support import ROOT, pmemsim
 
@@ -176,7 +176,7 @@ def test_rules_name_options_of_their_commands() -> None:
 @pytest.mark.parametrize("old", EXAMPLES)
 def test_an_old_spelling_is_answered_with_the_new_one(old: str) -> None:
     done = pmemsim(*old.split())
-    new = today(old.split()[0], old.split()[1:])
+    new = current_spelling(old.split()[0], old.split()[1:])
     assert new
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"pmemsim: {old} is spelled differently now; run: pmemsim {new}\n"
@@ -186,11 +186,11 @@ def test_an_old_spelling_is_answered_with_the_new_one(old: str) -> None:
 
 
 def test_old_values_of_options_that_are_joined_by_equals_signs_are_renamed() -> None:
-    assert today("crash", ["q", "--model=promises", "-d", "asap", "--check=x y"]) == (
+    assert current_spelling("crash", ["q", "--model=promises", "-d", "asap", "--check=x y"]) == (
         "check q --model=guarantees -d asap '--verify=x y'"
     )
-    assert today("crash", ["q", "-d", "asap", "--verify", "x"]) is None
-    assert today("check", ["q", "--model", "px86"]) is None
+    assert current_spelling("crash", ["q", "-d", "asap", "--verify", "x"]) is None
+    assert current_spelling("check", ["q", "--model", "px86"]) is None
 
 
 @pytest.mark.parametrize("command", ["--help", "crash --help-all", "list designs"])

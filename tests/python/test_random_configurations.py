@@ -11,7 +11,7 @@ import pytest
 from pmemsim import _core
 from pmemsim.errors import ConfigError
 from pmemsim.presets import Setting
-from pmemsim.selftest.child_process import PROCESSOR_SECONDS, ChildFailedError, in_child
+from pmemsim.selftest.child_process import PROCESSOR_SECONDS, ChildFailedError, in_child_process
 from pmemsim.selftest.extreme_values import extreme_values
 from pmemsim.selftest.known_defects import KNOWN_DEFECTS, KnownDefect, known_defect
 from pmemsim.selftest.random_configurations import RandomCase, random_case
@@ -93,11 +93,11 @@ def never_end() -> None:
 
 
 def test_a_child_that_dies_or_never_ends_is_an_error() -> None:
-    assert in_child(divmod, 7, 2) == (3, 1)
+    assert in_child_process(divmod, 7, 2) == (3, 1)
     with pytest.raises(ChildFailedError, match="died of signal SIGSEGV"):
-        in_child(die)
+        in_child_process(die)
     with pytest.raises(ChildFailedError, match="in time"):
-        in_child(never_end, processor_seconds=0.1)
+        in_child_process(never_end, processor_seconds=0.1)
 
 
 RANDOM = WorkloadRun.of("random", threads=2, regions=20, seed=1)

@@ -61,7 +61,7 @@ def test_record_in_json_has_records_as_objects() -> None:
 
 def test_time_beyond_64_bits_is_refused() -> None:
     with pytest.raises(TypeError):
-        _core.CrashStory(1, 1 << 63, [])
+        _core.CrashExplanation(1, 1 << 63, [])
 
 
 def test_types_are_installed_and_leave_nothing_open() -> None:

@@ -22,10 +22,10 @@ class Image:
     def losses(self) -> list[int]:
         return list(self._lost)
 
-    def bring_back(self, numbers: list[int]) -> None:
+    def restore_losses(self, numbers: list[int]) -> None:
         self._lost = [number for number in self._lost if number not in numbers]
 
-    def lose_again(self, numbers: list[int]) -> None:
+    def undo_restore(self, numbers: list[int]) -> None:
         self._lost = sorted({*self._lost, *numbers})
 
     def verdict(self) -> list[int] | None:

@@ -963,8 +963,8 @@ def test_recordings_alone_are_looked_at_by_level() -> None:
     assert {(case.run.opt, case.run.hints) for case in cases} == {
         ("O0+O2", "none"), ("O0", "none"), ("O2", "none"),
     }  # fmt: skip
-    assert not paper.experiments["fig10"].points[0].is_recorded_anew
-    assert paper.experiments["fig10"].points[1].is_recorded_anew
+    assert not paper.experiments["fig10"].points[0].has_own_recordings
+    assert paper.experiments["fig10"].points[1].has_own_recordings
 
 
 def test_programs_without_a_library_are_not_optimised_unless_all_are() -> None:

@@ -231,10 +231,10 @@ def test_verdicts_are_the_same(tmp_path: Path, shared_folder: Path, name: str, f
     library = CheckerWanted(library=library_of(name, tmp_path, *options))
     program = CheckerWanted(command=f"{case.program} check")
     for wanted, budget in ((library, "300"), (library, "20000"), (program, "300")):
-        judged_alike(case.trace, wanted, budget)
+        checked_alike(case.trace, wanted, budget)
 
 
-def judged_alike(trace: Path, wanted: CheckerWanted, budget: str) -> None:
+def checked_alike(trace: Path, wanted: CheckerWanted, budget: str) -> None:
     watched, other = (crash(trace, wanted, budget, watch=watch) for watch in (True, False))
     assert (watched.story is None) == (other.story is None), budget
     if watched.story and other.story:

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "litmus_program.hpp"
-#include "pmemsim/checks/images/image_story.hpp"
+#include "pmemsim/checks/images/image_explanation.hpp"
 
 namespace pmemsim::litmus {
 namespace {
@@ -273,14 +273,14 @@ TEST(AllowedImages, LostLinesCanBeRestoredOneByOne) {
   std::vector<Line> lost = images.lost_lines();
   ASSERT_EQ(lost.size(), kShownLines);
   EXPECT_EQ(lost.front().address(), kPmBase);
-  images.bring_back(lost[3], true);
+  images.restore_losses(lost[3], true);
   EXPECT_EQ(images.contents(lost[3]).front(), std::byte{1});
   EXPECT_EQ(images.lost_lines().size(), kShownLines - 1);
   EXPECT_EQ(images.present(lost[3], images.model().open().at(lost[3].number)), Presence{true});
-  images.bring_back(lost[3], false);
+  images.restore_losses(lost[3], false);
   EXPECT_EQ(images.contents(lost[3]).front(), std::byte{0});
   // The next image, in which one line alone is missing, isn't affected by restored stores.
-  images.bring_back(lost.front(), true);
+  images.restore_losses(lost.front(), true);
   shown.next();
   EXPECT_EQ(images.lost_lines(), std::vector{lost.front()});
 }
@@ -295,7 +295,7 @@ TEST(AllowedImages, PresentStoresOfAnImageAreReported) {
   }
 }
 
-TEST(ImageStory, NamesTheCallerOfSystemHeaders) {
+TEST(ImageExplanation, NamesTheCallerOfSystemHeaders) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t store = builder.site(trace::SiteKind::kStore, 8, 1, {}, {}, 0, 0,
@@ -308,13 +308,13 @@ TEST(ImageStory, NamesTheCallerOfSystemHeaders) {
   AllowedImages images(trace, PersistencyRules::kPx86, 1, 100);
   std::string stories;
   while (images.next()) {
-    for (const std::string& line : image_story(trace, images, {})) stories += line + "\n";
+    for (const std::string& line : explain_image(trace, images, {})) stories += line + "\n";
   }
   EXPECT_NE(stories.find("mine.c:12"), std::string::npos) << stories;
   EXPECT_EQ(stories.find("/usr/"), std::string::npos) << stories;
 }
 
-TEST(ImageStory, NamesTheCallersOfHelpers) {
+TEST(ImageExplanation, NamesTheCallersOfHelpers) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const auto at = [&](trace::SiteKind kind, std::uint8_t size, std::uint8_t detail,
@@ -342,7 +342,7 @@ TEST(ImageStory, NamesTheCallersOfHelpers) {
   AllowedImages images(trace, PersistencyRules::kPx86, 1, 100);
   std::string stories;
   while (images.next()) {
-    for (const std::string& line : image_story(trace, images, calls)) stories += line + "\n";
+    for (const std::string& line : explain_image(trace, images, calls)) stories += line + "\n";
   }
   for (const char* said :
        {"immediately before the sfence of thread 0 at mine.c:21\n",

@@ -150,16 +150,16 @@ TEST(History, SaysWhatIsVisibleAndSureWhen) {
   EXPECT_EQ(history.steps(), 7);
   ASSERT_EQ(history.pieces(), 3);
   EXPECT_EQ(history.piece(1).step, 1);
-  EXPECT_EQ(history.piece(1).sure, 4);
-  EXPECT_EQ(history.piece(2).sure, 7);
+  EXPECT_EQ(history.piece(1).guaranteed, 4);
+  EXPECT_EQ(history.piece(2).guaranteed, 7);
   EXPECT_EQ(history.piece(3).before, 5);
-  EXPECT_EQ(history.piece(3).sure, History::kNever);
+  EXPECT_EQ(history.piece(3).guaranteed, History::kNever);
   EXPECT_EQ(history.order_at(0), 0);
   EXPECT_EQ(history.order_at(4), 2);
   EXPECT_EQ(history.order_at(5), 3);
-  EXPECT_EQ(history.next_sure(0), 4);
-  EXPECT_EQ(history.next_sure(1), 7);
-  EXPECT_EQ(history.next_sure(2), History::kNever);
+  EXPECT_EQ(history.next_guaranteed(0), 4);
+  EXPECT_EQ(history.next_guaranteed(1), 7);
+  EXPECT_EQ(history.next_guaranteed(2), History::kNever);
   NothingLost whole(history);
   const auto first = [&](std::uint64_t order) {
     std::uint64_t word = 0;
@@ -192,11 +192,11 @@ ProgramOperation steps(std::uint64_t first, std::uint64_t last, std::uint32_t th
   return {.thread = thread, .name = "f", .first = first, .last = last};
 }
 
-TEST(Stretches, BeginAndEndWithTheSteps) {
+TEST(Intervals, BeginAndEndWithTheSteps) {
   litmus::Recorder recorder(kTwoLines, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());
-  const Stretches found(read, {steps(2, 4), steps(5, 5), steps(6, 6), steps(7, 9)}, 7);
+  const Intervals found(read, {steps(2, 4), steps(5, 5), steps(6, 6), steps(7, 9)}, 7);
   ASSERT_EQ(found.operations().size(), 4);
   EXPECT_EQ(found.operations()[0].first_step, 2);
   EXPECT_EQ(found.operations()[0].last_step, 4);
@@ -212,12 +212,12 @@ TEST(Stretches, BeginAndEndWithTheSteps) {
                                        {6, 6, 0, 3, false}, {7, 7, 0, 4, false}};
   ASSERT_EQ(found.list().size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const Stretch& stretch = found.list()[i];
-    EXPECT_EQ(stretch.first, expected[i].first) << i;
-    EXPECT_EQ(stretch.last, expected[i].last) << i;
-    EXPECT_EQ(stretch.executing.size(), expected[i].executing) << i;
-    EXPECT_EQ(stretch.ended, expected[i].ended) << i;
-    EXPECT_EQ(stretch.set_up, expected[i].set_up) << i;
+    const Interval& interval = found.list()[i];
+    EXPECT_EQ(interval.first, expected[i].first) << i;
+    EXPECT_EQ(interval.last, expected[i].last) << i;
+    EXPECT_EQ(interval.executing.size(), expected[i].executing) << i;
+    EXPECT_EQ(interval.ended, expected[i].ended) << i;
+    EXPECT_EQ(interval.set_up, expected[i].set_up) << i;
   }
   EXPECT_EQ(found.at(1), 0);
   EXPECT_EQ(found.at(3), 1);
@@ -257,9 +257,9 @@ class ByDefinition {
 
   litmus::Images wrong() const {
     litmus::Images found;
-    for (std::uint64_t moment = 0; moment <= program_.size(); ++moment) {
-      const std::set<litmus::Bytes> right = right_at(moment);
-      for (const litmus::Bytes& image : left_at(moment)) {
+    for (std::uint64_t crash_time = 0; crash_time <= program_.size(); ++crash_time) {
+      const std::set<litmus::Bytes> right = right_at(crash_time);
+      for (const litmus::Bytes& image : left_at(crash_time)) {
         if (!right.contains(words_of(image))) found.insert(image);
       }
     }
@@ -269,8 +269,9 @@ class ByDefinition {
  private:
   // Returns the images that a crash immediately after a step can leave. They are the images that
   // contain another store, which becomes visible immediately after the step.
-  litmus::Images left_at(std::uint64_t moment) const {
-    litmus::Program until(program_.begin(), program_.begin() + static_cast<std::ptrdiff_t>(moment));
+  litmus::Images left_at(std::uint64_t crash_time) const {
+    litmus::Program until(program_.begin(),
+                          program_.begin() + static_cast<std::ptrdiff_t>(crash_time));
     until.push_back({0, Do::kStore, kAnswerLines * 64, 1});
     litmus::Images found;
     const litmus::Definition definition(until, rules_, kAnswerLines + 1);
@@ -281,24 +282,24 @@ class ByDefinition {
     }
     return found;
   }
-  litmus::Bytes whole(std::uint64_t moment) const {
+  litmus::Bytes whole(std::uint64_t crash_time) const {
     litmus::Bytes bytes(kAnswerLines * 64);
-    for (std::uint64_t step = 0; step < moment; ++step) {
+    for (std::uint64_t step = 0; step < crash_time; ++step) {
       if (!litmus::is_store(program_[step].what)) continue;
       std::memcpy(bytes.data() + program_[step].at, &program_[step].value, 8);
     }
     return words_of(bytes);
   }
-  std::set<litmus::Bytes> right_at(std::uint64_t moment) const {
+  std::set<litmus::Bytes> right_at(std::uint64_t crash_time) const {
     std::uint64_t since = 0;
     for (const ProgramOperation& each : operations_) {
-      if (each.first <= moment && moment < each.last) {
+      if (each.first <= crash_time && crash_time < each.last) {
         return {whole(each.first - 1), whole(each.last)};
       }
-      if (each.last <= moment) since = each.last;
+      if (each.last <= crash_time) since = each.last;
     }
     std::set<litmus::Bytes> right;
-    for (std::uint64_t at = since; at <= moment; ++at) right.insert(whole(at));
+    for (std::uint64_t at = since; at <= crash_time; ++at) right.insert(whole(at));
     return right;
   }
 
@@ -323,7 +324,7 @@ litmus::Images wrong_by_check(const litmus::Program& program,
   litmus::Images found;
   for (const std::uint64_t number : check.find_wrong([] {})) {
     EXPECT_TRUE(check.images().go_to(number));
-    const auto wrong = check.judge([] {});
+    const auto wrong = check.check_image([] {});
     EXPECT_TRUE(wrong.has_value());
     litmus::Bytes bytes(kAnswerLines * 64);
     for (std::size_t line = 0; line < kAnswerLines; ++line) {
@@ -332,7 +333,7 @@ litmus::Images wrong_by_check(const litmus::Program& program,
     }
     found.insert(bytes);
   }
-  EXPECT_EQ(check.unjudged(), 0);
+  EXPECT_EQ(check.unchecked(), 0);
   return found;
 }
 
@@ -439,7 +440,7 @@ TEST(Reader, PrintsApartFromWhatItSays) {
     CheckerPool pool(
         reader(script), regions, 1,
         [&](std::uint64_t, const CheckerAnswer&, const std::string& printed) { text = printed; });
-    EXPECT_EQ(pool.judge(Image(), {}, {}).ending, ending);
+    EXPECT_EQ(pool.check_image(Image(), {}, {}).ending, ending);
     return text;
   };
   EXPECT_EQ(printed_by("echo out; echo err >&2; printf end", Ending::kExited), "out\nend");

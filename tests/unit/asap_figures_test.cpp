@@ -18,7 +18,7 @@
 #include "pmemsim/designs/backend/prediction.hpp"
 #include "pmemsim/designs/choices.hpp"
 #include "pmemsim/machine/memory/memory.hpp"
-#include "unit/crash_plug.hpp"
+#include "unit/crash_probe.hpp"
 #include "unit/platform.hpp"
 
 namespace pmemsim {

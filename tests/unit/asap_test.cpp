@@ -6,7 +6,7 @@
 #include "pmemsim/designs/atomicity/asap.hpp"
 #include "pmemsim/designs/atomicity/asap_recovery.hpp"
 #include "shared_regions.hpp"
-#include "unit/crash_plug.hpp"
+#include "unit/crash_probe.hpp"
 
 namespace pmemsim {
 namespace {

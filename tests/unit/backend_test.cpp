@@ -35,17 +35,17 @@ class Slow final : public BackendOperation, public WriteGate {
   void connect(EventQueue& queue, const Memory&, MetadataPort&) override { queue_ = &queue; }
   Traits traits() const override { return {.most_metadata = manner_.metadata ? 1u : 0u}; }
   bool write(const Write&, const Prepared&, Completion done) override {
-    return go_on(done, manner_.write);
+    return proceed(done, manner_.write);
   }
   void forget(const Completion&) override { forgotten_ = true; }
-  bool read(Line, Completion done) override { return go_on(done, manner_.read); }
+  bool read(Line, Completion done) override { return proceed(done, manner_.read); }
   void encode(const Write&, const Prepared&, Encoded& encoded) const override {
     encoded.place = {encoded.place.number + manner_.moves_by};
     if (manner_.metadata) encoded.metadata.push_back({{encoded.place.number + 1000}, {}});
   }
 
  private:
-  bool go_on(Completion done, Picoseconds time) {
+  bool proceed(Completion done, Picoseconds time) {
     if (time == ns(0)) return true;
     done_ = done;
     queue_->schedule(queue_->now() + time, Phase::kController, completion<&Slow::is_done>(*this));
@@ -178,17 +178,17 @@ TEST(Backend, AWriteThatIsPutIntoAnotherChannelGivesItsReservedEntryBack) {
 // Three writes of a line, by the order in which they left the caches.
 struct OvertakingBench : SlowBench {
   OvertakingBench() : SlowBench({}) {
-    for (std::uint64_t& one : left) one = backend->leaving();
+    for (std::uint64_t& one : departures) one = backend->next_departure();
   }
   // Returns the contents of the line after the write with this number has arrived.
   std::uint64_t arrives(std::size_t number) {
     Write write = write_of(line_in(0, 0));
     write.data = data_of(number);
-    write.left = left[number];
+    write.departure = departures[number];
     backend->write(write);
     return value_of(backend->newest(write.line));
   }
-  std::array<std::uint64_t, 3> left{};
+  std::array<std::uint64_t, 3> departures{};
 };
 
 // An overtaken write takes over the line's newest contents, and is no newer than these. A write

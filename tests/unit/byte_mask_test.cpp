@@ -202,7 +202,7 @@ class Cipher final : public BackendOperation, public WriteGate {
     const auto random = static_cast<std::int64_t>(random_() % 300'000);
     waiting_.push_back(done);
     queue_->schedule(queue_->now() + (seed_ > 0 ? Picoseconds{random} : ns(100)),
-                     Phase::kController, completion<&Cipher::go_on>(*this, waiting_.size() - 1));
+                     Phase::kController, completion<&Cipher::proceed>(*this, waiting_.size() - 1));
     return false;
   }
   void forget(const Completion& done) override {
@@ -233,7 +233,7 @@ class Cipher final : public BackendOperation, public WriteGate {
     const auto found = numbers_.find(line);
     return found == numbers_.end() ? 0 : found->second;
   }
-  void go_on(std::uint64_t number, Time now) {
+  void proceed(std::uint64_t number, Time now) {
     const Completion done = std::exchange(waiting_[number], {});
     if (done) done(now);
   }

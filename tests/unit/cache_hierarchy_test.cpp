@@ -130,9 +130,9 @@ TEST_F(HierarchyTest, MissesAreServedByTheirMemory) {
 
 // A line that the shared cache evicts takes no latency of an L1 before it.
 TEST_F(HierarchyTest, EvictionPathBeginsAtTheSharedCacheAndFlushPathAtTheCore) {
-  EXPECT_EQ(hierarchy.way_out(), ns(20 + 7));
-  EXPECT_EQ(hierarchy.way_down(0), ns(4 + 20 + 7));
-  EXPECT_EQ(hierarchy.way_back(), ns(9));
+  EXPECT_EQ(hierarchy.shared_to_controller(), ns(20 + 7));
+  EXPECT_EQ(hierarchy.core_to_controller(0), ns(4 + 20 + 7));
+  EXPECT_EQ(hierarchy.controller_to_core(), ns(9));
 }
 
 TEST_F(HierarchyTest, StatesFollowMesi) {

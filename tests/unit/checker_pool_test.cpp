@@ -51,7 +51,7 @@ TEST_P(CheckerPoolTest, EachImageIsCheckedWithItsOwnContents) {
     pool.show(image, kNumbered, {});
   }
   pool.finish({});
-  EXPECT_EQ(pool.judged(), 12);
+  EXPECT_EQ(pool.checked(), 12);
   ASSERT_EQ(pool.rejected().size(), 11);  // all but the first
   for (const auto& [number, answer] : pool.rejected()) {
     EXPECT_EQ(answer.ending, CheckerAnswer::Ending::kExited);
@@ -80,7 +80,7 @@ TEST(CheckerPool, ReportsHowACheckerEndsAndItsLastOutput) {
   using Ending = CheckerAnswer::Ending;
   const auto answer_to = [](const std::string& script) {
     CheckerPool pool(shell(script, 0.5), kCheckedRegions, 1);
-    return pool.judge(Image(), {}, {});
+    return pool.check_image(Image(), {}, {});
   };
   EXPECT_EQ(answer_to("kill -SEGV $$").ending, Ending::kSignal);
   EXPECT_EQ(answer_to("kill -SEGV $$").status, 11);
@@ -96,7 +96,7 @@ TEST(CheckerPool, CheckerThatCannotStartIsAnError) {
   CheckerCommand command = shell("");
   command.words = {"/no/such/program"};
   CheckerPool pool(command, kCheckedRegions, 1);
-  EXPECT_THROW(pool.judge(Image(), {}, {}), Error);
+  EXPECT_THROW(pool.check_image(Image(), {}, {}), Error);
 }
 
 TEST(CheckerPool, CallbackExceptionStopsTheWaitForAVerdict) {
@@ -107,7 +107,7 @@ TEST(CheckerPool, CallbackExceptionStopsTheWaitForAVerdict) {
     if (++asked == 3) throw Enough();
   };
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_THROW(pool.judge(Image(), {}, keep_going), Enough);
+  EXPECT_THROW(pool.check_image(Image(), {}, keep_going), Enough);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
 }
 

@@ -59,7 +59,7 @@ CheckerCommand command_of(std::vector<std::string> words) {
   return {"--verify", PMEMSIM_CHECKER_HOST, false, std::move(words), 20, ""};
 }
 
-Judged judged(CheckerPool& pool, const Image& image) {
+Judged checked(CheckerPool& pool, const Image& image) {
   std::vector<Line> lines;
   for (std::uint64_t page = 0; page < kReadPages; ++page) {
     lines.push_back(Line::of(kReadBase + page * 4096));
@@ -83,10 +83,10 @@ std::vector<std::string> words_of(const std::string& program, const std::string&
   return words;
 }
 
-Judged judged(const std::string& program, const std::string& way, const Pages& pages,
-              const Image& image = numbered_image()) {
+Judged checked(const std::string& program, const std::string& way, const Pages& pages,
+               const Image& image = numbered_image()) {
   CheckerPool pool(command_of(words_of(program, way, pages)), kReadRegions, 1);
-  return judged(pool, image);
+  return checked(pool, image);
 }
 
 Pages with_their_neighbours(const Pages& pages) {
@@ -157,7 +157,7 @@ class VerdictsOfPrograms : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReadsOfPrograms, PagesReadAreReportedExactly) {
   for (const std::string& way : kExact) {
-    const Judged found = judged(GetParam(), way, kSome);
+    const Judged found = checked(GetParam(), way, kSome);
     EXPECT_TRUE(found.accepted) << way;
     ASSERT_TRUE(found.read) << way;
     EXPECT_EQ(*found.read, kSome) << way;
@@ -166,7 +166,7 @@ TEST_P(ReadsOfPrograms, PagesReadAreReportedExactly) {
 
 TEST_P(ReadsOfPrograms, PagesReadAreReportedWithNeighbouringPages) {
   for (const std::string& way : kRoughly) {
-    const Judged found = judged(GetParam(), way, kSome);
+    const Judged found = checked(GetParam(), way, kSome);
     EXPECT_TRUE(found.accepted) << way;
     ASSERT_TRUE(found.read) << way;
     EXPECT_TRUE(std::ranges::includes(*found.read, kSome)) << way;
@@ -176,14 +176,14 @@ TEST_P(ReadsOfPrograms, PagesReadAreReportedWithNeighbouringPages) {
 
 TEST_P(VerdictsOfPrograms, UntraceableReadsAreNotReported) {
   for (const std::string& way : kUntold) {
-    const Judged found = judged(GetParam(), way, kSome);
+    const Judged found = checked(GetParam(), way, kSome);
     EXPECT_TRUE(found.accepted) << way;
     EXPECT_FALSE(found.read) << way;
   }
 }
 
 TEST_P(ReadsOfPrograms, ReadingAllPagesReportsAllPages) {
-  const Judged found = judged(GetParam(), "whole", kSome);
+  const Judged found = checked(GetParam(), "whole", kSome);
   ASSERT_TRUE(found.read);
   EXPECT_EQ(found.read->size(), kReadPages);
 }
@@ -193,7 +193,7 @@ TEST_P(ReadsOfPrograms, ReadingAllPagesReportsAllPages) {
 TEST_P(ReadsOfPrograms, PagesReadAreReportedDespiteSignals) {
   int told = 0;
   for (int time = 0; time < 8; ++time) {
-    const Judged found = judged(GetParam(), "interrupted", kSome);
+    const Judged found = checked(GetParam(), "interrupted", kSome);
     EXPECT_TRUE(found.accepted);
     if (!found.read) continue;
     ++told;
@@ -204,7 +204,7 @@ TEST_P(ReadsOfPrograms, PagesReadAreReportedDespiteSignals) {
 
 // A program that can't run while it is watched is run again without.
 TEST_P(VerdictsOfPrograms, ProgramThatFailsWhileWatchedIsRunAgainUnwatched) {
-  const Judged found = judged(GetParam(), "unwatched", kSome);
+  const Judged found = checked(GetParam(), "unwatched", kSome);
   EXPECT_TRUE(found.accepted);
   EXPECT_FALSE(found.read);
 }
@@ -214,7 +214,7 @@ TEST_P(VerdictsOfPrograms, BadPageIsRejected) {
   make_bad(image, 18);
   for (const auto* ways : {&kExact, &kRoughly}) {
     for (const std::string& way : *ways) {
-      const Judged found = judged(GetParam(), way, kSome, image);
+      const Judged found = checked(GetParam(), way, kSome, image);
       EXPECT_EQ(found.accepted, way == "written") << way;
     }
   }
@@ -232,7 +232,7 @@ TEST_P(ReadsOfPrograms, PagesReadBelongToTheCurrentImage) {
       Image image = numbered_image();
       const std::uint64_t bad = random() % kReadPages;
       make_bad(image, bad);
-      const Judged found = judged(pool, image);
+      const Judged found = checked(pool, image);
       const bool seen = pages.contains(bad) && way != "written";
       EXPECT_EQ(found.accepted, !seen) << way;
       if (seen) continue;
@@ -249,7 +249,7 @@ TEST_P(ReadsOfPrograms, PagesReadInThePreviousImageAreNotReported) {
     LineData data{};
     data[0] = static_cast<std::byte>(100 + page);
     image.write(Line::of(kReadBase), data);
-    const Judged found = judged(pool, image);
+    const Judged found = checked(pool, image);
     ASSERT_TRUE(found.read);
     EXPECT_EQ(*found.read, (Pages{0, page}));
   }
@@ -264,7 +264,7 @@ TEST_P(VerdictsOfPrograms, SetuidProgramReportsNoReads) {
   fs::permissions(program, fs::perms::owner_all | fs::perms::set_uid);
   CheckerPool pool(command_of({"/bin/sh", "-c", program.string() + " private 5 $1", "check"}),
                    kReadRegions, 1);
-  const Judged found = judged(pool, numbered_image());
+  const Judged found = checked(pool, numbered_image());
   EXPECT_TRUE(found.accepted);
   EXPECT_FALSE(found.read);
   fs::remove(program);
@@ -283,7 +283,7 @@ TEST(ReadsOfScripts, PagesReadByAllProgramsOfAScriptAreReported) {
   const std::string dynamic = PMEMSIM_READING_CHECKER, fixed = PMEMSIM_READING_CHECKER_STATIC;
   const auto script = [](const std::string& text) {
     CheckerPool pool(command_of({"/bin/sh", "-c", text, "check"}), kReadRegions, 1);
-    return judged(pool, numbered_image());
+    return checked(pool, numbered_image());
   };
   const Judged all = script(dynamic + " shared 5 $1 && " + fixed + " unmapped 9 $1 && (" + dynamic +
                             " by_read 20 21 $1 | cat)");
@@ -302,8 +302,8 @@ TEST(ReadsOfScripts, RejectedImageIsNotCheckedAgain) {
   const std::string seen = testing::TempDir() + "pmemsim-seen-" + std::to_string(getpid());
   CheckerPool pool(command_of({"/bin/sh", "-c", "! mkdir " + seen + " 2> /dev/null", "check"}),
                    kReadRegions, 1);
-  EXPECT_FALSE(judged(pool, numbered_image()).accepted);
-  EXPECT_TRUE(judged(pool, numbered_image()).accepted);
+  EXPECT_FALSE(checked(pool, numbered_image()).accepted);
+  EXPECT_TRUE(checked(pool, numbered_image()).accepted);
   std::filesystem::remove(seen);
 }
 
@@ -322,7 +322,7 @@ TEST(ReadsOfOtherProcesses, CheckerServedByAnotherProcessReportsNoReads) {
   CheckerCommand command = command_of(words_of(PMEMSIM_READING_CHECKER, "by_somebody_else", kSome));
   command.environment = {"ASKED=" + asked};
   CheckerPool pool(command, kReadRegions, 1);
-  const Judged found = judged(pool, numbered_image());
+  const Judged found = checked(pool, numbered_image());
   done = true;
   other.join();
   EXPECT_TRUE(found.accepted);

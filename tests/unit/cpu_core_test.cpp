@@ -74,14 +74,14 @@ class StoreQueueTest : public testing::Test {
 
 TEST_F(StoreQueueTest, HoldsItsConfiguredNumberOfStores) {
   for (std::uint64_t i = 0; i < 4; ++i) {
-    EXPECT_TRUE(queue.has_room(1));
+    EXPECT_TRUE(queue.has_free_entries(1));
     EXPECT_EQ(queue.free_since(1), 0);
     push(i);
   }
-  EXPECT_FALSE(queue.has_room(1));
+  EXPECT_FALSE(queue.has_free_entries(1));
   queue.pop(70);
-  EXPECT_TRUE(queue.has_room(1));
-  EXPECT_FALSE(queue.has_room(2));
+  EXPECT_TRUE(queue.has_free_entries(1));
+  EXPECT_FALSE(queue.has_free_entries(2));
   EXPECT_EQ(queue.free_since(1), 70);
   queue.pop(90);
   EXPECT_EQ(queue.free_since(2), 90);

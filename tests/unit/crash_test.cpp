@@ -8,7 +8,7 @@
 #include "long_tests.hpp"
 #include "pmemsim/crash/crash.hpp"
 #include "pmemsim/crash/crash_image.hpp"
-#include "pmemsim/crash/story.hpp"
+#include "pmemsim/crash/explanation.hpp"
 #include "pmemsim/designs/choices.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
 #include "pmemsim/machine/memory/memory.hpp"
@@ -64,7 +64,7 @@ TEST(Crash, EveryCrashPointIsVisited) {
   EXPECT_EQ(all.points, all.all_points);
   EXPECT_EQ(all.images, all.points + 60);  // again at each region's promise
   EXPECT_EQ(all.violations, 0);
-  EXPECT_FALSE(all.story);
+  EXPECT_FALSE(all.explanation);
 }
 
 // Nothing persists, so there is no point at all; yet the program was promised its region.
@@ -75,14 +75,14 @@ TEST(Crash, ImageIsCheckedAgainWhenMoreIsGuaranteed) {
   const CrashResult lost = crash_without_log("accepted", {{"pmemsim.faults", "x86.flush"}});
   EXPECT_EQ(lost.points, 0);
   EXPECT_EQ(lost.violations, 1);
-  ASSERT_TRUE(lost.story);
-  const CrashResult again =
-      crash_without_log("accepted", {{"pmemsim.faults", "x86.flush"}}, {.at = lost.story->when});
-  ASSERT_TRUE(again.story);
-  EXPECT_EQ(again.story->lines, lost.story->lines);
-  EXPECT_EQ(lost.story->lines.at(2), "recovery found this value and kept it");
-  EXPECT_EQ(lost.story->lines.at(4), "and region 1 of thread 0 was guaranteed to survive");
-  EXPECT_NE(lost.story->lines.back().find("region 1 of thread 0 is guaranteed to survive"),
+  ASSERT_TRUE(lost.explanation);
+  const CrashResult again = crash_without_log("accepted", {{"pmemsim.faults", "x86.flush"}},
+                                              {.at = lost.explanation->when});
+  ASSERT_TRUE(again.explanation);
+  EXPECT_EQ(again.explanation->lines, lost.explanation->lines);
+  EXPECT_EQ(lost.explanation->lines.at(2), "recovery found this value and kept it");
+  EXPECT_EQ(lost.explanation->lines.at(4), "and region 1 of thread 0 was guaranteed to survive");
+  EXPECT_NE(lost.explanation->lines.back().find("region 1 of thread 0 is guaranteed to survive"),
             std::string::npos);
 }
 
@@ -100,7 +100,7 @@ TEST(Crash, SampleCoversTheWholeRun) {
     const CrashResult one = crash_it({{"atomicity", "hw-undo"}, {"pmemsim.faults", "log.order"}},
                                      {.sample = 1, .seed = seed});
     of = one.all_points;
-    if (one.story) latest = std::max(latest, one.story->point);
+    if (one.explanation) latest = std::max(latest, one.explanation->point);
   }
   EXPECT_GT(latest, of / 2);
 }
@@ -116,9 +116,9 @@ std::size_t hash_of(const Image& image) {
 }
 
 // Returns one verdict for all images, or for the image with the number `only`.
-class OtherJudge final : public ImageJudge {
+class OtherChecker final : public ExternalChecker {
  public:
-  explicit OtherJudge(std::string says, std::optional<std::uint64_t> only = {})
+  explicit OtherChecker(std::string says, std::optional<std::uint64_t> only = {})
       : says_(std::move(says)), only_(only) {}
   void show(const Image& image) override {
     ++shown;
@@ -148,8 +148,9 @@ TEST(Crash, CrashAtATimeChecksTheLastPointsBeforeIt) {
 }
 
 TEST(Crash, CrashAtATimeShowsAllItsImages) {
-  OtherJudge judge("it is wrong");
-  const CrashOptions options{.at = Time{10'000'000}, .judge = &judge, .inspections = 1};
+  OtherChecker checker("it is wrong");
+  const CrashOptions options{
+      .at = Time{10'000'000}, .external_checker = &checker, .inspections = 1};
   const CrashResult result = crash_it({{"atomicity", "hw-redo"}}, options);
   EXPECT_EQ(result.inspected, result.points);
   EXPECT_EQ(result.violations, result.points);
@@ -162,12 +163,13 @@ TEST(Crash, ViolationInASubsetIsFoundAgainAtItsTime) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     CrashOptions options{.seed = seed, .subsets = 2};
     const CrashResult all = crash_it(design, options);
-    ASSERT_TRUE(all.story);
-    EXPECT_TRUE(all.story->lines.at(1).starts_with("if the caches had just written back lines"));
-    options.at = all.story->when;
+    ASSERT_TRUE(all.explanation);
+    EXPECT_TRUE(
+        all.explanation->lines.at(1).starts_with("if the caches had just written back lines"));
+    options.at = all.explanation->when;
     const CrashResult again = crash_it(design, options);
-    ASSERT_TRUE(again.story);
-    EXPECT_EQ(again.story->lines, all.story->lines) << "seed " << seed;
+    ASSERT_TRUE(again.explanation);
+    EXPECT_EQ(again.explanation->lines, all.explanation->lines) << "seed " << seed;
   }
 }
 
@@ -204,37 +206,37 @@ TEST(Crash, SubsetsDifferBetweenPoints) {
 }
 
 TEST(Crash, VerdictOfTheUserCheckerIsReported) {
-  OtherJudge judge("the queue is broken", 2);
-  const CrashOptions options{.judge = &judge, .inspections = 5};
+  OtherChecker checker("the queue is broken", 2);
+  const CrashOptions options{.external_checker = &checker, .inspections = 5};
   const CrashResult result = crash_it({{"atomicity", "lad"}}, options);
-  EXPECT_EQ(judge.shown, 5);
+  EXPECT_EQ(checker.shown, 5);
   EXPECT_EQ(result.inspected, 5);
   EXPECT_EQ(result.violations, 1);
-  ASSERT_TRUE(result.story);
-  EXPECT_EQ(result.story->lines.back(), "the queue is broken");
+  ASSERT_TRUE(result.explanation);
+  EXPECT_EQ(result.explanation->lines.back(), "the queue is broken");
 }
 
 TEST(Crash, FirstImageThatTheUserCheckerRejectsIsSaved) {
-  OtherJudge judge("the queue is broken", 2);
+  OtherChecker checker("the queue is broken", 2);
   std::vector<std::size_t> kept;
-  const CrashOptions options{.judge = &judge, .inspections = 5, .keep = [&](const Image& image) {
-                               kept.push_back(hash_of(image));
-                             }};
+  const CrashOptions options{.external_checker = &checker,
+                             .inspections = 5,
+                             .keep = [&](const Image& image) { kept.push_back(hash_of(image)); }};
   crash_it({{"atomicity", "lad"}}, options);
-  EXPECT_EQ(kept, std::vector{judge.hashes.at(2)});
-  EXPECT_EQ(std::ranges::count(judge.hashes, kept.at(0)), 1);
+  EXPECT_EQ(kept, std::vector{checker.hashes.at(2)});
+  EXPECT_EQ(std::ranges::count(checker.hashes, kept.at(0)), 1);
 }
 
 TEST(Crash, LastImageOfATimeIsSavedIfNoneIsWrong) {
   for (const std::string says : {"", "it is wrong"}) {
-    OtherJudge judge(says);
+    OtherChecker checker(says);
     std::size_t kept = 0;
-    const CrashOptions options{
-        .at = Time{10'000'000}, .judge = &judge, .inspections = 1, .keep = [&](const Image& image) {
-          kept = hash_of(image);
-        }};
+    const CrashOptions options{.at = Time{10'000'000},
+                               .external_checker = &checker,
+                               .inspections = 1,
+                               .keep = [&](const Image& image) { kept = hash_of(image); }};
     crash_it({{"atomicity", "hw-redo"}}, options);
-    EXPECT_EQ(kept, says.empty() ? judge.hashes.back() : judge.hashes.front());
+    EXPECT_EQ(kept, says.empty() ? checker.hashes.back() : checker.hashes.front());
   }
 }
 
@@ -242,7 +244,7 @@ TEST(Crash, FirstImageThatTheOracleRejectsIsSaved) {
   std::vector<std::size_t> kept;
   CrashOptions options{.subsets = 2,
                        .keep = [&](const Image& image) { kept.push_back(hash_of(image)); }};
-  EXPECT_FALSE(crash_it({{"atomicity", "asap"}}, options).story);
+  EXPECT_FALSE(crash_it({{"atomicity", "asap"}}, options).explanation);
   EXPECT_TRUE(kept.empty());
   const std::vector<std::pair<std::string, std::string>> mutants{{"asap", "asap.lock_bit"},
                                                                  {"hw-undo", "log.commit"}};
@@ -250,9 +252,9 @@ TEST(Crash, FirstImageThatTheOracleRejectsIsSaved) {
     kept.clear();
     options.at.reset();
     const CrashResult all = crash_it({{"atomicity", design}, {"pmemsim.faults", mutant}}, options);
-    ASSERT_TRUE(all.story) << mutant;
+    ASSERT_TRUE(all.explanation) << mutant;
     ASSERT_EQ(kept.size(), 1u) << mutant;
-    options.at = all.story->when;
+    options.at = all.explanation->when;
     crash_it({{"atomicity", design}, {"pmemsim.faults", mutant}}, options);
     EXPECT_EQ(kept.back(), kept.front()) << mutant;
   }
@@ -265,7 +267,7 @@ template <class Procedure>
 struct ImageBench {
   void crash() {
     image.recover();
-    image.judged();
+    image.mark_checked();
     image.undo_recovery();
   }
   EventQueue queue;
@@ -287,7 +289,7 @@ TEST(CrashImage, ChangedLinesIncludeThoseOfThePreviousRecovery) {
   bench.image.recover();
   EXPECT_EQ(bench.image.changed(), std::vector{kRepaired});
   EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
-  bench.image.judged();
+  bench.image.mark_checked();
   bench.image.undo_recovery();
   EXPECT_EQ(bench.image.read(kRepaired), LineData{});
 
@@ -295,7 +297,7 @@ TEST(CrashImage, ChangedLinesIncludeThoseOfThePreviousRecovery) {
   bench.image.update(kOther, LineData{std::byte{2}});
   bench.image.recover();
   EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kOther}));
-  bench.image.judged();
+  bench.image.mark_checked();
   EXPECT_TRUE(bench.image.changed().empty());
 }
 
@@ -331,7 +333,7 @@ class RestartedRecovery : public testing::Test {
     Scripted recovery(std::move(script));
     CrashImage image(pm_, pm_.device(), recovery, nullptr);
     image.recover();
-    image.judged();
+    image.mark_checked();
     image.undo_recovery();
     std::uint64_t restarts = 0;
     const bool survived = image.survives_restarts(history, restarts);
@@ -400,12 +402,12 @@ TEST(CrashImage, ContentsBeforeRecoveryCanBeRead) {
 TEST(CrashImage, AlternativeImageCanBeUndone) {
   ImageBench<Repair> bench;
   bench.crash();
-  bench.image.also({{kOther, LineData{std::byte{3}}}});
+  bench.image.replace({{kOther, LineData{std::byte{3}}}});
   bench.image.recover();
   EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kOther, kRepaired}));
   EXPECT_EQ(bench.image.read(kOther), LineData{std::byte{3}});
   bench.image.undo_recovery();
-  bench.image.take_back();
+  bench.image.undo_replacement();
   EXPECT_EQ(bench.image.read(kOther), LineData{});
   EXPECT_EQ(bench.image.changed(), std::vector{kRepaired});
 }
@@ -422,8 +424,8 @@ class Staying final : public Recovery {
     if (wanted_ && !done_) pm.write(kRepaired, LineData{std::byte{1}});
     done_ = true;
   }
-  bool image_may_stay() const override { return true; }
-  std::optional<std::vector<Line>> go_on(RecoveryView) override {
+  bool may_keep_image() const override { return true; }
+  std::optional<std::vector<Line>> prepare_next_run(RecoveryView) override {
     if (!done_) return {};
     return std::vector<Line>{};
   }
@@ -442,10 +444,10 @@ TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
     EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
   }
   EXPECT_TRUE(bench.image.changed().empty());
-  bench.image.also({{kOther, {}}});
+  bench.image.replace({{kOther, {}}});
   bench.image.recover();
   bench.image.undo_recovery();
-  bench.image.take_back();
+  bench.image.undo_replacement();
   bench.image.update(kOther, {});
   bench.image.recover();
   EXPECT_EQ(bench.image.read(kRepaired), LineData{});
@@ -455,8 +457,8 @@ TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
 // Requests a line again that it has never written, as a broken recovery may do.
 struct Mistaken final : Recovery {
   void run(RecoveryView) override {}
-  bool image_may_stay() const override { return true; }
-  std::optional<std::vector<Line>> go_on(RecoveryView) override { return {{kRepaired}}; }
+  bool may_keep_image() const override { return true; }
+  std::optional<std::vector<Line>> prepare_next_run(RecoveryView) override { return {{kRepaired}}; }
 };
 
 TEST(CrashImage, LineThatRecoveryNeverWroteStaysUnchanged) {
@@ -467,51 +469,52 @@ TEST(CrashImage, LineThatRecoveryNeverWroteStaysUnchanged) {
 }
 
 TEST(Crash, UserCheckerSeesEvenlySpacedImages) {
-  OtherJudge judge("it is wrong");
-  const CrashOptions options{.sample = 1, .judge = &judge, .inspections = 2};
+  OtherChecker checker("it is wrong");
+  const CrashOptions options{.sample = 1, .external_checker = &checker, .inspections = 2};
   const CrashResult result = crash_it({{"atomicity", "lad"}}, options);
   EXPECT_EQ(result.inspected, 2);
-  ASSERT_TRUE(result.story);
-  EXPECT_EQ(result.story->point, result.all_points / 2);
+  ASSERT_TRUE(result.explanation);
+  EXPECT_EQ(result.explanation->point, result.all_points / 2);
 }
 
 TEST(Crash, UserCheckerSeesEveryDifferentImage) {
   const std::vector<KeyValue> torn{{"atomicity", "hw-redo"}, {"pm.persistence", "written"}};
-  OtherJudge all("");
-  const CrashResult result =
-      crash_it(torn, {.subsets = 1, .judge = &all, .inspections = CrashOptions::kAllImages});
+  OtherChecker all("");
+  const CrashResult result = crash_it(
+      torn, {.subsets = 1, .external_checker = &all, .inspections = CrashOptions::kAllImages});
   EXPECT_GT(result.different, result.points);
   EXPECT_LE(result.different, result.images);
   EXPECT_EQ(result.inspected, result.different);
   EXPECT_EQ(all.shown, result.different);
-  OtherJudge of_some("");
-  const CrashResult some =
-      crash_it(torn, {.sample = 20, .judge = &of_some, .inspections = CrashOptions::kAllImages});
+  OtherChecker of_some("");
+  const CrashResult some = crash_it(
+      torn, {.sample = 20, .external_checker = &of_some, .inspections = CrashOptions::kAllImages});
   EXPECT_EQ(some.points, 20);
   EXPECT_EQ(of_some.shown, some.different);
 }
 
 TEST(Crash, FirstViolationOfOracleOrUserCheckerIsExplained) {
-  OtherJudge late("it is wrong", 7);
+  OtherChecker late("it is wrong", 7);
   const CrashResult result =
-      crash_it({{"atomicity", "asap"}}, {.judge = &late, .inspections = CrashOptions::kAllImages});
+      crash_it({{"atomicity", "asap"}},
+               {.external_checker = &late, .inspections = CrashOptions::kAllImages});
   EXPECT_EQ(result.violations, 1);
-  ASSERT_TRUE(result.story);
-  EXPECT_EQ(result.story->point, 8);
+  ASSERT_TRUE(result.explanation);
+  EXPECT_EQ(result.explanation->point, 8);
   // The oracle finds something, too, at other points.
   const std::vector<KeyValue> broken{{"atomicity", "asap"},
                                      {"pmemsim.faults", "asap.lpo_dropping"}};
   const CrashResult alone = crash_it(broken);
-  OtherJudge first("it is wrong", 0);
+  OtherChecker first("it is wrong", 0);
   const CrashResult both =
-      crash_it(broken, {.judge = &first, .inspections = CrashOptions::kAllImages});
-  ASSERT_GT(alone.story->point, 1);
+      crash_it(broken, {.external_checker = &first, .inspections = CrashOptions::kAllImages});
+  ASSERT_GT(alone.explanation->point, 1);
   EXPECT_EQ(both.violations, alone.violations + 1);
-  EXPECT_EQ(both.story->point, 1);
-  OtherJudge last("it is wrong", both.inspected - 1);
+  EXPECT_EQ(both.explanation->point, 1);
+  OtherChecker last("it is wrong", both.inspected - 1);
   const CrashResult later =
-      crash_it(broken, {.judge = &last, .inspections = CrashOptions::kAllImages});
-  EXPECT_EQ(later.story->lines, alone.story->lines);
+      crash_it(broken, {.external_checker = &last, .inspections = CrashOptions::kAllImages});
+  EXPECT_EQ(later.explanation->lines, alone.explanation->lines);
 }
 
 // There is no pool, although the trace says so.
@@ -531,8 +534,9 @@ TEST(Crash, RecoveryThatGivesUpIsAViolation) {
       crash(trace::TraceFile(temporary.path()),
             configure(settings({{"ordering", "x86"}, {"atomicity", "software-undo"}})), {}, {});
   EXPECT_EQ(result.violations, 1);
-  ASSERT_TRUE(result.story);
-  EXPECT_EQ(result.story->lines.back(), "recovery failed: the pool is not a pmemsim/pm.h pool");
+  ASSERT_TRUE(result.explanation);
+  EXPECT_EQ(result.explanation->lines.back(),
+            "recovery failed: the pool is not a pmemsim/pm.h pool");
 }
 
 TEST(Crash, ExplanationNamesTheTornLineWhereRecoveryGaveUp) {
@@ -544,10 +548,11 @@ TEST(Crash, ExplanationNamesTheTornLineWhereRecoveryGaveUp) {
       trace, {},
       {.promises = {.whole_regions = true, .fences = FencePromise::kFlushed}, .lines_whole = true});
   const Violation violation{.point = 1, .problem = "recovery failed", .torn = kRepaired};
-  const CrashStory story = tell_story(violation, crash_configuration({}), trace, history);
-  ASSERT_EQ(story.lines.size(), 3u);
-  EXPECT_TRUE(story.lines[1].ends_with("had just been written in part:"));
-  EXPECT_EQ(story.lines[2], "recovery failed");
+  const CrashExplanation explanation =
+      explain_violation(violation, crash_configuration({}), trace, history);
+  ASSERT_EQ(explanation.lines.size(), 3u);
+  EXPECT_TRUE(explanation.lines[1].ends_with("had just been written in part:"));
+  EXPECT_EQ(explanation.lines[2], "recovery failed");
 }
 
 TEST(Crash, DesignWithoutGuaranteesIsRejected) {
@@ -566,8 +571,8 @@ TEST(Crash, DesignWithoutGuaranteesIsRejected) {
 }
 
 // The sentence that a crash of the program is refused with, without its file; empty: none.
-std::string why_not_judged(trace::TraceBuilder& builder, const std::vector<KeyValue>& design,
-                           const CrashOptions& options = {}) {
+std::string why_not_checked(trace::TraceBuilder& builder, const std::vector<KeyValue>& design,
+                            const CrashOptions& options = {}) {
   const TemporaryTrace temporary(builder);
   try {
     crash(trace::TraceFile(temporary.path()), configure(settings({{"core.count", "1"}}, design)),
@@ -586,22 +591,22 @@ TEST(Crash, ProgramWithoutPersistentMemoryIsRejected) {
   trace::TraceBuilder builder;
   builder.thread(0);
   builder.store(builder.site(trace::SiteKind::kStore, 8, 1), 0x1000, 1);
-  EXPECT_TRUE(why_not_judged(builder, kBareX86).starts_with("has no persistent memory"));
+  EXPECT_TRUE(why_not_checked(builder, kBareX86).starts_with("has no persistent memory"));
 }
 
 TEST(Crash, ProgramThatOnlyReadsIsRejected) {
   Flushing program;
   program.builder.thread(0);
   program.builder.access(program.builder.site(trace::SiteKind::kLoad, 8, 1), kPmBase);
-  EXPECT_TRUE(
-      why_not_judged(program.builder, kBareX86).starts_with("stores nothing to persistent memory"));
+  EXPECT_TRUE(why_not_checked(program.builder, kBareX86)
+                  .starts_with("stores nothing to persistent memory"));
 }
 
 TEST(Crash, ProgramThatPersistsNothingIsRejected) {
   Flushing program;
   program.builder.thread(0);
   program.builder.store(program.store, kPmBase, 1);
-  EXPECT_TRUE(why_not_judged(program.builder, kBareX86)
+  EXPECT_TRUE(why_not_checked(program.builder, kBareX86)
                   .starts_with("no data became persistent and no guarantee covered any"));
 }
 
@@ -613,21 +618,21 @@ TEST(Crash, ProgramWithoutRegionsIsRejectedForALogOnlyDesign) {
   program.builder.store(program.store, kPmBase, 1);
   program.builder.access(program.clwb, kPmBase);
   program.builder.plain(program.sfence);
-  EXPECT_TRUE(why_not_judged(program.builder, kSoftwareUndo)
+  EXPECT_TRUE(why_not_checked(program.builder, kSoftwareUndo)
                   .starts_with("has no atomic regions, and without them atomicity=software-undo"));
-  EXPECT_TRUE(why_not_judged(program.builder, {{"ordering", "x86"}, {"atomicity", "asap"}})
+  EXPECT_TRUE(why_not_checked(program.builder, {{"ordering", "x86"}, {"atomicity", "asap"}})
                   .starts_with("has no atomic regions, and without them atomicity=asap"));
-  EXPECT_EQ(why_not_judged(program.builder, kBareX86), "");
-  EXPECT_EQ(why_not_judged(program.builder, {{"ordering", "eadr"}, {"atomicity", "software-undo"}}),
-            "");
-  EXPECT_EQ(why_not_judged(
+  EXPECT_EQ(why_not_checked(program.builder, kBareX86), "");
+  EXPECT_EQ(
+      why_not_checked(program.builder, {{"ordering", "eadr"}, {"atomicity", "software-undo"}}), "");
+  EXPECT_EQ(why_not_checked(
                 program.builder,
                 {{"ordering", "x86"}, {"atomicity", "software-undo"}, {"backend", "encryption"}}),
             "");
-  OtherJudge judge("");
-  const CrashOptions shown{.judge = &judge, .inspections = 1};
-  EXPECT_EQ(why_not_judged(program.builder, kSoftwareUndo, shown), "");
-  EXPECT_EQ(judge.shown, 1);
+  OtherChecker checker("");
+  const CrashOptions shown{.external_checker = &checker, .inspections = 1};
+  EXPECT_EQ(why_not_checked(program.builder, kSoftwareUndo, shown), "");
+  EXPECT_EQ(checker.shown, 1);
 }
 
 // The region is promised, although nothing ever persists.
@@ -639,10 +644,10 @@ TEST(Crash, UserCheckerWithoutAnyImageIsAnError) {
   builder.store(store, kPmBase, 1);
   builder.mark(trace::MarkKind::kRegionBegin, 1);
   builder.mark(trace::MarkKind::kRegionEnd, 1);
-  EXPECT_EQ(why_not_judged(builder, kSoftwareUndo), "");
-  OtherJudge judge("");
-  const CrashOptions shown{.judge = &judge, .inspections = 1};
-  EXPECT_TRUE(why_not_judged(builder, kSoftwareUndo, shown)
+  EXPECT_EQ(why_not_checked(builder, kSoftwareUndo), "");
+  OtherChecker checker("");
+  const CrashOptions shown{.external_checker = &checker, .inspections = 1};
+  EXPECT_TRUE(why_not_checked(builder, kSoftwareUndo, shown)
                   .starts_with("no data became persistent, so the checker received no image"));
 }
 
@@ -650,11 +655,11 @@ TEST(Crash, ViolationOfABrokenDesignIsExplained) {
   const CrashResult result =
       crash_it({{"atomicity", "asap"}, {"pmemsim.faults", "asap.lpo_dropping"}});
   EXPECT_GT(result.violations, 0);
-  ASSERT_TRUE(result.story);
-  EXPECT_GT(result.story->point, 0);
-  EXPECT_NE(result.story->lines.at(1).find("the word at 0x"), std::string::npos);
+  ASSERT_TRUE(result.explanation);
+  EXPECT_GT(result.explanation->point, 0);
+  EXPECT_NE(result.explanation->lines.at(1).find("the word at 0x"), std::string::npos);
   std::string all;
-  for (const std::string& line : result.story->lines) all += line + "\n";
+  for (const std::string& line : result.explanation->lines) all += line + "\n";
   EXPECT_NE(all.find("the line's log entry of region "), std::string::npos) << all;
 }
 
@@ -679,10 +684,10 @@ TEST(Crash, ExplanationNamesTheBrokenFence) {
   EXPECT_EQ(crash_a_flushed_store({}).violations, 0);
   const CrashResult lost = crash_a_flushed_store({{"pmemsim.faults", "x86.flush"}});
   EXPECT_EQ(lost.violations, 1);
-  ASSERT_TRUE(lost.story);
-  EXPECT_EQ(lost.story->lines.at(4),
+  ASSERT_TRUE(lost.explanation);
+  EXPECT_EQ(lost.explanation->lines.at(4),
             "the fence of thread 0 at test.c:1, after a flush of it, has completed");
-  EXPECT_NE(lost.story->lines.back().find("a store of thread 0 outside regions is promised"),
+  EXPECT_NE(lost.explanation->lines.back().find("a store of thread 0 outside regions is promised"),
             std::string::npos);
 }
 
@@ -692,8 +697,8 @@ TEST(Crash, ExplanationSaysThatTheFenceCoversAllStores) {
     if (choice.layer() == Layer::kOrdering) choice.promises.fences = FencePromise::kStores;
   }
   const CrashResult lost = crash_a_flushed_store({{"pmemsim.faults", "x86.flush"}}, table);
-  ASSERT_TRUE(lost.story);
-  EXPECT_EQ(lost.story->lines.at(4),
+  ASSERT_TRUE(lost.explanation);
+  EXPECT_EQ(lost.explanation->lines.at(4),
             "the fence of thread 0 at test.c:1, which covers all stores before it, has completed");
 }
 
@@ -742,8 +747,8 @@ TEST(Crash, LineIsTornIfQueuesAreVolatile) {
   EXPECT_EQ(crash_without_log("written", {{"atomicity", "none"}}).images,
             crash_without_log("accepted", {{"atomicity", "none"}}).images + 2)
       << "both are tried where both are right";
-  ASSERT_TRUE(torn.story);
-  EXPECT_EQ(torn.story->lines.at(1), "if line 0x100000000000 had just been written in part:");
+  ASSERT_TRUE(torn.explanation);
+  EXPECT_EQ(torn.explanation->lines.at(1), "if line 0x100000000000 had just been written in part:");
 }
 
 constexpr std::uint64_t kAllBytes = ~std::uint64_t{0};
@@ -776,9 +781,9 @@ CrashResult crash_lines_flushed(const std::vector<KeyValue>& others,
 // Checks a difference that memory causes but doesn't report: the oracle relies on the memory's
 // reports and finds nothing.
 void expect_difference(const CrashResult& result, std::uint64_t point, std::uint64_t line) {
-  ASSERT_TRUE(result.story);
-  EXPECT_EQ(result.story->point, point);
-  EXPECT_EQ(result.story->lines.at(1),
+  ASSERT_TRUE(result.explanation);
+  EXPECT_EQ(result.explanation->point, point);
+  EXPECT_EQ(result.explanation->lines.at(1),
             fmt::format("line {:#x} of the simulated memory differs from the data that the design "
                         "considers persistent",
                         kPmBase + line * kLineBytes));
@@ -871,9 +876,9 @@ class Figure2 {
 
 void expect_story(const CrashResult& result, const std::string& sentence) {
   EXPECT_GT(result.violations, 0);
-  ASSERT_TRUE(result.story);
+  ASSERT_TRUE(result.explanation);
   std::string all;
-  for (const std::string& line : result.story->lines) all += line + "\n";
+  for (const std::string& line : result.explanation->lines) all += line + "\n";
   EXPECT_NE(all.find(sentence), std::string::npos) << all;
   EXPECT_NE(all.find("was guaranteed to survive"), std::string::npos) << all;
 }

@@ -238,12 +238,12 @@ TEST(DeferredEntries, EvictedLineIsUnreadableUntilItsEntryIsPublished) {
 // A write that left the caches before the data of a committed region arrives late.
 TEST(DeferredEntries, LateOlderWriteDefersNoEntry) {
   Selective bench;
-  const std::uint64_t left = bench.backend->leaving();
+  const std::uint64_t departure = bench.backend->next_departure();
   bench.store(kA, 2, EntryNeed::kLater);
   bench.run();
   if (!bench.publish(1)) bench.run();
   bench.backend->write(
-      {.line = kA, .data = data_of(1), .persisted = {}, .written = {}, .left = left});
+      {.line = kA, .data = data_of(1), .persisted = {}, .written = {}, .departure = departure});
   bench.run();
   EXPECT_TRUE(bench.readable(kA));
 }

@@ -136,7 +136,7 @@ class DesignOfTwo : public testing::Test {
 
   // Layers that a call reaches, in this order.
   Calls store() {
-    store_goes_on_ = platform_.design.store(asked_, store_, {}, {});
+    store_goes_on_ = platform_.design.store(queried_, store_, {}, {});
     return asked();
   }
   Calls region_begin() {
@@ -144,7 +144,7 @@ class DesignOfTwo : public testing::Test {
     return asked();
   }
   Calls region_end() {
-    end_goes_on_ = platform_.design.region_end(asked_, 0, 1, {}, {});
+    end_goes_on_ = platform_.design.region_end(queried_, 0, 1, {}, {});
     return asked();
   }
   Calls load() {
@@ -180,7 +180,7 @@ class DesignOfTwo : public testing::Test {
   void fetched(std::uint64_t, Time) { fetched_ = true; }
 
   Platform platform_;
-  LayerAsked asked_ = LayerAsked::kNone;
+  LayerAsked queried_ = LayerAsked::kNone;
   const std::byte value_{1};
   const Store store_{.core = 0,
                      .site = 0,

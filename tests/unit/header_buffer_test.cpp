@@ -36,28 +36,28 @@ TEST(HeaderQueue, HoldsACompleteHeaderUntilItIsWritten) {  // rule 2
   EXPECT_FALSE(queue.keeps_complete()) << "it is to be written then";
   queue.take({7, 0}, 0);
   queue.complete({7, 0}, 0);
-  EXPECT_FALSE(queue.has_room(0));
+  EXPECT_FALSE(queue.has_space(0));
   EXPECT_EQ(surviving(queue), (Headers{{7, 0}}));
   EXPECT_EQ(queue.spill(0), std::nullopt) << "those on their way make room soon enough";
-  queue.give_back({7, 0}, 0);
-  EXPECT_TRUE(queue.has_room(0));
+  queue.release({7, 0}, 0);
+  EXPECT_TRUE(queue.has_space(0));
   EXPECT_EQ(surviving(queue), Headers{});
 }
 
 TEST(HeaderQueue, MakesEntriesWaitWhileItsChannelIsFull) {  // rule 3
   HeaderQueue queue(2, 2);
-  EXPECT_TRUE(queue.makes_wait());
+  EXPECT_TRUE(queue.stalls_stores());
   queue.take({7, 0}, 1);
-  EXPECT_TRUE(queue.has_room(1));
+  EXPECT_TRUE(queue.has_space(1));
   queue.take({7, 1}, 1);
-  EXPECT_FALSE(queue.has_room(1));
-  EXPECT_TRUE(queue.has_room(0));
+  EXPECT_FALSE(queue.has_space(1));
+  EXPECT_TRUE(queue.has_space(0));
 }
 
 TEST(HeaderQueue, WithoutEntriesHasNoRoomAndMakesNobodyWait) {  // rule 4
   const HeaderQueue queue(1, 0);
-  EXPECT_FALSE(queue.has_room(0));
-  EXPECT_FALSE(queue.makes_wait());
+  EXPECT_FALSE(queue.has_space(0));
+  EXPECT_FALSE(queue.stalls_stores());
 }
 
 // ---- Entries of the write pending queue: designs/atomicity/adr_buffer.hpp
@@ -74,8 +74,9 @@ struct AdrBench : MemoryBench {
   explicit AdrBench(std::uint32_t header_lines, bool from_controllers = false)
       : MemoryBench(two_channels()),
         backend(queue, memory, {}, ns(0)),
-        buffer(backend, 2, header_lines, from_controllers, completion<&AdrBench::room>(*this)) {}
-  void room(std::uint64_t, Time when) { room_at.push_back(when); }
+        buffer(backend, 2, header_lines, from_controllers,
+               completion<&AdrBench::has_space>(*this)) {}
+  void has_space(std::uint64_t, Time when) { room_at.push_back(when); }
   // Entries that can still be reserved.
   std::uint32_t left(std::uint32_t channel) const {
     std::uint32_t entries = 0;
@@ -92,11 +93,11 @@ TEST(AdrBuffer, AHeaderTakesAsManyEntriesAsItHasLines) {  // rule 1
   for (const std::uint32_t lines : {1u, 2u}) {
     AdrBench bench(lines);
     for (std::uint32_t header = 0; header < 4 / lines; ++header) {
-      EXPECT_TRUE(bench.buffer.has_room(0));
+      EXPECT_TRUE(bench.buffer.has_space(0));
       bench.buffer.take({7, header}, 0);
       EXPECT_EQ(bench.left(0), 4 - lines * (header + 1));
     }
-    EXPECT_FALSE(bench.buffer.has_room(0));
+    EXPECT_FALSE(bench.buffer.has_space(0));
     EXPECT_EQ(bench.left(1), 4u);
     EXPECT_EQ(surviving(bench.buffer).size(), 4 / lines);
   }
@@ -105,10 +106,10 @@ TEST(AdrBuffer, AHeaderTakesAsManyEntriesAsItHasLines) {  // rule 1
 TEST(AdrBuffer, HasNoRoomForHalfAHeader) {  // rule 1
   AdrBench bench(2);
   ASSERT_TRUE(bench.backend.reserve(0));
-  EXPECT_TRUE(bench.buffer.has_room(0));
+  EXPECT_TRUE(bench.buffer.has_space(0));
   bench.buffer.take({7, 0}, 0);
   EXPECT_EQ(bench.left(0), 1u);
-  EXPECT_FALSE(bench.buffer.has_room(0));
+  EXPECT_FALSE(bench.buffer.has_space(0));
 }
 
 TEST(AdrBuffer, HeadersStayAndAreDiscardedWithoutAWrite) {  // rule 2
@@ -118,7 +119,7 @@ TEST(AdrBuffer, HeadersStayAndAreDiscardedWithoutAWrite) {  // rule 2
   bench.buffer.take({8, 0}, 1);
   bench.buffer.complete({7, 0}, 0);
   EXPECT_EQ(surviving(bench.buffer), (Headers{{7, 0}, {8, 0}}));
-  bench.buffer.give_back({7, 0}, 0);
+  bench.buffer.release({7, 0}, 0);
   EXPECT_EQ(surviving(bench.buffer), (Headers{{8, 0}}));
   EXPECT_EQ(bench.left(0), 4u);
   EXPECT_EQ(bench.left(1), 2u);
@@ -135,7 +136,7 @@ TEST(AdrBuffer, SpillsTheOldestCompleteHeaderOfTheChannel) {  // rule 3
   bench.buffer.complete({7, 1}, 0);
   bench.buffer.complete({7, 0}, 0);
   bench.buffer.complete({8, 0}, 1);
-  bench.buffer.give_back({7, 1}, 0);
+  bench.buffer.release({7, 1}, 0);
   EXPECT_EQ(bench.buffer.spill(0), (HeaderId{7, 2}));
   EXPECT_EQ(bench.buffer.spill(0), (HeaderId{7, 0})) << "nobody needs the one given back";
   EXPECT_EQ(bench.buffer.spill(0), std::nullopt);
@@ -149,15 +150,15 @@ TEST(AdrBuffer, ASpilledHeaderKeepsItsEntriesUntilItIsGivenBack) {  // rule 3
   ASSERT_EQ(bench.buffer.spill(0), (HeaderId{7, 0}));
   EXPECT_EQ(bench.left(0), 2u);
   EXPECT_EQ(surviving(bench.buffer), (Headers{{7, 0}}));
-  bench.buffer.give_back({7, 0}, 0);
+  bench.buffer.release({7, 0}, 0);
   EXPECT_EQ(bench.left(0), 4u);
 }
 
 TEST(AdrBuffer, TellsOnceOfRoomThatSomebodyWaitsFor) {  // rule 3
   AdrBench bench(1);
   for (int entry = 0; entry < 4; ++entry) ASSERT_TRUE(bench.backend.reserve(0));
-  bench.buffer.await_room(0);
-  bench.buffer.await_room(0);
+  bench.buffer.await_space(0);
+  bench.buffer.await_space(0);
   bench.run_until(at_ns(10));
   EXPECT_EQ(bench.room_at.size(), 0u);
   bench.backend.release(0);
@@ -166,7 +167,7 @@ TEST(AdrBuffer, TellsOnceOfRoomThatSomebodyWaitsFor) {  // rule 3
   EXPECT_EQ(bench.room_at, std::vector{at_ns(10)});
   ASSERT_TRUE(bench.backend.reserve(0));
   ASSERT_TRUE(bench.backend.reserve(0));
-  bench.buffer.await_room(0);
+  bench.buffer.await_space(0);
   bench.backend.release(0);
   bench.run();
   EXPECT_EQ(bench.room_at, (std::vector{at_ns(10), at_ns(20)})) << "who waits again is told again";
@@ -174,8 +175,8 @@ TEST(AdrBuffer, TellsOnceOfRoomThatSomebodyWaitsFor) {  // rule 3
 
 // A point that the paper leaves open: a core waits for the ADR buffer, and a controller doesn't.
 TEST(AdrBuffer, CoresWaitAndControllersDoNot) {
-  EXPECT_TRUE(AdrBench(1, false).buffer.makes_wait());
-  EXPECT_FALSE(AdrBench(1, true).buffer.makes_wait());
+  EXPECT_TRUE(AdrBench(1, false).buffer.stalls_stores());
+  EXPECT_FALSE(AdrBench(1, true).buffer.stalls_stores());
 }
 
 }  // namespace

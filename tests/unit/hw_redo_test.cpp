@@ -223,7 +223,8 @@ TEST(HwRedo, CanCommitWhenItsLinesAreInTheDramCache) {
                     {"dram.front_latency", "0ns"}};
     bench.begin(1, lines);
     bench.end(1);
-    const Picoseconds way = bench.platform.way_down() + bench.platform.caches.way_back();
+    const Picoseconds way =
+        bench.platform.core_to_controller() + bench.platform.caches.controller_to_core();
     const Time when = bench.commit();
     EXPECT_EQ(bench.left().committed[0], 1u);
     bench.platform.run();

@@ -25,10 +25,10 @@ class UndoBench {
   bool store(CoreId core, Line line) {
     const LineData value = data_of(core + 1);
     const Store store{core, 0, line.address(), 8, value.data(), platform.pm_space.newest(), 1};
-    return undo.store(store, platform.now(), completion<&UndoBench::go_on>(*this, core));
+    return undo.store(store, platform.now(), completion<&UndoBench::proceed>(*this, core));
   }
   bool flush(CoreId core, Line line) {
-    return undo.flush(core, line, platform.now(), completion<&UndoBench::go_on>(*this, core));
+    return undo.flush(core, line, platform.now(), completion<&UndoBench::proceed>(*this, core));
   }
   double entries() const {
     StatisticsCollector collector;
@@ -49,7 +49,7 @@ class UndoBench {
   bool gone_on[2] = {false, false};
 
  private:
-  void go_on(std::uint64_t core, Time) { gone_on[core] = true; }
+  void proceed(std::uint64_t core, Time) { gone_on[core] = true; }
 };
 
 // A line of each core for each entry of a record, and one more.

@@ -10,7 +10,7 @@
 #include "pmemsim/designs/atomicity/hw_undo_recovery.hpp"
 #include "pmemsim/designs/atomicity/log_record.hpp"
 #include "shared_regions.hpp"
-#include "unit/crash_plug.hpp"
+#include "unit/crash_probe.hpp"
 
 namespace pmemsim {
 namespace {

@@ -11,7 +11,7 @@
 #include "pmemsim/designs/atomicity/lad_recovery.hpp"
 #include "pmemsim/machine/memory/memory.hpp"
 #include "shared_regions.hpp"
-#include "unit/crash_plug.hpp"
+#include "unit/crash_probe.hpp"
 
 namespace pmemsim {
 namespace {
@@ -82,17 +82,17 @@ TEST_P(LadCrash, LeavesWholeRegionsAtEveryPoint) {
   Machine machine(lad_with(controllers, "1"), file);
   const auto& design = dynamic_cast<const Lad&>(machine.design().atomicity());
   int half_committed = 0;
-  Plug plug(machine, program.states, [&](Image& image) {
+  CrashProbe probe(machine, program.states, [&](Image& image) {
     const Lad::Survivors survivors = design.survivors();
     half_committed += survivors.committed[0][0] != survivors.committed[1][0];
     recover_lad(survivors, image);
     return committed_region(survivors, 0);
   });
-  machine.observe(&plug);
+  machine.observe(&probe);
   ASSERT_TRUE(machine.run({}));
-  EXPECT_EQ(plug.problem, "");
-  EXPECT_GT(plug.crashes, 300);
-  EXPECT_GT(plug.undone, 25);
+  EXPECT_EQ(probe.problem, "");
+  EXPECT_GT(probe.crashes, 300);
+  EXPECT_GT(probe.undone, 25);
   EXPECT_GT(half_committed, 25) << "between the commit messages to two controllers";
   EXPECT_EQ(committed_region(design.survivors(), 0), 30u);
   EXPECT_TRUE(design.survivors().kept.empty());

@@ -56,7 +56,7 @@ class Figure2 {
     log.append(id, home, data_of(value), {},
                completion<&Figure2::entry_persisted>(*this, persisted.size()));
     persisted.emplace_back();
-    const Time arrival = platform.now() + platform.way_down();
+    const Time arrival = platform.now() + platform.core_to_controller();
     platform.queue.schedule(arrival, Phase::kCore, completion<&Figure2::reached>(*this));
     arrived_ = false;
     platform.until([this] { return arrived_; });
@@ -67,7 +67,8 @@ class Figure2 {
   // Banks begin to write when the first log request is there.
   std::vector<Time> after(const std::vector<int>& writes) const {
     std::vector<Time> times;
-    for (const int count : writes) times.push_back(at_ns(count * 300) + platform.way_down());
+    for (const int count : writes)
+      times.push_back(at_ns(count * 300) + platform.core_to_controller());
     return times;
   }
 
@@ -318,9 +319,9 @@ void expect_entries(RedoBench& figure, Time t1) {
   EXPECT_EQ(counters(platform), (Counters{0, 0})) << "they stand in the log buffer";
   figure.end(1);
   platform.until([&] { return counters(platform) == Counters{2, 0}; });
-  EXPECT_EQ(platform.now(), t1 + platform.way_down());
+  EXPECT_EQ(platform.now(), t1 + platform.core_to_controller());
   platform.until([&] { return counters(platform) == Counters{1, 0}; });
-  EXPECT_EQ(platform.now(), t1 + platform.way_down() + ns(300));
+  EXPECT_EQ(platform.now(), t1 + platform.core_to_controller() + ns(300));
   EXPECT_EQ(in_pm(platform, {kLog.number + 1}), data_of(1));
   EXPECT_EQ(in_pm(platform, {kLog.number + 2}), LineData{});
   EXPECT_EQ(figure.recovered(kA), 0u);
@@ -332,7 +333,7 @@ TEST(BlomFigure3, ConventionalLoggingWritesTheHeaderAfterItsEntries) {
   expect_entries(figure, {});
 
   // t2: the entries are persistent. Only now the header starts, and the core waits on.
-  const Time t2 = at_ns(2 * 300) + platform.way_down();
+  const Time t2 = at_ns(2 * 300) + platform.core_to_controller();
   platform.until([&] { return platform.now() >= t2 && counters(platform) == Counters{1, 0}; });
   EXPECT_EQ(platform.now(), t2);
   EXPECT_EQ(in_pm(platform, {kLog.number + 2}), data_of(1));
@@ -343,7 +344,7 @@ TEST(BlomFigure3, ConventionalLoggingWritesTheHeaderAfterItsEntries) {
   EXPECT_EQ(figure.recovered(kA), 0u);
 
   // t3: the header stands in PM; TX2 may begin when the core hears of it.
-  const Time t3 = figure.commit() - platform.caches.way_back();
+  const Time t3 = figure.commit() - platform.caches.controller_to_core();
   EXPECT_EQ(t3, t2 + ns(300));
   const LineData header = in_pm(platform, kLog);
   EXPECT_EQ(log_bytes::get(header, 0, 8), 0b11 | std::uint64_t{1} << 24);
@@ -370,11 +371,11 @@ TEST(BlomFigure3, BlomKeepsTheHeaderUntilTheInPlaceUpdatesAreDone) {
   const auto header = [&] { return LogHeader::of(figure.left().log.headers.at(0).header); };
   EXPECT_EQ(figure.left().log.headers.at(0).place, kLog);
   platform.until([&] { return header().valid == 0b01; });
-  EXPECT_EQ(platform.now(), at_ns(300) + platform.way_down());
+  EXPECT_EQ(platform.now(), at_ns(300) + platform.core_to_controller());
 
   // t2: the entries are persistent, nothing else has to be: TX1 commits, TX2 may begin.
-  const Time t2 = figure.commit() - platform.caches.way_back();
-  EXPECT_EQ(t2, at_ns(2 * 300) + platform.way_down());
+  const Time t2 = figure.commit() - platform.caches.controller_to_core();
+  EXPECT_EQ(t2, at_ns(2 * 300) + platform.core_to_controller());
   EXPECT_EQ(counters(platform), (Counters{0, 0})) << "no header on its way";
   EXPECT_EQ(in_pm(platform, kLog), LineData{});
   ASSERT_EQ(figure.left().log.headers.size(), 1u);

@@ -56,7 +56,7 @@ class Janus : public MemoryBench, public PredictionObserver {
     BackendParts parts(std::move(operations));
     parts.add_shared(chosen.backend, {}, chosen.cores);
     backend = std::make_unique<Backend>(queue, memory, std::move(parts), ns(0));
-    backend->predictions().expect({.entries = 64}, *this);
+    backend->predictions().configure({.entries = 64}, *this);
     if (chosen.caches_all) cache_all();
   }
   // Caches the metadata that the tests' writes look up.

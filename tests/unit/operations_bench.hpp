@@ -42,7 +42,7 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
     BackendParts parts(std::move(all));
     parts.add_shared({}, {}, 1);
     backend = std::make_unique<Backend>(queue, memory, std::move(parts), ns(0));
-    backend->predictions().expect({.entries = 1}, *this);
+    backend->predictions().configure({.entries = 1}, *this);
     decoder_ = backend->parts().decoder();
     memory.observe(this);
   }

@@ -112,27 +112,29 @@ CrashResult crash_with(const ChoiceTable& table, const std::vector<std::uint64_t
 
 std::string story_of(const CrashResult& result) {
   std::string all;
-  for (const std::string& line : result.story.value_or(CrashStory{}).lines) all += line + "\n";
+  for (const std::string& line : result.explanation.value_or(CrashExplanation{}).lines)
+    all += line + "\n";
   return all;
 }
 
 TEST(Operations, ExplanationShowsDecodedWords) {
   const ChoiceTable table = with_operation<Displacing>("displacing");
   EXPECT_EQ(crash_with(table, {4, 5}).violations, 0);
-  const std::string story = story_of(crash_with(table, {4, 2}));
-  const std::size_t first = story.find("a write of the line becomes persistent; the word is 0x4");
-  EXPECT_NE(first, std::string::npos) << story;
-  EXPECT_NE(story.find("a write of the line becomes persistent; the word is 0x3", first),
+  const std::string explanation = story_of(crash_with(table, {4, 2}));
+  const std::size_t first =
+      explanation.find("a write of the line becomes persistent; the word is 0x4");
+  EXPECT_NE(first, std::string::npos) << explanation;
+  EXPECT_NE(explanation.find("a write of the line becomes persistent; the word is 0x3", first),
             std::string::npos)
-      << story;
+      << explanation;
 }
 
 TEST(Operations, ImageThatCannotBeDecodedMakesRecoveryGiveUp) {
   const CrashResult result = crash_with(with_operation<Displacing>("displacing"), {13, 4});
   EXPECT_EQ(result.points, 2u);
   EXPECT_EQ(result.violations, 1u) << "from the first write on until the second";
-  ASSERT_TRUE(result.story);
-  EXPECT_EQ(result.story->lines.back(), "recovery failed: the line can't be decrypted");
+  ASSERT_TRUE(result.explanation);
+  EXPECT_EQ(result.explanation->lines.back(), "recovery failed: the line can't be decrypted");
 }
 
 TEST(Operations, ImageOfARunIsDecoded) {

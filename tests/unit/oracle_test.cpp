@@ -101,22 +101,23 @@ constexpr Promises kEadrRegions{
     .whole_regions = true, .stores_in_order = true, .fences = FencePromise::kStores};
 const ProgramHistory::Guarantees kWholeRegions{.promises = kX86Regions, .lines_whole = true};
 
-class Judge : public Oracle::ImageReader {
+class OracleBench : public Oracle::ImageReader {
  public:
-  explicit Judge(Program& program, const ProgramHistory::Guarantees& guarantees = kWholeRegions)
+  explicit OracleBench(Program& program,
+                       const ProgramHistory::Guarantees& guarantees = kWholeRegions)
       : temporary_(program.builder),
         file_(temporary_.path()),
         history(file_, Lowering{}, guarantees),
         oracle(history) {}
 
   LineData read(Line line) const override { return image_.read(line); }
-  Judge& holds(std::uint64_t address, std::uint64_t value) {
+  OracleBench& holds(std::uint64_t address, std::uint64_t value) {
     image_.write(address, reinterpret_cast<const std::byte*>(&value), sizeof value);
     changed_.push_back(Line::of(address));
     return *this;
   }
   std::optional<Oracle::Finding> finding() {
-    return oracle.judge(*this, std::exchange(changed_, {}));
+    return oracle.check_image(*this, std::exchange(changed_, {}));
   }
   std::optional<Fault> verdict() {
     const auto found = finding();
@@ -124,7 +125,7 @@ class Judge : public Oracle::ImageReader {
     return found->fault;
   }
   std::optional<Fault> verdict_instead() {
-    const auto finding = oracle.judge_instead(*this, std::exchange(changed_, {}));
+    const auto finding = oracle.check_alternative(*this, std::exchange(changed_, {}));
     if (!finding) return {};
     return finding->fault;
   }
@@ -148,9 +149,9 @@ class Judge : public Oracle::ImageReader {
   Oracle oracle;
 };
 
-std::vector<ProgramHistory::UnitId> follows(const Judge& judge, CoreId thread,
+std::vector<ProgramHistory::UnitId> follows(const OracleBench& bench, CoreId thread,
                                             std::uint64_t region) {
-  const auto found = judge.history.follows(judge.history.region(thread, region));
+  const auto found = bench.history.follows(bench.history.region(thread, region));
   return {found.begin(), found.end()};
 }
 
@@ -165,56 +166,56 @@ TEST(ProgramHistory, RegionsFollowTheirThreadAndWhoWroteWhatTheyReadOrWrite) {
   program.begin().store(kB, 4).end();                    // 1.2 overwrites what 0.2 wrote
   program.before(1, 2);                                  //
   program.begin().load(kC + 8).store(kC + 16, 5).end();  // 2.1: other words of the line
-  Judge judge(program);
+  OracleBench bench(program);
   const auto id = [&](CoreId thread, std::uint64_t region) {
-    return judge.history.region(thread, region);
+    return bench.history.region(thread, region);
   };
-  EXPECT_EQ(follows(judge, 0, 1), Units{});
-  EXPECT_EQ(follows(judge, 0, 2), Units{id(0, 1)});
-  EXPECT_EQ(follows(judge, 1, 1), Units{id(0, 1)});
-  EXPECT_EQ(follows(judge, 1, 2), (Units{id(0, 2), id(1, 1)}));
-  EXPECT_EQ(follows(judge, 2, 1), Units{});
+  EXPECT_EQ(follows(bench, 0, 1), Units{});
+  EXPECT_EQ(follows(bench, 0, 2), Units{id(0, 1)});
+  EXPECT_EQ(follows(bench, 1, 1), Units{id(0, 1)});
+  EXPECT_EQ(follows(bench, 1, 2), (Units{id(0, 2), id(1, 1)}));
+  EXPECT_EQ(follows(bench, 2, 1), Units{});
 }
 
 TEST(ProgramHistory, LeavesOutWhatTheLogDoes) {
   Program program;
   program.begin().purpose(trace::Purpose::kLog).load(kA).store(kB, 7);
   program.purpose(trace::Purpose::kProgram).store(kA, 1).end();
-  Judge judge(program);
-  EXPECT_NE(judge.history.line(Line::of(kA)), nullptr);
-  EXPECT_EQ(judge.history.line(Line::of(kB)), nullptr);
+  OracleBench bench(program);
+  EXPECT_NE(bench.history.line(Line::of(kA)), nullptr);
+  EXPECT_EQ(bench.history.line(Line::of(kB)), nullptr);
 }
 
 TEST(Oracle, TakesRegionsWhole) {
   Program program;
   program.begin().store(kA, 1).store(kB, 2).store(kB, 3).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kB, 3).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kForeignValue);  // it has overwritten that
+  OracleBench bench(program);
+  EXPECT_EQ(bench.verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kB, 3).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kForeignValue);  // it has overwritten that
 }
 
 TEST(Oracle, WantsWhatARegionFollows) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WantsWhatWasPromised) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA, 0).verdict(), std::nullopt);  // A's region isn't promised yet
-  judge.promise(0, 2);                                    // promises the earlier region, too
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kLost);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 0).verdict(), Fault::kLost);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA, 0).verdict(), std::nullopt);  // A's region isn't promised yet
+  bench.promise(0, 2);                                    // promises the earlier region, too
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kLost);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 0).verdict(), Fault::kLost);
 }
 
 // A lost store is explained by its promise, not by an earlier image.
@@ -222,13 +223,13 @@ TEST(Oracle, ExplainsWhatIsLostByItsPromise) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kA, 1).holds(kB, 2).verdict(), std::nullopt);
-  judge.promise(0, 1);
-  const auto lost = judge.holds(kA, 0).holds(kB, 0).finding();
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kA, 1).holds(kB, 2).verdict(), std::nullopt);
+  bench.promise(0, 1);
+  const auto lost = bench.holds(kA, 0).holds(kB, 0).finding();
   ASSERT_TRUE(lost);
-  EXPECT_EQ(lost->unit, judge.history.region(0, 1));
-  EXPECT_EQ(lost->because_of, judge.history.region(0, 1));
+  EXPECT_EQ(lost->unit, bench.history.region(0, 1));
+  EXPECT_EQ(lost->because_of, bench.history.region(0, 1));
   EXPECT_FALSE(lost->seen_at);
 }
 
@@ -236,12 +237,12 @@ TEST(Oracle, ExplainsWhatIsTornByWhatTheImageShows) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
-  Judge judge(program);
-  const auto torn = judge.holds(kB, 2).finding();
+  OracleBench bench(program);
+  const auto torn = bench.holds(kB, 2).finding();
   ASSERT_TRUE(torn);
   EXPECT_EQ(torn->fault, Fault::kTorn);
-  EXPECT_EQ(torn->unit, judge.history.region(0, 1));
-  EXPECT_EQ(torn->because_of, judge.history.region(0, 2));
+  EXPECT_EQ(torn->unit, bench.history.region(0, 1));
+  EXPECT_EQ(torn->because_of, bench.history.region(0, 2));
   EXPECT_EQ(torn->seen_at, kB);
 }
 
@@ -250,21 +251,21 @@ TEST(Oracle, TellsEqualValuesApartByWhatElseIsThere) {
   program.begin().store(kA, 1).store(kB, 10).end();
   program.begin().store(kA, 2).store(kB, 20).end();
   program.begin().store(kA, 1).store(kB, 30).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kA, 1).holds(kB, 10).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 30).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 20).verdict(), Fault::kTorn);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kA, 1).holds(kB, 10).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 30).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 20).verdict(), Fault::kTorn);
 }
 
 TEST(Oracle, LeavesFreeMemoryAlone) {
   Program program;
   program.begin().allocate(kB, 8).store(kB, 1).store(kB + 8, 2).store(kA, kB).end();
   program.begin().store(kB, 3).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kB, 77).holds(kB + 8, 78).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA, kB).verdict(), Fault::kForeignValue);
-  EXPECT_EQ(judge.holds(kB, 1).holds(kB + 8, 2).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 3).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kB, 77).holds(kB + 8, 78).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA, kB).verdict(), Fault::kForeignValue);
+  EXPECT_EQ(bench.holds(kB, 1).holds(kB + 8, 2).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 3).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WhatIsFreedAndAllocatedAgainMattersUntilTheRegionThatFreesItIsThere) {
@@ -272,13 +273,13 @@ TEST(Oracle, WhatIsFreedAndAllocatedAgainMattersUntilTheRegionThatFreesItIsThere
   program.begin().allocate(kB, 64).store(kB, 1).store(kB + 8, 2).store(kA, kB).end();
   program.begin().store(kA, 0).free(kB).end();
   program.begin().allocate(kB, 64).store(kB, 3).store(kA, kB).end();
-  Judge judge(program);
-  judge.promise(0, 1);
-  judge.holds(kA, kB).holds(kB, 1).holds(kB + 8, 2);
-  EXPECT_EQ(judge.verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 77).verdict(), Fault::kForeignValue);
-  EXPECT_EQ(judge.holds(kA, 0).holds(kB + 8, 78).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 3).holds(kA, kB).verdict(), std::nullopt);
+  OracleBench bench(program);
+  bench.promise(0, 1);
+  bench.holds(kA, kB).holds(kB, 1).holds(kB + 8, 2);
+  EXPECT_EQ(bench.verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 77).verdict(), Fault::kForeignValue);
+  EXPECT_EQ(bench.holds(kA, 0).holds(kB + 8, 78).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 3).holds(kA, kB).verdict(), std::nullopt);
 }
 
 // ... and can't be read before: then the whole block is nobody's until the region commits.
@@ -287,9 +288,9 @@ TEST(Oracle, KnowsThatLinesOfUnfinishedRegionsMayBeUnreadable) {
   program.begin().allocate(kB, 64).store(kB, 1).store(kA, kB).end();
   program.begin().store(kB + 8, 2).store(kA, 7).end();
   const auto holds = [&](bool lines_readable, std::uint64_t pointer, std::uint64_t other) {
-    Judge judge(program,
-                {.promises = kX86Regions, .lines_whole = true, .lines_readable = lines_readable});
-    return judge.holds(kA, pointer).holds(kB, pointer == 0 ? 5 : 1).holds(kB + 8, other).verdict();
+    OracleBench bench(
+        program, {.promises = kX86Regions, .lines_whole = true, .lines_readable = lines_readable});
+    return bench.holds(kA, pointer).holds(kB, pointer == 0 ? 5 : 1).holds(kB + 8, other).verdict();
   };
   EXPECT_EQ(holds(false, 0, 5), std::nullopt);
   EXPECT_EQ(holds(true, 0, 5), Fault::kForeignValue);
@@ -300,8 +301,8 @@ TEST(Oracle, KnowsThatLinesOfUnfinishedRegionsMayBeUnreadable) {
 TEST(Oracle, MemoryOfOnesOwnThatIsFreedAtOnceMayHoldAnything) {
   Program program;
   program.begin().allocate(kB, 8).store(kB, 1).free(kB).store(kA, 2).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kA, 2).holds(kB, 77).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kA, 2).holds(kB, 77).verdict(), std::nullopt);
 }
 
 TEST(Oracle, ThreadsAreIndependentUnlessTheyShareWords) {
@@ -311,81 +312,81 @@ TEST(Oracle, ThreadsAreIndependentUnlessTheyShareWords) {
   program.begin().store(kA + 8, 2).end();
   program.before(1, 2);
   program.begin().load(kA).store(kB, 3).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 3).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kA + 8, 2).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 3).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, AnotherPossibleImageLeavesNoTrace) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 2).verdict_instead(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).holds(kB, 2).verdict_instead(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA, 0).holds(kB, 0).verdict(), std::nullopt);
-  judge.promise(0, 1);
-  EXPECT_EQ(judge.holds(kB, 2).verdict_instead(), Fault::kLost);
-  EXPECT_EQ(judge.holds(kA, 1).holds(kB, 0).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 2).verdict_instead(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).holds(kB, 2).verdict_instead(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA, 0).holds(kB, 0).verdict(), std::nullopt);
+  bench.promise(0, 1);
+  EXPECT_EQ(bench.holds(kB, 2).verdict_instead(), Fault::kLost);
+  EXPECT_EQ(bench.holds(kA, 1).holds(kB, 0).verdict(), std::nullopt);
 }
 
 TEST(Oracle, AnotherPossibleImageThatIsRightMakesAWrongOneNoBetter) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict_instead(), std::nullopt);
-  judge.hold_untold(kA, 0);
-  EXPECT_EQ(judge.verdict(), Fault::kTorn);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict_instead(), std::nullopt);
+  bench.hold_untold(kA, 0);
+  EXPECT_EQ(bench.verdict(), Fault::kTorn);
 }
 
 TEST(Oracle, TakesARegionInWhichItsThreadEndsWhole) {
   Program program;
   program.begin().store(kA, 1).store(kB, 2);
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, AComparisonInVainReadsAllTheSame) {
   Program program;
   program.on(0).begin().store(kA, 1).end().before(0, 1);
   program.on(1).begin().compare_in_vain(kA).store(kB, 2).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, ANonTemporalStoreNeedsNoFlush) {
   Program program;
   program.store_past_the_caches(kA, 1).fence().store(kB, 2);
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, EachFencePromisesWhatIsBeforeIt) {
   Program program;
   program.store(kA, 1).flush(kA).fence().store(kB, 2).flush(kB).fence();
-  Judge judge(program);
-  judge.oracle.promise(judge.history.fence(0, 1));
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
-  judge.oracle.promise(judge.history.fence(0, 2));
-  EXPECT_EQ(judge.verdict(), Fault::kLost);
+  OracleBench bench(program);
+  bench.oracle.promise(bench.history.fence(0, 1));
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
+  bench.oracle.promise(bench.history.fence(0, 2));
+  EXPECT_EQ(bench.verdict(), Fault::kLost);
 }
 
 // Stores outside regions: a line persists as it is, different lines in any order.
 TEST(Oracle, KeepsTheOrderOfALine) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store(kB, 3).store(kA, 4);
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kB, 3).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA, 4).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kB, 3).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA + 8, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA, 4).verdict(), std::nullopt);
 }
 
 // Where two threads store to words of their own, only synchronisation orders them.
@@ -395,14 +396,14 @@ TEST(Oracle, KeepsTheOrderOfALineThatThreadsShareAsFarAsItIsKnown) {
     program.store(kA, 1).store(kA + 8, 2);
     if (synchronised) program.before(0, 1);
     program.on(1).store(kA + 16, 3).flush(kA).fence().store(kB, 4);
-    Judge judge(program);
+    OracleBench bench(program);
     const std::optional<Fault> torn = synchronised ? std::optional(Fault::kTorn) : std::nullopt;
-    EXPECT_EQ(judge.holds(kA + 16, 3).verdict(), torn);
-    EXPECT_EQ(judge.holds(kB, 4).verdict(), torn);
-    EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), Fault::kTorn);
-    EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
-    judge.oracle.promise(judge.history.fence(1, 1));
-    EXPECT_EQ(judge.holds(kA, 0).holds(kA + 8, 0).verdict(),
+    EXPECT_EQ(bench.holds(kA + 16, 3).verdict(), torn);
+    EXPECT_EQ(bench.holds(kB, 4).verdict(), torn);
+    EXPECT_EQ(bench.holds(kA + 8, 2).verdict(), Fault::kTorn);
+    EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
+    bench.oracle.promise(bench.history.fence(1, 1));
+    EXPECT_EQ(bench.holds(kA, 0).holds(kA + 8, 0).verdict(),
               synchronised ? std::optional(Fault::kLost) : std::nullopt);
   }
 }
@@ -414,27 +415,27 @@ TEST(Oracle, KeepsTheOrderThatAtomicVariablesGive) {
   program.store(kA, 1).builder.atomic(exchange, kDramBase, 0, 1, 1, true);
   program.on(1).builder.atomic(exchange, kDramBase, 0, 2, 2, true);
   program.store(kA + 8, 2);
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kA + 8, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, AWordsStoreFollowsTheOneBeforeIt) {
   Program program;
   program.store(kA, 1).flush(kA).fence().store(kB, 2).before(0, 1).store(kB, 3);
-  Judge judge(program, {.promises = kX86Regions, .lines_whole = false});
-  EXPECT_EQ(judge.holds(kB, 3).verdict(), Fault::kTorn) << "it follows what it overwrites";
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kX86Regions, .lines_whole = false});
+  EXPECT_EQ(bench.holds(kB, 3).verdict(), Fault::kTorn) << "it follows what it overwrites";
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 // The region goes without having been promised, and the store before it hasn't left the caches.
 TEST(Oracle, TakesARegionBackWithoutTheStoreThatItHadOverwritten) {
   Program program;
   program.store(kA, 1).begin().store(kA, 2).end();
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kA, 2).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA, 0).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kA, 2).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA, 0).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(HappensBefore, AnAcquisitionSeesTheReleasesUpToItsVersion) {
@@ -460,22 +461,22 @@ TEST(HappensBefore, AnAcquisitionSeesTheReleasesUpToItsVersion) {
 TEST(Oracle, LetsTheWordsOfALineComeInAnyOrderWhereLinesCanBeTorn) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store(kA, 4).flush(kA).fence();
-  Judge judge(program, {.promises = kX86Regions, .lines_whole = false});
-  EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), std::nullopt);
-  judge.oracle.promise(judge.history.fence(0, 1));
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), Fault::kLost);
-  EXPECT_EQ(judge.holds(kA, 4).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA + 8, 0).verdict(), Fault::kLost);
+  OracleBench bench(program, {.promises = kX86Regions, .lines_whole = false});
+  EXPECT_EQ(bench.holds(kA + 8, 2).verdict(), std::nullopt);
+  bench.oracle.promise(bench.history.fence(0, 1));
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), Fault::kLost);
+  EXPECT_EQ(bench.holds(kA, 4).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA + 8, 0).verdict(), Fault::kLost);
 }
 
 TEST(Oracle, WantsNothingOfFencesThatPromiseNothing) {
   Program program;
   program.store(kA, 1).flush(kA).fence().begin().store(kB, 2).end();
   const auto verdict = [&](FencePromise fences) {
-    Judge judge(program,
-                {.promises = {.whole_regions = true, .fences = fences}, .lines_whole = true});
-    EXPECT_EQ(judge.history.fence(0, 1) == ProgramHistory::kNone, fences == FencePromise::kNothing);
-    return judge.holds(kB, 2).verdict();
+    OracleBench bench(program,
+                      {.promises = {.whole_regions = true, .fences = fences}, .lines_whole = true});
+    EXPECT_EQ(bench.history.fence(0, 1) == ProgramHistory::kNone, fences == FencePromise::kNothing);
+    return bench.holds(kB, 2).verdict();
   };
   EXPECT_EQ(verdict(FencePromise::kNothing), std::nullopt);
   EXPECT_EQ(verdict(FencePromise::kFlushed), Fault::kTorn) << "the region comes after the fence";
@@ -484,40 +485,40 @@ TEST(Oracle, WantsNothingOfFencesThatPromiseNothing) {
 TEST(Oracle, WantsAllStoresBeforeAFenceThatCoversStores) {
   Program program;
   program.store(kA, 1).store(kB, 2).fence().store(kA + 8, 3);
-  Judge judge(program, {.promises = {.fences = FencePromise::kStores}, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt) << "without the fence, in any order";
-  EXPECT_EQ(judge.holds(kA + 8, 3).verdict(), Fault::kTorn) << "it comes after the fence";
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA + 8, 0).holds(kA, 0).verdict(), std::nullopt);
-  judge.oracle.promise(judge.history.fence(0, 1));
-  EXPECT_EQ(judge.holds(kA, 0).verdict(), Fault::kLost);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = {.fences = FencePromise::kStores}, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt) << "without the fence, in any order";
+  EXPECT_EQ(bench.holds(kA + 8, 3).verdict(), Fault::kTorn) << "it comes after the fence";
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA + 8, 0).holds(kA, 0).verdict(), std::nullopt);
+  bench.oracle.promise(bench.history.fence(0, 1));
+  EXPECT_EQ(bench.holds(kA, 0).verdict(), Fault::kLost);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WantsWhatAFlushAndAFenceHaveCovered) {
   Program program;
   program.store(kA, 1).flush(kA).store(kA + 8, 2).store(kB, 3).fence();
-  Judge judge(program);
-  judge.oracle.promise(judge.history.fence(0, 1));
-  EXPECT_EQ(judge.verdict(), Fault::kLost);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program);
+  bench.oracle.promise(bench.history.fence(0, 1));
+  EXPECT_EQ(bench.verdict(), Fault::kLost);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WantsWhatWasFlushedBeforeAFenceIfAnythingAfterItIsThere) {
   Program program;
   program.store(kA, 1).store(kB, 2).flush(kA).fence().flush(kB).lfence().store(kC, 3);
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kC, 3).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).holds(kB, 0).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kC, 3).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).holds(kB, 0).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WantsWhatWasFlushedBeforeAnEarlierFence) {
   Program program;
   program.store(kA, 1).store(kB, 2).flush(kA).fence().flush(kB).fence().store(kC, 3);
-  Judge judge(program);
-  EXPECT_EQ(judge.holds(kB, 2).holds(kC, 3).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kB, 2).holds(kC, 3).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WantsWhatWasFlushedBeforeTheFenceOfALaterRegionOrBeforeIt) {
@@ -528,9 +529,9 @@ TEST(Oracle, WantsWhatWasFlushedBeforeTheFenceOfALaterRegionOrBeforeIt) {
     program.begin().store(kB, 2);
     if (inside) program.fence();
     program.store(kC, 3).end();
-    Judge judge(program);
-    EXPECT_EQ(judge.holds(kB, 2).holds(kC, 3).verdict(), Fault::kTorn) << inside;
-    EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt) << inside;
+    OracleBench bench(program);
+    EXPECT_EQ(bench.holds(kB, 2).holds(kC, 3).verdict(), Fault::kTorn) << inside;
+    EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt) << inside;
   }
 }
 
@@ -538,24 +539,24 @@ TEST(Oracle, WantsWhatWasFlushedBeforeTheFenceOfALaterRegionOrBeforeIt) {
 TEST(Oracle, KeepsTheOrderOfAThreadsStores) {
   Program program;
   program.store(kA, 1).store(kB, 2).begin().store(kC, 3).end();
-  Judge judge(program, {.promises = kEadrRegions, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 0).holds(kC, 3).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kEadrRegions, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 0).holds(kC, 3).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }
 
 // A bank that fails may have written any of the store's words.
 TEST(Oracle, LetsTheWordsOfAStoreComeInAnyOrder) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store_two(kA, 3).store(kB, 4);
-  Judge judge(program, {.promises = kEadrRegions, .lines_whole = false});
-  EXPECT_EQ(judge.holds(kA, 1).holds(kA + 8, 2).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA, 3).verdict(), std::nullopt) << "without the second word";
-  EXPECT_EQ(judge.holds(kA, 1).holds(kA + 8, 3).verdict(), std::nullopt) << "without the first";
-  EXPECT_EQ(judge.holds(kB, 4).verdict(), Fault::kTorn) << "what comes behind follows both";
-  EXPECT_EQ(judge.holds(kA, 3).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kA + 8, 2).verdict(), Fault::kTorn);
+  OracleBench bench(program, {.promises = kEadrRegions, .lines_whole = false});
+  EXPECT_EQ(bench.holds(kA, 1).holds(kA + 8, 2).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA, 3).verdict(), std::nullopt) << "without the second word";
+  EXPECT_EQ(bench.holds(kA, 1).holds(kA + 8, 3).verdict(), std::nullopt) << "without the first";
+  EXPECT_EQ(bench.holds(kB, 4).verdict(), Fault::kTorn) << "what comes behind follows both";
+  EXPECT_EQ(bench.holds(kA, 3).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA + 8, 2).verdict(), Fault::kTorn);
 }
 
 // ---- Stores follow what their thread has read of others'
@@ -570,67 +571,67 @@ Program& hands_over(Program& program) {
 TEST(Oracle, WantsWhatAThreadHasReadOfAnothersBeforeItStored) {
   Program program;
   hands_over(program);
-  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 0).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 0).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WantsItOnlyWhereThatIsPromised) {
   Program program;
   hands_over(program);
-  Judge judge(program, {.promises = {.fences = FencePromise::kStores}, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = {.fences = FencePromise::kStores}, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WantsNothingOfWhatWasReadAfterTheStoreOrNotAtAll) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).store(kB, 2).load(kA).load(kC);
-  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }
 
 TEST(Oracle, AThreadsOwnStoresItMayReadInAnyOrder) {
   Program program;
   program.on(0).store(kA, 1).load(kA).store(kB, 2);
-  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }
 
 // It is unknown which of the two values a racing load has read.
 TEST(Oracle, WantsNothingOfWhatWasReadInARace) {
   Program program;
   program.on(0).store(kA, 1).on(1).load(kA).store(kB, 2);
-  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }
 
 // Order is passed on from thread to thread, and holds for all later stores.
 TEST(Oracle, WhatWasReadGoesOnFromThreadToThread) {
   Program program;
   hands_over(program).before(1, 2).on(2).load(kB).store(kC, 3).store(kC + 8, 4);
-  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kC, 3).holds(kC + 8, 4).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kC, 3).holds(kC + 8, 4).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, ARegionFollowsWhatItsThreadHasReadOutsideRegions) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).load(kA).begin().store(kB, 2).end();
   constexpr Promises kBoth = kReadsInOrder | Promises{.whole_regions = true};
-  Judge judge(program, {.promises = kBoth, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kBoth, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 TEST(Oracle, ARegionFollowsTheStoreOutsideRegionsThatItReads) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).begin().load(kA).store(kB, 2).end();
   constexpr Promises kBoth = kReadsInOrder | Promises{.whole_regions = true};
-  Judge judge(program, {.promises = kBoth, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kBoth, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
 // A fence doesn't make stores of other threads durable that its thread has read. But these persist
@@ -638,34 +639,34 @@ TEST(Oracle, ARegionFollowsTheStoreOutsideRegionsThatItReads) {
 TEST(Oracle, AFencePromisesWhatItsOwnThreadHasStored) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).store(kC, 3).load(kA).fence().store(kB, 2);
-  Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
-  judge.oracle.promise(judge.history.fence(1, 1));
-  EXPECT_EQ(judge.verdict(), Fault::kLost);
-  EXPECT_EQ(judge.holds(kC, 3).verdict(), std::nullopt);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), Fault::kTorn);
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
+  bench.oracle.promise(bench.history.fence(1, 1));
+  EXPECT_EQ(bench.verdict(), Fault::kLost);
+  EXPECT_EQ(bench.holds(kC, 3).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 TEST(Oracle, AFenceOfAThreadThatHasOnlyReadPromisesNothing) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).load(kA).fence();
-  const Judge judge(program, {.promises = kReadsInOrder, .lines_whole = true});
-  EXPECT_EQ(judge.history.fence(1, 1), ProgramHistory::kNone);
+  const OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
+  EXPECT_EQ(bench.history.fence(1, 1), ProgramHistory::kNone);
 }
 
 TEST(Oracle, HoldsWhatIsVisibleForDurableAtAFenceWithoutFlushes) {
   Program program;
   program.store(kA, 1).store(kB, 2).fence();
-  Judge judge(program, {.promises = kEadrRegions, .lines_whole = true});
-  judge.oracle.promise(judge.history.fence(0, 1));
-  EXPECT_EQ(judge.holds(kA, 1).verdict(), Fault::kLost);
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = kEadrRegions, .lines_whole = true});
+  bench.oracle.promise(bench.history.fence(0, 1));
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), Fault::kLost);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }
 
 TEST(Oracle, WithoutRegionsEachStoreStandsForItself) {
   Program program;
   program.begin().store(kA, 1).store(kB, 2).end();
-  Judge judge(program, {.promises = {.fences = FencePromise::kFlushed}, .lines_whole = true});
-  EXPECT_EQ(judge.holds(kB, 2).verdict(), std::nullopt);
+  OracleBench bench(program, {.promises = {.fences = FencePromise::kFlushed}, .lines_whole = true});
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }
 
 }  // namespace

@@ -257,9 +257,9 @@ class OrderingBench : public PersistenceObserver,
     if (drops) dropped_lines.emplace_back(line, now());
     return drops;
   }
-  Picoseconds way_out() const override { return kBenchWayOut; }
-  Picoseconds way_down(CoreId) const override { return kBenchWayOut; }
-  Picoseconds way_back() const override { return kBenchWayBack; }
+  Picoseconds shared_to_controller() const override { return kBenchWayOut; }
+  Picoseconds core_to_controller(CoreId) const override { return kBenchWayOut; }
+  Picoseconds controller_to_core() const override { return kBenchWayBack; }
 
   // ---- ThreadControl
 
@@ -302,15 +302,15 @@ class OrderingBench : public PersistenceObserver,
   // `question` returns true if the answer is immediate, and then makes no call.
   const Answer& ask(const std::function<bool(Completion)>& question,
                     const Leaving* store = nullptr) {
-    Asked& asked = asked_.emplace_back(Asked{{}, store});
-    if (question(completion<&OrderingBench::goes_on>(*this, asked_.size() - 1))) {
-      goes_on(asked_.size() - 1, now());
+    Asked& asked = queried_.emplace_back(Asked{{}, store});
+    if (question(completion<&OrderingBench::goes_on>(*this, queried_.size() - 1))) {
+      goes_on(queried_.size() - 1, now());
       asked.answer.at_once = true;
     }
     return asked.answer;
   }
   void goes_on(std::uint64_t number, Time when) {
-    Asked& asked = asked_[number];
+    Asked& asked = queried_[number];
     EXPECT_FALSE(asked.answer.when) << "told twice";
     asked.answer.when = when;
     if (asked.store == nullptr) return;
@@ -331,7 +331,7 @@ class OrderingBench : public PersistenceObserver,
 
   std::vector<PerCore> cores_;
   // Their places are known to completions.
-  std::deque<Asked> asked_;
+  std::deque<Asked> queried_;
   std::deque<Leaving> leaving_;
   std::deque<std::function<void()>> actions_;
 };

@@ -105,11 +105,11 @@ void expect_right(OwnProgram& program, std::string_view cores = "1") {
                                                 {"pm.latency_factor", latency_factor}},
                                                latency_factor == "1" ? "8" : "2");
       EXPECT_GT(result.points, 20) << log.atomicity;
-      std::string story;
-      if (result.story) {
-        for (const std::string& line : result.story->lines) story += line + "\n";
+      std::string explanation;
+      if (result.explanation) {
+        for (const std::string& line : result.explanation->lines) explanation += line + "\n";
       }
-      EXPECT_EQ(result.violations, 0) << log.atomicity << " " << log.value << "\n" << story;
+      EXPECT_EQ(result.violations, 0) << log.atomicity << " " << log.value << "\n" << explanation;
     }
   }
 }

@@ -61,7 +61,7 @@ struct Platform {
     return found;
   }
   Time now() const { return queue.now(); }
-  Picoseconds way_down() const { return caches.way_down(0); }
+  Picoseconds core_to_controller() const { return caches.core_to_controller(0); }
 
   EventQueue queue;
   PmSpace pm_space;

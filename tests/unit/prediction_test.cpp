@@ -39,7 +39,7 @@ class Predictions : public MemoryBench, public PredictionObserver {
       graph = static_cast<PreparingOperation*>(operations.front().get());
     }
     backend = std::make_unique<Backend>(queue, memory, std::move(operations), ns(0));
-    backend->predictions().expect(size, *this);
+    backend->predictions().configure(size, *this);
   }
 
   PreparedId prepare(std::optional<Line> line, std::optional<std::uint64_t> value,

@@ -392,9 +392,9 @@ TEST(PromisedImages, LossesListWhatIsLostAndCanBeRestored) {
     losses.insert(lost.size());
     // Before the first region is there nothing after its fence has happened.
     EXPECT_EQ(lost.size(), before[kA] == 0 ? 1 : (before[kB] == 0) + (before[kC] == 0));
-    allowed.images.bring_back(lost, true);
+    allowed.images.restore_losses(lost, true);
     EXPECT_TRUE(allowed.images.losses().empty() == (before[kA] != 0 || lost.empty()));
-    allowed.images.bring_back(lost, false);
+    allowed.images.restore_losses(lost, false);
     EXPECT_EQ(allowed.words(), before);
   }
   EXPECT_EQ(losses, (std::set<std::size_t>{0, 1, 2}));
@@ -417,11 +417,11 @@ TEST(PromisedImages, RestoringALossRestoresWhatItFollows) {
   go_to_image(allowed, {kA, kB, kC}, {0, 0, 0});
   const std::vector<std::uint64_t> lost = allowed.images.losses();
   ASSERT_EQ(lost.size(), 3u);
-  allowed.images.bring_back(std::span(lost).subspan(1, 1), true);
+  allowed.images.restore_losses(std::span(lost).subspan(1, 1), true);
   EXPECT_EQ(allowed.words()[kA], 1u);
   EXPECT_EQ(allowed.words()[kB], 1u);
   EXPECT_EQ(allowed.words()[kC], 0u);
-  allowed.images.bring_back(std::span(lost).subspan(1, 1), false);
+  allowed.images.restore_losses(std::span(lost).subspan(1, 1), false);
   EXPECT_EQ(allowed.words()[kA], 0u);
 }
 

@@ -58,7 +58,7 @@ TEST(RebuiltPlaces, AreThoseOfTheEntries) {
   EXPECT_EQ(image.place({1}), Line{3}) << "the place that was free last";
   EXPECT_EQ(image.references({3}), 1u);
   EXPECT_EQ(image.references({2}), 0u);
-  EXPECT_EQ(image.elsewhere(), 3u);
+  EXPECT_EQ(image.duplicated_lines(), 3u);
   EXPECT_TRUE(image.has_entry({2}));
   EXPECT_FALSE(image.has_entry({4}));
   EXPECT_FALSE(image.has_entry(kLastPlace));

@@ -7,7 +7,7 @@
 
 #include "pmemsim/designs/atomicity/atomicity.hpp"
 #include "pmemsim/designs/atomicity/hw_redo.hpp"
-#include "unit/crash_plug.hpp"
+#include "unit/crash_probe.hpp"
 #include "unit/memory_bench.hpp"
 #include "unit/platform.hpp"
 #include "unit/whole_redo.hpp"

@@ -51,7 +51,7 @@ class Comparison final : public PersistenceObserver {
   void compare() {
     ++crashes;
     image_.recover();
-    stayed += recovery_.image_may_stay();
+    stayed += recovery_.may_keep_image();
     Image recovered;
     survived_.for_each_page([&](std::uint64_t address, const std::byte* page) {
       recovered.write(address, page, Image::kPageBytes);
@@ -67,7 +67,7 @@ class Comparison final : public PersistenceObserver {
       }
     });
     wrong += !same;
-    image_.judged();
+    image_.mark_checked();
     image_.undo_recovery();
   }
 

@@ -664,7 +664,7 @@ class SpeculativeStoresTest : public testing::Test {
   }
   std::vector<std::uint64_t> take_back(CoreId core) {
     std::vector<std::uint64_t> told;
-    stores.take_back(core, [&](std::uint64_t address, std::uint32_t) { told.push_back(address); });
+    stores.roll_back(core, [&](std::uint64_t address, std::uint32_t) { told.push_back(address); });
     return told;
   }
 

@@ -47,9 +47,9 @@ class Checks {
                {kLeaveSignals, "LIST=a,b", variable}},
               {{base, base + bytes, ""}}, 1) {}
 
-  CheckerAnswer judge(action what, std::uint64_t status = 0) {
+  CheckerAnswer check_image(action what, std::uint64_t status = 0) {
     order(what, status);
-    return pool_.judge(image_, {&line_, 1}, {});
+    return pool_.check_image(image_, {&line_, 1}, {});
   }
   // Makes the checker report its reads.
   void watch(action what) {
@@ -67,8 +67,8 @@ class Checks {
   // Runs checks until there is a waiting process that has made some checks; false: there is none.
   bool settle() {
     constexpr int kTries = 200, kEnough = 20;
-    for (int i = 0; i < kTries && waits() == 0; ++i) judge(QUIET);
-    for (int i = 0; i < kEnough; ++i) judge(QUIET);
+    for (int i = 0; i < kTries && waits() == 0; ++i) check_image(QUIET);
+    for (int i = 0; i < kEnough; ++i) check_image(QUIET);
     return waits() != 0;
   }
 
@@ -137,11 +137,11 @@ TEST_P(SideEffectsTest, SideEffectsEndWithTheCheck) {
   Checks checks;
   for (int round = 0; round < 3; ++round) {
     checks.settle();
-    const CheckerAnswer answer = checks.judge(given.what);
+    const CheckerAnswer answer = checks.check_image(given.what);
     EXPECT_EQ(answer.ending, given.ending);
     EXPECT_EQ(answer.status, given.status);
     EXPECT_EQ(std::string(answer.said.data(), answer.size), given.what == SAY ? "said\n" : "");
-    for (const int status : {0, 5}) expect_returned(checks.judge(QUIET, status), status);
+    for (const int status : {0, 5}) expect_returned(checks.check_image(QUIET, status), status);
   }
 }
 
@@ -154,9 +154,9 @@ TEST_P(SideEffectsTest, SideEffectsEndTheProcess) {
   Checks checks;
   ASSERT_TRUE(checks.settle());
   const pid_t before = Checks::waits();
-  checks.judge(QUIET);
+  checks.check_image(QUIET);
   EXPECT_EQ(Checks::waits(), before);
-  checks.judge(given.what);
+  checks.check_image(given.what);
   EXPECT_EQ(Checks::waits(), given.has_side_effects ? 0 : before);
 }
 
@@ -167,8 +167,8 @@ TEST(SideEffects, StackOfAnEarlierCheckIsNotVisible) {
   Checks checks;
   checks.settle();
   for (int round = 0; round < 3; ++round) {
-    expect_returned(checks.judge(FILL_STACK), 0);
-    if (Checks::waits() != 0) expect_returned(checks.judge(FIND_STACK), 0);
+    expect_returned(checks.check_image(FILL_STACK), 0);
+    if (Checks::waits() != 0) expect_returned(checks.check_image(FIND_STACK), 0);
   }
 }
 
@@ -178,7 +178,7 @@ TEST(SideEffects, WatchedCheckHasItsOwnProcess) {
   for (int round = 0; round < 3; ++round) {
     checks.watch(QUIET);
     EXPECT_EQ(Checks::waits(), 0);
-    expect_returned(checks.judge(QUIET, 5), 5);
+    expect_returned(checks.check_image(QUIET, 5), 5);
   }
 }
 
@@ -187,9 +187,9 @@ TEST(SideEffects, SideEffectsAreDetectedInARelocatedRegion) {
   Checks checks("NONE=", kBase + 32, (1 << 20) + 8);
   for (int round = 0; round < 3; ++round) {
     checks.settle();
-    for (const int status : {5, 6}) expect_returned(checks.judge(QUIET, status), status);
-    expect_returned(checks.judge(COUNT, 3), 3);
-    expect_returned(checks.judge(QUIET, 4), 4);
+    for (const int status : {5, 6}) expect_returned(checks.check_image(QUIET, status), status);
+    expect_returned(checks.check_image(COUNT, 3), 3);
+    expect_returned(checks.check_image(QUIET, 4), 4);
   }
 }
 
@@ -197,15 +197,15 @@ TEST(SideEffects, SignalHandlersOfTheLibraryStay) {
   Checks checks("HANDLES_FAULTS=1");
   checks.settle();
   for (int round = 0; round < 3; ++round) {
-    expect_returned(checks.judge(FAULT_HANDLED, 3), 3);
-    expect_returned(checks.judge(QUIET, 4), 4);
+    expect_returned(checks.check_image(FAULT_HANDLED, 3), 3);
+    expect_returned(checks.check_image(QUIET, 4), 4);
   }
 }
 
 TEST(SideEffects, ChangesOfTheEnvironmentAreDetected) {
   Checks checks;
   checks.settle();
-  for (int round = 0; round < 3; ++round) expect_returned(checks.judge(CUT_VARIABLE, 3), 3);
+  for (int round = 0; round < 3; ++round) expect_returned(checks.check_image(CUT_VARIABLE, 3), 3);
 }
 
 // Whatever ended the waiting process, the next answers belong to their own images.
@@ -213,19 +213,19 @@ TEST(SideEffects, KilledWaitingProcessIsReplaced) {
   Checks checks;
   if (!checks.settle()) GTEST_SKIP() << "each check has a process of its own here";
   kill(Checks::waits(), SIGKILL);
-  expect_returned(checks.judge(QUIET, 4), 4);
-  for (const int status : {5, 6, 7, 8}) expect_returned(checks.judge(WORK, status), status);
+  expect_returned(checks.check_image(QUIET, 4), 4);
+  for (const int status : {5, 6, 7, 8}) expect_returned(checks.check_image(WORK, status), status);
 }
 
 // A checker that always has side effects doesn't pay for being watched.
 TEST(SideEffects, CheckerWithConstantSideEffectsIsRarelyWatched) {
   Checks checks;
-  for (int i = 0; i < 100; ++i) expect_returned(checks.judge(COUNT, 3), 3);
+  for (int i = 0; i < 100; ++i) expect_returned(checks.check_image(COUNT, 3), 3);
   // The next one may be looked at; behind it there is none for a long time.
-  checks.judge(QUIET);
+  checks.check_image(QUIET);
   for (int i = 0; i < 8; ++i) {
-    checks.judge(COUNT);
-    checks.judge(QUIET);
+    checks.check_image(COUNT);
+    checks.check_image(QUIET);
     EXPECT_EQ(Checks::waits(), 0);
   }
 }

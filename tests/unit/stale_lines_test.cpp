@@ -97,9 +97,9 @@ TEST_F(StaleLinesTest, ALineThatIsReadAgainIsAsItWasThenRead) {
 TEST_F(StaleLinesTest, ALineThatIsGivenUpIsForgotten) {
   store(kFirst, 5);
   read(4);
-  lines.given_up(kHeld);
+  lines.forget(kHeld);
   EXPECT_FALSE(load(kFirst));
-  lines.given_up(kHeld);  // nothing to forget
+  lines.forget(kHeld);  // nothing to forget
 }
 
 }  // namespace

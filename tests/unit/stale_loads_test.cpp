@@ -92,8 +92,8 @@ CrashResult crash_misreading(bool in_region, Answers planned, bool any_region = 
 
 std::string story_of(const CrashResult& result) {
   std::string text;
-  if (result.story) {
-    for (const std::string& line : result.story->lines) text += line + "\n";
+  if (result.explanation) {
+    for (const std::string& line : result.explanation->lines) text += line + "\n";
   }
   return text;
 }

@@ -91,10 +91,10 @@ TEST_F(WholeImagesTest, LossesComeBackAndGoAgain) {
   std::vector<std::uint64_t> lost;
   for (const Line line : images_.lost_lines()) lost.push_back(line.number);
   ASSERT_FALSE(lost.empty());
-  images_.bring_back(lost, true);
+  images_.restore_losses(lost, true);
   EXPECT_TRUE(images_.lost_lines().empty());
   EXPECT_NE(bytes_of(images_.image()), before);
-  images_.bring_back(lost, false);
+  images_.restore_losses(lost, false);
   EXPECT_EQ(bytes_of(images_.image()), before);
 }
 

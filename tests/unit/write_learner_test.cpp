@@ -137,19 +137,19 @@ TEST(PredictionTable, ConfidenceFollowsTheOutcomesOfPredictions) {
     EXPECT_EQ(table.find(1)->address_confidence, address);
     EXPECT_EQ(table.find(1)->data_confidence, data);
   };
-  table.address_right(1);
+  table.count_address_right(1);
   table.data_wrong(1);
   expect(7, 5);
-  table.address_right(1);
+  table.count_address_right(1);
   expect(7, 5);
   table.data_right(1);
   expect(7, 6);
-  for (int i = 0; i < 6; ++i) table.unused(1);
+  for (int i = 0; i < 6; ++i) table.count_unused(1);
   expect(1, 0);
   EXPECT_FALSE(table.find(1)->predicts_address());
-  for (int i = 0; i < 3; ++i) table.unused(1);
+  for (int i = 0; i < 3; ++i) table.count_unused(1);
   expect(0, 0);
-  table.address_right(2);  // another path's has taken its place, or was never there
+  table.count_address_right(2);  // another path's has taken its place, or was never there
 }
 
 TEST(PredictionTable, LeastTrustedThenOldestEntryIsReplaced) {
@@ -179,7 +179,7 @@ TEST(PredictionTable, ArtifactVariantTrustsAllAndReplacesNeverCorrectEntries) {
   table.learn(2, pattern_of(20), true);
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(table.learn(1, pattern_of(30), true), PredictionTable::Learnt::kKept);
-    table.unused(1);
+    table.count_unused(1);
     table.data_wrong(1);
   }
   EXPECT_TRUE(table.find(1)->predicts_data());
@@ -197,19 +197,19 @@ TEST(PredictionTable, ArtifactVariantFindsConstants) {
   PredictionTable table = PredictionTable::as_artifact();
   table.learn(1, pattern_of(10), true);
   const auto times = [&] { return table.find(1)->constants[3].times; };
-  table.chunk_wrong(1, 3, 55);
+  table.record_wrong_chunk(1, 3, 55);
   EXPECT_EQ(times(), 0u);
-  table.chunk_wrong(1, 3, 55);
-  table.chunk_wrong(1, 3, 55);
+  table.record_wrong_chunk(1, 3, 55);
+  table.record_wrong_chunk(1, 3, 55);
   EXPECT_EQ(times(), 2u);
-  table.chunk_wrong(1, 3, 56);
+  table.record_wrong_chunk(1, 3, 56);
   EXPECT_EQ(times(), 1u);
   EXPECT_EQ(table.find(1)->constants[3].value, 56u);
-  table.chunk_wrong(2, 3, 55);  // nobody's
+  table.record_wrong_chunk(2, 3, 55);  // nobody's
 
   PredictionTable paper(4, 4);
   paper.learn(1, pattern_of(10), true);
-  for (int i = 0; i < 3; ++i) paper.chunk_wrong(1, 3, 55);
+  for (int i = 0; i < 3; ++i) paper.record_wrong_chunk(1, 3, 55);
   EXPECT_EQ(paper.find(1)->constants[3].times, 0u);
 }
 
@@ -424,17 +424,17 @@ TEST(LineAccumulator, LinesAreSentOnceAfterTheTimeoutOrWhenReplaced) {
 
 TEST(PredictedLines, LeastRecentlyPredictedLineIsReplacedCompletely) {
   PredictedLines lines(2, 2);
-  EXPECT_TRUE(lines.in_the_way({1}).empty());
+  EXPECT_TRUE(lines.to_displace({1}).empty());
   lines.add({1}, {11});
   lines.add({1}, {12});
   lines.add({2}, {21});
-  EXPECT_EQ(lines.in_the_way({1}), std::vector<PreparedId>{{11}}) << "its oldest candidate";
-  EXPECT_EQ(lines.in_the_way({3}), (std::vector<PreparedId>{{11}, {12}}));
+  EXPECT_EQ(lines.to_displace({1}), std::vector<PreparedId>{{11}}) << "its oldest candidate";
+  EXPECT_EQ(lines.to_displace({3}), (std::vector<PreparedId>{{11}, {12}}));
   lines.remove({1}, {11});
   lines.add({1}, {13});
-  EXPECT_EQ(lines.in_the_way({3}), std::vector<PreparedId>{{21}});
+  EXPECT_EQ(lines.to_displace({3}), std::vector<PreparedId>{{21}});
   lines.remove({2}, {21});
-  EXPECT_TRUE(lines.in_the_way({3}).empty());
+  EXPECT_TRUE(lines.to_displace({3}).empty());
   EXPECT_EQ(lines.use().most, 3u) << "predictions of all lines";
 }
 
@@ -655,7 +655,8 @@ TEST(WriteLearner, ArtifactVariantPredictsConstants) {
   core.update(kWritten, 8);
   ASSERT_EQ(core.made.writes.size(), 1u);
   EXPECT_EQ(core.made.writes[0].chunks[2], 8u);
-  for (int i = 0; i < 2; ++i) core.learner.table().chunk_wrong(core.made.writes[0].path, 2, 9);
+  for (int i = 0; i < 2; ++i)
+    core.learner.table().record_wrong_chunk(core.made.writes[0].path, 2, 9);
   core.update(kWritten, 10);
   ASSERT_EQ(core.made.writes.size(), 2u);
   EXPECT_EQ(core.made.writes[1].chunks[2], 9u);

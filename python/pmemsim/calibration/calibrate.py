@@ -53,7 +53,7 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as `--json` writes it."""
         return {
-            "processor": self.processor.told(),
+            "processor": self.processor.description(),
             "measurements": [
                 {
                     "name": name,

@@ -17,7 +17,7 @@ def preset_text(
 ) -> str:
     """Return the YAML text; other parameters are inherited from the preset `_common`."""
     lines = [
-        f"# Measured by `pmemsim calibrate` on {date}: {processor.told()}.",
+        f"# Measured by `pmemsim calibrate` on {date}: {processor.description()}.",
         "# Other parameters (queues, reorder buffer, DRAM timings, ...) were not measured; their "
         "values",
         f"# are those of {BASE}.",

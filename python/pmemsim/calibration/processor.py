@@ -32,7 +32,7 @@ class Processor:
         """Return whether this is a virtual machine, whose neighbours share the hardware."""
         return "hypervisor" in self.flags
 
-    def told(self) -> str:
+    def description(self) -> str:
         """Describe the processor in one sentence."""
         node = "" if self.numa_node is None else f", NUMA node {self.numa_node}"
         virtual = ", virtual machine" if self.is_virtual else ""

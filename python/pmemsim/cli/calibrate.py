@@ -78,7 +78,7 @@ def _print(found: Calibration) -> None:
             )
         )
     columns = ["of one operation", ">measured (ns)", ">spread", ">simulated (ns)", ">ratio"]
-    out.print(table(found.processor.told(), columns, rows))
+    out.print(table(found.processor.description(), columns, rows))
     parameters = [(each.key, each.value, each.source) for each in found.fitted]
     out.print(table("fitted", ["parameter", ">value", "source"], parameters))
     for name, why in found.measured.missing.items():

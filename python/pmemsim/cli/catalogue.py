@@ -69,7 +69,7 @@ def list_workloads() -> None:
 @declared
 def list_faults() -> None:
     """List the faults for injection: names for `--set pmemsim.faults=NAME,...`."""
-    plugins.load_wanted()
+    plugins.load_added()
     rows = [(fault.name, fault.what) for fault in _core.faults()]
     out.print(table("", ["fault", "what goes wrong"], rows))
 

@@ -33,7 +33,7 @@ from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.rules import Given
 from pmemsim.cli.verdicts import Verdict, end_with, print_verdicts
 from pmemsim.crash import Checker, CheckerWanted, checker_of
-from pmemsim.errors import Error, Problems, did_you_mean, in_one
+from pmemsim.errors import Error, Problems, did_you_mean, on_one_line
 from pmemsim.files import write_json
 from pmemsim.parallel import host_cores
 from pmemsim.persistency import DEFAULT_BUDGET, MODELS, Budget, Wanted, repeating_command
@@ -68,7 +68,7 @@ class _Options:
     json_path: Json = None
     jobs: Jobs = None
 
-    def wish(self, target: str, problems: Problems) -> _Wish:
+    def request(self, target: str, problems: Problems) -> _Request:
         """What is to be checked; what is wrong with it is added to the problems."""
         if self.model not in MODELS:
             problems.add([f"--model {self.model}: unknown model{did_you_mean(self.model, MODELS)}"])
@@ -89,7 +89,7 @@ class _Options:
         seed_is_own = checker.given or answers is not None
         found = find_targets([target], self.recipe, problems, seed_is_own=seed_is_own)
         problems.raise_any()
-        return _Wish(self, target, found, suppressions, checker, images, answers, search.jobs)
+        return _Request(self, target, found, suppressions, checker, images, answers, search.jobs)
 
     def _search(self, problems: Problems) -> Search:
         seed = self.recipe.seed
@@ -110,7 +110,7 @@ class _Options:
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _Request:
     """What the user wants to be checked, and how."""
 
     options: _Options
@@ -197,10 +197,10 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
 
     Images that --budget leaves unchecked are reported, and change no exit code.
     """
-    wish = options.wish(target, given.problems())
-    (trace,) = open_traces(wish.found, None)
-    checker = checker_of(trace, wish.checker, None) if wish.images else None
-    done = _check(trace, wish, checker)
+    request = options.request(target, given.problems())
+    (trace,) = open_traces(request.found, None)
+    checker = checker_of(trace, request.checker, None) if request.images else None
+    done = _check(trace, request, checker)
     if options.json_path:
         write_json(done.to_dict(), options.json_path)
     if options.json_path != "-":
@@ -215,23 +215,23 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         note_nothing_kept(options.images.keep_image)
 
 
-def _check(trace: Trace, wish: _Wish, checker: Checker | None) -> _Done:
+def _check(trace: Trace, request: _Request, checker: Checker | None) -> _Done:
     """Have each method look at the recording; one that can't doesn't keep others from it."""
     verdicts: list[Verdict] = []
     images: list[Images] = []
-    for wanted in wish.images:
+    for wanted in request.images:
         assert checker is not None
         with _failure("images", wanted.allowed_by, verdicts):
-            found = _check_images(trace, wish, wanted, checker)
+            found = _check_images(trace, request, wanted, checker)
             images.append(found)
             verdicts.append(by_images.verdict(found, checker))
     answers = None
-    if wish.answers:
-        with _failure("answers", wish.options.model, verdicts):
-            answers = _check_answers(trace, wish, wish.answers)
-    report = _check_rules(trace, wish, answers)
+    if request.answers:
+        with _failure("answers", request.options.model, verdicts):
+            answers = _check_answers(trace, request, request.answers)
+    report = _check_rules(trace, request, answers)
     if answers:
-        verdicts.append(by_answers.verdict(answers, wish.options.model, report))
+        verdicts.append(by_answers.verdict(answers, request.options.model, report))
     return _Done(report, images, answers, [by_rules.verdict(report), *verdicts])
 
 
@@ -241,29 +241,34 @@ def _failure(method: str, model: str, verdicts: list[Verdict]) -> Iterator[None]
     try:
         yield
     except Error as error:
-        verdicts.append(Verdict(method, model, "no image was checked", failed=in_one(error)))
+        verdicts.append(Verdict(method, model, "no image was checked", failed=on_one_line(error)))
 
 
-def _check_images(trace: Trace, wish: _Wish, wanted: Wanted, checker: Checker) -> Images:
-    words = [*wish.checker.options, *wish.options.recipe.words("--seed")]
-    command = repeating_command(wish.target, wanted, words)
+def _check_images(trace: Trace, request: _Request, wanted: Wanted, checker: Checker) -> Images:
+    words = [*request.checker.options, *request.options.recipe.words("--seed")]
+    command = repeating_command(request.target, wanted, words)
     return by_images.check_images(
-        trace, wanted, checker, command, wish.jobs, without_each=wish.options.images.without_each
+        trace,
+        wanted,
+        checker,
+        command,
+        request.jobs,
+        without_each=request.options.images.without_each,
     )
 
 
-def _check_answers(trace: Trace, wish: _Wish, wanted: AnswersWanted) -> Answers:
-    recipe = wish.options.recipe.words("--seed")
-    command = by_answers.repeating_command(wish.target, wish.options.model, wanted, recipe)
+def _check_answers(trace: Trace, request: _Request, wanted: AnswersWanted) -> Answers:
+    recipe = request.options.recipe.words("--seed")
+    command = by_answers.repeating_command(request.target, request.options.model, wanted, recipe)
     return run_with_progress(
         f"{trace.name}, answers", lambda report: check_answers(trace, wanted, command, report)
     )
 
 
-def _check_rules(trace: Trace, wish: _Wish, answers: Answers | None) -> Report:
-    model = next(each for each in get_args(Model) if each == wish.options.model)
+def _check_rules(trace: Trace, request: _Request, answers: Answers | None) -> Report:
+    model = next(each for each in get_args(Model) if each == request.options.model)
     found = answers.findings if answers else ()
     return run_with_progress(
         trace.name,
-        lambda report: check_program(trace, model, wish.suppressions, report, found),
+        lambda report: check_program(trace, model, request.suppressions, report, found),
     )

@@ -15,7 +15,7 @@ from pmemsim.cli.options import check_whole
 from pmemsim.cli.verdicts import Verdict, undecided
 from pmemsim.crash import Checker
 from pmemsim.errors import Error, Problems
-from pmemsim.left_out import LeftOut, leave_each_out
+from pmemsim.left_out import LeftOut, check_without_each
 from pmemsim.persistency import (
     DEFAULT_BUDGET,
     Budget,
@@ -152,7 +152,7 @@ def check_images(
         return Images(run, recovery)
     left_out = run_with_progress(
         f"{by} without each flush and fence",
-        lambda report: tuple(leave_each_out(trace, wanted, checker, jobs, report)),
+        lambda report: tuple(check_without_each(trace, wanted, checker, jobs, report)),
     )
     return Images(run, recovery, left_out)
 

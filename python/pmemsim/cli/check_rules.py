@@ -70,7 +70,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
     calls = [f"called at {call} in {call.function}" for call in finding.calls[:_SHOWN_CALLS]]
     if len(finding.calls) > _SHOWN_CALLS:
         calls.append("...")
-    wrong = [finding.story, finding.effect] if finding.story else [finding.effect]
+    wrong = [finding.explanation, finding.effect] if finding.explanation else [finding.effect]
     return (
         finding.kind,
         "\n".join([str(finding.place), *calls]),

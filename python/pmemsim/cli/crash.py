@@ -161,7 +161,7 @@ class _Options:
     json_path: Json = None
     jobs: Jobs = None
 
-    def wish(self, targets: Sequence[str], problems: Problems) -> Crashes:
+    def request(self, targets: Sequence[str], problems: Problems) -> Crashes:
         """What is to be crashed; what is wrong with it is added to the problems."""
         saved = [self.save_image, registers_path(self.save_image)] if self.save_image else []
         check_outputs(problems, self.json_path, files=[*saved, self.keep_image])
@@ -235,7 +235,7 @@ def crash_command(targets: TargetsIfAny = None, *, given: Given, options: _Optio
     """
     problems = given.problems()
     wanted = all_targets(targets, options.more_targets)
-    crashes = options.wish(wanted, problems)
+    crashes = options.request(wanted, problems)
     if options.random is None:
         found = crashes.of_targets(wanted, problems)
     else:

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from pmemsim import kept, slurm
+from pmemsim import result_cache, slurm
 from pmemsim.cli.command import EXECUTION, option
 from pmemsim.cli.console import err, out, progress_of
 from pmemsim.cli.options import Jobs, check_jobs, check_outputs, check_whole
@@ -144,13 +144,13 @@ def _do_missing(
     what: str,
     finished: Callable[[Job, Failure | None], None],
 ) -> None:
-    todo = kept.missing(jobs)
+    todo = result_cache.missing(jobs)
     err.print(f"{len(jobs)} {what}, {len(jobs) - len(todo)} of them kept from earlier runs")
     try:
         with progress_of([job.label for job in todo], [job.weight for job in todo]) as progress:
-            kept.run(todo, executor, progress, finished)
+            result_cache.run(todo, executor, progress, finished)
     except KeyboardInterrupt:
-        there = len(jobs) - sum(not kept.path_of(job).is_file() for job in todo)
+        there = len(jobs) - sum(not result_cache.path_of(job).is_file() for job in todo)
         raise KeyboardInterrupt(
             f"interrupted; {there} of {len(jobs)} {what} are kept: run the same command again to "
             "do the rest"

@@ -38,7 +38,7 @@ EXAMPLES = (
 """A line for every option that has another name or is in another command now."""
 
 
-def today(command: str, words: Sequence[str]) -> str | None:
+def current_spelling(command: str, words: Sequence[str]) -> str | None:
     """The command line as it is spelled now; None: it is spelled so already."""
     names = [word.partition("=")[0] for word in words]
     if command not in ("check", "crash"):
@@ -58,7 +58,7 @@ def today(command: str, words: Sequence[str]) -> str | None:
 
 def refuse_old_spelling(command: str, words: Sequence[str]) -> None:
     """Raise an `Error` that says how a command line is spelled now, if it isn't spelled so."""
-    if new := today(command, words):
+    if new := current_spelling(command, words):
         raise Error(
             f"{shlex.join([command, *words])} is spelled differently now; run: pmemsim {new}"
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pmemsim import kept
+from pmemsim import result_cache
 from pmemsim.cli.command import EXPLORATION, OUTPUT, argument, declared, option
 from pmemsim.cli.console import out, table
 from pmemsim.cli.execution import Execution
@@ -146,7 +146,9 @@ def _measure(studies: Sequence[Study], scale: Scale, execution: Execution) -> li
     traces = open_traces([Target(recipe.workload, recipe) for recipe in recipes], execution.jobs)
     simulations = runs.prepare(everything, dict(zip(recipes, traces, strict=True)))
     execution.do(list(simulations.values()), "simulations", _raise)
-    outcomes = {case: kept.load(simulation, Outcome) for case, simulation in simulations.items()}
+    outcomes = {
+        case: result_cache.load(simulation, Outcome) for case, simulation in simulations.items()
+    }
     return [
         Measurements(paper, experiment, scale, {case: outcomes[case] for case in of_one})
         for (paper, experiment), of_one in zip(studies, cases, strict=True)

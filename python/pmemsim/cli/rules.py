@@ -108,7 +108,7 @@ def one_of(*terms: str, else_: str) -> Rule:
     return Rule("", terms, 1, _ANY_NUMBER, else_)
 
 
-def apart(*terms: str, when: str = "", why: str = "") -> Rule:
+def exclusive(*terms: str, when: str = "", why: str = "") -> Rule:
     """They exclude each other."""
     return Rule(when, terms, 0, 1, why)
 
@@ -124,8 +124,8 @@ def excludes(term: str, *others: str, why: str = "") -> Rule:
 
 
 _EXECUTION = (
-    apart("--scheduler", "--jobs", why="a cluster has its own workers"),
-    apart("--scheduler", "--slurm", "--share"),
+    exclusive("--scheduler", "--jobs", why="a cluster has its own workers"),
+    exclusive("--scheduler", "--slurm", "--share"),
     needs("--tasks", "--slurm"),
     needs("--at-once", "--slurm"),
 )
@@ -161,10 +161,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
             why="your own program has a seed only with schedules",
         ),
         *(needs(each, "PROGRAM", why="it is for a program of your own") for each in _OWN_PROGRAM),
-        apart("--schedule", "--schedules"),
+        exclusive("--schedule", "--schedules"),
     ),
     "check": (
-        apart(*_CHECKERS),
+        exclusive(*_CHECKERS),
         needs("--design", "--model guarantees"),
         needs("--model guarantees", "--design", why="name the designs whose guarantees hold"),
         needs("--model guarantees", *_CHECKERS, why="rules without a checker support only px86 "
@@ -173,10 +173,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
         needs("--operation", "--answers"),
         *(needs(each, *_METHODS) for each in ("--budget", "--image", "--verify-timeout", "--jobs")),
         *(needs(each, *_CHECKERS) for each in ("--keep-image", "--without-each")),
-        apart(*_METHODS, when="--image", why="each of them numbers its images separately"),
+        exclusive(*_METHODS, when="--image", why="each of them numbers its images separately"),
         needs("--recovery-image", "--image", why="name the image from which recovery starts"),
         needs("--recovery-image", "--verify", why="only the recovery of a program can be recorded"),
-        apart("--image", "--without-each"),
+        exclusive("--image", "--without-each"),
     ),
     "crash": (
         one_of("TARGET", "--workloads", "--random", else_=f"{_TARGETS}, or choose --random"),
@@ -188,10 +188,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "--design", "--all-designs",
             else_="name a design with --design, or choose --all-designs",
         ),
-        apart("--design", "--all-designs"),
-        apart(*_CHECKERS),
+        exclusive("--design", "--all-designs"),
+        exclusive(*_CHECKERS),
         excludes("--verify-images 0", *_CHECKERS, why="no image would be checked"),
-        apart("--at", "--points"),
+        exclusive("--at", "--points"),
         needs("--save-image", "--at"),
         excludes("--stress", "--save-image", "--keep-image"),
     ),

@@ -98,7 +98,7 @@ def _lines(figure: Figure, measured: Measurements) -> None:
     experiment = measured.experiment
     first = experiment.points[0]
     # The baseline is of the same point where points have recordings, and so programs, of their own.
-    fixed = None if any(point.is_recorded_anew for point in experiment.points) else first
+    fixed = None if any(point.has_own_recordings for point in experiment.points) else first
     if _is_normalised(measured):
         heights = {
             design: [

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from pmemsim.document import Item, read
-from pmemsim.errors import ConfigError, Error, did_you_mean, in_one
+from pmemsim.errors import ConfigError, Error, did_you_mean, on_one_line
 from pmemsim.reproduce.facts import UNITS, Fact
 from pmemsim.reproduce.metrics import METRICS, Metric
 from pmemsim.reproduce.plan import (
@@ -187,7 +187,7 @@ def _data_bytes(workload: str, own: Item | None, group: Item) -> int | None:
     try:
         return WorkloadRun.of(workload, data_bytes=size.whole()).data_bytes
     except ConfigError as error:
-        raise size.error(in_one(error)) from error
+        raise size.error(on_one_line(error)) from error
 
 
 def _mixes_of(workload: str) -> tuple[str, ...]:

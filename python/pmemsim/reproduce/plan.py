@@ -87,7 +87,7 @@ class Point:
     """The optimisation level of its recordings; None: the paper's."""
 
     @property
-    def is_recorded_anew(self) -> bool:
+    def has_own_recordings(self) -> bool:
         """Return whether the point has recordings that other points don't have."""
         return (self.threads, self.data_bytes, self.opt) != (None, None, None)
 

@@ -26,7 +26,7 @@ class ChildFailedError(Exception):
     """The child process has ended without a value; the text says how."""
 
 
-def in_child(
+def in_child_process(
     work: Callable[..., _Value], *arguments: object, processor_seconds: float = PROCESSOR_SECONDS
 ) -> _Value:
     """Return what `work` returns in another process.

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pmemsim.crash import Points, verify
-from pmemsim.errors import ConfigError, StuckError, in_one
+from pmemsim.errors import ConfigError, StuckError, on_one_line
 from pmemsim.recording import record_workload
-from pmemsim.selftest.child_process import PROCESSOR_SECONDS, ChildFailedError, in_child
+from pmemsim.selftest.child_process import PROCESSOR_SECONDS, ChildFailedError, in_child_process
 from pmemsim.selftest.known_defects import known_defect
 from pmemsim.selftest.random_configurations import RandomCase, random_case
 from pmemsim.simulation import Configuration, simulate
@@ -82,7 +82,7 @@ def _try_seed(seed: int, trials: Trials) -> None:
         case = random_case(seed)
         values = case.configuration.values
     except ConfigError as error:
-        trials.refusals.append(in_one(error))
+        trials.refusals.append(on_one_line(error))
         return
     if defect := known_defect(values):
         trials.known_defects.append(defect.reason)
@@ -104,7 +104,7 @@ def try_case(case: RandomCase, processor_seconds: float = PROCESSOR_SECONDS) -> 
     trace = record_workload(case.program)
     points = Points(sample=POINTS, seed=case.program.seed)
     try:
-        return in_child(
+        return in_child_process(
             _outcome, trace, case.configuration, points, processor_seconds=processor_seconds
         )
     except ChildFailedError as error:
@@ -115,7 +115,7 @@ def _outcome(trace: Trace, configuration: Configuration, points: Points) -> Outc
     try:
         return _run_and_crash(trace, configuration, points)
     except ConfigError as error:
-        return Outcome(refusal=in_one(error))
+        return Outcome(refusal=on_one_line(error))
     except StuckError as error:
         # Locks in simulated order may contradict the recorded order of atomic variables.
         refused = "use run.lock_order=recorded" in str(error)

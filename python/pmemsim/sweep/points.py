@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pmemsim.errors import ConfigError, Error, in_one
+from pmemsim.errors import ConfigError, Error, on_one_line
 from pmemsim.jobs import Job, Simulate
 from pmemsim.presets import Setting
 from pmemsim.simulation import Configuration, configure, idle_problems
@@ -64,7 +64,7 @@ def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -
         configured = configuration(str(values["design"]), str(values["machine"]), settings)
         wrong = [part for part in (trace, configured) if isinstance(part, Error)]
         if isinstance(trace, Error) or isinstance(configured, Error):
-            return Point(values, None, "; ".join(in_one(error) for error in wrong))
+            return Point(values, None, "; ".join(on_one_line(error) for error in wrong))
         return Point(values, Job(trace, Simulate(configured)), "")
 
     points = [point(values) for values in combinations]

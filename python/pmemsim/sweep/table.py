@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import parquet
 
-from pmemsim import kept
+from pmemsim import result_cache
 from pmemsim.errors import Error
 from pmemsim.files import replacing
 from pmemsim.jobs import Outcome
@@ -41,7 +41,7 @@ def row_of(point: Point, known: Mapping[str, Row], failures: Mapping[str, str]) 
     key = point.job.key
     if key in failures:
         return {**point.values, "point": key, "status": FAILED, "reason": failures[key]}
-    measured = known[key] if key in known else _measured(kept.load(point.job, Outcome))
+    measured = known[key] if key in known else _measured(result_cache.load(point.job, Outcome))
     return {**point.values, "point": key, "status": OK, "reason": "", **measured}
 
 

@@ -16,7 +16,7 @@ Functions::Functions(const SiteTable& sites) : of_(sites.sites().size(), kNone) 
   if (std::ranges::any_of(sites.sites(), is_first)) {
     follow_marks(sites);
   } else {
-    go_by_names(sites);
+    group_by_name(sites);
   }
 }
 
@@ -26,7 +26,7 @@ Functions Functions::with_inlined_calls(const SiteTable& sites) {
       continue;
     Functions functions;
     functions.of_.resize(sites.sites().size(), kNone);
-    functions.go_by_names(sites);
+    functions.group_by_name(sites);
     return functions;
   }
   return Functions(sites);
@@ -41,7 +41,7 @@ void Functions::follow_marks(const SiteTable& sites) {
   }
 }
 
-void Functions::go_by_names(const SiteTable& sites) {
+void Functions::group_by_name(const SiteTable& sites) {
   std::unordered_map<std::uint32_t, std::uint32_t> numbers;
   for (std::size_t number = kBuiltinSites; number < of_.size(); ++number) {
     const std::uint32_t name = sites.sites()[number].function;

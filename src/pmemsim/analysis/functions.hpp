@@ -33,7 +33,7 @@ class Functions {
  private:
   Functions() = default;
   void follow_marks(const SiteTable& sites);
-  void go_by_names(const SiteTable& sites);
+  void group_by_name(const SiteTable& sites);
 
   std::vector<std::uint32_t> of_;  // function by site
   std::vector<std::string_view> names_;

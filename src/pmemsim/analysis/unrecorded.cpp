@@ -76,12 +76,12 @@ class Contents {
       fail("has an invalid record");
     }
     const std::uint64_t begin = record.begin / kPage, end = begin + record.pages;
-    make_room(begin, end);
+    discard_earlier(begin, end);
     pages_[begin] = {end, record.are, file_.tellg()};
     if (record.are == PagesAre::kGiven) file_.seekg(kPage, std::ios::cur);
   }
   // Discards earlier records of [begin, end).
-  void make_room(std::uint64_t begin, std::uint64_t end) {
+  void discard_earlier(std::uint64_t begin, std::uint64_t end) {
     split(begin);
     split(end);
     pages_.erase(pages_.lower_bound(begin), pages_.lower_bound(end));

@@ -114,7 +114,7 @@ class LineMap {
   }
   // Erases a line that is in the map.
   void erase(Line line) {
-    values_.give_back(*slots_.find(line));
+    values_.release(*slots_.find(line));
     slots_.erase(line);
   }
   std::size_t size() const { return slots_.size(); }

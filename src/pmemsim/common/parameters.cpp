@@ -442,7 +442,7 @@ std::string format_limits(const Limits& limits, Milliwatts) {
 namespace {
 
 // Returns the key that the user probably meant: a typing error, or a name without its group.
-std::optional<std::string> meant(const std::string& key, std::span<const std::string> keys) {
+std::optional<std::string> probable_key(const std::string& key, std::span<const std::string> keys) {
   for (const std::string& candidate : keys) {
     if (candidate.ends_with("." + key)) return candidate;
   }
@@ -464,7 +464,8 @@ std::vector<std::string> alike(const std::string& key, std::span<const std::stri
 // Returns advice on what to write in place of an unknown key.
 std::string cure_of_key(const std::string& key, std::span<const std::string> keys) {
   constexpr std::size_t kShown = 5;
-  if (const auto candidate = meant(key, keys)) return fmt::format("did you mean '{}'?", *candidate);
+  if (const auto candidate = probable_key(key, keys))
+    return fmt::format("did you mean '{}'?", *candidate);
   std::vector<std::string> found = alike(key, keys);
   if (found.empty()) return "`pmemsim show machine NAME` lists all";
   const std::size_t more = found.size() - std::min(found.size(), kShown);

@@ -24,7 +24,7 @@ class Slab {
     free_.pop_back();
     return number;
   }
-  void give_back(std::uint32_t number) { free_.push_back(number); }
+  void release(std::uint32_t number) { free_.push_back(number); }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(chunks_.size() * kChunk); }
 

@@ -14,13 +14,13 @@
 #include "pmemsim/common/units.hpp"
 #include "pmemsim/crash/contents_check.hpp"
 #include "pmemsim/crash/crash_image.hpp"
+#include "pmemsim/crash/explanation.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/crash/program_history.hpp"
-#include "pmemsim/crash/story.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/machine/run/host_memory.hpp"
 #include "pmemsim/machine/run/machine.hpp"
-#include "pmemsim/machine/run/room.hpp"
 #include "pmemsim/machine/run/simulate.hpp"
 
 namespace pmemsim {
@@ -161,11 +161,11 @@ class LineSet {
   std::unordered_map<std::uint64_t, std::size_t> places_;
 };
 
-class Plug final : public PersistenceObserver, public ProgramObserver {
+class CrashRun final : public PersistenceObserver, public ProgramObserver {
  public:
-  Plug(const Machine& machine, bool persistent_caches, const ProgramHistory& history,
-       Recovery& recovery, ImageDecoder* decoder, const CrashOptions& options, Selection visited,
-       Selection inspected, std::uint64_t last_point)
+  CrashRun(const Machine& machine, bool persistent_caches, const ProgramHistory& history,
+           Recovery& recovery, ImageDecoder* decoder, const CrashOptions& options,
+           Selection visited, Selection inspected, std::uint64_t last_point)
       : machine_(machine),
         pm_(machine.pm()),
         newest_(machine.pm_space().newest()),
@@ -236,7 +236,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     std::erase_if(stale_loads_,
                   [line](const StaleLoad& load) { return load.region == 0 && load.line == line; });
   }
-  void taken_back(CoreId core) override {
+  void rolled_back(CoreId core) override {
     std::erase_if(stale_loads_,
                   [core](const StaleLoad& load) { return load.region != 0 && load.core == core; });
   }
@@ -252,10 +252,10 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   }
 
   // Collects the external checker's verdicts at the end. They count for the points of their images.
-  void hear_judge() {
+  void collect_verdicts() {
     result.inspected = shown_.size();
-    if (options_.judge != nullptr) {
-      for (auto& [number, problem] : options_.judge->wrong()) {
+    if (options_.external_checker != nullptr) {
+      for (auto& [number, problem] : options_.external_checker->wrong()) {
         Violation& violation = shown_[number];
         wrong_.push_back(violation.point);
         violation.problem = std::move(problem);
@@ -326,7 +326,7 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     if (unit == ProgramHistory::kNone || !oracle_.promise(unit)) return;
     if (!visiting_ || (options_.at && machine_.now() > *options_.at)) return;
     ++result.images;
-    std::optional<Violation> violation = recover_and_judge();
+    std::optional<Violation> violation = recover_and_check();
     if (violation) keep_wrong();
     image_.undo_recovery();
     if (violation) violation->promised_since = true;
@@ -383,12 +383,12 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
     return violation;
   }
 
-  std::optional<Violation> recover_and_judge() {
+  std::optional<Violation> recover_and_check() {
     std::optional<Violation> violation = recover();
-    if (const auto finding = oracle_.judge(image_, image_.changed())) {
+    if (const auto finding = oracle_.check_image(image_, image_.changed())) {
       violation = found(*finding, violation);
     }
-    image_.judged();
+    image_.mark_checked();
     if (!violation) violation = held_although_stale();
     return violation;
   }
@@ -396,11 +396,11 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   std::optional<Violation> visit(bool inspect) {
     ++result.images;
     ++result.different;
-    std::optional<Violation> violation = recover_and_judge();
+    std::optional<Violation> violation = recover_and_check();
     result.repaired += image_.repaired();
     if (violation) keep_wrong();
     if (!violation && options_.at && result.all_points == last_point_) keep();
-    if (inspect && (!violation || options_.judge->sees_wrong())) show({});
+    if (inspect && (!violation || options_.external_checker->wants_wrong_images())) show({});
     image_.undo_recovery();
     if (!violation && !image_.survives_restarts(history_, result.restarts)) {
       violation = Violation{.problem =
@@ -457,15 +457,15 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   std::optional<Violation> visit_instead(const std::vector<ChangedLine>& lines, Violation how) {
     ++result.images;
     ++result.different;
-    image_.also(lines);
+    image_.replace(lines);
     std::optional<Violation> violation = recover();
-    if (const auto finding = oracle_.judge_instead(image_, image_.changed())) {
+    if (const auto finding = oracle_.check_alternative(image_, image_.changed())) {
       violation = found(*finding, violation);
     }
     if (violation) keep_wrong();
     if (inspects_all() && !violation) show(how);
     image_.undo_recovery();
-    image_.take_back();
+    image_.undo_replacement();
     if (!violation) return {};
     violation->torn = how.torn;
     violation->evicted = how.evicted;
@@ -473,14 +473,15 @@ class Plug final : public PersistenceObserver, public ProgramObserver {
   }
 
   bool inspects_all() const {
-    return options_.judge != nullptr && options_.inspections == CrashOptions::kAllImages;
+    return options_.external_checker != nullptr && options_.inspections == CrashOptions::kAllImages;
   }
   void show(Violation how) {
     how.point = result.all_points;
     how.when = machine_.now();
     shown_.push_back(std::move(how));
-    options_.judge->show(image_.image());
-    if (options_.keep && !wrong_is_kept_ && options_.judge->wrong().contains(shown_.size() - 1)) {
+    options_.external_checker->show(image_.image());
+    if (options_.keep && !wrong_is_kept_ &&
+        options_.external_checker->wrong().contains(shown_.size() - 1)) {
       keep_wrong();
     }
   }
@@ -549,9 +550,9 @@ bool adds_regions_alone(const Promises& promises) {
 }
 
 // Throws if there is nothing to check: crash() never reports success for such a run.
-void check_judgeable(const trace::TraceFile& trace, const Configuration& configuration,
-                     const ProgramHistory& history, const CrashOptions& options,
-                     bool image_is_decoded) {
+void require_checkable(const trace::TraceFile& trace, const Configuration& configuration,
+                       const ProgramHistory& history, const CrashOptions& options,
+                       bool image_is_decoded) {
   const std::string& path = trace.path();
   if (trace.metadata().pm_regions.empty()) {
     throw Error(fmt::format(
@@ -570,7 +571,7 @@ void check_judgeable(const trace::TraceFile& trace, const Configuration& configu
   const bool regions =
       std::any_of(units.begin(), units.end(), [](const auto& unit) { return unit.region != 0; });
   const DesignConfiguration& design = configuration.design;
-  if (!regions && !image_is_decoded && options.judge == nullptr &&
+  if (!regions && !image_is_decoded && options.external_checker == nullptr &&
       adds_regions_alone(design.promises())) {
     throw Error(fmt::format(
         "{}: the recording has no atomic regions, and without them atomicity={} guarantees no more "
@@ -590,7 +591,7 @@ void check_judged(const trace::TraceFile& trace, const CrashOptions& options,
         "check that the program flushes and fences its stores",
         trace.path()));
   }
-  if (options.judge != nullptr && result.inspected == 0) {
+  if (options.external_checker != nullptr && result.inspected == 0) {
     throw Error(fmt::format(
         "{}: no data became persistent, so the checker received no image; remove the checker",
         trace.path()));
@@ -616,7 +617,7 @@ constexpr std::uint64_t kCopies = Machine::kCopies + 2 + Machine::kCopies;
 CrashResult crash(const trace::TraceFile& trace, const Configuration& configuration,
                   const CrashOptions& options, const std::function<bool(double)>& progress) {
   check_verifiable(configuration);
-  check_room(trace, options.keep ? kCopies + 1 : kCopies);
+  check_host_memory(trace, options.keep ? kCopies + 1 : kCopies);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace);
   machine.format();
@@ -625,17 +626,17 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
       trace, design.lowering(),
       {.promises = design.promises(),
        .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted,
-       .lines_readable = !design.defers_entries()});
+       .lines_readable = !design.may_leave_unreadable()});
 
   const bool persistent_caches = design.promises().caches_persist;
   // Persistent caches hold data unencoded, as programs have written them.
   const std::unique_ptr<ImageDecoder> decoder = persistent_caches ? nullptr : design.decoder();
-  check_judgeable(trace, configuration, history, options, decoder != nullptr);
+  require_checkable(trace, configuration, history, options, decoder != nullptr);
   std::uint64_t all_points = 0, latest = 0;
   const bool inspects_all =
-      options.judge != nullptr && options.inspections == CrashOptions::kAllImages;
+      options.external_checker != nullptr && options.inspections == CrashOptions::kAllImages;
   const std::uint64_t inspections =
-      options.judge == nullptr || inspects_all ? 0 : options.inspections;
+      options.external_checker == nullptr || inspects_all ? 0 : options.inspections;
   if (options.sample > 0 || options.at || inspections > 0) {
     Machine counted(configuration, trace);
     PointCounter counter(options.at.value_or(kNever), persistent_caches);
@@ -656,21 +657,23 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   const std::unique_ptr<Recovery> recovery = design.recovery(trace);
   if (options.save) check_saved(decoder.get(), all_points);
   Selection shown = inspects_all ? visited : Selection(std::move(inspected));
-  if (options.judge == nullptr) shown = Selection(std::vector<std::uint64_t>());
-  Plug plug(machine, persistent_caches, history, *recovery, decoder.get(), options,
-            std::move(visited), std::move(shown), all_points);
+  if (options.external_checker == nullptr) shown = Selection(std::vector<std::uint64_t>());
+  CrashRun crash_run(machine, persistent_caches, history, *recovery, decoder.get(), options,
+                     std::move(visited), std::move(shown), all_points);
   const double counted = all_points > 0 ? kCounting : 0;
-  run(machine, plug, &plug, part(progress, counted, 1 - counted));
-  plug.check_all_contents();
-  plug.hear_judge();
+  run(machine, crash_run, &crash_run, part(progress, counted, 1 - counted));
+  crash_run.check_all_contents();
+  crash_run.collect_verdicts();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   if (options.at && plug.result.images == 0) {
     throw ConfigError({"at: no data are persistent or guaranteed at that time"});
   }
-  check_judged(trace, options, plug.result);
-  plug.result.wall_s = wall.count();
-  if (plug.first) plug.result.story = tell_story(*plug.first, configuration, trace, history);
-  return plug.result;
+  check_judged(trace, options, crash_run.result);
+  crash_run.result.wall_s = wall.count();
+  if (crash_run.first)
+    crash_run.result.explanation =
+        explain_violation(*crash_run.first, configuration, trace, history);
+  return crash_run.result;
 }
 
 }  // namespace pmemsim

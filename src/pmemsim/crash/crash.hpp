@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "pmemsim/common/units.hpp"
-#include "pmemsim/crash/crash_story.hpp"
+#include "pmemsim/crash/crash_explanation.hpp"
 #include "pmemsim/designs/backend/device_image.hpp"
 #include "pmemsim/designs/backend/surviving_registers.hpp"
 
@@ -41,15 +41,15 @@ class TraceFile;
 }
 
 // An external checker of images, which may deliver its verdicts later.
-class ImageJudge {
+class ExternalChecker {
  public:
-  ImageJudge() = default;
-  ImageJudge(const ImageJudge&) = delete;
-  ImageJudge& operator=(const ImageJudge&) = delete;
-  virtual ~ImageJudge() = default;
+  ExternalChecker() = default;
+  ExternalChecker(const ExternalChecker&) = delete;
+  ExternalChecker& operator=(const ExternalChecker&) = delete;
+  virtual ~ExternalChecker() = default;
   virtual void show(const Image& image) = 0;
   // True if images that the oracle has found wrong are to be shown, too.
-  virtual bool sees_wrong() const { return false; }
+  virtual bool wants_wrong_images() const { return false; }
   // Returns the problems of all images shown until now, by the image's number, counted from 0.
   virtual std::map<std::uint64_t, std::string> wrong() = 0;
 };
@@ -63,7 +63,7 @@ struct CrashOptions {
   std::uint64_t subsets = 0;
   // External checker: sees `inspections` images, at points spread evenly over the run. With
   // kAllImages it sees all recovered images.
-  ImageJudge* judge = nullptr;
+  ExternalChecker* external_checker = nullptr;
   static constexpr std::uint64_t kAllImages = UINT64_MAX;
   std::uint64_t inspections = 0;
   // With `at`: called with the surviving data of the last of these points, before decoding and
@@ -85,7 +85,7 @@ struct CrashResult {
   std::uint64_t different = 0;   // Images, each once, that the external checker could see
   std::uint64_t violations = 0;  // Points with a violation, there or before the next point
   double wall_s = 0;             // Host time in s: simulation, images, recovery, oracle
-  std::optional<CrashStory> story;
+  std::optional<CrashExplanation> explanation;
 };
 
 // Simulates `trace` and checks its crashes. `progress` is called as in simulate(). Throws

@@ -71,23 +71,23 @@ void CrashImage::update_line(Line line, const LineData& data) {
 
 void CrashImage::write(Line line, const LineData& data) {
   recovery_.changed(line, data);
-  const auto beneath = beneath_.find(line.number);
-  if (beneath == beneath_.end()) {
+  const auto overwritten = overwritten_.find(line.number);
+  if (overwritten == overwritten_.end()) {
     image_.write(line, data);
     return;
   }
-  differing_ -= beneath->second.differs;
-  beneath->second = {data, data != image_.read(line)};
-  differing_ += beneath->second.differs;
+  differing_ -= overwritten->second.differs;
+  overwritten->second = {data, data != image_.read(line)};
+  differing_ += overwritten->second.differs;
 }
 
 LineData CrashImage::survived(Line line) const {
-  const auto beneath = beneath_.find(line.number);
-  return beneath == beneath_.end() ? image_.read(line) : beneath->second.survived;
+  const auto overwritten = overwritten_.find(line.number);
+  return overwritten == overwritten_.end() ? image_.read(line) : overwritten->second.survived;
 }
 
 LineData CrashImage::before_recovery(Line line) const {
-  if (stays_) return survived(line);
+  if (keeps_result_) return survived(line);
   const auto written = std::find_if(journal_.writes.begin(), journal_.writes.end(),
                                     [&](const auto& write) { return write.line == line; });
   return written == journal_.writes.end() ? image_.read(line) : written->before;
@@ -100,52 +100,54 @@ void CrashImage::recover() {
       throw RecoveryError(problem);
     }
   }
-  if (stays_) go_on_or_give_back();
+  if (keeps_result_) prepare_next_run();
   recovery_.run({image_, &journal_});
   for (const auto& write : journal_.writes) changed_.push_back(write.line);
-  stays_ = recovery_.image_may_stay();
-  if (stays_) keep();
+  keeps_result_ = recovery_.may_keep_image();
+  if (keeps_result_) note_overwritten();
 }
 
-void CrashImage::go_on_or_give_back() {
-  if (const auto lines = recovery_.go_on({image_, &journal_})) {
-    for (const Line line : *lines) give_back(line);
+void CrashImage::prepare_next_run() {
+  if (const auto lines = recovery_.prepare_next_run({image_, &journal_})) {
+    for (const Line line : *lines) restore(line);
     return;
   }
-  for (const auto& [number, beneath] : beneath_) {
-    image_.write({number}, beneath.survived);
+  for (const auto& [number, overwritten] : overwritten_) {
+    image_.write({number}, overwritten.survived);
     changed_.push_back({number});
   }
-  beneath_.clear();
+  overwritten_.clear();
   differing_ = 0;
 }
 
-void CrashImage::give_back(Line line) {
-  const auto beneath = beneath_.find(line.number);
-  if (beneath == beneath_.end()) return;  // Recovery never wrote this line, despite its report
-  image_.write(line, beneath->second.survived);
+void CrashImage::restore(Line line) {
+  const auto overwritten = overwritten_.find(line.number);
+  if (overwritten == overwritten_.end())
+    return;  // Recovery never wrote this line, despite its report
+  image_.write(line, overwritten->second.survived);
   changed_.push_back(line);
-  differing_ -= beneath->second.differs;
-  beneath_.erase(beneath);
+  differing_ -= overwritten->second.differs;
+  overwritten_.erase(overwritten);
 }
 
-void CrashImage::keep() {
+void CrashImage::note_overwritten() {
   for (const auto& write : journal_.writes) {
-    Beneath& beneath = beneath_.try_emplace(write.line.number, write.before, false).first->second;
-    differing_ -= beneath.differs;
-    beneath.differs = beneath.survived != write.after;
-    differing_ += beneath.differs;
+    Overwritten& overwritten =
+        overwritten_.try_emplace(write.line.number, write.before, false).first->second;
+    differing_ -= overwritten.differs;
+    overwritten.differs = overwritten.survived != write.after;
+    differing_ += overwritten.differs;
   }
 }
 
 bool CrashImage::repaired() const {
-  if (stays_) return differing_ > 0;
+  if (keeps_result_) return differing_ > 0;
   return std::any_of(journal_.writes.begin(), journal_.writes.end(),
                      [](const auto& write) { return write.before != write.after; });
 }
 
 void CrashImage::undo_recovery() {
-  if (!stays_) undo(journal_);
+  if (!keeps_result_) undo(journal_);
 }
 
 void CrashImage::undo(const RecoveryJournal& journal) {
@@ -190,20 +192,20 @@ bool CrashImage::survives_restarts(const ProgramHistory& history, std::uint64_t&
   return same;
 }
 
-void CrashImage::also(const std::vector<std::pair<Line, LineData>>& lines) {
+void CrashImage::replace(const std::vector<std::pair<Line, LineData>>& lines) {
   for (const auto& [line, data] : lines) {
-    also_.writes.push_back({line, survived(line), data});
+    replaced_.writes.push_back({line, survived(line), data});
     update_line(line, data);
   }
 }
 
-void CrashImage::take_back() {
-  undo(also_);
-  also_.clear();
-  if (!stays_) changed_ = recovered_;  // Otherwise recovery may have undone earlier ones
+void CrashImage::undo_replacement() {
+  undo(replaced_);
+  replaced_.clear();
+  if (!keeps_result_) changed_ = recovered_;  // Otherwise recovery may have undone earlier ones
 }
 
-void CrashImage::judged() {
+void CrashImage::mark_checked() {
   recovered_.clear();
   for (const auto& write : journal_.writes) recovered_.push_back(write.line);
   changed_ = recovered_;

@@ -57,24 +57,24 @@ class CrashImage final : public Oracle::ImageReader {
   // Returns the lines in which the recovered image may differ from the image checked last: lines
   // changed since, lines that recovery changes now, and lines that it changed then.
   const std::vector<Line>& changed() const { return changed_; }
-  void judged();
+  void mark_checked();
 
-  // Replaces the surviving data of some lines, until take_back().
-  void also(const std::vector<std::pair<Line, LineData>>& lines);
-  void take_back();
+  // Replaces the surviving data of some lines, until undo_replacement().
+  void replace(const std::vector<std::pair<Line, LineData>>& lines);
+  void undo_replacement();
 
  private:
   // The surviving data of a line that recovery has overwritten, in an image that stays recovered.
-  struct Beneath {
+  struct Overwritten {
     LineData survived;
     bool differs;
   };
 
   void write(Line line, const LineData& data);
   void undo(const RecoveryJournal& journal);
-  void go_on_or_give_back();
-  void give_back(Line line);
-  void keep();
+  void prepare_next_run();
+  void restore(Line line);
+  void note_overwritten();
 
   Recovery& recovery_;
   ImageDecoder* const decoder_;
@@ -84,10 +84,10 @@ class CrashImage final : public Oracle::ImageReader {
   std::vector<RecoveryJournal::Write> restarted_;  // Writes of the latest recovery that was stopped
   std::vector<Line> changed_;
   std::vector<Line> recovered_;  // Lines that recovery wrote in the image checked last
-  RecoveryJournal also_;
-  bool stays_ = false;
-  std::unordered_map<std::uint64_t, Beneath> beneath_;  // By line number
-  std::uint64_t differing_ = 0;                         // Number of lines in beneath_ that differ
+  RecoveryJournal replaced_;
+  bool keeps_result_ = false;
+  std::unordered_map<std::uint64_t, Overwritten> overwritten_;  // By line number
+  std::uint64_t differing_ = 0;  // Number of lines in overwritten_ that differ
 };
 
 }  // namespace pmemsim

@@ -33,13 +33,13 @@ bool Oracle::promise(UnitId unit) {
   return true;
 }
 
-std::optional<Oracle::Finding> Oracle::judge(const ImageReader& image,
-                                             const std::vector<Line>& changed) {
+std::optional<Oracle::Finding> Oracle::check_image(const ImageReader& image,
+                                                   const std::vector<Line>& changed) {
   return find_set(image, changed);
 }
 
-std::optional<Oracle::Finding> Oracle::judge_instead(const ImageReader& image,
-                                                     const std::vector<Line>& changed) {
+std::optional<Oracle::Finding> Oracle::check_alternative(const ImageReader& image,
+                                                         const std::vector<Line>& changed) {
   const std::vector<UnitId> unpromised = unpromised_;
   const std::vector<Line> suspect = suspect_;
   tentative_ = true;

@@ -58,14 +58,15 @@ class Oracle {
 
   // Checks the image after the latest crash; `changed` are the lines that may differ from the
   // previous image.
-  std::optional<Finding> judge(const ImageReader& image, const std::vector<Line>& changed);
+  std::optional<Finding> check_image(const ImageReader& image, const std::vector<Line>& changed);
 
   // True if the unit is in the set that matches the latest image.
   bool held(UnitId unit) const { return units_[unit].held; }
 
   // Checks another image that a crash at this time could have left, which differs in the lines
   // `changed`. Restores the set of the latest image afterwards.
-  std::optional<Finding> judge_instead(const ImageReader& image, const std::vector<Line>& changed);
+  std::optional<Finding> check_alternative(const ImageReader& image,
+                                           const std::vector<Line>& changed);
 
  private:
   struct UnitState {

@@ -31,7 +31,7 @@ std::string log_problem(const Blueprint& blueprint) {
          fitting;
 }
 
-bool stands_in(const std::vector<std::string_view>& words, std::string_view word) {
+bool contains(const std::vector<std::string_view>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -60,12 +60,12 @@ std::vector<std::string> combination_problems(const Blueprint& blueprint) {
   for (const Choice* const part : parts) {
     for (const std::string_view need : part->needs) {
       const bool given = std::any_of(parts.begin(), parts.end(), [&](const Choice* other) {
-        return stands_in(other->gives, need);
+        return contains(other->gives, need);
       });
       if (given) continue;
       std::string givers;
       for (const Choice& choice : blueprint.design.table()) {
-        if (!stands_in(choice.gives, need) || choice.voids_promises) continue;
+        if (!contains(choice.gives, need) || choice.voids_promises) continue;
         givers += (givers.empty() ? "" : " or ") + std::string(choice.layer_name()) + "=" +
                   std::string(choice.name);
       }

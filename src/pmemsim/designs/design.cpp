@@ -17,13 +17,13 @@ namespace pmemsim {
 namespace {
 
 // True if metadata entries of lines may persist later than the lines' data.
-bool entries_may_come_later(const Blueprint& blueprint, const Atomicity& atomicity) {
+bool entries_may_be_deferred(const Blueprint& blueprint, const Atomicity& atomicity) {
   const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
   return parameters != nullptr && parameters->metadata_atomicity == MetadataAtomicity::kSelective &&
          atomicity.restores_lines();
 }
 
-BackendParts make_parts(const Blueprint& blueprint, bool entries_may_come_later) {
+BackendParts make_parts(const Blueprint& blueprint, bool entries_may_be_deferred) {
   BackendParts parts;
   for (const Choice* const choice : blueprint.design.operations()) {
     parts.operations.push_back(std::get<Choice::MakeOperation>(choice->make)(blueprint));
@@ -33,7 +33,7 @@ BackendParts make_parts(const Blueprint& blueprint, bool entries_may_come_later)
   if (parameters != nullptr && cache != nullptr) {
     const auto* const janus = blueprint.design.find_parameters<JanusParameters>();
     const std::uint32_t scale = janus == nullptr ? 1 : janus->scale;
-    parts.add_shared(*parameters, *cache, blueprint.cores, scale, entries_may_come_later);
+    parts.add_shared(*parameters, *cache, blueprint.cores, scale, entries_may_be_deferred);
   }
   return parts;
 }
@@ -71,14 +71,14 @@ Design::Design(const Blueprint& blueprint, EventQueue& queue, Memory& pm)
       promises_(blueprint.design.promises()),
       ordering_(std::get<Choice::MakeOrdering>(blueprint.design.ordering().make)(blueprint)),
       atomicity_(std::get<Choice::MakeAtomicity>(blueprint.design.atomicity().make)(blueprint)),
-      defers_entries_(entries_may_come_later(blueprint, *atomicity_)),
-      backend_(std::make_unique<Backend>(queue, pm, make_parts(blueprint, defers_entries_),
+      may_leave_unreadable_(entries_may_be_deferred(blueprint, *atomicity_)),
+      backend_(std::make_unique<Backend>(queue, pm, make_parts(blueprint, may_leave_unreadable_),
                                          blueprint.pm.front_latency, backend_faults(blueprint))),
       precompute_(std::get<Choice::MakePrecompute>(blueprint.design.precompute().make)(blueprint)),
       ordering_interests_(ordering_->interests()),
       atomicity_interests_(atomicity_->interests()),
       interests_(ordering_interests_ | atomicity_interests_ | precompute_->interests() |
-                 (defers_entries_ ? std::uint32_t{kStores} : 0)),
+                 (may_leave_unreadable_ ? std::uint32_t{kStores} : 0)),
       commits_synchronously_(atomicity_->commits_synchronously()),
       lowering_(pmemsim::lowering(blueprint, *ordering_, *atomicity_)),
       fences_(blueprint.cores),
@@ -96,7 +96,7 @@ void Design::connect(EventQueue& queue, const Clock& clock, CachePort& caches, M
   ordering_->connect(context);
   atomicity_->connect(context);
   precompute_->connect(context);
-  backend_->predictions().expect(precompute_->result_buffer(), *precompute_);
+  backend_->predictions().configure(precompute_->result_buffer(), *precompute_);
 }
 
 void Design::drain() {
@@ -119,7 +119,7 @@ EntryNeed entry_need(const Store& store) {
 bool Design::store(LayerAsked& asked, const Store& store, Time when, Completion resume) {
   if (asked == LayerAsked::kNone) {
     asked = LayerAsked::kAtomicity;
-    if (defers_entries_) backend_->parts().stored(store.line(), entry_need(store));
+    if (may_leave_unreadable_) backend_->parts().stored(store.line(), entry_need(store));
     if (atomicity_wants(kStores) && !atomicity_->store(store, when, resume)) return false;
   }
   if (asked == LayerAsked::kAtomicity) {
@@ -183,14 +183,14 @@ std::unique_ptr<Recovery> Design::recovery(const trace::TraceFile& trace) const 
 
 void Design::format(Image& device) { backend_->parts().format(device); }
 
-void Design::leave_unsealed() { backend_->parts().leave_unsealed(); }
+void Design::skip_sealing() { backend_->parts().skip_sealing(); }
 
 void Design::observe(HintObserver* hints, WriteObserver* writes) {
   precompute_->observe(hints);
   backend_->observe(writes);
 }
 
-void Design::read_first(Line line) { backend_->parts().stored(line, EntryNeed::kTogether); }
+void Design::require_readable(Line line) { backend_->parts().stored(line, EntryNeed::kTogether); }
 
 void Design::visible(CoreId core, Line line) {
   if (ordering_wants(kVisibleStores)) ordering_->visible(core, line);
@@ -265,7 +265,7 @@ void Design::written_back(CoreId core, Line line, const LineData& data, WriteBac
   if (wants(kWriteBacks)) precompute_->written_back(core, line, data, how, when);
 }
 
-std::uint64_t Design::leaving() { return backend_->leaving(); }
+std::uint64_t Design::next_departure() { return backend_->next_departure(); }
 
 void Design::write(const Write& write) { backend_->write(write); }
 

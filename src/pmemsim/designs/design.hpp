@@ -64,14 +64,14 @@ class Design {
   const Promises& promises() const { return promises_; }
   const Lowering& lowering() const { return lowering_; }
   void format(Image& device);
-  void leave_unsealed();
+  void skip_sealing();
   // Registers observers, before the run: of the outcomes of hints, and of the time that writes
   // spend waiting for the backend's operations.
   void observe(HintObserver* hints, WriteObserver* writes);
   // True if a crash may leave lines that unfinished regions have written unreadable.
-  bool defers_entries() const { return defers_entries_; }
+  bool may_leave_unreadable() const { return may_leave_unreadable_; }
   // Excludes this line from that: its metadata entry persists together with its data.
-  void read_first(Line line);
+  void require_readable(Line line);
   // True if some layer is interested in some of these calls.
   bool wants(std::uint32_t interests) const { return (interests_ & interests) != 0; }
   // True if instructions after a region's end may not execute before region_end() has resumed.
@@ -120,8 +120,8 @@ class Design {
   // core's stores, or by a layer.
   void written_back(CoreId core, Line line, const LineData& data, WriteBack how, Time when);
   void fetch(CoreId core, Line line, Time when, Completion done);
-  // Data leave the caches: returns the number for Write::left.
-  std::uint64_t leaving();
+  // Data leave the caches: returns the number for Write::departure.
+  std::uint64_t next_departure();
   void write(const Write& write);
   Delay transfer_latency() const;
   Delay lock_latency() const;
@@ -175,7 +175,7 @@ class Design {
   const Promises promises_;
   const std::unique_ptr<Ordering> ordering_;
   const std::unique_ptr<Atomicity> atomicity_;
-  const bool defers_entries_;
+  const bool may_leave_unreadable_;
   const std::unique_ptr<Backend> backend_;
   const std::unique_ptr<Precompute> precompute_;
   const std::uint32_t ordering_interests_, atomicity_interests_, interests_;

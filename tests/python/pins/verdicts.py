@@ -19,7 +19,7 @@ from pins.configurations import (
     runs_redo_logs,
 )
 from pins.files import Files, number, rounded
-from pmemsim import kept
+from pmemsim import result_cache
 from pmemsim.crash import Points, verify
 from pmemsim.errors import Error
 from pmemsim.executor import Failure, Finished
@@ -139,7 +139,7 @@ def _cells(machine: str, designs: Sequence[str]) -> Iterator[str]:
             failures[job.key] = failure
 
     with tempfile.TemporaryDirectory() as cache, patch.dict(os.environ, PMEMSIM_CACHE=cache):
-        kept.run(kept.missing(plan.jobs), _InProcess(), finished=finished)
+        result_cache.run(result_cache.missing(plan.jobs), _InProcess(), finished=finished)
         cells = plan.matrix(failures).cells
     for cell in cells:
         for key in ("speedup", "pm_write_bytes", "storage_bytes", "points", "violations"):

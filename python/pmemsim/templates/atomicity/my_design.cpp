@@ -11,7 +11,7 @@ MyDesign::MyDesign(const HardwareLog::Shape& shape, const HardwareLogParameters&
 void MyDesign::connect(const LayerContext& context) {
   context_.emplace(context);
   log_.connect(context);
-  log_.on_room(completion<&MyDesign::room>(*this));
+  log_.on_header_space(completion<&MyDesign::header_space_freed>(*this));
 }
 
 // The design's program is the recorded one without its software log. It flushes its data.
@@ -44,13 +44,13 @@ bool MyDesign::log(CoreId number, Line line, const LineData& before) {
   if (!core.log) {
     core.log = log_.open(number, core.region, completion<&MyDesign::idle>(*this, number));
   }
-  if (!log_.room(*core.log)) return false;
+  if (!log_.has_header_space(*core.log)) return false;
   core.logged.insert(line) = true;
   log_.append(*core.log, line, before, completion<&MyDesign::logged>(*this, number));
   return true;
 }
 
-void MyDesign::room(std::uint64_t, Time) {
+void MyDesign::header_space_freed(std::uint64_t, Time) {
   for (CoreId number = 0; number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
     if (!core.unlogged) continue;

@@ -81,7 +81,7 @@ class MyDesign final : public Atomicity {
     Completion end;                // the region's, which waits for the log
   };
   bool log(CoreId core, Line line, const LineData& before);
-  void room(std::uint64_t, Time now);
+  void header_space_freed(std::uint64_t, Time now);
   void logged(std::uint64_t core, Time now);
   void idle(std::uint64_t core, Time now);
   void commit(PerCore& core);

@@ -38,7 +38,7 @@ AnswerCheck::AnswerCheck(const trace::TraceFile& trace, PersistencyRules rules, 
                          std::uint64_t most, const CheckerCommand& reader, std::size_t jobs,
                          const std::vector<ProgramOperation>& operations)
     : history_(trace, rules),
-      stretches_(trace, operations, history_.steps()),
+      intervals_(trace, operations, history_.steps()),
       images_(trace, rules, seed, most),
       nothing_lost_(history_),
       crashed_(reader, trace.metadata().pm_regions, jobs,
@@ -51,8 +51,8 @@ AnswerCheck::AnswerCheck(const trace::TraceFile& trace, PersistencyRules rules, 
       whole_(reader, trace.metadata().pm_regions, jobs,
              [this](std::uint64_t number, const CheckerAnswer& answer, const std::string& text) {
                last_whole_ = {answer, text};
-               if (asked_[number] != kZeros) {
-                 whole_answers_.insert_or_assign(asked_[number], digest_of_said(last_whole_));
+               if (queried_[number] != kZeros) {
+                 whole_answers_.insert_or_assign(queried_[number], digest_of_said(last_whole_));
                }
              }),
       zeros_(reader, trace.metadata().pm_regions, 1,
@@ -67,11 +67,11 @@ AnswerCheck::AnswerCheck(const trace::TraceFile& trace, PersistencyRules rules, 
 
 std::size_t AnswerCheck::of_piece(std::uint64_t order) const {
   const History::Piece& piece = history_.piece(order);
-  const Stretch stretch = in_step(piece.step);
-  const auto found = std::ranges::find_if(stretch.executing, [&](std::size_t index) {
-    return stretches_.operations()[index].what.thread == piece.thread;
+  const Interval interval = in_step(piece.step);
+  const auto found = std::ranges::find_if(interval.executing, [&](std::size_t index) {
+    return intervals_.operations()[index].what.thread == piece.thread;
   });
-  return found == stretch.executing.end() ? SIZE_MAX : *found;
+  return found == interval.executing.end() ? SIZE_MAX : *found;
 }
 
 // ---- Showing -----------------------------------------------------------------------------------
@@ -81,41 +81,41 @@ bool AnswerCheck::show_next(const KeepGoing& keep_going) {
     crashed_.finish(keep_going);
     return false;
   }
-  answers_.emplace_back(Digest{}, moments());
+  answers_.emplace_back(Digest{}, crash_times());
   crashed_.show(images_.image(), images_.changed(), keep_going);
   return true;
 }
 
 // Rule 1.
-Moments AnswerCheck::moments() const {
+CrashTimes AnswerCheck::crash_times() const {
   const AllowedImages& images = images_.images();
   const PersistencyModel& model = images.model();
   std::uint64_t first = model.newest_sure_step();
-  std::uint64_t sure = history_.next_sure(model.newest_order());
+  std::uint64_t guaranteed = history_.next_guaranteed(model.newest_order());
   for (const auto& [line, pieces] : model.open()) {
     const Presence present = images.present(Line{line}, pieces);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (present[i] || pieces[i].sure) {
+      if (present[i] || pieces[i].guaranteed) {
         first = std::max(first, pieces[i].step);
       } else {
-        sure = std::min(sure, history_.piece(pieces[i].order).sure);
+        guaranteed = std::min(guaranteed, history_.piece(pieces[i].order).guaranteed);
       }
     }
   }
-  return {first, sure == History::kNever ? history_.steps() : sure - 1};
+  return {first, guaranteed == History::kNever ? history_.steps() : guaranteed - 1};
 }
 
-std::vector<std::vector<std::uint64_t>> AnswerCheck::lost(std::uint64_t moment) const {
+std::vector<std::vector<std::uint64_t>> AnswerCheck::lost(std::uint64_t crash_time) const {
   const AllowedImages& images = images_.images();
   std::map<std::uint64_t, std::vector<std::uint64_t>> lines;
   for (const Line line : images.lost_lines()) {
     const PersistencyModel::Pieces& pieces = images.model().open().at(line.number);
     const Presence present = images.present(line, pieces);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (!present[i] && !pieces[i].sure) lines[line.number].push_back(pieces[i].order);
+      if (!present[i] && !pieces[i].guaranteed) lines[line.number].push_back(pieces[i].order);
     }
   }
-  const std::uint64_t later = history_.order_at(moment);
+  const std::uint64_t later = history_.order_at(crash_time);
   for (std::uint64_t order = images.model().newest_order() + 1; order <= later; ++order) {
     lines[Line::of(history_.piece(order).address).number].push_back(order);
   }
@@ -125,7 +125,7 @@ std::vector<std::vector<std::uint64_t>> AnswerCheck::lost(std::uint64_t moment) 
   return lost;
 }
 
-std::uint64_t AnswerCheck::newest() const { return history_.order_at(moments().first); }
+std::uint64_t AnswerCheck::newest() const { return history_.order_at(crash_times().first); }
 
 // ---- Correct answers ---------------------------------------------------------------------------
 
@@ -134,9 +134,9 @@ std::vector<std::uint64_t> AnswerCheck::find_wrong(const KeepGoing& keep_going) 
   ask_first(keep_going);
   std::vector<std::uint64_t> wrong;
   for (std::size_t i = 0; i < answers_.size(); ++i) {
-    const Judged judged = judge(answers_[i].first, answers_[i].second, keep_going);
-    if (!judged.known) ++unjudged_;
-    if (!judged.right) wrong.push_back(i + 1);
+    const Verdict verdict = check_image(answers_[i].first, answers_[i].second, keep_going);
+    if (!verdict.known) ++unchecked_;
+    if (!verdict.right) wrong.push_back(i + 1);
   }
   return wrong;
 }
@@ -144,15 +144,16 @@ std::vector<std::uint64_t> AnswerCheck::find_wrong(const KeepGoing& keep_going) 
 // Asks many readers at once for the answers that are needed in any case.
 void AnswerCheck::ask_first(const KeepGoing& keep_going) {
   std::set<std::uint64_t> orders{0, history_.pieces()};
-  for (const auto& [digest, moments] : answers_) {
-    const Stretch stretch = moments.in_step() ? in_step(moments.first)
-                                              : stretches_.list()[stretches_.at(moments.first)];
-    const auto [first, last] = span(stretch);
+  for (const auto& [digest, crash_times] : answers_) {
+    const Interval interval = crash_times.in_step()
+                                  ? in_step(crash_times.first)
+                                  : intervals_.list()[intervals_.at(crash_times.first)];
+    const auto [first, last] = span(interval);
     orders.insert({first, last});
   }
   for (const std::uint64_t order : orders) {
     if (whole_answers_.contains(order)) continue;
-    asked_.push_back(order);
+    queried_.push_back(order);
     const Image& image = nothing_lost_.go_to(order);
     whole_.show(image, nothing_lost_.changed(), keep_going);
     keep_going();
@@ -166,68 +167,68 @@ bool AnswerCheck::answers_differ() const {
   });
 }
 
-AnswerCheck::Judged AnswerCheck::judge(const Digest& digest, Moments moments,
-                                       const KeepGoing& keep_going) {
-  Judged judged;
-  const auto is_wrong = [&](const Stretch& stretch, std::uint64_t moment) {
-    judged.right = is_right(digest, stretch, moment, judged.known, keep_going);
-    if (!judged.right) {
-      judged.stretch = stretch;
-      judged.moment = moment;
+AnswerCheck::Verdict AnswerCheck::check_image(const Digest& digest, CrashTimes crash_times,
+                                              const KeepGoing& keep_going) {
+  Verdict verdict;
+  const auto is_wrong = [&](const Interval& interval, std::uint64_t crash_time) {
+    verdict.right = is_right(digest, interval, crash_time, verdict.known, keep_going);
+    if (!verdict.right) {
+      verdict.interval = interval;
+      verdict.crash_time = crash_time;
     }
-    return !judged.right;
+    return !verdict.right;
   };
-  if (moments.in_step()) {
-    is_wrong(in_step(moments.first), moments.first);
-    return judged;
+  if (crash_times.in_step()) {
+    is_wrong(in_step(crash_times.first), crash_times.first);
+    return verdict;
   }
   std::uint64_t seen = History::kNever;  // Same answer, since nothing was stored
-  for (std::size_t i = stretches_.at(moments.first); i < stretches_.list().size(); ++i) {
-    const Stretch& stretch = stretches_.list()[i];
-    if (stretch.first > moments.last) break;
-    const std::uint64_t moment = std::max(moments.first, stretch.first);
-    const bool idle = stretch.executing.empty();
-    if (idle && since(stretch) == seen) continue;
-    if (is_wrong(stretch, moment)) break;
-    if (idle) seen = since(stretch);
+  for (std::size_t i = intervals_.at(crash_times.first); i < intervals_.list().size(); ++i) {
+    const Interval& interval = intervals_.list()[i];
+    if (interval.first > crash_times.last) break;
+    const std::uint64_t crash_time = std::max(crash_times.first, interval.first);
+    const bool idle = interval.executing.empty();
+    if (idle && since(interval) == seen) continue;
+    if (is_wrong(interval, crash_time)) break;
+    if (idle) seen = since(interval);
   }
-  return judged;
+  return verdict;
 }
 
 // Returns the interval of the operations that contain the step.
-Stretch AnswerCheck::in_step(std::uint64_t step) const {
-  Stretch stretch = stretches_.list()[stretches_.at(step - 1)];
-  const std::vector<TimedOperation>& operations = stretches_.operations();
+Interval AnswerCheck::in_step(std::uint64_t step) const {
+  Interval interval = intervals_.list()[intervals_.at(step - 1)];
+  const std::vector<TimedOperation>& operations = intervals_.operations();
   auto next = std::ranges::lower_bound(operations, step, {}, &TimedOperation::first_step);
   for (; next != operations.end() && next->first_step == step; ++next) {
-    stretch.executing.push_back(static_cast<std::size_t>(next - operations.begin()));
-    stretch.set_up = false;
+    interval.executing.push_back(static_cast<std::size_t>(next - operations.begin()));
+    interval.set_up = false;
   }
-  return stretch;
+  return interval;
 }
 
 // Returns the orders right before the interval's operations and after them.
-std::pair<std::uint64_t, std::uint64_t> AnswerCheck::span(const Stretch& stretch) const {
-  if (stretch.executing.empty()) return {since(stretch), since(stretch)};
+std::pair<std::uint64_t, std::uint64_t> AnswerCheck::span(const Interval& interval) const {
+  if (interval.executing.empty()) return {since(interval), since(interval)};
   std::uint64_t first = UINT64_MAX, last = 0;
-  for (const std::size_t index : stretch.executing) {
-    first = std::min(first, stretches_.operations()[index].first_step);
-    last = std::max(last, stretches_.operations()[index].last_step);
+  for (const std::size_t index : interval.executing) {
+    first = std::min(first, intervals_.operations()[index].first_step);
+    last = std::max(last, intervals_.operations()[index].last_step);
   }
   return {history_.order_at(first - 1), history_.order_at(last)};
 }
 
-// Rules 2 to 5 of stretches.hpp.
-bool AnswerCheck::is_right(const Digest& digest, const Stretch& stretch, std::uint64_t moment,
+// Rules 2 to 5 of intervals.hpp.
+bool AnswerCheck::is_right(const Digest& digest, const Interval& interval, std::uint64_t crash_time,
                            bool& known, const KeepGoing& keep_going) {
-  const auto [first, last] = span(stretch);
+  const auto [first, last] = span(interval);
   if (digest_of(first, keep_going) == digest || digest_of(last, keep_going) == digest) return true;
-  if (stretch.executing.empty()) {
-    if (stretch.set_up && digest_of(kZeros, keep_going) == digest) return true;
-    return is_among(digest, first, history_.order_at(moment), known, keep_going);
+  if (interval.executing.empty()) {
+    if (interval.set_up && digest_of(kZeros, keep_going) == digest) return true;
+    return is_among(digest, first, history_.order_at(crash_time), known, keep_going);
   }
-  if (stands_alone(stretch)) return false;
-  return is_some_subset(digest, stretch, moment, keep_going) ||
+  if (executes_alone(interval)) return false;
+  return is_some_subset(digest, interval, crash_time, keep_going) ||
          is_among(digest, first, last, known, keep_going);
 }
 
@@ -244,26 +245,26 @@ bool AnswerCheck::is_among(const Digest& digest, std::uint64_t first, std::uint6
 }
 
 // True if there is one operation, and only its own stores happen from its start to its end.
-bool AnswerCheck::stands_alone(const Stretch& stretch) const {
-  if (stretch.executing.size() != 1) return false;
-  const auto [first, last] = span(stretch);
+bool AnswerCheck::executes_alone(const Interval& interval) const {
+  if (interval.executing.size() != 1) return false;
+  const auto [first, last] = span(interval);
   for (std::uint64_t order = first + 1; order <= last; ++order) {
-    if (piece_operations_[order] != stretch.executing.front()) return false;
+    if (piece_operations_[order] != interval.executing.front()) return false;
   }
   return true;
 }
 
-bool AnswerCheck::is_some_subset(const Digest& digest, const Stretch& stretch, std::uint64_t moment,
-                                 const KeepGoing& keep_going) {
-  const std::size_t count = std::min(stretch.executing.size(), kMostInSubsets);
-  const auto [first, last] = span(stretch);
+bool AnswerCheck::is_some_subset(const Digest& digest, const Interval& interval,
+                                 std::uint64_t crash_time, const KeepGoing& keep_going) {
+  const std::size_t count = std::min(interval.executing.size(), kMostInSubsets);
+  const auto [first, last] = span(interval);
   for (std::uint64_t set = 0; set < std::uint64_t{1} << count; ++set) {
     std::vector<std::uint64_t> there;
     for (std::uint64_t order = first + 1; order <= last; ++order) {
-      const auto own = std::ranges::find(stretch.executing, piece_operations_[order]);
-      const auto index = static_cast<std::uint64_t>(own - stretch.executing.begin());
-      const bool is_there = own == stretch.executing.end()
-                                ? history_.piece(order).step <= moment
+      const auto own = std::ranges::find(interval.executing, piece_operations_[order]);
+      const auto index = static_cast<std::uint64_t>(own - interval.executing.begin());
+      const bool is_there = own == interval.executing.end()
+                                ? history_.piece(order).step <= crash_time
                                 : index >= count || (set >> index & 1) != 0;
       if (is_there) there.push_back(order);
     }
@@ -273,8 +274,8 @@ bool AnswerCheck::is_some_subset(const Digest& digest, const Stretch& stretch, s
     if (found == subset_answers_.end()) {
       nothing_lost_.go_to(first);
       const Image& image = nothing_lost_.with(there);
-      asked_.push_back(kZeros);  // Not an order
-      whole_.judge(image, nothing_lost_.changed(), keep_going);
+      queried_.push_back(kZeros);  // Not an order
+      whole_.check_image(image, nothing_lost_.changed(), keep_going);
       found = subset_answers_.emplace(std::move(key), digest_of_said(last_whole_)).first;
     }
     if (found->second == digest) return true;
@@ -290,23 +291,24 @@ Digest AnswerCheck::digest_of(std::uint64_t order, const KeepGoing& keep_going) 
 
 Said AnswerCheck::whole(std::uint64_t order, const KeepGoing& keep_going) {
   if (order == kZeros) {
-    zeros_.judge(Image(), {}, keep_going);
+    zeros_.check_image(Image(), {}, keep_going);
     return last_whole_;
   }
-  asked_.push_back(order);
+  queried_.push_back(order);
   const Image& image = nothing_lost_.go_to(order);
-  whole_.judge(image, nothing_lost_.changed(), keep_going);
+  whole_.check_image(image, nothing_lost_.changed(), keep_going);
   return last_whole_;
 }
 
-std::optional<AnswerCheck::Wrong> AnswerCheck::judge(const KeepGoing& keep_going) {
-  crashed_.judge(images_.image(), images_.changed(), keep_going);
+std::optional<AnswerCheck::Wrong> AnswerCheck::check_image(const KeepGoing& keep_going) {
+  crashed_.check_image(images_.image(), images_.changed(), keep_going);
   const Said got = last_crashed_;
-  const Judged judged = judge(digest_of_said(got), moments(), keep_going);
-  if (judged.right) return std::nullopt;
-  Wrong wrong{.got = got, .stretch = judged.stretch, .moment = judged.moment, .allowed = {}};
-  const auto [first, last] = span(judged.stretch);
-  if (judged.stretch.set_up) wrong.allowed.push_back(kZeros);
+  const Verdict verdict = check_image(digest_of_said(got), crash_times(), keep_going);
+  if (verdict.right) return std::nullopt;
+  Wrong wrong{
+      .got = got, .interval = verdict.interval, .crash_time = verdict.crash_time, .allowed = {}};
+  const auto [first, last] = span(verdict.interval);
+  if (verdict.interval.set_up) wrong.allowed.push_back(kZeros);
   wrong.allowed.push_back(first);
   if (last != first) wrong.allowed.push_back(last);
   return wrong;

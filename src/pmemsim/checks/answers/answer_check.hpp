@@ -1,6 +1,6 @@
 // Checks whether a program's reader gives a correct answer for each image that a crash may leave.
 // No correct answers are given: an answer is correct if an image without losses, of a suitable
-// point in time, gives it, too (stretches.hpp).
+// point in time, gives it, too (intervals.hpp).
 //
 //   1  An image belongs to all points in time at which a crash may leave it: from the visibility of
 //      its last piece until a piece that it lacks becomes sure. Its answer must be correct at each
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "pmemsim/checks/answers/history.hpp"
-#include "pmemsim/checks/answers/stretches.hpp"
+#include "pmemsim/checks/answers/intervals.hpp"
 #include "pmemsim/checks/checkers/checker_pool.hpp"
 #include "pmemsim/checks/images/whole_images.hpp"
 
@@ -43,7 +43,7 @@ struct Said {
 };
 
 // The points in time (moments) at which a crash may leave an image.
-struct Moments {
+struct CrashTimes {
   std::uint64_t first, last;
   // True if there are none: the crash is inside step `first`.
   bool in_step() const { return last < first; }
@@ -62,71 +62,71 @@ class AnswerCheck {
 
   // Shows the next image to the reader. Returns false if there are no more.
   bool show_next(const KeepGoing& keep_going);
-  std::uint64_t answered() const { return crashed_.judged() + whole_.judged(); }
+  std::uint64_t answered() const { return crashed_.checked() + whole_.checked(); }
   // Returns the numbers of all shown images whose answers are wrong.
   std::vector<std::uint64_t> find_wrong(const KeepGoing& keep_going);
-  std::uint64_t unjudged() const { return unjudged_; }
+  std::uint64_t unchecked() const { return unchecked_; }
   // True if images without losses have had different answers.
   bool answers_differ() const;
 
   // Explanation why the current image of `images` is wrong.
   struct Wrong {
     Said got;
-    Stretch stretch;
-    std::uint64_t moment;  // The first moment at which the answer is wrong
+    Interval interval;
+    std::uint64_t crash_time;  // The first moment at which the answer is wrong
     // The correct answers, as orders of images without losses; at most two.
     std::vector<std::uint64_t> allowed;
   };
-  std::optional<Wrong> judge(const KeepGoing& keep_going);
+  std::optional<Wrong> check_image(const KeepGoing& keep_going);
   // Returns the answer for the image with all pieces up to `order`, or for a file of zeros
   // (kZeros).
   Said whole(std::uint64_t order, const KeepGoing& keep_going);
 
   // Returns the pieces that the image has lost, by line and order. These are pieces visible at its
-  // instant, and pieces that became visible until `moment`, a later one at which a crash may leave
-  // the image.
-  std::vector<std::vector<std::uint64_t>> lost(std::uint64_t moment) const;
+  // instant, and pieces that became visible until `crash_time`, a later one at which a crash may
+  // leave the image.
+  std::vector<std::vector<std::uint64_t>> lost(std::uint64_t crash_time) const;
   // Returns the newest piece in the image; 0: there is none.
   std::uint64_t newest() const;
 
   WholeImages& images() { return images_; }
   const WholeImages& images() const { return images_; }
   const History& history() const { return history_; }
-  const Stretches& stretches() const { return stretches_; }
+  const Intervals& intervals() const { return intervals_; }
 
  private:
-  struct Judged {
+  struct Verdict {
     bool right = true, known = true;
-    Stretch stretch;
-    std::uint64_t moment = 0;
+    Interval interval;
+    std::uint64_t crash_time = 0;
   };
 
-  Moments moments() const;
-  Judged judge(const Digest& digest, Moments moments, const KeepGoing& keep_going);
-  bool is_right(const Digest& digest, const Stretch& stretch, std::uint64_t moment, bool& known,
-                const KeepGoing& keep_going);
+  CrashTimes crash_times() const;
+  Verdict check_image(const Digest& digest, CrashTimes crash_times, const KeepGoing& keep_going);
+  bool is_right(const Digest& digest, const Interval& interval, std::uint64_t crash_time,
+                bool& known, const KeepGoing& keep_going);
   bool is_among(const Digest& digest, std::uint64_t first, std::uint64_t last, bool& known,
                 const KeepGoing& keep_going);
-  bool stands_alone(const Stretch& stretch) const;
-  bool is_some_subset(const Digest& digest, const Stretch& stretch, std::uint64_t moment,
+  bool executes_alone(const Interval& interval) const;
+  bool is_some_subset(const Digest& digest, const Interval& interval, std::uint64_t crash_time,
                       const KeepGoing& keep_going);
-  Stretch in_step(std::uint64_t step) const;
-  std::pair<std::uint64_t, std::uint64_t> span(const Stretch& stretch) const;
-  std::uint64_t since(const Stretch& stretch) const { return history_.order_at(stretch.first); }
+  Interval in_step(std::uint64_t step) const;
+  std::pair<std::uint64_t, std::uint64_t> span(const Interval& interval) const;
+  std::uint64_t since(const Interval& interval) const { return history_.order_at(interval.first); }
   std::size_t of_piece(std::uint64_t order) const;
   void ask_first(const KeepGoing& keep_going);
   Digest digest_of(std::uint64_t order, const KeepGoing& keep_going);
 
   const History history_;
-  const Stretches stretches_;
+  const Intervals intervals_;
   WholeImages images_;
   NothingLost nothing_lost_;
-  std::vector<std::pair<Digest, Moments>> answers_;          // By image
+  std::vector<std::pair<Digest, CrashTimes>> answers_;       // By image
   std::unordered_map<std::uint64_t, Digest> whole_answers_;  // By order
   std::map<std::vector<std::uint64_t>, Digest> subset_answers_;
   std::vector<std::size_t> piece_operations_;  // By order, from 1: index of the operation
-  std::vector<std::uint64_t> asked_;           // Orders, by their numbers in whole_
-  std::uint64_t unjudged_ = 0;
+  std::vector<std::uint64_t> queried_;         // Orders, by their numbers in whole_
+  std::uint64_t unchecked_ = 0;
   Said last_crashed_, last_whole_;
   // Declared after the members that their callbacks use.
   CheckerPool crashed_, whole_, zeros_;

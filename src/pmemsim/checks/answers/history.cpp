@@ -37,16 +37,16 @@ History::History(const trace::TraceFile& trace, PersistencyRules rules) {
   });
   PersistencyModel model(trace, rules);
   while (model.next()) {
-    note_sure(model);
+    note_guaranteed(model);
     take_new(model);
   }
-  note_sure(model);
+  note_guaranteed(model);
   steps_ = model.steps();
   if (rules == PersistencyRules::kEadr) note_survivors();
   note_before();
-  next_sure_.assign(pieces_.size() + 1, kNever);
+  next_guaranteed_.assign(pieces_.size() + 1, kNever);
   for (std::uint64_t order = pieces_.size(); order > 0; --order) {
-    next_sure_[order - 1] = std::min(next_sure_[order], piece(order).sure);
+    next_guaranteed_[order - 1] = std::min(next_guaranteed_[order], piece(order).guaranteed);
   }
 }
 
@@ -60,7 +60,7 @@ void History::take_new(const PersistencyModel& model) {
                                   .value = piece.value,
                                   .before = 0,
                                   .step = piece.step,
-                                  .sure = kNever,
+                                  .guaranteed = kNever,
                                   .number = piece.number,
                                   .copy = piece.copy,
                                   .thread = piece.thread,
@@ -71,9 +71,9 @@ void History::take_new(const PersistencyModel& model) {
   }
 }
 
-void History::note_sure(const PersistencyModel& model) {
-  for (const PersistencyModel::Sure& sure : model.made_sure()) {
-    pieces_[sure.order - 1].sure = sure.step;
+void History::note_guaranteed(const PersistencyModel& model) {
+  for (const PersistencyModel::Guaranteed& guaranteed : model.newly_guaranteed()) {
+    pieces_[guaranteed.order - 1].guaranteed = guaranteed.step;
   }
 }
 
@@ -83,7 +83,7 @@ void History::note_survivors() {
     if (piece.non_temporal) continue;
     if (piece.copy == 0 || piece.copy != copy) end = piece.step;
     copy = piece.copy;
-    piece.sure = end;
+    piece.guaranteed = end;
   }
 }
 
@@ -96,8 +96,8 @@ void History::note_before() {
   }
 }
 
-std::uint64_t History::order_at(std::uint64_t moment) const {
-  const auto behind = std::ranges::upper_bound(pieces_, moment, {}, &Piece::step);
+std::uint64_t History::order_at(std::uint64_t crash_time) const {
+  const auto behind = std::ranges::upper_bound(pieces_, crash_time, {}, &Piece::step);
   return static_cast<std::uint64_t>(behind - pieces_.begin());
 }
 

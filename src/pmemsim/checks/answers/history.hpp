@@ -25,11 +25,11 @@ class History {
 
   struct Piece {
     std::uint64_t address, value;
-    std::uint64_t before;  // Value before the store
-    std::uint64_t step;    // Step that makes the piece visible
-    std::uint64_t sure;    // Step that makes the piece sure
-    std::uint64_t number;  // Number of the thread's operation
-    std::uint64_t copy;    // Number of its copy; 0: none
+    std::uint64_t before;      // Value before the store
+    std::uint64_t step;        // Step that makes the piece visible
+    std::uint64_t guaranteed;  // Step that makes the piece sure
+    std::uint64_t number;      // Number of the thread's operation
+    std::uint64_t copy;        // Number of its copy; 0: none
     std::uint32_t thread, site;
     std::uint8_t size;
     bool non_temporal;
@@ -42,20 +42,20 @@ class History {
   std::uint64_t pieces() const { return pieces_.size(); }
   const Piece& piece(std::uint64_t order) const { return pieces_[order - 1]; }
   // Returns the number of pieces visible at a moment.
-  std::uint64_t order_at(std::uint64_t moment) const;
+  std::uint64_t order_at(std::uint64_t crash_time) const;
   // Returns the first step that makes a piece beyond this one sure.
-  std::uint64_t next_sure(std::uint64_t order) const { return next_sure_[order]; }
+  std::uint64_t next_guaranteed(std::uint64_t order) const { return next_guaranteed_[order]; }
   // Returns the contents at the start of the recording.
   const Image& initial() const { return initial_; }
 
  private:
   void take_new(const PersistencyModel& model);
-  void note_sure(const PersistencyModel& model);
+  void note_guaranteed(const PersistencyModel& model);
   void note_before();
   void note_survivors();
 
-  std::vector<Piece> pieces_;             // By order
-  std::vector<std::uint64_t> next_sure_;  // By order, from 0
+  std::vector<Piece> pieces_;                   // By order
+  std::vector<std::uint64_t> next_guaranteed_;  // By order, from 0
   std::uint64_t steps_ = 0;
   Image initial_;
 };

@@ -43,7 +43,7 @@ struct CheckerAnswer {
 
   Ending ending = Ending::kReady;
   std::int32_t status = 0;
-  bool reads_told = false;
+  bool reads_reported = false;
   double seconds = 0;
   std::uint32_t size = 0;     // Size in B of its last output, in `said`
   std::uint32_t printed = 0;  // Number of bytes that follow

@@ -69,26 +69,27 @@ void CheckerPool::await_one(const CheckerProcess::KeepGoing& keep_going) {
   if (heard_) heard_(*worker.busy, last_, worker.checker->printed());
   if (!is_consistent(last_, command_.library)) {
     rejected_.emplace(*worker.busy, last_);
-  } else if (last_.reads_told) {
+  } else if (last_.reads_reported) {
     pages_read_.emplace(*worker.busy, worker.checker->pages_read());
   }
   worker.busy.reset();
-  ++judged_;
+  ++checked_;
 }
 
 void CheckerPool::finish(const CheckerProcess::KeepGoing& keep_going) {
-  while (judged_ < shown_) await_one(keep_going);
+  while (checked_ < shown_) await_one(keep_going);
 }
 
-CheckerAnswer CheckerPool::judge(const Image& image, std::span<const Line> changed,
-                                 const CheckerProcess::KeepGoing& keep_going) {
+CheckerAnswer CheckerPool::check_image(const Image& image, std::span<const Line> changed,
+                                       const CheckerProcess::KeepGoing& keep_going) {
   finish(keep_going);
   show(image, changed, keep_going);
   finish(keep_going);
   return last_;
 }
 
-CheckerAnswer CheckerPool::judge(const Image& image, const CheckerProcess::KeepGoing& keep_going) {
+CheckerAnswer CheckerPool::check_image(const Image& image,
+                                       const CheckerProcess::KeepGoing& keep_going) {
   finish(keep_going);
   show(image, keep_going);
   finish(keep_going);

@@ -44,7 +44,7 @@ class CheckerPool {
   void finish(const CheckerProcess::KeepGoing& keep_going);
 
   std::uint64_t shown() const { return shown_; }
-  std::uint64_t judged() const { return judged_; }
+  std::uint64_t checked() const { return checked_; }
   // Returns the rejected images, by their number from 0 in the order of show().
   const std::map<std::uint64_t, CheckerAnswer>& rejected() const { return rejected_; }
   // Pages read by accepted images that were watched, by the same numbers, if they were reported.
@@ -52,9 +52,9 @@ class CheckerPool {
   using PagesRead = std::map<std::uint64_t, std::vector<std::uint64_t>>;
   PagesRead take_pages_read() { return std::exchange(pages_read_, {}); }
   // Checks an image alone and returns the answer.
-  CheckerAnswer judge(const Image& image, std::span<const Line> changed,
-                      const CheckerProcess::KeepGoing& keep_going);
-  CheckerAnswer judge(const Image& image, const CheckerProcess::KeepGoing& keep_going);
+  CheckerAnswer check_image(const Image& image, std::span<const Line> changed,
+                            const CheckerProcess::KeepGoing& keep_going);
+  CheckerAnswer check_image(const Image& image, const CheckerProcess::KeepGoing& keep_going);
 
  private:
   struct Worker {
@@ -72,7 +72,7 @@ class CheckerPool {
   const std::size_t most_;
   const Heard heard_;
   std::vector<Worker> workers_;
-  std::uint64_t shown_ = 0, judged_ = 0;
+  std::uint64_t shown_ = 0, checked_ = 0;
   std::map<std::uint64_t, CheckerAnswer> rejected_;
   PagesRead pages_read_;
   CheckerAnswer last_;

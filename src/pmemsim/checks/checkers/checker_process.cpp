@@ -252,13 +252,13 @@ void CheckerProcess::write(const Image& image) {
 }
 
 void CheckerProcess::begin(bool watched) {
-  if (command_.library) tell_changes();
+  if (command_.library) send_changes();
   changed_.clear();
   send(socket_, watched ? &kNextWatched : &kNextImage, 1, MSG_NOSIGNAL);
 }
 
 // Sends the changed lines to a library's host. A program's files are compared in any case.
-void CheckerProcess::tell_changes() {
+void CheckerProcess::send_changes() {
   if (changed_.size() == kMostChanged) {
     send(socket_, &kAllChanged, 1, MSG_NOSIGNAL);
     return;

@@ -72,7 +72,7 @@ class CheckerProcess {
   void start(std::size_t number);
   void await_ready(const KeepGoing& keep_going);
   void end();
-  void tell_changes();
+  void send_changes();
   void receive_printed(std::size_t size);
   [[noreturn]] void fail_killed() const;
   template <class Copy>

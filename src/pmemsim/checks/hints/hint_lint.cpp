@@ -65,7 +65,7 @@ void HintLint::lost(const HintedLine& part, HintLoss where) { fail(part, cause_o
 
 void HintLint::outcome(const Outcome& outcome) {
   const auto entry = entries_.extract(outcome.id);
-  // Claimed results were handled in came().
+  // Claimed results were handled in arrived().
   if (entry.empty() || outcome.fate == Fate::kUsed || outcome.fate == Fate::kUsedInPart) return;
   const bool without_line = find(entry.mapped(), false) == nullptr;
   for (const HintedLine& part : entry.mapped()) {
@@ -78,10 +78,10 @@ void HintLint::fail(const HintedLine& part, HintCause cause) {
   const auto announced = announced_.find(part);
   if (announced == announced_.end()) return;
   const std::optional<Line> line = announced->second.line;
-  const Blame blame = take(part, freed(part) ? HintCause::kFreed : cause, false);
-  if (!line || blame.key.cause == HintCause::kFreed) return add(blame, {});
+  const Attribution attribution = take(part, freed(part) ? HintCause::kFreed : cause, false);
+  if (!line || attribution.key.cause == HintCause::kFreed) return add(attribution, {});
   forget_failed(*line);
-  failed_[*line] = blame;
+  failed_[*line] = attribution;
 }
 
 void HintLint::forget_failed(Line line) {
@@ -89,7 +89,7 @@ void HintLint::forget_failed(Line line) {
 }
 
 // Rule 5.
-HintLint::Blame HintLint::take(const HintedLine& part, HintCause cause, bool used) {
+HintLint::Attribution HintLint::take(const HintedLine& part, HintCause cause, bool used) {
   const Announcement announcement = announced_.extract(part).mapped();
   if (announcement.line) not_started_.erase({*announcement.line, part});
   const RecordedCalls::Hint& hint = thread(part.core).hints.at(part.hint);
@@ -97,7 +97,7 @@ HintLint::Blame HintLint::take(const HintedLine& part, HintCause cause, bool use
           .used = used,
           .share = used ? Picoseconds{} : Picoseconds{call_.count / announcement.lines},
           .since = announcement.when,
-          .came = kNever};
+          .arrived = kNever};
 }
 
 // ---- Writes
@@ -111,32 +111,32 @@ void HintLint::flushed(CoreId core, Line line) {
   writers.flushed = true;
 }
 
-void HintLint::came(std::uint64_t number, const Write& write, const Prepared& prepared,
-                    const TakenOver& taken, Time when) {
+void HintLint::arrived(std::uint64_t number, const Write& write, const Prepared& prepared,
+                       const TakenOver& taken, Time when) {
   if (write.kind != WriteKind::kData) return;
   ++totals_.writes;
-  Blame blame;
+  Attribution attribution;
   if (const auto entry = entries_.extract(prepared.id); !entry.empty()) {
     forget_failed(write.line);
-    const HintCause cause = judge(entry.mapped(), prepared, taken);
+    const HintCause cause = find_cause(entry.mapped(), prepared, taken);
     const HintedLine part = whose(entry.mapped(), cause);
     if (cause == HintCause::kInTime || !freed(part)) {
-      blame = take(part, cause, true);
+      attribution = take(part, cause, true);
     } else {
       add(take(part, HintCause::kFreed, false), {});
-      blame = missing(write.line);
+      attribution = missing(write.line);
     }
     for (const HintedLine& other : entry.mapped()) announced_.erase(other);
   } else {
-    blame = unclaimed(write.line);
+    attribution = unclaimed(write.line);
   }
-  blame.came = when;
+  attribution.arrived = when;
   writers_[write.line].flushed = false;
-  waiting_[number] = blame;
+  waiting_[number] = attribution;
 }
 
 // Rule 3.
-HintLint::Blame HintLint::unclaimed(Line line) {
+HintLint::Attribution HintLint::unclaimed(Line line) {
   const auto behind = not_started_.lower_bound({{line.number + 1}, {}});
   if (behind != not_started_.begin() && std::prev(behind)->first == line) {
     const HintedLine part = std::prev(behind)->second;
@@ -149,17 +149,17 @@ HintLint::Blame HintLint::unclaimed(Line line) {
 }
 
 // Rule 4.
-HintLint::Blame HintLint::missing(Line line) {
+HintLint::Attribution HintLint::missing(Line line) {
   const Writers& writers = writers_[line];
   return {.key = {writers.flushed ? HintCause::kMissingAtFlush : HintCause::kMissingAtStore,
                   writers.flushed ? writers.flush : writers.store, writers.store, false},
           .used = true,
-          .came = kNever};
+          .arrived = kNever};
 }
 
 // Rule 2.
-HintCause HintLint::judge(const Parts& parts, const Prepared& prepared,
-                          const TakenOver& taken) const {
+HintCause HintLint::find_cause(const Parts& parts, const Prepared& prepared,
+                               const TakenOver& taken) const {
   if (!prepared.data)
     return find(parts, true) != nullptr ? HintCause::kData : HintCause::kAddressOnly;
   if (taken.duplicate) return HintCause::kDuplicate;
@@ -189,21 +189,22 @@ void HintLint::done(std::uint64_t number, Picoseconds waited) {
   const auto write = waiting_.extract(number);
   if (write.empty()) return;
   totals_.waited += waited;
-  const Blame& blame = write.mapped();
-  totals_.in_time += blame.key.cause == HintCause::kInTime || blame.key.cause == HintCause::kTree;
-  if (!blame.used || waited > Picoseconds{}) add(blame, waited);
+  const Attribution& attribution = write.mapped();
+  totals_.in_time +=
+      attribution.key.cause == HintCause::kInTime || attribution.key.cause == HintCause::kTree;
+  if (!attribution.used || waited > Picoseconds{}) add(attribution, waited);
 }
 
 // ---- Findings
 
-void HintLint::add(const Blame& blame, Picoseconds waited) {
-  SiteFinding& finding = findings_[blame.key];
+void HintLint::add(const Attribution& attribution, Picoseconds waited) {
+  SiteFinding& finding = findings_[attribution.key];
   ++finding.count;
-  finding.lost += blame.share + waited;
-  if (blame.came == kNever) return;
+  finding.lost += attribution.share + waited;
+  if (attribution.arrived == kNever) return;
   ++finding.writes;
   finding.waited += waited;
-  finding.distance += blame.came - blame.since;
+  finding.distance += attribution.arrived - attribution.since;
 }
 
 void HintLint::finish() {

@@ -53,8 +53,8 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
   void too_late(const HintedLine& part) override { fail(part, HintCause::kNotStarted); }
   void outcome(const Outcome& outcome) override;
 
-  void came(std::uint64_t number, const Write& write, const Prepared& prepared,
-            const TakenOver& taken, Time when) override;
+  void arrived(std::uint64_t number, const Write& write, const Prepared& prepared,
+               const TakenOver& taken, Time when) override;
   void done(std::uint64_t number, Picoseconds waited) override;
 
   void stored(Line line, std::uint32_t site) override { writers_[line].store = site; }
@@ -71,12 +71,12 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
   using Parts = std::vector<HintedLine>;  // Hints that announced a result
 
   // Finding to which a write's wait, or a hint's failure, is attributed.
-  struct Blame {
+  struct Attribution {
     SiteKey key{};
     bool used = false;    // The write uses the hint's result: only the wait counts
     Picoseconds share{};  // Cost of the line's share of the hint's call
     Time since{};         // Time of the hint's call
-    Time came{};          // Time of the write's arrival; kNever: none
+    Time arrived{};       // Time of the write's arrival; kNever: none
   };
   // Sites that may have caused a line's write.
   struct Writers {
@@ -90,14 +90,14 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
     return thread(part.core).freed.contains({part.hint, part.line});
   }
   const HintedLine* find(const Parts& parts, bool data) const;
-  HintCause judge(const Parts& parts, const Prepared& prepared, const TakenOver& taken) const;
+  HintCause find_cause(const Parts& parts, const Prepared& prepared, const TakenOver& taken) const;
   const HintedLine& whose(const Parts& parts, HintCause cause) const;
-  Blame take(const HintedLine& part, HintCause cause, bool used);
-  Blame unclaimed(Line line);
-  Blame missing(Line line);
+  Attribution take(const HintedLine& part, HintCause cause, bool used);
+  Attribution unclaimed(Line line);
+  Attribution missing(Line line);
   void fail(const HintedLine& part, HintCause cause);
   void forget_failed(Line line);
-  void add(const Blame& blame, Picoseconds waited);
+  void add(const Attribution& attribution, Picoseconds waited);
 
   const std::span<const RecordedCalls> threads_;
   const Picoseconds call_;
@@ -105,8 +105,8 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
   std::set<std::pair<Line, HintedLine>> not_started_;  // Hints not started yet, by line
   std::map<PreparedId, Parts> entries_;
   // The last failed hint of each line that has not been written since.
-  std::map<Line, Blame> failed_;
-  std::unordered_map<std::uint64_t, Blame> waiting_;  // By the write's number
+  std::map<Line, Attribution> failed_;
+  std::unordered_map<std::uint64_t, Attribution> waiting_;  // By the write's number
   std::map<Line, Writers> writers_;
   HintTotals totals_;
   SiteFindings findings_;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "pmemsim/checks/hints/hint_lint.hpp"
+#include "pmemsim/machine/run/host_memory.hpp"
 #include "pmemsim/machine/run/machine.hpp"
-#include "pmemsim/machine/run/room.hpp"
 #include "pmemsim/machine/run/simulate.hpp"
 
 namespace pmemsim {
@@ -38,7 +38,7 @@ std::vector<HintFinding> by_line(const SiteFindings& found, const trace::SiteTab
 HintReport lint_hints(const trace::TraceFile& trace, const Configuration& configuration,
                       const std::function<bool(double)>& progress) {
   check_fit(trace, configuration);
-  check_room(trace, Machine::kCopies * configuration.run.instances);
+  check_host_memory(trace, Machine::kCopies * configuration.run.instances);
   Machine machine(configuration, trace);
   std::vector<RecordedCalls> threads;
   for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) {

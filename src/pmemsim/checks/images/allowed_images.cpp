@@ -58,7 +58,7 @@ void AllowedImages::explore_by(const KnownReads& reads) {
 bool AllowedImages::next() {
   base_changes_.clear();
   base_is_another_ = false;
-  brought_back_.clear();
+  restored_.clear();
   return search_.next();
 }
 
@@ -172,7 +172,7 @@ bool AllowedImages::find_missing() {
   const std::size_t runs = reads_->tree.runs();
   const std::uint64_t left = reads_->left();
   std::optional<std::vector<ExploredImages::Fixed>> missing = exploration_->missing(
-      reads_->tree, std::clamp<std::uint64_t>(left, 1, kMostMissing), reads_->go_on);
+      reads_->tree, std::clamp<std::uint64_t>(left, 1, kMostMissing), reads_->keep_going);
   const bool in_vain = looked_ && runs == runs_before_;
   if (!missing || (!missing->empty() && (left == 0 || in_vain))) {
     gave_up_ = true;
@@ -224,7 +224,7 @@ std::uint64_t AllowedImages::hash() const {
 }
 
 Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& pieces) const {
-  if (brought_back_.contains(line.number)) return Presence(pieces.size(), true);
+  if (restored_.contains(line.number)) return Presence(pieces.size(), true);
   if (pass_ == Pass::kReads) {
     const auto fixed = std::ranges::find(fixed_, line, &ExploredImages::Fixed::value_type::first);
     return fixed == fixed_.end() ? Presence(pieces.size(), true) : fixed->second;
@@ -251,11 +251,11 @@ std::vector<Line> AllowedImages::lost_lines() const {
   return lines;
 }
 
-void AllowedImages::bring_back(Line line, bool back) {
-  if (back) {
-    brought_back_.insert(line.number);
+void AllowedImages::restore_losses(Line line, bool restored) {
+  if (restored) {
+    restored_.insert(line.number);
   } else {
-    brought_back_.erase(line.number);
+    restored_.erase(line.number);
   }
 }
 

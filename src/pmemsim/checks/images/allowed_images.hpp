@@ -37,9 +37,9 @@ class AllowedImages final : private ImageSource {
                 std::uint64_t most, trace::LeftOut without = {});
 
   // True if images are made by rule 3 from the start, once reads are known.
-  bool reads_come_first() const { return search_.reads_come_first(); }
+  bool explores_reads_first() const { return search_.explores_reads_first(); }
   // True if images are made by rule 3 later, from a number on that depends on the reads.
-  bool reads_come_later() const { return most_ == ImageSearch::kNoEnd; }
+  bool explores_reads_later() const { return most_ == ImageSearch::kNoEnd; }
   // Enables rule 3; call it before the first image.
   void explore_by(const KnownReads& reads);
 
@@ -81,7 +81,7 @@ class AllowedImages final : private ImageSource {
   // Restores all visible pieces of a line if `back`, or undoes that, until the next image. This
   // helps to find the losses that matter: lines are independent, so the result is an allowed image,
   // too.
-  void bring_back(Line line, bool back);
+  void restore_losses(Line line, bool restored);
   LineData contents(Line line) const;
 
  private:
@@ -129,7 +129,7 @@ class AllowedImages final : private ImageSource {
   std::size_t runs_before_ = 0;  // Number of runs when missing_ was found
   bool looked_ = false, gave_up_ = false;
 
-  std::unordered_set<std::uint64_t> brought_back_;
+  std::unordered_set<std::uint64_t> restored_;
   std::vector<Change> changes_;
   std::vector<Line> base_changes_;
   bool base_is_another_ = true;

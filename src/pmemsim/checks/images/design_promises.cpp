@@ -32,7 +32,7 @@ DesignPromises promises_of(const Configuration& configuration, const trace::Trac
   return {design.lowering(),
           {.promises = promises,
            .lines_whole = true,
-           .lines_readable = !design.defers_entries(),
+           .lines_readable = !design.may_leave_unreadable(),
            .after_promises = true}};
 }
 

@@ -25,10 +25,10 @@ LineData ExploredImages::visible(const OpenLine& line) {
 }
 
 std::optional<std::vector<ExploredImages::Fixed>> ExploredImages::missing(
-    const ReadTree& tree, std::size_t most, const std::function<bool()>& go_on) {
+    const ReadTree& tree, std::size_t most, const std::function<bool()>& keep_going) {
   missing_.clear();
   most_ = most;
-  go_on_ = &go_on;
+  keep_going_ = &keep_going;
   if (!explore(tree)) return std::nullopt;
   return std::move(missing_);
 }
@@ -36,7 +36,7 @@ std::optional<std::vector<ExploredImages::Fixed>> ExploredImages::missing(
 // Rule 2. Returns false if not all images can be gone through.
 bool ExploredImages::explore(const ReadTree& tree) {
   if (missing_.size() == most_) return true;
-  if (!(*go_on_)()) return false;
+  if (!(*keep_going_)()) return false;
   const ReadTree::Run* run = tree.find(view_);
   if (run == nullptr) {
     missing_.push_back(fixed_);

@@ -41,9 +41,9 @@ class ExploredImages {
   // Moves to the model's next instant, starting with the first one.
   void next_instant(const PersistencyModel& model);
   // Returns at most `most` missing images of this instant. Returns nothing if there are too many
-  // images to go through, or if `go_on`, which is called again and again, returns false.
+  // images to go through, or if `keep_going`, which is called again and again, returns false.
   std::optional<std::vector<Fixed>> missing(const ReadTree& tree, std::size_t most,
-                                            const std::function<bool()>& go_on);
+                                            const std::function<bool()>& keep_going);
 
  private:
   struct State {
@@ -70,7 +70,7 @@ class ExploredImages {
   Fixed fixed_;
   std::vector<Fixed> missing_;
   std::size_t most_ = 0;
-  const std::function<bool()>* go_on_ = nullptr;
+  const std::function<bool()>* keep_going_ = nullptr;
 };
 
 }  // namespace pmemsim

@@ -32,7 +32,7 @@ bool ImageSearch::wants_more() const {
 // True if the search can go through all requested sets.
 bool ImageSearch::fits() const { return sets_ <= static_cast<double>(std::min(most_, kMostAll)); }
 
-bool ImageSearch::reads_come_first() const {
+bool ImageSearch::explores_reads_first() const {
   if (most_ == kNoEnd || sets_ <= static_cast<double>(kMostOneByOne)) return false;
   return static_cast<double>(most_) >= std::min(sets_, static_cast<double>(kMostAll));
 }
@@ -40,7 +40,7 @@ bool ImageSearch::reads_come_first() const {
 bool ImageSearch::next_pass() {
   if (stage_ == Stage::kEnded) return false;
   if (stage_ == Stage::kNew) {
-    if (reads_ != nullptr && reads_come_first()) return begin_reads();
+    if (reads_ != nullptr && explores_reads_first()) return begin_reads();
     return begin(fits() && most_ != kNoEnd ? Pass::kAll : Pass::kLikely);
   }
   switch (pass_) {
@@ -56,7 +56,7 @@ bool ImageSearch::next_pass() {
     case Pass::kReads:
       break;
   }
-  if (source_.gave_up() && fits() && reads_come_first()) return begin(Pass::kAll);
+  if (source_.gave_up() && fits() && explores_reads_first()) return begin(Pass::kAll);
   return end(!source_.gave_up());
 }
 

@@ -59,7 +59,7 @@ class ImageSearch {
 
   // Sets the known reads; call it before the first image.
   void explore_by(const KnownReads& reads) { reads_ = &reads; }
-  bool reads_come_first() const;
+  bool explores_reads_first() const;
 
   // Moves to the next image. Returns false if there are no more.
   bool next();

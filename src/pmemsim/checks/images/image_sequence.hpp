@@ -40,11 +40,11 @@ class ImageSequence {
   virtual std::vector<Line> changed() = 0;
 
   // losses() returns the numbers of lines or groups of stores that happened before the image's
-  // crash but are not in the image, the oldest first. bring_back() restores some losses or removes
-  // them again, until the next image. The losses removed again must be those restored last.
+  // crash but are not in the image, the oldest first. restore_losses() restores some losses or
+  // removes them again, until the next image. The losses removed again must be those restored last.
   virtual std::vector<std::uint64_t> losses() const = 0;
-  virtual void bring_back(std::span<const std::uint64_t> numbers, bool back) = 0;
-  virtual std::vector<std::string> story() const = 0;
+  virtual void restore_losses(std::span<const std::uint64_t> numbers, bool restored) = 0;
+  virtual std::vector<std::string> explanation() const = 0;
 
   // Returns the number of images, or an upper bound of it unless `exact`.
   virtual double possible() const = 0;

@@ -18,7 +18,7 @@ struct KnownReads {
   std::uint64_t unit_bytes;
   std::function<void()> learn;          // Adds the reads of all images made so far to the tree
   std::function<std::uint64_t()> left;  // Number of further images that may be shown
-  std::function<bool()> go_on;          // Asked repeatedly
+  std::function<bool()> keep_going;     // Asked repeatedly
 };
 
 }  // namespace pmemsim

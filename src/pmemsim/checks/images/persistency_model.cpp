@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kPieceBytes = 8;
 
 bool is_open_store(const PersistencyModel::Piece& piece, std::uint64_t order) {
-  return !piece.sure && !piece.non_temporal && piece.order <= order;
+  return !piece.guaranteed && !piece.non_temporal && piece.order <= order;
 }
 
 // True if the line has pieces up to this one that its flush would make sure.
@@ -58,11 +58,11 @@ bool PersistencyModel::next() {
   begun_ = true;
   last_order_ = instant_order_;
   base_changes_.clear();
-  made_sure_.clear();
+  newly_guaranteed_.clear();
   if (waiting_) execute();
   waiting_ = false;
   while (step()) {
-    if (newest_order_ > instant_order_ && makes_sure()) {
+    if (newest_order_ > instant_order_ && makes_guaranteed()) {
       instant_order_ = newest_order_;
       waiting_ = true;
       return true;
@@ -107,13 +107,13 @@ bool PersistencyModel::is_fence() const {
 }
 
 // True if the next operation makes an open piece sure (rules 3 to 5 and 8).
-bool PersistencyModel::makes_sure() const {
-  if (is_fence() && fence_makes_sure()) return true;
-  if (order_.operation().kind == SiteKind::kFlush) return flush_makes_sure();
-  return store_makes_sure();
+bool PersistencyModel::makes_guaranteed() const {
+  if (is_fence() && fence_makes_guaranteed()) return true;
+  if (order_.operation().kind == SiteKind::kFlush) return flush_makes_guaranteed();
+  return store_makes_guaranteed();
 }
 
-bool PersistencyModel::fence_makes_sure() const {
+bool PersistencyModel::fence_makes_guaranteed() const {
   const Thread& thread = threads_[order_.thread()];
   if (!thread.non_temporal.empty()) return true;
   return std::ranges::any_of(thread.flushed, [&](const auto& flush) {
@@ -121,14 +121,14 @@ bool PersistencyModel::fence_makes_sure() const {
   });
 }
 
-bool PersistencyModel::flush_makes_sure() const {
+bool PersistencyModel::flush_makes_guaranteed() const {
   const Operation& operation = order_.operation();
   return rules_ == PersistencyRules::kPx86 &&
          operation.detail == static_cast<std::uint8_t>(trace::FlushKind::kClflush) &&
          has_open(open_, Line::of(operation.address).number, newest_order_);
 }
 
-bool PersistencyModel::store_makes_sure() const {
+bool PersistencyModel::store_makes_guaranteed() const {
   return !visible_lines_.empty() && stores() && in_pm() &&
          !(continues_copy() && copy_ == visible_copy_);
 }
@@ -166,7 +166,7 @@ void PersistencyModel::store_piece() {
   const std::uint64_t size =
       std::min<std::uint64_t>(operation.size - done_, kPieceBytes - address % kPieceBytes);
   if (in_pm()) {
-    if (copy_ == 0 || copy_ != visible_copy_) make_visible_sure();
+    if (copy_ == 0 || copy_ != visible_copy_) guarantee_visible();
     Piece piece{.value = 0,
                 .order = newest_order_ + 1,
                 .copy = copy_,
@@ -177,7 +177,7 @@ void PersistencyModel::store_piece() {
                 .offset = static_cast<std::uint8_t>(address % kLineBytes),
                 .size = static_cast<std::uint8_t>(size),
                 .non_temporal = operation.kind == SiteKind::kNonTemporal,
-                .sure = false};
+                .guaranteed = false};
     std::memcpy(&piece.value, operation.value + done_, size);
     add(Line::of(address), piece);
   }
@@ -185,7 +185,7 @@ void PersistencyModel::store_piece() {
 }
 
 // True if the piece can persist without the previous contents of the line.
-bool PersistencyModel::may_come_alone(Line line, const Piece& piece) const {
+bool PersistencyModel::may_persist_alone(Line line, const Piece& piece) const {
   const auto found = open_.find(line.number);
   if (found == open_.end()) return false;
   return piece.non_temporal || std::ranges::any_of(found->second, &Piece::non_temporal);
@@ -194,7 +194,7 @@ bool PersistencyModel::may_come_alone(Line line, const Piece& piece) const {
 void PersistencyModel::add(Line line, const Piece& piece) {
   const LineData before = newest_.read(line);
   const bool changes = std::memcmp(before.data() + piece.offset, &piece.value, piece.size) != 0;
-  if (!changes && !may_come_alone(line, piece)) return;
+  if (!changes && !may_persist_alone(line, piece)) return;
   newest_.write(line.address() + piece.offset, reinterpret_cast<const std::byte*>(&piece.value),
                 piece.size);
   open_[line.number].push_back(piece);
@@ -223,7 +223,7 @@ void PersistencyModel::flush() {
   const std::uint64_t line = Line::of(operation.address).number;
   if (!open_.contains(line)) return;
   if (operation.detail == static_cast<std::uint8_t>(trace::FlushKind::kClflush)) {
-    make_sure(line, newest_order_);
+    guarantee(line, newest_order_);
   } else {
     threads_[order_.thread()].flushed[line] = {newest_order_, place()};
   }
@@ -231,45 +231,46 @@ void PersistencyModel::flush() {
 
 void PersistencyModel::fence() {
   Thread& thread = threads_[order_.thread()];
-  for (const auto& [line, flush] : thread.flushed) make_sure(line, flush.order);
+  for (const auto& [line, flush] : thread.flushed) guarantee(line, flush.order);
   thread.flushed.clear();
   for (const std::uint64_t number : thread.non_temporal) {
     const auto line = open_.find(number);
     if (line == open_.end()) continue;  // The line is listed twice
     for (Piece& piece : line->second) {
-      if (!piece.sure && piece.non_temporal && piece.thread == order_.thread()) note_sure(piece);
+      if (!piece.guaranteed && piece.non_temporal && piece.thread == order_.thread())
+        note_guaranteed(piece);
     }
-    settle(line);
+    merge_guaranteed(line);
   }
   thread.non_temporal.clear();
 }
 
 // Makes the line's prefix up to this piece sure.
-void PersistencyModel::make_sure(std::uint64_t number, std::uint64_t order) {
+void PersistencyModel::guarantee(std::uint64_t number, std::uint64_t order) {
   const auto line = open_.find(number);
   if (line == open_.end()) return;
   for (Piece& piece : line->second) {
-    if (is_open_store(piece, order)) note_sure(piece);
+    if (is_open_store(piece, order)) note_guaranteed(piece);
   }
-  settle(line);
+  merge_guaranteed(line);
 }
 
-void PersistencyModel::note_sure(Piece& piece) {
-  piece.sure = true;
+void PersistencyModel::note_guaranteed(Piece& piece) {
+  piece.guaranteed = true;
   newest_sure_step_ = std::max(newest_sure_step_, piece.step);
-  made_sure_.push_back({piece.order, steps_});
+  newly_guaranteed_.push_back({piece.order, steps_});
 }
 
-void PersistencyModel::make_visible_sure() {
-  for (const std::uint64_t line : visible_lines_) make_sure(line, newest_order_);
+void PersistencyModel::guarantee_visible() {
+  for (const std::uint64_t line : visible_lines_) guarantee(line, newest_order_);
   visible_lines_.clear();
 }
 
 // Moves sure pieces to the base. A sure piece behind an open one moves as soon as the open one is
 // sure.
-void PersistencyModel::settle(std::map<std::uint64_t, Pieces>::iterator line) {
+void PersistencyModel::merge_guaranteed(std::map<std::uint64_t, Pieces>::iterator line) {
   Pieces& pieces = line->second;
-  const auto first = std::ranges::find(pieces, false, &Piece::sure);
+  const auto first = std::ranges::find(pieces, false, &Piece::guaranteed);
   if (first == pieces.begin()) return;
   const Line number{line->first};
   for (auto piece = pieces.begin(); piece != first; ++piece) {

@@ -71,7 +71,7 @@ class PersistencyModel {
     std::uint8_t offset;  // Offset in the line, in B
     std::uint8_t size;
     bool non_temporal;
-    bool sure;
+    bool guaranteed;
   };
   // A line's pieces in the order of visibility, from the first open one on.
   using Pieces = std::vector<Piece>;
@@ -112,10 +112,10 @@ class PersistencyModel {
   std::uint64_t steps() const { return steps_; }
   // A piece that became sure since the previous instant, and the operation that made it sure.
   // newest_sure_step() is the newest operation with a sure piece.
-  struct Sure {
+  struct Guaranteed {
     std::uint64_t order, step;
   };
-  const std::vector<Sure>& made_sure() const { return made_sure_; }
+  const std::vector<Guaranteed>& newly_guaranteed() const { return newly_guaranteed_; }
   std::uint64_t newest_sure_step() const { return newest_sure_step_; }
 
   PersistencyRules rules() const { return rules_; }
@@ -143,22 +143,22 @@ class PersistencyModel {
   bool copies() const;
   bool in_pm() const { return pm_.contains(order_.operation().address + done_); }
   bool is_fence() const;
-  bool makes_sure() const;
-  bool fence_makes_sure() const;
-  bool flush_makes_sure() const;
-  bool store_makes_sure() const;
+  bool makes_guaranteed() const;
+  bool fence_makes_guaranteed() const;
+  bool flush_makes_guaranteed() const;
+  bool store_makes_guaranteed() const;
   bool continues_copy() const;
   void execute();
   void note_copy();
   void store_piece();
-  bool may_come_alone(Line line, const Piece& piece) const;
+  bool may_persist_alone(Line line, const Piece& piece) const;
   void add(Line line, const Piece& piece);
   void flush();
   void fence();
-  void make_sure(std::uint64_t line, std::uint64_t order);
-  void make_visible_sure();
-  void note_sure(Piece& piece);
-  void settle(std::map<std::uint64_t, Pieces>::iterator line);
+  void guarantee(std::uint64_t line, std::uint64_t order);
+  void guarantee_visible();
+  void note_guaranteed(Piece& piece);
+  void merge_guaranteed(std::map<std::uint64_t, Pieces>::iterator line);
 
   const PersistencyRules rules_;
   VisibleOrder order_;
@@ -170,7 +170,7 @@ class PersistencyModel {
   std::vector<Line> base_changes_;
   // Rule 8: lines with pieces that become sure next.
   std::vector<std::uint64_t> visible_lines_;
-  std::vector<Sure> made_sure_;
+  std::vector<Guaranteed> newly_guaranteed_;
   std::uint64_t newest_order_ = 0, instant_order_ = 0, last_order_ = 0;
   std::uint64_t steps_ = 0, newest_sure_step_ = 0;
   std::uint64_t done_ = 0;  // Number of bytes of the current store that are visible
@@ -186,7 +186,7 @@ class PersistencyModel {
 template <class Present>
 LineData contents_of(LineData base, const PersistencyModel::Pieces& pieces, Present present) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (!pieces[i].sure && !present(i)) continue;
+    if (!pieces[i].guaranteed && !present(i)) continue;
     std::memcpy(base.data() + pieces[i].offset, &pieces[i].value, pieces[i].size);
   }
   return base;

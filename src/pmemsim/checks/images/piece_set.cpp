@@ -13,7 +13,7 @@ namespace {
 using Piece = PersistencyModel::Piece;
 using Pieces = PersistencyModel::Pieces;
 
-bool is_ordinary(const Piece& piece) { return !piece.sure && !piece.non_temporal; }
+bool is_ordinary(const Piece& piece) { return !piece.guaranteed && !piece.non_temporal; }
 
 std::vector<std::size_t> ordinary(const Pieces& pieces) {
   std::vector<std::size_t> found;
@@ -40,7 +40,7 @@ class RandomSet {
       present[order[rank]] = rank < cut || (beside && coin());
     }
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (pieces[i].sure || (pieces[i].non_temporal && coin())) present[i] = true;
+      if (pieces[i].guaranteed || (pieces[i].non_temporal && coin())) present[i] = true;
     }
     return present;
   }
@@ -108,7 +108,7 @@ class LikelySets {
           what);
     }
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (pieces[i].sure || !pieces[i].non_temporal) continue;
+      if (pieces[i].guaranteed || !pieces[i].non_temporal) continue;
       both({.how = PieceSet::How::kWord, .line = line, .piece = i}, pieces[i].site);
     }
   }
@@ -146,7 +146,7 @@ Presence presence(const PieceSet& set, Line line, const Pieces& pieces) {
   if (set.how == PieceSet::How::kRandom) return RandomSet(set.seed, line).of(pieces);
   Presence present(pieces.size(), set.rest);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (pieces[i].sure) {
+    if (pieces[i].guaranteed) {
       present[i] = true;
     } else if (line == set.line && set.how == PieceSet::How::kWord) {
       if (i == set.piece) present[i] = !set.rest;

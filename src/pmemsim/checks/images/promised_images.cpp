@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pmemsim/checks/images/promised_story.hpp"
+#include "pmemsim/checks/images/promised_explanation.hpp"
 #include "pmemsim/common/mix.hpp"
 
 namespace pmemsim {
@@ -22,7 +22,7 @@ PromisedImages::PromisedImages(const trace::TraceFile& trace, const DesignPromis
 }
 
 bool PromisedImages::next() {
-  brought_back_.clear();
+  restored_.clear();
   return search_->next();
 }
 
@@ -62,7 +62,7 @@ void PromisedImages::go_to_set(const PromisedSet& set) {
 }
 
 bool PromisedImages::go_to(std::uint64_t number) {
-  if (search_->shown() > number || search_->ended() || !brought_back_.empty()) begin_again();
+  if (search_->shown() > number || search_->ended() || !restored_.empty()) begin_again();
   while (search_->shown() < number) {
     if (!next()) return false;
   }
@@ -86,13 +86,13 @@ std::vector<std::uint64_t> PromisedImages::losses() const {
   return lost;
 }
 
-void PromisedImages::bring_back(std::span<const std::uint64_t> groups, bool back) {
-  if (!back) {
-    for (const PromisedOrder::Group group : brought_back_) values_.set(group, false);
-    brought_back_.clear();
+void PromisedImages::restore_losses(std::span<const std::uint64_t> groups, bool restored) {
+  if (!restored) {
+    for (const PromisedOrder::Group group : restored_) values_.set(group, false);
+    restored_.clear();
     return;
   }
-  brought_back_.clear();
+  restored_.clear();
   std::vector<PromisedOrder::Group> left;
   for (const std::uint64_t group : groups) left.push_back(static_cast<std::uint32_t>(group));
   std::vector<bool> seen(order_.groups());
@@ -104,14 +104,14 @@ void PromisedImages::bring_back(std::span<const std::uint64_t> groups, bool back
     if (order_.writes(group)) {
       if (has(group)) continue;  // All groups that this one follows are in the image, too
       values_.set(group, true);
-      brought_back_.push_back(group);
+      restored_.push_back(group);
     }
     left.insert(left.end(), order_.follows(group).begin(), order_.follows(group).end());
   }
 }
 
-std::vector<std::string> PromisedImages::story() const {
-  return promised_story(trace_, promises_, history_, order_, values_);
+std::vector<std::string> PromisedImages::explanation() const {
+  return promised_explanation(trace_, promises_, history_, order_, values_);
 }
 
 std::uint64_t PromisedImages::instants() const {

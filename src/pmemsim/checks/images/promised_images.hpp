@@ -32,8 +32,8 @@ class PromisedImages final : public ImageSequence, private ImageSource {
 
   // Loss numbers are groups of the order.
   std::vector<std::uint64_t> losses() const override;
-  void bring_back(std::span<const std::uint64_t> groups, bool back) override;
-  std::vector<std::string> story() const override;
+  void restore_losses(std::span<const std::uint64_t> groups, bool restored) override;
+  std::vector<std::string> explanation() const override;
 
   double possible() const override { return search_->possible(); }
   bool complete() const override { return search_->complete(); }
@@ -69,7 +69,7 @@ class PromisedImages final : public ImageSequence, private ImageSource {
   std::optional<EachPromisedSet> all_;
   std::size_t likely_shown_ = 0;
   std::uint64_t drawn_ = 0, draws_left_ = 0;
-  std::vector<PromisedOrder::Group> brought_back_;
+  std::vector<PromisedOrder::Group> restored_;
 };
 
 }  // namespace pmemsim

@@ -57,9 +57,10 @@ std::vector<bool> random_set(std::uint64_t seed, const PromisedOrder& order) {
   const std::uint64_t upto = random() % (writers.size() + 1);
   const std::uint64_t often = random() % 2 == 0 ? 2 : 8;
   const Group end = upto == writers.size() ? order.groups() : writers[upto];
-  const Group sure = upto < kLast ? 0 : writers[upto - kLast];
-  return closed(
-      order, [&](Group group) { return group < end && (group < sure || random() % often != 0); });
+  const Group guaranteed = upto < kLast ? 0 : writers[upto - kLast];
+  return closed(order, [&](Group group) {
+    return group < end && (group < guaranteed || random() % often != 0);
+  });
 }
 
 // Returns a number that is equal for groups with the same store sites.

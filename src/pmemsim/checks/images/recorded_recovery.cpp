@@ -68,8 +68,8 @@ void find_open_pieces(const PersistencyModel::Pieces& pieces, const Presence& pr
   for (std::size_t i = pieces.size(); i-- > 0 && bytes != 0;) {
     const ByteMask piece = bytes_from(pieces[i].offset, pieces[i].size);
     if ((piece & bytes) == 0) continue;
-    const bool there = pieces[i].sure || present[i];
-    if (!pieces[i].sure) found(pieces[i].site, there);
+    const bool there = pieces[i].guaranteed || present[i];
+    if (!pieces[i].guaranteed) found(pieces[i].site, there);
     if (there) bytes &= ~piece;
   }
 }

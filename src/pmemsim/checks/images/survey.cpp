@@ -26,7 +26,7 @@ std::uint64_t digest_of(const PersistencyModel& model) {
     for (const PersistencyModel::Piece& piece : pieces) {
       digest = mix(digest + piece.order);
       digest = mix(digest + piece.value);
-      digest = mix(digest + (piece.offset | piece.size << 8 | piece.sure << 16));
+      digest = mix(digest + (piece.offset | piece.size << 8 | piece.guaranteed << 16));
     }
   }
   return digest;

@@ -82,7 +82,7 @@ bool VisibleOrder::passes_places(Thread& thread) {
 }
 
 // True if the thread continues its turn. `before` is the number of its last operation.
-bool VisibleOrder::goes_on(Thread& thread, std::uint64_t before) const {
+bool VisibleOrder::continues(Thread& thread, std::uint64_t before) const {
   if (!thread.more) return false;
   if (awaits_race(thread)) return false;
   if (is_copy(thread.operation) && thread.number == before + 1) return true;
@@ -107,7 +107,7 @@ bool VisibleOrder::next() {
     const std::uint64_t before = thread.number;
     read(thread);
     if (passes_places(thread)) released_ = true;
-    if (!goes_on(thread, before) && !choose()) return false;
+    if (!continues(thread, before) && !choose()) return false;
   } else {
     begun_ = true;
     if (!choose()) return false;

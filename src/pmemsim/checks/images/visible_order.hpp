@@ -68,7 +68,7 @@ class VisibleOrder {
   void read(Thread& thread) const;
   bool awaits_race(Thread& thread) const;
   bool can_execute(Thread& thread) const;
-  bool goes_on(Thread& thread, std::uint64_t before) const;
+  bool continues(Thread& thread, std::uint64_t before) const;
   bool may_meet(const trace::Operation& operation) const;
   bool ends_a_wait() const;
   bool choose();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pmemsim/checks/images/image_story.hpp"
+#include "pmemsim/checks/images/image_explanation.hpp"
 
 namespace pmemsim {
 
@@ -46,7 +46,7 @@ bool WholeImages::go_to(std::uint64_t number) {
   }
   if (ended_ || number_ > number) begin_again();
   // All images follow those that were explored in vain.
-  if (number_ == 0 && images_->reads_come_first()) number_ = explored_.size();
+  if (number_ == 0 && images_->explores_reads_first()) number_ = explored_.size();
   while (number_ < number) {
     if (!next()) return false;
   }
@@ -91,17 +91,17 @@ std::vector<std::uint64_t> WholeImages::losses() const {
   return numbers;
 }
 
-void WholeImages::bring_back(std::span<const std::uint64_t> numbers, bool back) {
+void WholeImages::restore_losses(std::span<const std::uint64_t> numbers, bool restored) {
   for (const std::uint64_t number : numbers) {
-    images_->bring_back({number}, back);
+    images_->restore_losses({number}, restored);
     write({number}, images_->contents({number}));
     differing_.push_back({number});
   }
 }
 
-std::vector<std::string> WholeImages::story() const {
+std::vector<std::string> WholeImages::explanation() const {
   if (!calls_) calls_ = check::persist_calls(trace_);
-  return image_story(trace_, *images_, *calls_);
+  return explain_image(trace_, *images_, *calls_);
 }
 
 }  // namespace pmemsim

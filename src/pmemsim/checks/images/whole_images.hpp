@@ -26,7 +26,7 @@ class WholeImages final : public ImageSequence {
   void explore_by(const KnownReads& reads) override;
   bool explored() const override { return images_->explored().has_value(); }
   bool depend_on_reads() const override {
-    return images_->reads_come_first() || images_->reads_come_later();
+    return images_->explores_reads_first() || images_->explores_reads_later();
   }
 
   bool next() override;
@@ -39,8 +39,8 @@ class WholeImages final : public ImageSequence {
   // Returns the lines that have lost visible data, in the order of their last stores.
   std::vector<Line> lost_lines() const { return images_->lost_lines(); }
   std::vector<std::uint64_t> losses() const override;
-  void bring_back(std::span<const std::uint64_t> numbers, bool back) override;
-  std::vector<std::string> story() const override;
+  void restore_losses(std::span<const std::uint64_t> numbers, bool restored) override;
+  std::vector<std::string> explanation() const override;
 
   double possible() const override { return images_->search().possible(); }
   bool complete() const override { return images_->search().complete(); }
@@ -67,7 +67,7 @@ class WholeImages final : public ImageSequence {
   std::vector<Line> differing_;                // From the base
   std::unordered_set<std::uint64_t> written_;  // Numbers of all lines ever written
   std::unordered_set<std::uint64_t> changed_;
-  mutable std::optional<std::vector<check::PersistCall>> calls_;  // Set by the first story()
+  mutable std::optional<std::vector<check::PersistCall>> calls_;  // Set by the first explanation()
 };
 
 }  // namespace pmemsim

@@ -60,7 +60,7 @@ void FlushCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes,
   stores_ += by.program ? 1 : 0;
   LineState& state = note_store(at, address, bytes);
   state.dirty |= words_of(address, bytes);
-  state.unsure |= words_of(address, bytes);
+  state.possibly_lost |= words_of(address, bytes);
   if (!by.program || by.in_region || of_lock) return;
   if (state.pending && state.flush.thread == thread_ && !state.late) {
     state.late = true;
@@ -80,7 +80,7 @@ void FlushCheck::store_past_caches(const At& at, std::uint64_t address, std::uin
   LineState& state = note_store(at, address, bytes);
   const Words words = words_of(address, bytes);
   state.dirty &= static_cast<Words>(~words);
-  state.unsure |= words;
+  state.possibly_lost |= words;
   if (state.dirty == 0) {
     state.store_count = 0;
     state.flush = at;
@@ -109,13 +109,13 @@ void FlushCheck::publish(const At& at, std::uint64_t place, std::uint64_t pointe
   const auto block = allocations_.find(pointer);
   const Line first = Line::of(block ? block->address : pointer);
   const Line last = Line::of((block ? block->address + block->bytes : pointer + kReach) - 1);
-  const bool judged = !by.in_region && can_be_reached(place);
+  const bool checked = !by.in_region && can_be_reached(place);
   for (std::uint64_t i = first.number; i <= last.number && i - first.number < kMostLines; ++i) {
     LineState* const state = shared_.lines.find({i});
     if (state == nullptr) continue;
     state->pointed = true;
     const bool leads_there = block || i == Line::of(pointer).number;
-    if (judged && leads_there && Line{i} != Line::of(place)) publish_line(at, {i}, *state);
+    if (checked && leads_there && Line{i} != Line::of(place)) publish_line(at, {i}, *state);
   }
 }
 
@@ -129,7 +129,7 @@ void FlushCheck::publish_line(const At& at, Line target, const LineState& state)
   }
   if (!state.pending || state.flush.thread != thread_) return;
   for (Unfenced& flush : unfenced_) {
-    if (flush.line != target || !flush.judged || !same(flush.at, state.flush)) continue;
+    if (flush.line != target || !flush.checked || !same(flush.at, state.flush)) continue;
     const Kind kind = flush.locked        ? Kind::kLockedFenceOnly
                       : flush.past_caches ? Kind::kNtNotFenced
                                           : Kind::kFlushedNotFenced;
@@ -176,8 +176,8 @@ void FlushCheck::flush(const At& at, std::uint64_t address, trace::FlushKind kin
     state.flush = at;
     state.pending = true;
   }
-  const bool judged = by_program && covers && kind != trace::FlushKind::kClflush;
-  add_unfenced(at, number, state, state.unsure, judged, false);
+  const bool checked = by_program && covers && kind != trace::FlushKind::kClflush;
+  add_unfenced(at, number, state, state.possibly_lost, checked, false);
 }
 
 // Rule P8.
@@ -185,7 +185,7 @@ bool FlushCheck::is_useless(const LineState& state) const {
   if (state.dirty != 0) return false;
   if (!state.known) return shared_.from_the_start;
   if (state.pending) return state.flush.thread == thread_;
-  return sure(state, 0xff, order_, thread_);
+  return is_guaranteed(state, 0xff, order_, thread_);
 }
 
 void FlushCheck::flush_outside(const At& at, bool by_program) {
@@ -196,7 +196,7 @@ void FlushCheck::flush_outside(const At& at, bool by_program) {
 }
 
 void FlushCheck::add_unfenced(const At& at, Line number, const LineState& state, Words words,
-                              bool judged, bool past_caches) {
+                              bool checked, bool past_caches) {
   anything_unfenced_ = true;
   unfenced_.push_back({.line = number,
                        .at = at,
@@ -204,21 +204,21 @@ void FlushCheck::add_unfenced(const At& at, Line number, const LineState& state,
                        .version = state.version,
                        .epoch = order_.now(thread_),
                        .past_caches = past_caches,
-                       .judged = judged});
+                       .checked = checked});
 }
 
 // ---- Fences
 
-void FlushCheck::fence(const At& at, bool judged) {
-  if (judged) findings_.executed(at);
-  if (judged && !shared_.eadr && !anything_unfenced_ &&
+void FlushCheck::fence(const At& at, bool checked) {
+  if (checked) findings_.executed(at);
+  if (checked && !shared_.eadr && !anything_unfenced_ &&
       (fenced_before_ || shared_.from_the_start)) {
     findings_.add(Kind::kUselessFence, Reason::kNone, at);
   }
   anything_unfenced_ = false;
   fenced_before_ = true;
   for (const Unfenced& flush : unfenced_) {
-    if (flush.unlocked && (flush.elsewhere || stores_ > flush.stores)) accuse_unlocked(flush);
+    if (flush.unlocked && (flush.elsewhere || stores_ > flush.stores)) report_unlocked_flush(flush);
     end_flush(flush);
   }
   unfenced_.clear();
@@ -228,11 +228,11 @@ void FlushCheck::end_flush(const Unfenced& flush) {
   LineState& state = line(flush.line);
   const bool last = same(state.flush, flush.at);
   if (flush.past_caches) {
-    state.unsure &= static_cast<Words>(~flush.words);
+    state.possibly_lost &= static_cast<Words>(~flush.words);
   } else if (state.version == flush.version) {
-    state.unsure = 0;
+    state.possibly_lost = 0;
   } else if (last) {
-    state.unsure = state.dirty;
+    state.possibly_lost = state.dirty;
   }
   if (last || state.version == flush.version) state.pending = false;
   if (flush.words != 0) {
@@ -241,7 +241,7 @@ void FlushCheck::end_flush(const Unfenced& flush) {
     state.fence_thread = thread_;
     state.fence = order_.now(thread_);
   } else if (state.ended != 0 && state.fence_thread != thread_) {
-    made_sure_[flush.line.number] = flush.version;
+    newly_guaranteed_[flush.line.number] = flush.version;
   }
   if (last && state.late) late_.push_back({flush.line, state.late_store, flush.at});
 }
@@ -265,15 +265,15 @@ void FlushCheck::check_late(Line except) {
 // Rule P3, for flushes at operation `since` or later.
 void FlushCheck::depend(const At& at, Reason reason, std::uint64_t since) {
   for (Unfenced& flush : unfenced_) {
-    if (flush.judged && flush.at.operation >= since) accuse(flush, at, reason);
+    if (flush.checked && flush.at.operation >= since) report_flush(flush, at, reason);
   }
 }
 
-void FlushCheck::accuse(Unfenced& flush, const At& at, Reason reason) {
+void FlushCheck::report_flush(Unfenced& flush, const At& at, Reason reason) {
   const LineState& state = line(flush.line);
   // The line has been flushed again, or has other contents.
   if (state.racy || !same(state.flush, flush.at)) return;
-  flush.judged = false;
+  flush.checked = false;
   if (flush.elsewhere) {
     findings_.add(Kind::kFlushedByAnother, reason, flush.at, flush.other_fence);
   } else if (flush.locked) {
@@ -284,7 +284,7 @@ void FlushCheck::accuse(Unfenced& flush, const At& at, Reason reason) {
   }
 }
 
-void FlushCheck::accuse_unlocked(const Unfenced& flush) {
+void FlushCheck::report_unlocked_flush(const Unfenced& flush) {
   if (flush.elsewhere) {
     findings_.add(Kind::kFlushedByAnother, Reason::kUnlock, flush.at, flush.other_fence);
   } else {
@@ -313,8 +313,8 @@ void FlushCheck::unlock(const At& at, bool by_function) {
 void FlushCheck::note_unlock(const At& at) {
   for (Unfenced& flush : unfenced_) {
     flush.locked = true;
-    if (!flush.judged || flush.at.operation < locked_since_ || line(flush.line).racy) continue;
-    flush.judged = false;
+    if (!flush.checked || flush.at.operation < locked_since_ || line(flush.line).racy) continue;
+    flush.checked = false;
     flush.unlocked = true;
     flush.unlock = at;
     flush.stores = stores_;
@@ -332,7 +332,7 @@ void FlushCheck::other_fence(const At& at) {
 void FlushCheck::end(const At& at) {
   depend(at, Reason::kEnd, 0);
   for (const Unfenced& flush : unfenced_) {
-    if (flush.unlocked) accuse_unlocked(flush);
+    if (flush.unlocked) report_unlocked_flush(flush);
   }
   check_late(kNoLine);
 }

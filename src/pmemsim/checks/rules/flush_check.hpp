@@ -52,8 +52,8 @@ class FlushCheck {
   void publish(const At& at, std::uint64_t place, std::uint64_t pointer, By by);
   void flush(const At& at, std::uint64_t address, trace::FlushKind kind, bool by_program);
   void flush_outside(const At& at, bool by_program);
-  // Processes a fence. `judged`: report it if it is useless.
-  void fence(const At& at, bool judged);
+  // Processes a fence. `checked`: report it if it is useless.
+  void fence(const At& at, bool checked);
 
   void region_begin(const At& at) { region_begin_ = at.operation; }
   void region_end(const At& at) { depend(at, Reason::kRegionEnd, region_begin_); }
@@ -65,7 +65,9 @@ class FlushCheck {
 
   // Lines that this thread has flushed and fenced although they were already guaranteed persistent,
   // which it could not detect. By the line's number: its version then.
-  const std::unordered_map<std::uint64_t, std::uint32_t>& made_sure() const { return made_sure_; }
+  const std::unordered_map<std::uint64_t, std::uint32_t>& newly_guaranteed() const {
+    return newly_guaranteed_;
+  }
 
   // Reports the findings of all threads; call it when all threads have ended.
   static void finish(Findings& findings, const Shared& shared);
@@ -79,7 +81,7 @@ class FlushCheck {
     std::uint32_t version;  // Version of the line
     HappensBefore::Epoch epoch;
     bool past_caches;
-    bool judged;             // Data are lost if the flush does not complete
+    bool checked;            // Data are lost if the flush does not complete
     bool locked = false;     // A function has acquired or released a lock since
     bool elsewhere = false;  // Another thread has certainly executed a fence since
     At other_fence{};
@@ -98,12 +100,12 @@ class FlushCheck {
   LineState& note_store(const At& at, std::uint64_t address, std::uint64_t bytes);
   void note_race(LineState& state) const;
   bool is_useless(const LineState& state) const;
-  void add_unfenced(const At& at, Line number, const LineState& state, Words words, bool judged,
+  void add_unfenced(const At& at, Line number, const LineState& state, Words words, bool checked,
                     bool past_caches);
   void end_flush(const Unfenced& flush);
   void depend(const At& at, Reason reason, std::uint64_t since);
-  void accuse(Unfenced& flush, const At& at, Reason reason);
-  void accuse_unlocked(const Unfenced& flush);
+  void report_flush(Unfenced& flush, const At& at, Reason reason);
+  void report_unlocked_flush(const Unfenced& flush);
   void note_unlock(const At& at);
   void check_late(Line except);
   bool can_be_reached(std::uint64_t place) const;
@@ -116,7 +118,7 @@ class FlushCheck {
   const CoreId thread_;
   std::vector<Unfenced> unfenced_;
   std::vector<Late> late_;
-  std::unordered_map<std::uint64_t, std::uint32_t> made_sure_;
+  std::unordered_map<std::uint64_t, std::uint32_t> newly_guaranteed_;
   bool anything_unfenced_ = false;
   bool fenced_before_ = false;
   std::uint64_t stores_ = 0;  // Number of the program's stores to PM

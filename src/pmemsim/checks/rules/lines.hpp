@@ -25,17 +25,17 @@ constexpr Words words_of(std::uint64_t address, std::uint64_t bytes) {
 struct LineState {
   static constexpr std::uint32_t kStores = 3;
 
-  bool known = false;    // Stored to or flushed
-  bool racy = false;     // Threads race on the line
-  bool flushed = false;  // Flushed at any time
-  bool pending = false;  // The last flush has not ended
-  bool told = false;     // The stores since the last flush have been reported
-  bool pointed = false;  // A pointer to the line has been stored in PM
-  Words dirty = 0;       // Words stored to since the last flush
-  Words unsure = 0;      // Words stored to since the last flush that has ended
-  Words persisted = 0;   // Words covered by any flush that has ended
-  Words ended = 0;       // Words covered by the last flush that has ended
-  Words run = 0;         // Words stored to by the last store's thread, since another thread's store
+  bool known = false;       // Stored to or flushed
+  bool racy = false;        // Threads race on the line
+  bool flushed = false;     // Flushed at any time
+  bool pending = false;     // The last flush has not ended
+  bool told = false;        // The stores since the last flush have been reported
+  bool pointed = false;     // A pointer to the line has been stored in PM
+  Words dirty = 0;          // Words stored to since the last flush
+  Words possibly_lost = 0;  // Words stored to since the last flush that has ended
+  Words persisted = 0;      // Words covered by any flush that has ended
+  Words ended = 0;          // Words covered by the last flush that has ended
+  Words run = 0;  // Words stored to by the last store's thread, since another thread's store
 
   std::uint32_t version = 0;  // Number of stores
   std::uint32_t flushes = 0;
@@ -57,8 +57,9 @@ using Lines = LineTable<LineState>;
 
 // True if the contents of the words that this thread has seen will persist, as far as it can
 // detect.
-inline bool sure(const LineState& line, Words words, const HappensBefore& order, CoreId thread) {
-  if ((line.unsure & words) != 0) return false;
+inline bool is_guaranteed(const LineState& line, Words words, const HappensBefore& order,
+                          CoreId thread) {
+  if ((line.possibly_lost & words) != 0) return false;
   if ((line.ended & words) == 0 || line.fence_thread == thread) return true;
   return order.before(line.fence_thread, line.fence, thread);
 }

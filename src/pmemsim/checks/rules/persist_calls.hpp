@@ -1,6 +1,6 @@
 // A recorded program's flushes and fences, as its author would count them. They can be left out to
 // test whether a check detects it (checks/images/visible_order.hpp, rule 6). Explanations name them
-// in this way, too (checks/images/image_story.hpp).
+// in this way, too (checks/images/image_explanation.hpp).
 //
 // Most programs flush and fence in small functions that others call (`persist(&node)`), so that one
 // instruction stands for all of its callers. The unit that is left out is therefore a *call*:

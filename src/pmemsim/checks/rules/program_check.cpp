@@ -258,9 +258,9 @@ class Thread {
     pass_fence(kind == trace::FenceKind::kSfence && by_program() &&
                meaning == trace::FenceMeaning::kBare);
   }
-  void pass_fence(bool judged) {
+  void pass_fence(bool checked) {
     const At now = at();
-    flushes_.fence(now, judged);
+    flushes_.fence(now, checked);
     for (FlushCheck* const other : program_.threads) {
       if (other != &flushes_) other->other_fence(now);
     }

@@ -14,7 +14,7 @@ void ReadCheck::load_pm(const At& at, std::uint64_t address, std::uint64_t bytes
   const bool of_another = state != nullptr && state->version > 0 && !state->racy &&
                           state->store.thread != thread_ && (state->run & words) == words &&
                           order_.before(state->store.thread, state->stored, thread_);
-  if (of_another && !sure(*state, words, order_, thread_)) {
+  if (of_another && !is_guaranteed(*state, words, order_, thread_)) {
     by_site_[at.site] = {at, line, words, bytes == kWordBytes, state->version};
   } else if (!by_site_.empty()) {
     by_site_.erase(at.site);
@@ -24,7 +24,7 @@ void ReadCheck::load_pm(const At& at, std::uint64_t address, std::uint64_t bytes
 void ReadCheck::store_pm(const At& at, std::uint64_t address) {
   if (by_site_.empty()) return;
   const Read* const read = read_by(at, false);
-  if (read == nullptr || read->line == Line::of(address) || !still_unsure(*read)) return;
+  if (read == nullptr || read->line == Line::of(address) || !still_possibly_lost(*read)) return;
   if (built_.size() == kMost) return;
   built_.push_back({read->line, lines_.find(read->line)->flushes, read->at, at});
 }
@@ -61,11 +61,11 @@ const ReadCheck::Read* ReadCheck::read_by(const At& store, bool data_only) const
 }
 
 // Returns false if other threads have stored to the line since: its state is unknown then.
-bool ReadCheck::still_unsure(const Read& read) const {
+bool ReadCheck::still_possibly_lost(const Read& read) const {
   const LineState& state = *lines_.find(read.line);
-  const auto own = flushes_.made_sure().find(read.line.number);
-  if (own != flushes_.made_sure().end() && own->second == read.version) return false;
-  return state.version == read.version && !sure(state, read.words, order_, thread_);
+  const auto own = flushes_.newly_guaranteed().find(read.line.number);
+  if (own != flushes_.newly_guaranteed().end() && own->second == read.version) return false;
+  return state.version == read.version && !is_guaranteed(state, read.words, order_, thread_);
 }
 
 void ReadCheck::finish(Findings& findings, const Shared& built, const Lines& lines) {

@@ -53,7 +53,7 @@ class ReadCheck {
   };
 
   const Read* read_by(const At& store, bool data_only) const;
-  bool still_unsure(const Read& read) const;
+  bool still_possibly_lost(const Read& read) const;
 
   Shared& built_;
   const Lines& lines_;

@@ -3,20 +3,20 @@
 namespace pmemsim {
 
 AdrBuffer::AdrBuffer(Backend& pm, std::uint32_t channels, std::uint32_t header_lines,
-                     bool from_controllers, Completion room)
+                     bool from_controllers, Completion space_freed)
     : pm_(pm),
       header_lines_(header_lines),
       from_controllers_(from_controllers),
-      room_(room),
+      space_freed_(space_freed),
       complete_(channels),
       awaited_(channels) {}
 
-void AdrBuffer::take_room(std::uint32_t channel) {
+void AdrBuffer::occupy(std::uint32_t channel) {
   for (std::uint32_t line = 0; line < header_lines_; ++line) pm_.reserve(channel);
 }
 
 // Rules 2 and 3.
-void AdrBuffer::give_room(HeaderId header, std::uint32_t channel) {
+void AdrBuffer::vacate(HeaderId header, std::uint32_t channel) {
   std::erase(complete_[channel], header);
   for (std::uint32_t line = 0; line < header_lines_; ++line) pm_.release(channel);
 }
@@ -34,7 +34,7 @@ std::optional<HeaderId> AdrBuffer::spill(std::uint32_t channel) {
   return oldest;
 }
 
-void AdrBuffer::await_room(std::uint32_t channel) {
+void AdrBuffer::await_space(std::uint32_t channel) {
   if (awaited_[channel]) return;
   awaited_[channel] = true;
   pm_.await_entry(channel, completion<&AdrBuffer::entry_free>(*this, channel));
@@ -42,7 +42,7 @@ void AdrBuffer::await_room(std::uint32_t channel) {
 
 void AdrBuffer::entry_free(std::uint64_t channel, Time now) {
   awaited_[channel] = false;
-  room_(now);
+  space_freed_(now);
 }
 
 }  // namespace pmemsim

@@ -24,30 +24,30 @@ namespace pmemsim {
 
 class AdrBuffer final : public HeaderBuffer {
  public:
-  // `room` is notified when a requested entry may have become available.
+  // `space_freed` is notified when a requested entry may have become available.
   AdrBuffer(Backend& pm, std::uint32_t channels, std::uint32_t header_lines, bool from_controllers,
-            Completion room);
+            Completion space_freed);
 
   // Rule 1.
-  bool has_room(std::uint32_t channel) const override {
+  bool has_space(std::uint32_t channel) const override {
     return pm_.can_reserve(channel, header_lines_);
   }
-  bool makes_wait() const override { return !from_controllers_; }
+  bool stalls_stores() const override { return !from_controllers_; }
   // Rule 2.
   bool keeps_complete() const override { return true; }
   void complete(HeaderId header, std::uint32_t channel) override;
   std::optional<HeaderId> spill(std::uint32_t channel) override;
-  void await_room(std::uint32_t channel) override;
+  void await_space(std::uint32_t channel) override;
 
  private:
-  void take_room(std::uint32_t channel) override;
-  void give_room(HeaderId header, std::uint32_t channel) override;
+  void occupy(std::uint32_t channel) override;
+  void vacate(HeaderId header, std::uint32_t channel) override;
   void entry_free(std::uint64_t channel, Time now);
 
   Backend& pm_;
   const std::uint32_t header_lines_;
   const bool from_controllers_;
-  const Completion room_;
+  const Completion space_freed_;
   std::vector<std::deque<HeaderId>> complete_;  // by channel, oldest first
   std::vector<bool> awaited_;                   // by channel: true if an entry is requested
 };

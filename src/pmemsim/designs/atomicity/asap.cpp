@@ -38,7 +38,7 @@ void Asap::connect(const LayerContext& context) {
   context_.emplace(context);
   port_.connect(context);
   log_.connect(context);
-  log_.on_room(completion<&Asap::room>(*this));
+  log_.on_header_space(completion<&Asap::header_space_freed>(*this));
 }
 
 Lowering Asap::lowering() const {
@@ -78,7 +78,7 @@ std::uint32_t Asap::operation(const Operation& about) {
 
 Asap::Operation Asap::take(std::uint64_t operation) {
   const auto slot = static_cast<std::uint32_t>(operation);
-  operations_.give_back(slot);
+  operations_.release(slot);
   return operations_[slot];
 }
 
@@ -91,7 +91,7 @@ bool Asap::region_begin(CoreId core, std::uint64_t region, Time, Completion resu
 
 bool Asap::store(const Store& store, Time, Completion resume) {
   if (store.region == 0) return true;
-  settle(store.core);
+  make_visible(store.core);
   PerCore& core = cores_[store.core];
   core.line = store.line();
   core.offset = static_cast<std::uint32_t>(store.address % kLineBytes);
@@ -101,13 +101,13 @@ bool Asap::store(const Store& store, Time, Completion resume) {
 }
 
 bool Asap::region_end(CoreId core, std::uint64_t, Time when, Completion resume) {
-  settle(core);
+  make_visible(core);
   if (!try_end(core, when)) return block(core, Blocked::kEnd, resume);
   return !parameters_.fence_every_region || fence_regions(core, when, resume);
 }
 
 // Marks the core's previous store visible, and starts its data persist operation if that is due.
-void Asap::settle(CoreId core) {
+void Asap::make_visible(CoreId core) {
   cores_[core].storing = false;
   Region* region = active(cores_[core].latest);
   if (region == nullptr) return;
@@ -128,7 +128,7 @@ bool Asap::fence_regions(CoreId number, Time, Completion resume) {
 }
 
 bool Asap::flush(CoreId core, Line line, Time, Completion resume) {
-  settle(core);
+  make_visible(core);
   cores_[core].flushed = line;
   if (parameters_.faults.flush || may_flush(core)) return true;
   ++statistics_.delayed_flushes;
@@ -154,7 +154,7 @@ bool Asap::may_flush(CoreId number) const {
 
 // 5.7. Data persist operations of ended regions are in flight already.
 bool Asap::context_switch(CoreId core, Time, Completion resume) {
-  settle(core);
+  make_visible(core);
   if (Region* region = active(cores_[core].latest)) {
     for (Slot& slot : region->slots) start_dpo(*region, slot);
   }
@@ -327,7 +327,7 @@ bool Asap::try_store(CoreId number) {
   }
   if (first) {
     if (!region.log) region.log = log_.open(region.core, region.number, {});
-    if (!log_.room(*region.log)) {
+    if (!log_.has_header_space(*region.log)) {
       return stall(statistics_.lh_wpq_stalls, "asap.lh_wpq_entries");
     }
     depend(region, owner, statistics_.data_dependences);
@@ -504,7 +504,7 @@ bool Asap::fetch(CoreId, Line line, Time, Completion done) {
 void Asap::fetched(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   if (--fetches_[slot].unanswered > 0) return;
-  fetches_.give_back(slot);
+  fetches_.release(slot);
   fetches_[slot].done(now);
 }
 
@@ -534,7 +534,8 @@ void Asap::finish_lines(Region& region, Time now) {
   if (!region.ended || region.finished || region.outstanding > 0 || !region.slots.empty()) return;
   region.finished = true;
   --cores_[region.core].cl_entries;
-  context_->queue.schedule(now + context_->caches.way_down(region.core), Phase::kController,
+  context_->queue.schedule(now + context_->caches.core_to_controller(region.core),
+                           Phase::kController,
                            completion<&Asap::lines_persisted>(*this, region.rid()));
 }
 

@@ -264,7 +264,7 @@ class Asap final : public Atomicity {
   template <class Visit>
   void for_each_active(Visit visit) const;
   bool block(CoreId core, Blocked why, Completion resume);
-  void settle(CoreId core);
+  void make_visible(CoreId core);
   bool try_begin(CoreId core);
   bool try_store(CoreId core);
   bool try_end(CoreId core, Time now);
@@ -276,7 +276,7 @@ class Asap final : public Atomicity {
   bool will_commit(Rid rid) const;
   bool must_wait(const Region& region, std::size_t more) const;
   void depend(Region& region, Rid on, std::uint64_t& counter);
-  void room(std::uint64_t, Time now) { retry(now); }
+  void header_space_freed(std::uint64_t, Time now) { retry(now); }
   void log(const PerCore& core, Region& region, Tag& tag);
   void written(Region& region, Slot& slot, Line line);
   LineData old_value(const PerCore& writer) const;

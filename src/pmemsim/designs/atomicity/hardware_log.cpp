@@ -36,7 +36,7 @@ void HardwareLog::connect(const LayerContext& context) {
   if (parameters_.metadata == LogMetadata::kAdrBuffered) {
     buffer_ = std::make_unique<AdrBuffer>(context.pm, shape_.channels, header_lines_,
                                           shape_.from_controllers,
-                                          completion<&HardwareLog::room_free>(*this));
+                                          completion<&HardwareLog::header_space_freed>(*this));
   } else {
     buffer_ = std::make_unique<HeaderQueue>(shape_.channels, shape_.header_entries);
   }
@@ -71,7 +71,7 @@ bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
     if (!place) return false;
     place_header(record, *place);
     if (shape_.kind == LogKind::kUndo) space_->link(log.core, place->first);
-  } else if (!buffer_->has_room(channel_of(record))) {
+  } else if (!buffer_->has_space(channel_of(record))) {
     return false;
   }
   buffer_->take({id, number}, channel_of(record));
@@ -81,37 +81,37 @@ bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
   return true;
 }
 
-void HardwareLog::give_back(HeaderId header) {
+void HardwareLog::release_header(HeaderId header) {
   Record& record = logs_[header.log].records[header.record];
   record.buffered = false;
-  buffer_->give_back(header, channel_of(record));
+  buffer_->release(header, channel_of(record));
 }
 
-bool HardwareLog::room(Id id) {
+bool HardwareLog::has_header_space(Id id) {
   if (may_be_volatile()) return true;
   Log& log = logs_[id];
   if (!log.records.empty() && log.records.back().entries < kRecordEntries) return true;
   if (space_->header_fits(log.core, *buffer_)) return true;
   for (std::uint32_t channel = 0; channel < shape_.channels; ++channel) {
-    if (space_->may_go_to(log.core, channel)) make_room(channel);
+    if (space_->may_go_to(log.core, channel)) free_header_space(channel);
   }
   return false;
 }
 
 // Schedules the notification instead of calling it, because its receiver will append entries.
-void HardwareLog::announce_room() {
-  if (!std::exchange(room_wanted_, false)) return;
-  context_->queue.schedule(context_->queue.now(), Phase::kController, room_);
+void HardwareLog::announce_header_space() {
+  if (!std::exchange(header_space_wanted_, false)) return;
+  context_->queue.schedule(context_->queue.now(), Phase::kController, header_space_freed_);
 }
 
 // Requests room for a header; a header that is being written will release its room.
-void HardwareLog::make_room(std::uint32_t channel) {
-  room_wanted_ = true;
+void HardwareLog::free_header_space(std::uint32_t channel) {
+  header_space_wanted_ = true;
   spill(channel);
-  buffer_->await_room(channel);
+  buffer_->await_space(channel);
 }
 
-void HardwareLog::room_free(std::uint64_t, Time) { announce_room(); }
+void HardwareLog::header_space_freed(std::uint64_t, Time) { announce_header_space(); }
 
 void HardwareLog::spill(std::uint32_t channel) {
   const std::optional<HeaderId> header = buffer_->spill(channel);
@@ -168,7 +168,7 @@ void HardwareLog::append(Id id, Line home, const LineData& data, Completion ackn
   statistics_.most_under_way =
       std::max(statistics_.most_under_way, statistics_.entries - statistics_.persistent_entries);
   const Picoseconds way =
-      shape_.from_controllers ? Picoseconds{0} : context_->caches.way_down(log.core);
+      shape_.from_controllers ? Picoseconds{0} : context_->caches.core_to_controller(log.core);
   context_->queue.schedule(now + way, Phase::kController,
                            completion<&HardwareLog::arrive>(*this, slot));
 }
@@ -205,14 +205,14 @@ void HardwareLog::entry_persisted(std::uint64_t number, Time now) {
   }
   if (entry.persisted) entry.persisted(now);
   try_complete(entry.log, entry.record);
-  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+  context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&HardwareLog::entry_acknowledged>(*this, number));
 }
 
 void HardwareLog::entry_acknowledged(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Entry entry = entries_[slot];
-  entries_.give_back(slot);
+  entries_.release(slot);
   if (parameters_.faults.release) {
     drop(*logs_[entry.log].records[entry.record].links.entries[entry.number], WriteKind::kLog);
   }
@@ -247,7 +247,7 @@ void HardwareLog::try_complete(Id id, std::uint32_t number) {
     write_header(id, number);
   } else if (!std::exchange(record.kept, true)) {
     buffer_->complete({id, number}, channel_of(record));
-    if (room_wanted_) spill(channel_of(record));
+    if (header_space_wanted_) spill(channel_of(record));
   }
 }
 
@@ -255,7 +255,7 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
   Log& log = logs_[id];
   Record& record = log.records[number];
   if (!record.place) place_header(record, *space_->place_header(nullptr));
-  record.state = HeaderState::kOnItsWay;
+  record.state = HeaderState::kInFlight;
   record.lines_left = header_lines_;
   ++log.headers_on_their_way;
   if (!record.waiting.empty()) log.unlinked.push_back(number);
@@ -277,24 +277,24 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
 
 void HardwareLog::header_persisted(std::uint64_t slot, Time now) {
   const HeaderId header = headers_[static_cast<std::uint32_t>(slot)];
-  headers_.give_back(static_cast<std::uint32_t>(slot));
+  headers_.release(static_cast<std::uint32_t>(slot));
   Log& log = logs_[header.log];
   Record& record = log.records[header.record];
   if (--record.lines_left > 0) return;
   record.state = HeaderState::kWritten;
-  tell_waiting(log, now);
-  if (record.buffered) give_back(header);
+  notify_waiting(log, now);
+  if (record.buffered) release_header(header);
   if (record.counted) {
-    context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+    context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                              completion<&HardwareLog::acknowledged>(*this, header.log));
   }
   if (--log.headers_on_their_way == 0 && log.released) finish_release(header.log);
-  announce_room();
+  announce_header_space();
 }
 
 // Rule 4: a chain breaks at a header that isn't persistent yet, so entries of earlier headers count
 // first.
-void HardwareLog::tell_waiting(Log& log, Time now) {
+void HardwareLog::notify_waiting(Log& log, Time now) {
   while (!log.unlinked.empty()) {
     Record& record = log.records[log.unlinked.front()];
     if (record.state != HeaderState::kWritten) return;
@@ -302,7 +302,7 @@ void HardwareLog::tell_waiting(Log& log, Time now) {
     space_->link(log.core, record.place->first);
     for (const std::uint32_t slot : std::exchange(record.waiting, {})) {
       if (entries_[slot].persisted) entries_[slot].persisted(now);
-      context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+      context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                                completion<&HardwareLog::entry_acknowledged>(*this, slot));
     }
   }
@@ -321,7 +321,7 @@ void HardwareLog::close(Id id, std::uint64_t commit_order) {
   log.records.back().header.commit_order = commit_order;
   ++log.outstanding;
   const Time now = context_->queue.now();
-  context_->queue.schedule(now + context_->caches.way_down(log.core), Phase::kController,
+  context_->queue.schedule(now + context_->caches.core_to_controller(log.core), Phase::kController,
                            completion<&HardwareLog::closing_arrived>(*this, id));
 }
 
@@ -330,7 +330,7 @@ void HardwareLog::closing_arrived(std::uint64_t number, Time now) {
   Log& log = logs_[id];
   log.closed = true;
   try_complete(id, static_cast<std::uint32_t>(log.records.size() - 1));
-  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+  context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&HardwareLog::acknowledged>(*this, number));
 }
 
@@ -368,15 +368,15 @@ void HardwareLog::finish_release(Id id) {
   for (std::uint32_t number = 0; number < log.records.size(); ++number) {
     Record& record = log.records[number];
     if (record.buffered) {
-      give_back({id, number});
+      release_header({id, number});
       gave = true;
     }
     --records_in_use_;
     if (record.place) space_->free_header(log.core, *record.place);
   }
   log.records.clear();
-  logs_.give_back(id);
-  if (gave) announce_room();
+  logs_.release(id);
+  if (gave) announce_header_space();
 }
 
 void HardwareLog::drop(Line line, WriteKind kind) {

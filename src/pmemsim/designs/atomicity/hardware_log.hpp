@@ -78,14 +78,14 @@ class HardwareLog {
   static Storage storage(const HardwareLogParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context);
   // Registers the observer that is notified when there is room for headers again.
-  void on_room(Completion room) { room_ = room; }
+  void on_header_space(Completion freed) { header_space_freed_ = freed; }
 
   using Id = std::uint32_t;
   // Opens a region's log. `idle` is called at the core whenever nothing of the log is outstanding
   // any more.
   Id open(CoreId core, std::uint64_t region, Completion idle);
-  // True if an append is allowed. Otherwise, in an undo log, it must stall until on_room().
-  bool room(Id id);
+  // True if an append is allowed. Otherwise, in an undo log, it must stall until on_header_space().
+  bool has_header_space(Id id);
   // Appends an entry that leaves the core now. `persisted` is called at the controller,
   // `acknowledged` at the core. In an undo log with volatile headers, both follow the
   // persistence of the entry's header.
@@ -113,7 +113,7 @@ class HardwareLog {
   void statistics(StatisticsCollector& collector) const;
 
  private:
-  enum class HeaderState : std::uint8_t { kVolatile, kBuffered, kOnItsWay, kWritten };
+  enum class HeaderState : std::uint8_t { kVolatile, kBuffered, kInFlight, kWritten };
   struct Record {
     std::optional<HeaderPlace> place;
     LogHeader header;
@@ -150,12 +150,14 @@ class HardwareLog {
   std::uint32_t channel_of(const Record& record) const;
 
   // Rule 4.
-  bool may_be_volatile() const { return shape_.kind == LogKind::kRedo || !buffer_->makes_wait(); }
+  bool may_be_volatile() const {
+    return shape_.kind == LogKind::kRedo || !buffer_->stalls_stores();
+  }
   bool waits_for_header(const Record& record) const {
     return shape_.kind == LogKind::kUndo && record.state == HeaderState::kVolatile;
   }
   bool buffer_header(Id id, std::uint32_t record);
-  void give_back(HeaderId header);
+  void release_header(HeaderId header);
   void start_record(Id id);
   void place_header(Record& record, HeaderPlace place);
   void arrive(std::uint64_t slot, Time now);
@@ -165,12 +167,12 @@ class HardwareLog {
   void try_complete(Id id, std::uint32_t record);
   void write_header(Id id, std::uint32_t record);
   void header_persisted(std::uint64_t slot, Time now);
-  void tell_waiting(Log& log, Time now);
+  void notify_waiting(Log& log, Time now);
   void closing_arrived(std::uint64_t id, Time now);
   void acknowledged(std::uint64_t id, Time now);
-  void announce_room();
-  void make_room(std::uint32_t channel);
-  void room_free(std::uint64_t, Time now);
+  void announce_header_space();
+  void free_header_space(std::uint32_t channel);
+  void header_space_freed(std::uint64_t, Time now);
   void spill(std::uint32_t channel);
   void finish_release(Id id);
   void drop(Line line, WriteKind kind);
@@ -179,8 +181,8 @@ class HardwareLog {
   const HardwareLogParameters parameters_;
   const std::uint32_t header_lines_;  // number of header lines of a record
   std::optional<LayerContext> context_;
-  Completion room_;
-  bool room_wanted_ = false;
+  Completion header_space_freed_;
+  bool header_space_wanted_ = false;
   std::unique_ptr<LogSpace> space_;
   std::unique_ptr<HeaderBuffer> buffer_;
   std::uint64_t records_in_use_ = 0;

@@ -24,20 +24,20 @@ class HeaderBuffer {
  public:
   virtual ~HeaderBuffer() = default;
 
-  virtual bool has_room(std::uint32_t channel) const = 0;
+  virtual bool has_space(std::uint32_t channel) const = 0;
   // Adds a header, for which there must be room.
   void take(HeaderId header, std::uint32_t channel) {
-    take_room(channel);
+    occupy(channel);
     headers_.push_back(header);
   }
-  void give_back(HeaderId header, std::uint32_t channel) {
+  void release(HeaderId header, std::uint32_t channel) {
     *std::find(headers_.begin(), headers_.end(), header) = headers_.back();
     headers_.pop_back();
-    give_room(header, channel);
+    vacate(header, channel);
   }
   // True if an undo log's entry stalls for room for its header. Otherwise a header without room is
   // volatile until it is written.
-  virtual bool makes_wait() const = 0;
+  virtual bool stalls_stores() const = 0;
 
   // True if a header stays when its record is complete, until it is spilled or its log released.
   // Otherwise it is written then.
@@ -47,14 +47,14 @@ class HeaderBuffer {
   // Returns the header that is to be written next to make room, if any.
   virtual std::optional<HeaderId> spill(std::uint32_t /*channel*/) { return {}; }
   // Requests notification of room that becomes free without the release of a header.
-  virtual void await_room(std::uint32_t /*channel*/) {}
+  virtual void await_space(std::uint32_t /*channel*/) {}
 
   // Returns the headers that survive a crash.
   std::span<const HeaderId> headers() const { return headers_; }
 
  protected:
-  virtual void take_room(std::uint32_t channel) = 0;
-  virtual void give_room(HeaderId header, std::uint32_t channel) = 0;
+  virtual void occupy(std::uint32_t channel) = 0;
+  virtual void vacate(HeaderId header, std::uint32_t channel) = 0;
 
  private:
   std::vector<HeaderId> headers_;

@@ -21,15 +21,15 @@ class HeaderQueue final : public HeaderBuffer {
   // `entries`: size of each channel's queue.
   HeaderQueue(std::uint32_t channels, std::uint32_t entries) : entries_(entries), held_(channels) {}
 
-  bool has_room(std::uint32_t channel) const override { return held_[channel] < entries_; }
+  bool has_space(std::uint32_t channel) const override { return held_[channel] < entries_; }
   // Rules 3 and 4.
-  bool makes_wait() const override { return entries_ > 0; }
+  bool stalls_stores() const override { return entries_ > 0; }
   // Rule 2.
   bool keeps_complete() const override { return false; }
 
  private:
-  void take_room(std::uint32_t channel) override { ++held_[channel]; }
-  void give_room(HeaderId, std::uint32_t channel) override { --held_[channel]; }
+  void occupy(std::uint32_t channel) override { ++held_[channel]; }
+  void vacate(HeaderId, std::uint32_t channel) override { --held_[channel]; }
 
   const std::uint32_t entries_;
   std::vector<std::uint32_t> held_;  // by channel

@@ -145,7 +145,7 @@ void HwRedo::idle(std::uint64_t number, Time now) {
   if (parameters_.commit_after == CommitAfter::kLog) {
     commit(number, now);
   } else {
-    context_->queue.schedule(now + context_->caches.way_down(static_cast<CoreId>(number)),
+    context_->queue.schedule(now + context_->caches.core_to_controller(static_cast<CoreId>(number)),
                              Phase::kController, completion<&HwRedo::lines_arrive>(*this, number));
   }
 }
@@ -162,7 +162,7 @@ void HwRedo::lines_arrive(std::uint64_t number, Time) {
 
 void HwRedo::line_accepted(std::uint64_t number, Time now) {
   if (--cores_[number].on_their_way > 0) return;
-  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+  context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&HwRedo::commit>(*this, number));
 }
 
@@ -185,7 +185,7 @@ void HwRedo::commit(std::uint64_t number, Time now) {
     keep(line, context_->pm_space.newest().read(line), core.order);
     if (parameters_.commit_after == CommitAfter::kLog) write_to_dram_cache(line, {});
   }
-  context_->queue.schedule(now + context_->caches.way_down(static_cast<CoreId>(number)),
+  context_->queue.schedule(now + context_->caches.core_to_controller(static_cast<CoreId>(number)),
                            Phase::kController,
                            completion<&HwRedo::committed_lines_arrive>(*this, core.order));
   std::exchange(core.waiting, {})(now);
@@ -236,10 +236,10 @@ void HwRedo::write_oldest(std::uint64_t up_to) {
 
 void HwRedo::write_in_place(Line line) {
   Cached* const found = cached_.find(line);
-  if (found == nullptr || !found->dirty || found->on_its_way) return;
+  if (found == nullptr || !found->dirty || found->in_flight) return;
   Cached& cached = *found;
   cached.dirty = false;
-  cached.on_its_way = true;
+  cached.in_flight = true;
   cached.order_on_its_way = cached.order;
   ++statistics_.in_place_writes;
   context_->pm.write({.line = line,
@@ -252,7 +252,7 @@ void HwRedo::write_in_place(Line line) {
 
 void HwRedo::written_in_place(std::uint64_t number, Time now) {
   Cached& cached = *cached_.find({number});
-  cached.on_its_way = false;
+  cached.in_flight = false;
   --region(cached.order_on_its_way).not_in_place;
   if (!cached.dirty) {
     cached_.erase({number});

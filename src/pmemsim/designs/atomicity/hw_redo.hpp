@@ -150,7 +150,7 @@ class HwRedo final : public Atomicity {
     LineData data{};
     std::uint64_t order = 0;  // the last region that committed it
     bool dirty = false;       // true if it must still be written in place
-    bool on_its_way = false;
+    bool in_flight = false;
     std::uint64_t order_on_its_way = 0;
   };
   struct WaitingFlush {

@@ -23,9 +23,9 @@ bool RedoRecovery::is_redone(const std::optional<RegionKey>& region) const {
   return region->second > core.in_place && region->second <= core.committed;
 }
 
-std::optional<std::vector<Line>> RedoRecovery::go_on(RecoveryView pm) {
+std::optional<std::vector<Line>> RedoRecovery::prepare_next_run(RecoveryView pm) {
   const HwRedo::Survivors now = design_.survivors();
-  if (record_changed_ || !comes_after_last_run(now) || !headers_hold(now.log.headers, pm)) {
+  if (record_changed_ || !extends_last_run(now) || !headers_hold(now.log.headers, pm)) {
     return {};
   }
   HwRedo::Survivors added = now;
@@ -39,7 +39,7 @@ std::optional<std::vector<Line>> RedoRecovery::go_on(RecoveryView pm) {
   return release(now);
 }
 
-bool RedoRecovery::comes_after_last_run(const HwRedo::Survivors& now) const {
+bool RedoRecovery::extends_last_run(const HwRedo::Survivors& now) const {
   if (now.log.rings != rings_) return false;
   for (CoreId core = 0; core < cores_.size(); ++core) {
     if (now.committed[core] < cores_[core].committed) return false;
@@ -91,7 +91,7 @@ void RedoRecovery::run(RecoveryView pm) {
   const HwRedo::Survivors survivors = design_.survivors();
   pm.use(index_);
   if (!next_) {
-    start_over();
+    restart();
     next_ = regions_to_redo(survivors, pm);
   }
   cores_.resize(survivors.committed.size());
@@ -101,7 +101,7 @@ void RedoRecovery::run(RecoveryView pm) {
   }
   rings_ = survivors.log.rings;
   // Chains of headers can also change other than line by line.
-  may_stay_ = survivors.order == CommitOrder::kGlobal && !rings_.empty();
+  may_keep_image_ = survivors.order == CommitOrder::kGlobal && !rings_.empty();
   redo_all(*next_, pm);
   next_.reset();
 }
@@ -110,7 +110,7 @@ void RedoRecovery::redo_all(const std::vector<LoggedRegion>& regions, RecoveryVi
   for (const LoggedRegion& region : regions) {
     redo(region, pm);
     last_order_ = region.commit_order;
-    if (!may_stay_) continue;
+    if (!may_keep_image_) continue;
     Redone& redone = cores_[region.core].redone.emplace_back();
     redone.number = region.number;
     for (const LoggedRecord& record : region.records) remember(record, redone);
@@ -131,7 +131,7 @@ void RedoRecovery::remember(const LoggedRecord& record, Redone& redone) {
   }
 }
 
-void RedoRecovery::start_over() {
+void RedoRecovery::restart() {
   cores_.clear();
   last_writer_ = {};
   headers_ = {};

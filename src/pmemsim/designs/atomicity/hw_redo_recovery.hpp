@@ -27,8 +27,8 @@ class RedoRecovery final : public Recovery {
 
   void changed(Line line, const LineData& data) override;
   void run(RecoveryView pm) override;
-  bool image_may_stay() const override { return may_stay_; }
-  std::optional<std::vector<Line>> go_on(RecoveryView pm) override;
+  bool may_keep_image() const override { return may_keep_image_; }
+  std::optional<std::vector<Line>> prepare_next_run(RecoveryView pm) override;
 
  private:
   using RegionKey = std::pair<CoreId, std::uint64_t>;
@@ -43,12 +43,12 @@ class RedoRecovery final : public Recovery {
   };
 
   bool is_redone(const std::optional<RegionKey>& region) const;
-  bool comes_after_last_run(const HwRedo::Survivors& now) const;
+  bool extends_last_run(const HwRedo::Survivors& now) const;
   bool headers_hold(const std::vector<BufferedHeader>& buffers, const RecoveryView& pm);
   std::vector<Line> release(const HwRedo::Survivors& now);
   void redo_all(const std::vector<LoggedRegion>& regions, RecoveryView& pm);
   void remember(const LoggedRecord& record, Redone& redone);
-  void start_over();
+  void restart();
 
   const HwRedo& design_;
   LogIndex index_;
@@ -61,7 +61,7 @@ class RedoRecovery final : public Recovery {
   std::uint64_t last_order_ = 0;
   // True if a line of a redone region's record, other than its header, has changed.
   bool record_changed_ = false;
-  bool may_stay_ = false;
+  bool may_keep_image_ = false;
   std::optional<std::vector<LoggedRegion>> next_;  // regions that run() redoes next
 };
 

@@ -21,7 +21,7 @@ void HwUndo::connect(const LayerContext& context) {
   context_.emplace(context);
   port_.connect(context);
   log_.connect(context);
-  log_.on_room(completion<&HwUndo::room>(*this));
+  log_.on_header_space(completion<&HwUndo::header_space_freed>(*this));
 }
 
 Lowering HwUndo::lowering() const {
@@ -50,9 +50,9 @@ bool HwUndo::store(const Store& store, Time, Completion resume) {
 bool HwUndo::log(CoreId number, Line line, const LineData& before) {
   PerCore& core = cores_[number];
   if (!core.log) {
-    core.log = log_.open(number, core.region, completion<&HwUndo::settle>(*this, number));
+    core.log = log_.open(number, core.region, completion<&HwUndo::commit_if_ready>(*this, number));
   }
-  if (!log_.room(*core.log)) return false;
+  if (!log_.has_header_space(*core.log)) return false;
   core.logged.insert(line) = true;
   ++locked_[line].entries;
   const std::uint64_t core_and_line = std::uint64_t{number} << kCoreShift | line.number;
@@ -61,7 +61,7 @@ bool HwUndo::log(CoreId number, Line line, const LineData& before) {
   return true;
 }
 
-void HwUndo::room(std::uint64_t, Time now) {
+void HwUndo::header_space_freed(std::uint64_t, Time now) {
   for (CoreId number = 0; number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
     if (!core.blocked) continue;
@@ -96,17 +96,17 @@ void HwUndo::entry_acknowledged(std::uint64_t core_and_line, Time now) {
 
 void HwUndo::eviction_acknowledged(std::uint64_t core, Time now) {
   --cores_[core].evictions;
-  settle(core, now);
+  commit_if_ready(core, now);
 }
 
-bool HwUndo::settled(const PerCore& core) const {
+bool HwUndo::has_no_pending_writes(const PerCore& core) const {
   return core.evictions == 0 && (!core.log || log_.outstanding(*core.log) == 0);
 }
 
 // Handles an acknowledgement: commits the region if its end stalls for that.
-void HwUndo::settle(std::uint64_t number, Time now) {
+void HwUndo::commit_if_ready(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
-  if (core.waiting && settled(core) && publish(number)) commit_late(core, now);
+  if (core.waiting && has_no_pending_writes(core) && publish(number)) commit_late(core, now);
 }
 
 bool HwUndo::publish(std::uint64_t number) {
@@ -146,7 +146,7 @@ Eviction HwUndo::evicted(Line line, const LineData&, Time) {
 
 bool HwUndo::region_end(CoreId number, std::uint64_t, Time when, Completion resume) {
   PerCore& core = cores_[number];
-  if (settled(core) && publish(number)) {
+  if (has_no_pending_writes(core) && publish(number)) {
     commit(core);
     return true;
   }
@@ -179,7 +179,7 @@ std::string HwUndo::pending() const {
     if (cores_[core].publishing) {
       return "core " + std::to_string(core) + " commits when its lines could be read";
     }
-    return settled(cores_[core])
+    return has_no_pending_writes(cores_[core])
                ? std::string()
                : "log writes of core " + std::to_string(core) + " not acknowledged";
   });

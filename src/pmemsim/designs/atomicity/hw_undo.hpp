@@ -107,11 +107,11 @@ class HwUndo final : public Atomicity {
   };
 
   bool log(CoreId core, Line line, const LineData& before);
-  void room(std::uint64_t, Time now);
+  void header_space_freed(std::uint64_t, Time now);
   void entry_acknowledged(std::uint64_t core_and_line, Time now);
   void eviction_acknowledged(std::uint64_t core, Time now);
-  void settle(std::uint64_t core, Time now);
-  bool settled(const PerCore& core) const;
+  void commit_if_ready(std::uint64_t core, Time now);
+  bool has_no_pending_writes(const PerCore& core) const;
   bool publish(std::uint64_t core);
   void published(std::uint64_t core, Time now);
   void commit_late(PerCore& core, Time now);

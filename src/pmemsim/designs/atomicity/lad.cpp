@@ -35,7 +35,7 @@ Lad::Lad(const HardwareLog::Shape& shape, Picoseconds controller_latency,
 void Lad::connect(const LayerContext& context) {
   context_.emplace(context);
   log_.connect(context);
-  log_.on_room(completion<&Lad::room>(*this));
+  log_.on_header_space(completion<&Lad::header_space_freed>(*this));
 }
 
 Lowering Lad::lowering() const {
@@ -98,7 +98,7 @@ Eviction Lad::evicted(Line line, const LineData& data, Time) {
     send(number, line, data);
     eviction = Eviction::kTaken;
   }
-  if (eviction == Eviction::kWrite) replace_older(line, context_->pm.leaving(), data);
+  if (eviction == Eviction::kWrite) replace_older(line, context_->pm.next_departure(), data);
   return eviction;
 }
 
@@ -113,10 +113,10 @@ bool Lad::may_leave(Line line) const {
 }
 
 void Lad::send(CoreId core, Line line, const LineData& data) {
-  on_their_way_.push_back({core, line, data, context_->pm.leaving()});
+  in_flight_.push_back({core, line, data, context_->pm.next_departure()});
   ++cores_[core].unacknowledged;
   ++statistics_.speculative;
-  context_->queue.schedule(context_->queue.now() + context_->caches.way_down(core),
+  context_->queue.schedule(context_->queue.now() + context_->caches.core_to_controller(core),
                            Phase::kController, completion<&Lad::arrive>(*this));
 }
 
@@ -138,8 +138,8 @@ std::uint32_t Lad::hold(CoreId core, Line line) {
 
 // All sent lines have the same latency, so the first one sent arrives first.
 void Lad::arrive(std::uint64_t, Time now) {
-  const Sent sent = on_their_way_.front();
-  on_their_way_.pop_front();
+  const Sent sent = in_flight_.front();
+  in_flight_.pop_front();
   Held* held = find(sent.core, sent.line);
   if (held == nullptr) {
     const std::uint32_t fresh = hold(sent.core, sent.line);
@@ -147,7 +147,7 @@ void Lad::arrive(std::uint64_t, Time now) {
     held = &held_[fresh];
   }
   held->data = sent.data;
-  held->left = sent.left;
+  held->departure = sent.departure;
   switch (held->state) {
     case State::kKept:  // rule 3
       context_->pm.survivors_changed();
@@ -173,7 +173,7 @@ void Lad::keep_or_log(std::uint32_t slot) {
 }
 
 void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
-  replace_older(held.line, held.left, held.data);
+  replace_older(held.line, held.departure, held.data);
   ++statistics_.data_writes;
   const Write write{
       .line = held.line,
@@ -182,7 +182,7 @@ void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
       .data = held.data,
       .persisted = completion<&Lad::in_place>(*this, packed(held.core, acknowledgements)),
       .written = {},
-      .left = held.left};
+      .departure = held.departure};
   if (std::exchange(held.has_entry, false)) {
     context_->pm.write_reserved(write);
   } else {
@@ -193,7 +193,7 @@ void Lad::write_in_place(Held& held, std::uint32_t acknowledgements) {
 void Lad::in_place(std::uint64_t packed, Time now) { acknowledge(high(packed), low(packed), now); }
 
 void Lad::acknowledge(CoreId core, std::uint32_t count, Time when) {
-  context_->queue.schedule(when + context_->caches.way_back(), Phase::kCore,
+  context_->queue.schedule(when + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&Lad::acknowledged>(*this, packed(core, count)));
 }
 
@@ -205,13 +205,13 @@ void Lad::acknowledged(std::uint64_t packed, Time now) {
 
 // Replaces older data that regions have sent of the line by these contents, which left the caches
 // later and must not be overwritten.
-void Lad::replace_older(Line line, std::uint64_t left, const LineData& data) {
+void Lad::replace_older(Line line, std::uint64_t departure, const LineData& data) {
   const auto replace = [&](auto& older) {
-    if (older.left >= left) return;
+    if (older.departure >= departure) return;
     older.data = data;
-    older.left = left;
+    older.departure = departure;
   };
-  for (Sent& sent : on_their_way_) {
+  for (Sent& sent : in_flight_) {
     if (sent.line == line) replace(sent);
   }
   for (CoreId core = 0; core < cores_.size(); ++core) {
@@ -237,7 +237,7 @@ void Lad::send_commit(CoreId number, Time now) {
   PerCore& core = cores_[number];
   core.unacknowledged = static_cast<std::uint32_t>(committed_.size());  // rule 5
   for (std::uint32_t controller = 0; controller < committed_.size(); ++controller) {
-    context_->queue.schedule(now + context_->caches.way_down(number), Phase::kController,
+    context_->queue.schedule(now + context_->caches.core_to_controller(number), Phase::kController,
                              completion<&Lad::commit_arrives>(*this, packed(controller, number)));
   }
 }
@@ -260,7 +260,7 @@ void Lad::commit_arrives(std::uint64_t packed, Time now) {
     const Held& held = held_[slot];
     if (!here(held, State::kDraining)) continue;
     ++core.unacknowledged;
-    replace_older(held.line, held.left, held.data);
+    replace_older(held.line, held.departure, held.data);
     ++statistics_.data_writes;
     context_->pm.write_reserved({.line = held.line,
                                  .kind = WriteKind::kData,
@@ -269,14 +269,14 @@ void Lad::commit_arrives(std::uint64_t packed, Time now) {
                                  .persisted = completion<&Lad::drained>(*this, slot),
                                  .written = {}});
   }
-  context_->queue.schedule(now + controller_latency_ + context_->caches.way_back(), Phase::kCore,
-                           completion<&Lad::commit_acknowledged>(*this, number));
+  context_->queue.schedule(now + controller_latency_ + context_->caches.controller_to_core(),
+                           Phase::kCore, completion<&Lad::commit_acknowledged>(*this, number));
 }
 
 void Lad::drained(std::uint64_t slot, Time now) {
   Held& held = held_[static_cast<std::uint32_t>(slot)];
   held.state = State::kInPlace;
-  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+  context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&Lad::commit_acknowledged>(*this, held.core));
 }
 
@@ -295,7 +295,7 @@ void Lad::count_latencies(const PerCore& core, Time now) {
 
 void Lad::finish(PerCore& core) {
   ++statistics_.committed;
-  for (const std::uint32_t slot : core.held_lines) held_.give_back(slot);
+  for (const std::uint32_t slot : core.held_lines) held_.release(slot);
   if (core.log) log_.release(*std::exchange(core.log, {}), false);
   core.region = 0;
   core.marks.clear();
@@ -345,31 +345,31 @@ void Lad::log(std::uint32_t slot) {
 // entries may depend on this region's commit.
 void Lad::old_data_read(std::uint64_t slot, Time) {
   const auto held = static_cast<std::uint32_t>(slot);
-  if (!append(held)) without_room_.push_back(held);
+  if (!append(held)) awaiting_header_space_.push_back(held);
 }
 
 bool Lad::append(std::uint32_t slot) {
   const Held& held = held_[slot];
   PerCore& core = cores_[held.core];
   if (!core.log) core.log = log_.open(held.core, core.region, {});
-  if (!log_.room(*core.log)) return false;
+  if (!log_.has_header_space(*core.log)) return false;
   log_.append(*core.log, held.line, context_->pm.newest(held.line), {},
               completion<&Lad::logged>(*this, slot));
   if (--core.about_to_log == 0) log_.seal(*core.log);
   return true;
 }
 
-void Lad::room(std::uint64_t, Time) {
-  std::erase_if(without_room_, [this](std::uint32_t slot) { return append(slot); });
+void Lad::header_space_freed(std::uint64_t, Time) {
+  std::erase_if(awaiting_header_space_, [this](std::uint32_t slot) { return append(slot); });
 }
 
 void Lad::logged(std::uint64_t slot, Time now) {
   Held& held = held_[static_cast<std::uint32_t>(slot)];
   held.state = State::kInPlace;
-  cores_[held.core].logged = now + context_->caches.way_back();
+  cores_[held.core].logged = now + context_->caches.controller_to_core();
   const std::uint32_t writes = std::exchange(held.unacknowledged, 0);
   if (writes > 0) write_in_place(held, writes);
-  if (held.flush) go_on(std::exchange(held.flush, {}), now);
+  if (held.flush) resume_flush(std::exchange(held.flush, {}), now);
 }
 
 // Rule 7.
@@ -378,14 +378,14 @@ bool Lad::flush(CoreId number, Line line, Time, Completion resume) {
   const Held* const held = find(number, line);
   const bool* const mark = core.marks.find(line);
   if (held == nullptr && (mark == nullptr || !*mark)) {
-    replace_older(line, context_->pm.leaving(), context_->pm_space.newest().read(line));
+    replace_older(line, context_->pm.next_departure(), context_->pm_space.newest().read(line));
     return true;
   }
   if (held != nullptr && held->state == State::kInPlace) return true;
   core.flushed = line;
   core.flush = resume;
   ++statistics_.delayed_flushes;
-  context_->queue.schedule(context_->queue.now() + context_->caches.way_down(number),
+  context_->queue.schedule(context_->queue.now() + context_->caches.core_to_controller(number),
                            Phase::kController, completion<&Lad::flush_arrives>(*this, number));
   return false;
 }
@@ -405,12 +405,12 @@ void Lad::flush_arrives(std::uint64_t number, Time now) {
   if (held.state == State::kLogging) {
     held.flush = core.flush;
   } else {
-    go_on(core.flush, now);
+    resume_flush(core.flush, now);
   }
 }
 
-void Lad::go_on(Completion flush, Time now) {
-  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore, flush);
+void Lad::resume_flush(Completion flush, Time now) {
+  context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore, flush);
 }
 
 // ---- Surviving state and reports
@@ -425,7 +425,7 @@ Lad::Survivors Lad::survivors() const {
     }
   }
   std::sort(kept.begin(), kept.end(),
-            [](const Held* a, const Held* b) { return a->left < b->left; });
+            [](const Held* a, const Held* b) { return a->departure < b->departure; });
   for (const Held* held : kept) {
     all.kept.push_back({held->core, cores_[held->core].region, held->line, held->data});
   }

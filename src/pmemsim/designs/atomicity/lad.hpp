@@ -135,8 +135,8 @@ class Lad final : public Atomicity {
     Line line;
     State state = State::kKept;
     std::uint32_t controller = 0;
-    std::uint64_t left = 0;  // when the data left the caches (Write::left)
-    bool has_entry = false;  // true if it holds an entry of the write pending queue
+    std::uint64_t departure = 0;  // when the data left the caches (Write::departure)
+    bool has_entry = false;       // true if it holds an entry of the write pending queue
     LineData data{};
     std::uint32_t unacknowledged = 0;  // number of writes that the log delays
     Completion flush;                  // resumes a flush that the log delays
@@ -165,7 +165,7 @@ class Lad final : public Atomicity {
     CoreId core;
     Line line;
     LineData data;
-    std::uint64_t left;
+    std::uint64_t departure;
   };
 
   // Phase 1.
@@ -178,7 +178,7 @@ class Lad final : public Atomicity {
   void in_place(std::uint64_t packed, Time now);
   void acknowledged(std::uint64_t packed, Time now);
   void acknowledge(CoreId core, std::uint32_t count, Time when);
-  void replace_older(Line line, std::uint64_t left, const LineData& data);
+  void replace_older(Line line, std::uint64_t departure, const LineData& data);
   // Phase 2.
   void send_commit(CoreId core, Time now);
   void commit_arrives(std::uint64_t packed, Time now);
@@ -192,20 +192,21 @@ class Lad final : public Atomicity {
   void log(std::uint32_t held);
   void old_data_read(std::uint64_t held, Time now);
   bool append(std::uint32_t held);
-  void room(std::uint64_t, Time now);
+  void header_space_freed(std::uint64_t, Time now);
   void logged(std::uint64_t held, Time now);
   void flush_arrives(std::uint64_t core, Time now);
-  void go_on(Completion flush, Time now);
+  void resume_flush(Completion flush, Time now);
 
   std::optional<LayerContext> context_;
   const Picoseconds controller_latency_;
   const LogFaults faults_;
   HardwareLog log_;
-  std::deque<std::uint32_t> without_room_;  // held lines whose entries stall for room for a header
+  std::deque<std::uint32_t>
+      awaiting_header_space_;  // held lines whose entries stall for room for a header
   std::vector<PerCore> cores_;
   std::vector<std::vector<std::uint64_t>> committed_;  // by controller and core
   Slab<Held> held_;
-  std::deque<Sent> on_their_way_;
+  std::deque<Sent> in_flight_;
   LadStatistics statistics_;
 };
 

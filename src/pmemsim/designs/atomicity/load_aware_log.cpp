@@ -84,7 +84,7 @@ LoadAwareSpace::LoadAwareSpace(const Backend& pm, std::uint32_t cores, std::uint
 std::optional<std::uint32_t> LoadAwareSpace::header_bank(const HeaderBuffer* buffer) {
   banks_.grow_if_empty();
   return banks_.header_bank(
-      [buffer](std::uint32_t channel) { return buffer == nullptr || buffer->has_room(channel); });
+      [buffer](std::uint32_t channel) { return buffer == nullptr || buffer->has_space(channel); });
 }
 
 std::optional<HeaderPlace> LoadAwareSpace::place_header(const HeaderBuffer* buffer) {

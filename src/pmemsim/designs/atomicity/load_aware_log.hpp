@@ -47,12 +47,12 @@ class LoadAwareLog {
                std::uint64_t growths = 0, const std::set<Line>& in_use = {});
 
   Line entry();
-  // Returns the bank that a header would go to now, among those whose channels pass `has_room`;
+  // Returns the bank that a header would go to now, among those whose channels pass `has_space`;
   // nothing if there is no such channel.
-  template <class HasRoom>
-  std::optional<std::uint32_t> header_bank(HasRoom has_room) {
+  template <class HasSpace>
+  std::optional<std::uint32_t> header_bank(HasSpace has_space) {
     return least_loaded(
-        [&](const Bank& bank) { return !bank.free_headers.empty() && has_room(bank.channel); });
+        [&](const Bank& bank) { return !bank.free_headers.empty() && has_space(bank.channel); });
   }
   HeaderPlace header(std::uint32_t bank);
   std::uint32_t channel(std::uint32_t bank) const { return banks_[bank].channel; }

@@ -80,7 +80,7 @@ class SequentialSpace final : public LogSpace {
     return HeaderPlace{place, place};
   }
   bool header_fits(CoreId core, const HeaderBuffer& buffer) override {
-    return buffer.has_room(header_channel(core));
+    return buffer.has_space(header_channel(core));
   }
   bool may_go_to(CoreId core, std::uint32_t channel) const override {
     return channel == pm_.channel_of(ring(core).next());

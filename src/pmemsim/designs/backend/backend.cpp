@@ -11,7 +11,7 @@ namespace pmemsim {
 namespace {
 
 // WriteId::channel of writes that the backend has named.
-constexpr std::uint32_t kHere = UINT32_MAX - 1;
+constexpr std::uint32_t kBackendChannel = UINT32_MAX - 1;
 // Bits of the slot in a WriteId's number; the bits above are the order.
 constexpr unsigned kSlotBits = 24;
 // Bits of the slot in a completion's argument; the bits above are the gate.
@@ -57,7 +57,7 @@ Backend::Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds 
     parts_.schedule->connect(queue, *this);
     add_gate(parts_.schedule.get());
   }
-  pm.expect_together(together);
+  pm.set_largest_group(together);
 }
 
 Backend::~Backend() = default;
@@ -70,7 +70,7 @@ WriteId Backend::write(const Write& write) {
     Write newest = write;
     newest.data = this->newest(write.line);
     // Not the current time, since data that leave later may have left already.
-    newest.left = *last_left_.find(write.line);
+    newest.departure = *latest_departure_.find(write.line);
     return this->write(newest);
   }
   count(write, parts_.empty());
@@ -85,23 +85,23 @@ void Backend::count(const Write& write, bool sent) {
 
 // Implements rule 6.
 bool Backend::overtaken(const Write& write) {
-  const std::uint64_t left = write.left != 0 ? write.left : leaving();
-  std::uint64_t* last = last_left_.find(write.line);
-  if (last == nullptr) last = &(last_left_.insert(write.line) = 0);
-  if (left < *last) return true;
-  *last = left;
+  const std::uint64_t departure = write.departure != 0 ? write.departure : next_departure();
+  std::uint64_t* last = latest_departure_.find(write.line);
+  if (last == nullptr) last = &(latest_departure_.insert(write.line) = 0);
+  if (departure < *last) return true;
+  *last = departure;
   return false;
 }
 
 WriteId Backend::write_reserved(const Write& write) {
-  const bool goes_on = parts_.empty() || faults_.reserved;
-  count(write, goes_on);
-  if (goes_on && !parts_.empty()) ++received_.past_operations;
-  return goes_on ? pm_.write_reserved(write) : take(write, true);
+  const bool passes_by = parts_.empty() || faults_.reserved;
+  count(write, passes_by);
+  if (passes_by && !parts_.empty()) ++received_.past_operations;
+  return passes_by ? pm_.write_reserved(write) : take(write, true);
 }
 
 // Returns the line's write that this one coalesces with (rule 2); kNoSlot: none.
-std::uint32_t Backend::bringer(const Write& write) const {
+std::uint32_t Backend::coalescing_target(const Write& write) const {
   const std::uint32_t* const newest = newest_.find(write.line);
   if (newest == nullptr || results_.expects(write.line)) return kNoSlot;
   const Passing& older = writes_[*newest];
@@ -111,11 +111,11 @@ std::uint32_t Backend::bringer(const Write& write) const {
     return kNoSlot;
   }
   const bool may =
-      std::ranges::all_of(gates_, [&](const WriteGate* gate) { return gate->may_bring(write); });
+      std::ranges::all_of(gates_, [&](const WriteGate* gate) { return gate->may_coalesce(write); });
   return may ? *newest : kNoSlot;
 }
 
-void Backend::bring(std::uint32_t slot, const Write& newer) {
+void Backend::coalesce(std::uint32_t slot, const Write& newer) {
   Passing& passing = writes_[slot];
   if (passing.acknowledgements == kNoSlot) {
     passing.acknowledgements = acknowledgements_.take();
@@ -123,33 +123,33 @@ void Backend::bring(std::uint32_t slot, const Write& newer) {
     passing.write.persisted = completion<&Backend::acknowledge>(*this, passing.acknowledgements);
   }
   acknowledgements_[passing.acknowledgements].push_back(newer.persisted);
-  passing.brought.push_back({newer.persisting, newer.written});
+  passing.coalesced.push_back({newer.persisting, newer.written});
   passing.write.add_newer(newer);
   passing.prepared.data.reset();
   ++received_.coalesced;
   for (std::size_t i = 0; i < gates_.size(); ++i) {
-    gates_[i]->brings(passing.write,
-                      completion<&Backend::gate_done>(*this, i << kGateShift | slot));
+    gates_[i]->coalesced(passing.write,
+                         completion<&Backend::gate_done>(*this, i << kGateShift | slot));
   }
 }
 
 // Drops the acknowledgements of a write that won't be persistent.
 void Backend::forget_acknowledgements(const Passing& passing) {
-  if (passing.acknowledgements != kNoSlot) acknowledgements_.give_back(passing.acknowledgements);
+  if (passing.acknowledgements != kNoSlot) acknowledgements_.release(passing.acknowledgements);
 }
 
 void Backend::acknowledge(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const std::vector<Completion> all = std::exchange(acknowledgements_[slot], {});
-  acknowledgements_.give_back(slot);
+  acknowledgements_.release(slot);
   for (const Completion& persisted : all) {
     if (persisted) persisted(now);
   }
 }
 
 WriteId Backend::take(const Write& write, bool reserved) {
-  if (const std::uint32_t older = reserved ? kNoSlot : bringer(write); older != kNoSlot) {
-    bring(older, write);
+  if (const std::uint32_t older = reserved ? kNoSlot : coalescing_target(write); older != kNoSlot) {
+    coalesce(older, write);
     return id_of(older);
   }
   const std::uint32_t slot = writes_.take();
@@ -207,12 +207,12 @@ void Backend::send(std::uint32_t slot) {
   Passing& passing = writes_[slot];
   Encoded encoded = encode(passing);
   if (!encoded.metadata.empty()) {
-    passing.state = State::kNoRoom;
-    without_room_.push_back({.write = id_of(slot)});
-    if (without_room_.size() == 1) send_with_metadata(0, queue_.now());
+    passing.state = State::kAwaitsEntries;
+    awaiting_entries_.push_back({.write = id_of(slot)});
+    if (awaiting_entries_.size() == 1) send_with_metadata(0, queue_.now());
     return;
   }
-  leaves(passing, std::move(encoded));
+  mark_sent(passing, std::move(encoded));
   const Write write = as_sent(slot);
   const std::uint32_t home = channel_of(passing.write.line);
   const bool reserved_there = passing.reserved && channel_of(write.line) == home;
@@ -230,14 +230,14 @@ Encoded Backend::encode(Passing& passing) const {
     if (write.data != before) passing.prepared.data.reset();
   }
   if (!passing.prepared.data) return parts_.encode(write, passing.prepared, passing.order);
-  Write worked_out = write;
-  worked_out.data = *passing.prepared.data;
-  return parts_.encode(worked_out, passing.prepared, passing.order);
+  Write predicted = write;
+  predicted.data = *passing.prepared.data;
+  return parts_.encode(predicted, passing.prepared, passing.order);
 }
 
-void Backend::leaves(Passing& passing, Encoded encoded) {
-  no_longer_here(passing);
-  if (encoded.elsewhere) {
+void Backend::mark_sent(Passing& passing, Encoded encoded) {
+  remove_held(passing);
+  if (encoded.duplicate) {
     ++received_.elsewhere;
   } else {
     ++ReceivedStatistics::of(received_.sent, passing.write.kind);
@@ -263,13 +263,13 @@ void Backend::discard_prepared(Passing& passing) {
 
 void Backend::metadata_changed(Line line) {
   if (faults_.metadata_changed) {
-    results_.outlive(line);
+    results_.mark_counter_outdated(line);
     return;
   }
   if (!keeps_outdated_) results_.discard_range(line, {line.number + 1}, Fate::kMetadataChanged);
   const std::uint32_t* const newest = newest_.find(line);
   for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
-       slot != kNoSlot && writes_[slot].here(); slot = writes_[slot].older) {
+       slot != kNoSlot && writes_[slot].is_held(); slot = writes_[slot].older) {
     discard_prepared(writes_[slot]);
   }
 }
@@ -284,19 +284,19 @@ void Backend::write_metadata(Line line, const LineData& data, Completion persist
     pm_.write(write);
     return;
   }
-  behind_step_.push_back(write);
-  queue_.schedule(queue_.now(), Phase::kController, completion<&Backend::write_behind_step>(*this));
+  after_step_.push_back(write);
+  queue_.schedule(queue_.now(), Phase::kController, completion<&Backend::write_after_step>(*this));
 }
 
-void Backend::write_behind_step(std::uint64_t, Time) {
-  for (const Write& write : std::exchange(behind_step_, {})) pm_.write(write);
+void Backend::write_after_step(std::uint64_t, Time) {
+  for (const Write& write : std::exchange(after_step_, {})) pm_.write(write);
 }
 
 // May be called from within a queue, so that it sends the line in a later step.
 void Backend::write_back_entries(Line line, Completion persisting) {
-  without_room_.push_back(
+  awaiting_entries_.push_back(
       {.write = {}, .entries = line, .is_entries = true, .persisting = persisting});
-  if (without_room_.size() > 1) return;
+  if (awaiting_entries_.size() > 1) return;
   queue_.schedule(queue_.now(), Phase::kController,
                   completion<&Backend::send_with_metadata>(*this));
 }
@@ -306,7 +306,7 @@ void Backend::observe(WriteObserver* observer) const {
 }
 
 // Implements rule 8: the write of the metadata takes the place of the line's.
-void Backend::carry(std::uint32_t slot, Write& metadata) {
+void Backend::complete_by_metadata(std::uint32_t slot, Write& metadata) {
   metadata.persisted = writes_[slot].write.persisted;
   metadata.persisting = completion<&Backend::accepted>(*this, slot);
   metadata.written = completion<&Backend::written>(*this, slot);
@@ -326,12 +326,12 @@ Write Backend::as_sent(std::uint32_t slot) {
 // Sending may release queue entries and thus call this function again. A write that is being sent
 // is therefore no longer in the list.
 void Backend::send_with_metadata(std::uint64_t, Time) {
-  while (!without_room_.empty()) {
-    const Waiting waiting = without_room_.front();
-    without_room_.pop_front();
+  while (!awaiting_entries_.empty()) {
+    const Waiting waiting = awaiting_entries_.front();
+    awaiting_entries_.pop_front();
     if (send_waiting(waiting)) continue;
-    without_room_.push_front(waiting);
-    pm_.await_room(completion<&Backend::send_with_metadata>(*this));
+    awaiting_entries_.push_front(waiting);
+    pm_.await_any_free_entry(completion<&Backend::send_with_metadata>(*this));
     return;
   }
 }
@@ -356,19 +356,19 @@ bool Backend::send_together(std::uint32_t slot) {
   Passing& passing = writes_[slot];
   passing.encoded = encode(passing);
   std::vector<Write> writes;
-  if (!passing.encoded.elsewhere) writes.push_back(as_sent(slot));
+  if (!passing.encoded.duplicate) writes.push_back(as_sent(slot));
   for (const Encoded::Metadata& metadata : passing.encoded.metadata) {
     writes.push_back(as_metadata(metadata));
   }
-  if (passing.encoded.elsewhere) carry(slot, writes.front());
+  if (passing.encoded.duplicate) complete_by_metadata(slot, writes.front());
   const std::size_t lines = writes.size();
   if (faults_.metadata) {
     for (; writes.size() > 1; writes.pop_back()) pm_.write(writes.back());
   }
-  if (faults_.data_first && !passing.encoded.elsewhere) writes.resize(1);
+  if (faults_.data_first && !passing.encoded.duplicate) writes.resize(1);
   const std::uint32_t home = channel_of(passing.write.line);
   const bool reserved_there =
-      passing.reserved && !passing.encoded.elsewhere && channel_of(passing.encoded.place) == home;
+      passing.reserved && !passing.encoded.duplicate && channel_of(passing.encoded.place) == home;
   std::vector<WriteId> ids(writes.size());
   if (!pm_.write_together(writes, reserved_there, ids)) {
     if (faults_.metadata) received_.metadata_sent_again += lines - 1;
@@ -381,7 +381,7 @@ bool Backend::send_together(std::uint32_t slot) {
     for (const Encoded::Metadata& metadata : encoded.metadata) {
       write_metadata(metadata.line, metadata.data, {});
     }
-    if (encoded.elsewhere) received_.metadata_sent_again += encoded.metadata.size();
+    if (encoded.duplicate) received_.metadata_sent_again += encoded.metadata.size();
   }
   return true;
 }
@@ -390,11 +390,11 @@ bool Backend::send_together(std::uint32_t slot) {
 void Backend::accepted(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Passing& passing = writes_[slot];
-  if (passing.here()) leaves(passing, Encoded(passing.encoded));
+  if (passing.is_held()) mark_sent(passing, Encoded(passing.encoded));
   passing.state = State::kAccepted;
   if (passing.write.persisting) passing.write.persisting(now);
-  for (const Brought& brought : passing.brought) {
-    if (brought.persisting) brought.persisting(now);
+  for (const CoalescedWrite& coalesced : passing.coalesced) {
+    if (coalesced.persisting) coalesced.persisting(now);
   }
   within_step_ = true;
   if (!faults_.registers) {
@@ -416,15 +416,15 @@ void Backend::written(std::uint64_t number, Time now) {
   for (std::uint32_t older = passing.older; older != kNoSlot; older = writes_[older].older) {
     writes_[older].overwritten = true;
   }
-  std::vector<Brought> all = passing.brought;
+  std::vector<CoalescedWrite> all = passing.coalesced;
   all.push_back({.persisting = {}, .written = passing.write.written});
   forget(slot);
-  for (const Brought& one : all) {
+  for (const CoalescedWrite& one : all) {
     if (one.written) one.written(now);
   }
 }
 
-void Backend::no_longer_here(const Passing& passing) {
+void Backend::remove_held(const Passing& passing) {
   --held_;
   --held_by_bank_[bank_of(passing.write.line)];
 }
@@ -437,35 +437,35 @@ void Backend::forget(std::uint32_t slot) {
   *link = passing.older;
   if (*newest == kNoSlot) newest_.erase(passing.write.line);
   passing.order = 0;
-  writes_.give_back(slot);
+  writes_.release(slot);
 }
 
 // ---- Finding and dropping
 
 WriteId Backend::id_of(std::uint32_t slot) const {
-  return {kHere, writes_[slot].order << kSlotBits | slot};
+  return {kBackendChannel, writes_[slot].order << kSlotBits | slot};
 }
 
 std::uint32_t Backend::slot_of(WriteId id) const {
-  if (id.channel != kHere) return kNoSlot;
+  if (id.channel != kBackendChannel) return kNoSlot;
   const auto slot = static_cast<std::uint32_t>(id.number & ((1u << kSlotBits) - 1));
   if (slot >= writes_.size() || writes_[slot].order != id.number >> kSlotBits) return kNoSlot;
   return slot;
 }
 
 bool Backend::droppable(const Passing& passing) const {
-  if (passing.here()) return true;
-  if (passing.encoded.elsewhere || passing.overwritten) return false;
-  return pm_.pending(passing.in_queue) != nullptr && !taken_along(passing);
+  if (passing.is_held()) return true;
+  if (passing.encoded.duplicate || passing.overwritten) return false;
+  return pm_.pending(passing.in_queue) != nullptr && !needed_by_newer(passing);
 }
 
 // Implements rules 4 and 8. Writes that have merged are dropped together.
-bool Backend::taken_along(const Passing& passing) const {
+bool Backend::needed_by_newer(const Passing& passing) const {
   std::uint32_t slot = *newest_.find(passing.write.line);
   for (; &writes_[slot] != &passing; slot = writes_[slot].older) {
     const Passing& newer = writes_[slot];
     if (newer.completed && newer.in_queue != passing.in_queue) return true;
-    if (newer.encoded.elsewhere && !newer.here()) return true;
+    if (newer.encoded.duplicate && !newer.is_held()) return true;
   }
   return false;
 }
@@ -499,14 +499,14 @@ bool Backend::drop(WriteId id) {
   const Passing& passing = writes_[slot];
   const Line line = passing.write.line;
   if (!droppable(passing)) return false;
-  if (passing.here()) {
+  if (passing.is_held()) {
     ++received_.dropped_here;
     discard_prepared(writes_[slot]);
     for (std::size_t i = 0; i < gates_.size(); ++i) {
       if ((passing.unfinished & bit(i)) == 0) continue;
       gates_[i]->forget(completion<&Backend::gate_done>(*this, i << kGateShift | slot));
     }
-    no_longer_here(passing);
+    remove_held(passing);
     forget_acknowledgements(passing);
     const bool reserved = passing.reserved;
     forget(slot);
@@ -527,7 +527,7 @@ void Backend::dropped_from_queue(Line line, WriteId in_queue) {
   for (std::uint32_t slot = *newest_.find(line); slot != kNoSlot;) {
     const Passing& passing = writes_[slot];
     const std::uint32_t older = passing.older;
-    if (!passing.here() && passing.in_queue == in_queue) {
+    if (!passing.is_held() && passing.in_queue == in_queue) {
       parts_.dropped(passing.write, passing.encoded, passing.state == State::kAccepted);
       if (passing.state != State::kAccepted) forget_acknowledgements(passing);
       forget(slot);
@@ -584,7 +584,7 @@ bool Backend::holds_whole(Line line) const {
   ByteMask held = 0;
   const std::uint32_t* const newest = newest_.find(line);
   for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest;
-       slot != kNoSlot && writes_[slot].here(); slot = writes_[slot].older) {
+       slot != kNoSlot && writes_[slot].is_held(); slot = writes_[slot].older) {
     held |= writes_[slot].write.bytes;
   }
   return held == kWholeLine;
@@ -602,9 +602,9 @@ std::string Backend::pending() const {
   if (held_ > 0) {
     all.insert(all.begin(),
                std::to_string(held_) + " writes are held by the backend" +
-                   (without_room_.empty() ? ""
-                                          : ", which has too few free entries for a write "
-                                            "and its metadata"));
+                   (awaiting_entries_.empty() ? ""
+                                              : ", which has too few free entries for a write "
+                                                "and its metadata"));
   }
   return sentences(all.size(), [&](std::size_t i) { return all[i]; });
 }

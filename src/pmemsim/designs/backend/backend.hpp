@@ -68,8 +68,8 @@ class Backend final : public MetadataPort {
 
   void read(Line line, Completion done);
   WriteId write(const Write& write);
-  // Returns the next value of Write::left, for data that leave the caches.
-  std::uint64_t leaving() { return ++left_; }
+  // Returns the next value of Write::departure, for data that leave the caches.
+  std::uint64_t next_departure() { return ++departures_; }
 
   // Functions of Memory, which here include writes that are held.
   bool drop(WriteId id);
@@ -115,13 +115,13 @@ class Backend final : public MetadataPort {
 
  private:
   enum class State : std::uint8_t {
-    kHeld,      // waits for an operation, or for an older write of its line
-    kNoRoom,    // waits for queue entries for itself and its metadata
-    kSent,      // sent to the queues, but not accepted
-    kAccepted,  // accepted, but not written yet
+    kHeld,           // waits for an operation, or for an older write of its line
+    kAwaitsEntries,  // waits for queue entries for itself and its metadata
+    kSent,           // sent to the queues, but not accepted
+    kAccepted,       // accepted, but not written yet
   };
   // Completions of a newer write that has coalesced with this one.
-  struct Brought {
+  struct CoalescedWrite {
     Completion persisting, written;
   };
   // A write, from its arrival until it has been written.
@@ -137,11 +137,11 @@ class Backend final : public MetadataPort {
     Prepared prepared{};       // prepared results that it may use
     WriteId in_queue;
     Encoded encoded;  // valid once it is sent
-    std::vector<Brought> brought{};
+    std::vector<CoalescedWrite> coalesced{};
     // Slot of the completions of all coalesced writes, if there are any.
     std::uint32_t acknowledgements = kNoSlot;
 
-    bool here() const { return state <= State::kNoRoom; }
+    bool is_held() const { return state <= State::kAwaitsEntries; }
   };
   // A write and its metadata, or a line of entries by itself, that waits for free queue entries.
   struct Waiting {
@@ -153,8 +153,8 @@ class Backend final : public MetadataPort {
 
   void count(const Write& write, bool sent);
   WriteId take(const Write& write, bool reserved);
-  std::uint32_t bringer(const Write& write) const;
-  void bring(std::uint32_t slot, const Write& newer);
+  std::uint32_t coalescing_target(const Write& write) const;
+  void coalesce(std::uint32_t slot, const Write& newer);
   void acknowledge(std::uint64_t slot, Time now);
   void forget_acknowledgements(const Passing& passing);
   bool overtaken(const Write& write);
@@ -164,22 +164,22 @@ class Backend final : public MetadataPort {
   void send(std::uint32_t slot);
   Encoded encode(Passing& passing) const;
   Write as_sent(std::uint32_t slot);
-  void carry(std::uint32_t slot, Write& metadata);
-  void leaves(Passing& passing, Encoded encoded);
+  void complete_by_metadata(std::uint32_t slot, Write& metadata);
+  void mark_sent(Passing& passing, Encoded encoded);
   void discard_prepared(Passing& passing);
   void send_with_metadata(std::uint64_t, Time now);
-  void write_behind_step(std::uint64_t, Time now);
+  void write_after_step(std::uint64_t, Time now);
   bool send_waiting(const Waiting& waiting);
   bool send_together(std::uint32_t slot);
   bool send_entries(const Waiting& waiting);
   void accepted(std::uint64_t slot, Time now);
   void written(std::uint64_t slot, Time now);
-  void no_longer_here(const Passing& passing);
+  void remove_held(const Passing& passing);
   void dropped_from_queue(Line line, WriteId in_queue);
   void forget(std::uint32_t slot);
   LineData accepted_newest(Line line) const;
   bool holds_whole(Line line) const;
-  bool taken_along(const Passing& passing) const;
+  bool needed_by_newer(const Passing& passing) const;
   bool droppable(const Passing& passing) const;
   std::uint32_t slot_of(WriteId id) const;
   WriteId id_of(std::uint32_t slot) const;
@@ -195,13 +195,14 @@ class Backend final : public MetadataPort {
   Slab<Passing> writes_;
   Slab<std::vector<Completion>> acknowledgements_;
   LineTable<std::uint32_t> newest_;  // newest write of each line
-  std::deque<Waiting> without_room_;
-  bool within_step_ = false;        // operations are being notified of an accepted or written write
-  std::vector<Write> behind_step_;  // metadata writes to send after that step
+  std::deque<Waiting> awaiting_entries_;
+  bool within_step_ = false;       // operations are being notified of an accepted or written write
+  std::vector<Write> after_step_;  // metadata writes to send after that step
   PassingReads reads_;
   std::uint64_t order_ = 0;
-  std::uint64_t left_ = 0;
-  LineTable<std::uint64_t> last_left_;  // greatest Write::left that has arrived, of each line
+  std::uint64_t departures_ = 0;
+  LineTable<std::uint64_t>
+      latest_departure_;  // greatest Write::departure that has arrived, of each line
   ReceivedStatistics received_;
   std::uint64_t held_ = 0;
   std::vector<std::uint32_t> held_by_bank_;

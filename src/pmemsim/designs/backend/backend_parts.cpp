@@ -28,8 +28,8 @@ void BackendParts::add_entries(const MetadataCacheParameters& counter_cache, std
 
 void BackendParts::add_shared(const BackendParameters& parameters,
                               const MetadataCacheParameters& counter_cache, std::uint32_t cores,
-                              std::uint32_t unit_scale, bool entries_may_come_later) {
-  add_entries(counter_cache, cores, entries_may_come_later);
+                              std::uint32_t unit_scale, bool entries_may_be_deferred) {
+  add_entries(counter_cache, cores, entries_may_be_deferred);
   std::vector<BackendOperation*> all;
   std::vector<std::vector<SubOperation>> graph;
   for (const auto& operation : operations) {
@@ -110,8 +110,8 @@ void BackendParts::format(Image& device) const {
   if (entries != nullptr) entries->format(device);
 }
 
-void BackendParts::leave_unsealed() const {
-  if (entries != nullptr) entries->leave_unsealed();
+void BackendParts::skip_sealing() const {
+  if (entries != nullptr) entries->skip_sealing();
 }
 
 // ---- Crash images and statistics

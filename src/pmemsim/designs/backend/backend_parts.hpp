@@ -31,7 +31,7 @@ struct BackendParts {
   // Adds the parts that the operations share, before the backend is made.
   void add_shared(const BackendParameters& parameters, const MetadataCacheParameters& counter_cache,
                   std::uint32_t cores, std::uint32_t unit_scale = 1,
-                  bool entries_may_come_later = false);
+                  bool entries_may_be_deferred = false);
 
   bool empty() const { return operations.empty(); }
   template <class Visit>
@@ -70,7 +70,7 @@ struct BackendParts {
   // Before the run: encodes the device's contents as if they had been written by this backend.
   void format(Image& device) const;
   // Called instead of format() if the device's contents won't be read.
-  void leave_unsealed() const;
+  void skip_sealing() const;
 
   // ---- The state that a crash at this time would leave, and the decoder of its images.
 

@@ -33,7 +33,7 @@ void Compression::accepted(const Write& write, const Encoded& encoded) {
   const auto compressed = compress(write.data);
   const bool stays_set = parameters_.faults.flag && is_compressed_.of(write.line);
   is_compressed_.accepted(write.line, encoded.order, compressed.has_value() || stays_set);
-  if (encoded.elsewhere) return;
+  if (encoded.duplicate) return;
   ++(compressed ? statistics_.compressed : statistics_.incompressible);
   statistics_.bytes += kLineBytes;
   statistics_.compressed_bytes += compressed ? compressed->bytes : kLineBytes;

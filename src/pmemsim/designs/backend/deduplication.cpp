@@ -61,7 +61,7 @@ void Deduplication::connect(EventQueue&, const Memory&, MetadataPort& backend) {
 void Deduplication::share(LineEntries& entries) {
   entries_ = &entries;
   entries.seals().known_of_others = true;
-  if (parameters_.duplicates == Duplicates::kData) entries.seals().keeper = this;
+  if (parameters_.duplicates == Duplicates::kData) entries.seals().placements = this;
 }
 
 // ---- Time
@@ -159,7 +159,7 @@ Line Deduplication::place(Line line) const {
   return found == places_.end() ? line : found->second;
 }
 
-void Deduplication::put(Line line, Line place) {
+void Deduplication::set_place(Line line, Line place) {
   if (place == line) {
     places_.erase(line.number);
   } else {
@@ -205,7 +205,7 @@ Line Deduplication::place_for(Line line) const {
 }
 
 void Deduplication::take(Line place) {
-  note(place);
+  note_change(place);
   Space& space = spaces_[window_of(place)];
   if (!space.free.empty() && space.free.back() == place) {
     space.free.pop_back();
@@ -215,12 +215,12 @@ void Deduplication::take(Line place) {
 }
 
 // Implements rules 2 and 3.
-void Deduplication::leave(Line place) {
-  note(place);
+void Deduplication::drop_reference(Line place) {
+  note_change(place);
   Contents& contents = contents_at(place);
   --contents.references;
   if (contents.references > (parameters_.faults.references ? 1 : 0)) return;
-  find_no_more(contents, place);
+  remove_fingerprint(contents, place);
   if (!parameters_.faults.leak) make_free(place);
 }
 
@@ -230,7 +230,7 @@ void Deduplication::make_free(Line place) {
   free.push_back(place);
 }
 
-void Deduplication::find_no_more(Contents& contents, Line place) {
+void Deduplication::remove_fingerprint(Contents& contents, Line place) {
   if (!contents.fingerprint || parameters_.faults.fingerprint) return;
   const auto [first, end] = by_fingerprint_.equal_range(*contents.fingerprint);
   by_fingerprint_.erase(
@@ -243,10 +243,10 @@ void Deduplication::find_no_more(Contents& contents, Line place) {
 void Deduplication::encode(const Write& write, const Prepared&, Encoded& encoded) const {
   if (parameters_.duplicates == Duplicates::kDrawn) {
     if (!drawn(write.data)) return;
-    encoded.elsewhere = true;
+    encoded.duplicate = true;
     encoded.seal = entries_->entry_of(write.line);
   } else if (const auto found = find(write.line, write.data)) {
-    encoded.elsewhere = true;
+    encoded.duplicate = true;
     encoded.place = *found;
     encoded.seal = entries_->seal_at(*found);
     if (parameters_.faults.mapping) encoded.seal = entries_->entry_of(write.line);
@@ -257,43 +257,43 @@ void Deduplication::encode(const Write& write, const Prepared&, Encoded& encoded
 }
 
 void Deduplication::sent(const Write& write, const Encoded& encoded) {
-  if (encoded.elsewhere || encoded.seal.place == place(write.line)) return;
+  if (encoded.duplicate || encoded.seal.place == place(write.line)) return;
   if (parameters_.duplicates == Duplicates::kDrawn) return;
   take(encoded.seal.place);
   reserved_.insert(encoded.seal.place.number);
 }
 
 void Deduplication::accepted(const Write& write, const Encoded& encoded) {
-  statistics_.duplicates += encoded.elsewhere;
+  statistics_.duplicates += encoded.duplicate;
   if (parameters_.duplicates == Duplicates::kDrawn) return keep_drawn(write, encoded);
-  no_longer_stale(write.line);
+  clear_stale(write.line);
   const Line before = place(write.line);
   const Line now = encoded.seal.place;
-  note(now);
+  note_change(now);
   reserved_.erase(now.number);
-  if (encoded.elsewhere) {
+  if (encoded.duplicate) {
     if (before == now) return;
     Contents& contents = contents_at(now);
     if (!parameters_.faults.count || contents.references != 2) ++contents.references;
-    leave(before);
-    for (auto& [_, move] : before_) move.gone_on |= move.line == write.line;
+    drop_reference(before);
+    for (auto& [_, move] : before_) move.moved_since |= move.line == write.line;
   } else {
     Contents& contents = contents_at(now);
-    find_no_more(contents, now);
+    remove_fingerprint(contents, now);
     contents.data = write.data;
     contents.counter = encoded.seal.counter;
-    if (parameters_.faults.pending) find_from_now_on(write, now);
+    if (parameters_.faults.pending) add_fingerprint(write, now);
     if (before == now) return;
     ++statistics_.moved;
     contents.references = 1;
     before_[encoded.seal.counter] = {.line = write.line, .before = before};
-    owe(before, 1);
+    add_pending_references(before, 1);
   }
-  put(write.line, now);
+  set_place(write.line, now);
 }
 
 void Deduplication::keep_drawn(const Write& write, const Encoded& encoded) {
-  if (encoded.elsewhere) {
+  if (encoded.duplicate) {
     kept_[write.line.number] = encoded.data;
   } else {
     kept_.erase(write.line.number);
@@ -306,51 +306,52 @@ LineData Deduplication::decode(Line line, const LineData& data) const {
 }
 
 void Deduplication::dropped(const Write& write, const Encoded& encoded, bool accepted) {
-  if (encoded.elsewhere) return;
-  if (!accepted) return give_back(encoded.seal.place);
+  if (encoded.duplicate) return;
+  if (!accepted) return release_reserved(encoded.seal.place);
   const auto found = before_.extract(encoded.seal.counter);
   if (found.empty()) return;
   const Move& move = found.mapped();
-  if (move.gone_on) return settle(move);  // dropped with a newer write that it has merged with
+  if (move.moved_since)
+    return release_former_place(move);  // dropped with a newer write that it has merged with
   const Line now = encoded.seal.place;
   if (place(write.line) == now) {
-    put(write.line, move.before);
+    set_place(write.line, move.before);
     stale_[write.line.number] = {.by_entry = now, .is = move.before};
   }
-  owe(now, -1);
+  add_pending_references(now, -1);
   for (auto& [_, other] : before_) {
     if (other.before == now) other.before = move.before;
   }
-  leave(now);
+  drop_reference(now);
 }
 
 // Releases a place that was taken for a write which has been dropped.
-void Deduplication::give_back(Line place) {
+void Deduplication::release_reserved(Line place) {
   if (reserved_.erase(place.number) == 0) return;
-  note(place);
+  note_change(place);
   contents_at(place).references = 0;
   make_free(place);
 }
 
 // Releases the line's former place, to which it can't return any more.
-void Deduplication::settle(const Move& move) {
-  owe(move.before, -1);
-  leave(move.before);
+void Deduplication::release_former_place(const Move& move) {
+  add_pending_references(move.before, -1);
+  drop_reference(move.before);
 }
 
 void Deduplication::written(const Write& write, const Encoded& encoded) {
-  if (encoded.elsewhere || parameters_.duplicates == Duplicates::kDrawn) return;
+  if (encoded.duplicate || parameters_.duplicates == Duplicates::kDrawn) return;
   const Line now = encoded.seal.place;
   Contents& contents = contents_at(now);
   const bool newest = contents.counter == encoded.seal.counter && contents.references > 0;
-  if (newest && !contents.fingerprint) find_from_now_on(write, now);
+  if (newest && !contents.fingerprint) add_fingerprint(write, now);
   const auto moved = before_.extract(encoded.seal.counter);
-  if (!moved.empty()) settle(moved.mapped());
+  if (!moved.empty()) release_former_place(moved.mapped());
 }
 
 // Implements rule 3.
-void Deduplication::find_from_now_on(const Write& write, Line place) {
-  note(place);
+void Deduplication::add_fingerprint(const Write& write, Line place) {
+  note_change(place);
   Contents& contents = contents_at(place);
   contents.fingerprint = fingerprint_of(write.data);
   by_fingerprint_.emplace(*contents.fingerprint, place);
@@ -359,7 +360,7 @@ void Deduplication::find_from_now_on(const Write& write, Line place) {
 
 // ---- Rule 4
 
-void Deduplication::note(Line place) {
+void Deduplication::note_change(Line place) {
   if (changed_) changed_->insert(place.number);
 }
 
@@ -372,24 +373,25 @@ std::vector<Line> Deduplication::changed_places() {
   return places;
 }
 
-void Deduplication::owe(Line place, std::int64_t more) {
-  note(place);
-  if ((owed_[place.number] += more) == 0) owed_.erase(place.number);
+void Deduplication::add_pending_references(Line place, std::int64_t more) {
+  note_change(place);
+  if ((pending_references_[place.number] += more) == 0) pending_references_.erase(place.number);
 }
 
-void Deduplication::no_longer_stale(Line line) {
+void Deduplication::clear_stale(Line line) {
   const auto stale = stale_.extract(line.number);
   if (stale.empty()) return;
-  owe(stale.mapped().by_entry, 1);
-  owe(stale.mapped().is, -1);
+  add_pending_references(stale.mapped().by_entry, 1);
+  add_pending_references(stale.mapped().is, -1);
 }
 
 std::uint64_t Deduplication::rebuilt_references(Line place, const SealedImage& image) const {
   std::uint64_t references = image.references(place);
   // A line that has never been written is at its own place.
   if (references == 0 && !image.has_entry(place) && !is_taken(place)) references = 1;
-  const auto owed = owed_.find(place.number);
-  return references + static_cast<std::uint64_t>(owed == owed_.end() ? 0 : owed->second);
+  const auto pending = pending_references_.find(place.number);
+  return references +
+         static_cast<std::uint64_t>(pending == pending_references_.end() ? 0 : pending->second);
 }
 
 std::string Deduplication::problem(Line place, const SealedImage& image) const {
@@ -415,7 +417,7 @@ std::string Deduplication::problem(Line place, const SealedImage& image) const {
 }
 
 // True if a line refers to the place by an entry that isn't stale.
-bool Deduplication::is_believed(Line place, const SealedImage& image) const {
+bool Deduplication::has_current_reference(Line place, const SealedImage& image) const {
   const auto stale = std::ranges::count_if(
       stale_, [place](const auto& line) { return line.second.by_entry == place; });
   return image.references(place) > static_cast<std::uint64_t>(stale);
@@ -428,7 +430,7 @@ std::string Deduplication::fingerprint_problem(Line place, const SealedImage& im
   if (const auto data = image.read_at(place)) {
     const LineData plain = backend_->decode_before(*this, data->first, data->second);
     if (fingerprint_of(plain) == *contents.fingerprint) return {};
-  } else if (contents.references > 0 && !is_believed(place, image)) {
+  } else if (contents.references > 0 && !has_current_reference(place, image)) {
     return {};  // its fingerprint is for lines that could return to it
   }
   return fmt::format("deduplication finds data at location {:#x} that are not there",

@@ -37,7 +37,7 @@
 #include "pmemsim/common/event_queue.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/designs/backend/line_entries.hpp"
-#include "pmemsim/designs/backend/place_keeper.hpp"
+#include "pmemsim/designs/backend/placement_tables.hpp"
 
 namespace pmemsim {
 
@@ -117,7 +117,7 @@ struct DeduplicationStatistics {
   }
 };
 
-class Deduplication final : public BackendOperation, private PlaceKeeper {
+class Deduplication final : public BackendOperation, private PlacementTables {
  public:
   Deduplication(const DeduplicationParameters& parameters, std::uint32_t cores);
   void connect(EventQueue&, const Memory& pm, MetadataPort& backend) override;
@@ -158,11 +158,11 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
     std::uint64_t taken = 0;
   };
 
-  // A write to another place, and the line's former place. `gone_on`: the line has moved since
+  // A write to another place, and the line's former place. `moved_since`: the line has moved since
   // then, as a duplicate.
   struct Move {
     Line line, before;
-    bool gone_on = false;
+    bool moved_since = false;
   };
   // A line whose latest write was dropped: its place by its entry in PM, and its actual place.
   struct Stale {
@@ -172,12 +172,12 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   std::vector<Line> changed_places() override;
   bool is_stale(Line line) const override { return stale_.contains(line.number); }
   std::string problem(Line place, const SealedImage& image) const override;
-  bool is_believed(Line place, const SealedImage& image) const;
+  bool has_current_reference(Line place, const SealedImage& image) const;
   std::string fingerprint_problem(Line place, const SealedImage& image) const;
   std::uint64_t rebuilt_references(Line place, const SealedImage& image) const;
-  void note(Line place);
-  void owe(Line place, std::int64_t more);
-  void no_longer_stale(Line line);
+  void note_change(Line place);
+  void add_pending_references(Line place, std::int64_t more);
+  void clear_stale(Line line);
 
   std::optional<Line> read_table(Line line, bool changes);
   std::optional<Line> compare(const LineData& data);
@@ -189,14 +189,14 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   bool is_taken(Line place) const;
   bool is_free(Line place) const;
   Line place_for(Line line) const;
-  void put(Line line, Line place);
+  void set_place(Line line, Line place);
   void take(Line place);
-  void leave(Line place);
+  void drop_reference(Line place);
   void make_free(Line place);
-  void give_back(Line place);
-  void settle(const Move& move);
-  void find_no_more(Contents& contents, Line place);
-  void find_from_now_on(const Write& write, Line place);
+  void release_reserved(Line place);
+  void release_former_place(const Move& move);
+  void remove_fingerprint(Contents& contents, Line place);
+  void add_fingerprint(const Write& write, Line place);
   void keep_drawn(const Write& write, const Encoded& encoded);
 
   const DeduplicationParameters parameters_;
@@ -215,7 +215,7 @@ class Deduplication final : public BackendOperation, private PlaceKeeper {
   // State of rule 4's exceptions.
   std::unordered_map<std::uint64_t, Stale> stale_;  // keyed by line
   // References of each place beyond those of the entries.
-  std::unordered_map<std::uint64_t, std::int64_t> owed_;
+  std::unordered_map<std::uint64_t, std::int64_t> pending_references_;
   // Changed places, once changed_places() has been called.
   std::optional<std::unordered_set<std::uint64_t>> changed_;
   DeduplicationStatistics statistics_;

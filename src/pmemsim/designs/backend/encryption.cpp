@@ -58,22 +58,22 @@ void Encryption::make_pad(std::uint64_t slot, Time now) {
 void Encryption::pad_made(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Completion done = reads_[slot];
-  reads_.give_back(slot);
+  reads_.release(slot);
   done(now);
 }
 
 void Encryption::encode(const Write&, const Prepared& prepared, Encoded& encoded) const {
-  if (encoded.elsewhere) return;
+  if (encoded.duplicate) return;
   entries_->begin_seal(encoded);
   if (!entries_->sealed()) return;
   const std::uint64_t before = entries_->seal_at(encoded.place).counter;
   if (parameters_.faults.counter && before != 0) encoded.seal.counter = before;
-  const std::uint64_t pad = prepared.outlived ? before : encoded.seal.counter;
+  const std::uint64_t pad = prepared.counter_outdated ? before : encoded.seal.counter;
   encoded.data = cipher_.apply(encoded.place, pad, encoded.data);
 }
 
 void Encryption::accepted(const Write& write, const Encoded& encoded) {
-  if (!encoded.elsewhere) backend_->metadata_changed(write.line);
+  if (!encoded.duplicate) backend_->metadata_changed(write.line);
 }
 
 LineData Encryption::decode(Line place, const LineData& data) const {

@@ -76,7 +76,7 @@ class ErrorCorrection final : public BackendOperation {
     return true;
   }
   void sent(const Write&, const Encoded& encoded) override {
-    statistics_.coded += !encoded.elsewhere;
+    statistics_.coded += !encoded.duplicate;
   }
   std::unique_ptr<ImageDecoder> decoder() const override;
   void add_registers(SurvivingRegisters& registers) const override {

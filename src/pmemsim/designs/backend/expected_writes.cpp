@@ -54,14 +54,14 @@ void ExpectedWrites::prepare(PreparedId id, const Prediction& prediction) {
   const bool other_data = expected.subject.data != prediction.data;
   const bool had_data = expected.subject.whole();
   expected.subject = prediction;
-  if (prediction.line && expected.address == kNoSlot) join(expected);
+  if (prediction.line && expected.address == kNoSlot) add_to_address(expected);
   if (!prediction.whole() || (had_data && !other_data)) return;
   expected.data_since = queue_->now();
   fetch(graph_.of_data(), prediction, expected.fetches,
         completion<&ExpectedWrites::data_fetched>(*this), slot);
 }
 
-void ExpectedWrites::join(Expected& expected) {
+void ExpectedWrites::add_to_address(Expected& expected) {
   const Line line = *expected.subject.line;
   if (const std::uint32_t* const known = by_line_.find(line)) {
     expected.address = *known;
@@ -106,7 +106,7 @@ void ExpectedWrites::address_fetched(std::uint64_t slot_and_node, Time now) {
   Fetches& fetches = address_slots_[slot].fetches;
   fetches.there_at[slot_and_node & kNodeMask] = now;
   --fetches.pending;
-  give_back_if_idle(slot);
+  release_if_idle(slot);
 }
 
 void ExpectedWrites::data_fetched(std::uint64_t slot_and_node, Time now) {
@@ -114,7 +114,7 @@ void ExpectedWrites::data_fetched(std::uint64_t slot_and_node, Time now) {
   Fetches& fetches = slots_[slot].fetches;
   fetches.there_at[slot_and_node & kNodeMask] = now;
   --fetches.pending;
-  give_back_expected_if_idle(slot);
+  release_expected_if_idle(slot);
 }
 
 // ---- Rule 2
@@ -176,8 +176,8 @@ ExpectedWrites::Progress ExpectedWrites::take(PreparedId id, bool with_data) {
   if (address != nullptr && parameters_.outdated_results == OutdatedResults::kAtOnce) {
     address->since = now;  // rule 4
   }
-  leave(expected);
-  give_back_expected_if_idle(slot);
+  remove_from_address(expected);
+  release_expected_if_idle(slot);
   return progress;
 }
 
@@ -190,11 +190,11 @@ void ExpectedWrites::discard(PreparedId id) {
   const Address* const address =
       expected.address == kNoSlot ? nullptr : &address_slots_[expected.address];
   count(when(address, expected, true), graph_.of_data(), true);
-  leave(expected);
-  give_back_expected_if_idle(slot);
+  remove_from_address(expected);
+  release_expected_if_idle(slot);
 }
 
-void ExpectedWrites::leave(Expected& expected) {
+void ExpectedWrites::remove_from_address(Expected& expected) {
   expected.wanted = false;
   if (expected.address == kNoSlot) return;
   Address& address = address_slots_[expected.address];
@@ -204,18 +204,18 @@ void ExpectedWrites::leave(Expected& expected) {
     address_slots_[addresses_.back()].place = address.place;
     addresses_[address.place] = addresses_.back();
     addresses_.pop_back();
-    give_back_if_idle(expected.address);
+    release_if_idle(expected.address);
   }
 }
 
-void ExpectedWrites::give_back_if_idle(std::uint32_t slot) {
+void ExpectedWrites::release_if_idle(std::uint32_t slot) {
   const Address& address = address_slots_[slot];
-  if (address.predictions == 0 && address.fetches.pending == 0) address_slots_.give_back(slot);
+  if (address.predictions == 0 && address.fetches.pending == 0) address_slots_.release(slot);
 }
 
-void ExpectedWrites::give_back_expected_if_idle(std::uint32_t slot) {
+void ExpectedWrites::release_expected_if_idle(std::uint32_t slot) {
   const Expected& expected = slots_[slot];
-  if (!expected.wanted && expected.fetches.pending == 0) slots_.give_back(slot);
+  if (!expected.wanted && expected.fetches.pending == 0) slots_.release(slot);
 }
 
 // ---- Rule 4
@@ -228,14 +228,14 @@ void ExpectedWrites::accepted(const Write& write, const Encoded& encoded) {
   for (const std::uint32_t slot : addresses_) {
     Address& address = address_slots_[slot];
     if (address.line == write.line) {
-      begin_anew(address);
+      restart(address);
     } else {
       renew(write, encoded, address);
     }
   }
 }
 
-void ExpectedWrites::begin_anew(Address& address) {
+void ExpectedWrites::restart(Address& address) {
   Expected nobody;
   nobody.subject.line = address.line;
   const NodeSet nodes = graph_.all() & ~graph_.of_data();

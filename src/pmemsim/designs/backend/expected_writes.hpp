@@ -95,17 +95,17 @@ class ExpectedWrites {
     Times began{}, done{};
   };
 
-  void join(Expected& expected);
-  void leave(Expected& expected);
-  void give_back_if_idle(std::uint32_t address);
-  void give_back_expected_if_idle(std::uint32_t slot);
+  void add_to_address(Expected& expected);
+  void remove_from_address(Expected& expected);
+  void release_if_idle(std::uint32_t address);
+  void release_expected_if_idle(std::uint32_t slot);
   void fetch(NodeSet nodes, const Prediction& subject, Fetches& fetches, Completion done,
              std::uint64_t slot);
   void address_fetched(std::uint64_t slot_and_node, Time now);
   void data_fetched(std::uint64_t slot_and_node, Time now);
   When when(const Address* address, const Expected& expected, bool with_data) const;
   void count(const When& when, NodeSet nodes, bool running_too);
-  void begin_anew(Address& address);
+  void restart(Address& address);
   void renew(const Write& write, const Encoded& encoded, const Address& other);
 
   const std::vector<BackendOperation*>& operations_;

@@ -123,7 +123,7 @@ void Integrity::entries_missed(Line entries) {
 void Integrity::encode(const Write& write, const Prepared& prepared, Encoded& encoded) const {
   encoded.stale_hashes =
       parameters_.faults.stale_nodes && prepared.data && changed_since(prepared.since, write.line);
-  if (encoded.elsewhere) return;
+  if (encoded.duplicate) return;
   entries_->begin_seal(encoded);
   if (!entries_->sealed()) return;
   const Line place = macs_have_address() ? encoded.place : Line{};

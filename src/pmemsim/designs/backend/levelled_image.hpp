@@ -17,14 +17,14 @@ class LevelledImage final : public ImageDecoder {
 
   void changed(Line place, const LineData& data, const Tell& tell) override {
     device_.write(place, data);
-    tell_line_at(place, tell);
+    report_line_at(place, tell);
   }
   void registers_changed(const Tell& tell) override {
-    for (; known_ < moved_.size(); ++known_) tell_line_at(moved_[known_], tell);
+    for (; known_ < moved_.size(); ++known_) report_line_at(moved_[known_], tell);
   }
 
  private:
-  void tell_line_at(Line place, const Tell& tell) {
+  void report_line_at(Line place, const Tell& tell) {
     if (const auto line = regions_.line_at(place)) tell(*line, device_.read(place));
   }
 

@@ -116,7 +116,7 @@ bool LineEntries::write(const Write& write, const Prepared&, Completion done) {
 
 // Adds the entry, which is all that is written if the data are elsewhere.
 void LineEntries::encode(const Write& write, const Prepared&, Encoded& encoded) const {
-  if (!encoded.elsewhere && need(write.line) == EntryNeed::kLater) return;
+  if (!encoded.duplicate && need(write.line) == EntryNeed::kLater) return;
   const Line entries = layout().line_of(write.line);
   LineData data = contents(entries);
   if (sealed_) layout().put(data, write.line, encoded.seal);
@@ -158,7 +158,7 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   const Line entries = layout().line_of(line);
   const bool is_stale = seals_.faults.tree || encoded.stale_hashes;
   const LineData stale = is_stale ? contents(entries) : LineData{};
-  if (sealed_ || seals_.known_of_others) keep(line, entry, encoded.elsewhere);
+  if (sealed_ || seals_.known_of_others) keep(line, entry, encoded.duplicate);
   const bool later = encoded.metadata.empty();
   cached(entries, later);
   if (later) return deferred_.deferred(entries);
@@ -167,10 +167,10 @@ void LineEntries::accepted(const Write& write, const Encoded& encoded) {
   persistent(entries, is_stale ? stale : contents(entries));
 }
 
-void LineEntries::keep(Line line, const Seal& entry, bool elsewhere) {
+void LineEntries::keep(Line line, const Seal& entry, bool duplicate) {
   Seal* const known = entries_.find(line);
   (known != nullptr ? *known : entries_.insert(line)) = entry;
-  if (elsewhere) return;
+  if (duplicate) return;
   Seal* newest = seals_at_.find(entry.place);
   if (newest == nullptr) newest = &(seals_at_.insert(entry.place) = {.place = entry.place});
   Seal* before = before_.find({entry.counter});
@@ -198,7 +198,7 @@ std::optional<LineData> LineEntries::evicted(Line line, const LineData& data) co
 }
 
 void LineEntries::dropped(const Write&, const Encoded& encoded, bool accepted) {
-  if (!accepted || encoded.elsewhere) return;
+  if (!accepted || encoded.duplicate) return;
   const Seal* const found = before_.find({encoded.seal.counter});
   if (found == nullptr) return;
   const Seal dropped = *found;
@@ -218,7 +218,7 @@ std::unique_ptr<ImageDecoder> LineEntries::decoder() const {
   ImageKeys keys{.cipher = seals_.cipher,
                  .authenticator = seals_.authenticator,
                  .macs_have_address = !seals_.faults.address,
-                 .keeper = seals_.keeper,
+                 .placements = seals_.placements,
                  .entries_behind = [this] { return !deferred_.published(); }};
   if (MerkleTree* const tree = seals_.tree) {
     keys.tree_levels = tree->levels();

@@ -43,7 +43,7 @@
 
 namespace pmemsim {
 
-class PlaceKeeper;
+class PlacementTables;
 
 // Observer of lines of entries. It is notified of lines that are read from PM, and have to be
 // verified. It is also notified of lines that have become persistent later than their data.
@@ -64,8 +64,8 @@ struct Seals {
   MerkleTree* tree = nullptr;
   bool persist_nodes = false;  // nodes are persistent in one step with the entries below
   EntryVerifier* verifier = nullptr;
-  PlaceKeeper* keeper = nullptr;  // owner of tables that recovery rebuilds
-  bool known_of_others = false;   // an operation asks for the entries of other lines
+  PlacementTables* placements = nullptr;  // owner of tables that recovery rebuilds
+  bool known_of_others = false;           // an operation asks for the entries of other lines
   struct {
     bool root = false, tree = false, address = false, nodes = false;
   } faults{};  // injected faults of integrity
@@ -100,7 +100,7 @@ class LineEntries final : public WriteGate {
   void format(Image& device);
   // Called instead of format() if the device's contents won't be read: they are neither encrypted
   // nor hashed. Times are the same.
-  void leave_unsealed() { sealed_ = false; }
+  void skip_sealing() { sealed_ = false; }
   // Called instead of format() to continue after a crash, with the device's contents and the
   // registers that have survived. Tables that deduplication keeps aren't rebuilt. (No command
   // continues after a crash. Only tests do, since rule 3 can be checked across a crash only in this
@@ -123,7 +123,7 @@ class LineEntries final : public WriteGate {
   bool write(const Write& write, const Prepared&, Completion done) override;
   // False for a commit, which has to wait for everything accepted before its own arrival, not only
   // for that before the other write's.
-  bool may_bring(const Write& newer) const override {
+  bool may_coalesce(const Write& newer) const override {
     return need(newer.line) != EntryNeed::kCommit;
   }
   void forget(const Completion& done) override { deferred_.forget(done); }
@@ -161,7 +161,7 @@ class LineEntries final : public WriteGate {
   void format_line(Image& device, Line line);
   void take_over(Line entries, const LineData& contents);
   bool cached(Line entries, bool changes);
-  void keep(Line line, const Seal& entry, bool elsewhere);
+  void keep(Line line, const Seal& entry, bool duplicate);
   void persistent(Line entries, const LineData& contents);
   LineData contents(Line entries) const;
   void add_nodes(Line entries, const LineData& data,

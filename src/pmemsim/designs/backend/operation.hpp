@@ -51,7 +51,7 @@ struct Encoded {
   std::uint64_t order = 0;           // order of the write's arrival, unique among all writes
   std::vector<Metadata> metadata{};  // accepted together with the data, or not at all
   // True if PM has the data already at another place: only metadata are written.
-  bool elsewhere = false;
+  bool duplicate = false;
   bool predicted = false;     // the write's whole data were predicted before it arrived
   bool stale_hashes = false;  // the predicted hashes are of other metadata: an injected fault
   // The line's entry, if it has one. Its place is the place of the data at the time of sealing.

@@ -45,7 +45,7 @@ void Oram::access(Completion done) {
 void Oram::write_back(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   const Access access = accesses_[slot];
-  accesses_.give_back(slot);
+  accesses_.release(slot);
   for (std::uint32_t i = 0; i < path_lines(); ++i) {
     backend_->write_metadata(path_line(access.leaf, i), {});
   }

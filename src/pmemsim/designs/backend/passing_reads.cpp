@@ -26,10 +26,10 @@ void PassingReads::located(std::uint64_t number, Time) {
   for (const auto& operation : parts_.operations) {
     reads_[slot].unanswered += !operation->read(reading.line, done);
   }
-  pm_.read(parts_.place(reading.line), completion<&PassingReads::came>(*this, slot));
+  pm_.read(parts_.place(reading.line), completion<&PassingReads::arrived>(*this, slot));
 }
 
-void PassingReads::came(std::uint64_t slot, Time now) {
+void PassingReads::arrived(std::uint64_t slot, Time now) {
   if (after_read_ == Picoseconds{}) return answered(slot, now);
   queue_.schedule(now + after_read_, Phase::kController,
                   completion<&PassingReads::answered>(*this, slot));
@@ -39,7 +39,7 @@ void PassingReads::answered(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   if (--reads_[slot].unanswered > 0) return;
   const Completion done = reads_[slot].done;
-  reads_.give_back(slot);
+  reads_.release(slot);
   if (done) done(now);
 }
 

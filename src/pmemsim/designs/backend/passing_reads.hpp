@@ -25,7 +25,7 @@ class PassingReads {
   };
 
   void located(std::uint64_t slot, Time now);
-  void came(std::uint64_t slot, Time now);
+  void arrived(std::uint64_t slot, Time now);
   void answered(std::uint64_t slot, Time now);
 
   EventQueue& queue_;

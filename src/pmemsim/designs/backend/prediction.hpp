@@ -37,8 +37,8 @@ struct Prepared {
   // The data, if the write may use all results, which were computed with these data. Empty: it may
   // use only results that depend on the line alone.
   std::optional<LineData> data{};
-  Time since{};           // time at which it was prepared
-  bool outlived = false;  // the line's counter has changed since: an injected fault
+  Time since{};                   // time at which it was prepared
+  bool counter_outdated = false;  // the line's counter has changed since: an injected fault
 };
 
 enum class Fate : std::uint8_t {

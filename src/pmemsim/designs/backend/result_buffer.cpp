@@ -25,7 +25,7 @@ bool same_data(const Prediction& prediction, const Write& write) {
 
 }  // namespace
 
-void ResultBuffer::expect(const ResultBufferSize& size, PredictionObserver& observer) {
+void ResultBuffer::configure(const ResultBufferSize& size, PredictionObserver& observer) {
   size_ = size;
   observer_ = &observer;
 }
@@ -44,7 +44,7 @@ PreparedId ResultBuffer::prepare(const Prediction& prediction) {
   by_age_.push_back(entries_, slot);
   ++taken_;
   if (prediction.line) add_to_line(slot);
-  show(slot);
+  pass_to_gates(slot);
   return entry.outcome.id;
 }
 
@@ -59,7 +59,7 @@ bool ResultBuffer::complete(PreparedId id, Line line) {
   assert(!entries_[slot].prediction.line);
   entries_[slot].prediction.line = line;
   add_to_line(slot);
-  show(slot);
+  pass_to_gates(slot);
   return true;
 }
 
@@ -70,11 +70,11 @@ bool ResultBuffer::complete(PreparedId id, const LineData& data, ByteMask bytes)
   Prediction& prediction = entries_[slot].prediction;
   take_bytes(prediction.data, data, bytes);
   prediction.bytes |= bytes;
-  show(slot);
+  pass_to_gates(slot);
   return true;
 }
 
-void ResultBuffer::show(std::uint32_t slot) {
+void ResultBuffer::pass_to_gates(std::uint32_t slot) {
   const Entry& entry = entries_[slot];
   for (WriteGate* const gate : gates_) gate->prepare(entry.outcome.id, entry.prediction);
 }
@@ -99,7 +99,7 @@ Prepared ResultBuffer::claim(const Write& write) {
   discard_old();
   const std::uint32_t slot = find(write);
   if (slot == kNoSlot) return used_before(write);
-  leave(slot);
+  unlink(slot);
   const Entry& entry = entries_[slot];
   const Prediction& prediction = entry.prediction;
   Outcome& outcome = entries_[slot].outcome;
@@ -113,7 +113,7 @@ Prepared ResultBuffer::claim(const Write& write) {
   return {.id = outcome.id,
           .data = prediction.data,
           .since = entry.prepared,
-          .outlived = entry.outlived};
+          .counter_outdated = entry.counter_outdated};
 }
 
 void ResultBuffer::note_used(const Write& write) {
@@ -124,14 +124,14 @@ void ResultBuffer::note_used(const Write& write) {
 Prepared ResultBuffer::used_before(const Write& write) const {
   const LineData* const used = used_.find(write.line);
   if (used == nullptr || *used != write.data) return {};
-  return {.data = *used, .outlived = true};
+  return {.data = *used, .counter_outdated = true};
 }
 
-void ResultBuffer::outlive(Line line) {
+void ResultBuffer::mark_counter_outdated(Line line) {
   const std::uint32_t* const newest = newest_.find(line);
   for (std::uint32_t slot = newest == nullptr ? kNoSlot : *newest; slot != kNoSlot;
        slot = entries_[slot].older) {
-    entries_[slot].outlived = true;
+    entries_[slot].counter_outdated = true;
   }
 }
 
@@ -151,7 +151,7 @@ void ResultBuffer::claimed(PreparedId id, bool late) {
   if (!id) return;
   const std::uint32_t slot = slot_of(id);
   entries_[slot].outcome.late = late && entries_[slot].outcome.fate == Fate::kUsed;
-  tell(slot);
+  report_outcome(slot);
 }
 
 // ---- Rules 4 and 5
@@ -202,12 +202,12 @@ void ResultBuffer::discard(std::uint32_t slot, Fate fate, Time when) {
   const PreparedId id = entries_[slot].outcome.id;
   entries_[slot].outcome.fate = fate;
   entries_[slot].outcome.when = when;
-  leave(slot);
+  unlink(slot);
   for (WriteGate* const gate : gates_) gate->discard(id);
-  tell(slot);
+  report_outcome(slot);
 }
 
-void ResultBuffer::leave(std::uint32_t slot) {
+void ResultBuffer::unlink(std::uint32_t slot) {
   by_age_.remove(entries_, slot);
   --taken_;
   const Entry& entry = entries_[slot];
@@ -219,9 +219,9 @@ void ResultBuffer::leave(std::uint32_t slot) {
   if (*newest == kNoSlot) newest_.erase(*entry.prediction.line);
 }
 
-void ResultBuffer::tell(std::uint32_t slot) {
+void ResultBuffer::report_outcome(std::uint32_t slot) {
   const Outcome outcome = std::exchange(entries_[slot].outcome, {});
-  entries_.give_back(slot);
+  entries_.release(slot);
   observer_->outcome(outcome);
 }
 

@@ -51,7 +51,7 @@ class ResultBuffer {
   ResultBuffer& operator=(const ResultBuffer&) = delete;
 
   // Called once, before the run. Sets the limits of the buffer, and the observer of outcomes.
-  void expect(const ResultBufferSize& size, PredictionObserver& observer);
+  void configure(const ResultBufferSize& size, PredictionObserver& observer);
 
   // Starts the operations on the known parts of a prediction. The identity is empty if there is no
   // free entry, or no operation; there is no outcome then. (A design that predicts requires an
@@ -70,7 +70,7 @@ class ResultBuffer {
   void discard_range(Line first, Line end, Fate fate);
   void discard_all();
   // Injected fault: the entries of the line may be used although its counter has changed.
-  void outlive(Line line);
+  void mark_counter_outdated(Line line);
 
   // True if there is an entry for writes of the line.
   bool expects(Line line) const { return newest_.find(line) != nullptr; }
@@ -84,17 +84,17 @@ class ResultBuffer {
     Prediction prediction;
     Outcome outcome{};  // outcome as far as known; without identity: no entry
     Time prepared{};    // time of prepare()
-    bool outlived = false;
+    bool counter_outdated = false;
     // Entry that has known the line before this one.
     std::uint32_t older = kNoSlot;
     std::uint32_t previous = kNoSlot, next = kNoSlot;  // neighbours by age
   };
 
   std::uint32_t slot_of(PreparedId id) const;
-  void show(std::uint32_t slot);
+  void pass_to_gates(std::uint32_t slot);
   void add_to_line(std::uint32_t slot);
-  void leave(std::uint32_t slot);
-  void tell(std::uint32_t slot);
+  void unlink(std::uint32_t slot);
+  void report_outcome(std::uint32_t slot);
   void discard(std::uint32_t slot, Fate fate, Time when);
   template <class Which>
   void discard_each(Fate fate, const Which& which);

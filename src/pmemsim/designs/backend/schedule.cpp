@@ -56,21 +56,22 @@ void OperationSchedule::prepare(PreparedId id, const Prediction& prediction) {
     work = {.subject = prediction};
     expected_.insert({id.number}) = slot;
   } else {
-    if (known(work).data && work.subject.data != prediction.data) lose_data(work);  // rule 5
+    if (known(work).data && work.subject.data != prediction.data)
+      discard_data_results(work);  // rule 5
     work.subject = prediction;
   }
-  go_on(slot);
+  execute_ready(slot);
 }
 
-void OperationSchedule::lose_data(Work& work) { lose(work, graph_.of_data()); }
+void OperationSchedule::discard_data_results(Work& work) { discard_nodes(work, graph_.of_data()); }
 
 // Removes nodes from those that are done. If one of them has found a duplicate, skipped nodes are
 // no longer skipped.
-void OperationSchedule::lose(Work& work, NodeSet nodes) {
+void OperationSchedule::discard_nodes(Work& work, NodeSet nodes) {
   const std::vector<OperationGraph::Node>& all = graph_.nodes();
   for (std::size_t node = 0; node < all.size(); ++node) {
     if (!all[node].sub.finds_duplicates || (nodes & set_of(node)) == 0) continue;
-    work.done &= ~std::exchange(work.fallen_away, 0);
+    work.done &= ~std::exchange(work.skipped, 0);
     work.duplicate_at.reset();
   }
   work.done &= ~nodes;
@@ -79,9 +80,9 @@ void OperationSchedule::lose(Work& work, NodeSet nodes) {
 
 // Implements rule 4, in an order in which nodes can be executed: nodes that follow an outdated one
 // are lost with it.
-void OperationSchedule::lose_outdated(Work& work, TakenOver& taken) {
+void OperationSchedule::discard_outdated(Work& work, TakenOver& taken) {
   for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
-    if ((work.done & ~work.fallen_away & set_of(node)) == 0) continue;
+    if ((work.done & ~work.skipped & set_of(node)) == 0) continue;
     const OperationGraph::Node& what = graph_.nodes()[node];
     BackendOperation& operation = *operations_[what.operation];
     const bool outdated =
@@ -91,7 +92,7 @@ void OperationSchedule::lose_outdated(Work& work, TakenOver& taken) {
     if (!outdated) continue;
     (what.sub.finds_duplicates ? taken.duplicate : taken.outdated) = true;
     const NodeSet done = work.done;
-    lose(work, graph_.from(node));
+    discard_nodes(work, graph_.from(node));
     statistics_.outdated += static_cast<std::uint64_t>(std::popcount(done & ~work.done));
   }
 }
@@ -106,7 +107,7 @@ void OperationSchedule::discard(PreparedId id) {
   if (there == nullptr) return;  // a write has taken it over
   const std::uint32_t slot = *there;
   expected_.erase({id.number});
-  unwanted(slot);
+  abandon(slot);
 }
 
 // ---- Writes
@@ -115,29 +116,29 @@ bool OperationSchedule::write(const Write& write, const Prepared& prepared, Comp
   TakenOver taken;
   const std::uint32_t slot = take_over(write, prepared, taken);
   if (observer_ != nullptr) {
-    observer_->came(done.argument, write, prepared, taken, queue_->now());
+    observer_->arrived(done.argument, write, prepared, taken, queue_->now());
   }
   Work& work = works_[slot];
   ++statistics_.writes;
   if (complete(work)) {
     ++statistics_.done_before;
-    return answer_at_once(slot, done);
+    return complete_at_once(slot, done);
   }
   if (acknowledges_on_arrival()) find_duplicate(work);
-  go_on(slot);
-  if (complete(work)) return answer_at_once(slot, done);  // its sub-operations took no time
+  execute_ready(slot);
+  if (complete(work)) return complete_at_once(slot, done);  // its sub-operations took no time
   if (acknowledges_on_arrival()) {
-    tell_done(done, {});
+    notify_done(done, {});
     return true;
   }
   work.finished = done;
-  come_.insert({done.argument}) = slot;
+  arrived_.insert({done.argument}) = slot;
   return false;
 }
 
-bool OperationSchedule::answer_at_once(std::uint32_t slot, const Completion& done) {
-  leave_if_idle(slot);
-  tell_done(done, {});
+bool OperationSchedule::complete_at_once(std::uint32_t slot, const Completion& done) {
+  release_if_idle(slot);
+  notify_done(done, {});
   return true;
 }
 
@@ -163,17 +164,17 @@ std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& p
     slot = *there;
     works_[slot].subject = subject;
     expected_.erase({prepared.id.number});
-    if (!prepared.data) lose_data(works_[slot]);
+    if (!prepared.data) discard_data_results(works_[slot]);
     taken.unfinished = !complete(works_[slot]);
     statistics_.executed_before += !taken.unfinished;
-    lose_outdated(works_[slot], taken);
+    discard_outdated(works_[slot], taken);
     if (works_[slot].waits) {  // it waits among the writes from now on
       std::erase(expected_waiting_, slot);
       works_[slot].waits = false;
     }
   }
   works_[slot].expected = false;
-  works_[slot].came = queue_->now();
+  works_[slot].arrived = queue_->now();
   return slot;
 }
 
@@ -183,7 +184,7 @@ std::uint32_t OperationSchedule::take_over_expected(const Write& write, const Pr
   const std::uint32_t slot = works_.take();
   Work& work = works_[slot];
   work = {.subject = {.line = write.line, .data = write.data, .bytes = kWholeLine},
-          .came = queue_->now(),
+          .arrived = queue_->now(),
           .expected = false};
   if (!prepared.id || !expected_writes_->has(prepared.id)) return slot;
   const ExpectedWrites::Progress found =
@@ -206,30 +207,30 @@ std::uint32_t OperationSchedule::take_over_expected(const Write& write, const Pr
 }
 
 // Implements rule 5.
-void OperationSchedule::brings(const Write& both, const Completion& done) {
+void OperationSchedule::coalesced(const Write& both, const Completion& done) {
   ++statistics_.coalesced;
-  const std::uint32_t* const there = come_.find({done.argument});
+  const std::uint32_t* const there = arrived_.find({done.argument});
   if (there == nullptr) return;
   const std::uint32_t slot = *there;
   Work& work = works_[slot];
-  if (work.subject.data != both.data) lose_data(work);
+  if (work.subject.data != both.data) discard_data_results(work);
   work.subject.data = both.data;
-  go_on(slot);
+  execute_ready(slot);
 }
 
 void OperationSchedule::forget(const Completion& done) {
-  const std::uint32_t* const there = come_.find({done.argument});
+  const std::uint32_t* const there = arrived_.find({done.argument});
   if (there == nullptr) return;
   const std::uint32_t slot = *there;
-  come_.erase({done.argument});
+  arrived_.erase({done.argument});
   works_[slot].finished = {};
-  if (!complete(works_[slot])) unwanted(slot);  // otherwise end() is about to be called
+  if (!complete(works_[slot])) abandon(slot);  // otherwise end() is about to be called
 }
 
 // ---- Units
 
 // Implements rules 1 and 2. Sub-operations that take no time may make others ready at once.
-void OperationSchedule::go_on(std::uint32_t slot) {
+void OperationSchedule::execute_ready(std::uint32_t slot) {
   Work& work = works_[slot];
   if (work.starting) return;
   work.starting = true;
@@ -238,7 +239,7 @@ void OperationSchedule::go_on(std::uint32_t slot) {
     start(slot, static_cast<std::uint32_t>(std::countr_zero(ready)));
   }
   work.starting = false;
-  if (work.running == 0 && !work.waits && work.has_unit) give_unit_back(work);
+  if (work.running == 0 && !work.waits && work.has_unit) release_unit(work);
 }
 
 bool OperationSchedule::get_unit(std::uint32_t slot) {
@@ -257,7 +258,7 @@ bool OperationSchedule::get_unit(std::uint32_t slot) {
   return false;
 }
 
-void OperationSchedule::give_unit_back(Work& work) {
+void OperationSchedule::release_unit(Work& work) {
   work.has_unit = false;
   --busy_units_;
   while (busy_units_ < units_) {
@@ -269,7 +270,7 @@ void OperationSchedule::give_unit_back(Work& work) {
     Work& next = works_[slot];
     next.waits = false;
     if (!next.expected) next.unit_wait += queue_->now() - next.waits_since;
-    go_on(slot);
+    execute_ready(slot);
     if (next.expected || !complete(next)) continue;  // otherwise its sub-operations took no time
     queue_->schedule(queue_->now(), Phase::kController,
                      completion<&OperationSchedule::end>(*this, slot));
@@ -314,8 +315,8 @@ void OperationSchedule::node_done(std::uint64_t both, Time now) {
   const std::uint32_t slot = slot_in(both);
   finish_node(slot, node_in(both));
   Work& work = works_[slot];
-  if (!work.wanted) return leave_if_idle(slot);
-  go_on(slot);
+  if (!work.needed) return release_if_idle(slot);
+  execute_ready(slot);
   if (!work.expected && complete(work)) end(slot, now);
 }
 
@@ -339,8 +340,8 @@ void OperationSchedule::look_for_duplicate(Work& work, std::size_t node) {
     work.duplicate_at = operations_[what.operation]->duplicate(work.subject);
   }
   if (!work.duplicate_at) return;
-  work.fallen_away = graph_.unless_duplicate() & ~work.done & ~work.running;  // rule 6
-  work.done |= work.fallen_away;
+  work.skipped = graph_.unless_duplicate() & ~work.done & ~work.running;  // rule 6
+  work.done |= work.skipped;
 }
 
 // ---- Completion
@@ -349,38 +350,38 @@ void OperationSchedule::end(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Work& work = works_[slot];
   const bool forgotten = !work.finished && !acknowledges_on_arrival();
-  if (forgotten) return leave_if_idle(slot);
-  const Picoseconds waited = now - work.came;
+  if (forgotten) return release_if_idle(slot);
+  const Picoseconds waited = now - work.arrived;
   statistics_.time += waited;
   statistics_.unit_wait += work.unit_wait;
-  if (!work.finished) return leave_if_idle(slot);  // no write is stalled
+  if (!work.finished) return release_if_idle(slot);  // no write is stalled
   const Completion finished = work.finished;
-  tell_done(finished, waited);
-  come_.erase({finished.argument});
-  leave_if_idle(slot);
+  notify_done(finished, waited);
+  arrived_.erase({finished.argument});
+  release_if_idle(slot);
   finished(now);
 }
 
-void OperationSchedule::unwanted(std::uint32_t slot) {
+void OperationSchedule::abandon(std::uint32_t slot) {
   Work& work = works_[slot];
-  work.wanted = false;
+  work.needed = false;
   if (std::exchange(work.waits, false)) std::erase(waiting(work), slot);
-  leave_if_idle(slot);
+  release_if_idle(slot);
 }
 
 // Releases the unit, unless it is still running sub-operations, which it finishes.
-void OperationSchedule::leave_if_idle(std::uint32_t slot) {
+void OperationSchedule::release_if_idle(std::uint32_t slot) {
   Work& work = works_[slot];
   if (work.running != 0) return;
   if (!work.expected && complete(work)) count_used(work);
-  if (work.has_unit) give_unit_back(work);
-  works_.give_back(slot);
+  if (work.has_unit) release_unit(work);
+  works_.release(slot);
 }
 
 // Counts the results that are used. Sub-operations that only written data need are unused if the
 // data are elsewhere, whenever that was found.
 void OperationSchedule::count_used(const Work& work) {
-  NodeSet left = work.done & ~work.fallen_away;
+  NodeSet left = work.done & ~work.skipped;
   if (work.duplicate_at) left &= ~graph_.unless_duplicate();
   for (; left != 0; left &= left - 1) {
     const auto node = static_cast<std::size_t>(std::countr_zero(left));
@@ -395,8 +396,8 @@ void OperationSchedule::statistics(StatisticsCollector& collector) const {
 }
 
 std::string OperationSchedule::pending() const {
-  if (come_.size() == 0) return {};
-  return std::to_string(come_.size()) + " writes wait for their operations";
+  if (arrived_.size() == 0) return {};
+  return std::to_string(arrived_.size()) + " writes wait for their operations";
 }
 
 }  // namespace pmemsim

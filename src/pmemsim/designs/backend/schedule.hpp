@@ -95,7 +95,7 @@ class OperationSchedule final : public WriteGate {
   bool keeps_outdated() const override { return expected_writes_.has_value(); }
   void discard(PreparedId id) override;
   bool write(const Write& write, const Prepared& prepared, Completion done) override;
-  void brings(const Write& both, const Completion& done) override;
+  void coalesced(const Write& both, const Completion& done) override;
   void forget(const Completion& done) override;
   void accepted(const Write& write, const Encoded&);
   bool starts_at_once(Completion free) override;
@@ -110,19 +110,19 @@ class OperationSchedule final : public WriteGate {
   struct Work {
     Prediction subject;
     NodeSet done = 0, running = 0;
-    NodeSet useless = 0;      // running ones whose results won't be used
-    NodeSet fallen_away = 0;  // skipped ones, which count as done
+    NodeSet useless = 0;  // running ones whose results won't be used
+    NodeSet skipped = 0;  // skipped ones, which count as done
     std::optional<Line> duplicate_at{};
     std::array<Time, OperationGraph::kMostNodes> done_at{};
     Completion finished{};  // completion of a stalled write
-    Time came{};            // arrival of the write
+    Time arrived{};         // arrival of the write
     Time waits_since{};
     Picoseconds unit_wait{};
     bool expected = true;  // predicted, hasn't arrived
     bool has_unit = false;
     bool waits = false;  // waits for a unit
-    bool wanted = true;
-    bool starting = false;  // go_on() is running
+    bool needed = true;
+    bool starting = false;  // execute_ready() is running
   };
 
   Inputs known(const Work& work) const;
@@ -131,14 +131,14 @@ class OperationSchedule final : public WriteGate {
   }
   void find_duplicate(Work& work);
   std::uint32_t take_over(const Write& write, const Prepared& prepared, TakenOver& taken);
-  void lose_data(Work& work);
-  void lose_outdated(Work& work, TakenOver& taken);
-  void lose(Work& work, NodeSet nodes);
+  void discard_data_results(Work& work);
+  void discard_outdated(Work& work, TakenOver& taken);
+  void discard_nodes(Work& work, NodeSet nodes);
   std::uint32_t take_over_expected(const Write& write, const Prepared& prepared, TakenOver& taken);
   void look_for_duplicate(Work& work, std::size_t node);
-  void go_on(std::uint32_t slot);
+  void execute_ready(std::uint32_t slot);
   bool get_unit(std::uint32_t slot);
-  void give_unit_back(Work& work);
+  void release_unit(Work& work);
   void start(std::uint32_t slot, std::uint32_t node);
   void begin(std::uint32_t slot, std::uint32_t node);
   void fetched(std::uint64_t slot_and_node, Time now);
@@ -147,13 +147,13 @@ class OperationSchedule final : public WriteGate {
   bool acknowledges_on_arrival() const { return parameters_.acknowledge == Acknowledge::kArrival; }
   bool complete(const Work& work) const { return work.done == graph_.all(); }
   void end(std::uint64_t slot, Time now);
-  bool answer_at_once(std::uint32_t slot, const Completion& done);
-  void tell_done(const Completion& done, Picoseconds waited) const {
+  bool complete_at_once(std::uint32_t slot, const Completion& done);
+  void notify_done(const Completion& done, Picoseconds waited) const {
     if (observer_ != nullptr) observer_->done(done.argument, waited);
   }
   void count_used(const Work& work);
-  void unwanted(std::uint32_t slot);
-  void leave_if_idle(std::uint32_t slot);
+  void abandon(std::uint32_t slot);
+  void release_if_idle(std::uint32_t slot);
 
   EventQueue* queue_ = nullptr;
   MetadataPort* backend_ = nullptr;
@@ -164,7 +164,7 @@ class OperationSchedule final : public WriteGate {
   std::uint32_t busy_units_ = 0;
   Slab<Work> works_;
   LineTable<std::uint32_t> expected_;  // work for predictions, keyed by PreparedId::number
-  LineTable<std::uint32_t> come_;      // work for arrived writes, keyed by Completion::argument
+  LineTable<std::uint32_t> arrived_;   // work for arrived writes, keyed by Completion::argument
   std::deque<std::uint32_t> writes_waiting_, expected_waiting_;
   Completion free_;  // called when a unit is free
   WriteObserver* observer_ = nullptr;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "pmemsim/designs/backend/place_keeper.hpp"
+#include "pmemsim/designs/backend/placement_tables.hpp"
 
 namespace pmemsim {
 
@@ -41,7 +41,7 @@ void SealedImage::changed(Line place, const LineData& data, const Tell& tell) {
   if (formatted_) note_format(place, before);
   device_.write(place, data);
   if (layout_.holds_entries(place)) return entries_changed(place, before, data, tell);
-  if (keys_.keeper != nullptr) to_compare_.insert(place);
+  if (keys_.placements != nullptr) to_compare_.insert(place);
   tell(place, read(place));
   const auto others = mapped_.find(place);
   if (others == mapped_.end()) return;
@@ -66,7 +66,7 @@ void SealedImage::entries_changed(Line place, const LineData& before, const Line
 void SealedImage::map(Line line, Line from, Line to) {
   if (from != line) mapped_[from].erase(line);
   if (to != line) mapped_[to].insert(line);
-  if (keys_.keeper != nullptr) to_compare_.insert({from, to});
+  if (keys_.placements != nullptr) to_compare_.insert({from, to});
 }
 
 // Implements rule 1.
@@ -141,7 +141,7 @@ std::string SealedImage::problem_of_nodes() const {
   return {};
 }
 
-std::uint64_t SealedImage::elsewhere() const {
+std::uint64_t SealedImage::duplicated_lines() const {
   std::uint64_t lines = 0;
   for (const auto& [_, others] : mapped_) lines += others.size();
   return lines;
@@ -161,7 +161,7 @@ std::uint64_t SealedImage::references(Line place) const {
 
 std::optional<std::pair<Line, LineData>> SealedImage::read_at(Line place) const {
   const auto read = [&](Line line) -> std::optional<std::pair<Line, LineData>> {
-    if (keys_.keeper != nullptr && keys_.keeper->is_stale(line)) return {};
+    if (keys_.placements != nullptr && keys_.placements->is_stale(line)) return {};
     if (const auto data = open(entry(line))) return {{line, *data}};
     return {};
   };
@@ -178,11 +178,11 @@ std::optional<std::pair<Line, LineData>> SealedImage::read_at(Line place) const 
 
 // Compares places. A place that is wrong is compared again until it is right.
 std::string SealedImage::problem_of_places() const {
-  if (keys_.keeper == nullptr) return {};
-  for (const Line place : keys_.keeper->changed_places()) to_compare_.insert(place);
+  if (keys_.placements == nullptr) return {};
+  for (const Line place : keys_.placements->changed_places()) to_compare_.insert(place);
   if (keys_.entries_behind && keys_.entries_behind()) return {};
   while (!to_compare_.empty()) {
-    std::string problem = keys_.keeper->problem(*to_compare_.begin(), *this);
+    std::string problem = keys_.placements->problem(*to_compare_.begin(), *this);
     if (!problem.empty()) return problem;
     to_compare_.erase(to_compare_.begin());
   }

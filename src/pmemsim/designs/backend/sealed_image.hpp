@@ -27,7 +27,7 @@
 
 namespace pmemsim {
 
-class PlaceKeeper;
+class PlacementTables;
 
 // Returns the contents that stand for a line that can't be read.
 LineData unreadable_line();
@@ -40,7 +40,7 @@ struct ImageKeys {
   std::uint32_t tree_levels = 1;
   std::function<const MerkleTree::Roots&()> roots{};  // returns the roots in their register
   bool nodes_persisted = false;
-  PlaceKeeper* keeper = nullptr;
+  PlacementTables* placements = nullptr;
   std::function<bool()> entries_behind{};  // true if PM has data without their entries
 };
 
@@ -56,7 +56,7 @@ class SealedImage final : public ImageDecoder {
   const std::set<Line>& unreadable() const { return unreadable_; }
 
   // Returns the number of lines whose data are at another line's place.
-  std::uint64_t elsewhere() const;
+  std::uint64_t duplicated_lines() const;
 
   // Returns the place of the line's data, by its entry.
   Line place(Line line) const { return entry(line).place; }
@@ -89,7 +89,7 @@ class SealedImage final : public ImageDecoder {
   bool formatted_ = false;  // begin() was called: lines may have been formatted
   mutable std::set<Line> nodes_to_compare_;
   std::map<Line, std::set<Line>> mapped_;  // lines at another's place, by place
-  mutable std::set<Line> to_compare_;      // places to compare with the PlaceKeeper
+  mutable std::set<Line> to_compare_;      // places to compare with the PlacementTables
 };
 
 }  // namespace pmemsim

@@ -45,7 +45,7 @@ void WearLeveling::encode(const Write&, const Prepared&, Encoded& encoded) const
 
 // Implements rule 3.
 void WearLeveling::sent(const Write&, const Encoded& encoded) {
-  if (encoded.elsewhere) return;
+  if (encoded.duplicate) return;
   ++value_at(sent_, encoded.place);
   const std::uint64_t number = lines_.region_of(encoded.place);
   Region& region = regions_[number];
@@ -54,7 +54,7 @@ void WearLeveling::sent(const Write&, const Encoded& encoded) {
 }
 
 void WearLeveling::accepted(const Write&, const Encoded& encoded) {
-  if (encoded.elsewhere) return;
+  if (encoded.duplicate) return;
   count_write(encoded.place);
   const std::uint64_t number = lines_.region_of(encoded.place);
   ++regions_[number].writes;
@@ -66,7 +66,7 @@ void WearLeveling::count_write(Line place) {
 }
 
 void WearLeveling::no_longer_sent(const Encoded& encoded) {
-  if (encoded.elsewhere) return;
+  if (encoded.duplicate) return;
   std::uint32_t& sent = *sent_.find(encoded.place);
   if (--sent > 0) return;
   sent_.erase(encoded.place);

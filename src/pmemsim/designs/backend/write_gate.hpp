@@ -35,10 +35,10 @@ class WriteGate {
   // which may be before the write is sent.
   virtual bool write(const Write&, const Prepared& prepared, Completion done) = 0;
   // True if a newer write may coalesce with a write of its line that is still held.
-  virtual bool may_bring(const Write& /*newer*/) const { return true; }
+  virtual bool may_coalesce(const Write& /*newer*/) const { return true; }
   // Called when a newer write has coalesced with the write that has this `done`. `both`: the
   // combined write. The gate may be done with the held write already.
-  virtual void brings(const Write& /*both*/, const Completion& /*done*/) {}
+  virtual void coalesced(const Write& /*both*/, const Completion& /*done*/) {}
   // Called when a write that is still held has been dropped: `done` must not be called any more.
   virtual void forget(const Completion& /*done*/) {}
 };

@@ -20,8 +20,8 @@ class WriteObserver {
  public:
   virtual ~WriteObserver() = default;
   // `number` identifies the write until it is done, or dropped.
-  virtual void came(std::uint64_t number, const Write& write, const Prepared& prepared,
-                    const TakenOver& taken, Time when) = 0;
+  virtual void arrived(std::uint64_t number, const Write& write, const Prepared& prepared,
+                       const TakenOver& taken, Time when) = 0;
   virtual void done(std::uint64_t number, Picoseconds waited) = 0;
 };
 

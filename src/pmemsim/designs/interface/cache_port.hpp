@@ -31,11 +31,11 @@ class CachePort {
   virtual bool drop(Line line) = 0;
 
   // The latency of a request (a miss or a write-back) from the shared cache to the controller.
-  virtual Picoseconds way_out() const = 0;
+  virtual Picoseconds shared_to_controller() const = 0;
   // The latency of a write that passes the caches, from a core to the controller, and the latency
   // of its acknowledgement back.
-  virtual Picoseconds way_down(CoreId core) const = 0;
-  virtual Picoseconds way_back() const = 0;
+  virtual Picoseconds core_to_controller(CoreId core) const = 0;
+  virtual Picoseconds controller_to_core() const = 0;
 
  protected:
   ~CachePort() = default;

@@ -25,11 +25,11 @@ class Recovery {
 
   // True if the image may keep the last run's result, for a recovery that would do the same work
   // again at each crash. Only possible if recovery never reads what it writes.
-  virtual bool image_may_stay() const { return false; }
+  virtual bool may_keep_image() const { return false; }
   // Prepares the next run on the kept image `pm`. Lines that recovery doesn't write have been
   // updated to what has survived since. Returns the lines that must be restored before the next
   // run; nothing if all lines must be restored.
-  virtual std::optional<std::vector<Line>> go_on(RecoveryView) { return {}; }
+  virtual std::optional<std::vector<Line>> prepare_next_run(RecoveryView) { return {}; }
 };
 
 // The recovery of a design that leaves nothing to recover.

@@ -5,8 +5,8 @@ namespace pmemsim {
 void PersistPort::send(CoreId core, const Write& write, Completion acknowledged) {
   const std::uint32_t slot = sent_.take();
   sent_[slot] = {write, acknowledged};
-  sent_[slot].write.left = context_->pm.leaving();
-  context_->queue.schedule(context_->queue.now() + context_->caches.way_down(core),
+  sent_[slot].write.departure = context_->pm.next_departure();
+  context_->queue.schedule(context_->queue.now() + context_->caches.core_to_controller(core),
                            Phase::kController, completion<&PersistPort::arrive>(*this, slot));
 }
 
@@ -19,13 +19,13 @@ void PersistPort::arrive(std::uint64_t slot, Time) {
 void PersistPort::persisted(std::uint64_t slot, Time now) {
   const Completion& told = sent_[static_cast<std::uint32_t>(slot)].write.persisted;
   if (told) told(now);
-  context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+  context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&PersistPort::acknowledge>(*this, slot));
 }
 
 void PersistPort::acknowledge(std::uint64_t slot, Time now) {
   const Completion acknowledged = sent_[static_cast<std::uint32_t>(slot)].acknowledged;
-  sent_.give_back(static_cast<std::uint32_t>(slot));
+  sent_.release(static_cast<std::uint32_t>(slot));
   acknowledged(now);
 }
 

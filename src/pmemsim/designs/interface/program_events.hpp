@@ -28,7 +28,7 @@ class ProgramObserver {
   // The design has detected that this line was read too early, and has reported it to software.
   virtual void stale_line_reported(Line) {}
   // The core's region re-executes: the values that its loads have read no longer count.
-  virtual void taken_back(CoreId) {}
+  virtual void rolled_back(CoreId) {}
 };
 
 class ProgramEvents {
@@ -52,8 +52,8 @@ class ProgramEvents {
   void stale_line_reported(Line line) const {
     if (observer_ != nullptr) observer_->stale_line_reported(line);
   }
-  void taken_back(CoreId core) const {
-    if (observer_ != nullptr) observer_->taken_back(core);
+  void rolled_back(CoreId core) const {
+    if (observer_ != nullptr) observer_->rolled_back(core);
   }
 
  private:

@@ -8,7 +8,7 @@
 //   1  A read of a line returns the bytes that PM holds when the read reaches the controller. It
 //      excludes data that arrive later.
 //   2  A store makes its own bytes correct in all caches: they are coherent.
-//   3  The bytes of a line that the caches evict are kept until the line is read again. given_up()
+//   3  The bytes of a line that the caches evict are kept until the line is read again. forget()
 //      forgets them at once.
 #pragma once
 
@@ -57,7 +57,7 @@ class StaleLines {
     context_->program_events.stale_load(load.core, region, load.line());
     return true;
   }
-  void given_up(Line line) {
+  void forget(Line line) {
     if (held_.contains(line)) held_.erase(line);
   }
   // Returns the number of loads that have read stale bytes.

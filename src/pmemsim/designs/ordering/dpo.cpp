@@ -55,13 +55,13 @@ Delay DpoOrdering::transfer_latency() const {
 bool DpoOrdering::store(const Store& store, Time, Completion resume) {
   Buffer& buffer = buffers_[store.core];
   buffer.leaving = LeavingStore(store);
-  if (has_room(buffer)) return true;
+  if (has_free_entry(buffer)) return true;
   ++statistics_.full;
   buffer.waiting = resume;
   return false;
 }
 
-bool DpoOrdering::has_room(const Buffer& buffer) const {
+bool DpoOrdering::has_free_entry(const Buffer& buffer) const {
   return buffer.entries.size() + (buffer.barrier ? 2 : 1) <= parameters_.buffer_entries;
 }
 
@@ -75,7 +75,7 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
   Buffer& buffer = buffers_[core];
   const Line line = store.line();
   depend_on_others(core, line);
-  const bool join = joins(buffer, line);
+  const bool join = coalesces_with(buffer, line);
   if (!join) {
     if (std::exchange(buffer.barrier, false)) {  // rule 2
       ++statistics_.barriers;
@@ -94,11 +94,11 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
   send_next();
 }
 
-bool DpoOrdering::joins(const Buffer& buffer, Line line) const {
+bool DpoOrdering::coalesces_with(const Buffer& buffer, Line line) const {
   if (!lines_whole_ || buffer.entries.empty() || buffer.barrier || !buffer.after.empty())
     return false;
   const Entry& youngest = buffer.entries.back();
-  const bool sent = buffer.left == buffer.entries.size();
+  const bool sent = buffer.sent == buffer.entries.size();
   return youngest.line == line && !sent && !youngest.depended_on;
 }
 
@@ -157,10 +157,10 @@ bool DpoOrdering::send_one() {
   const std::optional<CoreId> core = next_core();
   if (!core) return false;
   Buffer& buffer = buffers_[*core];
-  Entry& entry = buffer.entries[buffer.left++];
-  const bool swapped = parameters_.faults.order && buffer.left < buffer.entries.size() &&
-                       buffer.entries[buffer.left].bytes != 0;
-  if (swapped) std::swap(entry, buffer.entries[buffer.left]);
+  Entry& entry = buffer.entries[buffer.sent++];
+  const bool swapped = parameters_.faults.order && buffer.sent < buffer.entries.size() &&
+                       buffer.entries[buffer.sent].bytes != 0;
+  if (swapped) std::swap(entry, buffer.entries[buffer.sent]);
   turn_ = *core + 1;
   ++statistics_.flushes;
   path_.send({.line = entry.line,
@@ -176,11 +176,11 @@ bool DpoOrdering::send_one() {
 std::optional<CoreId> DpoOrdering::next_core() {
   std::optional<CoreId> next;
   const auto order = [this](CoreId core) {
-    return buffers_[core].entries[buffers_[core].left].order;
+    return buffers_[core].entries[buffers_[core].sent].order;
   };
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const auto core = static_cast<CoreId>((turn_ + i) % buffers_.size());
-    if (!can_leave(buffers_[core])) continue;
+    if (!can_send(buffers_[core])) continue;
     if (parameters_.turn == DpoTurn::kCores) return core;
     if (!next || order(core) < order(*next)) next = core;
   }
@@ -188,11 +188,11 @@ std::optional<CoreId> DpoOrdering::next_core() {
 }
 
 // True if the oldest unsent entry may leave. Barriers leave with the entry before them.
-bool DpoOrdering::can_leave(Buffer& buffer) const {
-  const auto left = [&] { return buffer.left == buffer.entries.size(); };
-  while (!left() && buffer.entries[buffer.left].bytes == 0) ++buffer.left;
-  if (left()) return false;
-  for (const Place& place : buffer.entries[buffer.left].after) {
+bool DpoOrdering::can_send(Buffer& buffer) const {
+  const auto all_sent = [&] { return buffer.sent == buffer.entries.size(); };
+  while (!all_sent() && buffer.entries[buffer.sent].bytes == 0) ++buffer.sent;
+  if (all_sent()) return false;
+  for (const Place& place : buffer.entries[buffer.sent].after) {
     if (buffers_[place.core].acknowledged < place.number) return false;
   }
   return true;
@@ -219,7 +219,7 @@ void DpoOrdering::free_entries(CoreId core, Time now) {
     const Entry& entry = buffer.entries.front();
     const Place* const youngest = youngest_.find(entry.line);
     ++buffer.acknowledged;
-    if (buffer.left > 0) --buffer.left;
+    if (buffer.sent > 0) --buffer.sent;
     if (entry.bytes != 0 && youngest != nullptr && youngest->core == core &&
         youngest->number <= buffer.acknowledged) {
       youngest_.erase(entry.line);
@@ -235,14 +235,14 @@ void DpoOrdering::free_entries(CoreId core, Time now) {
     context_->program_events.fence_fulfilled(core, done.fence);
     if (done.resume) done.resume(now);
   }
-  if (buffer.waiting && has_room(buffer)) std::exchange(buffer.waiting, {})(now);
+  if (buffer.waiting && has_free_entry(buffer)) std::exchange(buffer.waiting, {})(now);
 }
 
 // Rule 5.
 bool DpoOrdering::fetch(CoreId, Line line, Time when, Completion done) {
   if (youngest_.find(line) != nullptr && !parameters_.faults.snoop) {
     ++statistics_.buffer_reads;
-    stale_.given_up(line);
+    stale_.forget(line);
     if (holds_whole(line)) {
       context_->queue.schedule(when, Phase::kController, done);
     } else {

@@ -99,7 +99,7 @@ class DpoOrdering final : public Ordering {
   };
   struct Buffer {
     std::deque<Entry> entries;
-    std::size_t left = 0;            // number of entries in flight, at the front
+    std::size_t sent = 0;            // number of entries in flight, at the front
     std::uint64_t acknowledged = 0;  // number of entries that have left the buffer
     bool barrier = false;            // true if a barrier enters before the next store
     std::vector<Place> after;        // dependences of the next entry
@@ -115,16 +115,16 @@ class DpoOrdering final : public Ordering {
     void describe(Visitor& visit) const;
   };
 
-  bool has_room(const Buffer& buffer) const;
+  bool has_free_entry(const Buffer& buffer) const;
   void enter(CoreId core, const LeavingStore& store);
   void depend_on_others(CoreId core, Line line);
   void close(CoreId core);
-  bool joins(const Buffer& buffer, Line line) const;
+  bool coalesces_with(const Buffer& buffer, Line line) const;
   void send_next();
   bool send_one();
   std::optional<CoreId> next_core();
   bool holds_whole(Line line) const;
-  bool can_leave(Buffer& buffer) const;
+  bool can_send(Buffer& buffer) const;
   void accepted(std::uint64_t core, Time now);
   void acknowledged(std::uint64_t core, Time now);
   void free_entries(CoreId core, Time now);

@@ -81,7 +81,7 @@ void HopsOrdering::visible(CoreId core, Line line) {
 void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
   PerCore& core = cores_[number];
   const Line line = store.line();
-  follow_last_writer(number, line);
+  depend_on_last_writer(number, line);
   ++statistics_.stores;
   const EpochNumber present = core.present();
   auto entry = std::find_if(core.entries.rbegin(), core.entries.rend(), [&](const Entry& other) {
@@ -106,7 +106,7 @@ void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
 }
 
 // Rule 4.
-void HopsOrdering::follow_last_writer(CoreId core, Line line) {
+void HopsOrdering::depend_on_last_writer(CoreId core, Line line) {
   const Place* const writer = last_writers_.find(line);
   if (writer == nullptr || writer->core == core || parameters_.faults.dependences) return;
   const Place place = *writer;
@@ -122,7 +122,7 @@ void HopsOrdering::follow_last_writer(CoreId core, Line line) {
 }
 
 void HopsOrdering::load(const Load& load, Time) {
-  follow_last_writer(load.core, load.line());
+  depend_on_last_writer(load.core, load.line());
   stale_.loaded(load, load.region);
 }
 
@@ -180,10 +180,10 @@ void HopsOrdering::begin_flushing(CoreId core) {
 void HopsOrdering::begin_interval(CoreId core) {
   cores_[core].flushes_at = context_->queue.now() + flush_interval_;
   context_->queue.schedule(cores_[core].flushes_at, Phase::kController,
-                           completion<&HopsOrdering::interval_over>(*this, core));
+                           completion<&HopsOrdering::interval_elapsed>(*this, core));
 }
 
-void HopsOrdering::interval_over(std::uint64_t core, Time now) {
+void HopsOrdering::interval_elapsed(std::uint64_t core, Time now) {
   if (cores_[core].flushes_at == now && cores_[core].in_use > 0) {
     begin_flushing(static_cast<CoreId>(core));
   }
@@ -198,13 +198,13 @@ void HopsOrdering::flush_oldest_epoch(CoreId number) {
   const bool any = parameters_.faults.epochs;
   // An epoch that was ended without entries, because of its dependence, gets no acknowledgement.
   if (!any && core.epochs.front().entries == 0 && epochs_persist(number)) return;
-  if (!any && !may_leave_now(number, core.epochs.front())) return;
+  if (!any && !may_send(number, core.epochs.front())) return;
   if (any) {
     for (std::size_t index = core.entries.size(); index-- > 0;) send(number, index);
     return;
   }
-  while (core.unsent < core.left + core.entries.size()) {
-    const std::size_t index = core.unsent - core.left;
+  while (core.unsent < core.freed + core.entries.size()) {
+    const std::size_t index = core.unsent - core.freed;
     if (core.entries[index].epoch != core.persisted + 1) break;
     ++core.unsent;
     send(number, index);
@@ -224,12 +224,12 @@ void HopsOrdering::send(CoreId number, std::size_t index) {
               .bytes = entry.bytes},
              core.departs,
              completion<&HopsOrdering::acknowledged>(
-                 *this, std::uint64_t{number} << kCoreShift | (core.left + index)));
+                 *this, std::uint64_t{number} << kCoreShift | (core.freed + index)));
   core.departs += cycle_;
 }
 
 // Rule 4. True if the core knows that all epochs which this one depends on have persisted.
-bool HopsOrdering::may_leave_now(CoreId number, Epoch& epoch) {
+bool HopsOrdering::may_send(CoreId number, Epoch& epoch) {
   const Picoseconds interval = parameters_.poll_interval;
   const Time polled{context_->queue.now().count / interval.count * interval.count};
   std::erase_if(epoch.after, [&](const Place& place) {
@@ -256,7 +256,7 @@ void HopsOrdering::poll(std::uint64_t number, Time) {
 void HopsOrdering::acknowledged(std::uint64_t core_and_entry, Time) {
   const auto number = static_cast<CoreId>(core_and_entry >> kCoreShift);
   PerCore& core = cores_[number];
-  const std::uint64_t index = (core_and_entry & ((1ull << kCoreShift) - 1)) - core.left;
+  const std::uint64_t index = (core_and_entry & ((1ull << kCoreShift) - 1)) - core.freed;
   Entry& entry = core.entries[index];
   const Line line = entry.line;
   entry.acknowledged = true;
@@ -265,7 +265,7 @@ void HopsOrdering::acknowledged(std::uint64_t core_and_entry, Time) {
   const EpochNumber epoch = entry.epoch;
   while (!core.entries.empty() && core.entries.front().acknowledged) {
     core.entries.pop_front();
-    ++core.left;
+    ++core.freed;
   }
   filter_.remove(line);
   const Place* const writer = last_writers_.find(line);
@@ -291,7 +291,7 @@ bool HopsOrdering::epochs_persist(CoreId number) {
   PerCore& core = cores_[number];
   const EpochNumber before = core.persisted;
   while (core.epochs.size() > 1 && core.epochs.front().entries == 0 &&
-         may_leave_now(number, core.epochs.front())) {
+         may_send(number, core.epochs.front())) {
     core.epochs.pop_front();
     ++core.persisted;
   }
@@ -306,12 +306,12 @@ bool HopsOrdering::epochs_persist(CoreId number) {
     context_->program_events.fence_fulfilled(number, core.fences.front().number);
     core.fences.pop_front();
   }
-  if (core.durable && core.fences.empty()) dfence_over(number);
+  if (core.durable && core.fences.empty()) dfence_completed(number);
   if (core.flushing) flush_oldest_epoch(number);
   return true;
 }
 
-void HopsOrdering::dfence_over(CoreId number) {
+void HopsOrdering::dfence_completed(CoreId number) {
   PerCore& core = cores_[number];
   core.durable = false;
   for (const std::uint64_t region : std::exchange(core.ended, {})) {
@@ -350,7 +350,7 @@ void HopsOrdering::read_if_not_filtered(std::uint32_t slot) {
     filtered_.push_back(slot);
     return;
   }
-  reads_.give_back(slot);
+  reads_.release(slot);
   statistics_.stale_reads += stale_.read(line, context_->pm.newest(line));
   context_->pm.read(line, done);
 }

@@ -103,8 +103,8 @@ class HopsOrdering final : public Ordering {
   };
   struct PerCore {
     std::deque<Entry> entries;  // entries leave from the front when acknowledged
-    std::uint64_t left = 0;     // number of entries that have left the buffer
-    std::uint64_t unsent = 0;   // number of the first unsent entry, counted like `left`
+    std::uint64_t freed = 0;    // number of entries that have left the buffer
+    std::uint64_t unsent = 0;   // number of the first unsent entry, counted like `freed`
     std::deque<Epoch> epochs = std::deque<Epoch>(1);  // the last one is the current epoch
     EpochNumber persisted = 0;                        // this epoch and all before it have persisted
     // Persisted epochs, of which other cores are notified; the latest is the last one.
@@ -137,19 +137,19 @@ class HopsOrdering final : public Ordering {
 
   bool may_store(const PerCore& core) const;
   void enter(CoreId number, const LeavingStore& store);
-  void follow_last_writer(CoreId core, Line line);
+  void depend_on_last_writer(CoreId core, Line line);
   void end_epoch(CoreId core);
   void begin_flushing(CoreId core);
   void begin_interval(CoreId core);
-  void interval_over(std::uint64_t core, Time now);
+  void interval_elapsed(std::uint64_t core, Time now);
   void flush_oldest_epoch(CoreId core);
   void send(CoreId core, std::size_t index);
-  bool may_leave_now(CoreId core, Epoch& epoch);
+  bool may_send(CoreId core, Epoch& epoch);
   void poll(std::uint64_t core, Time now);
   void acknowledged(std::uint64_t core_and_entry, Time now);
   static bool in_buffer(const PerCore& core, Line line);
   bool epochs_persist(CoreId core);
-  void dfence_over(CoreId core);
+  void dfence_completed(CoreId core);
   void wake(CoreId core);
   void look_up(std::uint64_t slot, Time now);
   void read_if_not_filtered(std::uint32_t slot);

@@ -44,12 +44,12 @@ class PersistPath {
     context_->pm.write(sent_[static_cast<std::uint32_t>(slot)].write);
   }
   void persisted(std::uint64_t slot, Time now) {
-    context_->queue.schedule(now + context_->caches.way_back(), Phase::kCore,
+    context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                              completion<&PersistPath::acknowledge>(*this, slot));
   }
   void acknowledge(std::uint64_t slot, Time now) {
     const Completion acknowledged = sent_[static_cast<std::uint32_t>(slot)].acknowledged;
-    sent_.give_back(static_cast<std::uint32_t>(slot));
+    sent_.release(static_cast<std::uint32_t>(slot));
     --under_way_;
     acknowledged(now);
   }

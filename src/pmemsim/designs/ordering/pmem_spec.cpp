@@ -64,13 +64,13 @@ void PmemSpecOrdering::connect(const LayerContext& context) {
   context_.emplace(context);
   stale_.connect(context);
   store_interval_ = context.clock.duration(parameters_.store_interval);
-  look_again_ = max(parameters_.path_latency, context.clock.duration(cycles(1)));
+  poll_interval_ = max(parameters_.path_latency, context.clock.duration(cycles(1)));
   path_stores_ = parameters_.path_stores;
   if (path_stores_ == 0) {
     const std::int64_t stores = parameters_.path_latency.count / store_interval_.count;
     path_stores_ = static_cast<std::size_t>(std::max<std::int64_t>(stores, 1));
   }
-  acknowledgement_ = surroundings_.acknowledgement + context.caches.way_back();
+  acknowledgement_ = surroundings_.acknowledgement + context.caches.controller_to_core();
   window_ = window();
   buffers_.assign(surroundings_.controllers, SpeculationBuffer(parameters_, window_));
 }
@@ -102,28 +102,28 @@ Lowering PmemSpecOrdering::lowering() const {
 
 bool PmemSpecOrdering::store(const Store& store, Time, Completion resume) {
   PerCore& core = cores_[store.core];
-  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  if (core.waits_for == WaitsFor::kRollback) return false;
   core.leaving = LeavingStore(store);
   core.early = without_speculation_ > 0 ||
                (store.atomic && parameters_.releases == Releases::kWait);  // rules 12 and 5
   core.entered = false;
   core.speculates = !core.early;
-  if (!may_store(core)) return wait(store.core, WaitsFor::kRoom, resume);
+  if (!may_store(core)) return wait(store.core, WaitsFor::kPath, resume);
   if (!core.early) return true;
-  leave_early(store.core);
+  enter_early(store.core);
   return wait(store.core, WaitsFor::kArrivals, resume);
 }
 
 // Rules 1, 4 and 8.
 bool PmemSpecOrdering::may_store(const PerCore& core) const {
   if (paused_ && parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores) return false;
-  return core.barriers == 0 && core.left - core.given < path_stores_;
+  return core.barriers == 0 && core.sent - core.offered < path_stores_;
 }
 
-void PmemSpecOrdering::leave_early(CoreId number) {
+void PmemSpecOrdering::enter_early(CoreId number) {
   PerCore& core = cores_[number];
   core.entered = true;
-  Travelling store{.line = core.leaving.line(), .bytes = core.leaving.bytes()};
+  PathStore store{.line = core.leaving.line(), .bytes = core.leaving.bytes()};
   core.leaving.copy_to(store.data);
   enter(number, store);
 }
@@ -138,7 +138,7 @@ void PmemSpecOrdering::visible(CoreId number, Line line) {
                  .bytes = parameters_.faults.masks ? kWholeLine : core.leaving.bytes(),
                  .data = newest});
   core.speculates = false;
-  core.speculated = core.left;
+  core.speculated = core.sent;
 }
 
 // Rule 11.
@@ -147,10 +147,10 @@ void PmemSpecOrdering::restored(CoreId number, std::uint64_t address, std::uint3
   for (std::uint64_t begin = address; begin < address + bytes;) {
     const Line line = Line::of(begin);
     const std::uint64_t end = std::min(address + bytes, line.address() + kLineBytes);
-    Travelling store{.line = line,
-                     .bytes = bytes_from(begin % kLineBytes, end - begin),
-                     .data = context_->pm_space.newest().read(line),
-                     .restores = true};
+    PathStore store{.line = line,
+                    .bytes = bytes_from(begin % kLineBytes, end - begin),
+                    .data = context_->pm_space.newest().read(line),
+                    .restores = true};
     stale_.stored(line, store.bytes);
     std::uint64_t* const restoring = restoring_.find(line);
     ++(restoring != nullptr ? *restoring : restoring_.insert(line));
@@ -159,14 +159,14 @@ void PmemSpecOrdering::restored(CoreId number, std::uint64_t address, std::uint3
   }
 }
 
-void PmemSpecOrdering::enter(CoreId number, Travelling store) {
+void PmemSpecOrdering::enter(CoreId number, PathStore store) {
   PerCore& core = cores_[number];
   store.id = core.id;
-  store.left = context_->queue.now();
-  const Time departs = max(core.departs, store.left);
+  store.sent_at = context_->queue.now();
+  const Time departs = max(core.departs, store.sent_at);
   core.departs = departs + store_interval_;
   core.path.push_back(store);
-  ++core.left;
+  ++core.sent;
   ++statistics_.stores;
   context_->queue.schedule(departs + parameters_.path_latency, Phase::kController,
                            completion<&PmemSpecOrdering::arrive>(*this, number));
@@ -174,53 +174,53 @@ void PmemSpecOrdering::enter(CoreId number, Travelling store) {
 
 void PmemSpecOrdering::arrive(std::uint64_t number, Time now) {
   ++cores_[number].arrived;
-  if (!cores_[number].backed_up) give(number, now);
+  if (!cores_[number].backed_up) offer_stores(number, now);
 }
 
 // Gives arrived stores to their controllers, as many as these take.
-void PmemSpecOrdering::give(std::uint64_t number, Time now) {
+void PmemSpecOrdering::offer_stores(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   const bool ordered = !parameters_.faults.order;
-  if (ordered && core.accepted < core.given) return;
-  if (core.given == core.arrived) set_backed_up(core, false);
-  while (core.given < core.arrived) {
-    const Travelling store = core.path.front();
+  if (ordered && core.accepted < core.offered) return;
+  if (core.offered == core.arrived) set_backed_up(core, false);
+  while (core.offered < core.arrived) {
+    const PathStore store = core.path.front();
     if (ordered && changes_controller(core, store.line, now)) {
       set_backed_up(core, true);
       context_->queue.schedule(core.accepted_at + parameters_.controller_latency,
                                Phase::kController,
-                               completion<&PmemSpecOrdering::give>(*this, number));
+                               completion<&PmemSpecOrdering::offer_stores>(*this, number));
       return;
     }
     set_backed_up(core, false);
     core.path.pop_front();
-    ++core.given;
-    if (core.waits_for == WaitsFor::kRoom) {
+    ++core.offered;
+    if (core.waits_for == WaitsFor::kPath) {
       context_->queue.schedule(now, Phase::kCore,
-                               completion<&PmemSpecOrdering::go_on>(*this, number));
+                               completion<&PmemSpecOrdering::resume_waiting>(*this, number));
     }
     if (parameters_.store_check == StoreCheck::kArrival) {
       check(store, now);
     } else {
       core.unchecked.push_back(store);
     }
-    core.giving = true;
+    core.offering = true;
     context_->pm.write({.line = store.line,
                         .data = store.data,
                         .persisted = {},
                         .written = {},
                         .persisting = completion<&PmemSpecOrdering::accepted>(*this, number),
                         .bytes = store.bytes});
-    core.giving = false;
+    core.offering = false;
     if (store.restores) read_waiting(store.line);
-    if (ordered && core.accepted < core.given) return set_backed_up(core, true);
+    if (ordered && core.accepted < core.offered) return set_backed_up(core, true);
   }
 }
 
 // Rule 3.
 bool PmemSpecOrdering::changes_controller(PerCore& core, Line line, Time now) {
   const std::uint32_t controller = context_->pm.channel_of(line);
-  const bool too_early = core.given > 0 && controller != core.controller &&
+  const bool too_early = core.offered > 0 && controller != core.controller &&
                          now < core.accepted_at + parameters_.controller_latency;
   if (too_early) {
     statistics_.controller_changes += !std::exchange(core.changes_controller, true);
@@ -236,17 +236,17 @@ void PmemSpecOrdering::accepted(std::uint64_t number, Time now) {
   ++core.accepted;
   core.accepted_at = now;
   if (!core.unchecked.empty()) {
-    const Travelling store = core.unchecked.front();
+    const PathStore store = core.unchecked.front();
     core.unchecked.pop_front();
     check(store, now);
   }
   const bool fence = !core.fences.empty() && core.fences.front().until <= core.accepted;
-  if (fence || (core.waits_for > WaitsFor::kRoom && core.wait_until <= core.accepted)) {
-    hear_later(static_cast<CoreId>(number));
+  if (fence || (core.waits_for > WaitsFor::kPath && core.wait_until <= core.accepted)) {
+    schedule_acknowledgement(static_cast<CoreId>(number));
   }
-  if (core.giving || parameters_.faults.order) return;
+  if (core.offering || parameters_.faults.order) return;
   context_->queue.schedule(now, Phase::kController,
-                           completion<&PmemSpecOrdering::give>(*this, number));
+                           completion<&PmemSpecOrdering::offer_stores>(*this, number));
 }
 
 void PmemSpecOrdering::set_backed_up(PerCore& core, bool backed_up) {
@@ -270,31 +270,33 @@ Time PmemSpecOrdering::window_time() const {
 // --- Stalls --------------------------------------------------------------------------------------
 
 // True if the core has been notified that this number of its stores have arrived.
-bool PmemSpecOrdering::knows(PerCore& core, std::uint64_t stores) {
-  const bool all = core.accepted == core.left;
-  if (all && core.accepted_at + acknowledgement_ <= context_->queue.now()) core.heard = core.left;
-  return core.heard >= stores;
+bool PmemSpecOrdering::is_acknowledged(PerCore& core, std::uint64_t stores) {
+  const bool all = core.accepted == core.sent;
+  if (all && core.accepted_at + acknowledgement_ <= context_->queue.now())
+    core.acknowledged = core.sent;
+  return core.acknowledged >= stores;
 }
 
-void PmemSpecOrdering::hear_later(CoreId number) {
+void PmemSpecOrdering::schedule_acknowledgement(CoreId number) {
   const PerCore& core = cores_[number];
   context_->queue.schedule(context_->queue.now_or_later(core.accepted_at + acknowledgement_),
                            Phase::kCore,
-                           completion<&PmemSpecOrdering::heard>(
+                           completion<&PmemSpecOrdering::acknowledged>(
                                *this, std::uint64_t{number} << kCoreShift | core.accepted));
 }
 
-void PmemSpecOrdering::heard(std::uint64_t core_and_stores, Time now) {
+void PmemSpecOrdering::acknowledged(std::uint64_t core_and_stores, Time now) {
   const auto number = static_cast<CoreId>(core_and_stores >> kCoreShift);
   PerCore& core = cores_[number];
-  core.heard = std::max(core.heard, core_and_stores & ((std::uint64_t{1} << kCoreShift) - 1));
+  core.acknowledged =
+      std::max(core.acknowledged, core_and_stores & ((std::uint64_t{1} << kCoreShift) - 1));
   fulfil_fences(number);
-  go_on(number, now);
+  resume_waiting(number, now);
 }
 
 void PmemSpecOrdering::fulfil_fences(CoreId number) {
   PerCore& core = cores_[number];
-  while (!core.fences.empty() && core.fences.front().until <= core.heard) {
+  while (!core.fences.empty() && core.fences.front().until <= core.acknowledged) {
     context_->program_events.fence_fulfilled(number, core.fences.front().number);
     core.barriers -= core.fences.front().barrier;
     core.fences.pop_front();
@@ -310,47 +312,48 @@ bool PmemSpecOrdering::wait(CoreId number, WaitsFor what, Completion resume) {
   PerCore& core = cores_[number];
   core.waits_for = what;
   core.waiting = resume;
-  core.wait_until = core.left;
-  const bool all = core.accepted == core.left;
-  if (what != WaitsFor::kRoom && all && !knows(core, core.left)) hear_later(number);
+  core.wait_until = core.sent;
+  const bool all = core.accepted == core.sent;
+  if (what != WaitsFor::kPath && all && !is_acknowledged(core, core.sent))
+    schedule_acknowledgement(number);
   return false;
 }
 
-bool PmemSpecOrdering::may_go_on(PerCore& core) {
+bool PmemSpecOrdering::may_continue(PerCore& core) {
   switch (core.waits_for) {
     case WaitsFor::kNothing:
       return false;
-    case WaitsFor::kRoom:
+    case WaitsFor::kPath:
       return may_store(core);
     case WaitsFor::kCheck:
     case WaitsFor::kRestored:
-      return alarms_.empty() && knows(core, core.wait_until);
+      return alarms_.empty() && is_acknowledged(core, core.wait_until);
     case WaitsFor::kArrivals:
-    case WaitsFor::kGoesBack:
-      return knows(core, core.wait_until);
+    case WaitsFor::kRollback:
+      return is_acknowledged(core, core.wait_until);
   }
   return false;
 }
 
-void PmemSpecOrdering::go_on(std::uint64_t number64, Time now) {
+void PmemSpecOrdering::resume_waiting(std::uint64_t number64, Time now) {
   const auto number = static_cast<CoreId>(number64);
   PerCore& core = cores_[number];
-  if (!may_go_on(core)) return;
+  if (!may_continue(core)) return;
   const Completion resume = std::exchange(core.waiting, {});
   switch (std::exchange(core.waits_for, WaitsFor::kNothing)) {
-    case WaitsFor::kRoom:
+    case WaitsFor::kPath:
       if (!core.early || core.entered) break;
-      leave_early(number);
+      enter_early(number);
       wait(number, WaitsFor::kArrivals, resume);
       return;
     case WaitsFor::kCheck:
-      if (core.marked) return go_back(number, now);
-      if (core.ending != 0) region_over(number);
+      if (core.marked) return roll_back(number, now);
+      if (core.ending != 0) region_completed(number);
       break;
-    case WaitsFor::kGoesBack:
+    case WaitsFor::kRollback:
       return rewind(number);
     case WaitsFor::kRestored:
-      return begin_again(number, now);
+      return restart_region(number, now);
     case WaitsFor::kNothing:
     case WaitsFor::kArrivals:
       break;
@@ -361,17 +364,17 @@ void PmemSpecOrdering::go_on(std::uint64_t number64, Time now) {
 // Rule 4.
 bool PmemSpecOrdering::fence(const Fence& fence, Time, Completion resume) {
   PerCore& core = cores_[fence.core];
-  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  if (core.waits_for == WaitsFor::kRollback) return false;
   const bool barrier = fence.meaning != trace::FenceMeaning::kOrder;
-  if (knows(core, core.left) || (barrier && parameters_.faults.barrier)) {
+  if (is_acknowledged(core, core.sent) || (barrier && parameters_.faults.barrier)) {
     context_->program_events.fence_fulfilled(fence.core, fence.number);
   } else {
-    core.fences.push_back({core.left, fence.number, barrier});
+    core.fences.push_back({core.sent, fence.number, barrier});
     core.barriers += barrier;
     if (barrier && parameters_.barrier_stops == DurableFence::kStopsStoreQueue) {
       return wait(fence.core, WaitsFor::kArrivals, resume);
     }
-    if (core.accepted == core.left) hear_later(fence.core);
+    if (core.accepted == core.sent) schedule_acknowledgement(fence.core);
   }
   const bool commits = !barrier && core.region != 0;
   if (!commits || parameters_.commit_check == CommitCheck::kPublished) return true;
@@ -382,11 +385,11 @@ bool PmemSpecOrdering::fence(const Fence& fence, Time, Completion resume) {
 // Rules 4 and 5.
 bool PmemSpecOrdering::release(CoreId number, Time, Completion resume) {
   PerCore& core = cores_[number];
-  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  if (core.waits_for == WaitsFor::kRollback) return false;
   if (parameters_.releases == Releases::kWait) {
-    return knows(core, core.left) || wait(number, WaitsFor::kArrivals, resume);
+    return is_acknowledged(core, core.sent) || wait(number, WaitsFor::kArrivals, resume);
   }
-  return core.barriers == 0 || wait(number, WaitsFor::kRoom, resume);
+  return core.barriers == 0 || wait(number, WaitsFor::kPath, resume);
 }
 
 // --- Misspeculation ------------------------------------------------------------------------------
@@ -418,7 +421,7 @@ void PmemSpecOrdering::load(const Load& load, Time) {
 
 // Rule 2.
 Eviction PmemSpecOrdering::evicted(Line line, const LineData&, Time when) {
-  context_->queue.schedule(when + context_->caches.way_out(), Phase::kController,
+  context_->queue.schedule(when + context_->caches.shared_to_controller(), Phase::kController,
                            completion<&PmemSpecOrdering::write_back>(*this, line.number));
   return Eviction::kTaken;
 }
@@ -471,8 +474,8 @@ void PmemSpecOrdering::read_waiting(Line line) {
   }
 }
 
-void PmemSpecOrdering::check(const Travelling& store, Time now) {
-  statistics_.late_persists += now - store.left > window_;
+void PmemSpecOrdering::check(const PathStore& store, Time now) {
+  statistics_.late_persists += now - store.sent_at > window_;
   const auto found =
       buffer_of(store.line).persist({store.line, store.bytes, store.id}, window_time());
   pause_if_full();
@@ -517,28 +520,28 @@ void PmemSpecOrdering::interrupt(std::uint64_t, Time now) {
 void PmemSpecOrdering::handle_alarms(std::uint64_t, Time now) {
   mark_threads();
   std::erase_if(alarms_, [this](const Alarm& alarm) {
-    if (!is_settled(alarm)) return false;
+    if (!is_resolved(alarm)) return false;
     context_->program_events.stale_line_reported(alarm.line);
     return true;
   });
   if (!alarms_.empty()) {
-    const Picoseconds left = alarms_.front().until - window_time();
-    context_->queue.schedule(now + max(left, look_again_), Phase::kController,
+    const Picoseconds sent = alarms_.front().until - window_time();
+    context_->queue.schedule(now + max(sent, poll_interval_), Phase::kController,
                              completion<&PmemSpecOrdering::handle_alarms>(*this));
     return;
   }
   interrupt_ = false;
   for (CoreId core = 0; core < cores_.size(); ++core) {
     const WaitsFor what = cores_[core].waits_for;
-    if (what == WaitsFor::kCheck || what == WaitsFor::kRestored) go_on(core, now);
+    if (what == WaitsFor::kCheck || what == WaitsFor::kRestored) resume_waiting(core, now);
   }
 }
 
 // True if no cache holds the line's misspeculated data any more.
-bool PmemSpecOrdering::is_settled(const Alarm& alarm) {
+bool PmemSpecOrdering::is_resolved(const Alarm& alarm) {
   if (parameters_.alarmed_lines == AlarmedLines::kPublished) return true;
   if (window_time() < alarm.until || !context_->caches.drop(alarm.line)) return false;
-  stale_.given_up(alarm.line);
+  stale_.forget(alarm.line);
   return true;
 }
 
@@ -548,10 +551,10 @@ void PmemSpecOrdering::mark_threads() {
   for (CoreId number = 0; number < cores_.size(); ++number) {
     PerCore& core = cores_[number];
     const bool in_region = core.region != 0 || core.loaded_region > core.ended_region;
-    if (!in_region || core.gives_up_speculation || core.waits_for >= WaitsFor::kGoesBack) continue;
+    if (!in_region || core.speculation_disabled || core.waits_for >= WaitsFor::kRollback) continue;
     core.marked = true;
     if (parameters_.recovery == SpecRecovery::kEager && core.region != 0) {
-      go_back(number, context_->queue.now());
+      roll_back(number, context_->queue.now());
     }
   }
 }
@@ -565,30 +568,30 @@ void PmemSpecOrdering::pause_if_full() {
       ++statistics_.overflows;
       paused_since_ = context_->queue.now();
       for (CoreId core = 0; core < context_->threads.cores(); ++core) pause(core);
-      look_again_when_free(buffer);
+      poll_until_free(buffer);
     }
     return;
   }
 }
 
 // Polls while the windows' clock is stopped, since the time isn't known then.
-void PmemSpecOrdering::look_again_when_free(const SpeculationBuffer& buffer) {
-  const Picoseconds left = buffer.next_expiry() - window_time();
-  const Picoseconds least = backed_up_ > 0 ? look_again_ : Picoseconds{0};
-  context_->queue.schedule(context_->queue.now() + max(left, least), Phase::kController,
+void PmemSpecOrdering::poll_until_free(const SpeculationBuffer& buffer) {
+  const Picoseconds sent = buffer.next_expiry() - window_time();
+  const Picoseconds least = backed_up_ > 0 ? poll_interval_ : Picoseconds{0};
+  context_->queue.schedule(context_->queue.now() + max(sent, least), Phase::kController,
                            completion<&PmemSpecOrdering::resume_when_free>(*this));
 }
 
 void PmemSpecOrdering::resume_when_free(std::uint64_t, Time now) {
   for (SpeculationBuffer& buffer : buffers_) {
-    if (buffer.overflows(window_time())) return look_again_when_free(buffer);
+    if (buffer.overflows(window_time())) return poll_until_free(buffer);
   }
   paused_ = false;
   statistics_.overflow_time += now - paused_since_;
   for (CoreId core = 0; core < context_->threads.cores(); ++core) {
     resume(core);
     const bool stopped = parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores;
-    if (stopped && cores_[core].waits_for == WaitsFor::kRoom) go_on(core, now);
+    if (stopped && cores_[core].waits_for == WaitsFor::kPath) resume_waiting(core, now);
   }
 }
 
@@ -609,43 +612,43 @@ void PmemSpecOrdering::region_begin(CoreId number, std::uint64_t region) {
   core.locks_at_begin = core.locks;
   core.id_at_begin = core.id.has_value();
   if (core.aborted != region) core.aborts = 0;
-  statistics_.without_speculation += core.gives_up_speculation;
+  statistics_.without_speculation += core.speculation_disabled;
 }
 
 bool PmemSpecOrdering::region_end(CoreId number, std::uint64_t region, Time, Completion resume) {
   PerCore& core = cores_[number];
   if (!surroundings_.regions) return true;
-  if (core.waits_for == WaitsFor::kGoesBack) return false;
+  if (core.waits_for == WaitsFor::kRollback) return false;
   core.ending = region;
   if (parameters_.commit_check == CommitCheck::kWaits) {
     if (!check_region(number, resume)) return false;
   } else if (core.marked) {
-    core.waits_for = WaitsFor::kGoesBack;
+    core.waits_for = WaitsFor::kRollback;
     context_->queue.schedule(context_->queue.now(), Phase::kCore,
-                             completion<&PmemSpecOrdering::go_back>(*this, number));
+                             completion<&PmemSpecOrdering::roll_back>(*this, number));
     return false;
   }
-  region_over(number);
+  region_completed(number);
   return true;
 }
 
 // Rule 10. The condition may hold at once, but no thread rolls back from within a core's call.
 bool PmemSpecOrdering::check_region(CoreId number, Completion resume) {
   PerCore& core = cores_[number];
-  if (alarms_.empty() && knows(core, core.left) && !core.marked) return true;
+  if (alarms_.empty() && is_acknowledged(core, core.sent) && !core.marked) return true;
   wait(number, WaitsFor::kCheck, resume);
-  if (may_go_on(core)) {
+  if (may_continue(core)) {
     context_->queue.schedule(context_->queue.now(), Phase::kCore,
-                             completion<&PmemSpecOrdering::go_on>(*this, number));
+                             completion<&PmemSpecOrdering::resume_waiting>(*this, number));
   }
   return false;
 }
 
-void PmemSpecOrdering::region_over(CoreId number) {
+void PmemSpecOrdering::region_completed(CoreId number) {
   PerCore& core = cores_[number];
   core.ended_region = std::exchange(core.ending, 0);
   core.region = 0;
-  if (std::exchange(core.gives_up_speculation, false)) --without_speculation_;
+  if (std::exchange(core.speculation_disabled, false)) --without_speculation_;
   if (core.barriers > 0) {
     core.ended.push_back(core.ended_region);
   } else {
@@ -654,13 +657,13 @@ void PmemSpecOrdering::region_over(CoreId number) {
 }
 
 // Rule 11.
-void PmemSpecOrdering::go_back(std::uint64_t number64, Time now) {
+void PmemSpecOrdering::roll_back(std::uint64_t number64, Time now) {
   const auto number = static_cast<CoreId>(number64);
   PerCore& core = cores_[number];
-  core.goes_back_since = now;
+  core.rollback_since = now;
   pause(number);
-  wait(number, WaitsFor::kGoesBack, {});
-  if (may_go_on(core)) go_on(number, now);
+  wait(number, WaitsFor::kRollback, {});
+  if (may_continue(core)) resume_waiting(number, now);
 }
 
 void PmemSpecOrdering::rewind(CoreId number) {
@@ -673,29 +676,29 @@ void PmemSpecOrdering::rewind(CoreId number) {
   core.loaded_region = core.ended_region;
   context_->threads.rewind(number);
   core.speculates = false;
-  if (core.aborts >= parameters_.retries && !std::exchange(core.gives_up_speculation, true)) {
+  if (core.aborts >= parameters_.retries && !std::exchange(core.speculation_disabled, true)) {
     ++without_speculation_;
   }
   core.locks = core.locks_at_begin;
   core.id.reset();
   if (core.id_at_begin) assign(core);
   wait(number, WaitsFor::kRestored, {});
-  if (may_go_on(core)) go_on(number, context_->queue.now());
+  if (may_continue(core)) resume_waiting(number, context_->queue.now());
 }
 
-void PmemSpecOrdering::begin_again(std::uint64_t number64, Time now) {
+void PmemSpecOrdering::restart_region(std::uint64_t number64, Time now) {
   const auto number = static_cast<CoreId>(number64);
-  if (cores_[number].gives_up_speculation && !nothing_is_stale()) {
-    context_->queue.schedule(now + look_again_, Phase::kCore,
-                             completion<&PmemSpecOrdering::begin_again>(*this, number));
+  if (cores_[number].speculation_disabled && !has_no_stale_lines()) {
+    context_->queue.schedule(now + poll_interval_, Phase::kCore,
+                             completion<&PmemSpecOrdering::restart_region>(*this, number));
     return;
   }
-  statistics_.abort_time += now - cores_[number].goes_back_since;
+  statistics_.abort_time += now - cores_[number].rollback_since;
   resume(number);
 }
 
 // Rule 12. False while a visible store hasn't arrived, or an alarm isn't settled.
-bool PmemSpecOrdering::nothing_is_stale() const {
+bool PmemSpecOrdering::has_no_stale_lines() const {
   return alarms_.empty() && std::ranges::none_of(cores_, [](const PerCore& core) {
            return core.speculates || core.accepted < core.speculated;
          });
@@ -709,7 +712,7 @@ void PmemSpecOrdering::statistics(StatisticsCollector& collector) const {
 
 std::string PmemSpecOrdering::pending() const {
   std::string text = sentences(cores_.size(), [this](std::size_t core) {
-    const std::uint64_t stores = cores_[core].left - cores_[core].accepted;
+    const std::uint64_t stores = cores_[core].sent - cores_[core].accepted;
     return stores == 0 ? ""
                        : std::to_string(stores) + " stores on the persist path of core " +
                              std::to_string(core);

@@ -129,12 +129,12 @@ class PmemSpecOrdering final : public Ordering {
   static constexpr unsigned kCoreShift = 56;
 
   // A store on a persist path.
-  struct Travelling {
+  struct PathStore {
     Line line;
     ByteMask bytes;
     LineData data{};
     std::optional<std::uint32_t> id{};
-    Time left{};  // when the store left the store queue
+    Time sent_at{};  // when the store left the store queue
     bool restores = false;
   };
   // A fence that isn't fulfilled yet.
@@ -146,22 +146,22 @@ class PmemSpecOrdering final : public Ordering {
   // The condition for which the head of a core's store queue, or the core itself, stalls.
   enum class WaitsFor : std::uint8_t {
     kNothing,
-    kRoom,      // room on the path, and fulfilled spec-barriers: a store
+    kPath,      // room on the path, and fulfilled spec-barriers: a store
     kArrivals,  // arrival of all sent stores: a release, an atomic store
     kCheck,     // those arrivals, and interrupts: a region that may have to roll back
-    kGoesBack,  // those arrivals: a region that will roll back
+    kRollback,  // those arrivals: a region that will roll back
     kRestored,  // same as kCheck: a region that has rolled back
   };
   struct PerCore {
-    std::deque<Travelling> path;
-    // Numbers of stores that have left the store queue, arrived, been given and been accepted.
-    std::uint64_t left = 0, arrived = 0, given = 0, accepted = 0;
-    Time departs{};                    // earliest departure of the next store
-    Time accepted_at{};                // when the last accepted store was accepted
-    std::uint32_t controller = 0;      // the last given store's controller
-    std::deque<Travelling> unchecked;  // given stores to check on acceptance, in this order
-    bool giving = false;               // true while a store is being given to its controller
-    bool backed_up = false;            // true while the next store can't be given to its controller
+    std::deque<PathStore> path;
+    // Numbers of stores that have been sent, have arrived, and have been offered and accepted.
+    std::uint64_t sent = 0, arrived = 0, offered = 0, accepted = 0;
+    Time departs{};                   // earliest departure of the next store
+    Time accepted_at{};               // when the last accepted store was accepted
+    std::uint32_t controller = 0;     // the last offered store's controller
+    std::deque<PathStore> unchecked;  // offered stores to check on acceptance, in this order
+    bool offering = false;            // true while a store is being offered to its controller
+    bool backed_up = false;  // true while the next store can't be offered to its controller
     // True while the next store is delayed because it goes to another controller.
     bool changes_controller = false;
     std::deque<PendingFence> fences;
@@ -173,7 +173,7 @@ class PmemSpecOrdering final : public Ordering {
     WaitsFor waits_for = WaitsFor::kNothing;
     std::uint64_t wait_until = 0;  // number of stores that must have arrived
     Completion waiting;
-    std::uint64_t heard = 0;  // number of arrivals that the core knows of
+    std::uint64_t acknowledged = 0;  // number of arrivals that the core has been notified of
 
     std::uint64_t region = 0;         // region in effect; 0: none
     std::uint64_t ending = 0;         // the same region, while its end is pending
@@ -182,10 +182,10 @@ class PmemSpecOrdering final : public Ordering {
     std::uint64_t loaded_region = 0;  // the last region with retired loads
     bool marked = false;
     std::uint32_t aborts = 0;           // number of rollbacks of `aborted`
-    bool gives_up_speculation = false;  // true from one rollback too many until the region is over
+    bool speculation_disabled = false;  // true from one rollback too many until the region is over
     bool speculates = false;       // true if the leaving store will be visible before it arrives
     std::uint64_t speculated = 0;  // number of stores up to the last speculative one
-    Time goes_back_since{};
+    Time rollback_since{};
     std::uint32_t pauses = 0;
 
     std::optional<std::uint32_t> id;  // the speculation ID register
@@ -215,47 +215,47 @@ class PmemSpecOrdering final : public Ordering {
 
   // Persist paths.
   bool may_store(const PerCore& core) const;
-  void enter(CoreId number, Travelling store);
+  void enter(CoreId number, PathStore store);
   void arrive(std::uint64_t core, Time now);
-  void give(std::uint64_t core, Time now);
+  void offer_stores(std::uint64_t core, Time now);
   bool changes_controller(PerCore& core, Line line, Time now);
   void accepted(std::uint64_t core, Time now);
   void set_backed_up(PerCore& core, bool backed_up);
   Picoseconds window() const;
   Time window_time() const;
   // Stalls.
-  bool knows(PerCore& core, std::uint64_t stores);
-  void hear_later(CoreId number);
-  void heard(std::uint64_t core_and_stores, Time now);
+  bool is_acknowledged(PerCore& core, std::uint64_t stores);
+  void schedule_acknowledgement(CoreId number);
+  void acknowledged(std::uint64_t core_and_stores, Time now);
   void fulfil_fences(CoreId number);
   bool wait(CoreId number, WaitsFor what, Completion resume);
-  bool may_go_on(PerCore& core);
-  void go_on(std::uint64_t core, Time now);
-  void leave_early(CoreId number);
+  bool may_continue(PerCore& core);
+  void resume_waiting(std::uint64_t core, Time now);
+  void enter_early(CoreId number);
   // Misspeculation.
   SpeculationBuffer& buffer_of(Line line) { return buffers_[context_->pm.channel_of(line)]; }
   void assign(PerCore& core);
   void write_back(std::uint64_t line, Time now);
-  void check(const Travelling& store, Time now);
+  void check(const PathStore& store, Time now);
   void alarm(Line line);
   void interrupt(std::uint64_t, Time now);
   void handle_alarms(std::uint64_t, Time now);
-  bool is_settled(const Alarm& alarm);
+  bool is_resolved(const Alarm& alarm);
   void mark_threads();
   void watch(Line line);
   void read_waiting(Line line);
   void pause_if_full();
-  void look_again_when_free(const SpeculationBuffer& buffer);
+  void poll_until_free(const SpeculationBuffer& buffer);
   void resume_when_free(std::uint64_t, Time now);
   void pause(CoreId core);
   void resume(CoreId core);
   // Rollback.
   bool check_region(CoreId number, Completion resume);
-  void go_back(std::uint64_t core, Time now);
+  void roll_back(std::uint64_t core, Time now);
   void rewind(CoreId number);
-  void begin_again(std::uint64_t core, Time now);
-  bool nothing_is_stale() const;
-  void region_over(CoreId number);
+  void restart_region(std::uint64_t core, Time now);
+  bool has_no_stale_lines() const;
+  void region_completed(CoreId number);
 
   const Surroundings surroundings_;
   const PmemSpecParameters parameters_;
@@ -263,7 +263,7 @@ class PmemSpecOrdering final : public Ordering {
   std::vector<SpeculationBuffer> buffers_;  // by controller
   std::optional<LayerContext> context_;
   Picoseconds store_interval_{}, acknowledgement_{}, window_{};
-  Picoseconds look_again_{};  // polling interval, where no event signals that a condition holds
+  Picoseconds poll_interval_{};  // polling interval, where no event signals that a condition holds
   std::size_t path_stores_ = 1;
   StaleLines stale_;
   LineTable<std::uint64_t> unreported_;  // by line: number of stale reads
@@ -273,7 +273,7 @@ class PmemSpecOrdering final : public Ordering {
   std::vector<Alarm> alarms_;
   bool interrupt_ = false;  // true while an interrupt is in flight, or its handler runs
   std::uint32_t next_id_ = 0;
-  // Number of regions that have given speculation up; if any, no thread speculates.
+  // Number of regions whose speculation is disabled; if any, no thread speculates.
   std::uint32_t without_speculation_ = 0;
   std::uint32_t backed_up_ = 0;  // number of backed-up paths
   Time backed_up_since_{};

@@ -30,7 +30,7 @@ void Janus::hint(CoreId core, const Hint& hint, Time when) {
                         hint.kind == trace::HintKind::kDataBuffered;
   statistics_.requests += !starts;
   arriving_.push_back({{object_of(core, hint.object), buffered, parts_of(core, hint)}, starts});
-  if (observer_ != nullptr) tell_of(arriving_.back().request, when);
+  if (observer_ != nullptr) notify_request(arriving_.back().request, when);
   context_->queue.schedule(when + parameters_.request_latency, Phase::kController,
                            completion<&Janus::arrive>(*this));
 }
@@ -54,14 +54,14 @@ std::deque<Janus::Part> Janus::parts_of(CoreId core, const Hint& hint) {
   return parts;
 }
 
-void Janus::tell_of(const Request& request, Time when) const {
+void Janus::notify_request(const Request& request, Time when) const {
   const auto lines = static_cast<std::uint32_t>(request.parts.size());
   for (const Part& part : request.parts) {
     observer_->announced({part.from, part.line, part.bytes != 0, request.buffered, lines, when});
   }
 }
 
-void Janus::tell_lost(const std::deque<Part>& parts, HintLoss where) const {
+void Janus::notify_lost(const std::deque<Part>& parts, HintLoss where) const {
   if (observer_ == nullptr) return;
   for (const Part& part : parts) observer_->lost(part.from, where);
 }
@@ -87,10 +87,10 @@ void Janus::enqueue(Request request) {
     ++statistics_.requests_merged;
     return;
   }
-  if (requests_.size() >= size(parameters_.request_entries)) make_room();
+  if (requests_.size() >= size(parameters_.request_entries)) evict_oldest();
   if (requests_.size() >= size(parameters_.request_entries)) {
     ++statistics_.requests_dropped;
-    tell_lost(request.parts, HintLoss::kRequestQueue);
+    notify_lost(request.parts, HintLoss::kRequestQueue);
     return;
   }
   requests_.push_back(std::move(request));
@@ -127,10 +127,10 @@ bool Janus::merge(const Request& request) {
   return false;
 }
 
-void Janus::make_room() {
+void Janus::evict_oldest() {
   const auto oldest = std::ranges::find_if(requests_, &Request::buffered);
   if (oldest == requests_.end()) return;
-  tell_lost(oldest->parts, HintLoss::kRequestQueue);
+  notify_lost(oldest->parts, HintLoss::kRequestQueue);
   requests_.erase(oldest);
   ++statistics_.requests_dropped;
 }
@@ -207,7 +207,7 @@ void Janus::execute(const Operation& operation) {
     if (joined.part.bytes != 0) {
       there = context_->pm.predictions().complete(joined.id, joined.part.data, joined.part.bytes);
     }
-    tell_started(joined.id, part.from, there);
+    notify_started(joined.id, part.from, there);
     return;
   }
   complete_bytes(part);
@@ -217,13 +217,13 @@ void Janus::execute(const Operation& operation) {
                                                             .data = part.data,
                                                             .bytes = part.bytes});
   ++(id ? statistics_.prepared : statistics_.results_dropped);
-  tell_started(id, part.from, true);
+  notify_started(id, part.from, true);
   Lines& now = lines_[object];  // other outcomes may have erased it
   now.entries.push_back({id, part});
   now.open += static_cast<bool>(id);
 }
 
-void Janus::tell_started(PreparedId id, const HintedLine& line, bool there) const {
+void Janus::notify_started(PreparedId id, const HintedLine& line, bool there) const {
   if (observer_ == nullptr) return;
   if (!id) {
     observer_->lost(line, HintLoss::kResultBuffer);

@@ -143,17 +143,17 @@ class Janus final : public Precompute {
 
   std::uint64_t size(std::uint32_t entries) const;
   static std::deque<Part> parts_of(CoreId core, const Hint& hint);
-  void tell_of(const Request& request, Time when) const;
-  void tell_lost(const std::deque<Part>& parts, HintLoss where) const;
+  void notify_request(const Request& request, Time when) const;
+  void notify_lost(const std::deque<Part>& parts, HintLoss where) const;
   void arrive(std::uint64_t, Time now);
   void enqueue(Request request);
   bool merge(const Request& request);
-  void make_room();
+  void evict_oldest();
   void decode();
   void decode_one(std::uint64_t, Time now);
   void start(std::uint64_t, Time now);
   void execute(const Operation& operation);
-  void tell_started(PreparedId id, const HintedLine& line, bool there) const;
+  void notify_started(PreparedId id, const HintedLine& line, bool there) const;
   void complete_bytes(Part& part) const;
 
   const JanusParameters parameters_;

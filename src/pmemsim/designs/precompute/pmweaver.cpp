@@ -66,11 +66,11 @@ void PmWeaver::note_store(const RetiredStore& store, Time when) {
 void PmWeaver::note_time(CoreId core, Line line, Time when) {
   if (!parameters_.as_artifact()) {
     const auto look = cores_[core].timeout.stored(line, when, context_->queue.now());
-    if (look) look_at(core, line, *look);
+    if (look) schedule_timeout(core, line, *look);
     return;
   }
   cores_[core].accumulator.stored(line, when, [&](Line as_it_is, bool left) {
-    send_as_it_is(core, as_it_is, when);
+    send_current_contents(core, as_it_is, when);
     if (left) forget_stores(core, as_it_is);
   });
 }
@@ -100,7 +100,7 @@ void PmWeaver::thread_ended(CoreId core) {
   cores_[core].learner.thread_ended();
   cores_[core].timeout.clear();
   cores_[core].accumulator.clear();
-  for (const std::uint32_t slot : on_their_way_) {
+  for (const std::uint32_t slot : in_flight_) {
     if (sent_[slot].core == core) sent_[slot].wanted = false;
   }
 }
@@ -112,24 +112,24 @@ void PmWeaver::send(const Predicted& predicted, Time when) {
   const std::uint32_t slot = sent_.take();
   sent_[slot] = predicted;
   sent_[slot].made = when;
-  on_their_way_.push_back(slot);
-  const Time comes = context_->queue.now_or_later(when + parameters_.result_latency);
-  context_->queue.schedule(comes, Phase::kController, completion<&PmWeaver::arrive>(*this, slot));
+  in_flight_.push_back(slot);
+  const Time arrival = context_->queue.now_or_later(when + parameters_.result_latency);
+  context_->queue.schedule(arrival, Phase::kController, completion<&PmWeaver::arrive>(*this, slot));
 }
 
 void PmWeaver::arrive(std::uint64_t number, Time) {
   const auto slot = static_cast<std::uint32_t>(number);
-  std::erase(on_their_way_, slot);
+  std::erase(in_flight_, slot);
   const Predicted predicted = sent_[slot];
   PreparedId id;
   if (predicted.wanted) {
-    for (const PreparedId other : lines_.in_the_way(predicted.write.line)) {
+    for (const PreparedId other : lines_.to_displace(predicted.write.line)) {
       lines_.displaced();
       context_->pm.predictions().discard(other);
     }
     id = context_->pm.predictions().prepare(prediction_of(predicted, slot));
   }
-  if (!id) return sent_.give_back(slot);
+  if (!id) return sent_.release(slot);
   ++statistics_.prepared;
   lines_.add(predicted.write.line, id);
   if (predicted_.find(predicted.write.line) == nullptr) {
@@ -157,21 +157,22 @@ Prediction PmWeaver::prediction_of(const Predicted& predicted, std::uint64_t num
 
 // ---- Rule 4
 
-void PmWeaver::look_at(CoreId core, Line line, Time when) {
+void PmWeaver::schedule_timeout(CoreId core, Line line, Time when) {
   const std::uint32_t slot = looks_.take();
   looks_[slot] = {core, line};
-  context_->queue.schedule(when, Phase::kController, completion<&PmWeaver::look>(*this, slot));
+  context_->queue.schedule(when, Phase::kController,
+                           completion<&PmWeaver::check_timeout>(*this, slot));
 }
 
-void PmWeaver::look(std::uint64_t slot, Time now) {
+void PmWeaver::check_timeout(std::uint64_t slot, Time now) {
   const Look look = looks_[static_cast<std::uint32_t>(slot)];
-  looks_.give_back(static_cast<std::uint32_t>(slot));
+  looks_.release(static_cast<std::uint32_t>(slot));
   const TimeoutPredictor::Look found = cores_[look.core].timeout.look(look.line, now);
-  if (found.again) look_at(look.core, look.line, *found.again);
-  if (found.fires) send_as_it_is(look.core, look.line, now);
+  if (found.again) schedule_timeout(look.core, look.line, *found.again);
+  if (found.fires) send_current_contents(look.core, look.line, now);
 }
 
-void PmWeaver::send_as_it_is(CoreId core, Line line, Time when) {
+void PmWeaver::send_current_contents(CoreId core, Line line, Time when) {
   ++statistics_.by_timeout;
   send({.core = core, .by_timeout = true, .write = {.line = line, .with_data = true}}, when);
 }
@@ -181,37 +182,37 @@ void PmWeaver::send_as_it_is(CoreId core, Line line, Time when) {
 void PmWeaver::outcome(const Outcome& outcome) {
   const auto slot = static_cast<std::uint32_t>(outcome.number);
   const Predicted predicted = sent_[slot];
-  sent_.give_back(slot);
+  sent_.release(slot);
   lines_.remove(predicted.write.line, outcome.id);
   switch (outcome.fate) {
     case Fate::kUsed:
       lines_.used();
-      return right(predicted, outcome);
+      return count_right(predicted, outcome);
     case Fate::kUsedInPart:
       lines_.used();
-      return address_right(predicted, outcome);
+      return count_address_right(predicted, outcome);
     default:
-      return unused(predicted, outcome.fate);
+      return count_unused(predicted, outcome.fate);
   }
 }
 
-void PmWeaver::right(const Predicted& predicted, const Outcome& outcome) {
+void PmWeaver::count_right(const Predicted& predicted, const Outcome& outcome) {
   ++(predicted.by_timeout ? statistics_.right_by_timeout : statistics_.right_by_stores);
   statistics_.right_late += outcome.late;
   statistics_.right_early += outcome.when - predicted.made;
   note_early(predicted, outcome);
   if (predicted.by_timeout) return;
   PredictionTable& table = cores_[predicted.core].learner.table();
-  table.address_right(predicted.write.path);
+  table.count_address_right(predicted.write.path);
   table.data_right(predicted.write.path);
 }
 
-void PmWeaver::address_right(const Predicted& predicted, const Outcome& outcome) {
+void PmWeaver::count_address_right(const Predicted& predicted, const Outcome& outcome) {
   ++statistics_.address_right;
   note_early(predicted, outcome);
   if (predicted.by_timeout) return;
   PredictionTable& table = cores_[predicted.core].learner.table();
-  table.address_right(predicted.write.path);
+  table.count_address_right(predicted.write.path);
   if (outcome.differing != 0) data_wrong(predicted, outcome, table);
 }
 
@@ -227,18 +228,18 @@ void PmWeaver::data_wrong(const Predicted& predicted, const Outcome& outcome,
   for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
     const bool known = (predicted.write.known >> chunk & 1) != 0;
     if (!known || (outcome.differing & bytes_of_chunk(chunk)) == 0) continue;
-    table.chunk_wrong(predicted.write.path, chunk, chunk_of(outcome.written, chunk));
+    table.record_wrong_chunk(predicted.write.path, chunk, chunk_of(outcome.written, chunk));
   }
 }
 
-void PmWeaver::unused(const Predicted& predicted, Fate fate) {
+void PmWeaver::count_unused(const Predicted& predicted, Fate fate) {
   if (fate == Fate::kMetadataChanged) {
     ++statistics_.changed;
     return;
   }
   ++statistics_.unused;
   if (predicted.by_timeout || fate != Fate::kTakenBack) return;
-  cores_[predicted.core].learner.table().unused(predicted.write.path);
+  cores_[predicted.core].learner.table().count_unused(predicted.write.path);
 }
 
 void PmWeaver::statistics(StatisticsCollector& collector) const {

@@ -168,18 +168,18 @@ class PmWeaver final : public Precompute {
   void note_store(const RetiredStore& store, Time when);
   void note_time(CoreId core, Line line, Time when);
   void forget_stores(CoreId core, Line line);
-  void send_as_it_is(CoreId core, Line line, Time when);
+  void send_current_contents(CoreId core, Line line, Time when);
   void send(const Predicted& predicted, Time when);
   void arrive(std::uint64_t slot, Time now);
-  void look(std::uint64_t slot, Time now);
-  void look_at(CoreId core, Line line, Time when);
+  void check_timeout(std::uint64_t slot, Time now);
+  void schedule_timeout(CoreId core, Line line, Time when);
   Prediction prediction_of(const Predicted& predicted, std::uint64_t number) const;
-  void right(const Predicted& predicted, const Outcome& outcome);
-  void address_right(const Predicted& predicted, const Outcome& outcome);
+  void count_right(const Predicted& predicted, const Outcome& outcome);
+  void count_address_right(const Predicted& predicted, const Outcome& outcome);
   void note_early(const Predicted& predicted, const Outcome& outcome);
   static void data_wrong(const Predicted& predicted, const Outcome& outcome,
                          PredictionTable& table);
-  void unused(const Predicted& predicted, Fate fate);
+  void count_unused(const Predicted& predicted, Fate fate);
 
   const PmWeaverParameters parameters_;
   std::optional<LayerContext> context_;
@@ -188,7 +188,7 @@ class PmWeaver final : public Precompute {
   LineTable<bool> predicted_;  // lines predicted at any time
   PredictedLines lines_;
   Slab<Predicted> sent_;
-  std::vector<std::uint32_t> on_their_way_;  // slots of predictions in flight to the buffer
+  std::vector<std::uint32_t> in_flight_;  // slots of predictions in flight to the buffer
   struct Look {
     CoreId core;
     Line line;

@@ -21,7 +21,7 @@ class PredictedLines {
   PredictedLines(std::size_t lines, std::size_t candidates) : lines_(lines), most_(candidates) {}
 
   // Returns the predictions to discard before a prediction of the line can be added.
-  std::vector<PreparedId> in_the_way(Line line) const {
+  std::vector<PreparedId> to_displace(Line line) const {
     const auto found = find(line);
     if (found == known_.end()) {
       return known_.size() < lines_ ? std::vector<PreparedId>{} : known_.front().candidates;

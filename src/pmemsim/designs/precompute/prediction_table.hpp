@@ -76,7 +76,7 @@ class PredictionTable {
     if (has_no_limit()) return learn_as_artifact(known, path, pattern);
     const std::uint32_t data_confidence = whole ? kFirst : 0;
     if (known == nullptr) {
-      *room(path) = entry(path, pattern, data_confidence, deltas);
+      *slot_for(path) = entry(path, pattern, data_confidence, deltas);
       return Learnt::kNew;
     }
     if (known->address_confidence < kPredicts || known->data_confidence < kPredicts) {
@@ -90,9 +90,9 @@ class PredictionTable {
   }
   // Records the last write of a path, which deltas count from. A path without a learnt pattern gets
   // an entry for that alone.
-  void wrote(std::uint64_t path, const LastWrite& write) {
+  void record_write(std::uint64_t path, const LastWrite& write) {
     Entry* known = known_by(path);
-    if (known == nullptr) *(known = room(path)) = {.path = path, .learnt = ++now_};
+    if (known == nullptr) *(known = slot_for(path)) = {.path = path, .learnt = ++now_};
     known->last = write;
   }
 
@@ -100,12 +100,12 @@ class PredictionTable {
   void triggered() { ++use_.hits; }
   const StructureUse& use() const { return use_; }
 
-  void address_right(std::uint64_t path) { change(path, 1, 0); }
+  void count_address_right(std::uint64_t path) { change(path, 1, 0); }
   void data_right(std::uint64_t path) { change(path, 0, 1); }
   void data_wrong(std::uint64_t path) { change(path, 0, -1); }
-  void unused(std::uint64_t path) { change(path, -1, -1); }
+  void count_unused(std::uint64_t path) { change(path, -1, -1); }
   // Records the written value of a chunk that was predicted wrongly.
-  void chunk_wrong(std::uint64_t path, std::size_t chunk, std::uint32_t written) {
+  void record_wrong_chunk(std::uint64_t path, std::size_t chunk, std::uint32_t written) {
     Entry* const entry = known_by(path);
     if (entry == nullptr || !has_no_limit()) return;
     Constant& constant = entry->constants[chunk];
@@ -127,7 +127,7 @@ class PredictionTable {
     return std::span(entries_).subspan(mix(path) % (entries_.size() / ways_) * ways_, ways_);
   }
   Entry* known_by(std::uint64_t path) { return const_cast<Entry*>(find(path)); }
-  Entry* room(std::uint64_t path) {
+  Entry* slot_for(std::uint64_t path) {
     Entry* const entry = victim(path);
     if (entry->learnt == 0) {
       use_.filled(++used_);

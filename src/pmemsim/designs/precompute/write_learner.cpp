@@ -16,7 +16,8 @@ void WriteLearner::written_back(Line line, const LineData& data, ChunkMask store
   if (found.has_address() && (found.has_data() || parameters_.learn_address_alone)) {
     learn(found, statistics);
   }
-  if (parameters_.value_deltas && found.oldest != nullptr) table_.wrote(found.oldest->path, write);
+  if (parameters_.value_deltas && found.oldest != nullptr)
+    table_.record_write(found.oldest->path, write);
   for (const std::uint64_t when : found.stores) history_.forget(when);
 }
 

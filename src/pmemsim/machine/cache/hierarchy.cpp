@@ -72,7 +72,7 @@ void Hierarchy::request_arrives(std::uint64_t packed, Time now) {
     return;
   }
   misses_[line.number].push_back({core, to_write});
-  queue_.schedule(now + way_out(), Phase::kController,
+  queue_.schedule(now + shared_to_controller(), Phase::kController,
                   completion<&Hierarchy::miss_leaves>(*this, line.number));
 }
 
@@ -93,7 +93,7 @@ void Hierarchy::memory_answers(std::uint64_t number, Time now) {
   const auto miss = misses_.find(number);
   const std::vector<Waiter> waiters = std::move(miss->second);
   misses_.erase(miss);
-  const std::size_t way = make_room(line);
+  const std::size_t way = free_way(line);
   const Time ready = now + response_latency_;
   shared_.install(way, line, {.sharers = 0, .ready = ready, .owner = kNobody, .dirty = false});
   const Source source = pm_space_.contains(line) ? Source::kPm : Source::kDram;
@@ -114,7 +114,7 @@ void Hierarchy::serve(CoreId core, Line line, bool to_write, std::size_t way, Ti
                       Source source) {
   SharedLine& shared = shared_.meta(way);
   when = max(when, shared.ready) + transfer_latency_;
-  if (take_from_others(core, line, to_write, shared)) {
+  if (snoop_others(core, line, to_write, shared)) {
     when += snoop_latency_;
     source = Source::kOtherCore;
     ++statistics_.snoops;
@@ -123,13 +123,13 @@ void Hierarchy::serve(CoreId core, Line line, bool to_write, std::size_t way, Ti
   shared.sharers |= bit(core);
   if (alone) shared.owner = static_cast<std::uint8_t>(core);
   const LineState state = alone ? LineState::kExclusive : LineState::kShared;
-  left_private(core, private_[core].fill(line, state, clock_.slot(when)));
+  evicted_from_private(core, private_[core].fill(line, state, clock_.slot(when)));
   clients_[core]->filled(line, state, when, source);
 }
 
 // Takes the line from other cores as far as the request needs. True if another core's caches were
 // snooped.
-bool Hierarchy::take_from_others(CoreId core, Line line, bool to_write, SharedLine& shared) {
+bool Hierarchy::snoop_others(CoreId core, Line line, bool to_write, SharedLine& shared) {
   const std::uint64_t others = shared.sharers & ~bit(core);
   if (others == 0) return false;
   if (to_write) {
@@ -148,7 +148,7 @@ bool Hierarchy::take_from_others(CoreId core, Line line, bool to_write, SharedLi
   return true;
 }
 
-void Hierarchy::left_private(CoreId core, const Departure& departure) {
+void Hierarchy::evicted_from_private(CoreId core, const Departure& departure) {
   if (!departure.happened) return;
   const std::size_t way = shared_.find(departure.line);
   if (way == kNoWay) return;
@@ -158,7 +158,7 @@ void Hierarchy::left_private(CoreId core, const Departure& departure) {
   if (shared.owner == core) shared.owner = kNobody;
 }
 
-std::size_t Hierarchy::make_room(Line line) {
+std::size_t Hierarchy::free_way(Line line) {
   const std::size_t way = shared_.victim(line);
   if (shared_.occupied(way)) evict(way);
   return way;
@@ -218,21 +218,21 @@ std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool
   free_flushes_.pop_back();
   flushes_[index] = {line,        core, invalidate, dirty, dirty_elsewhere(core, line),
                      acknowledge, {},   0};
-  take_along(flushes_[index]);
+  capture_contents(flushes_[index]);
   if (dirty && pm_space_.contains(line)) ++under_way_[line.number].writes;
   return index;
 }
 
 // Copies the contents that the line has when the flush leaves the core.
-void Hierarchy::take_along(Flush& flush) {
+void Hierarchy::capture_contents(Flush& flush) {
   if (!pm_space_.contains(flush.line)) return;
   flush.data = pm_space_.newest().read(flush.line);
-  flush.left = design_.leaving();
+  flush.departure = design_.next_departure();
 }
 
 void Hierarchy::send_flush(std::uint32_t index, Time when) {
   // The look-ups on the path down precede the path to the controller.
-  queue_.schedule(queue_.now_or_later(when + way_out()), Phase::kCache,
+  queue_.schedule(queue_.now_or_later(when + shared_to_controller()), Phase::kCache,
                   completion<&Hierarchy::flush_arrives>(*this, index));
 }
 
@@ -245,7 +245,7 @@ bool Hierarchy::combine(CoreId core, Line line, ByteMask bytes, Time when, Compl
     combining_.open(core, {line, 0, new_flush(core, line, true, true, acknowledge), when});
     combined = combining_.find(core, line);
   } else {
-    take_along(flushes_[combined->flush]);
+    capture_contents(flushes_[combined->flush]);
   }
   combined->bytes |= bytes;
   combined->latest = when;
@@ -336,7 +336,7 @@ void Hierarchy::flush_arrives(std::uint64_t index, Time now) {
                    .data = data,
                    .persisted = completion<&Hierarchy::flush_persisted>(*this, index),
                    .written = {},
-                   .left = overtaken ? flush.left : 0});
+                   .departure = overtaken ? flush.departure : 0});
   } else {
     ++statistics_.dram_lines_flushed;
     dram_.write({.line = flush.line,
@@ -403,10 +403,10 @@ void Hierarchy::install_warm(CoreId core, Line line) {
   }
   shared_.touch(way);
   SharedLine& shared = shared_.meta(way);
-  take_from_others(core, line, true, shared);
+  snoop_others(core, line, true, shared);
   shared.sharers = bit(core);
   shared.owner = static_cast<std::uint8_t>(core);
-  left_private(core, private_[core].fill(line, LineState::kExclusive, 0));
+  evicted_from_private(core, private_[core].fill(line, LineState::kExclusive, 0));
 }
 
 }  // namespace pmemsim

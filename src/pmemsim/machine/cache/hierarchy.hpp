@@ -118,11 +118,13 @@ class Hierarchy final : public CachePort {
   // Warms the caches before the run with the last accesses, the newest one at the end.
   void warm(std::span<const Touch> touches);
 
-  Picoseconds way_out() const override { return shared_tag_latency_ + request_latency_; }
-  Picoseconds way_down(CoreId core) const override {
-    return clock_.duration(private_[core].passing_latency()) + way_out();
+  Picoseconds shared_to_controller() const override {
+    return shared_tag_latency_ + request_latency_;
   }
-  Picoseconds way_back() const override { return response_latency_; }
+  Picoseconds core_to_controller(CoreId core) const override {
+    return clock_.duration(private_[core].passing_latency()) + shared_to_controller();
+  }
+  Picoseconds controller_to_core() const override { return response_latency_; }
 
   const HierarchyStatistics& statistics() const { return statistics_; }
   std::size_t pending_misses() const { return misses_.size(); }
@@ -152,7 +154,7 @@ class Hierarchy final : public CachePort {
     bool invalidate, dirty, dirty_elsewhere;
     Completion acknowledge;
     LineData data;  // contents and order number at the time it left the core
-    std::uint64_t left;
+    std::uint64_t departure;
   };
   // The writes of a PM line that have left the caches and are not yet persistent. `flushes` are
   // those that found the line clean and wait for these writes.
@@ -164,7 +166,7 @@ class Hierarchy final : public CachePort {
   std::uint32_t new_flush(CoreId core, Line line, bool invalidate, bool dirty,
                           Completion acknowledge);
   void install_warm(CoreId core, Line line);
-  void take_along(Flush& flush);
+  void capture_contents(Flush& flush);
   void send_flush(std::uint32_t index, Time when);
   void send_combined(const CombinedLine& combined, Time when);
   void send_combined_of(Line line, Time when);
@@ -179,11 +181,11 @@ class Hierarchy final : public CachePort {
   void line_persisted(std::uint64_t line, Time now);
 
   void serve(CoreId core, Line line, bool to_write, std::size_t way, Time when, Source source);
-  bool take_from_others(CoreId core, Line line, bool to_write, SharedLine& shared);
-  std::size_t make_room(Line line);
+  bool snoop_others(CoreId core, Line line, bool to_write, SharedLine& shared);
+  std::size_t free_way(Line line);
   void evict(std::size_t way);
   void write_back(Line line, CoreId writer);
-  void left_private(CoreId core, const Departure& departure);
+  void evicted_from_private(CoreId core, const Departure& departure);
 
   EventQueue& queue_;
   PmSpace& pm_space_;

@@ -45,7 +45,7 @@ void Core::run(const trace::TraceFile& file, const trace::Races& races, std::uin
                const ProgramCopy& copy, std::uint32_t first_race_object) {
   const LoweredStream::WantedMarks wanted{.region_fences = design_.wants(kRegions),
                                           .hints = design_.wants(kHints),
-                                          .read_first = design_.defers_entries()};
+                                          .read_first = design_.may_leave_unreadable()};
   stream_ = std::make_unique<LoweredStream>(file, thread, design_.lowering(), wanted, copy);
   sites_ = &file.sites();
   window_.begin(sites_->sites().size());
@@ -78,7 +78,7 @@ void Core::filled(Line line, LineState, Time when, Source source) {
   retry_waiting_loads();
   if (acquiring_ == Acquiring::kLine) write_lock();
   store_head_.drain();
-  store_head_.ask_ahead();
+  store_head_.request_lines_ahead();
   advance();
 }
 

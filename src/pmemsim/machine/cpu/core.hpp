@@ -94,7 +94,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   bool dispatch_store(const trace::Operation& operation);
   StoreKind store_kind(const trace::Operation& operation) const;
   bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
-  bool holds_up_loads(const trace::Operation& operation, StoreKind kind) const;
+  bool blocks_loads(const trace::Operation& operation, StoreKind kind) const;
   bool dispatch_synchronisation(const trace::Operation& operation);
   bool dispatch_annotated_lock(const trace::Operation& operation);
   bool dispatch_acquire(const trace::Operation& operation);
@@ -112,8 +112,9 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   // Returns the operation's effect on a lock that the program implements itself, if simulated time
   // decides the order of locks.
   trace::LockRole lock_role(const trace::Operation& operation) const;
-  bool has_room(const trace::Operation& operation, std::uint32_t loads, std::uint32_t stores);
-  void hold_up(Slot until, Cause cause);
+  bool has_free_entries(const trace::Operation& operation, std::uint32_t loads,
+                        std::uint32_t stores);
+  void delay_dispatch(Slot until, Cause cause);
   std::uint32_t new_entry(const trace::Operation& operation, Kind kind);
   static std::uint32_t stores_of(const trace::Operation& operation);
   StoreEntry& new_stores(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
@@ -138,21 +139,21 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void write_lock();
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
-  void tell_layers_of_load(const Entry& load);
-  std::uint32_t tell_of_store(const StoreEntry& store, std::uint32_t pieces);
-  void give_hint();
+  void notify_load(const Entry& load);
+  std::uint32_t notify_store(const StoreEntry& store, std::uint32_t pieces);
+  void notify_hint();
   void retry_waiting_loads();
 
   // Calls from the store queue's head.
-  void left(std::uint32_t rob, Slot slot) override { complete(rob, slot); }
-  void stopped() override {
+  void left_store_queue(std::uint32_t rob, Slot slot) override { complete(rob, slot); }
+  void drain_stopped() override {
     if (races_.any_reached()) races_.release(progress());
   }
-  void resumed() override {
+  void drain_resumed() override {
     retire();
     advance();
   }
-  void region_over() override { region_starts_.pop_front(); }
+  void region_drained() override { region_starts_.pop_front(); }
 
   // Races.
   void race_over(std::uint64_t, Time now);
@@ -162,8 +163,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   }
 
   // Pausing, and rolling back to the beginning of a region (core_rewind.cpp).
-  void forget_what_is_in_flight(Slot restart);
-  void take_back_statistics();
+  void discard_in_flight(Slot restart);
+  void undo_statistics();
 
   bool persistent(std::uint64_t address) const { return pm_space_.contains(address); }
   Entry& entry(std::uint32_t index) { return window_[index]; }
@@ -232,7 +233,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   Slot delay_ = 0;
   Cause delay_cause_ = Cause::kBase;
   std::uint32_t blocking_branch_ = kNoEntry;
-  std::uint32_t carried_ = 0;  // instructions without an entry of their own
+  std::uint32_t instructions_without_entry_ = 0;  // instructions without an entry of their own
   bool advancing_ = false;
   bool wake_scheduled_ = false;
   BranchPredictor predictor_;

@@ -99,7 +99,7 @@ void Core::load(std::uint32_t index) {
       continue;
     }
     // Requests both lines if both miss. The load waits for the first one before it looks again.
-    MissRegisters::Register* mshr = misses_.ask_to_read(line, found.done);
+    MissRegisters::Register* mshr = misses_.request_read(line, found.done);
     if (missed) continue;
     missed = true;
     if (mshr == nullptr) {
@@ -131,7 +131,7 @@ void Core::complete(std::uint32_t index, Slot slot) {
   }
   if (blocking_branch_ == index) {
     blocking_branch_ = kNoEntry;
-    hold_up(slot + branch_penalty_, Cause::kBranch);
+    delay_dispatch(slot + branch_penalty_, Cause::kBranch);
   }
   window_.complete(index, slot, ready_);
   if (executing_) return;
@@ -225,7 +225,7 @@ void Core::write_lock() {
   const Slot slot = std::max(lock.ready, clock_.slot(queue_.now()));
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
   if (!found.hit || found.state == LineState::kShared) {
-    misses_.ask_to_write(line, slot);
+    misses_.request_write(line, slot);
     return;
   }
   caches_.write(line);
@@ -258,7 +258,7 @@ void Core::retired(Entry& oldest) {
     case Kind::kLoad:
     case Kind::kAtomicLoad:
       window_.load_retired(retire_);
-      tell_layers_of_load(oldest);
+      notify_load(oldest);
       return;
     case Kind::kSerial:
     case Kind::kBranch:
@@ -268,7 +268,7 @@ void Core::retired(Entry& oldest) {
     case Kind::kAcquire:
       break;
   }
-  if (oldest.hint) give_hint();
+  if (oldest.hint) notify_hint();
   if (oldest.region_begin) {
     region_began_ = retire_;
     retired_region_ = ++regions_retired_;
@@ -289,9 +289,9 @@ void Core::retired(Entry& oldest) {
     // An atomic update reads even if it doesn't write, such as a compare-exchange that failed.
     const std::uint8_t kind = sites_->sites()[oldest.site].kind;
     if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
-      tell_layers_of_load(oldest);
+      notify_load(oldest);
       for (std::uint32_t i = 0, pieces = 0; i < oldest.stores; ++i) {
-        pieces = tell_of_store(stores_.at(oldest.store + i), pieces);
+        pieces = notify_store(stores_.at(oldest.store + i), pieces);
       }
     }
     return;
@@ -300,17 +300,17 @@ void Core::retired(Entry& oldest) {
   for (std::uint32_t i = 0; i < oldest.stores; ++i) {
     StoreEntry& store = stores_.at(oldest.store + i);
     store.eligible = retire_;
-    if (oldest.kind == Kind::kStore) pieces = tell_of_store(store, pieces);
+    if (oldest.kind == Kind::kStore) pieces = notify_store(store, pieces);
   }
   if (oldest.stores == 0) return;
-  store_head_.ask_ahead();
+  store_head_.request_lines_ahead();
   store_head_.drain();
 }
 
 // Notifies the design of a retired store. The value is still in the ring buffer, even if the store
 // has left the queue. `pieces` is the number of pieces of the instruction before this entry;
 // returns the number with this entry.
-std::uint32_t Core::tell_of_store(const StoreEntry& store, std::uint32_t pieces) {
+std::uint32_t Core::notify_store(const StoreEntry& store, std::uint32_t pieces) {
   if (!design_.wants(kAllStores) || !store.writes) return pieces;
   for (std::uint32_t done = 0; done < store.size; done += RetiredStore::kMostBytes) {
     const std::uint32_t bytes = std::min(RetiredStore::kMostBytes, store.size - done);
@@ -321,14 +321,14 @@ std::uint32_t Core::tell_of_store(const StoreEntry& store, std::uint32_t pieces)
   return pieces;
 }
 
-void Core::give_hint() {
+void Core::notify_hint() {
   PendingHint pending = std::move(hints_.front());
   hints_.pop_front();
   pending.hint.data = pending.data;
   design_.hint(id_, pending.hint, clock_.time(retire_));
 }
 
-void Core::tell_layers_of_load(const Entry& load) {
+void Core::notify_load(const Entry& load) {
   if (!design_.wants(kLoads) || !persistent(load.address)) return;
   const Time when = clock_.time(retire_);
   const auto to_the_end = static_cast<std::uint32_t>(kLineBytes - load.address % kLineBytes);

@@ -40,8 +40,8 @@ void Core::advance() {
     store_head_.empty_buffers(drained);
     design_.thread_ended(id_);
     // Instructions after the last operation that has an entry.
-    account_.add(Cause::kBase, carried_);
-    retire_ += carried_;
+    account_.add(Cause::kBase, instructions_without_entry_);
+    retire_ += instructions_without_entry_;
     if (drained > retire_) {
       const Slot fence = store_head_.overlap(retire_, drained, Cause::kFence);
       account_.add(Cause::kFence, fence);
@@ -71,7 +71,7 @@ void Core::wake(std::uint64_t, Time) {
 
 // Continues the front end at an access that has waited for a race.
 void Core::race_over(std::uint64_t, Time now) {
-  hold_up(clock_.slot(now), Cause::kLock);
+  delay_dispatch(clock_.slot(now), Cause::kLock);
   advance();
 }
 
@@ -80,7 +80,7 @@ bool Core::next_operation() {
   at_end_ = !stream_->next(operation_);
   const std::uint32_t left_over = stream_->take_left_over();
   statistics_.instructions += left_over;
-  carried_ += left_over;
+  instructions_without_entry_ += left_over;
   if (at_end_) {
     if (races_.next() != RaceOrder::kNever) races_.pass(stream_->position(), progress());
     return false;
@@ -117,10 +117,10 @@ bool Core::dispatch(const Operation& operation) {
       return dispatch_recurrence(operation);
     case SiteKind::kExecute:
     case SiteKind::kExternal:
-      if (carried_ + operation.instructions >= rob_entries_ / 4) {
+      if (instructions_without_entry_ + operation.instructions >= rob_entries_ / 4) {
         return dispatch_plain(operation, Kind::kPlain);
       }
-      carried_ += operation.instructions;
+      instructions_without_entry_ += operation.instructions;
       return true;
     case SiteKind::kFlush:
       return dispatch_through_stores(operation, StoreKind::kFlush, false);
@@ -144,7 +144,7 @@ bool Core::dispatch(const Operation& operation) {
 }
 
 bool Core::dispatch_load(const Operation& operation) {
-  if (!has_room(operation, 1, 0)) return false;
+  if (!has_free_entries(operation, 1, 0)) return false;
   const Kind kind = operation.kind == SiteKind::kAtomicLoad ? Kind::kAtomicLoad : Kind::kLoad;
   const std::uint32_t index = new_entry(operation, kind);
   Entry& load = entry(index);
@@ -196,7 +196,7 @@ bool Core::forward(std::uint32_t index) {
 }
 
 bool Core::dispatch_store(const Operation& operation) {
-  if (!has_room(operation, 0, stores_of(operation))) return false;
+  if (!has_free_entries(operation, 0, stores_of(operation))) return false;
   const std::uint32_t index = new_entry(operation, Kind::kStore);
   ++statistics_.stores;
   const StoreKind kind = store_kind(operation);
@@ -216,7 +216,7 @@ StoreKind Core::store_kind(const Operation& operation) const {
 }
 
 bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, bool serialising) {
-  if (!has_room(operation, 0, stores_of(operation))) return false;
+  if (!has_free_entries(operation, 0, stores_of(operation))) return false;
   const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
   StoreEntry& store = new_stores(index, kind, operation);
   store.serialising = serialising;
@@ -236,13 +236,13 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
   // The order matters: in a loop, a compare-exchange uses the value that it read in the last
   // iteration.
   if (kind == StoreKind::kLocked) window_.produces(operation.site, index);
-  if (serialising && holds_up_loads(operation, kind)) barrier_entry_ = index;
+  if (serialising && blocks_loads(operation, kind)) barrier_entry_ = index;
   start(index);
   return true;
 }
 
 // True if the serialising operation blocks younger loads.
-bool Core::holds_up_loads(const Operation& operation, StoreKind kind) const {
+bool Core::blocks_loads(const Operation& operation, StoreKind kind) const {
   const bool lock = operation.kind == SiteKind::kSync && (operation.address != 0 || operation.flag);
   return !(loads_pass_locks_ && (lock || kind == StoreKind::kLocked));
 }
@@ -278,7 +278,7 @@ bool Core::dispatch_annotated_lock(const Operation& operation) {
 }
 
 bool Core::dispatch_acquire(const Operation& operation) {
-  if (!has_room(operation, 0, 0)) return false;
+  if (!has_free_entries(operation, 0, 0)) return false;
   const std::uint32_t index = new_entry(operation, Kind::kAcquire);
   entry(index).detail = operation.detail;
   entry(index).synchronisation = ++dispatched_acquires_;
@@ -312,10 +312,10 @@ void Core::count_own_locks(LockRole role) {
 
 bool Core::dispatch_branch(const Operation& operation) {
   // Checked first, so that each branch queries the predictor only once.
-  if (!has_room(operation, 0, 0)) return false;
+  if (!has_free_entries(operation, 0, 0)) return false;
   ++statistics_.branches;
   if (predictor_.predicted(operation.site, operation.flag)) {
-    carried_ += operation.instructions;
+    instructions_without_entry_ += operation.instructions;
     return true;
   }
   ++statistics_.mispredicted_branches;
@@ -329,7 +329,7 @@ bool Core::dispatch_branch(const Operation& operation) {
 // Dispatches a recurrence, which is not an instruction. It is complete when its value is ready, and
 // retires no earlier, like the instruction that computes the value.
 bool Core::dispatch_recurrence(const Operation& operation) {
-  if (!has_room(operation, 0, 0)) return false;
+  if (!has_free_entries(operation, 0, 0)) return false;
   const std::uint32_t index = new_entry(operation, Kind::kRecurrence);
   const trace::SiteRecord& site = sites_->sites()[operation.site];
   const auto dependences = sites_->dependences(site);
@@ -346,14 +346,14 @@ bool Core::dispatch_mark(const Operation& operation) {
   const auto mark = static_cast<MarkKind>(operation.detail);
   if (mark == MarkKind::kHint) return dispatch_hint(operation);
   if (mark == MarkKind::kReadFirst) {
-    design_.read_first(Line::of(operation.address));
+    design_.require_readable(Line::of(operation.address));
     return true;
   }
   const bool layers_care = design_.wants(kRegions | kRewind);
   const bool end = mark == MarkKind::kRegionEnd;
   const bool serialising =
       mark == MarkKind::kFenceRegions || (end && design_.commits_synchronously());
-  if (!has_room(operation, 0, layers_care ? 1 : 0)) return false;
+  if (!has_free_entries(operation, 0, layers_care ? 1 : 0)) return false;
   const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
   entry(index).store = stores_.tail();  // behind all stores of the region
   entry(index).region_begin = mark == MarkKind::kRegionBegin;
@@ -396,7 +396,7 @@ void Core::end_region_with_its_last_store() {
 bool Core::dispatch_hint(const Operation& operation) {
   Operation call = operation;
   call.instructions = hint_instructions_;
-  if (!has_room(call, 0, 0)) return false;
+  if (!has_free_entries(call, 0, 0)) return false;
   statistics_.instructions += call.instructions;
   const std::uint32_t index = new_entry(call, Kind::kPlain);
   entry(index).hint = true;
@@ -415,29 +415,30 @@ bool Core::dispatch_hint(const Operation& operation) {
 }
 
 bool Core::dispatch_plain(const Operation& operation, Kind kind) {
-  if (!has_room(operation, 0, 0)) return false;
+  if (!has_free_entries(operation, 0, 0)) return false;
   const std::uint32_t index = new_entry(operation, kind);
   if (kind == Kind::kSerial) barrier_entry_ = index;
   start(index);
   return true;
 }
 
-bool Core::has_room(const Operation& operation, std::uint32_t loads, std::uint32_t stores) {
-  const std::uint32_t instructions = std::min(operation.instructions + carried_, rob_entries_);
-  if (!window_.make_room(instructions, dispatch_)) return false;
-  if (loads > 0 && !window_.make_room_for_load(dispatch_)) return false;
+bool Core::has_free_entries(const Operation& operation, std::uint32_t loads, std::uint32_t stores) {
+  const std::uint32_t instructions =
+      std::min(operation.instructions + instructions_without_entry_, rob_entries_);
+  if (!window_.free_entries(instructions, dispatch_)) return false;
+  if (loads > 0 && !window_.has_load_entry(dispatch_)) return false;
   if (stores > 0) {
-    if (!stores_.has_room(stores)) return false;
+    if (!stores_.has_free_entries(stores)) return false;
     const Slot free = stores_.free_since(stores);
     if (free > dispatch_) {
       const Slot fence = store_head_.overlap(dispatch_, free, Cause::kFence);
-      hold_up(free, 2 * fence >= free - dispatch_ ? Cause::kFence : Cause::kStoreQueue);
+      delay_dispatch(free, 2 * fence >= free - dispatch_ ? Cause::kFence : Cause::kStoreQueue);
     }
   }
   return true;
 }
 
-void Core::hold_up(Slot until, Cause cause) {
+void Core::delay_dispatch(Slot until, Cause cause) {
   if (until <= dispatch_) return;
   delay_ += until - dispatch_;
   delay_cause_ = cause;
@@ -445,9 +446,9 @@ void Core::hold_up(Slot until, Cause cause) {
 }
 
 std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
-  const std::uint32_t instructions = operation.instructions + carried_;
+  const std::uint32_t instructions = operation.instructions + instructions_without_entry_;
   const std::uint32_t index = window_.push(instructions);
-  carried_ = 0;
+  instructions_without_entry_ = 0;
   dispatch_ += instructions;
   Entry& added = entry(index);
   added.address = operation.address;
@@ -494,7 +495,7 @@ StoreEntry& Core::new_stores(std::uint32_t index, StoreKind kind, const Operatio
   if (operation.size == first_bytes) return new_store(index, kind, operation);
   Operation part = operation;
   part.size = static_cast<std::uint8_t>(first_bytes);
-  new_store(index, kind, part).goes_on = true;
+  new_store(index, kind, part).continues = true;
   part.address += first_bytes;
   if (part.value != nullptr) part.value += first_bytes;
   part.size = static_cast<std::uint8_t>(operation.size - first_bytes);
@@ -522,7 +523,7 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
   store.size = operation.size;
   store.step = Step::kArrived;
   store.asked = LayerAsked::kNone;
-  store.waits = store.serialising = store.ends_region = store.goes_on = store.follows = false;
+  store.waits = store.serialising = store.ends_region = store.continues = store.follows = false;
   store.lock_role = trace::is_atomic(operation.kind) ? lock_role(operation) : LockRole::kNone;
   store.in_recorded_order = in_recorded_order() && store.lock_role == LockRole::kNone;
   store.synchronisation = kind == StoreKind::kAcquire || store.lock_role == LockRole::kTakes

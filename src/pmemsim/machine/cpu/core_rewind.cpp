@@ -34,7 +34,7 @@ void Core::resume() {
   const Slot paused = std::max<Slot>(clock_.slot(queue_.now()) - paused_since_, 0);
   account_.add(Cause::kSpeculation, paused);
   retire_ += paused;
-  hold_up(std::max(dispatch_, paused_since_) + paused, Cause::kSpeculation);
+  delay_dispatch(std::max(dispatch_, paused_since_) + paused, Cause::kSpeculation);
   retire();
   advance();
 }
@@ -50,13 +50,13 @@ void Core::rewind() {
                             completion<&Core::acquired>(*this, window_.head()));
   }
   acquiring_ = Acquiring::kNot;
-  store_head_.take_back(restart);
-  take_back_statistics();
-  forget_what_is_in_flight(restart);
+  store_head_.roll_back(restart);
+  undo_statistics();
+  discard_in_flight(restart);
 
   const RegionStart& start = region_starts_.front();
   stream_->go_to(start.place);
-  races_.take_back(start.place.position);
+  races_.roll_back(start.place.position);
   has_operation_ = at_end_ = false;
   region_ = regions_retired_ = start.region - 1;
   retired_region_ = 0;
@@ -65,12 +65,12 @@ void Core::rewind() {
   dispatched_releases_ = start.released;
   region_starts_.clear();
   design_.rewound(id_);
-  program_events_.taken_back(id_);
+  program_events_.rolled_back(id_);
   advance();
 }
 
 // Removes regions that have retired but not left the store queue: they will retire again.
-void Core::take_back_statistics() {
+void Core::undo_statistics() {
   for (const RegionStart& start : region_starts_) {
     if (!start.end_retired) continue;
     --statistics_.regions;
@@ -78,7 +78,7 @@ void Core::take_back_statistics() {
   }
 }
 
-void Core::forget_what_is_in_flight(Slot restart) {
+void Core::discard_in_flight(Slot restart) {
   misses_.forget_loads();
   loads_without_mshr_.clear();
   hints_.clear();
@@ -86,7 +86,7 @@ void Core::forget_what_is_in_flight(Slot restart) {
   barrier_entry_ = blocking_branch_ = kNoEntry;
   barrier_ = dispatch_ = restart;
   delay_ = 0;
-  carried_ = 0;
+  instructions_without_entry_ = 0;
 }
 
 }  // namespace pmemsim

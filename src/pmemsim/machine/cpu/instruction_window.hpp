@@ -81,7 +81,7 @@ class InstructionWindow {
 
   // Frees entries for so many instructions, and moves `dispatch` to the time at which they were
   // free. Returns false if they are still in use.
-  bool make_room(std::uint32_t instructions, Slot& dispatch) {
+  bool free_entries(std::uint32_t instructions, Slot& dispatch) {
     while (instructions_ + instructions > rob_entries_ || tail_ - first_ == entries_.size()) {
       if (first_ == head_) return false;
       const Entry& oldest = (*this)[first_++];
@@ -91,7 +91,7 @@ class InstructionWindow {
     return true;
   }
   // Does the same in the load queue, for one load.
-  bool make_room_for_load(Slot& dispatch) const {
+  bool has_load_entry(Slot& dispatch) const {
     if (loads_dispatched_ < load_queue_entries_) return true;
     const std::uint64_t previous = loads_dispatched_ - load_queue_entries_;
     if (previous >= loads_retired_) return false;

@@ -37,7 +37,7 @@ void MissRegisters::prefetch_after(Line line, const PrivateCaches::Lookup& found
   });
 }
 
-MissRegisters::Register* MissRegisters::ask_to_read(Line line, Slot leaves) {
+MissRegisters::Register* MissRegisters::request_read(Line line, Slot leaves) {
   Register* mshr = find(line);
   if (mshr != nullptr) return mshr;
   mshr = take(leaves);
@@ -67,7 +67,7 @@ MissRegisters::Register* MissRegisters::take(Slot& start) {
   return best;
 }
 
-bool MissRegisters::ask_to_write(Line line, Slot slot) {
+bool MissRegisters::request_write(Line line, Slot slot) {
   if (find(line) != nullptr) return true;
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
   prefetch_after(line, found);

@@ -36,10 +36,10 @@ class MissRegisters {
 
   // Returns the register of the line; requests the line if no register is waiting for it. Returns
   // nullptr if no register is free.
-  Register* ask_to_read(Line line, Slot leaves);
+  Register* request_read(Line line, Slot leaves);
   // Requests the line for writing if the private caches don't have it in a writable state. Returns
   // false if no register is free.
-  bool ask_to_write(Line line, Slot slot);
+  bool request_write(Line line, Slot slot);
   // Frees the register of a line that has arrived. Returns the first load that waits for it.
   std::uint32_t filled(Line line, Slot slot);
   // Trains the prefetcher with an access and the private caches' result.

@@ -56,7 +56,7 @@ void RaceOrder::release_now(std::uint64_t version, Time now) {
   synchronisation_.release_version(own_object_, static_cast<std::uint32_t>(version), now);
 }
 
-void RaceOrder::take_back(std::uint64_t number) {
+void RaceOrder::roll_back(std::uint64_t number) {
   if (waiting_) {
     synchronisation_.forget(first_object_ + waits_[next_wait_].thread,
                             completion<&RaceOrder::wait_over>(*this));

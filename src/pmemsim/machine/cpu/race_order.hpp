@@ -43,7 +43,7 @@ class RaceOrder {
   void release(const Progress& progress);
   bool any_reached() const { return !reached_.empty(); }
   // Continues with the operation of that number after a rollback.
-  void take_back(std::uint64_t number);
+  void roll_back(std::uint64_t number);
 
   bool waiting() const { return waiting_; }
   // Returns the thread of the awaited access.

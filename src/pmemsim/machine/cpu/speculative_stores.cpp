@@ -24,7 +24,7 @@ void SpeculativeStores::end(CoreId core) {
   for (std::uint32_t number = 0; number < region.executed; ++number) {
     history(region.stores[number]).stored(core, number).core = kNobody;
   }
-  for (const Line line : region.stores) settle(line);
+  for (const Line line : region.stores) merge_final_stores(line);
   region.open = false;
   region.executed = 0;
   region.stores.clear();
@@ -80,18 +80,18 @@ void SpeculativeStores::rebuild(Line line) {
 }
 
 // Applies the oldest stores to `before`, as far as no rollback can take them back any more.
-void SpeculativeStores::settle(Line line) {
+void SpeculativeStores::merge_final_stores(Line line) {
   const std::uint32_t* const slot = lines_.find(line);
   if (slot == nullptr) return;
   History& history = histories_[*slot];
-  const auto settled = [](const Stored& stored) { return stored.core == kNobody; };
-  const auto end = std::find_if_not(history.stores.begin(), history.stores.end(), settled);
+  const auto is_final = [](const Stored& stored) { return stored.core == kNobody; };
+  const auto end = std::find_if_not(history.stores.begin(), history.stores.end(), is_final);
   for (auto stored = history.stores.begin(); stored != end; ++stored) {
     std::copy_n(stored->value.begin(), stored->size, history.before.begin() + stored->offset);
   }
   history.stores.erase(history.stores.begin(), end);
   if (!history.stores.empty()) return;
-  histories_.give_back(*slot);
+  histories_.release(*slot);
   lines_.erase(line);
 }
 

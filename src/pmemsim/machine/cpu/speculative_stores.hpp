@@ -31,7 +31,7 @@ class SpeculativeStores {
   // Takes back the core's stores since the region began, the latest first. Calls told(address,
   // bytes) for each, after the newest contents have been restored.
   template <class Told>
-  void take_back(CoreId core, Told&& told) {
+  void roll_back(CoreId core, Told&& told) {
     Region& region = region_of(core);
     while (region.executed > 0) {
       const Line line = region.stores[--region.executed];
@@ -70,7 +70,7 @@ class SpeculativeStores {
   History& new_history(Line line);
   void store_in_line(CoreId core, std::uint64_t address, std::span<const std::byte> value);
   void rebuild(Line line);
-  void settle(Line line);
+  void merge_final_stores(Line line);
 
   Image& newest_;
   std::vector<Region> regions_;     // by core

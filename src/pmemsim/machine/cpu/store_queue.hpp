@@ -62,7 +62,7 @@ struct StoreEntry {
   bool waits;        // an event will resume it, at `step`
   LayerAsked asked;  // layers that Design::store() or Design::region_end() has asked
   bool serialising;
-  bool goes_on;            // part in the first line of a store that crosses a line
+  bool continues;          // part in the first line of a store that crosses a line
   bool follows;            // part in the second line of a store that crosses a line
   bool ends_region;        // the last store of a region whose end has no entry of its own
   bool writes;             // false for a failed compare-exchange
@@ -85,8 +85,8 @@ class StoreQueue {
   StoreEntry& front() { return at(head_); }
   StoreEntry& back() { return at(tail_ - 1); }
 
-  bool has_room(std::uint32_t count) const { return tail_ + count - head_ <= limit_; }
-  // Returns the time since which that many entries have been free, if has_room().
+  bool has_free_entries(std::uint32_t count) const { return tail_ + count - head_ <= limit_; }
+  // Returns the time since which that many entries have been free, if has_free_entries().
   Slot free_since(std::uint32_t count) const {
     return entries_[(tail_ + count - 1 - limit_) & mask_].drained;
   }

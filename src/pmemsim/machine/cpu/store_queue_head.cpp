@@ -50,7 +50,7 @@ void StoreQueueHead::drain() {
     StoreEntry& head = stores_.front();
     if (head.eligible == kUnknownSlot) break;
     Slot slot = std::max(head.eligible, drained_);
-    tell_of_early_acquisitions(slot);
+    notify_early_acquisitions(slot);
     // A store that the layers have allowed only waits for its line.
     const bool only_its_line = head.kind == StoreKind::kStore && head.step == Step::kAllowed;
     if (head.step != Step::kArrived && !only_its_line) {
@@ -66,10 +66,10 @@ void StoreQueueHead::drain() {
       count_drained_region(draining_regions_.front().began, slot);
       draining_regions_.pop_front();
     }
-    if (serialising) owner_.left(rob, slot);
+    if (serialising) owner_.left_store_queue(rob, slot);
   }
   draining_ = false;
-  owner_.stopped();
+  owner_.drain_stopped();
 }
 
 void StoreQueueHead::region_retired(std::uint64_t until, Slot began, Slot slot) {
@@ -88,14 +88,14 @@ void StoreQueueHead::acquired_early(const EarlyAcquisition& acquisition, std::ui
                                     Slot slot) {
   ever_acquired_ = std::max(ever_acquired_, number);
   early_acquisitions_.push_back(acquisition);
-  tell_of_early_acquisitions(slot);
+  notify_early_acquisitions(slot);
 }
 
 void StoreQueueHead::resume_drain(std::uint64_t number, Time) {
   if (stores_.empty() || stores_.head() != number) return;
   stores_.front().waits = false;
   drain();
-  owner_.resumed();
+  owner_.drain_resumed();
 }
 
 // Makes the entry wait; it continues at `step` when it is resumed. Always returns false.
@@ -143,7 +143,7 @@ bool StoreQueueHead::drain_one(StoreEntry& head, Slot& slot) {
 
 bool StoreQueueHead::drain_store(StoreEntry& head, Slot& slot) {
   if (head.kind == StoreKind::kNonTemporal) return drain_non_temporal(head, slot);
-  if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
+  if (!notify_layers(head, slot) || !may_write(head, slot)) return false;
   apply(head);
   return true;
 }
@@ -151,7 +151,7 @@ bool StoreQueueHead::drain_store(StoreEntry& head, Slot& slot) {
 // A non-temporal store bypasses the caches. It is written to its line's newest value and sent to
 // memory like a flush, through a write-combining buffer. A later fence waits for it.
 bool StoreQueueHead::drain_non_temporal(StoreEntry& head, Slot& slot) {
-  if (!tell_layers(head, slot)) return false;
+  if (!notify_layers(head, slot)) return false;
   const Line line = Line::of(head.address);
   if (head.step != Step::kSent) {
     caches_.invalidate(line);
@@ -174,7 +174,7 @@ bool StoreQueueHead::may_write(const StoreEntry& head, Slot& slot) {
   const Line line = Line::of(head.address);
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
   if (!found.hit || found.state == LineState::kShared) {
-    misses_.ask_to_write(line, slot);
+    misses_.request_write(line, slot);
     return false;
   }
   // Writes to the L1 are pipelined; a line from an outer cache has to arrive first.
@@ -185,17 +185,17 @@ bool StoreQueueHead::may_write(const StoreEntry& head, Slot& slot) {
 
 // Requests the lines of stores when these retire, so that their misses overlap. Requests are in
 // program order, as soon as an MSHR is free.
-void StoreQueueHead::ask_ahead() {
+void StoreQueueHead::request_lines_ahead() {
   if (one_store_at_a_time_) return;
-  asked_ = std::max(asked_, stores_.head());
-  for (; asked_ < stores_.tail(); ++asked_) {
-    const StoreEntry& store = stores_.at(asked_);
+  requested_ = std::max(requested_, stores_.head());
+  for (; requested_ < stores_.tail(); ++requested_) {
+    const StoreEntry& store = stores_.at(requested_);
     if (store.eligible == kUnknownSlot) return;
     const bool releases = store.kind == StoreKind::kRelease && !store.serialising;
     if (store.kind != StoreKind::kStore && store.kind != StoreKind::kAtomicStore && !releases) {
       continue;
     }
-    if (!misses_.ask_to_write(Line::of(store.address), store.eligible)) return;
+    if (!misses_.request_write(Line::of(store.address), store.eligible)) return;
   }
 }
 
@@ -214,7 +214,7 @@ void StoreQueueHead::apply(const StoreEntry& head) {
 // Notifies the layers that take part in stores. Each store is offered at its own simulated time,
 // before it becomes visible, and a layer may delay it. The store waits for that time even if no
 // layer takes part, so that observing stores does not change a design's speed.
-bool StoreQueueHead::tell_layers(StoreEntry& head, Slot& slot) {
+bool StoreQueueHead::notify_layers(StoreEntry& head, Slot& slot) {
   if (!head.writes || !pm_space_.contains(head.address) || head.step >= Step::kAllowed) return true;
   if (head.step != Step::kOffered && !at_time(head, Step::kOffered, slot)) return false;
   const bool atomic = head.kind == StoreKind::kAtomicStore || head.kind == StoreKind::kLocked;
@@ -238,7 +238,7 @@ bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
       return wait(head, Step::kSent);
     }
   } else {
-    waited(head, slot, Cause::kFence);
+    count_wait(head, slot, Cause::kFence);
   }
   slot += cycle_;
   return true;
@@ -292,23 +292,23 @@ bool StoreQueueHead::drain_atomic(StoreEntry& head, Slot& slot) {
   }
   if (head.step == Step::kInTime) {
     if (head.kind == StoreKind::kLocked) empty_buffers(slot);
-    if (!has_its_turn(head)) return wait(head, Step::kAcquired);
+    if (!is_next_in_order(head)) return wait(head, Step::kAcquired);
     head.step = Step::kAcquired;
   }
   if (head.waiting_since != kUnknownSlot) {
-    if (slot > head.waiting_since) waited(head, slot, Cause::kLock);
+    if (slot > head.waiting_since) count_wait(head, slot, Cause::kLock);
     head.waiting_since = kUnknownSlot;
   }
   if (head.writes && !head.follows && !may_release(head, slot)) return false;
-  if (!tell_layers(head, slot) || !may_write(head, slot)) return false;
+  if (!notify_layers(head, slot) || !may_write(head, slot)) return false;
   apply(head);
-  if (head.goes_on) return true;
+  if (head.continues) return true;
   if (head.kind == StoreKind::kLocked) slot += locked_latency_;
-  if (head.writes) atomic_has_written(head, slot);
+  if (head.writes) complete_atomic_write(head, slot);
   return true;
 }
 
-bool StoreQueueHead::has_its_turn(const StoreEntry& atomic) {
+bool StoreQueueHead::is_next_in_order(const StoreEntry& atomic) {
   if (atomic.lock_role == trace::LockRole::kTakes) {
     return atomic.synchronisation <= ever_acquired_ ||
            synchronisation_.acquire(trace::SyncKind::kMutexLock, atomic.object, atomic.version,
@@ -320,13 +320,13 @@ bool StoreQueueHead::has_its_turn(const StoreEntry& atomic) {
          synchronisation_.acquire_version(atomic.object, previous, resume_of_head());
 }
 
-void StoreQueueHead::atomic_has_written(const StoreEntry& atomic, Slot slot) {
+void StoreQueueHead::complete_atomic_write(const StoreEntry& atomic, Slot slot) {
   switch (atomic.lock_role) {
     case trace::LockRole::kNone:
       release_later(atomic, slot);
       return;
     case trace::LockRole::kGivesBack:
-      give(atomic, slot);
+      publish_release(atomic, slot);
       return;
     case trace::LockRole::kTakes:
       ever_acquired_ = std::max(ever_acquired_, atomic.synchronisation);
@@ -343,21 +343,21 @@ bool StoreQueueHead::acquire(trace::SyncKind kind, std::uint64_t address, std::u
   return synchronisation_.acquire(kind, object, version, resume);
 }
 
-void StoreQueueHead::tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
+void StoreQueueHead::notify_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot) {
   const bool obtained = kind != trace::SyncKind::kWriteLock || trace::is_companion(kind, address);
   if (obtained) design_.synchronised(id_, kind, clock_.time(slot));
 }
 
-void StoreQueueHead::tell_of_early_acquisitions(Slot slot) {
+void StoreQueueHead::notify_early_acquisitions(Slot slot) {
   while (!early_acquisitions_.empty() && early_acquisitions_.front().store <= stores_.head()) {
     const EarlyAcquisition acquired = early_acquisitions_.front();
     early_acquisitions_.pop_front();
-    tell_of_acquisition(acquired.kind, acquired.address, slot);
+    notify_acquisition(acquired.kind, acquired.address, slot);
   }
 }
 
 // Performs a release only once, even if its region is rolled back afterwards and executes again.
-void StoreQueueHead::give(const StoreEntry& head, Slot slot) {
+void StoreQueueHead::publish_release(const StoreEntry& head, Slot slot) {
   if (head.synchronisation > ever_released_) release_later(head, slot);
   ever_released_ = std::max(ever_released_, head.synchronisation);
 }
@@ -375,9 +375,9 @@ bool StoreQueueHead::drain_acquire(StoreEntry& head, Slot& slot) {
     head.step = Step::kAcquired;
   }
   if (head.waiting_since != kUnknownSlot) {
-    waited(head, slot, Cause::kLock);
+    count_wait(head, slot, Cause::kLock);
     head.waiting_since = kUnknownSlot;
-    tell_of_acquisition(kind, head.address, slot);
+    notify_acquisition(kind, head.address, slot);
     slot += lock_latency(kind);
   }
   if (head.address != 0) {
@@ -408,7 +408,7 @@ bool StoreQueueHead::may_release(StoreEntry& head, Slot& slot) {
     head.step = Step::kReleases;
   }
   if (head.waiting_since != kUnknownSlot) {
-    waited(head, slot, Cause::kFence);
+    count_wait(head, slot, Cause::kFence);
     head.waiting_since = kUnknownSlot;
   }
   return true;
@@ -422,7 +422,7 @@ bool StoreQueueHead::drain_release(StoreEntry& head, Slot& slot) {
     if (head.serialising) slot += locked_latency_;
   }
   design_.synchronised(id_, static_cast<trace::SyncKind>(head.detail), clock_.time(slot));
-  give(head, slot);
+  publish_release(head, slot);
   return true;
 }
 
@@ -463,9 +463,9 @@ bool StoreQueueHead::drain_region(StoreEntry& head, Slot& slot) {
       // When a region's end is resumed, it continues with the next layer.
       return wait(head, head.kind == StoreKind::kRegionEnd ? Step::kInTime : Step::kSent);
     }
-    if (slot > head.waiting_since) waited(head, slot, Cause::kCommit);
+    if (slot > head.waiting_since) count_wait(head, slot, Cause::kCommit);
   } else {
-    waited(head, slot, Cause::kCommit);
+    count_wait(head, slot, Cause::kCommit);
   }
   if (rewinds_) region_takes_effect(head);
   const bool durable = head.kind == StoreKind::kFenceRegions ||
@@ -484,7 +484,7 @@ void StoreQueueHead::region_takes_effect(const StoreEntry& head) {
   } else if (head.kind == StoreKind::kRegionEnd && region_in_effect_ != 0) {
     region_in_effect_ = 0;
     speculative_stores_.end(id_);
-    owner_.region_over();
+    owner_.region_drained();
   }
 }
 
@@ -501,7 +501,7 @@ bool StoreQueueHead::ask_design(StoreEntry& head, Time when) {
   }
 }
 
-void StoreQueueHead::waited(const StoreEntry& head, Slot until, Cause cause) {
+void StoreQueueHead::count_wait(const StoreEntry& head, Slot until, Cause cause) {
   waits_[next_wait_++ % waits_.size()] = {head.waiting_since, until, cause};
 }
 
@@ -517,7 +517,7 @@ Slot StoreQueueHead::overlap(Slot from, Slot until, Cause cause) const {
 
 // Cancels the head's wait. A lock that the head has acquired stays acquired, although the entry has
 // not left the queue.
-void StoreQueueHead::forget_wait() {
+void StoreQueueHead::clear_wait() {
   if (stores_.empty()) return;
   const StoreEntry& head = stores_.front();
   switch (head.kind) {
@@ -564,8 +564,8 @@ std::string StoreQueueHead::waiting_for(const StoreEntry& head) {
   return fmt::format("{}, waits {}", kKinds[kind], head.waits ? awaited(head) : "for its line");
 }
 
-void StoreQueueHead::take_back(Slot restart) {
-  forget_wait();
+void StoreQueueHead::roll_back(Slot restart) {
+  clear_wait();
   const auto tell = [this](std::uint64_t address, std::uint32_t bytes) {
     program_events_.stored(Line::of(address), trace::kExternalSite);
     design_.restored(id_, address, bytes);
@@ -576,7 +576,7 @@ void StoreQueueHead::take_back(Slot restart) {
     const bool visible = head.kind == StoreKind::kNonTemporal && head.step == Step::kSent;
     if (head.asked != LayerAsked::kNone && !visible) tell(head.address, head.size);
   }
-  speculative_stores_.take_back(id_, tell);
+  speculative_stores_.roll_back(id_, tell);
   stores_.forget(restart);
   region_in_effect_ = 0;
   early_acquisitions_.clear();

@@ -32,13 +32,13 @@ class StoreQueueHead {
   class Owner {
    public:
     // A serialising entry has left the queue. `rob` is its entry in the reorder buffer.
-    virtual void left(std::uint32_t rob, Slot slot) = 0;
+    virtual void left_store_queue(std::uint32_t rob, Slot slot) = 0;
     // The queue is empty, or its head waits.
-    virtual void stopped() = 0;
+    virtual void drain_stopped() = 0;
     // An event has resumed the head.
-    virtual void resumed() = 0;
+    virtual void drain_resumed() = 0;
     // The end of the oldest region that could be rolled back has left the queue.
-    virtual void region_over() = 0;
+    virtual void region_drained() = 0;
 
    protected:
     ~Owner() = default;
@@ -78,7 +78,7 @@ class StoreQueueHead {
   // Lets entries leave the queue as far as possible.
   void drain();
   // Requests the lines of retired stores ahead of time, so that their misses overlap.
-  void ask_ahead();
+  void request_lines_ahead();
   // Sends the contents of the write-combining buffers.
   void empty_buffers(Slot slot);
   // Records that a region has retired at `slot`. `until` is the number of the store behind its last
@@ -99,7 +99,7 @@ class StoreQueueHead {
   Slot lock_latency(trace::SyncKind kind) const { return trace::is_lock(kind) ? lock_latency_ : 0; }
 
   // Rolls the thread back to the beginning of its region: discards all entries of the queue.
-  void take_back(Slot restart);
+  void roll_back(Slot restart);
 
  private:
   // Each of these returns false while the entry has to wait. Otherwise it moves `slot` to the time
@@ -112,18 +112,18 @@ class StoreQueueHead {
   bool send_flush(const StoreEntry& entry, Slot slot);
   bool send_fence(const StoreEntry& entry, Slot slot);
   bool drain_atomic(StoreEntry& entry, Slot& slot);
-  bool has_its_turn(const StoreEntry& atomic);
-  void atomic_has_written(const StoreEntry& atomic, Slot slot);
+  bool is_next_in_order(const StoreEntry& atomic);
+  void complete_atomic_write(const StoreEntry& atomic, Slot slot);
   bool drain_acquire(StoreEntry& entry, Slot& slot);
-  void tell_of_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot);
+  void notify_acquisition(trace::SyncKind kind, std::uint64_t address, Slot slot);
   bool may_release(StoreEntry& entry, Slot& slot);
-  void give(const StoreEntry& entry, Slot slot);
+  void publish_release(const StoreEntry& entry, Slot slot);
   bool drain_release(StoreEntry& entry, Slot& slot);
   bool drain_region(StoreEntry& entry, Slot& slot);
   bool ask_design(StoreEntry& entry, Time when);
   bool may_write(const StoreEntry& entry, Slot& slot);
   void region_takes_effect(const StoreEntry& entry);
-  bool tell_layers(StoreEntry& entry, Slot& slot);
+  bool notify_layers(StoreEntry& entry, Slot& slot);
   void apply(const StoreEntry& entry);
   static bool wait(StoreEntry& entry, Step step);
   bool at_time(StoreEntry& entry, Step step, Slot slot);
@@ -133,10 +133,10 @@ class StoreQueueHead {
   }
   void release_later(const StoreEntry& entry, Slot slot);
   void release_now(std::uint64_t packed, Time now);
-  void waited(const StoreEntry& entry, Slot until, Cause cause);
-  void tell_of_early_acquisitions(Slot slot);
+  void count_wait(const StoreEntry& entry, Slot until, Cause cause);
+  void notify_early_acquisitions(Slot slot);
   void count_drained_region(Slot began, Slot slot);
-  void forget_wait();
+  void clear_wait();
   static bool has_acquired(const StoreEntry& head);
 
   EventQueue& queue_;
@@ -159,7 +159,7 @@ class StoreQueueHead {
   const bool rewinds_;           // true if the design may roll back regions
 
   StoreQueue stores_;
-  std::uint64_t asked_ = 0;  // all stores before this number have requested their line
+  std::uint64_t requested_ = 0;  // all stores before this number have requested their line
   Slot drained_ = 0;
   bool draining_ = false;
   std::uint64_t region_in_effect_ = 0;  // region whose begin, but not end, has left; 0: none

@@ -12,7 +12,7 @@ bool Synchronisation::arbitrated(SyncKind kind) const {
   return order_ == LockOrder::kSimulated && (trace::is_lock(kind) || trace::is_unlock(kind));
 }
 
-bool Synchronisation::stands_for_earlier_ones(SyncKind kind) const {
+bool Synchronisation::includes_earlier_releases(SyncKind kind) const {
   return order_ == LockOrder::kSimulated &&
          (kind == SyncKind::kConditionSignal || kind == SyncKind::kSemaphorePost);
 }
@@ -29,7 +29,7 @@ bool Synchronisation::acquire(SyncKind kind, std::uint32_t object, std::uint32_t
 
 void Synchronisation::release(SyncKind kind, std::uint32_t object, std::uint32_t version,
                               Time now) {
-  if (stands_for_earlier_ones(kind)) {
+  if (includes_earlier_releases(kind)) {
     objects_[object].version.release_up_to(version);
     return resume_satisfied(objects_[object], now);
   }

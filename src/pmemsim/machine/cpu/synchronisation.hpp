@@ -62,7 +62,7 @@ class Synchronisation {
   };
 
   bool arbitrated(trace::SyncKind kind) const;
-  bool stands_for_earlier_ones(trace::SyncKind kind) const;
+  bool includes_earlier_releases(trace::SyncKind kind) const;
   bool try_lock(Object& object, trace::SyncKind kind);
   void grant_waiting(Object& object, Time now);
   void resume_satisfied(Object& object, Time now);

@@ -126,7 +126,7 @@ void Channel::read_answered(std::uint64_t number, Time now) {
   --operations_[read.bank];
   --reads_under_way_;
   --reads_held_;
-  reads_.give_back(slot);
+  reads_.release(slot);
   if (!waiting_reads_.empty() && reads_held_ < read_entries_) {
     const std::uint32_t next = waiting_reads_.first();
     waiting_reads_.remove(reads_, next);
@@ -227,7 +227,7 @@ void Channel::write_arrived(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   if (writes_[slot].state == WriteState::kDropped) {
     --writes_under_way_;
-    writes_.give_back(slot);
+    writes_.release(slot);
     return;
   }
   if (writes_[slot].reserved) {
@@ -271,11 +271,11 @@ void Channel::accept_reserved(std::uint32_t slot, Time now) {
   const std::uint32_t with = merge_candidate(writes_[slot].write);
   if (with == kNoSlot) {
     accept(slot, now);
-    take_in_waiting(line, slot, now);
+    merge_waiting(line, slot, now);
   } else {
     merge(with, writes_[slot].write, now);
     forget(slot);
-    take_in_waiting(line, with, now);
+    merge_waiting(line, with, now);
     free_entry(wpq_, now);
   }
 }
@@ -294,14 +294,14 @@ void Channel::add_waiting_bytes(std::uint32_t slot) {
 }
 
 // Merges the waiting writes of the line into the accepted write, which is newer than they are.
-void Channel::take_in_waiting(Line line, std::uint32_t with, Time now) {
+void Channel::merge_waiting(Line line, std::uint32_t with, Time now) {
   for (std::uint32_t slot = lines_[bucket(line)]; slot != kNoSlot;) {
     const PendingWrite& waiting = writes_[slot];
     const std::uint32_t next = waiting.same_bucket;
     if (waiting.write.line == line && waiting.state == WriteState::kWaiting) {
       statistics_.acceptance_time += now - waiting.arrived;
       entries_of(waiting).waiting.remove(writes_, slot);
-      tell_with(with, waiting.write, now);
+      record_merged(with, waiting.write, now);
       forget(slot);
     }
     slot = next;
@@ -310,7 +310,7 @@ void Channel::take_in_waiting(Line line, std::uint32_t with, Time now) {
 
 bool Channel::can_reserve(std::uint32_t entries) const {
   return wpq_.held + entries <= wpq_.count && wpq_.waiting.empty() &&
-         reserved_ + entries + kept_free_ <= wpq_.count;
+         reserved_ + entries + unreservable_ <= wpq_.count;
 }
 
 void Channel::await_entry(Completion free) {
@@ -318,8 +318,8 @@ void Channel::await_entry(Completion free) {
   if (write_queue_.size() > 0) request_wake(queue_.now());
 }
 
-void Channel::await_room(Completion room) {
-  room_ = room;
+void Channel::await_any_free_entry(Completion freed) {
+  any_entry_freed_ = freed;
   if (write_queue_.size() > 0) request_wake(queue_.now());
 }
 
@@ -345,7 +345,7 @@ void Channel::hold_entry(Entries& entries, Time now) {
 void Channel::free_entry(Entries& entries, Time now) {
   if (entries.full()) entries.full_time += now - entries.full_since;
   --entries.held;
-  if (room_) std::exchange(room_, {})(now);
+  if (any_entry_freed_) std::exchange(any_entry_freed_, {})(now);
   accept_waiting(entries, now);
   if (awaiting_.empty() || !can_reserve(1)) return;
   for (const Completion& free : awaiting_) queue_.schedule(now, Phase::kController, free);
@@ -388,34 +388,34 @@ void Channel::merge(std::uint32_t with, const Write& write, Time now) {
   } else {
     writes_[with].write.add_newer(write);
   }
-  tell_with(with, write, now);
-  if (writes_[with].persistent) tell_observer(write, PersistencePoint::kAccepted, now);
+  record_merged(with, write, now);
+  if (writes_[with].persistent) notify_observer(write, PersistencePoint::kAccepted, now);
 }
 
 // Records the completions of a merged write. They are called when the write with which it merged
 // reaches the same points.
-void Channel::tell_with(std::uint32_t with, const Write& write, Time now) {
+void Channel::record_merged(std::uint32_t with, const Write& write, Time now) {
   PendingWrite& pending = writes_[with];
   ++statistics_.writes_merged;
-  Merged left{write.persisted, write.written, write.persisting, pending.merged};
+  Merged completions{write.persisted, write.written, write.persisting, pending.merged};
   if (pending.persistent) {
     if (write.persisting) write.persisting(now);
     acknowledge(write.persisted, now);
-    left.persisted = left.persisting = {};
+    completions.persisted = completions.persisting = {};
   }
-  if (left.persisted || left.written || left.persisting) {
+  if (completions.persisted || completions.written || completions.persisting) {
     pending.merged = merged_.take();
-    merged_[pending.merged] = left;
+    merged_[pending.merged] = completions;
   }
 }
 
 void Channel::persist(const Write& write, PersistencePoint reached, Time now) {
   if (write.persisting) write.persisting(now);
-  tell_observer(write, reached, now);
+  notify_observer(write, reached, now);
   acknowledge(write.persisted, now);
 }
 
-void Channel::tell_observer(const Write& write, PersistencePoint reached, Time now) {
+void Channel::notify_observer(const Write& write, PersistencePoint reached, Time now) {
   if (observer_ == nullptr) return;
   if (more_follow_) {
     observer_->persisted_with_next(write);
@@ -451,11 +451,11 @@ void Channel::write_finished(std::uint64_t number, Time now) {
   if (writes_under_way_ == 0) draining_ = false;
   if (written) written(now);
   while (merged != kNoSlot) {
-    const Merged left = merged_[merged];
-    merged_.give_back(merged);
-    merged = left.next;
-    if (late) acknowledge(left.persisted, now);
-    if (left.written) left.written(now);
+    const Merged completions = merged_[merged];
+    merged_.release(merged);
+    merged = completions.next;
+    if (late) acknowledge(completions.persisted, now);
+    if (completions.written) completions.written(now);
   }
 }
 
@@ -483,7 +483,7 @@ bool Channel::drop(std::uint64_t number) {
       leave_accepted(slot);
       if (pending.persistent && observer_) observer_->dropped(pending.write, now);
       while (pending.merged != kNoSlot) {
-        merged_.give_back(std::exchange(pending.merged, merged_[pending.merged].next));
+        merged_.release(std::exchange(pending.merged, merged_[pending.merged].next));
       }
       write_queue_.remove(slot);
       Entries& entries = entries_of(pending);
@@ -511,7 +511,7 @@ void Channel::forget(std::uint32_t slot) {
   unlink_line(slot);
   --operations_[writes_[slot].bank];
   --writes_under_way_;
-  writes_.give_back(slot);
+  writes_.release(slot);
 }
 
 void Channel::unlink_line(std::uint32_t slot) {

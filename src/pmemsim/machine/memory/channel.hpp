@@ -81,9 +81,9 @@ class Channel {
   std::uint64_t write_reserved(const Write& write, const Place& place);
   // Accepts the write at once; the WPQ must have a free entry for it.
   std::uint64_t write_now(const Write& write, const Place& place, bool reserved, bool more_follow);
-  bool has_room(std::uint32_t entries) const { return wpq_.held + entries <= wpq_.count; }
-  void await_room(Completion room);
-  void keep_free(std::uint32_t entries) { kept_free_ = entries; }
+  bool has_free_entries(std::uint32_t entries) const { return wpq_.held + entries <= wpq_.count; }
+  void await_any_free_entry(Completion freed);
+  void set_unreservable(std::uint32_t entries) { unreservable_ = entries; }
   bool reserve();
   bool can_reserve(std::uint32_t entries) const;
   void release();
@@ -193,17 +193,17 @@ class Channel {
   Entries& entries_of(const PendingWrite& write) { return write.log_queued ? log_queue_ : wpq_; }
   std::uint64_t new_write(const Write& write, const Place& place, bool reserved);
   std::uint32_t take_slot(const Write& write, const Place& place);
-  void tell_observer(const Write& write, PersistencePoint reached, Time now);
+  void notify_observer(const Write& write, PersistencePoint reached, Time now);
   void accept(std::uint32_t slot, Time now);
   void accept_waiting(Entries& entries, Time now);
   void accept_reserved(std::uint32_t slot, Time now);
   void add_waiting_bytes(std::uint32_t slot);
-  void take_in_waiting(Line line, std::uint32_t with, Time now);
+  void merge_waiting(Line line, std::uint32_t with, Time now);
   void hold_entry(Entries& entries, Time now);
   void free_entry(Entries& entries, Time now);
   std::uint32_t merge_candidate(const Write& write) const;
   void merge(std::uint32_t with, const Write& write, Time now);
-  void tell_with(std::uint32_t with, const Write& write, Time now);
+  void record_merged(std::uint32_t with, const Write& write, Time now);
   void persist(const Write& write, PersistencePoint reached, Time now);
   void acknowledge(const Completion& persisted, Time now);
   void leave_queue(std::uint32_t slot, Time now);
@@ -220,7 +220,7 @@ class Channel {
   void request_wake(Time at);
   template <class Slot>
   void consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading, Time now);
-  bool somebody_waits() const;
+  bool has_urgent_writes() const;
   bool writes_wanted() const;
   bool should_write() const;
   void choose_direction(Time now);
@@ -271,9 +271,9 @@ class Channel {
   Entries wpq_;
   Entries log_queue_;
   std::uint32_t reserved_ = 0;        // WPQ entries that are reserved without a write
-  std::uint32_t kept_free_ = 1;       // entries that are never reserved
+  std::uint32_t unreservable_ = 1;    // entries that are never reserved
   std::vector<Completion> awaiting_;  // completions for the next entry that can be reserved
-  Completion room_;                   // completion for the next entry that becomes free
+  Completion any_entry_freed_;        // completion for the next entry that becomes free
   bool more_follow_ = false;          // other writes of the accepted write's group follow
   std::vector<std::uint32_t> lines_;  // hash table of pending writes by line, newest first
   std::uint32_t oldest_accepted_ = kNoSlot;

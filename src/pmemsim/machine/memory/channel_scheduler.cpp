@@ -65,14 +65,14 @@ void Channel::wake(std::uint64_t, Time now) {
 }
 
 // True if queued writes have to reach their banks without delay.
-bool Channel::somebody_waits() const {
+bool Channel::has_urgent_writes() const {
   return draining_ || persistence_ == PersistencePoint::kWritten || log_queue_.held > 0 ||
-         !awaiting_.empty() || room_;
+         !awaiting_.empty() || any_entry_freed_;
 }
 
 // True if the channel should write when it has no reads.
 bool Channel::writes_wanted() const {
-  return somebody_waits() || wpq_.held > low_watermark_ || wpq_.full();
+  return has_urgent_writes() || wpq_.held > low_watermark_ || wpq_.full();
 }
 
 // Implements rule 2.
@@ -84,7 +84,7 @@ bool Channel::should_write() const {
     return started_ > 0 && (wpq_.nearly_full() || log_queue_.nearly_full());
   }
   if (reads && started_ >= min_writes_) return false;
-  return somebody_waits() || wpq_.held + min_writes_ >= low_watermark_;
+  return has_urgent_writes() || wpq_.held + min_writes_ >= low_watermark_;
 }
 
 void Channel::choose_direction(Time now) {

@@ -69,7 +69,7 @@ bool Memory::write_together(std::span<const Write> writes, bool first_reserved,
     const auto needed = static_cast<std::uint32_t>(
         std::ranges::count_if(writes.subspan(first_reserved ? 1 : 0),
                               [&](const Write& other) { return place(other).channel == channel; }));
-    if (!implementation_->channels[channel]->has_room(needed)) return false;
+    if (!implementation_->channels[channel]->has_free_entries(needed)) return false;
   }
   for (std::size_t i = 0; i < writes.size(); ++i) {
     const Place where = place(writes[i]);
@@ -81,12 +81,12 @@ bool Memory::write_together(std::span<const Write> writes, bool first_reserved,
   return true;
 }
 
-void Memory::await_room(Completion room) {
-  for (const auto& channel : implementation_->channels) channel->await_room(room);
+void Memory::await_any_free_entry(Completion freed) {
+  for (const auto& channel : implementation_->channels) channel->await_any_free_entry(freed);
 }
 
-void Memory::expect_together(std::uint32_t writes) {
-  for (const auto& channel : implementation_->channels) channel->keep_free(writes);
+void Memory::set_largest_group(std::uint32_t writes) {
+  for (const auto& channel : implementation_->channels) channel->set_unreservable(writes);
 }
 
 bool Memory::reserve(std::uint32_t channel) {

@@ -56,11 +56,11 @@ class Memory {
   // the first write uses a reserved entry. The queues must be at the host, and no log queue may
   // take these writes.
   bool write_together(std::span<const Write> writes, bool first_reserved, std::span<WriteId> ids);
-  // Calls `room` once when any entry has become free, before a waiting write takes it.
-  void await_room(Completion room);
+  // Calls `freed` once when any entry has become free, before a waiting write takes it.
+  void await_any_free_entry(Completion freed);
   // Sets the largest number of writes in one write_together(). reserve() leaves as many entries
   // free.
-  void expect_together(std::uint32_t writes);
+  void set_largest_group(std::uint32_t writes);
 
   // Reserves an entry of that channel's WPQ for a later write. Returns false if no entry is free,
   // if writes are waiting, or if too few unreserved entries would be left. release() releases the

@@ -35,8 +35,8 @@ struct Write {
   // The bytes of `data` that it writes. The line's other bytes stay unchanged, so that two cores
   // that write different words of a line never undo each other.
   ByteMask bytes = kWholeLine;
-  // Order number of the data's departure from the caches (Backend::leaving()); 0: now.
-  std::uint64_t left = 0;
+  // Order number of the data's departure from the caches (Backend::next_departure()); 0: now.
+  std::uint64_t departure = 0;
 
   // Combines this write with a newer one of the line, whose bytes win.
   void add_newer(const Write& newer) {

@@ -9,7 +9,7 @@
 #include "pmemsim/designs/combination.hpp"
 #include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/machine/memory/memory_statistics.hpp"
-#include "pmemsim/machine/run/room.hpp"
+#include "pmemsim/machine/run/host_memory.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 
 namespace pmemsim {
@@ -83,7 +83,7 @@ SharedCacheParameters shared_cache(const Configuration& configuration) {
 
 std::shared_ptr<const Image::Pages> load_contents(const trace::TraceFile& trace) {
   static_assert(trace::kImagePageBytes == Image::kPageBytes);
-  check_room(trace, 1);
+  check_host_memory(trace, 1);
   auto pages = std::make_shared<Image::Pages>();
   trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> bytes) {
     std::unique_ptr<Image::Page>& page = (*pages)[address / Image::kPageBytes];

@@ -66,7 +66,7 @@ class Machine {
   void format() { design_.format(pm_.device()); }
   // Skips encryption and hashing of PM contents, for callers that need only times. Call it before
   // run().
-  void leave_unsealed() { design_.leave_unsealed(); }
+  void skip_sealing() { design_.skip_sealing(); }
   // Registers an observer of every change of the contents that would survive a crash. Call it
   // before run().
   void observe(PersistenceObserver* observer) { pm_.observe(observer); }

@@ -7,8 +7,8 @@
 
 #include "pmemsim/common/image_file.hpp"
 #include "pmemsim/machine/memory/memory_statistics.hpp"
+#include "pmemsim/machine/run/host_memory.hpp"
 #include "pmemsim/machine/run/machine.hpp"
-#include "pmemsim/machine/run/room.hpp"
 #include "pmemsim/machine/run/run_energy.hpp"
 
 namespace pmemsim {
@@ -104,10 +104,10 @@ RunResult simulate(const trace::TraceFile& trace, const Configuration& configura
                    const std::shared_ptr<const Image::Pages>& contents) {
   check_fit(trace, configuration);
   const std::uint64_t images_kept = images.empty() ? 0 : 1;
-  check_room(trace, Machine::kCopies * configuration.run.instances + images_kept);
+  check_host_memory(trace, Machine::kCopies * configuration.run.instances + images_kept);
   const auto start = std::chrono::steady_clock::now();
   Machine machine(configuration, trace, contents);
-  machine.leave_unsealed();
+  machine.skip_sealing();
   if (!machine.run(progress)) throw Interrupted("the simulation was interrupted");
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   for (std::size_t i = 0; i < images.size(); ++i) {

@@ -19,14 +19,14 @@ namespace pmemsim {
 namespace {
 
 // Calls that open, read and map files, unmap memory, or begin and end processes.
-constexpr std::array kTold{
+constexpr std::array kNotified{
     SYS_open,   SYS_openat, SYS_pread64, SYS_ftruncate,        SYS_fallocate,
     SYS_munmap, SYS_mremap, SYS_execve,  SYS_execveat,         SYS_exit,
     SYS_fork,   SYS_vfork,  SYS_clone3,  SYS_remap_file_pages, SYS_exit_group,
 };
 // Calls that could read, detect or unmap a part of an image unnoticed, or that give a process other
 // files or rights.
-constexpr std::array kBeyondSight{
+constexpr std::array kUnwatchable{
     SYS_io_uring_setup,
     SYS_io_setup,
     SYS_splice,
@@ -62,40 +62,40 @@ class Rules {
   Rules() {
     load(offsetof(seccomp_data, arch));
     jump(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0);
-    tell();
+    report_pages();
     load(offsetof(seccomp_data, nr));
     jump(BPF_JGE, kOtherInterface, 0, 1);
-    tell();
+    report_pages();
   }
-  void tell_of(long call) {
+  void notify_on(long call) {
     jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, 1);
-    tell();
+    report_pages();
   }
   // Reports the call if the comparison with the argument is true (`says`) or false (not `says`).
-  void tell_of(long call, std::size_t argument, std::uint16_t compare, std::uint32_t with,
-               bool says) {
+  void notify_on(long call, std::size_t argument, std::uint16_t compare, std::uint32_t with,
+                 bool says) {
     jump(BPF_JEQ, static_cast<std::uint32_t>(call), 0, 4);
     load_argument(argument);
     jump(compare, with, says ? 0 : 1, says ? 1 : 0);
-    tell();
+    report_pages();
     allow();
   }
   // Threads that share their files with their process do not count as processes.
-  void tell_of_clones() {
+  void notify_on_clones() {
     constexpr std::uint32_t kThread = CLONE_THREAD | CLONE_FILES;
     jump(BPF_JEQ, SYS_clone, 0, 5);
     load_argument(0);
     rules_.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, kThread));
     jump(BPF_JEQ, kThread, 1, 0);
-    tell();
+    report_pages();
     allow();
   }
-  void tell_of_mappings() {
+  void notify_on_mappings() {
     jump(BPF_JEQ, SYS_mmap, 0, 5);
     load_argument(3);
     jump(BPF_JSET, kReplaces, 1, 0);
     jump(BPF_JSET, kNoFileOfInterest, 1, 0);
-    tell();
+    report_pages();
     allow();
   }
   std::vector<sock_filter>& all() {
@@ -115,7 +115,7 @@ class Rules {
     rules_.push_back(
         BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | compare | BPF_K), with, then, otherwise));
   }
-  void tell() { rules_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF)); }
+  void report_pages() { rules_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF)); }
   void allow() { rules_.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)); }
 
   std::vector<sock_filter> rules_;
@@ -123,15 +123,15 @@ class Rules {
 
 std::vector<sock_filter> rules() {
   Rules rules;
-  for (const long call : kTold) rules.tell_of(call);
-  for (const long call : kBeyondSight) rules.tell_of(call);
-  rules.tell_of_mappings();
-  rules.tell_of_clones();
-  rules.tell_of(SYS_read, 0, BPF_JGT, STDERR_FILENO, true);
-  rules.tell_of(SYS_madvise, 2, BPF_JGT, MADV_WILLNEED, true);  // Other advice changes no memory
-  rules.tell_of(SYS_lseek, 2, BPF_JGT, SEEK_END, true);         // Calls that find data or holes
-  rules.tell_of(SYS_prctl, 0, BPF_JEQ, PR_SET_MM, true);
-  rules.tell_of(SYS_userfaultfd, 1, BPF_JEQ, static_cast<std::uint32_t>(kWatchersOwn), false);
+  for (const long call : kNotified) rules.notify_on(call);
+  for (const long call : kUnwatchable) rules.notify_on(call);
+  rules.notify_on_mappings();
+  rules.notify_on_clones();
+  rules.notify_on(SYS_read, 0, BPF_JGT, STDERR_FILENO, true);
+  rules.notify_on(SYS_madvise, 2, BPF_JGT, MADV_WILLNEED, true);  // Other advice changes no memory
+  rules.notify_on(SYS_lseek, 2, BPF_JGT, SEEK_END, true);         // Calls that find data or holes
+  rules.notify_on(SYS_prctl, 0, BPF_JEQ, PR_SET_MM, true);
+  rules.notify_on(SYS_userfaultfd, 1, BPF_JEQ, static_cast<std::uint32_t>(kWatchersOwn), false);
   return rules.all();
 }
 

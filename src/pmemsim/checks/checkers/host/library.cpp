@@ -122,17 +122,17 @@ void Library::all_changed() {
   }
 }
 
-std::optional<CheckerAnswer> Library::judge(Watch& watch, bool watched) {
-  if (!watched && apart_ == 0) return judge_in_turn(watch);
+std::optional<CheckerAnswer> Library::check_image(Watch& watch, bool watched) {
+  if (!watched && apart_ == 0) return check_in_turn(watch);
   if (!watched) --apart_;
   in_turn_ = 0;  // The waiting child is ended, even if it could make more checks
-  return watch.run([&](Watch::Told& told) { check(told, watched); });
+  return watch.run([&](Watch::Report& report) { check(report, watched); });
 }
 
-std::optional<CheckerAnswer> Library::judge_in_turn(Watch& watch) {
+std::optional<CheckerAnswer> Library::check_in_turn(Watch& watch) {
   const bool starts = !watch.child_waits();
   if (starts) inherit_regions(false);
-  const auto answer = watch.run_on([&](Watch::Told& told) { check_in_turn(told, watch); });
+  const auto answer = watch.run_on([&](Watch::Report& report) { check_in_turn(report, watch); });
   if (starts) inherit_regions(true);
   if (watch.child_waits()) {
     ++in_turn_;
@@ -142,7 +142,7 @@ std::optional<CheckerAnswer> Library::judge_in_turn(Watch& watch) {
   child_ended();
   // The cause of its end need not be this image: its processor time may be limited, for example.
   if (!had_answered || !answer || !has_died(*answer)) return answer;
-  return watch.run([&](Watch::Told& told) { check(told, false); });
+  return watch.run([&](Watch::Report& report) { check(report, false); });
 }
 
 // If a child inherited the regions, this process would have to copy the pages that it changes
@@ -160,32 +160,32 @@ void Library::child_ended() {
 }
 
 // Makes one check, in a child.
-void Library::check(Watch::Told& told, bool watched) const {
+void Library::check(Watch::Report& report, bool watched) const {
   PageWatch watch(regions_);
   if (watched) {
     for (std::size_t i = 0; i < regions_.size(); ++i) watch.map(regions_[i], sources_[i].file);
   }
   const int status = check_(regions_.data(), regions_.size());
-  if (watched) told.reads = watch.tell(reads_.pages());
+  if (watched) report.reads = watch.report_pages(reads_.pages());
   std::fflush(nullptr);
-  told.status = status;
-  told.returned = true;
+  report.status = status;
+  report.returned = true;
 }
 
 // Makes checks in a child until one has side effects, which end with the child.
-void Library::check_in_turn(Watch::Told& told, const Watch& watch) const {
+void Library::check_in_turn(Watch::Report& report, const Watch& watch) const {
   std::vector<SideEffects::Region> regions;
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     regions.push_back({regions_[i].bytes, regions_[i].size, sources_[i].file});
   }
-  SideEffects effects(std::move(regions), &told);
+  SideEffects effects(std::move(regions), &report);
   for (;;) {
-    told.status = effects.run(check_, regions_);
+    report.status = effects.run(check_, regions_);
     if (effects.any()) break;
     watch.await_next();
   }
   std::fflush(nullptr);
-  told.returned = true;
+  report.returned = true;
 }
 
 }  // namespace pmemsim

@@ -32,12 +32,12 @@ class Library {
   void changed(std::span<const std::uint64_t> lines);
   void all_changed();
   // Checks the image. Returns nothing if the answer is no longer wanted.
-  std::optional<CheckerAnswer> judge(Watch& watch, bool watched);
+  std::optional<CheckerAnswer> check_image(Watch& watch, bool watched);
 
  private:
-  std::optional<CheckerAnswer> judge_in_turn(Watch& watch);
-  void check(Watch::Told& told, bool watched) const;
-  void check_in_turn(Watch::Told& told, const Watch& watch) const;
+  std::optional<CheckerAnswer> check_in_turn(Watch& watch);
+  void check(Watch::Report& report, bool watched) const;
+  void check_in_turn(Watch::Report& report, const Watch& watch) const;
   void inherit_regions(bool inherit) const;
   void child_ended();
 

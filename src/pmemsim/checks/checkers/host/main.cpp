@@ -88,7 +88,7 @@ void serve(Checker& checker, Watch& watch) {
   say({.ending = CheckerAnswer::Ending::kReady});
   while (const std::optional<char> next = next_image(checker, lines)) {
     try {
-      const std::optional<CheckerAnswer> answer = checker.judge(watch, next == kNextWatched);
+      const std::optional<CheckerAnswer> answer = checker.check_image(watch, next == kNextWatched);
       if (!answer) return;
       say(*answer, watch.printed());
     } catch (const std::system_error& error) {

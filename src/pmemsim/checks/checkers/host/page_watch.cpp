@@ -60,16 +60,16 @@ void PageWatch::map(const pmemsim_region& region, int file) {
   bring_in_one_by_one(region);
 }
 
-bool PageWatch::tell(std::span<std::byte> pages) const {
+bool PageWatch::report_pages(std::span<std::byte> pages) const {
   if (!works_ || forked) return false;
-  std::size_t told = 0;
+  std::size_t report = 0;
   for (const pmemsim_region& region : regions_) {
     // The use of unmapped memory is unknown.
     if (msync(region.bytes, region.size, MS_ASYNC) != 0) return false;
     const std::uint64_t begin = address_of(region);
     const auto used = pages_used(getpid(), begin, begin + pages_of(region.size) * kReadBytes);
     if (!used) return false;
-    for (const bool page : *used) pages[told++] = page ? std::byte{1} : std::byte{0};
+    for (const bool page : *used) pages[report++] = page ? std::byte{1} : std::byte{0};
   }
   return true;
 }

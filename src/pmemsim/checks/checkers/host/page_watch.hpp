@@ -23,7 +23,7 @@ class PageWatch {
   void map(const pmemsim_region& region, int file);
   // Stores for each page of each region, after the check, whether it was used. Returns false if
   // this is unknown.
-  bool tell(std::span<std::byte> pages) const;
+  bool report_pages(std::span<std::byte> pages) const;
 
  private:
   const std::vector<pmemsim_region>& regions_;

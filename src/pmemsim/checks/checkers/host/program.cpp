@@ -96,35 +96,35 @@ Program::File Program::open_file(const HostRegion& region, int number) {
 // Checks the image. A program that rejects it while watched, or that watching disturbs, runs again
 // unwatched. If it accepts the image then, a second watched run finds the reason. If that run
 // accepts, the rejection was chance, and stays the answer; otherwise watching caused it.
-std::optional<CheckerAnswer> Program::judge(Watch& watch, bool watched) {
-  if (!watched) return judge_alone(watch);
-  const std::optional<CheckerAnswer> answer = judge_watched(watch);
+std::optional<CheckerAnswer> Program::check_image(Watch& watch, bool watched) {
+  if (!watched) return check_alone(watch);
+  const std::optional<CheckerAnswer> answer = check_watched(watch);
   if (!answer || accepts(*answer)) return answer;
-  const std::optional<CheckerAnswer> alone = judge_alone(watch);
-  const bool unsure = answer->ending == CheckerAnswer::Ending::kFailed;
-  if (!alone || !accepts(*alone) || unsure) return alone;
-  const std::optional<CheckerAnswer> again = judge_watched(watch);
+  const std::optional<CheckerAnswer> alone = check_alone(watch);
+  const bool undecided = answer->ending == CheckerAnswer::Ending::kFailed;
+  if (!alone || !accepts(*alone) || undecided) return alone;
+  const std::optional<CheckerAnswer> again = check_watched(watch);
   return !again || accepts(*again) ? answer : alone;
 }
 
-std::optional<CheckerAnswer> Program::judge_alone(Watch& watch) {
+std::optional<CheckerAnswer> Program::check_alone(Watch& watch) {
   prepare();
-  return watch.run([this](Watch::Told& told) { execute(told); });
+  return watch.run([this](Watch::Report& report) { execute(report); });
 }
 
 // Runs the program watched. A run that watching disturbs counts as failed.
-std::optional<CheckerAnswer> Program::judge_watched(Watch& watch) {
+std::optional<CheckerAnswer> Program::check_watched(Watch& watch) {
   constexpr CheckerAnswer kUnsure{.ending = CheckerAnswer::Ending::kFailed};
   prepare();
   if (!watch_) watch_.emplace(images());
   if (!watch_->begin()) return kUnsure;
-  const auto enter = [this](Watch::Told& told) {
+  const auto enter = [this](Watch::Report& report) {
     watch_->enter();
-    execute(told);
+    execute(report);
   };
   std::optional<CheckerAnswer> answer = watch.run(enter, &*watch_);
   if (!answer) return answer;
-  answer->reads_told = watch_->tell(reads_.pages());
+  answer->reads_reported = watch_->report_pages(reads_.pages());
   return watch_->disturbs() ? kUnsure : answer;
 }
 
@@ -172,12 +172,12 @@ void Program::remove_others(const File& file) {
 }
 
 // Runs the program, in a child.
-void Program::execute(Watch::Told& told) const {
+void Program::execute(Watch::Report& report) const {
   std::vector<char*> words;
   for (const std::string& word : words_) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   execvp(words[0], words.data());
-  told.error = errno;
+  report.error = errno;
 }
 
 }  // namespace pmemsim

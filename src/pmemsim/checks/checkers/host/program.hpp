@@ -29,7 +29,7 @@ class Program {
   void all_changed() {}
   // Checks the image. Returns nothing if the answer is no longer wanted. Throws std::system_error
   // if there is no space for the image.
-  std::optional<CheckerAnswer> judge(Watch& watch, bool watched);
+  std::optional<CheckerAnswer> check_image(Watch& watch, bool watched);
 
  private:
   struct File {
@@ -41,10 +41,10 @@ class Program {
 
   static File open_file(const HostRegion& region, int number);
   std::vector<ProgramWatch::Image> images() const;
-  std::optional<CheckerAnswer> judge_alone(Watch& watch);
-  std::optional<CheckerAnswer> judge_watched(Watch& watch);
+  std::optional<CheckerAnswer> check_alone(Watch& watch);
+  std::optional<CheckerAnswer> check_watched(Watch& watch);
   void prepare();
-  void execute(Watch::Told& told) const;
+  void execute(Watch::Report& report) const;
   static void take_over(const File& file);
   static void remove_others(const File& file);
 

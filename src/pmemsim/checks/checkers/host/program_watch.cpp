@@ -133,9 +133,9 @@ void ProgramWatch::enter() const {
 bool ProgramWatch::started(pid_t child) {
   close(pipe_[1]);
   CallFilter filter{.listener = -1, .takes_rights = false};
-  const bool told = ::read(pipe_[0], &filter, sizeof(filter)) == sizeof(filter);
+  const bool report = ::read(pipe_[0], &filter, sizeof(filter)) == sizeof(filter);
   close(pipe_[0]);
-  if (told && filter.listener >= 0) listener_ = copy_of_file(child, filter.listener);
+  if (report && filter.listener >= 0) listener_ = copy_of_file(child, filter.listener);
   takes_rights_ = filter.takes_rights;
   works_ = listener_ >= 0;
   disturbs_ = !works_;
@@ -147,12 +147,12 @@ void ProgramWatch::ended() {
   for (const int file : std::exchange(userfaults_, {})) close(file);
 }
 
-bool ProgramWatch::tell(std::span<std::byte> pages) {
+bool ProgramWatch::report_pages(std::span<std::byte> pages) {
   expect(FileEvents::Seen::kNothing);
   if (given_up_ || disturbs_ || (opened_ && ended_.size() != begun_)) return false;
-  std::size_t told = 0;
+  std::size_t report = 0;
   for (const std::vector<bool>& of_image : used_) {
-    for (const bool used : of_image) pages[told++] = used ? std::byte{1} : std::byte{0};
+    for (const bool used : of_image) pages[report++] = used ? std::byte{1} : std::byte{0};
   }
   return true;
 }
@@ -311,7 +311,7 @@ void ProgramWatch::read(const Call& call, std::optional<std::uint64_t> from) {
   }
   if (!from) lseek(opened.file, static_cast<off_t>(size), SEEK_CUR);
   for (std::uint64_t page = at / kReadBytes; page * kReadBytes < at + size; ++page) {
-    take_down(*opened.image, page);
+    record_read(*opened.image, page);
   }
   answer(call, static_cast<std::int64_t>(size));
 }
@@ -365,7 +365,7 @@ void ProgramWatch::move(const Call& call) {
 }
 
 void ProgramWatch::begin_program(const Call& call) {
-  take_down_all(call.thread);
+  record_all_reads(call.thread);
   const bool by_name = call.number == SYS_execve;
   const std::optional<std::string> path =
       by_name ? read_text(call.thread, call.arguments[0]) : std::nullopt;
@@ -396,7 +396,7 @@ void ProgramWatch::end_thread(const Call& call) {
 }
 
 void ProgramWatch::end_process(const Call& call) {
-  take_down_all(call.thread);
+  record_all_reads(call.thread);
   const std::optional<pid_t> process = process_of(call.thread);
   if (let_go(call) && process) ended_.insert(*process);
 }
@@ -414,7 +414,7 @@ bool ProgramWatch::vacate(const Call& call, std::uint64_t begin, std::uint64_t s
     if (mapping.heap && call.number == SYS_mmap) given_up_ = true;
     const std::optional<std::size_t> image = image_of(mapping.file);
     if (!image) continue;
-    take_down(call.thread, mapping, *image);
+    record_read(call.thread, mapping, *image);
     found = true;
   }
   if (found && call.number != SYS_munmap) {
@@ -424,28 +424,28 @@ bool ProgramWatch::vacate(const Call& call, std::uint64_t begin, std::uint64_t s
   return found;
 }
 
-void ProgramWatch::take_down_all(pid_t thread) {
+void ProgramWatch::record_all_reads(pid_t thread) {
   if (!opened_) return;
   const auto mappings = mappings_of(thread);
   if (!mappings) given_up_ = true;
   for (const ProcessMapping& mapping : mappings.value_or(std::vector<ProcessMapping>())) {
     const std::optional<std::size_t> image = image_of(mapping.file);
-    if (image) take_down(thread, mapping, *image);
+    if (image) record_read(thread, mapping, *image);
   }
 }
 
-void ProgramWatch::take_down(pid_t thread, const ProcessMapping& mapping, std::size_t image) {
+void ProgramWatch::record_read(pid_t thread, const ProcessMapping& mapping, std::size_t image) {
   const auto used = pages_used(thread, mapping.begin, mapping.end);
   if (!used) {
     given_up_ = true;
     return;
   }
   for (std::size_t page = 0; page < used->size(); ++page) {
-    if ((*used)[page]) take_down(image, mapping.offset / kReadBytes + page);
+    if ((*used)[page]) record_read(image, mapping.offset / kReadBytes + page);
   }
 }
 
-void ProgramWatch::take_down(std::size_t image, std::uint64_t page) {
+void ProgramWatch::record_read(std::size_t image, std::uint64_t page) {
   if (page < used_[image].size()) used_[image][page] = true;
 }
 

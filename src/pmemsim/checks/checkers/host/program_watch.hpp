@@ -51,7 +51,7 @@ class ProgramWatch final : public Watch::Companion {
   // True if the program that has ended may have behaved differently than without the watch.
   bool disturbs() const { return disturbs_; }
   // Stores for each page of each image whether it was used. Returns false if this is unknown.
-  bool tell(std::span<std::byte> pages);
+  bool report_pages(std::span<std::byte> pages);
 
   bool started(pid_t child) override;
   int file() const override { return listener_; }
@@ -97,9 +97,9 @@ class ProgramWatch final : public Watch::Companion {
   // Records the used pages of a memory range that is about to be unmapped. True if an image is
   // mapped there.
   bool vacate(const Call& call, std::uint64_t begin, std::uint64_t size);
-  void take_down_all(pid_t thread);
-  void take_down(pid_t thread, const ProcessMapping& mapping, std::size_t image);
-  void take_down(std::size_t image, std::uint64_t page);
+  void record_all_reads(pid_t thread);
+  void record_read(pid_t thread, const ProcessMapping& mapping, std::size_t image);
+  void record_read(std::size_t image, std::uint64_t page);
   std::optional<std::size_t> image_of(const FileId& file) const;
 
   const std::vector<Image> images_;

@@ -45,7 +45,7 @@ SideEffects::SideEffects(std::vector<Region> regions, const void* spared)
   const bool mapped = map_regions(PROT_READ, MAP_SHARED);
   std::fegetenv(&rounding_);
   noticing_ = this;
-  find_core_told();
+  find_rseq_area();
   sigaction(SIGSEGV, nullptr, &fault_before_);
   sigaction(SIGSYS, nullptr, &call_before_);
   sigaltstack(nullptr, &signal_stack_before_);
@@ -60,15 +60,15 @@ SideEffects::SideEffects(std::vector<Region> regions, const void* spared)
 
 // Finds the rseq area. A libc that registers one exports its address (sys/rseq.h, which may be
 // missing in the libc of the build).
-void SideEffects::find_core_told() {
+void SideEffects::find_rseq_area() {
   constexpr std::uint64_t kLeast = 32;  // Minimum size in B that the kernel requires
   const void* size = dlsym(RTLD_DEFAULT, "__rseq_size");
   const void* offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
   if (size == nullptr || offset == nullptr || *static_cast<const unsigned*>(size) == 0) return;
   std::uint64_t thread;
   asm("mov %%fs:0, %0" : "=r"(thread));
-  core_told_at_ = thread + static_cast<std::uint64_t>(*static_cast<const std::ptrdiff_t*>(offset));
-  core_told_bytes_ = std::max<std::uint64_t>(kLeast, *static_cast<const unsigned*>(size));
+  rseq_area_ = thread + static_cast<std::uint64_t>(*static_cast<const std::ptrdiff_t*>(offset));
+  rseq_area_bytes_ = std::max<std::uint64_t>(kLeast, *static_cast<const unsigned*>(size));
 }
 
 // Arguments of syscall() must have a register's size.
@@ -122,8 +122,8 @@ PMEMSIM_WRITES_NOTHING bool SideEffects::catch_all() {
 PMEMSIM_WRITES_NOTHING bool SideEffects::let_kernel_write(bool let) const {
   constexpr long kUnregister = 1;
   constexpr long kSignature = 0x53053053;  // Signature on x86
-  return core_told_bytes_ == 0 || syscall(SYS_rseq, core_told_at_, core_told_bytes_,
-                                          let ? 0L : kUnregister, kSignature) == 0;
+  return rseq_area_bytes_ == 0 ||
+         syscall(SYS_rseq, rseq_area_, rseq_area_bytes_, let ? 0L : kUnregister, kSignature) == 0;
 }
 
 // Protects the memory. It does not call libc's functions, which may write to their own memory;

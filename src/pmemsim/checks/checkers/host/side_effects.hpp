@@ -51,7 +51,7 @@ class SideEffects {
 
   static void notice(int signal, siginfo_t* info, void* context);
   bool map_regions(long protection, long sharing) const;
-  void find_core_told();
+  void find_rseq_area();
   bool find_memory(const void* spared);
   bool catch_all();
   bool protect(int also) const;
@@ -70,8 +70,8 @@ class SideEffects {
   stack_t signal_stack_before_{};
   // Address at which the kernel stores the number of this thread's core (rseq(2)), if libc
   // registered it.
-  std::uint64_t core_told_at_ = 0;
-  std::uint64_t core_told_bytes_ = 0;
+  std::uint64_t rseq_area_ = 0;
+  std::uint64_t rseq_area_bytes_ = 0;
 };
 
 }  // namespace pmemsim

@@ -86,9 +86,9 @@ Watch::Watch(int socket, std::chrono::milliseconds timeout, bool apart)
       printed_by_(apart ? std::optional(make_pipe()) : std::nullopt),
       answered_(make_event(EFD_NONBLOCK)),
       wanted_(make_event(0)),
-      told_(static_cast<Told*>(
-          mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
-  if (told_ == MAP_FAILED) fail("mmap");
+      report_(static_cast<Report*>(mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE,
+                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+  if (report_ == MAP_FAILED) fail("mmap");
   const sigset_t signals = child_signal();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -96,14 +96,14 @@ Watch::Watch(int socket, std::chrono::milliseconds timeout, bool apart)
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-std::optional<CheckerAnswer> Watch::run(const std::function<void(Told&)>& work,
+std::optional<CheckerAnswer> Watch::run(const std::function<void(Report&)>& work,
                                         Companion* companion) {
   end_waiting();
   begin();
   return attend(start(work), companion);
 }
 
-std::optional<CheckerAnswer> Watch::run_on(const std::function<void(Told&)>& work) {
+std::optional<CheckerAnswer> Watch::run_on(const std::function<void(Report&)>& work) {
   begin();
   if (waiting_ == 0) return attend(start(work), nullptr);
   const pid_t child = std::exchange(waiting_, 0);
@@ -127,14 +127,14 @@ void Watch::end(pid_t child) {
 }
 
 void Watch::begin() {
-  *told_ = {};
+  *report_ = {};
   said_.clear();
   printed_.clear();
   begun_ = Clock::now();
 }
 
 // Starts a child. Returns a negative number if this fails; `errno` is the reason.
-pid_t Watch::start(const std::function<void(Told&)>& work) {
+pid_t Watch::start(const std::function<void(Report&)>& work) {
   const pid_t child = fork();
   if (child == 0) be_child(work);
   if (child > 0) setpgid(child, child);  // Parent and child both set it: either may be first
@@ -145,8 +145,8 @@ std::optional<CheckerAnswer> Watch::attend(pid_t child, Companion* companion) {
   if (child < 0) {
     return CheckerAnswer{.ending = CheckerAnswer::Ending::kFailed, .status = errno};
   }
-  const bool goes_on = companion == nullptr || companion->started(child);
-  const Event event = goes_on ? wait_for(child, begun_ + timeout_, companion) : Event::kAbandoned;
+  const bool started = companion == nullptr || companion->started(child);
+  const Event event = started ? wait_for(child, begun_ + timeout_, companion) : Event::kAbandoned;
   CheckerAnswer found = answer(child, event);
   if (event == Event::kAnswered) {
     waiting_ = child;
@@ -157,7 +157,7 @@ std::optional<CheckerAnswer> Watch::attend(pid_t child, Companion* companion) {
   if (event == Event::kUnwanted) return {};
   while (listen()) {
   }
-  found.reads_told = told_->reads;
+  found.reads_reported = report_->reads;
   found.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   found.size = static_cast<std::uint32_t>(said_.size());
   std::ranges::copy(said_, found.said.begin());
@@ -173,7 +173,7 @@ __attribute__((no_sanitize("address"))) void Watch::await_next() const {
   }
 }
 
-void Watch::be_child(const std::function<void(Told&)>& work) {
+void Watch::be_child(const std::function<void(Report&)>& work) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(printed_by_ ? printed_by_->input : said_by_.input, STDOUT_FILENO);
@@ -186,7 +186,7 @@ void Watch::be_child(const std::function<void(Told&)>& work) {
   const sigset_t signals = child_signal();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
   errno = 0;  // Gives each child the same value
-  work(*told_);
+  work(*report_);
   _exit(0);
 }
 
@@ -230,12 +230,12 @@ Watch::Event Watch::wait_for(pid_t child, Clock::time_point until, Companion* co
 
 // Reads some output. Returns false if there is none now.
 bool Watch::listen() {
-  const bool said = hear_said();
-  return hear_printed() || said;
+  const bool said = receive_answer();
+  return receive_printed() || said;
 }
 
 // Keeps only the end of the output.
-bool Watch::hear_said() {
+bool Watch::receive_answer() {
   std::array<char, 4096> bytes;
   const ssize_t size = read(said_by_.output, bytes.data(), bytes.size());
   if (size <= 0) return false;
@@ -246,7 +246,7 @@ bool Watch::hear_said() {
   return true;
 }
 
-bool Watch::hear_printed() {
+bool Watch::receive_printed() {
   if (!printed_by_) return false;
   // The buffer is small, so that a check touches few pages; a reader that prints much fills it
   // several times.
@@ -264,15 +264,15 @@ bool Watch::hear_printed() {
 
 CheckerAnswer Watch::answer(pid_t child, Event event) const {
   using Ending = CheckerAnswer::Ending;
-  if (event == Event::kAnswered) return {.ending = Ending::kReturned, .status = told_->status};
+  if (event == Event::kAnswered) return {.ending = Ending::kReturned, .status = report_->status};
   if (event == Event::kTooLong) return {.ending = Ending::kTooLong};
   if (event == Event::kTooMuch) return {.ending = Ending::kTooMuch};
   if (event == Event::kAbandoned) return {.ending = Ending::kSignal, .status = SIGKILL};
   siginfo_t ended{};
   waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
-  if (told_->error != 0) return {.ending = Ending::kNotRun, .status = told_->error};
+  if (report_->error != 0) return {.ending = Ending::kNotRun, .status = report_->error};
   if (ended.si_code != CLD_EXITED) return {.ending = Ending::kSignal, .status = ended.si_status};
-  if (told_->returned) return {.ending = Ending::kReturned, .status = told_->status};
+  if (report_->returned) return {.ending = Ending::kReturned, .status = report_->status};
   return {.ending = Ending::kExited, .status = ended.si_status};
 }
 

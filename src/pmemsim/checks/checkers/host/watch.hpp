@@ -17,7 +17,7 @@ namespace pmemsim {
 class Watch {
  public:
   // Results that a child reports.
-  struct Told {
+  struct Report {
     bool returned;
     int status;  // Value that the check has returned
     int error;   // Error number if the program could not be started
@@ -45,11 +45,11 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   // Runs `work` in a child. Returns nothing if the answer is no longer wanted.
-  std::optional<CheckerAnswer> run(const std::function<void(Told&)>& work,
+  std::optional<CheckerAnswer> run(const std::function<void(Report&)>& work,
                                    Companion* companion = nullptr);
   // Runs `work` in a child like run(), but if a child waits in await_next(), that child continues
   // instead.
-  std::optional<CheckerAnswer> run_on(const std::function<void(Told&)>& work);
+  std::optional<CheckerAnswer> run_on(const std::function<void(Report&)>& work);
   // Sends the child's results as its answer, in the child, and waits until run_on() is called
   // again.
   void await_next() const;
@@ -69,14 +69,14 @@ class Watch {
   };
   static Pipe make_pipe();
   void begin();
-  pid_t start(const std::function<void(Told&)>& work);
-  [[noreturn]] void be_child(const std::function<void(Told&)>& work);
+  pid_t start(const std::function<void(Report&)>& work);
+  [[noreturn]] void be_child(const std::function<void(Report&)>& work);
   void end(pid_t child);
   std::optional<CheckerAnswer> attend(pid_t child, Companion* companion);
   Event wait_for(pid_t child, Clock::time_point until, Companion* companion);
   bool listen();
-  bool hear_said();
-  bool hear_printed();
+  bool receive_answer();
+  bool receive_printed();
   CheckerAnswer answer(pid_t child, Event event) const;
 
   const int socket_;
@@ -85,7 +85,7 @@ class Watch {
   const Pipe said_by_;
   const std::optional<Pipe> printed_by_;
   const int answered_, wanted_;  // Events that wake this process, or a waiting child
-  Told* const told_;             // Shared with children
+  Report* const report_;         // Shared with children
   Clock::time_point begun_;
   pid_t waiting_ = 0;
   std::string said_, printed_;

@@ -1,4 +1,4 @@
-#include "meetings.hpp"
+#include "contention.hpp"
 
 #include "scheduler.hpp"
 #include "schedules.hpp"
@@ -23,7 +23,7 @@ bool used_by_others(const Users& users) {
 
 }  // namespace
 
-void meet(const Users& users) {
+void end_turn_if_contended(const Users& users) {
   if (walks_at_random()) {
     if (ends_turn_here()) let_others_catch_up();
     return;

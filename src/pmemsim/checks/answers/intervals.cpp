@@ -1,4 +1,4 @@
-#include "pmemsim/checks/answers/stretches.hpp"
+#include "pmemsim/checks/answers/intervals.hpp"
 
 #include <algorithm>
 #include <map>
@@ -9,14 +9,14 @@
 
 namespace pmemsim::answers {
 
-Stretches::Stretches(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations,
+Intervals::Intervals(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations,
                      std::uint64_t steps) {
   find_steps(trace, operations);
   number_each();
   cut(steps);
 }
 
-void Stretches::find_steps(const trace::TraceFile& trace,
+void Intervals::find_steps(const trace::TraceFile& trace,
                            const std::vector<ProgramOperation>& operations) {
   std::vector<std::vector<TimedOperation>> threads(trace.metadata().threads);
   for (const ProgramOperation& each : operations) {
@@ -39,14 +39,14 @@ void Stretches::find_steps(const trace::TraceFile& trace,
   std::ranges::sort(operations_, {}, &TimedOperation::first_step);
 }
 
-void Stretches::number_each() {
+void Intervals::number_each() {
   std::map<std::string_view, std::uint64_t> counts;
   for (TimedOperation& each : operations_) each.number = ++counts[each.what.name];
 }
 
 // Makes the stretches. An operation is in execution at the moment of its first step, and no longer
 // at that of its last one.
-void Stretches::cut(std::uint64_t steps) {
+void Intervals::cut(std::uint64_t steps) {
   std::map<std::uint64_t, std::vector<std::size_t>> begin, end;
   std::set<std::uint64_t> cuts{0};
   for (std::size_t i = 0; i < operations_.size(); ++i) {
@@ -66,7 +66,7 @@ void Stretches::cut(std::uint64_t steps) {
       ended += found->second.size();
     }
     const auto next = std::next(cut);
-    stretches_.push_back({.first = *cut,
+    intervals_.push_back({.first = *cut,
                           .last = next == cuts.end() ? steps : *next - 1,
                           .executing = {executing.begin(), executing.end()},
                           .ended = ended,
@@ -74,9 +74,9 @@ void Stretches::cut(std::uint64_t steps) {
   }
 }
 
-std::size_t Stretches::at(std::uint64_t moment) const {
-  const auto behind = std::ranges::upper_bound(stretches_, moment, {}, &Stretch::first);
-  return static_cast<std::size_t>(behind - stretches_.begin()) - 1;
+std::size_t Intervals::at(std::uint64_t crash_time) const {
+  const auto behind = std::ranges::upper_bound(intervals_, crash_time, {}, &Interval::first);
+  return static_cast<std::size_t>(behind - intervals_.begin()) - 1;
 }
 
 }  // namespace pmemsim::answers

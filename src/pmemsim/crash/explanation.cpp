@@ -1,4 +1,4 @@
-#include "pmemsim/crash/story.hpp"
+#include "pmemsim/crash/explanation.hpp"
 
 #include <cstring>
 #include <deque>
@@ -285,27 +285,28 @@ std::vector<std::string> explain(const Violation& violation, const trace::TraceF
 
 }  // namespace
 
-CrashStory tell_story(const Violation& violation, const Configuration& configuration,
-                      const trace::TraceFile& trace, const ProgramHistory& history) {
-  CrashStory story{violation.point, violation.when, {}};
-  story.lines.push_back(fmt::format("a crash at {}, after change {} of the persistent state:",
-                                    time_of(violation.when), violation.point));
+CrashExplanation explain_violation(const Violation& violation, const Configuration& configuration,
+                                   const trace::TraceFile& trace, const ProgramHistory& history) {
+  CrashExplanation explanation{violation.point, violation.when, {}};
+  explanation.lines.push_back(fmt::format("a crash at {}, after change {} of the persistent state:",
+                                          time_of(violation.when), violation.point));
   if (!violation.evicted.empty()) {
     std::string lines;
     for (const Line line : violation.evicted) {
       lines += fmt::format("{}{:#x}", lines.empty() ? "" : ", ", line.address());
     }
-    story.lines.push_back(fmt::format("if the caches had just written back lines {}:", lines));
+    explanation.lines.push_back(
+        fmt::format("if the caches had just written back lines {}:", lines));
   }
   if (violation.torn) {
-    story.lines.push_back(
+    explanation.lines.push_back(
         fmt::format("if line {:#x} had just been written in part:", violation.torn->address()));
   }
-  if (!violation.problem.empty()) story.lines.push_back(violation.problem);
-  if (!violation.finding) return story;
+  if (!violation.problem.empty()) explanation.lines.push_back(violation.problem);
+  if (!violation.finding) return explanation;
   const FencePromise fences = configuration.design.promises().fences;
   for (std::string& line : explain(violation, trace, history, fences)) {
-    story.lines.push_back(std::move(line));
+    explanation.lines.push_back(std::move(line));
   }
   Machine machine(configuration, trace);
   machine.format();
@@ -313,10 +314,11 @@ CrashStory tell_story(const Violation& violation, const Configuration& configura
   machine.observe(static_cast<PersistenceObserver*>(&witness));
   machine.observe(static_cast<ProgramObserver*>(&witness));
   machine.run([&](double) { return !witness.reached(); });
-  story.lines.push_back("earlier events of the line:");
-  for (const std::string& event : witness.events()) story.lines.push_back(event);
-  if (witness.events().empty()) story.lines.push_back("none: the line was never written back");
-  return story;
+  explanation.lines.push_back("earlier events of the line:");
+  for (const std::string& event : witness.events()) explanation.lines.push_back(event);
+  if (witness.events().empty())
+    explanation.lines.push_back("none: the line was never written back");
+  return explanation;
 }
 
 }  // namespace pmemsim

@@ -1,5 +1,5 @@
 // Images judged by showing some of them.
-#include "pmemsim/checks/images/judged_images.hpp"
+#include "pmemsim/checks/images/checked_images.hpp"
 
 #include <gtest/gtest.h>
 
@@ -32,22 +32,22 @@ struct Judged {
   bool operator==(const Judged&) const = default;
 };
 
-Judged judged(const Program& program, std::uint64_t most, const Check& check, std::size_t late = 0,
-              bool watch = true) {
+Judged checked(const Program& program, std::uint64_t most, const Check& check, std::size_t late = 0,
+               bool watch = true) {
   Recorder recorder(program, 2);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile trace(file.path());
   WholeImages images(trace, PersistencyRules::kPx86, 1, most);
-  JudgedImages judged(images, most, watch ? first_image(trace) : nullptr);
+  CheckedImages checked(images, most, watch ? first_image(trace) : nullptr);
   LateChecker checker(check, late);
-  const std::uint64_t rejected = judged.judge(checker, [] { return true; });
+  const std::uint64_t rejected = checked.check_image(checker, [] { return true; });
   if (rejected != 0) {
     Reader reader(images.image());
     EXPECT_FALSE(check(reader)) << "they haven't come to the rejected image";
   }
   return {rejected,
           images.number(),
-          judged.shown(),
+          checked.shown(),
           rejected != 0 ? 0 : checker.was_watched,
           images.images().search().complete(),
           images.images().search().possible()};
@@ -61,49 +61,49 @@ bool reads_a_list(Reader& reader) {
   return true;
 }
 
-TEST(JudgedImages, UnreadLinesDoNotMultiplyTheImages) {
-  const Judged all = judged(open_pages(kManyPages), kAllOfThem, reads_two);
+TEST(CheckedImages, UnreadLinesDoNotMultiplyTheImages) {
+  const Judged all = checked(open_pages(kManyPages), kAllOfThem, reads_two);
   EXPECT_EQ(all, (Judged{0, 4, 4, 4, true, 1099511627776.0}));
   // 40 pages of which none, one, two, ... are read before one is found empty; and all of them.
-  const Judged list = judged(open_pages(kManyPages), kAllOfThem, reads_a_list);
+  const Judged list = checked(open_pages(kManyPages), kAllOfThem, reads_a_list);
   EXPECT_EQ(list.shown, kManyPages + 1);
   EXPECT_TRUE(list.complete);
 }
 
-TEST(JudgedImages, FewImagesAreBuiltOneByOneButNotAllChecked) {
+TEST(CheckedImages, FewImagesAreBuiltOneByOneButNotAllChecked) {
   const Judged all =
-      judged(open_pages(10), 1024, [](Reader& reader) { return reader.word(3) < 2; });
+      checked(open_pages(10), 1024, [](Reader& reader) { return reader.word(3) < 2; });
   EXPECT_EQ(all.made, 1024);
   EXPECT_TRUE(all.complete);
   EXPECT_EQ(all.possible, 1024);
   EXPECT_LT(all.shown, 12);  // two, and those that came before what these read was taken over
 }
 
-TEST(JudgedImages, RestOfTheBudgetIsSpentOnLinesThatAreRead) {
-  const Judged found = judged(open_pages(kManyPages), 200, reads_two);
+TEST(CheckedImages, RestOfTheBudgetIsSpentOnLinesThatAreRead) {
+  const Judged found = checked(open_pages(kManyPages), 200, reads_two);
   EXPECT_EQ(found.rejected, 0);
   EXPECT_TRUE(found.complete);
   EXPECT_LT(found.shown, 20);
   // A list needs more than there are left.
-  const Judged list = judged(open_pages(kManyPages), 30, reads_a_list);
+  const Judged list = checked(open_pages(kManyPages), 30, reads_a_list);
   EXPECT_FALSE(list.complete);
   EXPECT_LE(list.shown, 30);
 }
 
-TEST(JudgedImages, UnlimitedSearchEndsWhenAllImagesAreKnown) {
-  const Judged found = judged(open_pages(kManyPages), ImageSearch::kNoEnd, reads_two);
+TEST(CheckedImages, UnlimitedSearchEndsWhenAllImagesAreKnown) {
+  const Judged found = checked(open_pages(kManyPages), ImageSearch::kNoEnd, reads_two);
   EXPECT_EQ(found.rejected, 0);
   EXPECT_TRUE(found.complete);
   EXPECT_LT(found.shown, 20);
 }
 
-TEST(JudgedImages, UnwatchedCheckerIsShownAllImages) {
-  const Judged all = judged(open_pages(8), 256, reads_two, 0, false);
+TEST(CheckedImages, UnwatchedCheckerIsShownAllImages) {
+  const Judged all = checked(open_pages(8), 256, reads_two, 0, false);
   EXPECT_EQ(all, (Judged{0, 256, 256, 0, true, 256}));
-  EXPECT_FALSE(judged(open_pages(kManyPages), 300, reads_two, 0, false).complete);
+  EXPECT_FALSE(checked(open_pages(kManyPages), 300, reads_two, 0, false).complete);
 }
 
-TEST(JudgedImages, RareRejectedImageIsFound) {
+TEST(CheckedImages, RareRejectedImageIsFound) {
   // Only one of 2^40 images is rejected.
   const auto picky = [](Reader& reader) {
     for (const std::uint64_t page : {7, 9, 11, 30}) {
@@ -111,25 +111,25 @@ TEST(JudgedImages, RareRejectedImageIsFound) {
     }
     return reader.word(2) == 0;
   };
-  const Judged found = judged(open_pages(kManyPages), kAllOfThem, picky);
+  const Judged found = checked(open_pages(kManyPages), kAllOfThem, picky);
   EXPECT_NE(found.rejected, 0);
   EXPECT_EQ(found.made, found.rejected);
   EXPECT_FALSE(found.complete);
 }
 
-TEST(JudgedImages, ResultDoesNotDependOnTheSpeedOfCheckers) {
+TEST(CheckedImages, ResultDoesNotDependOnTheSpeedOfCheckers) {
   for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6}) {
     for (const std::uint64_t most : {std::uint64_t{500}, kAllOfThem}) {
       const Check check = wandering(seed, 20, seed < 4 ? 1'000'000'007 : 30);
-      const Judged once = judged(open_pages(20), most, check);
-      EXPECT_EQ(once, judged(open_pages(20), most, check, 1));
-      EXPECT_EQ(once, judged(open_pages(20), most, check, 7));
+      const Judged once = checked(open_pages(20), most, check);
+      EXPECT_EQ(once, checked(open_pages(20), most, check, 1));
+      EXPECT_EQ(once, checked(open_pages(20), most, check, 7));
     }
   }
 }
 
-TEST(JudgedImages, CheckerThatReadsEverythingIsRarelyWatched) {
-  const Judged all = judged(open_pages(kManyPages), 5000, [](Reader& reader) {
+TEST(CheckedImages, CheckerThatReadsEverythingIsRarelyWatched) {
+  const Judged all = checked(open_pages(kManyPages), 5000, [](Reader& reader) {
     for (std::uint64_t page = 0; page < kManyPages; ++page) reader.word(page);
     return true;
   });
@@ -138,29 +138,29 @@ TEST(JudgedImages, CheckerThatReadsEverythingIsRarelyWatched) {
   EXPECT_EQ(all.watched, 48);
 }
 
-TEST(JudgedImages, CheckerWithUnrepeatableReadsLeavesTheSearchIncomplete) {
+TEST(CheckedImages, CheckerWithUnrepeatableReadsLeavesTheSearchIncomplete) {
   int calls = 0;
   const auto fickle = [&](Reader& reader) {
     reader.word(static_cast<std::uint64_t>(++calls));
     return true;
   };
-  const Judged found = judged(open_pages(kManyPages), kAllOfThem, fickle);
+  const Judged found = checked(open_pages(kManyPages), kAllOfThem, fickle);
   EXPECT_EQ(found.rejected, 0);
   EXPECT_FALSE(found.complete);
 }
 
-TEST(JudgedImages, ImagesAreBuiltOneByOneIfReadsAreUnknown) {
+TEST(CheckedImages, ImagesAreBuiltOneByOneIfReadsAreUnknown) {
   constexpr std::uint64_t kPages = 17;
   Recorder recorder(open_pages(kPages), 2);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile trace(file.path());
   for (const bool rejects : {false, true}) {
     WholeImages images(trace, PersistencyRules::kPx86, 1, kAllOfThem);
-    JudgedImages judged(images, kAllOfThem, first_image(trace));
+    CheckedImages checked(images, kAllOfThem, first_image(trace));
     LateChecker checker(
         [&](Reader& reader) { return !rejects || reader.word(3) != 0 || reader.word(5) == 0; });
     checker.tells = false;
-    const std::uint64_t rejected = judged.judge(checker, [] { return true; });
+    const std::uint64_t rejected = checked.check_image(checker, [] { return true; });
     EXPECT_EQ(rejected != 0, rejects);
     EXPECT_EQ(images.images().search().complete(), !rejects);
     if (rejects) {
@@ -168,22 +168,22 @@ TEST(JudgedImages, ImagesAreBuiltOneByOneIfReadsAreUnknown) {
       Reader reader(images.image());
       EXPECT_TRUE(reader.word(3) == 0 && reader.word(5) != 0);
     } else {
-      EXPECT_EQ(judged.shown(), 1 + (1 << kPages));
+      EXPECT_EQ(checked.shown(), 1 + (1 << kPages));
       EXPECT_EQ(images.images().search().possible(), 1 << kPages);
     }
   }
 }
 
-TEST(JudgedImages, EarlierImageCanBeRestored) {
+TEST(CheckedImages, EarlierImageCanBeRestored) {
   Recorder recorder(open_pages(kManyPages), 2);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile trace(file.path());
   WholeImages images(trace, PersistencyRules::kPx86, 1, kAllOfThem);
   std::vector<std::uint64_t> lost;
   for (const std::uint64_t upto : {1, 2, 3, 4}) {
-    JudgedImages judged(images, kAllOfThem, first_image(trace));
+    CheckedImages checked(images, kAllOfThem, first_image(trace));
     LateChecker checker(reads_two);
-    EXPECT_EQ(judged.judge(checker, [] { return true; }, upto), 0);
+    EXPECT_EQ(checked.check_image(checker, [] { return true; }, upto), 0);
     EXPECT_EQ(images.number(), upto);
     lost.push_back(images.lost_lines().size());
   }

@@ -1,4 +1,4 @@
-#include "pmemsim/checks/images/image_story.hpp"
+#include "pmemsim/checks/images/image_explanation.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -64,10 +64,10 @@ LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel
   return found;
 }
 
-class Story {
+class ExplanationBuilder {
  public:
-  Story(const trace::TraceFile& trace, const AllowedImages& images,
-        std::span<const check::PersistCall> calls)
+  ExplanationBuilder(const trace::TraceFile& trace, const AllowedImages& images,
+                     std::span<const check::PersistCall> calls)
       : trace_(trace),
         calls_(calls),
         model_(images.model()),
@@ -78,7 +78,7 @@ class Story {
       const Line line{number};
       const Presence present = images.present(line, pieces);
       for (std::size_t i = 0; i < pieces.size(); ++i) {
-        if (pieces[i].sure) continue;
+        if (pieces[i].guaranteed) continue;
         Stores& stores = present[i] ? there : lost;
         const std::string source = source_line(trace::place_of(trace_.sites(), pieces[i].site));
         stores[{source, pieces[i].thread, why(line, pieces[i])}].add(line, pieces[i]);
@@ -187,9 +187,9 @@ class Story {
 
 }  // namespace
 
-std::vector<std::string> image_story(const trace::TraceFile& trace, const AllowedImages& images,
-                                     std::span<const check::PersistCall> calls) {
-  return Story(trace, images, calls).take();
+std::vector<std::string> explain_image(const trace::TraceFile& trace, const AllowedImages& images,
+                                       std::span<const check::PersistCall> calls) {
+  return ExplanationBuilder(trace, images, calls).take();
 }
 
 }  // namespace pmemsim

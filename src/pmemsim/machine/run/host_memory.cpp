@@ -1,4 +1,4 @@
-#include "pmemsim/machine/run/room.hpp"
+#include "pmemsim/machine/run/host_memory.hpp"
 
 #include <unistd.h>
 
@@ -15,17 +15,18 @@ std::uint64_t installed_memory() {
          static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-void check_room(const trace::TraceFile& trace, std::uint64_t copies, std::uint64_t room) {
+void check_host_memory(const trace::TraceFile& trace, std::uint64_t copies,
+                       std::uint64_t available) {
   constexpr double kMebibyte = 1 << 20;
   const std::uint64_t bytes = trace::image_pages(trace) * Image::kPageCost;
-  if (bytes <= room / copies) return;
+  if (bytes <= available / copies) return;
   throw Error(
       fmt::format("{}: its persistent memory has {:.1f} MiB at the start, and {} copies exceed the "
                   "{:.1f} MiB of this "
                   "computer; record with a smaller pool, run fewer instances, or use a computer "
                   "with more memory",
                   trace.path(), static_cast<double>(bytes) / kMebibyte, copies,
-                  static_cast<double>(room) / kMebibyte));
+                  static_cast<double>(available) / kMebibyte));
 }
 
 }  // namespace pmemsim

@@ -10,7 +10,7 @@
 namespace pmemsim {
 
 // The explanation of the first violation.
-struct CrashStory {
+struct CrashExplanation {
   std::uint64_t point = 0;  // Counted from 1
   Time when{};
   std::vector<std::string> lines;

@@ -26,22 +26,22 @@
 
 namespace pmemsim {
 
-class JudgedImages {
+class CheckedImages {
  public:
   static constexpr std::uint64_t kTakenOver = 64;
   static constexpr std::uint64_t kPageBytes = 4096;
 
   // `most` has the meaning that it has for the images. `first`: the initial contents of PM in the
   // recording, if the checker's reads are to be watched.
-  JudgedImages(ImageSequence& images, std::uint64_t most, std::shared_ptr<const Image> first);
-  JudgedImages(const JudgedImages&) = delete;
-  JudgedImages& operator=(const JudgedImages&) = delete;
+  CheckedImages(ImageSequence& images, std::uint64_t most, std::shared_ptr<const Image> first);
+  CheckedImages(const CheckedImages&) = delete;
+  CheckedImages& operator=(const CheckedImages&) = delete;
 
-  // Checks the images until one is rejected, `go_on` returns false, the images reach number `upto`,
-  // or there are no more. Call it once. Returns the number of the first rejected image, to which
-  // the images are moved; 0: there is none.
-  std::uint64_t judge(ImageChecker& checker, const std::function<bool()>& go_on,
-                      std::uint64_t upto = UINT64_MAX);
+  // Checks the images until one is rejected, `keep_going` returns false, the images reach number
+  // `upto`, or there are no more. Call it once. Returns the number of the first rejected image, to
+  // which the images are moved; 0: there is none.
+  std::uint64_t check_image(ImageChecker& checker, const std::function<bool()>& keep_going,
+                            std::uint64_t upto = UINT64_MAX);
 
   // Returns the number of images that were shown to find it; all of them are needed.
   std::uint64_t shown() const { return shown_; }

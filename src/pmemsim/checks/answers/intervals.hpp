@@ -33,24 +33,24 @@ struct TimedOperation {
   std::uint64_t first_step, last_step;
 };
 
-struct Stretch {
+struct Interval {
   std::uint64_t first, last;           // Moments
   std::vector<std::size_t> executing;  // Indices of operations
   std::size_t ended;                   // Number of operations that have ended
   bool set_up;                         // No operation has begun
 };
 
-class Stretches {
+class Intervals {
  public:
   // Reads the recording. Throws trace::TraceError.
-  Stretches(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations,
+  Intervals(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations,
             std::uint64_t steps);
 
   // Returns the operations with visible steps, in the order of their starts.
   const std::vector<TimedOperation>& operations() const { return operations_; }
-  const std::vector<Stretch>& list() const { return stretches_; }
+  const std::vector<Interval>& list() const { return intervals_; }
   // Returns the index of the stretch that contains this moment.
-  std::size_t at(std::uint64_t moment) const;
+  std::size_t at(std::uint64_t crash_time) const;
 
  private:
   void find_steps(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations);
@@ -58,7 +58,7 @@ class Stretches {
   void cut(std::uint64_t steps);
 
   std::vector<TimedOperation> operations_;
-  std::vector<Stretch> stretches_;
+  std::vector<Interval> intervals_;
 };
 
 }  // namespace pmemsim::answers

@@ -89,12 +89,12 @@ inline Image surviving(const Memory& pm) {
 }
 
 // Pulls the plug at every change of the persistent state, recovers, and looks at every word.
-class Plug final : public PersistenceObserver {
+class CrashProbe final : public PersistenceObserver {
  public:
   // Recovers the image, and returns how many regions the design says have committed.
   using Recover = std::function<std::uint64_t(Image&)>;
 
-  Plug(const Machine& machine, const std::vector<Words>& states, Recover recover)
+  CrashProbe(const Machine& machine, const std::vector<Words>& states, Recover recover)
       : machine_(machine), states_(states), recover_(std::move(recover)) {}
 
   void persisted(const Write&, PersistencePoint, Time) override { crash(); }
@@ -156,12 +156,12 @@ void expect_whole_regions(Regions& program, const Configuration& configuration, 
   Machine machine(configuration, file);
   const auto& design = dynamic_cast<const Design&>(machine.design().atomicity());
   const auto recover_now = [&](Image& image) { return recover(design.survivors(), image); };
-  Plug plug(machine, program.states, recover_now);
-  machine.observe(&plug);
+  CrashProbe probe(machine, program.states, recover_now);
+  machine.observe(&probe);
   ASSERT_TRUE(machine.run({}));
-  EXPECT_EQ(plug.problem, "");
-  EXPECT_GT(plug.crashes, least.crashes);
-  EXPECT_GT(plug.undone, least.undone);
+  EXPECT_EQ(probe.problem, "");
+  EXPECT_GT(probe.crashes, least.crashes);
+  EXPECT_GT(probe.undone, least.undone);
   Image image = surviving(machine.pm());
   EXPECT_EQ(recover_now(image), program.states.size() - 1);
 }

@@ -17,8 +17,8 @@ struct Users {
   std::uint32_t last_counts_until, others_count_until;  // in periods
 };
 
-// meet() is called before the calling thread uses the object, note_use() after.
-void meet(const Users& users);
+// end_turn_if_contended() is called before the calling thread uses the object, note_use() after.
+void end_turn_if_contended(const Users& users);
 void note_use(Users& users);
 
 }  // namespace pmemsim::rt

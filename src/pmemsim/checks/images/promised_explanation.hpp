@@ -16,9 +16,10 @@ namespace pmemsim {
 std::vector<bool> happened_by(const ProgramHistory& history, const PromisedOrder& order,
                               const PromisedValues& image);
 
-std::vector<std::string> promised_story(const trace::TraceFile& trace,
-                                        const DesignPromises& promises,
-                                        const ProgramHistory& history, const PromisedOrder& order,
-                                        const PromisedValues& image);
+std::vector<std::string> promised_explanation(const trace::TraceFile& trace,
+                                              const DesignPromises& promises,
+                                              const ProgramHistory& history,
+                                              const PromisedOrder& order,
+                                              const PromisedValues& image);
 
 }  // namespace pmemsim

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pmemsim/crash/crash_story.hpp"
+#include "pmemsim/crash/crash_explanation.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/machine/run/configuration.hpp"
 
@@ -25,7 +25,7 @@ struct Violation {
 };
 
 // Explains the violation. Simulates again up to its point to collect the events that led to it.
-CrashStory tell_story(const Violation& violation, const Configuration& configuration,
-                      const trace::TraceFile& trace, const ProgramHistory& history);
+CrashExplanation explain_violation(const Violation& violation, const Configuration& configuration,
+                                   const trace::TraceFile& trace, const ProgramHistory& history);
 
 }  // namespace pmemsim

@@ -13,8 +13,8 @@ namespace pmemsim {
 std::uint64_t installed_memory();
 
 // Throws Error if this number of copies of the initial contents of persistent memory takes more
-// than `room` bytes.
-void check_room(const trace::TraceFile& trace, std::uint64_t copies,
-                std::uint64_t room = installed_memory());
+// than `available` bytes.
+void check_host_memory(const trace::TraceFile& trace, std::uint64_t copies,
+                       std::uint64_t available = installed_memory());
 
 }  // namespace pmemsim

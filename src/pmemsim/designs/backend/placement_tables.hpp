@@ -12,7 +12,7 @@ namespace pmemsim {
 
 class SealedImage;
 
-class PlaceKeeper {
+class PlacementTables {
  public:
   // Returns the places whose table entries have changed since the last call. Changes are recorded
   // from the first call on, so that runs without crashes don't pay for this.
@@ -23,7 +23,7 @@ class PlaceKeeper {
   virtual std::string problem(Line place, const SealedImage& image) const = 0;
 
  protected:
-  ~PlaceKeeper() = default;
+  ~PlacementTables() = default;
 };
 
 }  // namespace pmemsim

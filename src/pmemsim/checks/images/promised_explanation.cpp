@@ -1,4 +1,4 @@
-#include "pmemsim/checks/images/promised_story.hpp"
+#include "pmemsim/checks/images/promised_explanation.hpp"
 
 #include <algorithm>
 #include <map>
@@ -36,11 +36,11 @@ std::vector<bool> there_in(const PromisedOrder& order, const PromisedValues& ima
   return there;
 }
 
-class PromisedStory {
+class PromisedExplanation {
  public:
-  PromisedStory(const trace::TraceFile& trace, const DesignPromises& promises,
-                const ProgramHistory& history, const PromisedOrder& order,
-                const PromisedValues& image)
+  PromisedExplanation(const trace::TraceFile& trace, const DesignPromises& promises,
+                      const ProgramHistory& history, const PromisedOrder& order,
+                      const PromisedValues& image)
       : trace_(trace),
         promises_(promises.guarantees.promises),
         history_(history),
@@ -233,11 +233,12 @@ std::vector<bool> happened_by(const ProgramHistory& history, const PromisedOrder
   return happened;
 }
 
-std::vector<std::string> promised_story(const trace::TraceFile& trace,
-                                        const DesignPromises& promises,
-                                        const ProgramHistory& history, const PromisedOrder& order,
-                                        const PromisedValues& image) {
-  return PromisedStory(trace, promises, history, order, image).take();
+std::vector<std::string> promised_explanation(const trace::TraceFile& trace,
+                                              const DesignPromises& promises,
+                                              const ProgramHistory& history,
+                                              const PromisedOrder& order,
+                                              const PromisedValues& image) {
+  return PromisedExplanation(trace, promises, history, order, image).take();
 }
 
 }  // namespace pmemsim

@@ -1,4 +1,4 @@
-#include "pmemsim/checks/images/judged_images.hpp"
+#include "pmemsim/checks/images/checked_images.hpp"
 
 #include <bit>
 #include <cstddef>
@@ -16,22 +16,23 @@ std::shared_ptr<const Image> first_image(const trace::TraceFile& trace) {
   return image;
 }
 
-JudgedImages::JudgedImages(ImageSequence& images, std::uint64_t most,
-                           std::shared_ptr<const Image> first)
+CheckedImages::CheckedImages(ImageSequence& images, std::uint64_t most,
+                             std::shared_ptr<const Image> first)
     : images_(images), most_(most), first_(std::move(first)), hashes_(first_, kPageBytes) {}
 
-std::uint64_t JudgedImages::judge(ImageChecker& checker, const std::function<bool()>& go_on,
-                                  std::uint64_t upto) {
+std::uint64_t CheckedImages::check_image(ImageChecker& checker,
+                                         const std::function<bool()>& keep_going,
+                                         std::uint64_t upto) {
   if (first_) {
     reads_.emplace(KnownReads{.tree = tree_,
                               .first = first_,
                               .unit_bytes = kPageBytes,
                               .learn = [&] { take_over(checker); },
                               .left = [&] { return most_ - numbers_.size(); },
-                              .go_on = go_on});
+                              .keep_going = keep_going});
     images_.explore_by(*reads_);
   }
-  while (!checker.rejects() && go_on() && images_.next() && images_.number() < upto) {
+  while (!checker.rejects() && keep_going() && images_.next() && images_.number() < upto) {
     if (is_known()) {
       watching_.spared();
     } else {
@@ -47,7 +48,7 @@ std::uint64_t JudgedImages::judge(ImageChecker& checker, const std::function<boo
   return images_.number();
 }
 
-bool JudgedImages::is_known() {
+bool CheckedImages::is_known() {
   for (const Line line : images_.changed()) {
     changed_.insert(line.number);
     if (first_) hashes_.write(line, images_.image().read(line));
@@ -55,7 +56,7 @@ bool JudgedImages::is_known() {
   return first_ && tree_.find(hashes_) != nullptr;
 }
 
-void JudgedImages::show(ImageChecker& checker) {
+void CheckedImages::show(ImageChecker& checker) {
   const bool watched = first_ && (watching_.on() || images_.explored());
   if (watched) watched_.emplace(numbers_.size(), hashes_.now());
   numbers_.push_back(images_.number());
@@ -66,7 +67,7 @@ void JudgedImages::show(ImageChecker& checker) {
   if (is_time) take_over(checker);
 }
 
-void JudgedImages::take_over(ImageChecker& checker) {
+void CheckedImages::take_over(ImageChecker& checker) {
   if (watched_.empty()) return;
   checker.finish();
   for (const auto& [number, pages] : checker.take_reads()) {
@@ -79,7 +80,7 @@ void JudgedImages::take_over(ImageChecker& checker) {
   watched_.clear();
 }
 
-std::vector<Line> JudgedImages::take_changed() {
+std::vector<Line> CheckedImages::take_changed() {
   std::vector<Line> lines;
   for (const Line line : images_.changed()) changed_.insert(line.number);
   for (const std::uint64_t number : std::exchange(changed_, {})) lines.push_back(Line{number});

@@ -1,5 +1,5 @@
 // Room on the host for what commands keep of a recording's persistent memory.
-#include "pmemsim/machine/run/room.hpp"
+#include "pmemsim/machine/run/host_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ void write_with_image(const std::string& path, std::uint64_t bytes) {
 }
 
 template <class Command>
-void expect_no_room(Command command) {
+void expect_refused(Command command) {
   try {
     command();
     ADD_FAILURE() << "it went on";
@@ -62,29 +62,29 @@ void expect_no_room(Command command) {
   }
 }
 
-TEST(Room, IsAskedForByWhoeverLoadsAnImage) {
+TEST(HostMemory, CommandLoadingTooLargeAnImageIsRefused) {
   trace::TraceBuilder builder = pages();
   const TemporaryTrace temporary(builder);
   write_with_image(temporary.path(), installed_memory() / 6);
-  expect_no_room([&] {
+  expect_refused([&] {
     crash(trace::TraceFile(temporary.path()), crash_configuration({{"atomicity", "hw-undo"}}), {},
           {});
   });
-  expect_no_room([&] {
+  expect_refused([&] {
     simulate(trace::TraceFile(temporary.path()),
              configure(settings({{"run.instances", "3"}, {"core.count", "3"}})), {});
   });
 }
 
-TEST(Room, IsThatOfAllCopiesWithTheirTables) {
+TEST(HostMemory, CheckCountsAllCopiesWithTheirTables) {
   trace::TraceBuilder builder = pages();
   const TemporaryTrace temporary(builder);
   const trace::TraceFile file(temporary.path());
-  const std::uint64_t room = 3 * kPages * Image::kPageCost;
-  EXPECT_NO_THROW(check_room(file, 3, room));
-  EXPECT_THROW(check_room(file, 3, room - 3), Error);
+  const std::uint64_t available = 3 * kPages * Image::kPageCost;
+  EXPECT_NO_THROW(check_host_memory(file, 3, available));
+  EXPECT_THROW(check_host_memory(file, 3, available - 3), Error);
   try {
-    check_room(file, 4, room);
+    check_host_memory(file, 4, available);
     ADD_FAILURE() << "four copies take more than three";
   } catch (const Error& error) {
     EXPECT_EQ(error.what(),

@@ -14,7 +14,7 @@ namespace pmemsim {
 
 // Explains the current image of `images`; `calls` are the recording's persist calls. Throws
 // trace::TraceError.
-std::vector<std::string> image_story(const trace::TraceFile& trace, const AllowedImages& images,
-                                     std::span<const check::PersistCall> calls);
+std::vector<std::string> explain_image(const trace::TraceFile& trace, const AllowedImages& images,
+                                       std::span<const check::PersistCall> calls);
 
 }  // namespace pmemsim

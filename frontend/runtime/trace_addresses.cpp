@@ -1,6 +1,6 @@
 // The mappings whose addresses in the trace differ from the program's (persistent.cpp says why).
 // Translates addresses of the program to addresses of the trace.
-#include "places.hpp"
+#include "trace_addresses.hpp"
 
 #include <cstring>
 
@@ -17,8 +17,8 @@ namespace {
 
 // Addresses that a kernel assigns only on request, between the pools of pmemsim/pm.h and the
 // addresses where programs are loaded.
-constexpr std::uint64_t kRoomBase = 0x3800'0000'0000, kRoomEnd = 0x5000'0000'0000;
-std::uint64_t next_room = kRoomBase;
+constexpr std::uint64_t kReservedBase = 0x3800'0000'0000, kReservedEnd = 0x5000'0000'0000;
+std::uint64_t next_reserved = kReservedBase;
 
 // Returns the index of the first mapping that ends behind the address.
 std::size_t first_behind(std::uint64_t address) {
@@ -51,7 +51,7 @@ Mapping part_of(const Mapping& whole, std::uint64_t begin, std::uint64_t end) {
   Mapping part = whole;
   part.begin = begin;
   part.end = end;
-  part.place += begin - whole.begin;
+  part.trace_address += begin - whole.begin;
   part.offset += begin - whole.begin;
   return part;
 }
@@ -66,7 +66,7 @@ Mapping* find_mapping(std::uint64_t address) {
 void remove_mappings(std::uint64_t begin, std::uint64_t end) {
   for (std::size_t at = first_behind(begin); at < mappings.size() && mappings[at].begin < end;) {
     const Mapping whole = mappings[at];
-    if (whole.moved()) place_records();
+    if (whole.moved()) translate_records();
     erase(at);
     if (whole.begin < begin) insert(at++, part_of(whole, whole.begin, begin));
     if (whole.end > end) insert(at++, part_of(whole, end, whole.end));
@@ -75,32 +75,34 @@ void remove_mappings(std::uint64_t begin, std::uint64_t end) {
 
 void add_mapping(const Mapping& mapping) {
   remove_mappings(mapping.begin, mapping.end);
-  if (mapping.moved()) place_records();
+  if (mapping.moved()) translate_records();
   insert(first_behind(mapping.begin), mapping);
 }
 
-void move_mappings(std::uint32_t memory, std::uint64_t place) {
-  place_records();
+void move_mappings(std::uint32_t memory, std::uint64_t trace_address) {
+  translate_records();
   for (Mapping& mapping : mappings) {
     if (mapping.memory != memory) continue;
     if (mapping.moved()) --moved_mappings;
-    mapping.place = place + mapping.offset;
+    mapping.trace_address = trace_address + mapping.offset;
     if (mapping.moved()) ++moved_mappings;
   }
 }
 
-std::uint64_t moved_place(std::uint64_t address) {
+std::uint64_t moved_trace_address(std::uint64_t address) {
   const Mapping* mapping = find_mapping(address);
-  return mapping == nullptr ? address : mapping->place + (address - mapping->begin);
+  return mapping == nullptr ? address : mapping->trace_address + (address - mapping->begin);
 }
 
-std::uint64_t take_room(std::uint64_t bytes) {
-  if (bytes > kRoomEnd - next_room) fail("%s maps too many PM files", program_name);
-  const std::uint64_t room = next_room;
-  next_room += bytes;
-  return room;
+std::uint64_t reserve_trace_addresses(std::uint64_t bytes) {
+  if (bytes > kReservedEnd - next_reserved) fail("%s maps too many PM files", program_name);
+  const std::uint64_t next = next_reserved;
+  next_reserved += bytes;
+  return next;
 }
 
-bool is_in_room(std::uint64_t address) { return address >= kRoomBase && address < next_room; }
+bool is_reserved_trace_address(std::uint64_t address) {
+  return address >= kReservedBase && address < next_reserved;
+}
 
 }  // namespace pmemsim::rt
