@@ -95,14 +95,14 @@ void expect_returned(const CheckerAnswer& answer, std::int32_t status) {
   EXPECT_EQ(answer.status, status);
 }
 
-struct Case {
+struct SideEffect {
   action what;
   bool has_side_effects;
   Ending ending = Ending::kReturned;
   std::int32_t status = 0;
 };
 
-constexpr Case kCases[]{
+constexpr SideEffect kCases[]{
     {QUIET, false},
     {WORK, false},
     {COUNT, true},
@@ -130,10 +130,10 @@ constexpr Case kCases[]{
     {SPIN, true, Ending::kTooLong},
 };
 
-class SideEffectsTest : public testing::TestWithParam<Case> {};
+class SideEffectsTest : public testing::TestWithParam<SideEffect> {};
 
 TEST_P(SideEffectsTest, SideEffectsEndWithTheCheck) {
-  const Case& given = GetParam();
+  const SideEffect& given = GetParam();
   Checks checks;
   for (int round = 0; round < 3; ++round) {
     checks.settle();
@@ -150,7 +150,7 @@ TEST_P(SideEffectsTest, SideEffectsEndTheProcess) {
   if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0) != 0) {
     GTEST_SKIP() << "this system can't tell a process of its own system calls";
   }
-  const Case& given = GetParam();
+  const SideEffect& given = GetParam();
   Checks checks;
   ASSERT_TRUE(checks.settle());
   const pid_t before = Checks::waits();
