@@ -103,10 +103,10 @@ CheckerProcess::KeepGoing ModelImages::reporter(const Progress& progress) const 
 
 std::uint64_t ModelImages::check_up_to(std::uint64_t number, const Progress& progress,
                                        const std::function<bool()>& in_time) {
-  const CheckerProcess::KeepGoing keep_going = reporter(progress);
-  Checkers checkers(*this, keep_going);
+  const CheckerProcess::KeepGoing report_progress = reporter(progress);
+  Checkers checkers(*this, report_progress);
   const auto keep_going = [&] {
-    keep_going();
+    report_progress();
     return in_time();
   };
   return checked_.check_image(checkers, keep_going, number);

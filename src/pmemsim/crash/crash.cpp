@@ -665,7 +665,7 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   crash_run.check_all_contents();
   crash_run.collect_verdicts();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-  if (options.at && plug.result.images == 0) {
+  if (options.at && crash_run.result.images == 0) {
     throw ConfigError({"at: no data are persistent or guaranteed at that time"});
   }
   check_judged(trace, options, crash_run.result);
