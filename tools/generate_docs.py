@@ -19,7 +19,7 @@ import yaml
 
 from check_modules import LAYER_MODULES, REPOSITORY, module_includes
 from pmemsim import _core
-from pmemsim.cli.old_spellings import EXAMPLES, today
+from pmemsim.cli.old_spellings import EXAMPLES, current_spelling
 from pmemsim.cli.rules import RULES, Rule
 from pmemsim.presets import Preset, load_preset, preset_names
 from pmemsim.statistics import DeclaredStatistic, statistics
@@ -231,7 +231,7 @@ def old_spelling_table() -> str:
     rows = []
     for old in EXAMPLES:
         command, *words = old.split()
-        rows.append((f"`{old}`", f"`{today(command, words)}`"))
+        rows.append((f"`{old}`", f"`{current_spelling(command, words)}`"))
     return table("old", "new", rows=rows)
 
 
