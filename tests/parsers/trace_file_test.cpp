@@ -362,7 +362,7 @@ TEST_F(TraceFileTest, RefusesForeignFilesInWords) {
   expect_mentions(complaint(), "written by a newer pmemsim (format 2, this one reads 1)");
   header.version = kVersion;
   std::ofstream(path_).write(reinterpret_cast<const char*>(&header), sizeof(header));
-  expect_mentions(complaint(), "cut short; the file is damaged, record it again");
+  expect_mentions(complaint(), "truncated; the file is damaged, record it again");
 }
 
 // A well-formed frame can still have impossible contents.

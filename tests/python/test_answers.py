@@ -114,7 +114,7 @@ def test_the_story_says_what_was_answered_and_what_would_have_been_right(build: 
     assert done.returncode == 1
     text = done.stderr.split("wrong-answer")[1]
     assert "of a crash in push number 1 (thread 1)" in text
-    assert "the answer: `version 7`, ..." in text
+    assert "printed: `version 7`, ..." in text
     assert "allowed, before it: line 2 is `0 items`, not `1 items`" in text
     assert "allowed, after it: line 3 is `101`, not missing" in text
     assert "the crash is immediately before the sfence of thread 1" in text
@@ -250,7 +250,7 @@ def test_options_that_do_not_fit_are_refused(build: Build) -> None:
         ("--operation", "push"): "--operation push: needs --answers",
         ("--budget", "3"): "--budget 3: needs --verify or --verify-library or --answers",
         ("--image", "3"): "--image 3: needs --verify or --verify-library or --answers",
-        ("--answers", ""): "--answers: is empty",
+        ("--answers", ""): "--answers: the command is empty",
         ("--answers", "'x"): "--answers 'x: No closing quotation",
         ("--answers", "true", "--budget", "many"): "--budget many: give a number of images",
         ("--answers", "true", "--image", "0"): "--image 0: must be at least 1",

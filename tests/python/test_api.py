@@ -37,7 +37,7 @@ def test_comparisons_that_cannot_be(arguments: dict[str, Any], sentence: str) ->
 
 def test_a_recording_under_two_names_counts_once(queue_trace: Path) -> None:
     again = queue_trace.parent / "." / queue_trace.name
-    with pytest.raises(Error, match="stands 2 times"):
+    with pytest.raises(Error, match="is given 2 times"):
         pmemsim.compare([queue_trace, again], designs=["np"], machine="asap")
 
 

@@ -290,7 +290,7 @@ def test_what_the_processor_lacks_is_not_measured(tmp_path: Path) -> None:
     found = measurements.measure(tmp_path / "not run", alone, wanted)
     assert not found.found
     assert found.missing[measurements.CLWB] == "the processor does not support clwb"
-    assert found.missing[measurements.HAND_OVER] == "needs 2 processors"
+    assert found.missing[measurements.HAND_OVER] == "requires 2 processors"
 
 
 def test_a_benchmark_that_hangs_or_fails_is_told(

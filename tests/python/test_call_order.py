@@ -52,7 +52,9 @@ def calls(objects: list[Path]) -> Iterator[tuple[str, str, str]]:
 def objects_of(*folders: str) -> list[Path]:
     found = [path for folder in folders for path in (BUILD / folder).glob("*.o")]
     assert found, f"{BUILD} has no object files; make setup builds them"
-    return [path for path in found if not path.name.startswith("frame_file")]
+    # Objects of renamed sources stay in a folder that is built again.
+    sources = {stem for folder in ("library", "frontend/runtime") for stem in sources_of(folder)}
+    return [path for path in found if path.name.partition(".")[0] in sources]
 
 
 def sources_of(folder: str) -> list[str]:

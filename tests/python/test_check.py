@@ -190,7 +190,7 @@ def test_bad_arguments_are_said_at_once(never_flushed: Path, tmp_path: Path) -> 
     assert done.returncode == 2
     assert "--model x86: unknown model; did you mean 'px86'?" in done.stderr
     assert "--top 0: must be at least 1" in done.stderr
-    assert f"{tmp_path / 'none'}: can't be read" in done.stderr
+    assert f"{tmp_path / 'none'}: the file could not be read" in done.stderr
 
 
 WITHOUT_PM = "int main(void) { volatile int x = 1; return x - 1; }\n"

@@ -424,7 +424,7 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
     )
     done = pmemsim("crash", queue_trace, "--design", design)
     assert done.returncode == 1, done.stderr
-    assert "mine doesn't recover queue" in seen_again(done.stderr)
+    assert "mine does not recover queue" in seen_again(done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -144,13 +144,16 @@ def set_to(key: str, value: object) -> Callable[[dict[str, Any]], object]:
         (set_to("tree", {"levels": 9, "roots": []}), "tree.roots must have the root of each tree"),
         (
             set_to("tree", {"levels": 9, "roots": {"x": "0"}}),
-            "tree.roots: x is not a number of a region",
+            "tree.roots: x is not a number",
         ),
         (set_to("tree", {"levels": 9, "roots": {"0": 0}}), "tree.roots: 0 is not a hexadecimal"),
         (set_to("pm_regions", []), "pm_regions must be a list of addresses"),
         (set_to("pm_regions", [["0x0"]]), "pm_regions must have two addresses a region"),
         (set_to("pm_regions", [["0x40", "0x41"]]), "pm_regions: 0x40 to 0x41 is not a range"),
-        (set_to("pm_regions", [["0x0", "0xffffffffffff"]]), "pm_regions: 0xffffffffffff is more"),
+        (
+            set_to("pm_regions", [["0x0", "0xffffffffffff"]]),
+            "pm_regions: 0xffffffffffff is greater than 0x800000000000",
+        ),
         (set_to("wear_leveling", {}), "wear_leveling must have region_lines and regions"),
         (
             set_to("wear_leveling", {"region_lines": 4, "regions": {"0": {"start": 4, "gap": 0}}}),

@@ -134,7 +134,9 @@ def test_guarantees_need_designs(build: Build) -> None:
     program, trace = build("epochs", "")
     done = pmemsim("check", trace, "--model", "guarantees", "--answers", program)
     assert done.returncode == 2
-    assert "--model guarantees: needs --design; whose guarantees?" in done.stderr
+    assert (
+        "--model guarantees: needs --design; name the designs whose guarantees hold" in done.stderr
+    )
     assert "--model guarantees: needs --verify or --verify-library" in done.stderr
     assert f"--model guarantees: leave out --answers {program}; choose px86 or eadr" in done.stderr
     done = crash((program, trace), "np")

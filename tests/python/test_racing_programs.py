@@ -152,7 +152,7 @@ def test_a_bug_beside_it_is_found(build: Build) -> None:
         story = shown(program, Trace(path)).story
         assert story is not None
         assert "is lost" in story.lines[0]
-        assert not any("guessed" in line for line in story.lines)
+        assert not any("a guess" in line for line in story.lines)
 
 
 def test_a_story_of_a_recording_without_turns_says_that_it_guesses(
@@ -162,5 +162,5 @@ def test_a_story_of_a_recording_without_turns_says_that_it_guesses(
     program, traces = build("-DBUG")
     story = shown(program, Trace(traces[0])).story
     assert story is not None
-    (said,) = [line for line in story.lines if "guessed" in line]
+    (said,) = [line for line in story.lines if "a guess" in line]
     assert said.startswith("the recording lacks the order in which its threads ran")

@@ -110,7 +110,7 @@ def test_a_first_crash_comes_first(build: Callable[[int], Built], tmp_path: Path
     assert "second crash" not in done.stderr
     assert json.loads((tmp_path / "out.json").read_text())["images"][0]["recovery"] is None
     reads = done.stderr.split("recovery reads possibly lost data:")[1]
-    looked = f"at .*{line_of('looks')} data stored at .*{line_of('the end')}: there"
+    looked = f"at .*{line_of('looks')}, data stored at .*{line_of('the end')}: kept"
     assert re.search(looked, reads), reads
 
 

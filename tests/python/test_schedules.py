@@ -190,7 +190,7 @@ def test_every_result_names_its_schedule(tmp_path: Path) -> None:
     assert runs("crash", *traces, "-d", "x86-bare") == named
     done = pmemsim("crash", traces[1], "-d", "x86-bare", "--verify", "false")
     assert done.returncode == 1
-    assert "x86-bare doesn't recover lost (schedule 1)" in done.stderr
+    assert "x86-bare does not recover lost (schedule 1)" in done.stderr
     assert f"pmemsim crash {traces[1]} " in done.stderr
 
 
@@ -286,7 +286,7 @@ def test_an_interruption_says_how_many_are_kept(tmp_path: Path) -> None:
         (["--schedule", "-1"], "--schedule -1: must be 0 to"),
         (["--seed", "1"], "--seed 1: needs WORKLOAD or --all or --schedule"),
         (["--schedule", "1", "--seed", "-1"], "--seed -1: must be 0 to"),
-        (["--schedules", "2", "--threads", "2"], "remove --threads"),
+        (["--schedules", "2", "--threads", "2"], "leave out --threads 2"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, arguments: list[str], sentence: str) -> None:

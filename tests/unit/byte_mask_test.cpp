@@ -313,7 +313,7 @@ TEST(BackendByteMask, WriteReusingADroppedEntryHasNoneOfItsBytes) {
   BackendBench bench(p);
   const WriteId older = bench.backend->write(part(1, word(0), 1));
   bench.backend->write(part(2, word(1), 2));
-  while (bench.backend->pending().find("no room") == std::string::npos) {
+  while (bench.backend->pending().find("too few free entries") == std::string::npos) {
     ASSERT_TRUE(bench.queue.step());
   }
   EXPECT_EQ(bench.surviving(), (WordBytes{1, 0, 0, 0, 0, 0, 0, 0}));

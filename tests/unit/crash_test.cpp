@@ -591,7 +591,8 @@ TEST(Crash, ProgramWithoutPersistentMemoryIsRejected) {
   trace::TraceBuilder builder;
   builder.thread(0);
   builder.store(builder.site(trace::SiteKind::kStore, 8, 1), 0x1000, 1);
-  EXPECT_TRUE(why_not_checked(builder, kBareX86).starts_with("has no persistent memory"));
+  EXPECT_TRUE(
+      why_not_checked(builder, kBareX86).starts_with("the recording has no persistent memory"));
 }
 
 TEST(Crash, ProgramThatOnlyReadsIsRejected) {
@@ -599,7 +600,7 @@ TEST(Crash, ProgramThatOnlyReadsIsRejected) {
   program.builder.thread(0);
   program.builder.access(program.builder.site(trace::SiteKind::kLoad, 8, 1), kPmBase);
   EXPECT_TRUE(why_not_checked(program.builder, kBareX86)
-                  .starts_with("stores nothing to persistent memory"));
+                  .starts_with("the recording stores nothing to persistent memory"));
 }
 
 TEST(Crash, ProgramThatPersistsNothingIsRejected) {
@@ -618,10 +619,13 @@ TEST(Crash, ProgramWithoutRegionsIsRejectedForALogOnlyDesign) {
   program.builder.store(program.store, kPmBase, 1);
   program.builder.access(program.clwb, kPmBase);
   program.builder.plain(program.sfence);
-  EXPECT_TRUE(why_not_checked(program.builder, kSoftwareUndo)
-                  .starts_with("has no atomic regions, and without them atomicity=software-undo"));
-  EXPECT_TRUE(why_not_checked(program.builder, {{"ordering", "x86"}, {"atomicity", "asap"}})
-                  .starts_with("has no atomic regions, and without them atomicity=asap"));
+  EXPECT_TRUE(
+      why_not_checked(program.builder, kSoftwareUndo)
+          .starts_with(
+              "the recording has no atomic regions, and without them atomicity=software-undo"));
+  EXPECT_TRUE(
+      why_not_checked(program.builder, {{"ordering", "x86"}, {"atomicity", "asap"}})
+          .starts_with("the recording has no atomic regions, and without them atomicity=asap"));
   EXPECT_EQ(why_not_checked(program.builder, kBareX86), "");
   EXPECT_EQ(
       why_not_checked(program.builder, {{"ordering", "eadr"}, {"atomicity", "software-undo"}}), "");
@@ -687,8 +691,9 @@ TEST(Crash, ExplanationNamesTheBrokenFence) {
   ASSERT_TRUE(lost.explanation);
   EXPECT_EQ(lost.explanation->lines.at(4),
             "the fence of thread 0 at test.c:1, after a flush of it, has completed");
-  EXPECT_NE(lost.explanation->lines.back().find("a store of thread 0 outside regions is promised"),
-            std::string::npos);
+  EXPECT_NE(
+      lost.explanation->lines.back().find("a store of thread 0 outside regions is guaranteed"),
+      std::string::npos);
 }
 
 TEST(Crash, ExplanationSaysThatTheFenceCoversAllStores) {

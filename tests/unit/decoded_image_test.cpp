@@ -200,11 +200,13 @@ TEST_F(DeviceFiles, DamagedFileIsRejected) {
   EXPECT_EQ(said_of(0, 'P'), foreign);
   EXPECT_EQ(said_of(0, 'p', 0), foreign);
   EXPECT_EQ(said_of(0, 'p', 15), foreign);
-  EXPECT_EQ(said_of(0, 'p', kBytes - 1), "is damaged: it ends within a line");
-  EXPECT_EQ(said_of(kMagic, 5), "is damaged: line 0x5 follows line 0x5, but addresses must ascend");
-  EXPECT_EQ(said_of(kMagic, 6), "is damaged: line 0x5 follows line 0x6, but addresses must ascend");
-  EXPECT_EQ(said_of(kMagic + 7, 4), "is damaged: there is no line 0x400000000000003");
-  EXPECT_EQ(said_of(kBytes - 8, 2), "is damaged: line 0x5 has unknown bits");
+  EXPECT_EQ(said_of(0, 'p', kBytes - 1), "the file is damaged: it ends within a line");
+  EXPECT_EQ(said_of(kMagic, 5),
+            "the file is damaged: line 0x5 follows line 0x5, but addresses must ascend");
+  EXPECT_EQ(said_of(kMagic, 6),
+            "the file is damaged: line 0x5 follows line 0x6, but addresses must ascend");
+  EXPECT_EQ(said_of(kMagic + 7, 4), "the file is damaged: there is no line 0x400000000000003");
+  EXPECT_EQ(said_of(kBytes - 8, 2), "the file is damaged: line 0x5 has unknown bits");
 }
 
 TEST_F(DeviceFiles, MissingFileIsRejected) {
