@@ -252,7 +252,7 @@ def test_options_that_do_not_fit_are_refused(build: Build) -> None:
         ("--image", "3"): "--image 3: needs --verify or --verify-library or --answers",
         ("--answers", ""): "--answers: the command is empty",
         ("--answers", "'x"): "--answers 'x: No closing quotation",
-        ("--answers", "true", "--budget", "many"): "--budget many: give a number of images",
+        ("--answers", "true", "--budget", "many"): "--budget many: must be a number of images",
         ("--answers", "true", "--image", "0"): "--image 0: must be at least 1",
         (
             "--answers",
