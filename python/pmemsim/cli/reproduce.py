@@ -218,11 +218,12 @@ def _print_storage(title: str, paper: Paper) -> None:
         (s.name, s.formula, f"{s.bytes:g}", "" if s.printed is None else f"{s.printed:g}", s.where)
         for s in storage(paper)
     ]
-    columns = ["structure", "formula", ">bytes", ">bytes, as printed", "section"]
+    columns = ["structure", "formula", ">bytes", ">bytes in the paper", "section"]
     out.print(table(title, columns, rows))
 
 
 def _print_summary(found: Sequence[Finding], json_path: str) -> None:
     counts = Counter(finding.verdict for finding in found)
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    out.print(f"{len(found)} entries: {verdicts}; all values: {json_path}", markup=False)
+    entries = f"{len(found)} entries: {verdicts}" if found else "no entry has a paper's value"
+    out.print(f"{entries}; all values of this run: {json_path}", markup=False)
