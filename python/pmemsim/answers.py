@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
+import re
 import shlex
 import time
 from collections.abc import Sequence
@@ -151,8 +152,13 @@ def _functions(trace: Trace, file: _core.TraceFile, pattern: str | None) -> list
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Return whether a function matches a pattern, which needn't have a C++ name's parameters."""
-    return any(fnmatch.fnmatchcase(each, pattern) for each in (name, name.partition("(")[0]))
+    """Return whether a function matches one of the globs between the commas of a pattern.
+
+    A glob needn't have a C++ name's parameters; commas between parentheses belong to it.
+    """
+    names = (name, name.partition("(")[0])
+    globs = re.split(r",(?![^(]*\))", pattern)
+    return any(fnmatch.fnmatchcase(each, glob.strip()) for each in names for glob in globs)
 
 
 def _no_operations(trace: Trace, file: _core.TraceFile) -> str:

@@ -150,7 +150,7 @@ _KINDS = (
         "useless-fence",
         False,
         "an sfence has no flush or store of its thread to wait for",
-        "costs the fence",
+        "costs the fence, or a flush before it is missing",
     ),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
@@ -504,7 +504,7 @@ def _notes(
     if model == "px86" and counts["flushes"] == 0:
         notes.append(
             "the recording has no flush; if other code flushes, compile it with pmemsim-cc; if "
-            "the program targets eADR, use --model eadr"
+            "the program targets eADR, use --model eadr; otherwise each store may be lost"
         )
     if trace.metadata.get("turns_by_real_time"):
         notes.append("threads slept in code that is not instrumented: another recording may differ")

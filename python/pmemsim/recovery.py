@@ -214,7 +214,7 @@ class _SecondCrashes:
             return f"{program} was not built with pmemsim-cc"
         if self.run.recorded == 0:
             return f"no run of {program} could be recorded"
-        return "" if mapped else f"{program} does not map the image's file"
+        return "" if mapped else f"{program} does not map the image's file with MAP_SHARED"
 
     def _note_reads(self, recorded: Recorded) -> None:
         for read, there in recorded.reads(self.crashed, self.extents):

@@ -123,8 +123,8 @@ def test_the_story_says_what_was_answered_and_what_would_have_been_right(build: 
     assert again.stderr.split("wrong-answer")[1] == text
     assert "wrong-answer" in done.stdout
     assert re.search(
-        r"answers by px86: \d+ of \d+ images answered by .* list, 4 operations \(calls of push\), "
-        r"\d+ wrong",
+        r"answers under px86: \d+ of \d+ images answered by .* list, 4 operations "
+        r"\(calls of push\), \d+ wrong",
         done.stdout,
     )
 
@@ -241,7 +241,7 @@ def test_operations_that_are_not_known_are_refused(build: Build) -> None:
     assert (
         "persist was inlined into its callers, so its calls can't be distinguished" in done.stderr
     )
-    assert wrong(answers(build(RIGHT), operation="pus[gh]")) == []
+    assert wrong(answers(build(RIGHT), operation="other,pus[gh]")) == []
 
 
 def test_options_that_do_not_fit_are_refused(build: Build) -> None:

@@ -121,7 +121,7 @@ def test_caches_that_survive_need_no_flush(build: Build) -> None:
 def test_what_was_seen_is_said(build: Build, tmp_path: Path) -> None:
     output = tmp_path / "out.json"
     done = crash(build(PARTIAL_LINE), "--budget", "1", "--json", output)
-    assert "images by px86: 1 of at most 5,242,876 images checked by" in done.stdout
+    assert "images under px86: 1 of at most 5,242,876 images checked by" in done.stdout
     assert "1 of at most 5,242,876" in done.stdout
     (run,) = json.loads(output.read_text())["images"]
     assert set(run) == {
@@ -155,7 +155,7 @@ def test_flushes_that_a_budget_leaves_open_are_undecided(build: Build, tmp_path:
     rules, images = json.loads(output.read_text())["verdicts"]
     assert (rules["method"], rules["model"], rules["result"]) == ("rules", "px86", "nothing found")
     assert (images["method"], images["model"], images["result"]) == ("images", "px86", "undecided")
-    assert f"items0, images by px86: {images['text']}" in done.stdout
+    assert f"items0, images under px86: {images['text']}" in done.stdout
 
 
 def test_what_rules_find_counts_more_than_a_checker_that_judges_nothing(build: Build) -> None:
@@ -164,7 +164,7 @@ def test_what_rules_find_counts_more_than_a_checker_that_judges_nothing(build: B
     assert done.returncode == 1
     assert "pmemsim: images: --image 99999999: there are" in done.stderr
     assert "1 finding that can lose data; the first:" in done.stderr
-    assert "images by px86: no image was checked" in done.stdout
+    assert "images under px86: no image was checked" in done.stdout
 
 
 def test_too_many_images_for_all_are_refused() -> None:

@@ -176,7 +176,7 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         can lose data   never-flushed, stored-after-flush, flushed-not-fenced, nt-not-fenced,
                         published-unflushed, locked-fence-only, flushed-by-another,
                         not-logged, logged-late, logged-by-two, reads-unpersisted,
-                        used-after-free, volatile-pointer, torn-publish
+                        used-after-free, volatile-pointer, torn-publish, wrong-answer
         costs time      leaked, logged-twice, useless-flush, useless-fence
 
     With --verify, the program's checker also checks the crash images that --model allows, until it
@@ -193,7 +193,7 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         0   no method found an error
         1   a method found an error
         2   the input is wrong, or there is nothing to check
-        3   a method could not decide more than 1% of its cases
+        3   a method left more than 1% of its cases undecided
 
     Images that --budget leaves unchecked are reported, and change no exit code.
     """

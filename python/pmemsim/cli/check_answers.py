@@ -28,8 +28,9 @@ class AnswerOptions:
             "contents. They must be those before or after the interrupted operation.",
     )] = None  # fmt: skip
     operation: Annotated[str | None, option(
-        CHECKER, "--operation", value="FUNCTION", default="the recording's regions",
-        help="Each call of a function that matches this glob is an operation for --answers.",
+        CHECKER, "--operation", value="FUNCTION,...", default="the recording's regions",
+        help="Each call of a function that matches one of these globs is an operation for "
+            "--answers.",
     )] = None  # fmt: skip
 
     def wanted(self, search: Search, *, eadr: bool, problems: Problems) -> AnswersWanted | None:

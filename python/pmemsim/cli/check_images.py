@@ -132,7 +132,7 @@ def check_images(
 
     Each of these if nothing was rejected before. `command` is how the user sees the images again.
     """
-    by = f"{trace.name} by {wanted.allowed_by}"
+    by = f"{trace.name} under {wanted.allowed_by}"
     # An image of recovery is kept instead of the one that it begins with.
     first = wanted if wanted.recovery_image is None else replace(wanted, keep=None)
     run = run_with_progress(

@@ -29,7 +29,7 @@ class Verdict:
 
     def __str__(self) -> str:
         """One line."""
-        return f"{self.method} by {self.model}: {self.text}"
+        return f"{self.method} under {self.model}: {self.text}"
 
     def to_dict(self) -> dict[str, str]:
         """The verdict as `--json` writes it; docs/guides/check_program.md explains every key."""
