@@ -76,6 +76,9 @@ def build_plugin(folder: Path) -> Path:
         )
     build = folder / "build"
     _run("cmake", "-S", str(folder), "-B", str(build), f"-Dpmemsim_DIR={cmake_dir()}")
+    # After a build that fails, no older plug-in is loaded instead.
+    for older in folder.glob("*.so"):
+        older.unlink()
     _run("cmake", "--build", str(build), "--parallel")
     plugin = _only_plugin(folder)
     if b"pmemsim_plugin_rows" not in plugin.read_bytes():
