@@ -9,6 +9,7 @@
 4. Each link leads to an existing page, and to one of its headings; each page has a link from
    another one.
 5. The subject of a commit has at most 72 characters and doesn't end with a full stop.
+6. No text contains a phrase of `PHRASES`, which readers stumble over.
 
 Each violation is printed with its place, the rule and the cure; the exit status is then 1. With
 --count, the script prints how many there are of each rule instead.
@@ -31,12 +32,29 @@ HANGING = (
 )
 HANGING_NOTES = "of|than|nor|whoever|who|whom|whose|and|or|as"
 HANGING_NAMES = "Of|Than|Nor|And|Or|So|As|Who|Whoever|Whose|Which|That|Those|It|They|Else|Neither"
+PHRASES = {
+    "whoever": "the caller, the waiting core",
+    "nobody": "no thread, no caller",
+    "anew": "again; recomputed",
+    "hears?": "is notified",
+    "(?:is|are|was|were) told": "is notified",
+    "stands? (?:in|at|on|beside|between|behind|before|for)": "is in; means",
+    "(?:give|gives|gave|giving) (?:it )?back": "release",
+    "goes along": "coalesces",
+    "on its way": "in flight",
+    "looked at": "checked",
+    "in its turn": "then",
+    "pull(?:s|ed)? the plug": "crash",
+    "(?:keep|keeps|kept) (?:its|their) word": "fulfils its guarantee",
+}
+"""Each phrase, a regular expression of whole words, with what to write instead."""
 CURES = {
     "comment": "write a sentence or a noun that is understood without the next line",
     "test name": "write Component_Condition_Outcome in words",
     "sentence": f"split it into sentences of at most {MOST_WORDS} words",
     "line": f"break it after at most {MOST_COLUMNS} columns",
     "link": "correct the path, or link the page from another one",
+    "phrase": "write what `PHRASES` has for it",
     "commit": f"use at most {MOST_SUBJECT} characters, without a full stop: git commit --amend",
 }
 # Commits before this one have longer subjects.
@@ -165,6 +183,17 @@ def link_findings(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
             yield Finding("link", name, 1, "no other page links this one")
 
 
+def phrase_findings(root: Path, paths: Iterable[str]) -> Iterator[Finding]:
+    """Yield violations of rule 6."""
+    phrases = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b", re.I)
+    for name in paths:
+        if not name.endswith((".cpp", ".hpp", ".c", ".h", ".py", ".md", ".yaml")):
+            continue
+        for number, line in enumerate((root / name).read_text().splitlines(), 1):
+            if match := phrases.search(line):
+                yield Finding("phrase", name, number, match[0])
+
+
 def commit_findings(root: Path, first: str = FIRST_COMMIT) -> Iterator[Finding]:
     """Yield violations of rule 5 behind the first commit; nothing where there is no history."""
     log = subprocess.run(
@@ -175,6 +204,11 @@ def commit_findings(root: Path, first: str = FIRST_COMMIT) -> Iterator[Finding]:
         commit, _, subject = line.partition(" ")
         if len(subject) > MOST_SUBJECT or subject.endswith("."):
             yield Finding("commit", commit, 0, subject)
+
+
+def own_list(name: str) -> bool:
+    """Return whether a file has the phrases because it lists or tests them."""
+    return name.endswith("check_words.py")
 
 
 def findings_of(root: Path) -> Iterator[Finding]:
@@ -188,6 +222,7 @@ def findings_of(root: Path) -> Iterator[Finding]:
     yield from test_name_findings(root, [name for name in paths if "tests/" in name])
     yield from page_findings(root, pages)
     yield from link_findings(root, pages)
+    yield from phrase_findings(root, [name for name in paths if not own_list(name)])
     yield from commit_findings(root)
 
 

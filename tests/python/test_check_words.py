@@ -17,6 +17,7 @@ LONG = " ".join(["word"] * 36)
 WIDE = "word " * 21
 GOOD = {
     "src/a.hpp": "// Returns the seal.\n// The seal is of its newest data.\nint a;  // entries\n",
+    "src/c.c": "int f = open(name, 0); pthread_join(thread, 0);  // gives a standing wave\n",
     "src/b.py": '"""Reads a file."""\n\nNAMES = ()  # the names of designs\n',
     "tests/a_test.cpp": "TEST(FlushCheck, OfferedLineIsReported) {}\n",
     "tests/test_a.py": "def test_official_names_are_listed() -> None: ...\n",
@@ -37,6 +38,8 @@ BAD = {
     "wide line": ("line", "docs/a.md", f"{WIDE}\n"),
     "dead link": ("link", "docs/a.md", "[x](b.md)\n"),
     "link to no heading": ("link", "docs/a.md", "[x](../README.md#b)\n"),
+    "phrase in a comment": ("phrase", "src/a.hpp", "// The lock is held by nobody.\n"),
+    "phrase in a page": ("phrase", "docs/a.md", "The line is on its way.\n"),
     "page without a link": ("link", "docs/b.md", "# B\n"),
 }
 
