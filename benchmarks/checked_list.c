@@ -1,5 +1,6 @@
-// A list of 65,535 nodes in a pool of 8 MiB, which stand in another order than the list has them:
-// checks.py measures how fast images of it are judged. Set-up isn't recorded, insertions are.
+// A list of 65,535 nodes in a pool of 8 MiB. The order of the nodes in the pool differs from the
+// list's order. checks.py measures how fast the checker accepts or rejects images of the pool.
+// The recording contains the insertions without the set-up.
 // `checked_list FILE` is the checker, which walks the list; compiled with LIBRARY it is one for
 // --verify-library, with LOOKS as well one that only looks at the list's head.
 #include <fcntl.h>

@@ -2,12 +2,12 @@
 
     .venv/bin/python benchmarks/duplicates.py [WORKLOAD...]
 
-Runs each workload with several values of --duplicate-ratio, and looks at it in two ways:
+Runs each workload with several values of --duplicate-ratio, and counts duplicates in two ways:
 
-- The lines that its own stores went to, not those of the software log: such a line is a duplicate
-  if another one ends up with the same contents.
-- Every line that one thread writes back, those of the log too: it is a duplicate if its contents
-  stand in PM already, as a controller that deduplicates would find.
+- Lines that the workload's own stores write, without lines of the software log. Such a line is a
+  duplicate if another line has the same contents at the end.
+- Lines that one thread writes back, including lines of the log. Such a line is a duplicate if PM
+  already has its contents; a controller that deduplicates would find the copy.
 """
 
 from __future__ import annotations

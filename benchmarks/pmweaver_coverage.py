@@ -2,10 +2,10 @@
 
     .venv/bin/python benchmarks/pmweaver_coverage.py [FIGURE]
 
-Runs the paper's programs as its figure 22 does, and prints two accounts of each: what became of the
-writes, and what the learner knew of the lines that were flushed. Then the source lines, of the last
-store before the write-back, whose addresses stand in no store. FIGURE (.svg, .png, .pdf) gets both
-accounts as bars.
+Runs the paper's programs as its figure 22 does, and prints two tables of each: the outcome of the
+writes, and the learner's knowledge of the flushed lines. Then it prints source lines of stores that
+precede write-backs of an address that no earlier store contains. FIGURE (.svg, .png, .pdf) gets
+both tables as bars.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def of_write_backs(stats: pd.Series[float], ideal: Predictability) -> dict[str, 
 
 
 def print_lines(name: str, ideal: Predictability) -> None:
-    """The source lines with the most write-backs whose address stands in no store."""
+    """Print the source lines with the most write-backs of an address that no store contains."""
     missing = sorted(
         ((found.write_backs - found.in_all_stores.address, place) for place, found in
          ideal.by_line),

@@ -1,7 +1,7 @@
-/* node_split: inserts random keys into persistent sorted leaves of 512 bytes, as a B-tree does:
- * moves the greater keys up; splits a full leaf by copying its upper half to a new one. What has
- * changed is written back and fenced. An operation is one insertion; the leaves begin anew with
- * each repetition. */
+/* node_split: inserts random keys into persistent sorted leaves of 512 bytes, as a B-tree does.
+ * An insertion moves the greater keys up. A full leaf is split: its upper half is copied to a new
+ * leaf. The program writes changed lines back and fences. An operation is one insertion. Each
+ * repetition begins with empty leaves. */
 #include "measured.h"
 
 enum { KEYS = 62, LEAVES = 4096 };

@@ -1106,7 +1106,7 @@ def test_what_a_ratio_is_above_one() -> None:
     (found,) = findings(
         made_up(
             load_paper("pmweaver"), "recalculation",
-            lambda design, *_: 1.0 if design == "Enc+Veri, not anew" else 1.04,
+            lambda design, *_: 1.0 if design == "Enc+Veri, not recalculated" else 1.04,
         )
     )  # fmt: skip
     assert found.measured == pytest.approx(0.04)
@@ -1488,7 +1488,7 @@ def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:
 
 RECORDINGS = """
   found:
-    title: What stands in earlier stores
+    title: Addresses and data in earlier stores
     where: "3"
     metric: address_found
     vary: {name: optimisation, points: {O2: {}, O0: {opt: O0}}}

@@ -40,7 +40,7 @@ void pmweaver_energy(const Blueprint&, const EnergyBill& bill, Energy& energy) {
 
 Choice no_precompute_row() {
   return {.name = kNoChoice,
-          .summary = "Nobody",
+          .summary = "No operation starts before its write arrives",
           .by_default = true,
           .make = [](const Blueprint&) -> std::unique_ptr<Precompute> {
             return std::make_unique<NoPrecompute>();
