@@ -47,7 +47,7 @@ using MainFunction = int (*)(int, char**, char**);
 
 constexpr std::uintptr_t kArgumentsBase = 0x6400'0000'0000;
 constexpr std::size_t kMainStackBytes = std::size_t{256} << 20;
-constexpr char kStartedAnew[] = "PMEMSIM_STARTED_ANEW";
+constexpr char kRestarted[] = "PMEMSIM_RESTARTED";
 constexpr std::uint64_t kStackCanary = 0x70'6d'65'6d'73'69'6d'00;  // the lowest byte is zero
 
 MainFunction users_main = nullptr;
@@ -58,11 +58,11 @@ bool starts_with(const char* text, const char* beginning) {
 
 // Removes the runtime's own variables from the environment of the program and its children.
 void hide_environment() {
-  const bool anew = std::getenv(kStartedAnew) != nullptr;
+  const bool restarted = std::getenv(kRestarted) != nullptr;
   char** kept = environ;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const bool own =
-        starts_with(*variable, "PMEMSIM_") || (anew && starts_with(*variable, "LD_BIND_NOW="));
+        starts_with(*variable, "PMEMSIM_") || (restarted && starts_with(*variable, "LD_BIND_NOW="));
     if (!own) *kept++ = *variable;
   }
   *kept = nullptr;
@@ -70,8 +70,8 @@ void hide_environment() {
 
 // Executes the program again, with the same addresses at each run. All functions of shared
 // libraries are looked up at the start, so that the look-up isn't counted as theirs.
-void start_anew(char** arguments) {
-  if (std::getenv(kStartedAnew) != nullptr) return;
+void restart(char** arguments) {
+  if (std::getenv(kRestarted) != nullptr) return;
   const int before = personality(0xffffffff);
   if (before == -1 || personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) == -1) {
     say("address randomisation could not be disabled (%s): recordings of the same program will "
@@ -82,12 +82,12 @@ void start_anew(char** arguments) {
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
   if (length <= 0) return;
   path[length] = '\0';
-  setenv(kStartedAnew, "1", 1);
+  setenv(kRestarted, "1", 1);
   setenv("LD_BIND_NOW", "1", 1);
   // OpenMP's threads then wait where the runtime sees it, and don't spin.
   setenv("OMP_WAIT_POLICY", "passive", 0);
   execv(path, arguments);
-  unsetenv(kStartedAnew);
+  unsetenv(kRestarted);
 }
 
 void set_stack_canary() { asm volatile("movq %0, %%fs:0x28" : : "r"(kStackCanary)); }
@@ -278,7 +278,7 @@ void start(int count, char** arguments, char** environment) {
   const char* path = std::getenv("PMEMSIM_TRACE");
   if (path == nullptr || *path == '\0') return;
   make_site_tables();
-  start_anew(arguments);
+  restart(arguments);
   set_stack_canary();
   recorded_process = getpid();
   records_checker = std::getenv("PMEMSIM_CHECKER") != nullptr;

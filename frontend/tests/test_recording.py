@@ -319,13 +319,13 @@ OWN_LOCKS = {
     "exchange": {"takes", "gives_back", "of_lock"},
     "compare_exchange": {"takes", "gives_back"},
     "assembly": {"takes", "gives_back"},
-    "made_anew": {"takes", "gives_back", "of_lock"},
+    "initialised_again": {"takes", "gives_back", "of_lock"},
     "beside_others": {"takes", "gives_back", "of_lock"},
     "beside_a_flag": {"no_lock"},
     "count": {"no_lock"},
     "count_both": {"no_lock"},
     "one_thread": {"no_lock"},
-    "given_back_by_another": {"no_lock"},
+    "released_by_another": {"no_lock"},
     "written_by_another": {"no_lock"},
     "version": {"no_lock"},
     "kept": {"no_lock"},
@@ -860,7 +860,7 @@ def test_a_new_file_of_an_old_name_is_another_memory(
 ) -> None:
     output, file = tmp_path / "trace.pmt", tmp_path / "file"
     done = record(
-        build("mappings.c", "-O1"), "made_anew", file, tmp_path / "other", output=output,
+        build("mappings.c", "-O1"), "recreated", file, tmp_path / "other", output=output,
         PMEMSIM_PM_PATH=str(tmp_path), PMEMSIM_ROI="whole",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

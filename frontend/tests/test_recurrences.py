@@ -132,7 +132,7 @@ int main(void) { const char *keys[] = {"ab", "cde"}; return f(keys, 2) == 0; }""
               LOOP for (long i = 0; i < n; i++) if (s[i] == 32) { h = 7; } else {
                 h = h * 0x100000001b3; asm volatile(""); }
               return h; }""",
-            id="a value that one way makes anew",
+            id="a value that one branch resets",
         ),
     ],
 )

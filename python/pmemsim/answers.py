@@ -125,7 +125,7 @@ def check_answers(
 
 
 def _functions(trace: Trace, file: _core.TraceFile, pattern: str | None) -> list[str] | None:
-    """Return the functions that the user names as operations; None stands for regions."""
+    """Return the functions that the user names as operations; None means regions."""
     if pattern is None:
         return None
     uses = _core.uses_of_functions(file)

@@ -292,7 +292,7 @@ class CheckerWanted:
 def checker_of(trace: Trace, wanted: CheckerWanted, images: int | None) -> Checker | None:
     """Return the checker of a recording's images: the one the user wants, or the workload's own.
 
-    None if `images` is 0, or if there is neither; an `images` of None stands for all.
+    Returns None if `images` is 0, or if there is no checker. An `images` of None means all images.
     """
     if images == 0:
         return None

@@ -147,7 +147,7 @@ def decode(image: Path, registers: Registers, output: Path) -> Decoded:
     )
 
 
-# ---- Reading the registers' file, whoever has written it
+# ---- Reading the file of registers, which may be malformed --------------------------------------
 
 
 def read_registers(path: Path) -> Registers:

@@ -15,8 +15,8 @@ from pmemsim.workloads import WorkloadRun
 
 WORKLOAD = "random"
 REGIONS = 30
-"""Regions of a program, unless the user says otherwise: many short programs find more than a few
-long ones, and are told shorter stories of."""
+"""Default number of regions of a program: many short programs find more violations than a few long
+ones, and their explanations are shorter."""
 
 
 def crash_programs(

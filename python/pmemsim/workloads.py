@@ -23,9 +23,10 @@ LIBRARY_OPTIMISATIONS = ("O0", "O2")
 MIXES = ("insert-update", "insert", "read-update", "insert-delete", "pmweaver")
 LOGS = ("undo", "redo")
 HINTS = ("manual", "auto", "none")
-"""Whose pre-execution hints: those of the workload's source, the compiler's, or nobody's.
+"""Sources of pre-execution hints: the workload's source, the compiler, or none.
 
-Or the path of a profile, whose source lines get some (`pmemsim lint-hints --profile`).
+The value may also be the path of a profile, which names source lines that get hints
+(`pmemsim lint-hints --profile`).
 """
 Argument = int | float | str | None
 """Argument of a workload; None: not given."""

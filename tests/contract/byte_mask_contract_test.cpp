@@ -16,8 +16,8 @@
 namespace pmemsim {
 namespace {
 
-// A path of its own for each core's stores, as PMEM-Spec has it; a fence waits for them. Nothing
-// else of the line goes along: there stands what must not reach PM.
+// Each core's stores have a path of their own, as in PMEM-Spec; a fence waits for them. A write
+// contains only the stored bytes; the other bytes hold a pattern that must not reach PM.
 class StoredBytes final : public Ordering {
  public:
   explicit StoredBytes(std::uint32_t cores) : cores_(cores) {}

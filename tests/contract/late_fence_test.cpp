@@ -1,6 +1,6 @@
-// Crashes of a design whose fences hold nobody up, like HOPS's ofence: its stores go to PM in their
-// order, and what a fence promises is fulfilled when those before it are persistent, which may be
-// long after the core has gone on.
+// Crashes of a design whose fences don't stall the core, like HOPS's ofence. Stores persist in
+// program order. A fence's guarantee is fulfilled when the stores before it are persistent,
+// possibly long after the core has continued.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 enum class Manner {
   kSound,
-  kTellsAtOnce,     // a fence is told as fulfilled when the core goes on
+  kTellsAtOnce,     // a fence is reported as fulfilled when the core continues
   kTellsWhenSent,   // ... when the stores before it have left for the controller
   kTellsLate,       // ... when a later fence is fulfilled, or never
   kSendsAllAtOnce,  // no store waits until the one before is persistent
@@ -122,14 +122,14 @@ class PersistBuffer final : public Ordering {
   const PmSpace* pm_space_ = nullptr;
   const ProgramEvents* program_events_ = nullptr;
   std::map<std::uint64_t, Waiting> waiting_;     // by number: in their order
-  std::map<CoreId, std::uint64_t> last_fences_;  // told of, or nearly
+  std::map<CoreId, std::uint64_t> last_fences_;  // reported, or reported next
   std::uint64_t entered_ = 0, late_ = 0;
 };
 
 template <Manner kManner>
 Choice row(std::string_view name) {
   return {.name = name,
-          .summary = "Every store goes to PM in its turn; fences hold nobody up",
+          .summary = "Stores go to PM in program order; fences stall no core",
           .promises = {.fences = FencePromise::kStores},
           .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
             return std::make_unique<PersistBuffer<kManner>>();
@@ -165,7 +165,7 @@ std::string problem(std::string_view ordering) {
   return "";
 }
 
-TEST(LateFence, IsFulfilledLongAfterItsCoreHasGoneOn) {
+TEST(LateFence, FenceIsFulfilledLongAfterItsCoreContinues) {
   SharedRegions program({.seed = 1});
   const TemporaryTrace temporary(program.builder);
   const trace::TraceFile file(temporary.path());
@@ -176,18 +176,18 @@ TEST(LateFence, IsFulfilledLongAfterItsCoreHasGoneOn) {
   EXPECT_GT(ordering.late(), 10u);
 }
 
-TEST(LateFence, KeepsItsPromise) { EXPECT_EQ(problem("sound"), ""); }
+TEST(LateFence, SoundDesignFulfilsItsGuarantee) { EXPECT_EQ(problem("sound"), ""); }
 
-TEST(LateFence, IsShownToBeToldTooEarly) {
+TEST(LateFence, FenceReportedTooEarlyIsDetected) {
   EXPECT_NE(problem("tells-at-once"), "");
   EXPECT_NE(problem("tells-when-sent"), "");
 }
 
 // A late notification of a durable fence is no violation, and no crash can show it: the guarantee
 // held before. The order of later stores doesn't depend on the notification.
-TEST(LateFence, MayBeToldLate) { EXPECT_EQ(problem("tells-late"), ""); }
+TEST(LateFence, FenceReportedLateIsNoViolation) { EXPECT_EQ(problem("tells-late"), ""); }
 
-TEST(LateFence, IsShownNotToOrder) { EXPECT_NE(problem("sends-all-at-once"), ""); }
+TEST(LateFence, UnorderedStoresAreDetected) { EXPECT_NE(problem("sends-all-at-once"), ""); }
 
 }  // namespace
 }  // namespace pmemsim

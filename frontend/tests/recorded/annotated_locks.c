@@ -75,9 +75,9 @@ PM_ACQUIRES static void join(queue_lock* lock, struct waiter* me) {
   while (atomic_load_explicit(&me->waits, memory_order_acquire)) _mm_pause();
 }
 PM_TRY_ACQUIRES static bool try_to_join(queue_lock* lock, struct waiter* me) {
-  struct waiter* nobody = NULL;
+  struct waiter* none = NULL;
   atomic_store_explicit(&me->next, NULL, memory_order_relaxed);
-  return atomic_compare_exchange_strong(lock, &nobody, me);
+  return atomic_compare_exchange_strong(lock, &none, me);
 }
 PM_RELEASES static void hand_on(queue_lock* lock, struct waiter* me) {
   struct waiter* next = atomic_load_explicit(&me->next, memory_order_acquire);
@@ -179,9 +179,9 @@ static struct again {
 } held;
 PM_ACQUIRES static void take_again(struct again* lock) {
   const unsigned long me = pthread_self();
-  unsigned long nobody = 0;
+  unsigned long free_lock = 0;
   if (atomic_load(&lock->holder) != me) {
-    while (!atomic_compare_exchange_weak(&lock->holder, &nobody, me)) nobody = 0;
+    while (!atomic_compare_exchange_weak(&lock->holder, &free_lock, me)) free_lock = 0;
   }
   ++lock->depth;
 }
@@ -204,7 +204,7 @@ static void taken_before(void) {
   if (thread == 0 && *data == 0) call_next(&early);  // work() has taken it
   ticket_of(&early);
 }
-// Nobody has taken it: it has been made so.
+// No thread has taken this lock: its initial value marks it as taken.
 static struct ticket_lock made = {1, 0};
 static void made_taken(void) {
   static atomic_int calls;
@@ -212,8 +212,7 @@ static void made_taken(void) {
   ticket_of(&made);
 }
 
-// ---- A function that gives a lock back and has it again when it returns
-// ---------------------------
+// ---- A function that releases a lock, and acquires it again before it returns -------------------
 
 PM_RELEASES PM_ACQUIRES static void let_others(struct ticket_lock* lock) {
   const unsigned now = atomic_load_explicit(&lock->serving, memory_order_relaxed);
@@ -229,10 +228,11 @@ static void waits(void) {
   call_next(&tickets);
 }
 
-// ---- A lock that is given back inside regions, behind stores to many lines
-// ---------------------------
+// ---- A lock that is released inside regions, after stores to many lines
+// --------------------------
 //
-// As workloads/store_misspeculation does: these stores may overtake those of who had it before.
+// workloads/store_misspeculation does the same. These stores may overtake stores of the thread that
+// held the lock before.
 
 static void inside_regions(void) {
   enum { kLines = 96 };

@@ -276,7 +276,7 @@ int main(int argument_count, char** arguments) {
       {"hide_environment", [] { std::exit(std::system("env | grep PMEMSIM") == 0); }},
       {"segmentation_fault", [] { *reinterpret_cast<volatile int*>(8) = 1; }},
       {"abort", [] { std::abort(); }},
-      {"uncaught_exception", [] { throw std::runtime_error("nobody catches this"); }},
+      {"uncaught_exception", [] { throw std::runtime_error("an uncaught exception"); }},
       {"stack_overflow", [] { overflow(0); }},
       {"interrupt", [] { std::raise(SIGINT); }},
       {"terminate", [] { std::raise(SIGTERM); }},

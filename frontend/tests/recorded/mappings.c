@@ -190,7 +190,7 @@ static void anonymously(void) {
     munmap(memory, BYTES);
   }
 }
-static void made_anew(const char* path) {
+static void recreated(const char* path) {
   for (int i = 0; i < 3; ++i) {
     char* whole = map(BYTES, 0);
     fill(whole, (char)i);
@@ -267,8 +267,8 @@ int main(int count, char** arguments) {
   if (count < 4) return 1;
   file = open_file(arguments[2], BYTES);
   other = open_file(arguments[3], BYTES);
-  if (strcmp(arguments[1], "made_anew") == 0) {
-    made_anew(arguments[2]);
+  if (strcmp(arguments[1], "recreated") == 0) {
+    recreated(arguments[2]);
     return 0;
   }
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i)

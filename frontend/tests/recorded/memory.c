@@ -1,6 +1,6 @@
-// Where persistent memory comes from: memory path FILE | range | heap. Writes 42 to it. With
-// unmapped FILE the file is gone by then, and other memory stands in its place if it can; with
-// short FILE the file ends before its mapping does.
+// Writes 42 to persistent memory of several origins: memory path FILE | range | heap. With
+// unmapped FILE the file is unmapped before the write, and other memory is mapped at its address if
+// possible. With short FILE the file is shorter than its mapping.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

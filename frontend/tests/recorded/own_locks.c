@@ -21,8 +21,8 @@ static void exchange(long me) {
 }
 
 static void compare_exchange(long me) {
-  long nobody = 0;
-  while (!atomic_compare_exchange_weak(&owner, &nobody, me)) nobody = 0;
+  long none = 0;
+  while (!atomic_compare_exchange_weak(&owner, &none, me)) none = 0;
   ++counter;
   atomic_store_explicit(&owner, 0, memory_order_release);
 }
@@ -37,8 +37,8 @@ static void assembly(long me) {
   atomic_store_explicit(&lock, 0, memory_order_release);
 }
 
-// It is made anew while nobody has it.
-static void made_anew(long me) {
+// A thread initialises the lock again while no thread holds it.
+static void initialised_again(long me) {
   pthread_barrier_wait(&barrier);
   if (me == 1) atomic_store(&lock, 0);
   pthread_barrier_wait(&barrier);
@@ -103,8 +103,8 @@ static void one_thread(long me) {
   atomic_store(&lock, 0);
 }
 
-// Thread 1 takes it, thread 2 gives it back.
-static void given_back_by_another(long me) {
+// Thread 1 takes the lock, thread 2 releases it.
+static void released_by_another(long me) {
   if (me == 1) {
     while (atomic_exchange(&lock, 1) != 0) _mm_pause();
   } else {
@@ -127,7 +127,7 @@ static void written_by_another(long me) {
   pthread_barrier_wait(&barrier);
 }
 
-// Each holder leaves another value.
+// Each holder leaves a different value in the lock.
 static void version(long me) {
   (void)me;
   int seen = atomic_load(&lock) & ~1;
@@ -136,7 +136,7 @@ static void version(long me) {
   atomic_store(&lock, seen + 2);
 }
 
-// The last holder doesn't give it back.
+// The last holder doesn't release the lock.
 static void kept(long me) {
   static int uses;
   (void)me;
@@ -156,7 +156,7 @@ static void mixed(long me) {
   replace(&last, counter + (int)me);
 }
 
-// They take a lock and give it back.
+// The same function takes a lock and releases it.
 static void both_ways(long me) {
   (void)me;
   while (replace(&lock, 1) != 0) _mm_pause();
@@ -171,13 +171,13 @@ static const struct {
     {"exchange", exchange},
     {"compare_exchange", compare_exchange},
     {"assembly", assembly},
-    {"made_anew", made_anew},
+    {"initialised_again", initialised_again},
     {"beside_others", beside_others},
     {"beside_a_flag", beside_a_flag},
     {"count", count},
     {"count_both", count_both},
     {"one_thread", one_thread},
-    {"given_back_by_another", given_back_by_another},
+    {"released_by_another", released_by_another},
     {"written_by_another", written_by_another},
     {"version", version},
     {"kept", kept},

@@ -1,5 +1,5 @@
-// A program with functions that have the names of zstd's, public and internal ones: they are its
-// own, and nobody else may call them.
+// A program whose own functions have the names of public and internal functions of zstd. The
+// recorder must not call them.
 #include <stdlib.h>
 
 #define NOBODY_CALLS(name) \

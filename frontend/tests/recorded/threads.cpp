@@ -189,7 +189,7 @@ void time_outs() {
     const auto before = std::chrono::steady_clock::now();
     std::unique_lock guard(mutex);
     expect(never.wait_for(guard, std::chrono::milliseconds(5)) == std::cv_status::timeout,
-           "nobody has notified");
+           "no thread has notified");
     guard.unlock();
     std::this_thread::sleep_for(std::chrono::seconds(3));
     expect(std::chrono::steady_clock::now() - before >= std::chrono::seconds(3),
@@ -336,7 +336,8 @@ void awaited_signals() {
   });
 }
 
-// A file of this process alone, whoever else executes this program meanwhile; each thread opens it.
+// Each thread opens a file that is private to this process, so that other processes of this program
+// can run at the same time.
 void file_locks() {
   static const std::string name = "/proc/self/fd/" + std::to_string(memfd_create("lock", 0));
   run([](int) {

@@ -45,7 +45,7 @@ from pmemsim.workloads import argument_problems
 
 @dataclass(frozen=True)
 class _Options:
-    """What is judged and by whom, and how it is told."""
+    """The images to check, their verifier, and the form of the report."""
 
     verifier: Verifier
     reader: AnswerOptions

@@ -273,7 +273,7 @@ def verdict(images: Images, checker: Checker) -> Verdict:
 
 
 def _unnoticed(left_out: Sequence[LeftOut]) -> str:
-    """Say that nobody knows of too many flushes and fences whether they are needed."""
+    """Report flushes and fences whose need is unknown, if there are too many of them."""
     open_ = [each for each in left_out if each.verdict == "not found"]
     first = f"; the first: {open_[0].name} at {open_[0].place}" if open_ else ""
     return undecided(

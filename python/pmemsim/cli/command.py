@@ -23,7 +23,7 @@ TARGET, DESIGN, MACHINE, CHECKER, EXPLORATION, WORKLOAD, MEMORY, EXECUTION, OUTP
     "Target", "Design", "Machine", "Checker", "Exploration", "Workload", "Persistent memory",
     "Execution", "Output",
 )  # fmt: skip
-"""What options are for: headings of a page of help, which stand in the order of the options."""
+"""Headings of a help page, in the order of its groups of options."""
 
 
 def option(
@@ -51,7 +51,7 @@ def option(
 
 
 def argument(value: str, help: str) -> Any:  # noqa: ANN401
-    """Declare what stands on a command line without an option; `value` as of an option."""
+    """Declare a positional argument of a command; `value` has the same meaning as for an option."""
     return typer.Argument(metavar=value, help=help)
 
 
@@ -80,8 +80,8 @@ def declared(function: Callable[..., None]) -> Callable[..., None]:
     """Make a command of a function.
 
     Each parameter whose type is a group becomes an option for each of the group's fields, and so on
-    for groups in it. One of type `Given` gets what stands on the command line, one of type
-    `typer.Context` Typer's own. The command has --help-all.
+    for groups in it. A parameter of type `Given` gets the values of the command line, one of type
+    `typer.Context` gets Typer's context. The command has --help-all.
     """
 
     @functools.wraps(function)

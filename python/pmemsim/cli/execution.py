@@ -84,9 +84,9 @@ class Execution:
     ) -> None:
         """Do the jobs whose results aren't kept yet, with progress.
 
-        `what` the jobs are, as in `simulations`; `finished` is told of each, and may raise to stop
-        all; `known` are keys of jobs that needn't be done. With --slurm and --share the command
-        ends here.
+        `what` names the jobs, as in `simulations`. `finished` is called after each job; it may
+        raise an error to stop all jobs. `known` has the keys of jobs to skip. With --slurm and
+        --share the command ends here.
         """
         each = list({job.key: job for job in jobs}.values())
         if self.slurm_path is not None and each:

@@ -225,7 +225,7 @@ def keep_inputs(
 ) -> None:
     """Add outputs that would take the place of one another, or of a file that `inputs` names."""
     paths = [Path(output) for output in outputs if output and str(output) != "-"]
-    # A design's and a backend's file may stand in one name.
+    # One name may consist of a design's file and a backend's file.
     named = [part for name in inputs for part in (name, *name.split(BEFORE))]
     problems.add(overwritten(paths, [Path(name) for name in named if Path(name).suffix]))
 

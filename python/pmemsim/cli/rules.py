@@ -2,8 +2,8 @@
 
 The page is docs/reference/commands.md.
 
-A term of a rule is an option (`--budget`), an option with one value (`--model guarantees`), or what
-stands on the command line without an option, as the help calls it (`TARGET`).
+A term of a rule is an option (`--budget`), an option with one value (`--model guarantees`), or a
+positional argument by its name in the help (`TARGET`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pmemsim.errors import Problems
 
 
 class Given:
-    """What stands on a command line: values by the names of options and arguments."""
+    """The values of a command line, by the names of options and arguments."""
 
     def __init__(self, command: str, values: Mapping[str, object]) -> None:
         self.command = command
@@ -69,7 +69,7 @@ class Rule:
     least: int
     most: int
     why: str
-    """The reason, or what to do; a user is told it, too."""
+    """The reason of the rule, or its cure; the error message contains it."""
 
     @property
     def sentence(self) -> str:

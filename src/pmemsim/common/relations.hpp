@@ -24,8 +24,8 @@ namespace pmemsim {
 struct Relation {
   enum class Kind : std::uint8_t { kPart, kShare, kOrigin, kLimit };
 
-  // Sets the factor: each unit of the share stands for `count` units of the whole, such as 64 bytes
-  // for a line.
+  // Sets the factor: each unit of the share equals `count` units of the whole, such as 64 bytes for
+  // a line.
   Relation each(std::uint64_t count) && {
     factor = static_cast<double>(count);
     return std::move(*this);

@@ -460,7 +460,7 @@ class ProgramHistory::Thread {
   Operation operation_{};
   bool more_ = false;
   UnitId region_ = kNone;           // The open region
-  UnitId fence_ = kNone;            // Latest fence unit, or the unit that stands for data read
+  UnitId fence_ = kNone;            // Latest fence unit, or the unit that represents data read
   UnitId promised_ = kNone;         // Latest fence unit that covers this thread's stores
   UnitId read_ = kNone;             // Latest unit of another thread that this one read from
   std::vector<UnitId> last_store_;  // Words of the last store outside regions
@@ -478,7 +478,7 @@ class ProgramHistory::Thread {
   std::span<const std::uint64_t> awaited_;
   std::uint32_t places_ = 0;  // Number of positions reached that others wait for
   std::span<const trace::Races::Wait> races_;
-  UnitId known_promises_ = kNone;   // Unit that stands for all guarantees so far
+  UnitId known_promises_ = kNone;   // Unit that represents all guarantees so far
   std::vector<std::size_t> heard_;  // By thread: number of its guarantees that this thread follows
 };
 

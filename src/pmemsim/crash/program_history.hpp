@@ -83,7 +83,7 @@ class ProgramHistory {
     std::uint64_t address;
     std::vector<Version> versions;  // The first version has no unit
   };
-  // Event that guarantees durability, if a unit stands for one.
+  // Event that guarantees durability, if a unit represents one.
   enum class PromisedBy : std::uint8_t {
     kNothing,
     kStore,         // A store is visible, and caches persist

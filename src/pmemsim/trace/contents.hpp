@@ -2,7 +2,7 @@
 // beside the recording. They are compared with the result of the image and the recorded operations
 // (unrecorded.hpp).
 //
-// The file is a list of ContentsRecord. Each stands for some pages. A later record overrides
+// The file is a list of ContentsRecord. Each record covers some pages. A later record overrides
 // earlier ones: memory is written when it is unmapped, and may be mapped again. Pages that no
 // record names are unknown. This header has no dependences, because the recorder shares it.
 #pragma once

@@ -17,7 +17,7 @@
 // An operation is a 32-bit head, (site << 1) | flag, followed by the payload of its kind. The site
 // is an index into the site table (frame kSites). The table describes every recorded instruction:
 // its kind, its width, its source line, and the earlier instructions that produce its address and
-// its data. The first kBuiltinSites entries stand for events that the runtime itself reports.
+// its data. The first kBuiltinSites entries are events that the runtime itself reports.
 #pragma once
 
 #include <cstddef>

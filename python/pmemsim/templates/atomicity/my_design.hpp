@@ -6,7 +6,7 @@
 //   2  The program flushes its data at the region's end, and fences.
 //   3  Then the region commits: a persistent register of its core gets the region's number, and the
 //      log is released.
-//   4  Recovery gives back the old contents of the lines of each region after the committed one.
+//   4  Recovery restores the old contents of the lines of each region after the committed one.
 #pragma once
 
 #include <optional>

@@ -3,7 +3,7 @@
 // in this way, too (checks/images/image_explanation.hpp).
 //
 // Most programs flush and fence in small functions that others call (`persist(&node)`), so that one
-// instruction stands for all of its callers. The unit that is left out is therefore a *call*:
+// instruction serves all of its callers. The unit that is left out is therefore a *call*:
 //
 //   1  A store to persistent memory belongs to the innermost function on its call path that also
 //      flushes or fences, itself or in a callee. A function is a helper if it flushes or fences and

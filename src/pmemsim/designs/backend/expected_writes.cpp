@@ -236,10 +236,10 @@ void ExpectedWrites::accepted(const Write& write, const Encoded& encoded) {
 }
 
 void ExpectedWrites::restart(Address& address) {
-  Expected nobody;
-  nobody.subject.line = address.line;
+  Expected nothing;
+  nothing.subject.line = address.line;
   const NodeSet nodes = graph_.all() & ~graph_.of_data();
-  const When found = when(&address, nobody, false);
+  const When found = when(&address, nothing, false);
   count(found, nodes, true);
   for_each_node(
       nodes, [&](std::size_t node) { statistics_.renewed += found.began[node] < queue_->now(); });

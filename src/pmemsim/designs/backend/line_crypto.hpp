@@ -1,5 +1,5 @@
 // Encryption and authentication of lines on the device: a library's AES-128, SHA-1 and MD5, with
-// keys that stand for those of the processor.
+// fixed keys instead of a processor's keys.
 #pragma once
 
 #include <array>

@@ -29,7 +29,7 @@ namespace pmemsim {
 
 class PlacementTables;
 
-// Returns the contents that stand for a line that can't be read.
+// Returns the contents that represent a line that can't be read.
 LineData unreadable_line();
 
 // The keys and registers that an image is decoded with; nullptr where it isn't sealed that way.

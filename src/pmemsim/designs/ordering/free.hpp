@@ -13,7 +13,7 @@ class FreeOrdering final : public NoOrdering {
   Lowering lowering() const override { return {}; }
   bool flush(CoreId core, Line line, trace::FlushKind kind, bool dirty, Time when,
              Completion) override {
-    caches_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when, nobody());
+    caches_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when, no_completion());
     return true;
   }
   bool fence(const Fence& fence, Time, Completion) override {

@@ -23,12 +23,12 @@ class NoOrdering : public Ordering {
   bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
   // A non-temporal store's line goes to memory; no core stalls for it.
   void non_temporal(CoreId core, Line line, ByteMask bytes, Time when) override {
-    caches_->combine(core, line, bytes, when, nobody());
+    caches_->combine(core, line, bytes, when, no_completion());
   }
   bool fence(const Fence&, Time, Completion) override { return true; }
 
  protected:
-  static Completion nobody() {
+  static Completion no_completion() {
     return {[](void*, std::uint64_t, Time) {}, nullptr, 0};
   }
 

@@ -69,7 +69,7 @@ class Tlb {
 
  private:
   struct Nothing {};
-  // A CacheArray whose lines stand for pages.
+  // A CacheArray whose lines represent pages.
   using Buffer = CacheArray<Nothing>;
 
   Translation look_up(Line page) {

@@ -1,4 +1,4 @@
-// A write on its way to a device, and the observer of persistence.
+// A write in flight to a device, and the observer of persistence.
 #pragma once
 
 #include <cstddef>
