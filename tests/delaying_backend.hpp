@@ -1,9 +1,10 @@
-// An operation of the backend that does everything that one may do, at random: it holds every write
-// and answers every read late, for a random bounded time; it puts lines elsewhere, and keeps where
-// they are in persistent registers; it encrypts them; and it has a line of metadata for most lines,
-// accepted together with it, without which nobody can tell what the line holds.
+// A backend operation for tests of all designs that does everything that an operation may do:
 //
-// For tests of all designs: whatever they do with their writes must be right with it.
+//   - It holds every write, and delays the answer of every read, for a random bounded time.
+//   - It moves lines to other locations, and keeps these in persistent registers.
+//   - It encrypts lines.
+//   - It has a line of metadata for most lines, which is accepted together with the data. The data
+//     can't be decoded without it.
 #pragma once
 
 #include <cstring>

@@ -1,13 +1,12 @@
-// A pair of layers that start backend operations early, at random: an operation that works on what
-// is predicted as on what is written, and a precompute layer that predicts rightly, wrongly, in
-// part and too late. For tests of all designs: nothing that is predicted may show in an image.
+// A pair of layers for tests of all designs that start backend operations early, at random. The
+// operation treats predicted writes like real ones. The precompute layer predicts rightly, wrongly,
+// in part and too late. No predicted data may be in a crash image.
 //
-// The operation is a small graph: a part that follows from the line (a tag with the line's
-// counter), one that follows from the data, and one that follows from both (a tag of line, data and
-// counter). The tags go to metadata, accepted together with the data; the counter of the line's
-// writes stands in a persistent register. Results that were prepared are used as they are, so that
-// those for another line, other data or an old counter make the line unreadable. The data are
-// masked.
+// The operation is a small graph of three sub-operations. One depends on the line (a tag with the
+// line's counter), one on the data, and one on both (a tag of line, data and counter). The tags go
+// to metadata, accepted together with the data. A persistent register holds the counter of the
+// line's writes. Prepared results are used unchanged, so that results for another line, other data
+// or an old counter make the line unreadable. The data are masked.
 #pragma once
 
 #include <cstring>

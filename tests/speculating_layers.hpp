@@ -256,7 +256,7 @@ class UndoBytes final : public Atomicity {
   }
   std::uint32_t interests() const override { return kStores | kRegions; }
 
-  // Begins anew, perhaps: all that it had stored has been taken back.
+  // Begins a region, possibly again after its stores were rolled back.
   bool region_begin(CoreId core, std::uint64_t, Time, Completion) override {
     open_[core] = true;
     if (!together_) forget(core);

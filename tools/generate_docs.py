@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the generated tables of the documentation anew: make docs.
+"""Writes the generated tables of the documentation again: make docs.
 
-A table stands between `<!-- NAME -->` and `<!-- end of NAME -->`; what is around it is written by
-hand. It is made from what the installed pmemsim says of itself and from the presets. The tests
-compare (tests/python/test_generated_docs.py), and so does make lint (--check).
+A table is between `<!-- NAME -->` and `<!-- end of NAME -->`; the text around it is written by
+hand. The sources of the tables are the installed pmemsim and the presets. The tests compare the
+pages with the tables (tests/python/test_generated_docs.py), and so does make lint (--check).
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def old_spelling_table() -> str:
 
 
 def statistic_tables() -> str:
-    """Every statistic, a table a component; pm's stand for dram's, which are alike."""
+    """Return all statistics, a table for each component; that of pm also describes dram."""
     components: dict[str, list[DeclaredStatistic]] = {}
     for each in statistics().values():
         components.setdefault(each.component, []).append(each)
@@ -322,7 +322,7 @@ SECTIONS = (
 
 
 def section_of(page: str, name: str) -> str:
-    """What stands in a page between the comments that begin and end a section."""
+    """Return the text of a page between the comments that begin and end a section."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
     _, _, rest = (DOCS / page).read_text(encoding="utf-8").partition(begin)
     text, found, _ = rest.partition(end)

@@ -17,7 +17,7 @@ static void run(struct pool* pool) {
     pool->nodes[i].before = 0;
     persist(&pool->nodes[i], sizeof pool->nodes[i]);
     if (second != 0) {
-      pool->nodes[second].before = i; /* beyond the head, nobody looks back */
+      pool->nodes[second].before = i; /* never flushed without the fix */
       IF_FIXED(persist(&pool->nodes[second], sizeof pool->nodes[second]);)
     }
     pool->head = i;

@@ -1,5 +1,5 @@
-/* Two threads push nodes onto a list without a lock; the head is made durable by who has changed
- * it, the node by nobody. */
+/* Two threads push nodes onto a list without a lock. The thread that changes the head persists it;
+ * no thread persists the node. */
 #include "case.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-/* A block is taken off the count of free ones before it is in use; recovery gives back one that
- * isn't. Crashed between giving back and forgetting the block, it gives it back twice. */
+/* A block leaves the free count before it is in use, and recovery releases it if it isn't in use.
+ * If recovery crashes before it resets the block's state, it releases the block twice. */
 #include "case.h"
 
 enum { BLOCKS = 8 };

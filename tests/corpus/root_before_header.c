@@ -18,7 +18,7 @@ static void run(struct pool* pool) {
 }
 
 static int check(struct pool* pool) {
-  if (pool->magic != 0x706d) return 0; /* is created anew */
+  if (pool->magic != 0x706d) return 0; /* the program creates the pool again */
   return pool->size != 4096 || pool->version != 1 ? wrong("the header isn't there") : 0;
 }
 

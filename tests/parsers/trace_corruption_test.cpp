@@ -1,4 +1,4 @@
-// Damaged and hostile trace files: whatever stands in the file, reading it ends in a TraceError or
+// Damaged and hostile trace files: for any contents of the file, reading it ends in a TraceError or
 // at the end of the trace, never in a crash.
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A counter that nobody flushes, and flushes in vain by a function that is inlined.
+// A counter that no function flushes, and useless flushes in a function that is inlined.
 #include <immintrin.h>
 #include <sys/mman.h>
 

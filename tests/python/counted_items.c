@@ -1,5 +1,5 @@
-// Items behind a count, and how many are finished. Flushes and fences are those of one function,
-// called from three lines, one of which nobody needs.
+// Items after a count, and the number of finished items. One function flushes and fences. Three
+// lines call it; one of the calls is unnecessary.
 // `counted_items FILE` works on a fresh pool, `counted_items check FILE` is the checker.
 #include <fcntl.h>
 #include <immintrin.h>

@@ -6,7 +6,7 @@ struct item {
   char rest[56];
 };
 
-/* Until the operations that a hint has started are done, and all that was flushed before. */
+/* Waits until all earlier flushes, and operations that a hint started, are done. */
 static void wait(void) {
   for (volatile int i = 0; i < 4000; ++i) {
   }
@@ -14,7 +14,7 @@ static void wait(void) {
 
 static void write_back(struct item* item, uint64_t value) {
   item->value = value;
-  pm_flush(item, sizeof *item); /* missing, if nobody has hinted */
+  pm_flush(item, sizeof *item); /* missing hint, unless the caller gave one */
   pm_durable();
 }
 

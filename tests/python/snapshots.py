@@ -148,7 +148,7 @@ def measure() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the files anew."""
+    """Write all snapshot files again."""
     for name, text in measure().items():
         path = FOLDER / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -339,7 +339,7 @@ def test_another_build_is_refused(
         monkeypatch.setattr(cluster, "simulator_identity", lambda: ours)
         with pytest.raises(Error, match=sentence):
             found.run(jobs, lambda *_: None)
-        # This stands for a worker that joins after all builds were checked.
+        # This simulates a worker that joins after all builds were checked.
         monkeypatch.setattr(found, "_check_builds", lambda: None)
         for result in results_of(found, jobs):
             assert isinstance(result, Failure)

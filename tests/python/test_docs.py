@@ -1,10 +1,10 @@
 """The documentation's examples work unchanged.
 
-A block after `<!-- file: NAME -->` is written to that file; a console block after `<!-- run -->` is
-run, line by line after each `$ `, and must end with status 0 (`<!-- run: N -->`: with N) and print
-what stands there, where `...` stands for anything. One after `<!-- run watched -->` is run where
-programs can be watched. All blocks of a page share one folder. Blocks after `<!-- build: NAME -->`
-belong to test_build_systems.py.
+A block after `<!-- file: NAME -->` is written to that file. The lines after `$ ` of a console block
+after `<!-- run -->` are executed. They must end with status 0 (`<!-- run: N -->`: with N) and print
+the block's other lines, in which `...` matches anything. A block after `<!-- run watched -->` is
+executed on machines where programs can be watched. All blocks of a page share one folder. Blocks
+after `<!-- build: NAME -->` belong to test_build_systems.py.
 """
 
 from __future__ import annotations

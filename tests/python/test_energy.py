@@ -12,7 +12,7 @@ from support import pmemsim
 
 pytestmark = pytest.mark.quick
 
-TWICE = ("total", "unused")  # what stands in other parts, too
+TWICE = ("total", "unused")  # statistics whose energy other parts include, too
 
 
 def run(tmp_path: Path, design: str, *settings: str) -> dict[str, float]:

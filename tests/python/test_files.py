@@ -54,12 +54,12 @@ def test_files_have_the_users_permissions(tmp_path: Path) -> None:
 
 
 def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody(user: int) -> None:
+    def missing(user: int) -> None:
         raise KeyError(user)
 
     for variable in ("HOME", "PMEMSIM_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setattr(pwd, "getpwuid", missing)
     with pytest.raises(Error, match=r"no home folder .* set PMEMSIM_CACHE"):
         cache_dir()
 

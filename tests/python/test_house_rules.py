@@ -69,7 +69,9 @@ def commands() -> set[str]:
 @pytest.mark.parametrize("file", sorted(COMMANDS.glob("*.py")), ids=lambda file: file.stem)
 def test_commands_are_imported_by_app_alone(file: Path) -> None:
     if file.stem != "app":
-        assert not imported(file) & commands(), "what commands share stands in a file of its own"
+        assert not imported(file) & commands(), (
+            "code that commands share must be in a file of its own"
+        )
 
 
 MOST_LINES = 60

@@ -84,7 +84,7 @@ def test_everything_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) 
   duplicate_ratio: 2
   opt: O7
   log: undone
-  hints: nobody's
+  hints: automatic
   whole_run: maybe
   pm.wpq_entires: 3
   pm.trcd: [100]
@@ -112,7 +112,7 @@ paired:
         ":6: opt: 'O7' must be one of O0, O1, O2, O3, or one for the program and one for its pm "
         "library (O0 or O2), as in O0+O2",
         ":7: log: 'undone' must be one of undo, redo",
-        ":8: hints: 'nobody's' must be one of manual, auto, none, or a file that `pmemsim "
+        ":8: hints: 'automatic' must be one of manual, auto, none, or a file that `pmemsim "
         "lint-hints --profile` wrote",
         ":9: whole_run: 'maybe' must be true or false",
         ":10: pm.wpq_entires: unknown axis; did you mean 'pm.wpq_entries'?",

@@ -236,7 +236,7 @@ CheckerCommand reader(const std::string& script) {
           true};
 }
 
-// The first words of two lines; nobody reads the third.
+// Prints the first words of two lines; the third line is never read.
 const std::string kTwoWords = "od -An -tu8 -N8 $1; od -An -tu8 -j64 -N8 $1";
 
 litmus::Bytes words_of(const litmus::Bytes& bytes) {

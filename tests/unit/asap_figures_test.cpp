@@ -195,7 +195,7 @@ class Bench : public PersistenceObserver {
   }
   void header_arrives(Line place) {
     run();
-    EXPECT_TRUE(gate_.open(place, WriteKind::kLogHeader)) << "that header is not on its way";
+    EXPECT_TRUE(gate_.open(place, WriteKind::kLogHeader)) << "the header is not in flight";
     run();
   }
   void log_arrives(Rid rid, Line line) {
@@ -539,14 +539,14 @@ TEST(AsapDistance, DataPersistAfterFourUpdatesOfOtherLines) {
   bench.data_arrive(kA);
   EXPECT_EQ(bench.look().cl_list.at(kR1).slots.size(), 4u);
   EXPECT_FALSE(bench.data_on_their_way(kB));
-  // A line that is written again counts anew.
+  // A line that is written again occupies a slot again.
   EXPECT_TRUE(bench.store(0, kB, 2));
   EXPECT_TRUE(bench.store(0, {kA.number + 5}, 1));
   EXPECT_TRUE(bench.data_on_their_way({kA.number + 2}));
   EXPECT_FALSE(bench.data_on_their_way(kB));
 }
 
-// 5.5: the header of a region's latest record stands in the LH-WPQ until the record is full.
+// 5.5: the header of a region's latest record remains in the LH-WPQ until the record is full.
 TEST(AsapRecords, FullHeaderEntersTheWpqAndTheNextRecordHasANewHeader) {
   Bench bench;
   const auto line = [](std::uint64_t i) { return Line{kA.number + i}; };

@@ -116,32 +116,32 @@ MemoryParameters two_channels(std::uint32_t together) {
   return p;
 }
 
-// ---- What is told in the step in which a write becomes persistent
+// ---- Notifications in the step in which a write becomes persistent
 
-// Notes in which order the sender and an observer hear of it.
-struct Hearing : PersistenceObserver {
-  void persisting(std::uint64_t, Time when) { heard.emplace_back("sender", when); }
+// Records the order in which the sender and an observer are notified.
+struct Notifications : PersistenceObserver {
+  void persisting(std::uint64_t, Time when) { received.emplace_back("sender", when); }
   void persisted(const Write&, PersistencePoint, Time when) override {
-    heard.emplace_back("observer", when);
+    received.emplace_back("observer", when);
   }
   void persisted_with_next(const Write&) override {}
   void dropped(const Write&, Time) override {}
-  std::vector<std::pair<std::string, Time>> heard;
+  std::vector<std::pair<std::string, Time>> received;
 };
 
-TEST(Backend, ASenderHearsInTheSameStepHoweverLongItsWriteIsHeld) {
+TEST(Backend, SenderOfAHeldWriteIsNotifiedBeforeObserversInTheSameStep) {
   for (const Picoseconds held : {ns(0), ns(20)}) {
     for (const bool metadata : {false, true}) {
       SlowBench bench({.write = held, .metadata = metadata}, two_channels(metadata ? 2 : 1));
-      Hearing hearing;
-      bench.memory.observe(&hearing);
+      Notifications notifications;
+      bench.memory.observe(&notifications);
       Write write = SlowBench::write_of({0});
-      write.persisting = completion<&Hearing::persisting>(hearing);
+      write.persisting = completion<&Notifications::persisting>(notifications);
       bench.backend->write(write);
       bench.run();
-      ASSERT_GE(hearing.heard.size(), 2u);
-      EXPECT_EQ(hearing.heard[0], std::pair(std::string("sender"), Time{} + held));
-      EXPECT_EQ(hearing.heard[1], std::pair(std::string("observer"), Time{} + held));
+      ASSERT_GE(notifications.received.size(), 2u);
+      EXPECT_EQ(notifications.received[0], std::pair(std::string("sender"), Time{} + held));
+      EXPECT_EQ(notifications.received[1], std::pair(std::string("observer"), Time{} + held));
     }
   }
 }

@@ -1,5 +1,5 @@
-// Writes of some bytes of a line, in the queues and through the backend: what each of them has
-// written stays, whoever writes the line's other bytes, in whatever order, and whatever is dropped.
+// Writes of some bytes of a line, in the queues and through the backend. Each write's bytes survive
+// writes of the line's other bytes in any order, and the drop of any other write.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -187,9 +187,9 @@ TEST(ByteMask, WrittenBytesPersistWhenTheBankHasWrittenThem) {
 
 // ---- Through the backend
 
-// Holds every write for 100 ns, or for a random time, and encrypts: each byte with the number of
-// the line's write, which stands in a register and, accepted together with the data, in a line of
-// metadata.
+// Holds every write for 100 ns, or for a random time, and encrypts each byte with the number of the
+// line's write. This number is in a register, and in a line of metadata that is accepted together
+// with the data.
 class Cipher final : public BackendOperation, public WriteGate {
  public:
   WriteGate* gate() override { return this; }

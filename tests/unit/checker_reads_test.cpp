@@ -34,7 +34,7 @@ using Pages = std::set<std::uint64_t>;
 
 struct Judged {
   bool accepted;
-  std::optional<Pages> read;  // if that is told
+  std::optional<Pages> read;  // empty if the checker does not report its reads
 };
 
 // Each page has a word of its own, so that none is missing in the file.

@@ -14,7 +14,7 @@
 namespace pmemsim {
 namespace {
 
-// The value that the text stands for; the test fails if it stands for none.
+// Returns the value of the text; the test fails if the text has no valid value.
 template <class Value>
 Value parsed(std::string_view text, const Limits& limits = {}) {
   Value value{};

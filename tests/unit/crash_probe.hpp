@@ -88,7 +88,7 @@ inline Image surviving(const Memory& pm) {
   return image;
 }
 
-// Pulls the plug at every change of the persistent state, recovers, and looks at every word.
+// Crashes at every change of the persistent state, recovers, and checks every word.
 class CrashProbe final : public PersistenceObserver {
  public:
   // Recovers the image, and returns how many regions the design says have committed.

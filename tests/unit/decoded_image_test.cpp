@@ -37,7 +37,7 @@ TEST(DecodedImage, EqualsTheWrittenData) {
   EXPECT_GT(image.elsewhere, 10u);
 }
 
-// Lines of metadata are nobody's, and say nothing that is believed.
+// Tree nodes belong to no data line, and the decoder does not trust their contents.
 TEST(DecodedImage, TreeNodesAreNotDecodedAsData) {
   IntegrityParameters integrity;
   integrity.cache = {.size_per_core = {128}, .ways = 2};

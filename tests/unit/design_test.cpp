@@ -106,12 +106,12 @@ const ChoiceTable& with_scripted_layers() {
   static const ChoiceTable kTable = [] {
     ChoiceTable table = choices();
     table.push_back({.name = "scripted-ordering",
-                     .summary = "Answers as it is told to",
+                     .summary = "Gives the answers that the test sets",
                      .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
                        return std::make_unique<ScriptedOrdering>();
                      }});
     table.push_back({.name = "scripted-atomicity",
-                     .summary = "Answers as it is told to",
+                     .summary = "Gives the answers that the test sets",
                      .make = [](const Blueprint&) -> std::unique_ptr<Atomicity> {
                        return std::make_unique<ScriptedAtomicity>();
                      }});
@@ -191,7 +191,7 @@ class DesignOfTwo : public testing::Test {
                      .region = 0};
 };
 
-TEST_F(DesignOfTwo, AtomicityIsAskedFirst) {
+TEST_F(DesignOfTwo, AtomicityIsCalledBeforeOrdering) {
   EXPECT_EQ(store(), kAtomicityFirst);
   EXPECT_TRUE(store_goes_on_);
   EXPECT_EQ(load(), kAtomicityFirst);
@@ -199,9 +199,9 @@ TEST_F(DesignOfTwo, AtomicityIsAskedFirst) {
   EXPECT_EQ(eviction_, Eviction::kWrite);
   EXPECT_TRUE(may_leave());
   EXPECT_EQ(fetch(), kAtomicityFirst);
-  EXPECT_TRUE(fetched_) << "by PM, for nobody else has answered";
+  EXPECT_TRUE(fetched_) << "by PM, since no layer has answered";
 }
-TEST_F(DesignOfTwo, BothAreToldOfRegions) {
+TEST_F(DesignOfTwo, BothLayersAreNotifiedOfRegions) {
   EXPECT_EQ(region_begin(), kOrderingAlone) << "atomicity notes nothing here";
   EXPECT_EQ(region_end(), kAtomicityFirst);
   EXPECT_TRUE(end_goes_on_);
@@ -234,13 +234,13 @@ TEST_F(DesignWhoseAtomicityKeeps, OrderingIsAskedForARegionsEndWhenAtomicityHasR
 struct DesignWhoseOrderingKeeps : DesignOfTwo {
   DesignWhoseOrderingKeeps() : DesignOfTwo({.ordering_keeps = true}) {}
 };
-TEST_F(DesignWhoseOrderingKeeps, NobodyIsAskedTwiceForAStore) {
+TEST_F(DesignWhoseOrderingKeeps, NoLayerIsCalledTwiceForAStore) {
   EXPECT_EQ(store(), kAtomicityFirst);
   EXPECT_FALSE(store_goes_on_);
   EXPECT_EQ(store(), kNobody);
   EXPECT_TRUE(store_goes_on_);
 }
-TEST_F(DesignWhoseOrderingKeeps, NobodyIsAskedTwiceForARegionsEnd) {
+TEST_F(DesignWhoseOrderingKeeps, NoLayerIsCalledTwiceForARegionsEnd) {
   EXPECT_EQ(region_end(), kAtomicityFirst);
   EXPECT_FALSE(end_goes_on_);
   EXPECT_EQ(region_end(), kNobody);
@@ -258,7 +258,7 @@ struct DesignWithoutInterests : DesignOfTwo {
   DesignWithoutInterests()
       : DesignOfTwo({.interests = 0, .atomicity_keeps = true, .ordering_keeps = true}) {}
 };
-TEST_F(DesignWithoutInterests, AsksNobody) {
+TEST_F(DesignWithoutInterests, NoLayerIsCalledForAccesses) {
   EXPECT_EQ(store(), kNobody);
   EXPECT_TRUE(store_goes_on_);
   EXPECT_EQ(load(), kNobody);
@@ -268,7 +268,7 @@ TEST_F(DesignWithoutInterests, AsksNobody) {
   EXPECT_TRUE(fetched_);
   EXPECT_EQ(region_begin(), kNobody);
 }
-TEST_F(DesignWithoutInterests, AsksNobodyForARegionsEnd) {
+TEST_F(DesignWithoutInterests, NoLayerIsCalledForARegionsEnd) {
   EXPECT_EQ(region_end(), kNobody);
   EXPECT_TRUE(end_goes_on_);
 }

@@ -1,5 +1,6 @@
 // DPO, rule by rule (designs/ordering/dpo.hpp), with times computed by hand: a path of 20 ns, one
-// write at a time on all of them, and 13 ns from a write's acceptance until its core hears of that.
+// write at a time on all paths, and 13 ns from a write's acceptance to the notification of its
+// core.
 #include <gtest/gtest.h>
 
 #include "pmemsim/designs/ordering/dpo.hpp"

@@ -74,7 +74,7 @@ TEST(ErrorCorrection, InjectedFaultsAreDetected) {
   EXPECT_NE(correct.problem, "");
   OperationsBench detect(correction(2, {.detect = true}));
   detect.write_at_random(1, 10, 4, false);
-  EXPECT_EQ(detect.problem, "a crash loses a line") << "nobody says that it is wrong";
+  EXPECT_EQ(detect.problem, "a crash loses a line") << "no check detects the wrong bits";
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST(EventQueueDeathTest, SchedulingBeforeNowIsRefused) {
   EXPECT_DEATH(queue.schedule(Time{9}, Phase::kCore, nothing), "when >= now_");
 }
 
-// A duration can't stand for a point in time, nor the other way round.
+// Durations and points in time don't convert into each other.
 static_assert(!std::is_convertible_v<Picoseconds, Time>);
 static_assert(!std::is_convertible_v<Time, Picoseconds>);
 static_assert(std::is_same_v<decltype(Time{} - Time{}), Picoseconds>);

@@ -54,7 +54,7 @@ TEST(HeaderQueue, MakesEntriesWaitWhileItsChannelIsFull) {  // rule 3
   EXPECT_TRUE(queue.has_space(0));
 }
 
-TEST(HeaderQueue, WithoutEntriesHasNoRoomAndMakesNobodyWait) {  // rule 4
+TEST(HeaderQueue, QueueWithoutEntriesHasNoSpaceAndStallsNoStores) {  // rule 4
   const HeaderQueue queue(1, 0);
   EXPECT_FALSE(queue.has_space(0));
   EXPECT_FALSE(queue.stalls_stores());
@@ -138,12 +138,12 @@ TEST(AdrBuffer, SpillsTheOldestCompleteHeaderOfTheChannel) {  // rule 3
   bench.buffer.complete({8, 0}, 1);
   bench.buffer.release({7, 1}, 0);
   EXPECT_EQ(bench.buffer.spill(0), (HeaderId{7, 2}));
-  EXPECT_EQ(bench.buffer.spill(0), (HeaderId{7, 0})) << "nobody needs the one given back";
+  EXPECT_EQ(bench.buffer.spill(0), (HeaderId{7, 0})) << "the released header is skipped";
   EXPECT_EQ(bench.buffer.spill(0), std::nullopt);
   EXPECT_EQ(bench.buffer.spill(1), (HeaderId{8, 0}));
 }
 
-TEST(AdrBuffer, ASpilledHeaderKeepsItsEntriesUntilItIsGivenBack) {  // rule 3
+TEST(AdrBuffer, SpilledHeaderKeepsItsEntriesUntilItsRelease) {  // rule 3
   AdrBench bench(2);
   bench.buffer.take({7, 0}, 0);
   bench.buffer.complete({7, 0}, 0);
@@ -154,7 +154,7 @@ TEST(AdrBuffer, ASpilledHeaderKeepsItsEntriesUntilItIsGivenBack) {  // rule 3
   EXPECT_EQ(bench.left(0), 4u);
 }
 
-TEST(AdrBuffer, TellsOnceOfRoomThatSomebodyWaitsFor) {  // rule 3
+TEST(AdrBuffer, WaitingCallerIsNotifiedOnceOfSpace) {  // rule 3
   AdrBench bench(1);
   for (int entry = 0; entry < 4; ++entry) ASSERT_TRUE(bench.backend.reserve(0));
   bench.buffer.await_space(0);
@@ -170,7 +170,8 @@ TEST(AdrBuffer, TellsOnceOfRoomThatSomebodyWaitsFor) {  // rule 3
   bench.buffer.await_space(0);
   bench.backend.release(0);
   bench.run();
-  EXPECT_EQ(bench.room_at, (std::vector{at_ns(10), at_ns(20)})) << "who waits again is told again";
+  EXPECT_EQ(bench.room_at, (std::vector{at_ns(10), at_ns(20)}))
+      << "a caller that waits again is notified again";
 }
 
 // A point that the paper leaves open: a core waits for the ADR buffer, and a controller doesn't.

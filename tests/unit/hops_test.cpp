@@ -1,5 +1,5 @@
 // HOPS, rule by rule (designs/ordering/hops.hpp), with times computed by hand: a cycle of 0.5 ns, a
-// path of 20 ns, and 13 ns from a write's acceptance until its core hears of that.
+// path of 20 ns, and 13 ns from a write's acceptance to the notification of its core.
 #include <gtest/gtest.h>
 
 #include "pmemsim/designs/ordering/hops.hpp"
@@ -32,8 +32,8 @@ TEST_F(HopsTest, FlushesAfterAnInterval) {
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(1025)}, {kL1, 2, at_ps(1'025'500)}}));
 }
 
-// The interval begins with a store that finds the buffer empty, not with the one before.
-TEST_F(HopsTest, TheIntervalBeginsAnewWhenTheBufferWasEmpty) {
+// The interval begins with a store that finds the buffer empty, not with an earlier store.
+TEST_F(HopsTest, IntervalRestartsWhenTheBufferWasEmpty) {
   bench.store(0, kW0, 1);
   bench.at(at_ns(100), [&] { bench.ofence(0); });
   bench.at(at_ns(200), [&] { bench.store(0, kW1, 2); });
@@ -272,7 +272,7 @@ TEST_F(HopsTest, APollSeesWhatHasPersistedByThen) {
   EXPECT_EQ(bench.arrivals[1].when, at_ns(1020)) << "the poll at 500 comes before the answer";
 }
 
-TEST_F(HopsTest, WhatIsKnownToHavePersistedHoldsNobodyUp) {
+TEST_F(HopsTest, LoadOfAPersistedStoreCreatesNoDependence) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
   bench.at(at_ns(40), [&] {
@@ -286,7 +286,7 @@ TEST_F(HopsTest, WhatIsKnownToHavePersistedHoldsNobodyUp) {
 }
 
 // A dfence waits for the stores that its core has read, even if the core has stored nothing.
-TEST_F(HopsTest, ADfenceWaitsForWhatItsCoreHasRead) {
+TEST_F(HopsTest, DfenceWaitsForStoresThatItsCoreHasRead) {
   bench.store(0, kW0, 1);
   bench.load(1, kW0);
   bench.dfence(1);

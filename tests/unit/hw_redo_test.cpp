@@ -132,7 +132,7 @@ RunResult two_lines(std::string_view allocation, std::string_view metadata) {
 }
 
 // LALEA, III-B, on a whole machine.
-TEST(HwRedo, NobodyWaitsForAHeaderInTheAdrBuffer) {
+TEST(HwRedo, CommitDoesNotWaitForAHeaderInTheAdrBuffer) {
   const RunResult conventional = two_lines("load-aware", "collated-header");
   EXPECT_EQ(statistic(conventional, "log.entries"), 2);
   EXPECT_EQ(statistic(conventional, "log.headers"), 2) << "the two lines of one header";
@@ -170,7 +170,7 @@ TEST(HwRedo, AFullLogBufferSendsItsOldestLineWhileTheRegionRuns) {
   bench.begin(1, {lines[9]});
   EXPECT_EQ(bench.statistic("log.entries"), 2);
   bench.platform.run();
-  EXPECT_EQ(bench.statistic("log.persistent_entries"), 2) << "nobody waits for that";
+  EXPECT_EQ(bench.statistic("log.persistent_entries"), 2) << "no core waits for the entries";
   EXPECT_EQ(in_pm(bench.platform, {kLog.number + 1}), data_of(1));
   EXPECT_EQ(bench.left().committed[0], 0u);
   EXPECT_EQ(bench.recovered(lines[0]), 0u);
@@ -195,7 +195,7 @@ TEST(HwRedo, ALineThatIsNotInPlaceIsReadFromTheDramCache) {
   };
 
   bench.begin(1, {line});
-  EXPECT_FALSE(fetch()) << "nobody has evicted it";
+  EXPECT_FALSE(fetch()) << "the line was not evicted";
   EXPECT_EQ(bench.redo.evicted(line, data_of(1), platform.now()), Eviction::kTaken);
   EXPECT_EQ(bench.redo.evicted(other, data_of(1), platform.now()), Eviction::kWrite);
   EXPECT_TRUE(fetch()) << "uncommitted";
@@ -214,7 +214,8 @@ TEST(HwRedo, ALineThatIsNotInPlaceIsReadFromTheDramCache) {
   EXPECT_EQ(bench.redo.evicted(line, data_of(1), platform.now()), Eviction::kWrite);
 }
 
-// Rule 3: the lines start when the log is persistent, all at once, and the core must hear of them.
+// Rule 3: all lines start when the log is persistent. The commit completes when the core is
+// notified of the lines.
 TEST(HwRedo, CanCommitWhenItsLinesAreInTheDramCache) {
   const Lines lines{kBank1, {kBank1.number + 1}};
   const auto committed = [&](std::string_view after) {
@@ -242,8 +243,8 @@ TEST(HwRedo, CanCommitWhenItsLinesAreInTheDramCache) {
   EXPECT_EQ(bench.recovered(lines[0]), 0u);
 }
 
-// Rule 2, whether or not the line stands there already.
-TEST(HwRedo, AnUncommittedLineThatIsFlushedGoesToTheDramCache) {
+// Rule 2, whether or not the line is in the DRAM cache already.
+TEST(HwRedo, FlushedUncommittedLineGoesToTheDramCache) {
   RedoBench bench;
   bench.begin(1, {kBank1});
   for (int flush = 0; flush < 2; ++flush) {

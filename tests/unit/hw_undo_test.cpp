@@ -89,7 +89,7 @@ TEST(LineMap, ValuesStayWhileOthersComeAndGo) {
   std::map<std::uint64_t, std::uint64_t*> expected;
   std::mt19937_64 random(1);
   for (int i = 0; i < 20000; ++i) {
-    const std::uint64_t line = random() % 300;  // so many that they stand in each other's way
+    const std::uint64_t line = random() % 300;  // a small range, so that lines collide
     const auto found = expected.find(line);
     ASSERT_EQ(map.contains({line}), found != expected.end());
     if (found == expected.end()) {

@@ -281,7 +281,7 @@ TEST(Janus, EndOfAThreadDiscardsItsRequestsAndResults) {
   bench.hint(HintKind::kBoth, 1, kAddress, data_of(1));
   bench.hint(HintKind::kBothBuffered, 2, kAddress + 64, data_of(2));
   bench.wait(ns(1000));
-  bench.hint(HintKind::kBoth, 3, kAddress + 128, data_of(3));  // still on its way
+  bench.hint(HintKind::kBoth, 3, kAddress + 128, data_of(3));  // still in flight
   bench.design.thread_ended(0);
   bench.start(2);
   bench.wait(ns(1000));

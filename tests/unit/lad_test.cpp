@@ -22,9 +22,10 @@ using trace::MarkKind;
 using trace::SiteKind;
 using trace::TraceBuilder;
 
-// Entries of the write pending queue, of the log queue, and the device: room for most lines, for
-// few, for one at a time; log writes that persist late; controllers behind a link; headers that
-// stand in a persistent queue, such that don't, and such that share the ADR buffer with the lines.
+// Numbers of entries of the write pending queue and of the log queue, and the device. They have
+// space for most lines, for few lines, or for one line. Log writes may persist late, and
+// controllers may be behind a link. Headers are in a persistent queue, in none, or in the ADR
+// buffer with lines.
 struct Controllers {
   std::string_view wpq, log_queue, place, link, allocation = "sequential", headers = "128",
                                                 metadata = "collated-header";

@@ -18,7 +18,7 @@ namespace {
 Lines entries_of(const LoadAwareLog& banks, std::uint32_t bank) {
   return {banks.free_entries(bank).begin(), banks.free_entries(bank).end()};
 }
-// First lines; the second ones stand behind them.
+// Returns the first lines of the free headers; each second line follows its first line.
 Lines headers_of(const LoadAwareLog& banks, std::uint32_t bank) {
   Lines first;
   for (const HeaderPlace& place : banks.free_headers(bank)) {
@@ -167,7 +167,7 @@ TEST(LaleaFigure2a, LaleaBalancesTheBanks) {
   EXPECT_EQ(figure.lr(), std::nullopt);
   EXPECT_TRUE(figure.log.survivors().headers.empty()) << "the header is volatile";
 
-  // L3 stands in PM two writes earlier than above. There is no header yet.
+  // L3 is in PM two writes earlier than above. There is no header yet.
   platform.run();
   EXPECT_EQ(figure.persisted, figure.after({2, 3, 3}));
   EXPECT_EQ(in_pm(platform, entries1[0]), data_of(11));
@@ -301,7 +301,7 @@ TEST(LaleaWithBlom, AChainNeverLeadsPastAHeaderThatIsNotPersistent) {
   platform.pm.release(0);
   platform.pm.release(0);
   figure.request(id, kBank1, 0);
-  EXPECT_EQ(figure.lr(), first) << "the second record's header is on its way";
+  EXPECT_EQ(figure.lr(), first) << "the second record's header is in flight";
   EXPECT_TRUE(figure.log.survivors().headers.empty());
   platform.run();
   EXPECT_NE(figure.lr(), first);
@@ -316,7 +316,7 @@ const Line kA = kBank1, kB{kBank1.number + 1};  // not in the bank of the log
 void expect_entries(RedoBench& figure, Time t1) {
   Platform& platform = figure.platform;
   figure.begin(1, {kA, kB});
-  EXPECT_EQ(counters(platform), (Counters{0, 0})) << "they stand in the log buffer";
+  EXPECT_EQ(counters(platform), (Counters{0, 0})) << "the entries are in the log buffer";
   figure.end(1);
   platform.until([&] { return counters(platform) == Counters{2, 0}; });
   EXPECT_EQ(platform.now(), t1 + platform.core_to_controller());
@@ -343,7 +343,7 @@ TEST(BlomFigure3, ConventionalLoggingWritesTheHeaderAfterItsEntries) {
   EXPECT_EQ(figure.left().committed[0], 0u);
   EXPECT_EQ(figure.recovered(kA), 0u);
 
-  // t3: the header stands in PM; TX2 may begin when the core hears of it.
+  // t3: the header is in PM; TX2 may begin when the core is notified of it.
   const Time t3 = figure.commit() - platform.caches.controller_to_core();
   EXPECT_EQ(t3, t2 + ns(300));
   const LineData header = in_pm(platform, kLog);
@@ -376,7 +376,7 @@ TEST(BlomFigure3, BlomKeepsTheHeaderUntilTheInPlaceUpdatesAreDone) {
   // t2: the entries are persistent, nothing else has to be: TX1 commits, TX2 may begin.
   const Time t2 = figure.commit() - platform.caches.controller_to_core();
   EXPECT_EQ(t2, at_ns(2 * 300) + platform.core_to_controller());
-  EXPECT_EQ(counters(platform), (Counters{0, 0})) << "no header on its way";
+  EXPECT_EQ(counters(platform), (Counters{0, 0})) << "no header in flight";
   EXPECT_EQ(in_pm(platform, kLog), LineData{});
   ASSERT_EQ(figure.left().log.headers.size(), 1u);
   EXPECT_EQ(header().valid, 0b11);
@@ -387,7 +387,7 @@ TEST(BlomFigure3, BlomKeepsTheHeaderUntilTheInPlaceUpdatesAreDone) {
   EXPECT_EQ(figure.left().committed[0], 1u);
   EXPECT_EQ(figure.recovered(kA), 1u) << "from the header in the ADR buffer";
 
-  // TX2's entries follow while TX1's data go in place; its header stands beside TX1's.
+  // TX2's entries follow while TX1's data go in place. Headers of both are in the ADR buffer.
   figure.begin(2, {kA});
   figure.end(2);
   platform.until([&] { return figure.left().log.headers.size() == 2; });
@@ -440,21 +440,21 @@ TEST_P(BlomSpill, WritesTheOldestHeaderWhenTheBufferIsUsedUp) {
   const Line oldest = figure.left().log.headers[0].place;
   EXPECT_EQ(LogHeader::of(figure.left().log.headers[0].header).region, 1u);
 
-  // Its header is on its way to PM as soon as the third transaction needs one.
+  // The oldest header is in flight to PM as soon as the third transaction needs a header.
   figure.begin(3, {{kA.number + 3}, {kA.number + 4}, {kA.number + 5}, {kA.number + 6}});
   figure.end(3);
   EXPECT_EQ(figure.statistic("log.spilled_headers"), 1);
-  EXPECT_EQ(figure.left().log.headers.size(), 2u) << "until it stands there";
+  EXPECT_EQ(figure.left().log.headers.size(), 2u) << "until the header is in PM";
   EXPECT_EQ(figure.recovered({kA.number + 1}), 1u);
   platform.until([&] { return figure.left().log.headers.size() == 1; });
   EXPECT_EQ(LogHeader::of(in_pm(platform, oldest)).region, 1u);
   EXPECT_EQ(LogHeader::of(in_pm(platform, oldest)).valid, 1);
 
-  // The third one's has its room when its entries are persistent.
+  // The third header has its entries when the third transaction's log entries are persistent.
   figure.commit();
   platform.run();
   EXPECT_EQ(figure.adr_entries(), load_aware ? 4u : 2u);
-  EXPECT_EQ(figure.statistic("log.headers"), load_aware ? 2 : 1) << "nobody else's was written";
+  EXPECT_EQ(figure.statistic("log.headers"), load_aware ? 2 : 1) << "no other header was written";
   for (const std::uint64_t region : {1, 2, 3}) {
     EXPECT_EQ(figure.recovered({kA.number + region}), region);
   }

@@ -185,7 +185,7 @@ class RandomTraffic : public PersistenceObserver {
       // If writes merge before they are persistent, only the newest one survives.
       EXPECT_GE(observed_, statistics.all_lines_written());
       EXPECT_LE(observed_, writes_);
-      // A reserved write stands for all waiting writes of its line.
+      // A reserved write replaces all waiting writes of its line.
       if (accepted_counts_ && reserved_writes_ == 0) {
         EXPECT_EQ(observed_, writes_);
       }

@@ -68,7 +68,7 @@ TEST(OperationGraph, ParallelSubOperationsMatchTheJanusPaper) {
   const OperationGraph two({deduplication(), encryption()}, Execution::kParallel);
   EXPECT_TRUE(side_by_side(two, {"E1", "E2"}, {"D1", "D2"})) << "3.1, Figure 2a";
   EXPECT_TRUE(side_by_side(two, {"E3"}, {"D4"})) << "the same";
-  EXPECT_TRUE(reaches(two, "E1", "D4")) << "the mapping stands beside the counter";
+  EXPECT_TRUE(reaches(two, "E1", "D4")) << "the mapping is stored with the counter";
   EXPECT_TRUE(reaches(two, "D2", "E3")) << "duplicates are cancelled";
 
   const OperationGraph all({deduplication(), encryption(), integrity()}, Execution::kParallel);

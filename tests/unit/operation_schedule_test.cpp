@@ -611,7 +611,7 @@ TEST(OperationSchedule, WritesGetUnitsBeforePredictions) {
   const Time sent = bench.queue.now();
   bench.send(1, kLine);
   EXPECT_EQ(bench.took(bench.writes, sent), kParallel - ns(1) + kParallel)
-      << "behind the first, since nobody gives a unit up, and not behind the second";
+      << "after the first prediction, which keeps its unit, and before the second";
 }
 
 TEST(OperationSchedule, PredictionThatCannotContinueReleasesItsUnit) {

@@ -282,8 +282,9 @@ TEST(Oracle, WhatIsFreedAndAllocatedAgainMattersUntilTheRegionThatFreesItIsThere
   EXPECT_EQ(bench.holds(kB, 3).holds(kA, kB).verdict(), std::nullopt);
 }
 
-// ... and can't be read before: then the whole block is nobody's until the region commits.
-TEST(Oracle, KnowsThatLinesOfUnfinishedRegionsMayBeUnreadable) {
+// The lines of an unfinished region may be unreadable. The oracle then ignores the contents of the
+// region's new block until the region commits.
+TEST(Oracle, NewBlockOfAnUnfinishedRegionWithUnreadableLinesIsIgnored) {
   Program program;
   program.begin().allocate(kB, 64).store(kB, 1).store(kA, kB).end();
   program.begin().store(kB + 8, 2).store(kA, 7).end();
@@ -662,7 +663,7 @@ TEST(Oracle, HoldsWhatIsVisibleForDurableAtAFenceWithoutFlushes) {
   EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }
 
-TEST(Oracle, WithoutRegionsEachStoreStandsForItself) {
+TEST(Oracle, WithoutRegionsEachStoreIsCheckedAlone) {
   Program program;
   program.begin().store(kA, 1).store(kB, 2).end();
   OracleBench bench(program, {.promises = {.fences = FencePromise::kFlushed}, .lines_whole = true});

@@ -156,7 +156,7 @@ class OrderingBench : public PersistenceObserver,
   const Answer& release(CoreId core) {
     return ask([&](Completion resume) { return ordering->release(core, now(), resume); });
   }
-  // Takes a lock: how much longer that takes. Gives it back, if nothing has to wait.
+  // Takes a lock, and returns the added latency.
   Picoseconds lock(CoreId core) {
     ordering->synchronised(core, trace::SyncKind::kMutexLock, now());
     return Picoseconds{ordering->lock_latency().count};

@@ -1,5 +1,5 @@
-// A flush on its way to the controller whose line a region stores to meanwhile: that may not leave
-// the caches before it is logged, but what the flush has found goes.
+// A region stores to a line while a flush of the line is in flight to the controller. The new data
+// may not leave the caches before they are logged, but the data that the flush has read may.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -26,11 +26,11 @@ class PmemSpecBench : public testing::Test {
               ordering_memory(surroundings.controllers, surroundings.wpq_entries)) {}
   double count(const std::string& name) const { return bench.statistic("pmem_spec." + name); }
 
-  // The core stores to line 0, whose line is evicted and read again before the store has arrived:
-  // an alarm at 20 ns from now.
+  // The core stores to line 0. The line is evicted and read again before the store has arrived,
+  // which raises an alarm 20 ns from now.
   void misspeculate(CoreId core, std::uint64_t value) {
     bench.store(core, kW0, value);
-    bench.evict(kL0);  // the controller hears of that at 7
+    bench.evict(kL0);  // the controller is notified at 7
     bench.at(bench.now() + ns(10), [this, core] { bench.fetch(core, kL0); });
     bench.at(bench.now() + ns(12), [this, core] { bench.load(core, kW0); });
   }

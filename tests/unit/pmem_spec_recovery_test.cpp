@@ -1,6 +1,6 @@
-// How PMEM-Spec recovers from misspeculation, rule by rule (designs/ordering/pmem_spec.hpp, 9 to
-// 13), with times computed by hand: an alarm at 20 ns, the handler 2 us later, and 33 ns for what
-// is restored to arrive and its core to hear of that.
+// PMEM-Spec's recovery from misspeculation, rule by rule (designs/ordering/pmem_spec.hpp, 9 to 13),
+// with times computed by hand: an alarm at 20 ns, the handler 2 us later, and 33 ns from then until
+// restored data have arrived and their core is notified.
 #include <gtest/gtest.h>
 
 #include "unit/pmem_spec_bench.hpp"
@@ -46,7 +46,7 @@ TEST_F(PmemSpecHandler, HandlesAllLinesThatAreFoundBeforeItRuns) {
             (std::vector<std::pair<Line, Time>>{{kL0, kHandled}, {kL1, kHandled}}));
 }
 
-// One address (6.1.1): of line 0 nobody knows any more when the handler runs.
+// One alarm address (6.1.1): line 1 has replaced line 0 when the handler runs.
 struct PmemSpecOneAlarmEntry : PmemSpecBench {
   PmemSpecOneAlarmEntry()
       : PmemSpecBench(spec_with([](PmemSpecParameters& p) { p.alarm_entries = 1; })) {}
@@ -132,7 +132,7 @@ TEST_F(PmemSpecLazily, RegionRollsBackAtItsEnd) {
   EXPECT_EQ(bench.rewound, (Notices{{0, 1, kHandled}})) << "when the alarm has been handled";
   EXPECT_EQ(bench.paused, (Notices{{0, 0, kHandled}}));
   EXPECT_EQ(bench.newest(kW0), 0);
-  EXPECT_EQ(bench.in_pm(kW0), 1) << "what was before is on its way";
+  EXPECT_EQ(bench.in_pm(kW0), 1) << "the old value is in flight";
   bench.run();
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}, {kL0, 0, kHandled + ns(20)}}));
   EXPECT_EQ(bench.resumed, (Notices{{0, 0, kHandled + ns(33)}}));

@@ -1,6 +1,6 @@
 // PMEM-Spec's paths, durability and detection, rule by rule (designs/ordering/pmem_spec.hpp), with
-// times computed by hand: a cycle of 0.5 ns, a path of 20 ns, 13 ns from a store's acceptance until
-// its core hears of that, 7 ns from an eviction until the controller hears of it.
+// times computed by hand: a cycle of 0.5 ns, and a path of 20 ns. The core is notified 13 ns after
+// a store's acceptance, and the controller is notified 7 ns after an eviction.
 #include <gtest/gtest.h>
 
 #include "unit/pmem_spec_bench.hpp"
@@ -111,15 +111,16 @@ struct PmemSpecWithAFullQueue : PmemSpecBench {
 TEST_F(PmemSpecWithAFullQueue, FullWpqBacksUpThePath) {
   for (const std::uint64_t line : {0, 4, 8, 1}) bench.store(0, pm_word(line), line);
   bench.run();
-  EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 0, at_ns(20)},
-                                      {pm_line_of(4), 4, at_ns(20) + kBenchCycle},
-                                      {pm_line_of(8), 8, at_ns(114)},  // has come at 21
-                                      {kL1, 1, at_ns(208)}}));
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 0, at_ns(20)},
+                      {pm_line_of(4), 4, at_ns(20) + kBenchCycle},
+                      {pm_line_of(8), 8, at_ns(114)},  // reached the controller at 21
+                      {kL1, 1, at_ns(208)}}));
   EXPECT_EQ(count("backed_up_time_ns"), 208 - 21);
   EXPECT_EQ(count("late_persists"), 1) << "line 1, given at 114, after a window of 40 ns";
 }
 
-// Two places, which are both taken while the third store stands before the controller.
+// A path of two entries, which are both taken while the third store waits at the controller.
 struct PmemSpecWithAShortPath : PmemSpecBench {
   PmemSpecWithAShortPath() : PmemSpecBench(with_short_path(), {.wpq_entries = 1}) {}
   static PmemSpecParameters with_short_path() {
@@ -132,7 +133,8 @@ TEST_F(PmemSpecWithAShortPath, StoreEntersWhenTheStoreAtTheControllerMovesOn) {
   const Answer* last = nullptr;
   bench.store(0, pm_word(0), 0);
   bench.store(0, pm_word(4), 4);
-  bench.at(at_ns(1), [&] { bench.store(0, pm_word(8), 8); });  // stands there from 2 to 95
+  bench.at(at_ns(1),
+           [&] { bench.store(0, pm_word(8), 8); });  // waits at the controller from 2 to 95
   bench.at(at_ns(3), [&] {
     bench.store(0, pm_word(12), 12);
     bench.store(0, pm_word(1), 1);
@@ -250,7 +252,7 @@ struct PmemSpecBarriersStallStoreQueue : PmemSpecBench {
   }
 };
 TEST_F(PmemSpecBarriersStallStoreQueue, DurableFenceStallsTheStoreQueue) {
-  EXPECT_TRUE(bench.dfence(0).at_once) << "nothing is on its way";
+  EXPECT_TRUE(bench.dfence(0).at_once) << "no store is in flight";
   bench.store(0, kW0, 1);
   const Answer& barrier = bench.dfence(0);
   EXPECT_FALSE(barrier.at_once);
@@ -368,8 +370,8 @@ TEST_F(PmemSpecLoads, StaleReadOfFigure3IsDetected) {
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(20)}}));
 }
 
-// Reads that come before the write-back has are of a line that nobody watches; the caches ask in
-// this order.
+// The buffer doesn't watch a line before its write-back has arrived, and ignores earlier reads. The
+// caches send the write-back before the read.
 TEST_F(PmemSpecLoads, WindowBeginsWhenTheWriteBackArrives) {
   bench.store(0, kW0, 1);
   bench.at(at_ns(27), [&] { bench.evict(kL0); });  // at 34

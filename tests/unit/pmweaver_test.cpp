@@ -131,7 +131,8 @@ TEST(PmWeaver, PredictionWithOtherDataCountsItsAddressAsRight) {
   bench.announce(kItems + 64, 6);
   bench.wait(ns(1000));
   bench.store(203, kItems + 64, 7);
-  EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kMac) << "what needs the data is done anew";
+  EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kMac)
+      << "sub-operations that need the data are repeated";
   EXPECT_EQ(bench.count("address_right"), 1);
   EXPECT_EQ(bench.count("right_by_stores"), 0);
 }
@@ -391,7 +392,7 @@ TEST(PmWeaver, ArtifactVariantPredictsLinesThatAreDisplaced) {
   for (std::uint64_t line = 0; line < 5; ++line) bench.store(203, kItems + 64 * line, 5);
   EXPECT_EQ(bench.count("by_timeout"), 1) << "of four entries";
   bench.wait(ns(1000));
-  EXPECT_EQ(bench.count("by_timeout"), 1) << "nobody stores";
+  EXPECT_EQ(bench.count("by_timeout"), 1) << "no store triggers a prediction";
   EXPECT_EQ(bench.flush(Line::of(kItems)), ns(0));
   EXPECT_EQ(bench.count("write_backs"), 0) << "what was stored to it is forgotten";
   bench.store(203, kItems + 64, 5);

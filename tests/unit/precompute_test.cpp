@@ -69,7 +69,7 @@ const ChoiceTable& with_recorder() {
   static const ChoiceTable kTable = [] {
     ChoiceTable table = choices();
     table.push_back({.name = "recorder",
-                     .summary = "Notes what it is told",
+                     .summary = "Records its notifications",
                      .make = [](const Blueprint&) -> std::unique_ptr<Precompute> {
                        return std::make_unique<Recorder>();
                      }});

@@ -1,4 +1,5 @@
-// How often address and data of write-backs stand in earlier stores, on store sequences by hand.
+// The share of write-backs whose address and data are in earlier stores, for store sequences by
+// hand.
 #include "pmemsim/analysis/predictability.hpp"
 
 #include <gtest/gtest.h>
@@ -241,7 +242,7 @@ TEST(Predictability, CountsSetsOfStoreInstructions) {
   EXPECT_EQ(report.listed_sets[1].stores[0].line, 60);
 }
 
-TEST(Predictability, EndsWhenNobodyWantsItAnyMore) {
+TEST(Predictability, AnalysisEndsWhenItIsCancelled) {
   StoreTrace trace;
   for (int i = 0; i < 1 << 21; ++i) trace.store(trace.word, kDram, kValue);
   const TemporaryTrace file(trace);

@@ -132,7 +132,7 @@ TEST(Prediction, DataPredictionIsUsedOnceItsLineIsKnown) {
   Predictions bench;
   const PreparedId id = bench.prepare({}, 1);
   bench.run_until(at_ns(150));
-  EXPECT_EQ(bench.write(1), kAll) << "nobody knows yet that it is for this line";
+  EXPECT_EQ(bench.write(1), kAll) << "the prediction has no line yet";
   EXPECT_TRUE(bench.outcomes.empty());
   EXPECT_TRUE(
       bench.backend->predictions().complete(id, kLine));  // at 400: both parts are done at 600
@@ -239,7 +239,7 @@ TEST(Prediction, PredictionIsRejectedWhileAllEntriesAreTaken) {
   EXPECT_TRUE(bench.prepare(kLine, 2));
   bench.send(1);
   EXPECT_TRUE(bench.prepare(kLine, 3)) << "a claimed entry is free";
-  EXPECT_EQ(bench.outcomes.size(), 2u) << "nothing is told of those without room";
+  EXPECT_EQ(bench.outcomes.size(), 2u) << "rejected predictions have no outcome";
 }
 
 TEST(Prediction, PredictionIsRejectedWithoutAnOperation) {

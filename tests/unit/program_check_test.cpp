@@ -757,7 +757,7 @@ struct ReadingTrace : CheckedTrace {
   const std::uint32_t made_of_spilled =
       at(14, SiteKind::kStore, 8, 0, 0, "work", {(reload << 8) | 1});
 
-  // Thread 0 stores, thread 1 loads; what is given stands between.
+  // Thread 0 stores and writes back, and fences if `fenced`; then thread 1 loads.
   void read(bool fenced) {
     put(kLine);
     clwb(kLine);
@@ -977,7 +977,7 @@ TEST(ProgramCheck, NumberThatIsNoUsedAddressIsNotReported) {
   CheckedTrace trace;
   trace.put(kHeapWord, 1);
   trace.put(0x10000000, 1);
-  trace.persist(kLine, kHeapWord + 64);  // nobody has been there
+  trace.persist(kLine, kHeapWord + 64);  // no access has this address
   trace.persist(kLine, 0x10000000);
   EXPECT_EQ(trace.check(), Found{});
 }

@@ -362,7 +362,7 @@ class RandomDeeds {
     std::uint32_t threads = 2;
     std::uint32_t own_lines = 1, lock_lines = 2;
     std::uint32_t words = 2;   // words of a line
-    bool locks_inside = true;  // do regions take and give back the lock?
+    bool locks_inside = true;  // do regions take and release the lock?
   };
   RandomDeeds(std::mt19937& random, const Options& options) : random_(random), options_(options) {
     const std::uint32_t steps = options.least + below(options.most - options.least + 1);

@@ -106,7 +106,7 @@ TEST(Races, BytesOfAWordRaceOnlyInPm) {
   }
 }
 
-// The data of a lock may stand beside it.
+// A lock's data may be in the same 8-byte word as the lock.
 TEST(Races, LockDoesNotRaceWithTheDataInItsWord) {
   RaceTrace trace;
   const auto take = trace.site(SiteKind::kAtomicUpdate, 4),

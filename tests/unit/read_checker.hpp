@@ -1,5 +1,4 @@
-// Checkers that read what their images lead them to, line by line, and images whose lines stand in
-// pages of their own.
+// Checkers that follow references in their images, line by line, and images with one line a page.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +23,13 @@ inline std::uint64_t page_of(std::uint64_t number) {
   return (kPmBase + number * kOnePage) / kOnePage;
 }
 
-// Each line of the program in a page of its own.
+// Returns the program with each line in a page of its own.
 inline Program spread(Program program) {
   for (Step& step : program) step.at = step.at / kLineBytes * kOnePage + step.at % kLineBytes;
   return program;
 }
 
-// Reads lines of an image, and remembers which, each once.
+// Reads lines of an image, and records each page that it has read once.
 class Reader {
  public:
   explicit Reader(const Image& image) : image_(image) {}

@@ -1,5 +1,5 @@
-// Pausing cores and taking their threads back, step by step: what a layer is told, what is
-// restored, how long it takes.
+// Pauses of cores and rollbacks of their threads, step by step: the notifications of a layer, the
+// restored data, and the duration.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -555,7 +555,7 @@ TEST(Rewind, AtomicVersionsStayReleased) {
   EXPECT_EQ(ran.regions, 1u);
 }
 
-// The store that thread 1 waits for is taken back while its line is on its way.
+// Thread 1 waits for a store that rolls back while its line is in flight.
 TEST(Rewind, RacingStoreIsWaitedForUntilItIsReexecuted) {
   Program program;
   const std::uint32_t load = program.builder.site(SiteKind::kLoad, 8);

@@ -134,15 +134,15 @@ TEST_P(SealedImages, KnowThePadsOfWhatWasThereBefore) {
   const LineData again = LineCipher(encryption_key()).apply({1}, entry.counter, data_of(12));
   entry.mac = mac_of(LineHash(authentication_key()), {1}, entry.counter, again);
   layout.put(entries, {1}, entry);
-  const auto nobody = [](Line, const LineData&) {};
-  decoder->changed({1}, again, nobody);
+  const auto ignore = [](Line, const LineData&) {};
+  decoder->changed({1}, again, ignore);
   EXPECT_EQ(decoder->problem(), "");
-  decoder->changed(layout.line_of({1}), entries, nobody);
+  decoder->changed(layout.line_of({1}), entries, ignore);
   EXPECT_EQ(decoder->problem(), "two versions of a line were encrypted with the same one-time pad");
 }
 
-// A line that nobody has ever written is zero, and its entry, too.
-TEST_P(SealedImages, HoldZeroWhereNothingWas) {
+// A line that was never written is zero, and so is its entry.
+TEST_P(SealedImages, ChangedUnwrittenLineIsUnreadable) {
   Sealed bench(GetParam());
   bench.write({1}, 11);
   bench.settle();
@@ -151,10 +151,10 @@ TEST_P(SealedImages, HoldZeroWhereNothingWas) {
   EXPECT_EQ(Reading(*bench.backend, lines).lines.at({20}), unreadable_line());
 }
 
-// Thousands of bits, of data, counters, places and MACs, also of what was there before. Those of
-// the tree's nodes change nothing, since recovery builds it anew. The long form flips more of a
-// line.
-TEST_P(SealedImages, AnyBitThatIsFlippedIsFoundOut) {
+// Flips thousands of bits of data, counters, locations and MACs, also of older contents. Flipped
+// bits of the tree's nodes change nothing, since recovery rebuilds the tree. The long form flips
+// more bits of a line.
+TEST_P(SealedImages, AnyFlippedBitIsDetected) {
   Sealed bench(GetParam(), with_nodes_in_pm());
   std::map<std::uint64_t, std::uint64_t> before;
   for (std::uint64_t line = 0; line < 2 * kLines; ++line) before[line] = 100 + line;
@@ -345,7 +345,7 @@ TEST_P(SealedImages, OlderContentsAreFoundOut) {
   EXPECT_NE(Reading(*bench.backend, older).problem, "") << "all of it";
 }
 
-TEST_P(SealedImages, NobodyCanMakeAMacWithoutTheKey) {
+TEST_P(SealedImages, MacOfAnotherKeyIsDetected) {
   Sealed bench(GetParam());
   bench.write_at_random(200);
   std::map<Line, LineData> lines = bench.lines();
@@ -443,7 +443,7 @@ TEST(Deduplication, WritesDataOnceAndMovesWhatOthersReferTo) {
   bench.settle();
   EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is({{1, 43}, {2, 42}}));
   EXPECT_NE(bench.memory.device().read({2}), LineData{}) << "the free place";
-  bench.write({2}, 44);  // nobody else is there any more
+  bench.write({2}, 44);  // no other line refers to its location any more
   bench.settle();
   EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is({{1, 43}, {2, 44}}));
 }

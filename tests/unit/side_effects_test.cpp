@@ -221,7 +221,7 @@ TEST(SideEffects, KilledWaitingProcessIsReplaced) {
 TEST(SideEffects, CheckerWithConstantSideEffectsIsRarelyWatched) {
   Checks checks;
   for (int i = 0; i < 100; ++i) expect_returned(checks.check_image(COUNT, 3), 3);
-  // The next one may be looked at; behind it there is none for a long time.
+  // The next check may be watched; no check after it is watched for a long time.
   checks.check_image(QUIET);
   for (int i = 0; i < 8; ++i) {
     checks.check_image(COUNT);

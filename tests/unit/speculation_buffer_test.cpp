@@ -51,7 +51,7 @@ TEST_F(SpeculationBufferTest, WriteBackInStateInitialMakesAnEntry) {
   EXPECT_EQ(buffer.entries(), 0);
   evict(at_ns(0));
   EXPECT_EQ(buffer.entries(), 1);
-  EXPECT_EQ(persist(at_ns(1)), Verdict::kRight) << "nobody has read it: state Evict";
+  EXPECT_EQ(persist(at_ns(1)), Verdict::kRight) << "no core has read it: state Evict";
 }
 
 TEST_F(SpeculationBufferTest, ReadInStateInitialIsIgnored) {

@@ -11,7 +11,7 @@ using Grants = std::vector<std::uint64_t>;
 
 class SyncTest : public testing::TestWithParam<LockOrder> {
  protected:
-  // True if the caller goes on at once; otherwise its number stands in `grants` later.
+  // Returns true if the caller continues at once; otherwise `grants` gets its number later.
   bool acquire(SyncKind kind, std::uint32_t object, std::uint32_t version, std::uint64_t caller) {
     return sync.acquire(kind, object, version, completion<&SyncTest::granted>(*this, caller));
   }
@@ -82,7 +82,8 @@ TEST_P(SimulatedOrder, ReadersShareALockAndWritersDoNot) {
   EXPECT_TRUE(acquire(SyncKind::kReadLock, 0, 5, 1));
   EXPECT_TRUE(acquire(SyncKind::kReadLock, 0, 5, 2));
   EXPECT_FALSE(acquire(SyncKind::kWriteLock, 0, 0, 3));
-  EXPECT_FALSE(acquire(SyncKind::kReadLock, 0, 0, 4));  // behind the writer: nobody starves
+  EXPECT_FALSE(
+      acquire(SyncKind::kReadLock, 0, 0, 4));  // queued after the writer, which must not starve
   release(SyncKind::kReadUnlock, 1, 1);
   EXPECT_TRUE(grants.empty());
   release(SyncKind::kReadUnlock, 1, 2);
@@ -124,7 +125,7 @@ TEST_P(RecordedAndSimulatedOrder, OtherSynchronisationWaitsForItsVersion) {
     EXPECT_FALSE(acquire(wait, object, 1, 2));
     release(signal, object, 1);
     EXPECT_EQ(grants, Grants({2}));
-    release(signal, object, 3);  // a later one doesn't stand for those before
+    release(signal, object, 3);  // a later signal doesn't count as the earlier ones
     EXPECT_EQ(grants, Grants({2}));
     release(signal, object, 2);
     EXPECT_EQ(grants, Grants({2, 1}));

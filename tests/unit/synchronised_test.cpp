@@ -43,7 +43,7 @@ template <std::uint32_t kInterests>
 std::vector<Told> listen(TraceBuilder& builder, std::string_view lock_order) {
   ChoiceTable table = choices();
   table.push_back({.name = "listener",
-                   .summary = "Notes what it is told",
+                   .summary = "Records its notifications",
                    .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
                      return std::make_unique<Listener<kInterests>>();
                    }});
@@ -216,7 +216,7 @@ TEST(Synchronised, AtomicVariablesAreNoPartOfIt) {
   EXPECT_TRUE(told(builder).empty());
 }
 
-TEST(Synchronised, IsNotToldToLayersThatDoNotAsk) {
+TEST(Synchronised, LayersWithoutInterestAreNotNotified) {
   TraceBuilder builder = two_threads();
   EXPECT_TRUE(listen<kEvictions>(builder, "recorded").empty());
 }

@@ -58,7 +58,7 @@ template <class Layer>
 std::vector<std::string> told(TraceBuilder& builder) {
   ChoiceTable table = choices();
   table.push_back({.name = "noting",
-                   .summary = "Notes what it is told",
+                   .summary = "Records its notifications",
                    .make = [](const Blueprint&) -> std::unique_ptr<Ordering> {
                      return std::make_unique<Layer>();
                    }});

@@ -121,7 +121,7 @@ TEST(PredictionTable, TrustedPatternIsKept) {
     EXPECT_EQ(table.find(1)->data_confidence, left);
     EXPECT_EQ(table.learn(1, other, true), PredictionTable::Learnt::kKept);
     EXPECT_EQ(table.find(1)->pattern.address.site, 10u);
-    EXPECT_EQ(table.find(1)->pattern.zero, 6) << "what is zero is learnt anew";
+    EXPECT_EQ(table.find(1)->pattern.zero, 6) << "the zero chunks are learnt again";
   }
   EXPECT_FALSE(table.find(1)->predicts_data());
   EXPECT_TRUE(table.find(1)->predicts_address());
@@ -205,7 +205,7 @@ TEST(PredictionTable, ArtifactVariantFindsConstants) {
   table.record_wrong_chunk(1, 3, 56);
   EXPECT_EQ(times(), 1u);
   EXPECT_EQ(table.find(1)->constants[3].value, 56u);
-  table.record_wrong_chunk(2, 3, 55);  // nobody's
+  table.record_wrong_chunk(2, 3, 55);  // no entry has this number
 
   PredictionTable paper(4, 4);
   paper.learn(1, pattern_of(10), true);

@@ -159,7 +159,7 @@ TEST(Tlb, StoresWaitForPageWalks) {
   expect_near(ns / 128, 1600 / 16.0);
 }
 
-// Loads of lines that nobody has, independent of each other, `instructions` apart.
+// Returns the time of independent loads of uncached lines, which are `instructions` apart.
 double independent_misses(std::uint64_t stride, int instructions, const std::vector<Setting>& list,
                           std::uint64_t base = kPmBase) {
   return steady_ns(
@@ -283,8 +283,8 @@ TEST(Pipeline, DependenceChainsTakeTheirLatencies) {
       10000, round_machine());
   expect_near(ns, kL1 + 7);
 }
-// A loop of three instructions that computes a value from its last one, and that begins anew every
-// `length` rounds.
+// Returns the time of a round of a loop of three instructions. Each round computes a value from the
+// last round's value; every `length` rounds this recurrence restarts.
 double recurrence_ns_per_round(std::uint32_t cycles, int length) {
   return steady_ns(
       [&](TraceBuilder& builder, int rounds) {

@@ -27,8 +27,8 @@ class StoreMisspeculation {
  public:
   static constexpr workload::About kAbout = {
       "store_misspeculation",
-      "Stores to many lines and then, under a lock that it gives back before it ends, to a line\n"
-      "that two threads share, in every atomic region.",
+      "Stores to many lines and then to a line that two threads share, in every atomic region. It\n"
+      "takes a lock for the last store, and releases it before the region ends.",
       PM_MAX_THREADS, PM_LINE_BYTES, "its lines have one word each"};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {

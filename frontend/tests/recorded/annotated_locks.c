@@ -150,8 +150,7 @@ static void futex(void) {
   free_word(&word);
 }
 
-// ---- A lock that begins with one of the C library's
-// ----------------------------------------------
+// ---- A lock that begins with one of the C library's ---------------------------------------------
 
 static struct wrapped {
   pthread_mutex_t mutex;
@@ -228,8 +227,7 @@ static void waits(void) {
   call_next(&tickets);
 }
 
-// ---- A lock that is released inside regions, after stores to many lines
-// --------------------------
+// ---- A lock that is released inside regions, after stores to many lines -------------------------
 //
 // workloads/store_misspeculation does the same. These stores may overtake stores of the thread that
 // held the lock before.
