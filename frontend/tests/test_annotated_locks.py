@@ -94,7 +94,7 @@ def events(recording: Recording, *data: int) -> list[str]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_recorder_is_told_behind_the_acquisition_and_before_the_release(
+def test_annotated_lock_is_reported_after_acquisition_and_before_release(
     toolchain: Toolchain, level: str
 ) -> None:
     recording = toolchain.record(LOCKS + USES, level)

@@ -364,7 +364,7 @@ ADDRESSES = {
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_the_address_is_told_as_soon_as_it_is_known(
+def test_address_hint_follows_the_computation_of_the_address(
     toolchain: Toolchain, name: str, level: str
 ) -> None:
     code, order = ADDRESSES[name]
@@ -569,7 +569,7 @@ DATA = {
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("name", DATA)
-def test_the_last_update_is_told_behind_the_second_last(
+def test_hint_of_the_last_update_follows_the_second_last_update(
     toolchain: Toolchain, name: str, level: str
 ) -> None:
     statements, order = DATA[name]
@@ -594,7 +594,7 @@ def test_atomic_updates(toolchain: Toolchain, update: str, told: list[str]) -> N
     assert done == ["INIT", "ADDR", *told, "pm_order", "pm_flush", "pm_order"]
 
 
-def test_a_whole_line_may_be_told_before_calls_that_might_change_it(toolchain: Toolchain) -> None:
+def test_hint_of_a_whole_line_precedes_calls_that_may_change_it(toolchain: Toolchain) -> None:
     """The values that they write don't matter; but certain updates do."""
     code = """
 void f(struct two_lines* p, struct two_lines value) {
@@ -649,7 +649,7 @@ NUMBERS = {
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("kind", NUMBERS)
-def test_numbers_are_told_with_their_size(toolchain: Toolchain, kind: str, level: str) -> None:
+def test_hints_of_numbers_have_their_size(toolchain: Toolchain, kind: str, level: str) -> None:
     name, size = NUMBERS[kind]
     code = f"void f({kind} volatile* p, {kind} v) {{ pm_order(); *p = v; pm_flush((void*)p, 64); pm_order(); }}"
     text = auto(toolchain, code, level)

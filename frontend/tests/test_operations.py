@@ -825,7 +825,9 @@ int main(void) {
     assert [op.site.line for op in recording.named("external_before")] == [8, 12, 12, 12, 13]
 
 
-def test_what_stands_before_a_call_is_reported_before_it(toolchain: Toolchain, level: str) -> None:
+def test_operations_before_a_call_are_reported_before_the_call(
+    toolchain: Toolchain, level: str
+) -> None:
     """The callee's operations are recorded between those before the call and those after it."""
     recording = toolchain.record(
         """

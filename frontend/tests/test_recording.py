@@ -155,7 +155,7 @@ def synchronisation(trace: Trace, thread: int) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", ACQUIRES_OF)
-def test_synchronisation_is_told_apart(
+def test_kinds_of_synchronisation_are_distinguished(
     build: Callable[[str, str], Path], tmp_path: Path, name: str
 ) -> None:
     """Each acquire waits for a release of its own kind, or for none."""
@@ -288,7 +288,7 @@ def test_threads_that_have_waited_run_beside_the_others(
     assert time_of(recording, "recorded") < 1.1 * time_of(recording, "simulated")
 
 
-def test_threads_that_meet_nobody_keep_their_turns(
+def test_threads_without_contention_keep_their_turns(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     """A switch takes most of the recording's time; turns of 2000 instructions have some updates."""

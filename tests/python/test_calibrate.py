@@ -293,7 +293,7 @@ def test_what_the_processor_lacks_is_not_measured(tmp_path: Path) -> None:
     assert found.missing[measurements.HAND_OVER] == "requires 2 processors"
 
 
-def test_a_benchmark_that_hangs_or_fails_is_told(
+def test_a_benchmark_that_hangs_or_fails_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measurements, "_TIMEOUT_S", 0.2)

@@ -69,7 +69,7 @@ def test_every_kind_is_planted() -> None:
 
 
 @pytest.mark.parametrize(("source", "kind"), PLANTED)
-def test_a_planted_bug_is_found_where_it_stands(
+def test_a_planted_bug_is_reported_at_its_line(
     programs: dict[str, Path], source: str, kind: str
 ) -> None:
     report = checked(

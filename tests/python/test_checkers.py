@@ -201,7 +201,9 @@ def test_images_are_found_by_whom_a_checker_starts(
     assert crash(right[1], "--verify", check, "--budget", "5").returncode == 0
 
 
-def test_where_the_file_was_is_not_told(right: tuple[Path, Path], tmp_path: Path) -> None:
+def test_checker_messages_hide_paths_of_image_files(
+    right: tuple[Path, Path], tmp_path: Path
+) -> None:
     check = script(tmp_path / "check", 'echo "$2: bad, unlike $1"; exit 1')
     for environment in {}, {"TMPDIR": str(tmp_path)}:
         done = pmemsim("check", right[1], "--model", "px86", "--verify", check,
@@ -246,7 +248,7 @@ def test_nothing_is_left_of_what_was_stopped(
     assert left() == []
 
 
-def test_a_checker_that_says_now_this_now_that_is_told(
+def test_a_checker_with_varying_verdicts_is_reported(
     right: tuple[Path, Path], tmp_path: Path
 ) -> None:
     check = script(tmp_path / "check", f"mkdir {tmp_path / 'seen'} 2> /dev/null && exit 1\nexit 0")
@@ -346,7 +348,7 @@ def test_a_library_sees_what_a_design_leaves(
         assert ("returned 7: item 13 is counted, but isn't there" in done.stderr) == bool(code)
 
 
-def test_what_a_design_leaves_is_told_the_same_whatever_the_jobs(
+def test_report_of_a_design_is_equal_for_any_number_of_jobs(
     right: tuple[Path, Path], tmp_path: Path
 ) -> None:
     # Rejects as soon as five are counted.

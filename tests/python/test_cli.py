@@ -721,7 +721,7 @@ def test_results_are_kept_and_nothing_else_when_the_reader_goes_away(
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
-def test_a_recording_whose_progress_nobody_reads_leaves_no_file(tmp_path: Path) -> None:
+def test_a_recording_whose_progress_pipe_is_closed_leaves_no_file(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(

@@ -107,7 +107,7 @@ def test_frames(comparison: Comparison) -> None:
     assert result.describe().loc["stall.fence_ns", "unit"] == "ns"
 
 
-def test_recordings_of_one_name_are_told_apart_by_their_files(
+def test_recordings_of_one_name_are_distinguished_by_their_files(
     tmp_path: Path, queue_trace: Path
 ) -> None:
     other, twin = tmp_path / "other.pmt", tmp_path / "sub" / "other.pmt"

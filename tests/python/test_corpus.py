@@ -53,7 +53,7 @@ def wrong_answers(case: Recorded, folder: Path, operation: str) -> list[dict[str
     return [each for each in findings if each["kind"] == "wrong-answer"]
 
 
-def test_every_program_stands_in_the_table() -> None:
+def test_every_program_is_in_the_table() -> None:
     assert sorted(CASES) == sorted(file.stem for file in FOLDER.glob("*.c"))
 
 

@@ -59,14 +59,14 @@ def lost(text: str) -> str:
     return re.split(r"\n  kept in this image, although|\n  to reproduce", found)[0]
 
 
-def test_what_is_durable_at_a_regions_end_may_be_told_at_once(build: Build) -> None:
+def test_receipts_after_a_durable_region_end_are_not_reported(build: Build) -> None:
     done = crash(build("receipts", ""), "sw-undo,hw-undo,redu,lad,hops,pmem-spec")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("21 of 21 images checked") == 6
 
 
 @pytest.mark.quick
-def test_asap_may_lose_what_was_told_already(build: Build) -> None:
+def test_asap_may_lose_tickets_that_have_receipts(build: Build) -> None:
     done = crash(build("receipts", ""), "asap")
     assert done.returncode == 1
     assert re.search(

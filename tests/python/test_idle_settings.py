@@ -61,7 +61,9 @@ def test_what_one_of_several_designs_uses_is_taken(queue_trace: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_files_of_ones_own_are_told_with_their_line(queue_trace: Path, tmp_path: Path) -> None:
+def test_idle_settings_in_user_files_are_reported_with_their_line(
+    queue_trace: Path, tmp_path: Path
+) -> None:
     design, machine = own_design(tmp_path), own_machine(tmp_path)
     done = pmemsim("run", queue_trace, "-d", design, "-m", "asap")
     assert done.returncode == 2

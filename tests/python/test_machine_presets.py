@@ -356,7 +356,7 @@ def test_cxl_gpf_differs_from_cxl_by_the_place_of_the_queues_alone() -> None:
 
 
 @pytest.mark.parametrize("machine", NOT_IN_PRESETS)
-def test_what_no_parameter_says_stands_in_the_documentation(machine: str) -> None:
+def test_figures_without_a_parameter_are_in_the_documentation(machine: str) -> None:
     missing = section_of("reference/machines.md", "not in the presets")
     cells = [line.strip("| ").split(" | ")[1] for line in missing.splitlines()[2:]]
     lists = [part.split(": ", 1) for cell in cells for part in re.split("; (?=`)", cell)]

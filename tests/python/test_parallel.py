@@ -91,7 +91,7 @@ def test_an_interrupt_while_jobs_are_started_stops_them(monkeypatch: pytest.Monk
     assert stopped.wait(10)
 
 
-def test_a_signal_that_nobody_was_woken_by_ends_all_jobs() -> None:
+def test_a_signal_that_wakes_no_thread_ends_all_jobs() -> None:
     """The signal has arrived at another thread than the waiting one."""
     stopped = threading.Event()
 

@@ -66,7 +66,7 @@ def recovery_of(built: Built, output: Path, *options: str | Path) -> dict[str, A
     return found
 
 
-def test_a_second_crash_is_told(build: Callable[[int], Built]) -> None:
+def test_a_violation_after_a_second_crash_is_reported(build: Callable[[int], Built]) -> None:
     done = crash(build(RECOVERY))
     assert done.returncode == 1, done.stdout
     assert re.search(

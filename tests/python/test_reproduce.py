@@ -287,7 +287,7 @@ def test_benchmarks_first_then_seeds(tmp_path: Path) -> None:
     assert finding.groups["large"].mean == pytest.approx((0.125 + 0.5) / 2)
 
 
-def test_a_reading_that_stands_beside_is_shown_and_not_compared(tmp_path: Path) -> None:
+def test_a_beside_group_is_shown_and_not_compared(tmp_path: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     plan = (folder / "experiment.yaml").read_text()
     plan = plan.replace("{data_bytes: 128}", "{data_bytes: 128, beside: true}")
@@ -307,7 +307,7 @@ def test_a_reading_that_stands_beside_is_shown_and_not_compared(tmp_path: Path) 
     assert [(b.group, b.data_bytes) for b in ablated.benchmarks] == [("small", 192)]
 
 
-def test_a_quantity_that_only_what_stands_beside_has_is_an_error(tmp_path: Path) -> None:
+def test_a_quantity_that_only_a_beside_group_has_is_an_error(tmp_path: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     plan = (folder / "experiment.yaml").read_text()
     plan = plan.replace("{data_bytes: 128}", "{data_bytes: 128, beside: true}")
@@ -328,7 +328,7 @@ def test_a_quantity_that_only_what_stands_beside_has_is_an_error(tmp_path: Path)
         Measurements(paper, study, "quick", outcomes).ratio("SW", "NP")
 
 
-def test_what_stands_beside_alone_is_refused(tmp_path: Path) -> None:
+def test_beside_groups_alone_are_refused(tmp_path: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     plan = (folder / "experiment.yaml").read_text()
     for size in (64, 128):
@@ -1623,7 +1623,7 @@ def test_the_storage_of_asap_is_printed(tmp_path: Path, cache: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_changed_parameter_is_simulated_anew(tmp_path: Path, cache: Path) -> None:
+def test_a_changed_parameter_is_simulated_again(tmp_path: Path, cache: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     assert reproduce(cache, folder, "speed", "--out", tmp_path / "out").returncode == 0
     text = (folder / "experiment.yaml").read_text()

@@ -96,9 +96,7 @@ def crash(
     return show_images(Trace(trace), images, checker, "", jobs)
 
 
-def test_lines_that_nobody_reads_do_not_multiply(
-    trace: Path, checks: Checks, tmp_path: Path
-) -> None:
+def test_unread_lines_do_not_multiply_images(trace: Path, checks: Checks, tmp_path: Path) -> None:
     begin = time.monotonic()
     output = tmp_path / "out.json"
     options = ["--model", "px86", "--budget", "all", *checks("two_words").options]

@@ -281,7 +281,7 @@ TEST(Asap, WithoutOptimisationsEveryStoreStartsADataPersistOperation) {
             4);
 }
 
-TEST(Asap, WhatIsStoredWhileTheLogIsOnItsWayIsPersistedOnce) {
+TEST(Asap, StoresDuringALogWriteArePersistedOnce) {
   // A CLPtr slot is a pointer to a line, not a count of its stores.
   EXPECT_EQ(statistic(persist_every_store(1), "asap.dpos"), 1);
 }

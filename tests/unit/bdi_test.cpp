@@ -86,7 +86,7 @@ TEST(Bdi, WhatNoWayMakesShorterStaysAsItIs) {
   EXPECT_EQ(compressed_bytes(data), 0u);
 }
 
-TEST(Bdi, GivesBackWhatItGot) {
+TEST(Bdi, DecompressionRestoresTheLine) {
   std::mt19937_64 random(2);
   std::vector<int> lengths(kLineBytes);
   for (int i = 0; i < 20'000; ++i) {

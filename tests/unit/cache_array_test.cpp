@@ -85,7 +85,7 @@ TEST_F(Private, LookUpsAddTheirLatencies) {
   EXPECT_TRUE(caches.look_up({0}, 200).in_l1);  // it has come back
 }
 
-TEST_F(Private, DataThatAreStillOnTheirWayAreWaitedFor) {
+TEST_F(Private, LookUpWaitsForDataInFlight) {
   fill(0, LineState::kExclusive, 500);
   EXPECT_EQ(caches.look_up({0}, 100).done, 500);
   EXPECT_EQ(caches.look_up({0}, 600).done, 604);

@@ -46,7 +46,7 @@ TEST(Parameters, CountsAreWholeNumbers) {
   EXPECT_EQ(problem<std::uint32_t>("4 "), "'4 ' is not a whole number");
 }
 
-TEST(Parameters, LimitsAreToldInTheUnitOfTheType) {
+TEST(Parameters, LimitsAreReportedInTheUnitOfTheType) {
   EXPECT_EQ(problem<std::uint32_t>("0", {.least = 1}), "'0' is too small; at least 1");
   EXPECT_EQ(problem<std::uint32_t>("9", {.most = 8}), "'9' is too large; at most 8");
   EXPECT_EQ(problem<std::uint32_t>("6", {.power_of_two = true}), "'6' is not a power of two");

@@ -19,7 +19,7 @@ using trace::MarkKind;
 using trace::SiteKind;
 using trace::TraceBuilder;
 
-TEST(LogHeader, StandsInALineByteForByte) {
+TEST(LogHeader, HeaderRoundTripsThroughALine) {
   LogHeader header{3, 0x1234567890, 0x05, {}};
   for (std::uint32_t i = 0; i < kRecordEntries; ++i) header.homes[i] = Line{1000 + i};
   const LineData data = header.bytes();

@@ -25,7 +25,7 @@ std::string why(const std::vector<KeyValue>& given, const std::string& key) {
   return entry == found.end() ? "" : entry->second;
 }
 
-TEST(IdleSettings, AreThoseOfChoicesThatNobodyHasMade) {
+TEST(IdleSettings, SettingsOfUnselectedImplementationsAreReported) {
   EXPECT_EQ(why({{"atomicity", "software-undo"}, {"asap.cl_entries", "4"}}, "asap.cl_entries"),
             "has no effect with atomicity=software-undo; choose atomicity=asap, or remove the "
             "setting");

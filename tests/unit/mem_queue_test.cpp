@@ -205,7 +205,7 @@ TEST(MemoryQueue, ReservedEntriesCountAsTaken) {
   EXPECT_EQ(bench.memory.statistics().wpq_full_time, ns(130 + 30));
 }
 
-TEST(MemoryQueue, ReservationSendsWritesOnTheirWay) {
+TEST(MemoryQueue, ReservationStartsWrites) {
   MemoryBench bench(simple_memory());  // low watermark 4
   for (std::uint64_t i = 0; i < 3; ++i) bench.write(i, line_in(i, 0));
   bench.run();
@@ -610,7 +610,7 @@ TEST(MemoryLink, ReservedWriteUsesItsEntryWhenItArrives) {
   EXPECT_TRUE(bench.memory.reserve(0));
 }
 
-TEST(MemoryLink, WriteCanBeDroppedOnItsWay) {
+TEST(MemoryLink, WriteInFlightCanBeDropped) {
   MemoryBench bench(behind_a_link(QueuePlace::kDevice));
   const WriteId id = bench.write(1, line_in(0, 0));
   ASSERT_NE(bench.memory.pending(id), nullptr);

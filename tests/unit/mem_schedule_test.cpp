@@ -163,7 +163,7 @@ TEST(MemorySchedule, RowGivesWayAfterItsMostAccesses) {
   EXPECT_AT(bench, read_at, 3, at_ns(50 + 30 + 50 + 30 + 35));
 }
 
-TEST(MemorySchedule, RowStaysOpenWhenNobodyElseWantsItsBank) {
+TEST(MemorySchedule, RowStaysOpenWithoutOtherAccessesToItsBank) {
   MemoryParameters p = simple_memory();
   p.max_accesses_per_row = 2;
   p.row_size = p.page_size = {256};

@@ -250,7 +250,7 @@ TEST_P(SealedImages, OlderNodesAreFoundOut) {
   EXPECT_NE(Reading(*bench.backend, lines).problem, "");
 }
 
-TEST(Metadata, AreToldApart) {
+TEST(Metadata, KindsAreCountedSeparately) {
   for (const bool all : {false, true}) {
     Sealed bench(false, all ? with_nodes_persisted() : IntegrityParameters{});
     bench.write({1}, 11);

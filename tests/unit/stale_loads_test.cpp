@@ -116,7 +116,7 @@ TEST(StaleLoads, AreRightInARegionThatIsTakenBack) {
   EXPECT_GT(result.points, 2u);
 }
 
-TEST(StaleLoads, AreAViolationOutsideRegionsIfNobodyIsTold) {
+TEST(StaleLoads, UnreportedLoadOutsideRegionsIsAViolation) {
   const CrashResult result = crash_misreading(false, Answers::kNothing);
   EXPECT_GT(result.violations, 0u);
   EXPECT_NE(story_of(result).find("was not notified"), std::string::npos) << story_of(result);

@@ -189,7 +189,7 @@ TEST_F(TraceToolsTest, AcquiresOfEveryKindWaitForTheirReleases) {
   EXPECT_EQ(verify(written()).operations, kSyncKinds);
 }
 
-TEST_F(TraceToolsTest, VersionThatNobodyReleases) {
+TEST_F(TraceToolsTest, WaitForUnreleasedVersionIsReported) {
   builder_.sync(SyncKind::kWait, 8, 0, 1);
   expect_complaint("thread 0 at operation 0 waits for version 1 of object 0, which is at 0");
 }

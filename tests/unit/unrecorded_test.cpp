@@ -163,7 +163,7 @@ TEST(Unrecorded, IsOfUpdatesThatWrite) {
   }
 }
 
-TEST(Unrecorded, IsNotKnownOfWhatNobodyHasWritten) {
+TEST(Unrecorded, UnwrittenPageHasNoUnrecordedBytes) {
   Program program;
   program.store(program.store_site, kPmBase, 7);
   EXPECT_EQ(Held().pages(1, 1, PagesAre::kAsInImage).compared_with(program).bytes, 0u);
