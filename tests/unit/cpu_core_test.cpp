@@ -322,7 +322,7 @@ TEST(NonTemporal, StoresOfALineCombineUnlessTheBuffersAreEmptied) {
               builder.store(builder.site(SiteKind::kStore, 8), kPmBase, 9);
             }),
             3)
-      << "only the line that somebody asks for; it stays in the caches";
+      << "only the requested line; it stays in the caches";
 }
 
 TEST(NonTemporal, LoadAfterTheStoreFetchesTheLineAgain) {

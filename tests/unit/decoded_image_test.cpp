@@ -1,5 +1,5 @@
-// Reading an image from nothing: with the right registers, with others, and from files that
-// somebody has damaged. That it is what crash runs read: tests/contract/decoded_image_test.cpp.
+// Decoding of an image without a simulator: with its registers, with other registers, and from
+// damaged files. tests/contract/decoded_image_test.cpp compares the result with that of crash runs.
 #include "pmemsim/designs/backend/decoded_image.hpp"
 #include "pmemsim/designs/backend/entry_layout.hpp"
 #include "pmemsim/designs/backend/surviving_registers.hpp"

@@ -164,7 +164,7 @@ class DesignOfTwo : public testing::Test {
   }
 
   static constexpr Line kLine = Line::of(kPmBase);
-  static inline const Calls kNobody, kAtomicityAlone{"atomicity"}, kOrderingAlone{"ordering"},
+  static inline const Calls kNoCall, kAtomicityAlone{"atomicity"}, kOrderingAlone{"ordering"},
       kAtomicityFirst{"atomicity", "ordering"};
   bool store_goes_on_ = false, end_goes_on_ = false, fetched_ = false;
   Eviction eviction_{};
@@ -237,13 +237,13 @@ struct DesignWhoseOrderingKeeps : DesignOfTwo {
 TEST_F(DesignWhoseOrderingKeeps, NoLayerIsCalledTwiceForAStore) {
   EXPECT_EQ(store(), kAtomicityFirst);
   EXPECT_FALSE(store_goes_on_);
-  EXPECT_EQ(store(), kNobody);
+  EXPECT_EQ(store(), kNoCall);
   EXPECT_TRUE(store_goes_on_);
 }
 TEST_F(DesignWhoseOrderingKeeps, NoLayerIsCalledTwiceForARegionsEnd) {
   EXPECT_EQ(region_end(), kAtomicityFirst);
   EXPECT_FALSE(end_goes_on_);
-  EXPECT_EQ(region_end(), kNobody);
+  EXPECT_EQ(region_end(), kNoCall);
   EXPECT_TRUE(end_goes_on_);
 }
 TEST_F(DesignWhoseOrderingKeeps, WhatAtomicityLetsGoOrderingMayKeep) {
@@ -259,17 +259,17 @@ struct DesignWithoutInterests : DesignOfTwo {
       : DesignOfTwo({.interests = 0, .atomicity_keeps = true, .ordering_keeps = true}) {}
 };
 TEST_F(DesignWithoutInterests, NoLayerIsCalledForAccesses) {
-  EXPECT_EQ(store(), kNobody);
+  EXPECT_EQ(store(), kNoCall);
   EXPECT_TRUE(store_goes_on_);
-  EXPECT_EQ(load(), kNobody);
-  EXPECT_EQ(evicted(), kNobody);
+  EXPECT_EQ(load(), kNoCall);
+  EXPECT_EQ(evicted(), kNoCall);
   EXPECT_EQ(eviction_, Eviction::kWrite);
-  EXPECT_EQ(fetch(), kNobody);
+  EXPECT_EQ(fetch(), kNoCall);
   EXPECT_TRUE(fetched_);
-  EXPECT_EQ(region_begin(), kNobody);
+  EXPECT_EQ(region_begin(), kNoCall);
 }
 TEST_F(DesignWithoutInterests, NoLayerIsCalledForARegionsEnd) {
-  EXPECT_EQ(region_end(), kNobody);
+  EXPECT_EQ(region_end(), kNoCall);
   EXPECT_TRUE(end_goes_on_);
 }
 

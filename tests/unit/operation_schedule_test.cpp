@@ -41,7 +41,7 @@ struct Chosen {
   bool caches_all = true;  // True: metadata that the tests' writes look up are cached.
 };
 
-// Encryption, integrity and deduplication before a memory, and somebody who predicts.
+// A memory behind encryption, integrity and deduplication, with an observer of predictions.
 class Janus : public MemoryBench, public PredictionObserver {
  public:
   explicit Janus(const Chosen& chosen = {}) : MemoryBench(roomy()) {

@@ -374,7 +374,7 @@ class RandomDeeds {
   Deeds deeds;
 
  private:
-  static constexpr std::uint32_t kNobody = UINT32_MAX;
+  static constexpr std::uint32_t kNoThread = UINT32_MAX;
   std::uint32_t below(std::uint32_t most) { return static_cast<std::uint32_t>(random_() % most); }
 
   void put(std::uint32_t thread, Act act) {
@@ -393,7 +393,7 @@ class RandomDeeds {
       case 1:
         put(thread, open_[thread] ? Act::kEnd : Act::kBegin);
         open_[thread] = !open_[thread];
-        gave_back_[thread] = false;
+        released_[thread] = false;
         return;
       case 2:
       case 3:
@@ -422,9 +422,9 @@ class RandomDeeds {
     if (open_[thread] && !options_.locks_inside) return;
     if (holder_ == thread) {
       put(thread, Act::kUnlock);
-      gave_back_[thread] = open_[thread];
-      holder_ = kNobody;
-    } else if (holder_ == kNobody && !gave_back_[thread]) {
+      released_[thread] = open_[thread];
+      holder_ = kNoThread;
+    } else if (holder_ == kNoThread && !released_[thread]) {
       put(thread, Act::kLock);
       holder_ = thread;
     }
@@ -432,8 +432,8 @@ class RandomDeeds {
 
   std::mt19937& random_;
   const Options options_;
-  std::array<bool, 4> open_{}, gave_back_{};
-  std::uint32_t holder_ = kNobody;
+  std::array<bool, 4> open_{}, released_{};
+  std::uint32_t holder_ = kNoThread;
   std::uint64_t value_ = 0;
 };
 

@@ -2,20 +2,20 @@
 // recorder must not call them.
 #include <stdlib.h>
 
-#define NOBODY_CALLS(name) \
+#define OWN_FUNCTION(name) \
   __attribute__((visibility("default"))) void name(void) { abort(); }
 
-NOBODY_CALLS(ZSTD_compressCCtx)
-NOBODY_CALLS(ZSTD_compressBound)
-NOBODY_CALLS(ZSTD_estimateCCtxSize)
-NOBODY_CALLS(ZSTD_initStaticCCtx)
-NOBODY_CALLS(ZSTD_compressBlock_fast)
-NOBODY_CALLS(ZSTD_isError)
-NOBODY_CALLS(FSE_buildCTable_wksp)
-NOBODY_CALLS(HIST_count_wksp)
-NOBODY_CALLS(HUF_buildCTable_wksp)
-NOBODY_CALLS(XXH64)
-NOBODY_CALLS(ZSTD_XXH64)
+OWN_FUNCTION(ZSTD_compressCCtx)
+OWN_FUNCTION(ZSTD_compressBound)
+OWN_FUNCTION(ZSTD_estimateCCtxSize)
+OWN_FUNCTION(ZSTD_initStaticCCtx)
+OWN_FUNCTION(ZSTD_compressBlock_fast)
+OWN_FUNCTION(ZSTD_isError)
+OWN_FUNCTION(FSE_buildCTable_wksp)
+OWN_FUNCTION(HIST_count_wksp)
+OWN_FUNCTION(HUF_buildCTable_wksp)
+OWN_FUNCTION(XXH64)
+OWN_FUNCTION(ZSTD_XXH64)
 
 int main(void) {
   volatile int numbers[256];

@@ -76,11 +76,11 @@ class DpoOrdering final : public Ordering {
   std::string pending() const override;
 
  private:
-  static constexpr CoreId kNobody = UINT32_MAX;
+  static constexpr CoreId kNoCore = UINT32_MAX;
 
   // An entry of another core's buffer. A core's entries have numbers, from 1.
   struct Place {
-    CoreId core = kNobody;
+    CoreId core = kNoCore;
     std::uint64_t number = 0;
   };
   struct Entry {

@@ -95,7 +95,7 @@ void Hierarchy::memory_answers(std::uint64_t number, Time now) {
   misses_.erase(miss);
   const std::size_t way = free_way(line);
   const Time ready = now + response_latency_;
-  shared_.install(way, line, {.sharers = 0, .ready = ready, .owner = kNobody, .dirty = false});
+  shared_.install(way, line, {.sharers = 0, .ready = ready, .owner = kNoCore, .dirty = false});
   const Source source = pm_space_.contains(line) ? Source::kPm : Source::kDram;
   for (const Waiter& waiter : waiters) {
     // If the set is tiny, serving one waiter may evict the line again. The other waiters then miss
@@ -139,12 +139,12 @@ bool Hierarchy::snoop_others(CoreId core, Line line, bool to_write, SharedLine& 
       ++statistics_.invalidations;
     }
     shared.sharers &= bit(core);
-    shared.owner = kNobody;
+    shared.owner = kNoCore;
     return true;
   }
-  if (shared.owner == kNobody) return false;
+  if (shared.owner == kNoCore) return false;
   shared.take(private_[shared.owner].downgrade(line), shared.owner);
-  shared.owner = kNobody;
+  shared.owner = kNoCore;
   return true;
 }
 
@@ -155,7 +155,7 @@ void Hierarchy::evicted_from_private(CoreId core, const Departure& departure) {
   SharedLine& shared = shared_.meta(way);
   shared.take(departure.dirty, core);
   shared.sharers &= ~bit(core);
-  if (shared.owner == core) shared.owner = kNobody;
+  if (shared.owner == core) shared.owner = kNoCore;
 }
 
 std::size_t Hierarchy::free_way(Line line) {
@@ -277,14 +277,14 @@ bool Hierarchy::dirty_elsewhere(CoreId core, Line line) const {
   if (way == kNoWay) return false;
   const SharedLine& shared = shared_.meta(way);
   if (shared.dirty) return true;
-  return shared.owner != kNobody && shared.owner != core && private_[shared.owner].modified(line);
+  return shared.owner != kNoCore && shared.owner != core && private_[shared.owner].modified(line);
 }
 
 void Hierarchy::mark_clean(Line line) {
   const std::size_t way = shared_.find(line);
   if (way == kNoWay) return;
   SharedLine& shared = shared_.meta(way);
-  if (shared.owner != kNobody) shared.take(private_[shared.owner].clean(line), shared.owner);
+  if (shared.owner != kNoCore) shared.take(private_[shared.owner].clean(line), shared.owner);
   if (!std::exchange(shared.dirty, false) || !design_.wants(kWriteBacks)) return;
   design_.written_back(shared.writer, line, pm_space_.newest().read(line), WriteBack::kSent,
                        queue_.now());
@@ -314,7 +314,7 @@ void Hierarchy::flush_arrives(std::uint64_t index, Time now) {
         dirty |= private_[std::countr_zero(left)].invalidate(flush.line);
       }
       shared_.remove(way);
-    } else if (shared.owner != kNobody && shared.owner != flush.core) {
+    } else if (shared.owner != kNoCore && shared.owner != flush.core) {
       dirty |= private_[shared.owner].clean(flush.line);
     }
   }

@@ -130,12 +130,12 @@ class Hierarchy final : public CachePort {
   std::size_t pending_misses() const { return misses_.size(); }
 
  private:
-  static constexpr std::uint8_t kNobody = 255;
+  static constexpr std::uint8_t kNoCore = 255;
   struct SharedLine {
     std::uint64_t sharers = 0;  // bit mask of the cores that may have a copy
     Time ready{};
-    std::uint8_t owner = kNobody;   // the core whose copy is exclusive or modified
-    std::uint8_t writer = kNobody;  // the core whose modified copy was written back here last
+    std::uint8_t owner = kNoCore;   // the core whose copy is exclusive or modified
+    std::uint8_t writer = kNoCore;  // the core whose modified copy was written back here last
     bool dirty = false;
 
     void take(bool modified, CoreId from) {

@@ -22,7 +22,7 @@ void SpeculativeStores::begin(CoreId core) { region_of(core).open = true; }
 void SpeculativeStores::end(CoreId core) {
   Region& region = region_of(core);
   for (std::uint32_t number = 0; number < region.executed; ++number) {
-    history(region.stores[number]).stored(core, number).core = kNobody;
+    history(region.stores[number]).stored(core, number).core = kNoCore;
   }
   for (const Line line : region.stores) merge_final_stores(line);
   region.open = false;
@@ -49,7 +49,7 @@ void SpeculativeStores::store_in_line(CoreId core, std::uint64_t address,
   const std::uint32_t* const slot = lines_.find(line);
   if (slot != nullptr || region.open) {
     History& history = slot != nullptr ? histories_[*slot] : new_history(line);
-    Stored stored{region.open ? core : kNobody,
+    Stored stored{region.open ? core : kNoCore,
                   region.executed,
                   static_cast<std::uint8_t>(address % kLineBytes),
                   static_cast<std::uint8_t>(value.size()),
@@ -84,7 +84,7 @@ void SpeculativeStores::merge_final_stores(Line line) {
   const std::uint32_t* const slot = lines_.find(line);
   if (slot == nullptr) return;
   History& history = histories_[*slot];
-  const auto is_final = [](const Stored& stored) { return stored.core == kNobody; };
+  const auto is_final = [](const Stored& stored) { return stored.core == kNoCore; };
   const auto end = std::find_if_not(history.stores.begin(), history.stores.end(), is_final);
   for (auto stored = history.stores.begin(); stored != end; ++stored) {
     std::copy_n(stored->value.begin(), stored->size, history.before.begin() + stored->offset);

@@ -45,9 +45,9 @@ class SpeculativeStores {
   std::size_t lines() const { return lines_.size(); }
 
  private:
-  static constexpr CoreId kNobody = UINT32_MAX;
+  static constexpr CoreId kNoCore = UINT32_MAX;
   struct Stored {
-    CoreId core;           // kNobody: can no longer be taken back
+    CoreId core;           // kNoCore: can no longer be taken back
     std::uint32_t number;  // position among the region's stores
     std::uint8_t offset, size;
     bool there;
