@@ -27,7 +27,7 @@ GOOD = {
 BAD = {
     "comment at a beginning": ("comment", "src/a.hpp", "// Of its newest data.\n"),
     "comment's second sentence": ("comment", "src/a.hpp", "// Returns it. Than before.\n"),
-    "comment over two lines": ("comment", "src/a.hpp", "// Returns it.\n// Whoever asks.\n"),
+    "comment over two lines": ("comment", "src/a.hpp", "// Returns it.\n// Than the caller.\n"),
     "comment behind code": ("comment", "src/a.hpp", "int a;  // of lines\n"),
     "comment behind a string": ("comment", "src/a.hpp", 'f("//");  // of lines\n'),
     "comment in Python": ("comment", "src/b.py", "A = 1\n# Nor is this.\n"),

@@ -49,8 +49,8 @@ def new_design_command(
         pmemsim crash queue --plugin write_through/write_through.so -d write-through -m asap
 
     The new folder contains a header, a source, a preset, injected faults, a test and a
-    CMakeLists.txt. docs/explanation/layer_rules.md explains what an implementation of each layer may
-    do and must do.
+    CMakeLists.txt. docs/explanation/layer_rules.md explains what an implementation of each layer
+    may do and must do.
     """
     folder = new_design.write_design(name, layer, output)
     out.print(
