@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 import yaml
 
@@ -78,7 +79,12 @@ def open_table() -> str:
     rows: dict[str, list[str]] = {}
     for setting in load_preset("machine", "_common").settings:
         rows.setdefault(setting.source, []).append(f"`{setting.key}={setting.value}`")
-    return "".join(f"- {', '.join(values)}: {source}\n" for source, values in rows.items())
+    items = [f"- {', '.join(values)}: {source}" for source, values in rows.items()]
+    wrapped = [
+        fill(item, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for item in items
+    ]
+    return "\n".join([*wrapped, ""])
 
 
 def machine_table() -> str:
@@ -279,11 +285,7 @@ def _statistic_table(found: Sequence[DeclaredStatistic]) -> str:
 
 
 def _relation(phrase: str) -> str:
-    """A relation as the table has it, without the numbers of statistics that share a row.
-
-    The factor of a limit may depend on the run; it is 0 without one.
-    """
-    phrase = phrase.replace("at most 0 times", "at most a multiple of")
+    """A relation as the table has it, without the numbers of statistics that share a row."""
     return re.sub(r"_[a-z]+_\d+ns\b", "", phrase)
 
 

@@ -80,7 +80,7 @@ STALLS = {
     "fence stalls": ("fence",),
     "store-queue stalls": ("store_queue",),
     "lock waiting": ("lock",),
-    "commit waiting": ("commit", "speculation"),
+    "commits and pauses": ("commit", "speculation"),
 }
 
 

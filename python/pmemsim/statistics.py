@@ -63,6 +63,11 @@ def statistic_of(name: str) -> DeclaredStatistic:
     every = statistics()
     wanted = _OF_ONE_CORE.sub("core.", name)
     if wanted not in every:
+        if any(wanted in relation for each in every.values() for relation in each.relations):
+            raise Error(
+                f"'{name}' is not a statistic: runs compute it only to check the relations of "
+                "statistics; docs/reference/statistics.md explains it"
+            )
         near = did_you_mean(name, every)
         cure = near if "did you mean" in near else "; `pmemsim list statistics` shows all"
         raise Error(f"unknown statistic '{name}'{cure}")
@@ -124,4 +129,8 @@ def _statistic(entry: _core.StatisticDeclaration) -> DeclaredStatistic:
 def _phrase(relation: _core.StatisticRelation) -> str:
     wholes = " + ".join(relation.wholes)
     times = relation.factor if relation.kind == "limit" else 1
-    return _PHRASES[relation.kind].format(wholes if times == 1 else f"{times:g} times {wholes}")
+    if times == 0:  # it follows from the run
+        wholes = f"a multiple of {wholes}"
+    elif times != 1:
+        wholes = f"{times:g} times {wholes}"
+    return _PHRASES[relation.kind].format(wholes)
