@@ -78,3 +78,9 @@ def test_an_unknown_statistic_is_refused_with_a_cure(name: str, cure: str) -> No
     done = pmemsim("show", "statistic", name)
     assert done.returncode == 2
     assert f"unknown statistic '{name}'; {cure}" in done.stderr
+
+
+def test_a_quantity_that_only_checks_use_is_explained() -> None:
+    done = pmemsim("show", "statistic", "run.drained_ns")
+    assert done.returncode == 2
+    assert "'run.drained_ns' is not a statistic: runs compute it only to check" in done.stderr
