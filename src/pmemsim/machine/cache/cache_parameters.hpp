@@ -1,6 +1,6 @@
 // Parameters of the cache hierarchy. Latencies add up: a hit in the shared cache costs the core the
-// latencies of its L1, its L2 and the shared cache. gem5 and ChampSim, with which the papers that
-// give these numbers were evaluated, count in the same way.
+// latencies of its L1, its L2 and the shared cache. gem5 and ChampSim count in the same way; the
+// papers that give these numbers were evaluated with them.
 #pragma once
 
 #include "pmemsim/common/parameters.hpp"

@@ -9,7 +9,7 @@ namespace pmemsim {
 namespace {
 
 constexpr std::uint64_t kWriteBit = 1;
-constexpr unsigned kCoreBits = 6;  // beside a line of any address that a trace has: 63 bits
+constexpr unsigned kCoreBits = 6;  // packed with any line number of a trace: 63 bits in all
 
 constexpr std::uint64_t bit(CoreId core) { return std::uint64_t{1} << core; }
 

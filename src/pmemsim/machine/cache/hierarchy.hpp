@@ -115,7 +115,8 @@ class Hierarchy final : public CachePort {
     CoreId core;
     Line line;
   };
-  // Warms the caches before the run with the last accesses, the newest one at the end.
+  // Fills the caches before the run with the lines of the last accesses. The newest access is the
+  // last element.
   void warm(std::span<const Touch> touches);
 
   Picoseconds shared_to_controller() const override {
@@ -153,11 +154,11 @@ class Hierarchy final : public CachePort {
     CoreId core;
     bool invalidate, dirty, dirty_elsewhere;
     Completion acknowledge;
-    LineData data;  // contents and order number at the time it left the core
+    LineData data;  // contents, with their order number, when the flush left the core
     std::uint64_t departure;
   };
-  // The writes of a PM line that have left the caches and are not yet persistent. `flushes` are
-  // those that found the line clean and wait for these writes.
+  // The writes of a PM line that have left the caches and are not yet persistent. `flushes` are the
+  // flushes that found the line clean and wait for these writes.
   struct UnderWay {
     std::uint32_t writes = 0;
     std::vector<std::uint32_t> flushes;

@@ -3,10 +3,10 @@
 //
 // It observes lines that miss in the private caches, and the first use of prefetched lines. A line
 // within kWindow lines of a stream's last line belongs to that stream. The third line of a stream
-// in one direction confirms the stream; from then on each line moves the stream's end. The end is
-// two lines ahead at first, and twice as many with each line that is used, at most `distance`.
-// Streams cross pages, like those of processors with a next-page prefetcher. A new stream replaces
-// the least recently used one. No machine of a paper has a prefetcher.
+// in one direction confirms the stream; from then on each line moves the stream's end. At first the
+// end is two lines ahead. Each used line doubles this distance, up to `distance` lines. Streams
+// cross pages, like those of processors with a next-page prefetcher. A new stream replaces the
+// least recently used one. No machine of a paper has a prefetcher.
 #pragma once
 
 #include <algorithm>
@@ -41,11 +41,11 @@ class StreamPrefetcher {
 
   bool present() const { return !streams_.empty(); }
 
-  // Records that the core has used the line. Calls ask(line) for each line to request, nearest
-  // first, until it returns false because no register is free. The stream continues there next
-  // time.
-  template <class Ask>
-  void used(Line line, Ask ask) {
+  // Records that the core has used the line. Calls request(line) for each line to prefetch, nearest
+  // first, until it returns false because no register is free. The next call continues with the
+  // refused line.
+  template <class Request>
+  void used(Line line, Request request) {
     Stream* stream = find(line);
     if (stream == nullptr) {
       start(line);
@@ -56,10 +56,10 @@ class StreamPrefetcher {
     for (std::int64_t ahead = 1; ahead <= stream->ahead; ++ahead) {
       const std::int64_t next = static_cast<std::int64_t>(stream->last) + ahead * stream->direction;
       if (next < 0) return;
-      const bool asked = (next - stream->asked) * stream->direction <= 0;
-      if (asked) continue;
-      if (!ask(Line{static_cast<std::uint64_t>(next)})) return;
-      stream->asked = next;
+      const bool requested = (next - stream->requested) * stream->direction <= 0;
+      if (requested) continue;
+      if (!request(Line{static_cast<std::uint64_t>(next)})) return;
+      stream->requested = next;
     }
   }
 
@@ -68,8 +68,8 @@ class StreamPrefetcher {
   static constexpr std::uint32_t kConfirmed = 2;  // number of steps
 
   struct Stream {
-    std::int64_t last = 0;   // the foremost line that was used
-    std::int64_t asked = 0;  // the foremost line that was requested
+    std::int64_t last = 0;       // the foremost line that was used
+    std::int64_t requested = 0;  // the foremost line that was requested
     std::int64_t direction = 0;
     std::int64_t ahead = 1;
     std::uint32_t steps = 0;
@@ -91,7 +91,7 @@ class StreamPrefetcher {
         *std::min_element(streams_.begin(), streams_.end(),
                           [](const Stream& a, const Stream& b) { return a.used < b.used; });
     const auto number = static_cast<std::int64_t>(line.number);
-    oldest = {.last = number, .asked = number, .used = ++time_};
+    oldest = {.last = number, .requested = number, .used = ++time_};
   }
 
   // Updates the stream. True if it is confirmed and the line moves its end.
@@ -102,11 +102,11 @@ class StreamPrefetcher {
     if (stream.steps < kConfirmed && direction != stream.direction) {
       stream.direction = direction;
       stream.steps = 0;
-      stream.asked = stream.last;
+      stream.requested = stream.last;
     }
     if (direction != stream.direction) return false;  // an access that the processor has reordered
     stream.last += step;
-    if ((stream.last - stream.asked) * direction > 0) stream.asked = stream.last;
+    if ((stream.last - stream.requested) * direction > 0) stream.requested = stream.last;
     if (++stream.steps < kConfirmed) return false;
     stream.ahead = std::min<std::int64_t>(stream.ahead * 2, distance_);
     return true;

@@ -3,13 +3,14 @@
 // Memory Locations). Rules, which the hierarchy and the core implement:
 //  1. A line leaves its buffer at the first of these events:
 //     - All of its bytes are stored.
-//     - Another line needs a buffer, all are in use, and this one was opened first.
+//     - Another line needs a buffer, all buffers are in use, and this line's buffer was opened
+//       first.
 //     - Its core executes a fence, a clflush (which waits for all earlier flushes), a locked
 //       instruction, or the begin or end of a region.
 //     - The thread leaves the core or ends.
 //     - Any component requests the line from the caches or flushes it.
-//  2. The caches have no access to a buffer. Its contents stay as the core left them, and do not
-//     undo newer data that reach the controller first (Backend, rule 6).
+//  2. The caches have no access to a buffer. A buffer keeps the contents that its core has stored.
+//     These do not undo newer data that reach the controller first (backend.hpp, rule 6).
 //  3. A partly filled line leaves as one write, too. (Processors send segments of 8 bytes, which
 //     their controllers combine again.)
 // Not modelled: a processor may empty a buffer at any time, and shares the buffers with its misses.

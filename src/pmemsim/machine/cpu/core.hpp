@@ -1,13 +1,13 @@
 // An out-of-order core, modelled as a window that moves over one thread's recorded operations.
 //
-// The core isn't simulated cycle by cycle. For each operation it computes four times. It is
-// dispatched (width, reorder buffer, queues, mispredicted branches); its operands are ready
-// (register dependences from the trace, store-to-load forwarding); it completes; it retires. While
-// the operations need nothing outside the core, this is arithmetic in slots (clock.hpp), for
-// hundreds of operations in a row. An operation whose completion is not yet known (a miss, a lock)
-// keeps its entry in the window. Operations that depend on it are in its list of waiters. All
-// others proceed until the reorder buffer is full. An event then supplies the missing time and the
-// window moves again.
+// The core isn't simulated cycle by cycle. For each operation the model computes four points in
+// time: dispatch (limited by width, reorder buffer, queues and mispredicted branches), readiness of
+// the operands (register dependences from the trace, store-to-load forwarding), completion and
+// retirement. While operations need nothing outside the core, the model only computes with slots
+// (clock.hpp), for hundreds of operations in a row. An operation whose completion is not yet known
+// (a miss, a lock) keeps its entry in the window. Operations that depend on it are in its list of
+// waiters. All other operations proceed until the reorder buffer is full. Later an event supplies
+// the missing time, and the window moves on.
 //
 // Stores, flushes, fences and locked instructions take effect in program order from the store
 // queue, after they have retired (x86-TSO; Intel SDM vol. 3A, ch. 9.2, and the descriptions of
@@ -56,8 +56,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
        LockOrder lock_order);
 
   // Assigns a thread to the core and starts it at the queue's current time. `races` belong to the
-  // recording and must outlive the core. `first_race_object` is the first of the objects that keep
-  // the order of races between threads of this copy.
+  // recording and must outlive the core. `first_race_object` is the number of the first
+  // synchronisation object that keeps the order of races between threads of this copy.
   void run(const trace::TraceFile& file, const trace::Races& races, std::uint32_t thread,
            const ProgramCopy& copy, std::uint32_t first_race_object);
 
@@ -140,7 +140,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
   void notify_load(const Entry& load);
-  std::uint32_t notify_store(const StoreEntry& store, std::uint32_t pieces);
+  std::uint32_t notify_store(const StoreEntry& store, std::uint32_t segments);
   void notify_hint();
   void retry_waiting_loads();
 
@@ -215,14 +215,13 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
     std::uint64_t region;
     LoweredStream::Place place;
     std::uint32_t locks_held;
-    std::uint32_t acquired, released;  // numbers of the last acquisition and release before it
+    std::uint32_t acquired, released;  // numbers of the last ones before the region
     bool end_retired = false;
-    Picoseconds time{};  // duration, once its end has retired
+    Picoseconds time{};  // duration of the region, once its end has retired
   };
   std::deque<RegionStart> region_starts_;
-  // Numbers of the last acquisition and the last release that have been dispatched. Acquisitions
-  // take something from other threads; releases give something to them. StoreQueueHead has the
-  // numbers of the last that ever took effect.
+  // Numbers of the last acquisition and of the last release that have been dispatched.
+  // StoreQueueHead has the numbers of the last ones that have ever taken effect.
   std::uint32_t dispatched_acquires_ = 0, dispatched_releases_ = 0;
   bool paused_ = false;
   Slot paused_since_ = 0;
@@ -233,7 +232,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   Slot delay_ = 0;
   Cause delay_cause_ = Cause::kBase;
   std::uint32_t blocking_branch_ = kNoEntry;
-  std::uint32_t instructions_without_entry_ = 0;  // instructions without an entry of their own
+  std::uint32_t instructions_without_entry_ = 0;
   bool advancing_ = false;
   bool wake_scheduled_ = false;
   BranchPredictor predictor_;

@@ -98,7 +98,8 @@ void Core::load(std::uint32_t index) {
       done = std::max(done, found.done);
       continue;
     }
-    // Requests both lines if both miss. The load waits for the first one before it looks again.
+    // Requests both lines if both miss. The load waits for the first line, and is then looked up
+    // again.
     MissRegisters::Register* mshr = misses_.request_read(line, found.done);
     if (missed) continue;
     missed = true;
@@ -308,17 +309,18 @@ void Core::retired(Entry& oldest) {
 }
 
 // Notifies the design of a retired store. The value is still in the ring buffer, even if the store
-// has left the queue. `pieces` is the number of pieces of the instruction before this entry;
-// returns the number with this entry.
-std::uint32_t Core::notify_store(const StoreEntry& store, std::uint32_t pieces) {
-  if (!design_.wants(kAllStores) || !store.writes) return pieces;
+// has left the queue. The design receives the value in segments of at most
+// RetiredStore::kMostBytes. `segments` is the number of segments of the same instruction in earlier
+// entries. Returns that number plus the segments of this entry.
+std::uint32_t Core::notify_store(const StoreEntry& store, std::uint32_t segments) {
+  if (!design_.wants(kAllStores) || !store.writes) return segments;
   for (std::uint32_t done = 0; done < store.size; done += RetiredStore::kMostBytes) {
     const std::uint32_t bytes = std::min(RetiredStore::kMostBytes, store.size - done);
-    design_.stored({id_, piece_site(store.site, pieces++), store.address + done,
+    design_.stored({id_, piece_site(store.site, segments++), store.address + done,
                     std::span(store.value).subspan(done, bytes)},
                    clock_.time(retire_));
   }
-  return pieces;
+  return segments;
 }
 
 void Core::notify_hint() {

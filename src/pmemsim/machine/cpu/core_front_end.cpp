@@ -96,8 +96,8 @@ bool Core::next_operation() {
   return true;
 }
 
-// Dispatches the operation. Returns false if an entry is missing: an event will move the window and
-// call advance() again.
+// Dispatches the operation. Returns false if an entry is missing: an event later moves the window
+// and calls advance() again.
 bool Core::dispatch(const Operation& operation) {
   switch (operation.kind) {
     case SiteKind::kLoad:
@@ -233,8 +233,8 @@ bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, b
   if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
     window_.add_dependences(index, dependences_of(operation.site), cycle_);
   }
-  // The order matters: in a loop, a compare-exchange uses the value that it read in the last
-  // iteration.
+  // This follows add_dependences(): in a loop, a compare-exchange depends on the value that it read
+  // in the previous iteration.
   if (kind == StoreKind::kLocked) window_.produces(operation.site, index);
   if (serialising && blocks_loads(operation, kind)) barrier_entry_ = index;
   start(index);

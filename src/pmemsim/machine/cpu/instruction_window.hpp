@@ -1,6 +1,6 @@
 // The reorder buffer and the load queue: operations in flight, in program order, with their
-// dependences in both directions. Entries that have retired stay until their place is needed,
-// because their times tell when it became free.
+// dependences in both directions. A retired entry stays until its slot is needed again, because its
+// times determine when the slot became free.
 #pragma once
 
 #include <algorithm>
@@ -79,8 +79,8 @@ class InstructionWindow {
   // False if the entry has retired or has been rolled back.
   bool in_flight(std::uint32_t index) const { return index - head_ < tail_ - head_; }
 
-  // Frees entries for so many instructions, and moves `dispatch` to the time at which they were
-  // free. Returns false if they are still in use.
+  // Frees entries for this number of instructions, and moves `dispatch` to the time at which they
+  // were free. Returns false if the entries are still in use.
   bool free_entries(std::uint32_t instructions, Slot& dispatch) {
     while (instructions_ + instructions > rob_entries_ || tail_ - first_ == entries_.size()) {
       if (first_ == head_) return false;
@@ -90,7 +90,8 @@ class InstructionWindow {
     }
     return true;
   }
-  // Does the same in the load queue, for one load.
+  // Moves `dispatch` to the time at which an entry of the load queue was free. Returns false if all
+  // entries are in use.
   bool has_load_entry(Slot& dispatch) const {
     if (loads_dispatched_ < load_queue_entries_) return true;
     const std::uint64_t previous = loads_dispatched_ - load_queue_entries_;
@@ -136,7 +137,7 @@ class InstructionWindow {
     (*this)[producer].first_waiter = link;
     ++(*this)[index].pending;
   }
-  // Completes the entry. Appends the entries that waited for nothing else to `ready`.
+  // Completes the entry. Appends to `ready` the entries that waited only for this one.
   void complete(std::uint32_t index, Slot slot, std::vector<std::uint32_t>& ready) {
     Entry& done = (*this)[index];
     std::uint32_t link = done.first_waiter;

@@ -7,7 +7,7 @@ namespace pmemsim {
 void RaceOrder::follow(const trace::Races& races, std::uint32_t thread,
                        std::uint32_t first_object) {
   waits_ = races.of(thread);
-  places_ = races.awaited(thread);
+  points_ = races.awaited(thread);
   first_object_ = first_object;
   own_object_ = first_object + thread;
   find_next();
@@ -15,14 +15,14 @@ void RaceOrder::follow(const trace::Races& races, std::uint32_t thread,
 
 void RaceOrder::find_next() {
   const auto wait = next_wait_ < waits_.size() ? waits_[next_wait_].number : kNever;
-  const auto place = next_place_ < places_.size() ? places_[next_place_] : kNever;
-  next_ = std::min(wait, place);
+  const auto point = next_point_ < points_.size() ? points_[next_point_] : kNever;
+  next_ = std::min(wait, point);
 }
 
 bool RaceOrder::pass(std::uint64_t number, const Progress& progress) {
-  for (; next_place_ < places_.size() && places_[next_place_] <= number; ++next_place_) {
+  for (; next_point_ < points_.size() && points_[next_point_] <= number; ++next_point_) {
     reached_.push_back(
-        {static_cast<std::uint32_t>(next_place_ + 1), progress.tail, progress.next_store});
+        {static_cast<std::uint32_t>(next_point_ + 1), progress.tail, progress.next_store});
   }
   release(progress);
   if (waiting_) return false;
@@ -43,11 +43,11 @@ void RaceOrder::wait_over(std::uint64_t, Time now) {
 
 void RaceOrder::release(const Progress& progress) {
   while (!reached_.empty()) {
-    const Reached& place = reached_.front();
-    const bool in_flight = place.entry - progress.head - 1 < progress.tail - progress.head;
-    if (in_flight || progress.first_store < place.store) return;
+    const Reached& point = reached_.front();
+    const bool in_flight = point.entry - progress.head - 1 < progress.tail - progress.head;
+    if (in_flight || progress.first_store < point.store) return;
     queue_.schedule(queue_.now_or_later(progress.when), Phase::kCore,
-                    completion<&RaceOrder::release_now>(*this, place.version));
+                    completion<&RaceOrder::release_now>(*this, point.version));
     reached_.pop_front();
   }
 }
@@ -65,8 +65,8 @@ void RaceOrder::roll_back(std::uint64_t number) {
   reached_.clear();
   const auto wait = std::ranges::lower_bound(waits_, number, {}, &trace::Races::Wait::number);
   next_wait_ = static_cast<std::size_t>(wait - waits_.begin());
-  const auto place = std::ranges::lower_bound(places_, number);
-  next_place_ = static_cast<std::size_t>(place - places_.begin());
+  const auto point = std::ranges::lower_bound(points_, number);
+  next_point_ = static_cast<std::size_t>(point - points_.begin());
   find_next();
 }
 

@@ -1,9 +1,9 @@
-// Racing accesses execute in the order in which they were recorded (analysis/races.hpp), so that
-// recorded values stay true.
+// Keeps racing accesses in the order in which they were recorded (analysis/races.hpp), so that
+// recorded values stay valid.
 //
-// An operation that follows another thread's operation in that order stalls the front end. The
-// stall ends when the other operation has retired and its stores have left the store queue. No
-// layer is notified, because hardware has no such mechanism.
+// If an operation must follow another thread's operation, the front end stalls until that operation
+// has retired and its stores have left the store queue. No layer is notified of the stall, because
+// hardware has no such mechanism.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,24 @@ class RaceOrder {
   struct Progress {
     std::uint32_t head, tail;
     std::uint64_t first_store, next_store;
-    Time when;  // time at which everything before these entries is over
+    Time when;  // time at which everything before these entries has completed
   };
 
-  // Constructs the order; `over` is called when a wait has ended.
+  // `over` is called when a wait has ended.
   RaceOrder(EventQueue& queue, Synchronisation& synchronisation, Completion over)
       : queue_(queue), synchronisation_(synchronisation), over_(over) {}
 
-  // Starts to follow a thread. `first_object` is the first of the objects with which the threads of
-  // a copy of the program keep the order.
+  // Starts to follow a thread. `first_object` is the number of the first synchronisation object
+  // that keeps the order of races between the threads of a copy of the program.
   void follow(const trace::Races& races, std::uint32_t thread, std::uint32_t first_object);
-  // Returns the number of the next operation with a wait or a place that others wait for; kNever if
-  // there is none.
+  // Returns the number of the next operation that has a wait or follows an awaited point
+  // (races.hpp, rule 4); kNever if there is none.
   std::uint64_t next() const { return next_; }
-  // Processes the waits and places before the operation of that number. Returns false if the front
-  // end has to stall.
+  // Processes the waits and awaited points before the operation of that number. Returns false if
+  // the front end has to stall.
   bool pass(std::uint64_t number, const Progress& progress);
-  // Releases the places that the thread has passed once all earlier operations are over.
+  // Releases the awaited points that the thread has passed, once all earlier operations have
+  // completed.
   void release(const Progress& progress);
   bool any_reached() const { return !reached_.empty(); }
   // Continues with the operation of that number after a rollback.
@@ -50,11 +51,12 @@ class RaceOrder {
   std::uint32_t awaited_thread() const { return waits_[next_wait_].thread; }
 
  private:
-  // A place in the thread that others wait for, and the entries that have to be over there.
+  // An awaited point that the front end has passed, and the entries that have to complete before
+  // its release.
   struct Reached {
     std::uint32_t version;
-    std::uint32_t entry;  // the first entry behind the place
-    std::uint64_t store;  // the first store behind the place
+    std::uint32_t entry;  // the first entry after the point
+    std::uint64_t store;  // the first store after the point
   };
   void find_next();
   void wait_over(std::uint64_t, Time now);
@@ -65,8 +67,8 @@ class RaceOrder {
   const Completion over_;
   std::uint64_t next_ = kNever;
   std::span<const trace::Races::Wait> waits_;
-  std::span<const std::uint64_t> places_;
-  std::size_t next_wait_ = 0, next_place_ = 0;
+  std::span<const std::uint64_t> points_;
+  std::size_t next_wait_ = 0, next_point_ = 0;
   std::deque<Reached> reached_;
   std::uint32_t first_object_ = 0, own_object_ = 0;
   bool waiting_ = false;

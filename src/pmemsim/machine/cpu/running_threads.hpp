@@ -1,4 +1,5 @@
-// The interface to a machine's cores for layers that speculate.
+// The threads that run on a machine's cores. Layers that speculate pause them and roll them back
+// (designs/interface/thread_control.hpp).
 #pragma once
 
 #include <vector>
@@ -8,9 +9,9 @@
 
 namespace pmemsim {
 
-class Threads final : public ThreadControl {
+class RunningThreads final : public ThreadControl {
  public:
-  // Adds the next core, in the order of their numbers.
+  // Adds a core. Cores are added in the order of their numbers.
   void add(Core& core) { cores_.push_back(&core); }
 
   std::uint32_t cores() const override { return static_cast<std::uint32_t>(cores_.size()); }

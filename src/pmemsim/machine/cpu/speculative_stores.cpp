@@ -17,7 +17,7 @@ SpeculativeStores::Stored& SpeculativeStores::History::stored(CoreId core, std::
 
 // Begins the region, perhaps again after a rollback. Stores of its earlier execution keep their
 // positions.
-void SpeculativeStores::begin(CoreId core) { region_of(core).open = true; }
+void SpeculativeStores::begin(CoreId core) { region_of(core).active = true; }
 
 void SpeculativeStores::end(CoreId core) {
   Region& region = region_of(core);
@@ -25,7 +25,7 @@ void SpeculativeStores::end(CoreId core) {
     history(region.stores[number]).stored(core, number).core = kNoCore;
   }
   for (const Line line : region.stores) merge_final_stores(line);
-  region.open = false;
+  region.active = false;
   region.executed = 0;
   region.stores.clear();
 }
@@ -41,15 +41,15 @@ void SpeculativeStores::store_in_line(CoreId core, std::uint64_t address,
                                       std::span<const std::byte> value) {
   const Line line = Line::of(address);
   Region& region = region_of(core);
-  if (region.open && region.executed < region.stores.size()) {  // executed before the rollback
-    history(line).stored(core, region.executed++).there = true;
+  if (region.active && region.executed < region.stores.size()) {  // executed before the rollback
+    history(line).stored(core, region.executed++).applied = true;
     rebuild(line);
     return;
   }
   const std::uint32_t* const slot = lines_.find(line);
-  if (slot != nullptr || region.open) {
+  if (slot != nullptr || region.active) {
     History& history = slot != nullptr ? histories_[*slot] : new_history(line);
-    Stored stored{region.open ? core : kNoCore,
+    Stored stored{region.active ? core : kNoCore,
                   region.executed,
                   static_cast<std::uint8_t>(address % kLineBytes),
                   static_cast<std::uint8_t>(value.size()),
@@ -59,7 +59,7 @@ void SpeculativeStores::store_in_line(CoreId core, std::uint64_t address,
     history.stores.push_back(stored);
   }
   newest_.write(address, value.data(), value.size());
-  if (!region.open) return;
+  if (!region.active) return;
   region.stores.push_back(line);
   ++region.executed;
 }
@@ -74,12 +74,13 @@ void SpeculativeStores::rebuild(Line line) {
   const History& history = this->history(line);
   LineData data = history.before;
   for (const Stored& stored : history.stores) {
-    if (stored.there) std::copy_n(stored.value.begin(), stored.size, data.begin() + stored.offset);
+    if (stored.applied)
+      std::copy_n(stored.value.begin(), stored.size, data.begin() + stored.offset);
   }
   newest_.write(line, data);
 }
 
-// Applies the oldest stores to `before`, as far as no rollback can take them back any more.
+// Applies the oldest stores to `before`, up to the first store that a rollback can still undo.
 void SpeculativeStores::merge_final_stores(Line line) {
   const std::uint32_t* const slot = lines_.find(line);
   if (slot == nullptr) return;

@@ -2,9 +2,9 @@
 //
 // A line that such a region has stored to has a history: its contents before the region, and all
 // later stores to it. The stores are those of any core, in the order in which they became visible.
-// Taking a store back leaves its position empty until it is executed again. The line's contents
-// result from the remaining stores. Therefore bytes that another thread has stored to later do not
-// change, neither by the rollback nor by the re-execution.
+// A rollback leaves the position of an undone store empty until the store is executed again. The
+// line's contents result from the remaining stores. Therefore neither rollback nor re-execution
+// changes bytes that another thread has stored to later.
 #pragma once
 
 #include <array>
@@ -23,22 +23,22 @@ class SpeculativeStores {
  public:
   explicit SpeculativeStores(Image& newest) : newest_(newest) {}
 
-  // Makes the core's stores revocable from now on, until the region ends.
+  // Begins a region of the core. Its stores can be undone until the region ends.
   void begin(CoreId core);
   void end(CoreId core);
   // Makes a store visible. Its bytes may be in two lines.
   void store(CoreId core, std::uint64_t address, std::span<const std::byte> value);
-  // Takes back the core's stores since the region began, the latest first. Calls told(address,
-  // bytes) for each, after the newest contents have been restored.
-  template <class Told>
-  void roll_back(CoreId core, Told&& told) {
+  // Undoes the core's stores since the region began, the latest first. Calls notify(address, bytes)
+  // for each store after it has restored the newest contents.
+  template <class Notify>
+  void roll_back(CoreId core, Notify&& notify) {
     Region& region = region_of(core);
     while (region.executed > 0) {
       const Line line = region.stores[--region.executed];
       Stored& stored = history(line).stored(core, region.executed);
-      stored.there = false;
+      stored.applied = false;
       rebuild(line);
-      told(line.address() + stored.offset, stored.size);
+      notify(line.address() + stored.offset, stored.size);
     }
   }
   // Returns the number of lines with a history.
@@ -47,10 +47,10 @@ class SpeculativeStores {
  private:
   static constexpr CoreId kNoCore = UINT32_MAX;
   struct Stored {
-    CoreId core;           // kNoCore: can no longer be taken back
+    CoreId core;           // kNoCore: the store can no longer be undone
     std::uint32_t number;  // position among the region's stores
     std::uint8_t offset, size;
-    bool there;
+    bool applied;    // false while the store is undone
     LineData value;  // bytes from `offset` on
   };
   struct History {
@@ -59,8 +59,8 @@ class SpeculativeStores {
     Stored& stored(CoreId core, std::uint32_t number);
   };
   struct Region {
-    bool open = false;
-    std::uint32_t executed = 0;  // number of `stores` since the begin or the last rollback
+    bool active = false;
+    std::uint32_t executed = 0;  // number of `stores` executed since the begin or the last rollback
     std::vector<Line> stores;    // line of each store
   };
 

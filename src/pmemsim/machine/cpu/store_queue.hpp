@@ -1,6 +1,6 @@
-// The store queue. It contains everything that takes effect in program order after it has retired
-// (total store order). Stores wait here for their line. Flushes, fences, locked instructions and
-// the boundaries of regions keep their program order among them.
+// The store queue. It contains the operations that take effect in program order after they have
+// retired (total store order): stores, which wait here for their line, flushes, fences, locked
+// instructions and the boundaries of regions.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ enum class StoreKind : std::uint8_t {
   kAtomicStore,
   kFlush,
   kFence,
-  kFullFence,  // serialising, like all that follow
+  kFullFence,  // serialising, like all kinds below
   kLocked,     // atomic read-modify-write
   kAcquire,
   kRelease,
@@ -34,11 +34,11 @@ enum class StoreKind : std::uint8_t {
 // this order.
 enum class Step : std::uint8_t {
   kArrived,   // at the head of the queue
-  kInTime,    // simulated time has reached it: it requests a lock, its turn or a region's boundary
-  kAcquired,  // it has the lock or its turn
-  kReleases,  // the layers allow it to release something to other threads
-  kOffered,   // simulated time has reached it: the store or the flush is offered to the layers
-  kAllowed,   // the layers allow it to continue
+  kInTime,    // simulated time has reached the entry, which may request its lock, turn or region
+  kAcquired,  // the entry has the lock or its turn
+  kReleases,  // the layers allow the entry to release its object to other threads
+  kOffered,   // simulated time has reached the store or flush, which is offered to the layers
+  kAllowed,   // the layers allow the entry to continue
   kSent,      // a flush, a fence or a region's boundary that the design has answered
 };
 
@@ -46,11 +46,11 @@ struct StoreEntry {
   std::uint64_t number;
   std::uint64_t address;
   std::uint64_t region;  // 0: none
-  Slot eligible;         // when retired, or oldest if serialising; kUnknownSlot before
-  Slot data_ready;       // when a load can take the value from here; kUnknownSlot before
-  Slot drained = 0;      // when it left the queue
-  Slot waiting_since;    // when the head began to wait for something other than its turn
-  std::uint32_t rob;     // its entry in the reorder buffer, while it is there
+  Slot eligible;       // when it retired or, if serialising, became the oldest; kUnknownSlot before
+  Slot data_ready;     // when the value can be forwarded to loads; kUnknownSlot before
+  Slot drained = 0;    // when it left the queue
+  Slot waiting_since;  // when the head began to wait for something other than its turn
+  std::uint32_t rob;   // its entry in the reorder buffer, valid until it retires
   std::uint32_t site;
   std::uint32_t object, version;
   std::uint32_t synchronisation;  // number of the acquisition or release
@@ -98,10 +98,11 @@ class StoreQueue {
     while (!empty()) pop(when);
   }
 
-  // Store-to-load forwarding: returns the youngest store to the 8-byte granule if it is in the
-  // queue at `when`. A store's time of leaving may have been computed although it is later than
-  // `when`. Its entry stays in the ring buffer until its place is needed, and no load is dispatched
-  // there before that place is free.
+  // Store-to-load forwarding: remember() records the youngest store to an 8-byte granule;
+  // youngest() returns this store if it is in the queue at `when`. A store may have been popped
+  // although it leaves only after `when`, because its time is computed ahead. Its entry in the ring
+  // buffer stays valid until a younger store reuses it. Loads that follow this younger store are
+  // dispatched after the entry has become free.
   void remember(std::uint64_t granule, std::uint64_t number) {
     forwards_[granule % kForwards] = {granule, number + 1};
   }

@@ -262,7 +262,8 @@ bool StoreQueueHead::send_flush(const StoreEntry& head, Slot slot) {
   const Line line = Line::of(head.address);
   auto kind = static_cast<trace::FlushKind>(head.detail);
   if (clwb_evicts_ && kind == trace::FlushKind::kClwb) kind = trace::FlushKind::kClflushopt;
-  if (kind == trace::FlushKind::kClflush) empty_buffers(slot);  // clflush waits for these, too
+  if (kind == trace::FlushKind::kClflush)
+    empty_buffers(slot);  // a clflush also waits for these stores
   const bool dirty =
       kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
   program_events_.flushed(id_, line);
@@ -279,8 +280,8 @@ bool StoreQueueHead::send_fence(const StoreEntry& head, Slot slot) {
 // Empties the write-combining buffers.
 void StoreQueueHead::empty_buffers(Slot slot) { hierarchy_.send_combined(id_, clock_.time(slot)); }
 
-// Atomic stores and read-modify-writes take effect in the recorded order of their variable. One
-// that crosses a line keeps its turn from the first line that it writes to the last.
+// Atomic stores and read-modify-writes take effect in the recorded order of their variable. An
+// entry that crosses a line keeps its turn from its first line to its last.
 bool StoreQueueHead::drain_atomic(StoreEntry& head, Slot& slot) {
   if (head.step == Step::kArrived && head.follows) {
     head.waiting_since = kUnknownSlot;
@@ -476,7 +477,7 @@ bool StoreQueueHead::drain_region(StoreEntry& head, Slot& slot) {
 }
 
 // Tracks the region that may be rolled back: from the time its begin leaves the queue until its end
-// does.
+// leaves the queue.
 void StoreQueueHead::region_takes_effect(const StoreEntry& head) {
   if (head.kind == StoreKind::kRegionBegin) {
     region_in_effect_ = head.region;

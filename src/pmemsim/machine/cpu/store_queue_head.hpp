@@ -53,9 +53,9 @@ class StoreQueueHead {
     SpeculativeStores& speculative_stores;
   };
   // A lock that was acquired before older stores had left the store queue. The layers are notified
-  // of it in program order with these stores.
+  // of the acquisition after these stores, in program order.
   struct EarlyAcquisition {
-    std::uint64_t store;  // number of the first store behind it
+    std::uint64_t store;  // number of the first store after it
     std::uint64_t address;
     trace::SyncKind kind;
   };
@@ -81,8 +81,8 @@ class StoreQueueHead {
   void request_lines_ahead();
   // Sends the contents of the write-combining buffers.
   void empty_buffers(Slot slot);
-  // Records that a region has retired at `slot`. `until` is the number of the store behind its last
-  // one.
+  // Records that a region has retired at `slot`. `until` is the number of the first store after the
+  // region.
   void region_retired(std::uint64_t until, Slot began, Slot slot);
   // Returns how much of an interval the head spent waiting for this cause. The result separates
   // waits for a fence from waits for a free entry.
@@ -94,7 +94,7 @@ class StoreQueueHead {
                std::uint32_t version, Completion resume);
   // Records that the acquisition of this number has taken effect outside the queue.
   void acquired_early(const EarlyAcquisition& acquisition, std::uint32_t number, Slot slot);
-  // True if that acquisition took effect before its thread was rolled back.
+  // True if the acquisition of this number took effect before its thread was rolled back.
   bool has_ever_acquired(std::uint32_t number) const { return number <= ever_acquired_; }
   Slot lock_latency(trace::SyncKind kind) const { return trace::is_lock(kind) ? lock_latency_ : 0; }
 
@@ -163,13 +163,13 @@ class StoreQueueHead {
   Slot drained_ = 0;
   bool draining_ = false;
   std::uint64_t region_in_effect_ = 0;  // region whose begin, but not end, has left; 0: none
-  // Numbers of the last acquisition and the last release that ever took effect. A thread that was
-  // rolled back executes those up to this number again.
+  // Numbers of the last acquisition and the last release that ever took effect. After a rollback
+  // the thread executes operations up to these numbers again, which then have no effect.
   std::uint32_t ever_acquired_ = 0, ever_released_ = 0;
   std::deque<EarlyAcquisition> early_acquisitions_;
   // A region whose end has retired while some of its stores are still in the queue.
   struct DrainingRegion {
-    std::uint64_t until;  // number of the store behind its last one
+    std::uint64_t until;  // number of the first store after the region
     Slot began;
   };
   std::deque<DrainingRegion> draining_regions_;

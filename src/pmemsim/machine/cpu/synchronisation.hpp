@@ -2,12 +2,13 @@
 // recording. Every object has a version: the number up to which all of its releases have happened.
 //
 // Recorded order: an acquire waits until the object has reached the version that it saw during
-// recording. Every value in the trace therefore stays true.
+// recording. Every value in the trace therefore stays valid.
+//
 // Simulated order: mutexes and reader-writer locks are granted in the order of requests in
-// simulated time. All other objects still wait for their version, since the program's course
-// depends on it. There is one exception: a signal of a condition variable or a post of a semaphore
-// also counts for the earlier ones. The threads that should have performed those may need a lock
-// that the waiting thread holds.
+// simulated time. All other acquires still wait for the recorded version, since the program's
+// course depends on it. There is one exception: a signal of a condition variable or a post of a
+// semaphore also counts as all earlier ones of its object. Otherwise the run could deadlock,
+// because the thread of an earlier signal may need a lock that the waiting thread holds.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ class BankQueues {
   const Slot& operator[](std::uint32_t slot) const { return slots_[slot]; }
 
   std::uint32_t size() const { return size_; }
-  // Bit masks of banks: those with requests, and those with requests for their open row.
+  // Bit masks of the banks with requests, and of the banks with requests for their open row.
   std::uint64_t occupied() const { return occupied_; }
   std::uint64_t hits() const { return hits_; }
   std::uint32_t oldest(std::uint32_t bank) const { return banks_[bank].requests.first(); }

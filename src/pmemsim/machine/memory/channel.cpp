@@ -1,6 +1,6 @@
 // The queues of a channel (channel.hpp). They hold reads and writes until the scheduler
-// (channel_scheduler.cpp) issues them to a bank. After the bank has finished, they hold them until
-// their completions have been called. This file implements rules 5 to 9.
+// (channel_scheduler.cpp) issues them to a bank. They keep a request until its bank has finished
+// and its completions have been called. This file implements rules 5 to 9.
 #include "pmemsim/machine/memory/channel.hpp"
 
 #include <fmt/format.h>
@@ -98,8 +98,8 @@ void Channel::read_arrived(std::uint64_t number, Time now) {
   }
 }
 
-// Rule 9. The search stops at a write that a bank has taken: all older writes of the line are in
-// their banks, too.
+// Implements rule 9. The search stops at a write that a bank has taken: all older writes of the
+// line are in their banks, too.
 bool Channel::whole_line_waits(Line line) const {
   ByteMask found = 0;
   for (std::uint32_t slot = lines_[bucket(line)]; slot != kNoSlot && found != kWholeLine;
@@ -479,7 +479,7 @@ bool Channel::drop(std::uint64_t number) {
       accept_waiting(entries, now);
       break;
     }
-    default: {  // removed before its entry is reused: the next owner may read the line
+    default: {  // removed first, because the next write that uses the entry may read the line
       leave_accepted(slot);
       if (pending.persistent && observer_) observer_->dropped(pending.write, now);
       while (pending.merged != kNoSlot) {

@@ -3,23 +3,24 @@
 //
 // Scheduling is by request, not by DRAM command. When the first command of a request can be issued,
 // the channel selects the request and computes all of its times. Rules:
-//  1. Row hits go first, then the oldest request (FR-FCFS), among the requests that can start now.
-//     After max_accesses_per_row accesses a row closes if its bank's oldest request is for another
-//     row.
-// 2. Reads go before writes. The channel switches to writes when the WPQ is fuller than the high
-//    watermark. It also does so when there is no read and the WPQ is fuller than the low watermark.
-//    It switches back in three cases (gem5's policy, src/mem/mem_ctrl.cc): no write is left; the
-//    WPQ is min_writes_per_switch below the low watermark; or reads are queued and
-//    min_writes_per_switch writes have been issued. A log queue fuller than the high watermark
-//    counts as much as the WPQ. Where writes are persistent only when written, other components
-//    wait for them. Therefore the low watermark counts as 0 while such writes are queued. drain()
-//    makes it 0 too, until no write is left.
+//  1. Among the requests that can start now, row hits have priority, then the oldest request
+//     (FR-FCFS). After max_accesses_per_row accesses a row closes if its bank's oldest request is
+//     for another row.
+//  2. Reads have priority over writes. The channel switches to writes when the WPQ is fuller than
+//     the high watermark. It also does so when there is no read and the WPQ is fuller than the low
+//     watermark. It switches back in three cases (gem5's policy, src/mem/mem_ctrl.cc): no write is
+//     left; the WPQ is min_writes_per_switch below the low watermark; or reads are queued and
+//     min_writes_per_switch writes have been issued. A log queue that is fuller than its high
+//     watermark has the same effect as such a WPQ. If writes are persistent only when written,
+//     other components wait for them. Therefore the low watermark counts as 0 while such writes are
+//     queued. After drain() it counts as 0 until no write is left.
 //  3. The banks of a fixed or buffered device share only the bus. While the preferred kind of
 //     request can't start, the other kind may start.
 //  4. Timing: tRCD, tCL, tCWD, tRP, tRAS, tWR, tRTP per bank; tRRD, tFAW, tWTR per rank; tRTW and
 //     one burst at a time on the bus; refresh stops all banks. Not modelled: the command bus, bank
 //     groups (tCCD_L) and the gap between bursts of different ranks (tCS).
-//  5. A write occupies its entry until its bank takes it, a read until it is answered.
+//  5. A write occupies its queue entry until its bank takes it. A read occupies its entry until it
+//     is answered.
 //  6. Writes are accepted in order of arrival. A write merges with the newest accepted write of its
 //     line if that write is still in its queue and has the same kind and owner. A merged write
 //     needs no entry.
@@ -27,23 +28,23 @@
 //     and log headers. They are persistent when their bank has written them. The WPQ accepts all
 //     other writes. A full queue delays only its own writes; the same scheduler serves both queues.
 //     Therefore log and data must not share a line.
-//  8. A reserved entry counts as occupied. One entry is never reserved, or as many as writes that
-//     are accepted together need, so that writes without a reservation always make progress. A
-//     write that uses a reserved entry overtakes waiting writes; those of its own line merge into
-//     it.
-// 9. A write of some bytes of its line needs an entry, and its bank takes as long as for a whole
-//    line. Where it merges, newer bytes win. The queues answer a read if their writes contain all
-//    bytes of its line. Otherwise its bank answers it, and the queued bytes are inserted on the
-//    return path, which takes no time.
+//  8. A reserved entry counts as occupied. Enough entries for the largest group of writes that are
+//     accepted together (one by default) are never reserved, so that writes without a reservation
+//     always make progress. A write that uses a reserved entry overtakes waiting writes; waiting
+//     writes of its own line merge into it.
+//  9. A write of some bytes of its line needs an entry, and its bank takes as long as for a whole
+//     line. In a merge, newer bytes win. The queues answer a read if their writes contain all bytes
+//     of its line. Otherwise its bank answers it, and the queued bytes are inserted on the return
+//     path, which takes no time.
 // 10. A buffered device adds the time of its media to a read. It takes no write while enough media
-//     writes are pending (internal_buffer.hpp, rule 4). A write that it has taken counts as
+//     writes are pending (internal_buffer.hpp, rule 4). A write that the device has taken counts as
 //     written.
 //
 // The implementation is in two files: the queues, rules 5 to 9, in channel.cpp; the scheduler,
-// rules 1 to 4, with banks and bus in channel_scheduler.cpp. They form one class, because each
-// needs nearly all of the other's members. The scheduler removes requests from the middle of the
-// queues. Writes that arrive, merge or are dropped there change the requests that it may select
-// next.
+// rules 1 to 4, with banks and bus in channel_scheduler.cpp. Both parts form one class, because
+// each needs nearly all members of the other. The scheduler removes requests from the middle of the
+// queues. Writes that arrive, merge or are dropped in the queues change the requests that the
+// scheduler may select next.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +77,7 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
 
   void read(Line line, const Place& place, Completion done);
-  // Both functions return the WriteId::number.
+  // write() and write_reserved() return the WriteId::number.
   std::uint64_t write(const Write& write, const Place& place);
   std::uint64_t write_reserved(const Write& write, const Place& place);
   // Accepts the write at once; the WPQ must have a free entry for it.
@@ -162,10 +163,10 @@ class Channel {
     Time activate_allowed{};
     Time precharge_allowed{};
     Time column_allowed{};
-    Time unwanted_since = kNever;  // its row is open but another is needed
+    Time unwanted_since = kNever;  // its row is open but another row is needed
     std::uint32_t accesses = 0;    // accesses to the open row
     std::uint32_t rank = 0;
-    bool conflict = false;  // its last row was closed for another one
+    bool conflict = false;  // its last row was closed because another row was needed
   };
   struct Rank {
     Time read_allowed{};      // limited by tWTR

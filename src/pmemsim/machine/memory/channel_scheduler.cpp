@@ -103,8 +103,8 @@ void Channel::choose_direction(Time now) {
   }
 }
 
-// Rule 3: starts the best request that can start now. If there is none, lowers `next` to the
-// earliest time at which one can start.
+// Implements rule 3: starts the best request that can start now. If there is none, lowers `next` to
+// the earliest time at which one can start.
 bool Channel::start_one(Time now, Time& next) {
   if (writing_) {
     if (start_from(write_queue_, false, now, next)) return true;
@@ -114,7 +114,7 @@ bool Channel::start_one(Time now, Time& next) {
   return timing_.independent_banks && writes_wanted() && start_from(write_queue_, false, now, next);
 }
 
-// Rule 4: returns the time at which the bank can start its best request.
+// Implements rule 4: returns the time at which the bank can start its best request.
 inline Time Channel::ready(std::uint32_t number, bool reading, const Earliest& earliest) const {
   const Bank& bank = banks_[number];
   const Rank& rank = ranks_[bank.rank];

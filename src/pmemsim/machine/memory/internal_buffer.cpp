@@ -60,7 +60,7 @@ InternalBuffer::WrittenLine* InternalBuffer::find_written(std::uint64_t number) 
   return found == writes_.end() ? nullptr : &*found;
 }
 
-// Rule 1: returns the start of the operation.
+// Implements rule 1 (internal_buffer.hpp). Returns the start of the operation.
 Time InternalBuffer::use_media(Time now, Picoseconds interval) {
   const Time begin = max(now, media_free_);
   media_free_ = begin + interval;

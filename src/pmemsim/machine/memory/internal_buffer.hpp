@@ -1,28 +1,29 @@
 // The inside of a memory module whose media reads and writes internal lines that are larger than
-// the processor's. In Optane they have 256 bytes, with small buffers before the media. Each channel
-// has one.
+// the processor's lines. In Optane an internal line has 256 B, and small buffers precede the media.
+// Each channel has one module.
 //
 // Rules:
 //  1. The media does one operation at a time. A read occupies it for media_read_interval, a write
 //     for media_write_interval; these two give its bandwidth. The data of a read are in the buffer
 //     read_latency after its start.
 //  2. A read of the media puts an internal line into the read buffer, in place of the oldest entry.
-//     Later reads of the line's other parts are served from there, as soon as the data have
-//     arrived.
-// 3. A write goes into the write buffer. It is added to its internal line if that is in the buffer.
-//    Otherwise, once the buffer is full, it replaces a line chosen at random, which is written to
-//    the media as a whole: write amplification. Parts that the replaced line lacks are read first,
-//    within the time of the write. The read buffer drops the internal line of the new write.
-//  4. While one line is being written to the media and another one waits for that, no write is
-//     taken.
+//     Later reads of the line's other parts are served from the read buffer, as soon as the data
+//     have arrived.
+//  3. A write goes into the write buffer. It is added to its internal line if that line is in the
+//     buffer. Otherwise, once the buffer is full, it replaces a line chosen at random, which is
+//     written to the media as a whole: write amplification. Parts that the replaced line lacks are
+//     read first, within the time of the write. The read buffer drops the internal line of the new
+//     write.
+//  4. No write is taken while one line is being written to the media and another line waits to be
+//     written.
 //  5. Reads are served from the write buffer if it contains their line.
 //
 // Random replacement and the two buffers are findings of Xiang et al. about first-generation Optane
 // modules ("Characterizing the Performance of Intel Optane Persistent Memory", EuroSys 2022). The
 // internal line is a finding of Yang et al. ("An Empirical Guide to the Behavior and Use of
 // Scalable Persistent Memory", FAST 2020). Write bandwidth depends only on the number of media
-// writes, and not on the reads that complete them. The latter paper's effective write ratio shows
-// this (section 5.1). The address indirection table isn't modelled, nor is wear-leveling.
+// writes, and not on the reads that complete them. The effective write ratio in the paper of Yang
+// et al. shows this (section 5.1). Not modelled: the address indirection table and wear-leveling.
 #pragma once
 
 #include <cstdint>

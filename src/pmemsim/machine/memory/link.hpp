@@ -1,5 +1,5 @@
-// One direction of a link between a host and its device (CXL). Lines are sent one after the other,
-// then take the latency of the link. Requests without data do not occupy the link.
+// One direction of a link between a host and its device (CXL). Lines are sent one after the other;
+// each then takes the latency of the link. Requests without data do not occupy the link.
 #pragma once
 
 #include "pmemsim/common/units.hpp"

@@ -38,9 +38,10 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // Reads a line. The WPQ answers a read if it contains the whole line (forwarding). With only part
-  // of the line in the WPQ, the read takes as long as from its bank, and still returns those bytes.
-  // If the read queue is full, the read waits inside the memory; it is never lost.
+  // Reads a line. The WPQ answers a read if it contains the whole line (forwarding). If only part
+  // of the line is in the WPQ, the read takes as long as a read from its bank. It returns the WPQ's
+  // bytes and the bank's other bytes. If the read queue is full, the read waits inside the memory;
+  // it is never lost.
   void read(Line line, Completion done);
 
   // Accepts the write when its queue, the WPQ or the log queue, has a free entry. Requests wait in
@@ -58,15 +59,15 @@ class Memory {
   bool write_together(std::span<const Write> writes, bool first_reserved, std::span<WriteId> ids);
   // Calls `freed` once when any entry has become free, before a waiting write takes it.
   void await_any_free_entry(Completion freed);
-  // Sets the largest number of writes in one write_together(). reserve() leaves as many entries
-  // free.
+  // Sets the largest number of writes in one write_together(). reserve() always leaves this number
+  // of entries free.
   void set_largest_group(std::uint32_t writes);
 
   // Reserves an entry of that channel's WPQ for a later write. Returns false if no entry is free,
   // if writes are waiting, or if too few unreserved entries would be left. release() releases the
-  // entry unused. write_reserved() uses one of its channel: the WPQ accepts the write, of any kind,
-  // as soon as it has arrived. Designs use reservations for writes that the controller must not
-  // issue yet.
+  // entry unused. write_reserved() uses a reserved entry of its channel: the WPQ accepts the write,
+  // of any kind, as soon as it has arrived. Designs use reservations for writes that the controller
+  // must not issue yet.
   bool reserve(std::uint32_t channel);
   // True if `entries` consecutive calls of reserve() would succeed.
   bool can_reserve(std::uint32_t channel, std::uint32_t entries) const;
@@ -114,7 +115,8 @@ class Memory {
   bool idle() const;
   // Describes the pending requests by channel; empty when idle.
   std::string describe_pending() const;
-  // Writes out all that is left in the WPQ after the end of a run, below the low watermark too.
+  // Writes out the remaining contents of the WPQ after the end of a run, even below the low
+  // watermark.
   void drain();
 
   const MemoryStatistics& statistics() const;

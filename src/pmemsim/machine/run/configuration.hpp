@@ -87,7 +87,7 @@ struct Configuration {
     design.describe_faults(visit);
   }
 
-  // Returns the facts from which the design is built.
+  // Returns the input from which the design is built.
   Blueprint blueprint() const;
 };
 
@@ -99,15 +99,15 @@ Configuration configure(std::span<const Setting> settings, const ChoiceTable& ta
 // complete configuration, so that combinations can't be checked.
 void check_values(std::span<const Setting> settings);
 
-// Throws ConfigError with a sentence on what is wrong with the configuration, and with the places
-// where the parameters that the sentence names were set.
+// Throws ConfigError with this sentence about a problem of the configuration. The message also
+// gives the locations of the settings of the parameters that the sentence names.
 void throw_problem(const Configuration& configuration, const std::string& sentence);
 
 // Returns every fault that can be injected.
 std::vector<Fault> declared_faults();
 
-// Returns every parameter with its value in this configuration, and the place of the setting that
-// gave the value.
+// Returns every parameter with its value in this configuration, and the location of the setting
+// that gave the value.
 std::vector<ParameterInfo> parameters(Configuration configuration);
 
 }  // namespace pmemsim

@@ -1,5 +1,5 @@
-// Check of this computer's memory for the copies of a recording's persistent memory that a command
-// keeps. A recording of a few megabytes can describe any number of pages. Therefore the check
+// Checks that this computer has enough memory for a command's copies of a recording's persistent
+// memory. A recording of a few megabytes can describe any number of pages. Therefore the check
 // precedes the loading of pages.
 #pragma once
 

@@ -183,9 +183,9 @@ std::uint64_t Machine::operations_read() const {
 bool Machine::run_events(const std::function<bool()>& report,
                          const std::function<std::uint64_t()>& done) {
   constexpr std::uint64_t kEventsBetweenReports = 1u << 16;
-  // These reports are 67 million events, which take seconds. An operation of a program and a write
-  // of a line take thousands of events at most. The exception is polling at an interval much
-  // shorter than a latency.
+  // The time of this number of reports is 67 million events, which take seconds. An operation of a
+  // program or a write of a line takes at most thousands of events, unless a component polls at an
+  // interval much shorter than a latency.
   constexpr std::uint64_t kMostReportsWithoutProgress = 1u << 10;
   std::uint64_t until_report = kEventsBetweenReports;
   std::uint64_t without_progress = 0;

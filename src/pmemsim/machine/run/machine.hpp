@@ -22,12 +22,13 @@
 
 namespace pmemsim {
 
-// Returns why the trace can't run on this machine, where every thread needs a core and every lock
-// an object. Empty if it can.
+// Returns the reason why the trace can't run on this machine; empty if it can. Every thread needs a
+// core, and every lock needs a synchronisation object.
 std::string fit_problem(const Configuration& configuration, const trace::TraceFile& trace);
 
 // Loads the contents of persistent memory at the begin of the trace. Any number of machines can
-// share them. Throws Error if this computer has too little memory for them, and trace::TraceError.
+// share the contents. Throws Error if this computer has too little memory for them, and
+// trace::TraceError.
 std::shared_ptr<const Image::Pages> load_contents(const trace::TraceFile& trace);
 
 class Machine {
@@ -45,7 +46,7 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   // Runs to the end, until every write has been written out. `progress` is called now and then with
-  // the share of operations done; the run stops if it returns false. Returns false if stopped.
+  // the share of operations done; if it returns false, the run stops and run() returns false.
   // Throws StuckError, trace::TraceError, and InternalError if the statistics contradict each
   // other.
   bool run(const std::function<bool(double)>& progress);
@@ -78,9 +79,10 @@ class Machine {
   void observe(HintObserver* hints, WriteObserver* writes) { design_.observe(hints, writes); }
   std::uint64_t events() const { return queue_.executed(); }
   void describe_statistics(StatisticsCollector& collector) const;
-  // Returns the contents that programs would read from `begin` to below `end`, and perhaps beyond,
-  // after a power failure now. These are the contents of persistent caches, otherwise those of the
-  // device. Operations of the backend, such as encryption, are undone.
+  // Returns the contents that programs would read after a power failure now. The range is from
+  // `begin` to below `end`, and perhaps larger. These are the contents of the caches if they are
+  // persistent, otherwise those of the device. Operations of the backend, such as encryption, are
+  // undone.
   Image image(std::uint64_t begin, std::uint64_t end) const;
 
  private:
@@ -107,7 +109,7 @@ class Machine {
   Synchronisation synchronisation_;
   Hierarchy hierarchy_;
   SpeculativeStores speculative_stores_{pm_space_.newest()};
-  Threads threads_;
+  RunningThreads threads_;
   std::vector<std::unique_ptr<Core>> cores_;
 };
 

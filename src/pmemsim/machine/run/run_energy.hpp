@@ -1,4 +1,4 @@
-// The energy of a run with operations of the backend.
+// The energy of a run, from its statistics.
 #pragma once
 
 #include "pmemsim/common/energy.hpp"
@@ -6,7 +6,8 @@
 
 namespace pmemsim {
 
-// Computes the energy of the machine, and of each chosen implementation.
+// Computes the energy of the machine, and of each implementation that the design contains. The
+// blueprint names them: it is the input from which the design was built.
 Energy energy_of(const EnergyBill& bill, const Blueprint& blueprint);
 
 }  // namespace pmemsim

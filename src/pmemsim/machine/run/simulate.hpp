@@ -29,16 +29,16 @@ struct RunResult {
   std::size_t relations = 0;  // number of checked relations between statistics
 };
 
-// Throws ConfigError, with the places of its settings, if the trace doesn't fit the machine.
+// Throws ConfigError, with the locations of the settings, if the trace doesn't fit the machine.
 void check_fit(const trace::TraceFile& trace, const Configuration& configuration);
 
-// Simulates the trace. `progress` is called now and then with the share done; if it returns false,
-// Interrupted is thrown.
-// `images`, if not empty, are files for the PM regions of the trace, of the first instance. Each
-// receives the contents that programs would read if power failed after the run.
-// `contents` are the trace's initial contents, shared by several simulations; they are loaded if
-// none are given.
-// Throws ConfigError, trace::TraceError, StuckError, Error.
+// Simulates the trace. Throws ConfigError, trace::TraceError, StuckError, Error.
+// - `progress` is called now and then with the share done; if it returns false, Interrupted is
+//   thrown.
+// - `images`, if not empty, has one file for each PM region of the trace. The file receives the
+//   region's contents that programs would read if power failed after the run (first instance).
+// - `contents` are the trace's initial contents, shared by several simulations; they are loaded if
+//   none are given.
 RunResult simulate(const trace::TraceFile& trace, const Configuration& configuration,
                    const std::function<bool(double)>& progress,
                    std::span<const std::string> images = {},
