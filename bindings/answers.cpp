@@ -71,7 +71,7 @@ class AnswerImages {
 
  private:
   CheckerProcess::KeepGoing reporter(const Progress& progress) const {
-    return seldom([&] { report(progress, static_cast<double>(check_.answered())); });
+    return rate_limited([&] { report(progress, static_cast<double>(check_.answered())); });
   }
 
   const trace::TraceFile& trace_;

@@ -1,4 +1,4 @@
-// The parts of the Python module, one function for each.
+// The functions that add the parts of the Python module, one for each part.
 #pragma once
 
 #include <nanobind/nanobind.h>

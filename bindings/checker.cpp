@@ -44,7 +44,7 @@ std::optional<CheckerAnswer> rejection(const CheckerAnswer& answer, bool library
   return answer;
 }
 
-CheckerProcess::KeepGoing seldom(CheckerProcess::KeepGoing report) {
+CheckerProcess::KeepGoing rate_limited(CheckerProcess::KeepGoing report) {
   using Clock = std::chrono::steady_clock;
   return [report = std::move(report), last = Clock::time_point()]() mutable {
     const Clock::time_point now = Clock::now();

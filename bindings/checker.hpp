@@ -11,6 +11,6 @@ namespace pmemsim::bindings {
 std::optional<CheckerAnswer> rejection(const CheckerAnswer& answer, bool library);
 
 // Returns a function that calls `report` at most every 50 ms, however often it is called.
-CheckerProcess::KeepGoing seldom(CheckerProcess::KeepGoing report);
+CheckerProcess::KeepGoing rate_limited(CheckerProcess::KeepGoing report);
 
 }  // namespace pmemsim::bindings

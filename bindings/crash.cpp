@@ -95,7 +95,7 @@ Crashed crash(const Path& path, const Configuration& configuration, std::uint64_
   double share = 0;
   std::optional<Checkers> checkers;
   if (checker) {
-    checkers.emplace(*checker, trace, jobs, words, seldom([&] { report(progress, share); }));
+    checkers.emplace(*checker, trace, jobs, words, rate_limited([&] { report(progress, share); }));
   }
   Crashed found;
   CrashOptions options{.sample = sample,

@@ -98,7 +98,7 @@ void ModelImages::write(const std::vector<Path>& files) {
 
 // Returns a function that reports the number of images reached so far.
 CheckerProcess::KeepGoing ModelImages::reporter(const Progress& progress) const {
-  return seldom([&] { report(progress, static_cast<double>(images_->number())); });
+  return rate_limited([&] { report(progress, static_cast<double>(images_->number())); });
 }
 
 std::uint64_t ModelImages::check_up_to(std::uint64_t number, const Progress& progress,

@@ -22,7 +22,7 @@
 
 namespace pmemsim::bindings {
 
-// Flushes and fences that are left out of a program; by default none.
+// Flushes and fences that are left out of a program; none by default.
 struct Without {
   trace::LeftOut operations;
 };
@@ -34,7 +34,7 @@ struct WantedImages {
   std::optional<Configuration> design;
   std::uint64_t seed, most;
   Without without;
-  bool watch;  // watch which parts of the images the checker reads, if possible
+  bool watch;  // record which parts of the images the checker reads, if possible
 };
 
 // A sequence of images, and checkers that check them.
@@ -48,13 +48,13 @@ class ModelImages {
   virtual ~ModelImages() = default;
 
   // Checks the images until one is rejected, until this number of seconds is over (but at least one
-  // image), or until there are no more. Returns the number of the first rejected image, at which
-  // the sequence then is; 0 if there is none.
+  // image), or until there are no more. Returns the number of the first rejected image, which is
+  // then the current image; 0 if no image was rejected.
   std::uint64_t show_all(std::optional<double> seconds, const Progress& progress);
 
-  // Goes to the image of this number. If the checker's reads decide which image that is, the images
-  // before it are checked. Returns false if there is no such image, or if an earlier one was
-  // rejected.
+  // Moves to the image of this number. If the order of images depends on the checker's reads, the
+  // earlier images are checked first. Returns false if there is no such image, or if an earlier
+  // image was rejected.
   bool go_to(std::uint64_t number, const Progress& progress);
 
   // Returns a checker's answer to the current image if it rejects the image.

@@ -29,7 +29,7 @@ void raise(const char* name, const std::exception& error) {
   PyErr_SetObject(error_class(name).ptr(), to_text(error.what()).ptr());
 }
 
-// Reports an exception of a plug-in: pmemsim's own code throws no exception of another type.
+// Reports an exception of a type that only plug-ins throw.
 void raise_of_plugin(const char* what) {
   std::string names;
   for (const std::string& path : loaded_plugins()) names += (names.empty() ? "" : ", ") + path;

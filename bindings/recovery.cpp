@@ -1,4 +1,5 @@
-// Crashes of recovery in pmemsim._core: a checker's changes to an image, crashed in their turn.
+// Crashes of recovery in pmemsim._core: images after a crash during the changes that a checker
+// makes to an image.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -116,8 +117,9 @@ class OneChecker {
   OneChecker& operator=(const OneChecker&) = delete;
 
   std::optional<CheckerAnswer> check_image(const Progress& progress) {
-    return rejection(checker_.check_image(images_.image(), seldom([&] { report(progress, 0); })),
-                     library_);
+    return rejection(
+        checker_.check_image(images_.image(), rate_limited([&] { report(progress, 0); })),
+        library_);
   }
 
  private:

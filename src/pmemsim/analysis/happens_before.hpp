@@ -21,7 +21,7 @@ class HappensBefore {
   using Epoch = std::uint32_t;
 
   // Constructs the clocks. An acquisition of an object's version sees what the version's releases
-  // have seen. This is certain only if at most `remembered` later releases exist; an acquisition of
+  // have seen. The clocks of at least the `remembered` latest versions are kept. An acquisition of
   // a discarded version sees nothing.
   HappensBefore(std::uint32_t threads, std::uint32_t objects,
                 std::uint32_t remembered = UINT32_MAX / 2)
@@ -81,7 +81,7 @@ class HappensBefore {
   // The last known epoch of each thread.
   using Clock = std::vector<Epoch>;
   struct Object {
-    std::uint32_t forgotten = 0;           // number of the oldest versions that were discarded
+    std::uint32_t forgotten = 0;           // number of discarded versions, the oldest ones
     std::vector<Epoch> known;              // what an acquisition of each version sees
     std::map<std::uint32_t, Clock> early;  // clocks of releases that happened too early
   };

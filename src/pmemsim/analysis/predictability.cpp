@@ -149,22 +149,22 @@ class Thread {
     const LineData data = memory_.read(number);
     all_ = without_own_ = {true, true, true};
     sites_.clear();
-    const auto look = [&](const ValueHistory& history, std::uint64_t value, bool Match::* part) {
-      const ValueHistory::Sight sight = history.look(value, number, line.since);
-      all_.*part &= sight.oldest != nullptr;
-      without_own_.*part &= sight.beside;
-      return sight.oldest;
+    const auto look_up = [&](const ValueHistory& history, std::uint64_t value, bool Match::* part) {
+      const ValueHistory::Found found = history.look_up(value, number, line.since);
+      all_.*part &= found.oldest != nullptr;
+      without_own_.*part &= found.without_own;
+      return found.oldest;
     };
     const auto keep = [&](const ValueStore* store) {
       if (store != nullptr) sites_.push_back(store->site);
     };
-    keep(look(addresses_, number.number, &Match::address));
+    keep(look_up(addresses_, number.number, &Match::address));
     for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
       if ((line.chunks >> chunk & 1) == 0) continue;
       const std::byte* const at = data.data() + chunk * kChunkBytes;
-      keep(look(chunks_, load<std::uint32_t>(at), &Match::chunks));
+      keep(look_up(chunks_, load<std::uint32_t>(at), &Match::chunks));
       const std::byte* const word = data.data() + chunk / 2 * kWordBytes;
-      look(words_, load<std::uint64_t>(word), &Match::words);
+      look_up(words_, load<std::uint64_t>(word), &Match::words);
     }
   }
 

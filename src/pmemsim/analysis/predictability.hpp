@@ -1,24 +1,25 @@
-// The predictability of a program's writes, from its recording alone. It tells whether earlier
-// stores contain the address and the data of a write-back (PMWeaver, figure 10's ideal predictor).
-// It tells how soon the write-back follows the line's last store (figure 7), and how few sets of
-// store instructions write-backs have (figure 11). No time is simulated.
+// The predictability of a program's writes, from its recording alone. It has three parts, with the
+// figures of the PMWeaver paper: whether earlier stores contain the address and the data of a
+// write-back (figure 10, ideal predictor); how soon the write-back follows the line's last store
+// (figure 7); and how few sets of store instructions write-backs have (figure 11). No time is
+// simulated.
 //
-//   1  A write-back is a flush of a PM line that the same thread has stored to since its last one.
-//      Evictions and non-temporal stores do not count, because the paper's learner doesn't see
-//      them.
+//   1  A write-back is a flush of a PM line that the same thread has stored to since the line's
+//      last write-back. Evictions and non-temporal stores do not count, because the paper's learner
+//      doesn't see them.
 //   2  Each thread has a history of its own, without a limit. It contains each 4-byte chunk and
-//      each 8-byte word of the value of every store, to PM or not. A store below 4 bytes has
-//      neither.
+//      each 8-byte word of the value of every store, to PM or not. A store of less than 4 bytes
+//      adds nothing.
 //   3  The address is found if a word in the history is an address within the line.
-//   4  The data are found if each chunk (or word) of the line that was stored to since its last
-//      write-back equals one in the history. The paper's granularity is 4 bytes.
-//   5  The line's own stores, those since its last write-back, are in the history too, and nearly
-//      always contain its data. The paper doesn't say whether it counts them: the report has both
+//   4  The data are found if each chunk (or word) of the line that was stored to since the line's
+//      last write-back equals an entry of the history. The paper's granularity is 4 bytes.
+//   5  The history includes the line's own stores since its last write-back, which nearly always
+//      contain its data. The paper doesn't say whether it counts own stores: the report has both
 //      numbers.
 //   6  The set of store instructions of a found write-back consists of the oldest stores of its
 //      address and its chunks, own stores included.
 //   7  In a chunk that was stored to in part, the other bytes are those that PM held before. If
-//      several threads store to one chunk, the bytes are those of the thread read last.
+//      several threads store to one chunk, the bytes are those of the thread that is analysed last.
 #pragma once
 
 #include <array>
@@ -31,7 +32,7 @@
 
 namespace pmemsim {
 
-// Numbers of write-backs, and of those that the history contains.
+// Numbers of write-backs, and of write-backs that the history contains.
 struct Predictable {
   struct Found {
     std::uint64_t address = 0;

@@ -17,7 +17,7 @@ struct RaceWait {
   std::uint64_t number;
   std::uint64_t count;
   std::uint32_t thread;
-  std::uint32_t version;  // version of that place of the other thread (races.hpp, rule 4)
+  std::uint32_t version;  // version of the awaited point (races.hpp, rule 4)
   bool operator==(const RaceWait&) const = default;
 };
 using RaceWaits = std::vector<std::vector<RaceWait>>;  // by thread

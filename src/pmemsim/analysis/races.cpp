@@ -250,23 +250,23 @@ Races::Races(const TraceFile& trace) {
   if (trace.metadata().threads < 2 || !Turns(trace).recorded()) return;
   std::optional<Waits> stored = stored_races(trace);
   waits_ = stored ? std::move(*stored) : find_races(trace);
-  number_places();
+  number_awaited_points();
 }
 
-void Races::number_places() {
+void Races::number_awaited_points() {
   awaited_.resize(waits_.size());
   for (const std::vector<Wait>& waits : waits_) {
     for (const Wait& wait : waits) awaited_[wait.thread].push_back(wait.count);
   }
-  for (std::vector<std::uint64_t>& places : awaited_) {
-    std::ranges::sort(places);
-    places.erase(std::ranges::unique(places).begin(), places.end());
+  for (std::vector<std::uint64_t>& points : awaited_) {
+    std::ranges::sort(points);
+    points.erase(std::ranges::unique(points).begin(), points.end());
   }
   for (std::vector<Wait>& waits : waits_) {
     for (Wait& wait : waits) {
-      const std::vector<std::uint64_t>& places = awaited_[wait.thread];
-      const auto place = std::ranges::lower_bound(places, wait.count);
-      wait.version = static_cast<std::uint32_t>(place - places.begin()) + 1;
+      const std::vector<std::uint64_t>& points = awaited_[wait.thread];
+      const auto point = std::ranges::lower_bound(points, wait.count);
+      wait.version = static_cast<std::uint32_t>(point - points.begin()) + 1;
     }
   }
 }

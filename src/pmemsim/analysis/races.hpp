@@ -3,15 +3,15 @@
 //   1  Two accesses race if different threads make them to the same byte, one of them writes, and
 //      no synchronisation orders them (happens_before.hpp). Plain accesses of PM count as accesses
 //      of whole words (8 bytes), as in the check of crash images. Atomic accesses of one variable
-//      don't race: its versions order writes, and the reads of their values. A read may follow the
-//      next write.
-//   2  The access that was recorded later (turns.hpp) waits for the one with which it races. Any
-//      replay that respects all waits lets each plain load read the value that it has read in the
-//      recording.
+//      don't race: its versions order each write after the previous write, and each read after the
+//      write of its value. They don't order a read before the next write.
+//   2  The access that was recorded later (turns.hpp) waits for the earlier one. In any replay that
+//      respects all waits, each plain load reads the value that it has read in the recording.
 //   3  A wait for an operation of a thread includes all of the thread's earlier operations.
-//      Therefore a wait that an earlier one includes is not recorded.
-//   4  The n-th place of a thread for which others wait has version n, as if the thread released an
-//      object of its own there. Races can therefore be processed like other synchronisation.
+//      Therefore a wait that an earlier wait of the same thread includes is not recorded.
+//   4  An awaited point of a thread is a point between two of its operations for which another
+//      thread waits. The n-th awaited point has version n, as if the thread released an object of
+//      its own at that point. Races can therefore be processed like other synchronisation.
 #pragma once
 
 #include <cstdint>
@@ -38,17 +38,17 @@ class Races {
   std::span<const Wait> of(std::uint32_t thread) const {
     return thread < waits_.size() ? waits_[thread] : std::span<const Wait>{};
   }
-  // Returns the places of a thread for which others wait: the number of operations that it has
-  // executed there.
+  // Returns the awaited points of a thread, each as the number of operations before it.
   std::span<const std::uint64_t> awaited(std::uint32_t thread) const {
     return thread < awaited_.size() ? awaited_[thread] : std::span<const std::uint64_t>{};
   }
 
  private:
-  void number_places();
+  void number_awaited_points();
 
-  Waits waits_;                                      // empty without turns
-  std::vector<std::vector<std::uint64_t>> awaited_;  // places by thread; empty without turns
+  // Both are by thread, and empty if the recording has no turns.
+  Waits waits_;
+  std::vector<std::vector<std::uint64_t>> awaited_;
 };
 
 // Finds the races by replaying all operations in turns, which the recording must have. Throws

@@ -46,7 +46,7 @@ struct Summary {
   std::uint64_t image_pages = 0;
   std::uint64_t warm_lines = 0;
   std::uint64_t turns = 0;  // 0: turns were not recorded
-  std::uint64_t races = 0;  // number of accesses' waits for another thread (races.hpp)
+  std::uint64_t races = 0;  // number of waits of racing accesses for another thread (races.hpp)
 };
 
 // Reads the whole trace. Throws TraceError.

@@ -17,8 +17,8 @@ class TurnStream {
   TurnStream(const TraceFile& file, std::uint32_t thread)
       : file_(&file), thread_(thread), operations_(file.operations(thread)) {}
 
-  // Reads the next turn. Returns false at the end. Throws TraceError on a damaged frame, if the
-  // turn doesn't follow the previous one, or if it ends behind the thread's end.
+  // Reads the next turn. Returns false at the end. Throws TraceError if a frame is damaged, if the
+  // turn doesn't follow the previous one, or if it ends after the thread's end.
   bool next(Turn& turn);
 
  private:

@@ -64,7 +64,7 @@ class Contents {
 
  private:
   struct Pages {
-    std::uint64_t end;  // number of the page behind the last one
+    std::uint64_t end;  // number of the page after the last one
     PagesAre are;
     std::streamoff offset;  // position in the file of given contents
   };

@@ -1,10 +1,10 @@
-// Detection of persistent memory that has changed without a recorded store: by code that isn't
-// instrumented, a signal handler, another process, or the kernel.
+// Detection of persistent memory that has changed without a recorded store. Code that isn't
+// instrumented, a signal handler, another process or the kernel can change it.
 //
 //   1  The contents of memory when recording ended (contents.hpp) are compared with the result of
 //      the image and the recorded stores.
-// 2  A byte that was stored to must have the last value that any of the threads has stored there.
-//    The order of racing stores is not needed. Any other byte must have the image's value.
+//   2  A byte that was stored to must have the last value that any of the threads has stored to it.
+//      The order of racing stores is not needed. Any other byte must have the image's value.
 //   3  Therefore a change is missed if a recorded store has covered it, or if it did not change the
 //      value.
 #pragma once
@@ -20,14 +20,14 @@ class TraceFile;
 
 struct Unrecorded {
   struct Place {
-    std::uint64_t begin, end;  // addresses of the first changed byte, and behind the last one
+    std::uint64_t begin, end;  // addresses of the first changed byte, and after the last one
     bool operator==(const Place&) const = default;
   };
   static constexpr std::size_t kMostPlaces = 16;
 
   std::uint64_t bytes = 0;    // number of changed bytes
-  std::uint64_t places = 0;   // number of changed places; adjacent changed words are one place
-  std::vector<Place> lowest;  // the places with the lowest addresses, at most kMostPlaces
+  std::uint64_t places = 0;   // number of changed ranges; adjacent changed words are one range
+  std::vector<Place> lowest;  // the ranges with the lowest addresses, at most kMostPlaces
 };
 
 // Compares the recording with the file of final contents. Throws TraceError.

@@ -8,7 +8,7 @@
 
 namespace pmemsim {
 
-// One store, or the piece of it that has the value.
+// One store, or the segment of it that has the value.
 struct ValueStore {
   Line line;               // line that was stored to
   std::uint64_t when = 0;  // number among the thread's stores, from 1
@@ -25,11 +25,12 @@ class ValueHistory {
     }
   }
 
-  struct Sight {
-    const ValueStore* oldest = nullptr;  // oldest store of the value; nullptr: none
-    bool beside = false;                 // a store until `since`, or to another line, has it
+  struct Found {
+    const ValueStore* oldest = nullptr;  // oldest store of the value; nullptr: no store has it
+    // True if a store to another line, or one up to number `since`, has the value.
+    bool without_own = false;
   };
-  Sight look(std::uint64_t value, Line line, std::uint64_t since) const {
+  Found look_up(std::uint64_t value, Line line, std::uint64_t since) const {
     const Known* known = first_.find({value});
     if (known == nullptr) return {};
     return {&known->first,
@@ -43,7 +44,7 @@ class ValueHistory {
   };
   struct Known {
     ValueStore first;
-    bool elsewhere = false;  // true if it was also stored to another line
+    bool elsewhere = false;  // true if the value was also stored to another line
   };
   FlatTable<Number, Known> first_;
 };

@@ -1,4 +1,5 @@
-// A full check of a trace, beyond the checks of reading it: that a run of it can reach its end.
+// A full check of a trace, beyond the checks of the reader. It ensures that a run of the trace can
+// reach its end.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct Verification {
 // these:
 // - A frame or record is damaged.
 // - Regions don't nest.
-// - An object's versions aren't made one by one, or threads wait for versions that are never made.
+// - An object's versions don't increase one by one, or a thread waits for a version that is never
+//   reached.
 // - The table of races differs from the races of the operations.
 Verification verify(const TraceFile& file);
 

@@ -14,17 +14,17 @@ class BloomHash {
  public:
   static constexpr std::uint64_t kHashes = 4;
 
-  explicit BloomHash(std::uint64_t places) : places_(places) {}
+  explicit BloomHash(std::uint64_t size) : size_(size) {}
 
   // Double hashing: Kirsch and Mitzenmacher, "Less Hashing, Same Performance", ESA 2006.
-  std::size_t place(Line line, std::uint64_t hash) const {
+  std::size_t position(Line line, std::uint64_t hash) const {
     std::uint64_t mixed = (line.number ^ line.number >> 31) * 0x9e3779b97f4a7c15;
     mixed ^= mixed >> 32;
-    return ((mixed & 0xffffffff) + hash * ((mixed >> 32) | 1)) % places_;
+    return ((mixed & 0xffffffff) + hash * ((mixed >> 32) | 1)) % size_;
   }
 
  private:
-  std::uint64_t places_;
+  std::uint64_t size_;  // number of bits or counters of the filter
 };
 
 // A Bloom filter that can only remove all lines at once.
@@ -35,13 +35,13 @@ class BloomFilter {
   void insert(Line line) {
     empty_ = false;
     for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
-      bits_[hash_.place(line, hash)] = true;
+      bits_[hash_.position(line, hash)] = true;
     }
   }
   bool contains(Line line) const {
     if (empty_) return false;
     for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
-      if (!bits_[hash_.place(line, hash)]) return false;
+      if (!bits_[hash_.position(line, hash)]) return false;
     }
     return true;
   }
@@ -63,18 +63,18 @@ class CountingBloomFilter {
 
   void insert(Line line) {
     for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
-      ++counters_[hash_.place(line, hash)];
+      ++counters_[hash_.position(line, hash)];
     }
   }
   // Removes a line that was inserted before.
   void remove(Line line) {
     for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
-      --counters_[hash_.place(line, hash)];
+      --counters_[hash_.position(line, hash)];
     }
   }
   bool contains(Line line) const {
     for (std::uint64_t hash = 0; hash < BloomHash::kHashes; ++hash) {
-      if (counters_[hash_.place(line, hash)] == 0) return false;
+      if (counters_[hash_.position(line, hash)] == 0) return false;
     }
     return true;
   }

@@ -20,7 +20,8 @@ struct Structure {
   std::uint64_t count = 0;          // instances in the machine
   std::string source;               // section of the design's paper, or reason for the structure
   std::optional<double> printed{};  // bytes that the paper prints
-  // Bytes by another reading of the formula, if only that one gives the printed number.
+  // Bytes by another interpretation of the structure, if only that interpretation gives the printed
+  // number.
   std::optional<double> printed_if{};
 
   bool operator==(const Structure&) const = default;
@@ -28,7 +29,7 @@ struct Structure {
 
 struct Storage {
   std::vector<Structure> structures{};
-  std::string unknown{};  // why structures can't be counted, a sentence; empty if they are
+  std::string unknown{};  // a sentence: why structures can't be counted; empty if they can
 
   void add(const Storage& other) {
     structures.insert(structures.end(), other.structures.begin(), other.structures.end());

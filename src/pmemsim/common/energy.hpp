@@ -1,6 +1,7 @@
 // The energy of a run, computed from the statistics of components. Each operation takes a fixed
-// energy, whether its result is used or not; cores take power as long as they run. Nothing is
-// counted for it during simulation. docs/explanation/model.md gives the sources of the figures.
+// energy, whether its result is used or not. A core takes a fixed power as long as it runs. The
+// simulation has no counters for energy alone. docs/explanation/model.md gives the sources of the
+// figures.
 #pragma once
 
 #include <algorithm>
@@ -61,8 +62,8 @@ struct EnergyParameters {
   }
 };
 
-// Energies in picojoules. Unused work is counted twice: in `unused`, and in the part to which it
-// belongs.
+// Energies in picojoules. Energy of unused results is counted twice: in `unused`, and in the member
+// of its operation.
 struct Energy {
   double cores = 0, dram = 0;
   double pm_reads = 0, pm_data_writes = 0, pm_log_writes = 0, pm_metadata_writes = 0;
@@ -126,7 +127,7 @@ class EnergyBill {
     return (count(cache + ".hits") + count(cache + ".misses")) * price(each);
   }
   // Energy of all executed sub-operations of one kind in the backend. unused() returns the energy
-  // of those whose result no write used.
+  // of the sub-operations whose result no write used.
   double executed(const std::string& work, Picojoules each) const {
     return counted("backend." + work, each);
   }

@@ -1,4 +1,5 @@
-// Errors that a user can act on: one sentence with the place, the reason and the remedy.
+// Errors that a user can act on. A message is one sentence with the location, the reason and the
+// remedy.
 #pragma once
 
 #include <stdexcept>

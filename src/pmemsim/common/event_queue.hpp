@@ -42,8 +42,8 @@ Completion completion(Object& object, std::uint64_t argument = 0) {
 class EventQueue {
  public:
   Time now() const { return now_; }
-  // Returns the earliest time, not before `when`, at which an event can be scheduled. Cores compute
-  // ahead of the queue or behind it, so that `when` may be in the past.
+  // Returns the earliest time, not before `when`, at which an event can be scheduled. A core's time
+  // may be ahead of the queue's time or behind it, so that `when` may be in the past.
   Time now_or_later(Time when) const { return max(when, now_); }
   bool empty() const { return soon_count_ == 0 && heap_.empty(); }
   std::uint64_t executed() const { return executed_; }

@@ -1,8 +1,8 @@
-// Fault injection: a protective mechanism of a component is removed, to show that crash
-// verification detects it.
+// Fault injection: removes a protective mechanism of a component, to show that crash verification
+// detects the fault.
 //
-// A fault is not a parameter. It is declared once, in the struct of the component that would have
-// it, by
+// A fault is not a parameter. The component in which it can be injected declares it once, in a
+// struct:
 //
 //   struct X86Faults {
 //     bool fence = false;
@@ -13,7 +13,8 @@
 //     }
 //   };
 //
-// and a member `faults` of the component's parameters. A FaultSet has one bit for each fault.
+// The component's parameters have this struct as a member `faults`. A FaultSet has one bit for each
+// fault.
 #pragma once
 
 #include <cstddef>

@@ -49,7 +49,8 @@ class Image {
       std::unordered_map<std::uint64_t, std::unique_ptr<Page>>;  // by address / kPageBytes
 
   Image() = default;
-  // Constructs an image that begins with `copies` copies of these pages, `apart` bytes apart.
+  // Constructs an image whose initial contents are `copies` copies of these pages, `apart` bytes
+  // apart.
   Image(std::shared_ptr<const Pages> pages, std::uint64_t copies, std::uint64_t apart)
       : first_(std::move(pages)), copies_(copies), pages_apart_(apart / kPageBytes) {}
 

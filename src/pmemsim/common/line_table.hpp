@@ -16,7 +16,7 @@ template <class Key, class Value>
 class FlatTable {
  public:
   Value* find(Key key) {
-    Entry& entry = entries_[place(key)];
+    Entry& entry = entries_[slot_of(key)];
     return entry.generation == generation_ ? &entry.value : nullptr;
   }
   const Value* find(Key key) const { return const_cast<FlatTable*>(this)->find(key); }
@@ -24,15 +24,15 @@ class FlatTable {
   // Inserts a key that is not in the table.
   Value& insert(Key key) {
     if (2 * ++size_ > entries_.size()) grow();
-    Entry& entry = entries_[place(key)];
+    Entry& entry = entries_[slot_of(key)];
     entry = {generation_, key, {}};
     return entry.value;
   }
 
-  // Erases a key that is in the table. Entries behind it that are not in their home slot move up.
+  // Erases a key that is in the table. Later entries that are not in their home slot move up.
   void erase(Key key) {
     const std::size_t mask = entries_.size() - 1;
-    std::size_t hole = place(key);
+    std::size_t hole = slot_of(key);
     assert(entries_[hole].generation == generation_);
     for (std::size_t at = (hole + 1) & mask; entries_[at].generation == generation_;
          at = (at + 1) & mask) {
@@ -74,7 +74,7 @@ class FlatTable {
     return ((key.number * 0x9e3779b97f4a7c15) >> 32) & (entries_.size() - 1);
   }
   // Returns the slot that holds the key, or the free slot where it would be inserted.
-  std::size_t place(Key key) const {
+  std::size_t slot_of(Key key) const {
     const std::size_t mask = entries_.size() - 1;
     std::size_t at = home(key);
     while (entries_[at].generation == generation_ && entries_[at].key != key) at = (at + 1) & mask;
@@ -85,7 +85,7 @@ class FlatTable {
     std::vector<Entry> old(2 * entries_.size());
     old.swap(entries_);
     for (const Entry& entry : old) {
-      if (entry.generation == generation_) entries_[place(entry.key)] = entry;
+      if (entry.generation == generation_) entries_[slot_of(entry.key)] = entry;
     }
   }
 

@@ -1,4 +1,4 @@
-// A named group of parameters whose type only its user knows: a struct with a describe().
+// A named group of parameters. The group's user defines their type, a struct with a describe().
 #pragma once
 
 #include <memory>

@@ -25,7 +25,7 @@ struct Decimal {
   std::string_view unit;
 };
 
-// A unit of one type. `scale` is the number of base units (ps, Hz, B, B/s, pJ, mW) in one of it.
+// A unit of one type. `scale` is the number of base units (ps, Hz, B, B/s, pJ, mW) in one unit.
 struct Unit {
   std::string_view name;
   std::uint64_t scale;

@@ -1,5 +1,5 @@
-// Declaration of parameters. Each one is declared once, in the struct of the component that uses
-// it, by a member
+// Declaration of parameters. Each parameter is declared once, in the struct of the component that
+// uses it, by a member
 //
 //   template <class Visitor>
 //   void describe(Visitor& visit) {
@@ -54,8 +54,8 @@ struct NamedChoice {
   std::string_view name() const { return names.at(index); }
 };
 
-// Several choices among such names, in the order in which the user gives them. No choices are
-// written as kNoChoice.
+// Several choices among names that are known only at run time, in the order in which the user gives
+// them. An empty list is written as kNoChoice.
 struct NamedChoices {
   std::vector<std::string_view> names;
   std::vector<std::size_t> indices;
@@ -82,7 +82,7 @@ struct ParameterInfo {
   std::string limits;  // text such as "1 to 64"; empty if every value is allowed
   std::vector<std::string> choices;
   std::string description;
-  std::string place = "default";  // the place of the setting that gave the parameter its value
+  std::string place = "default";  // location of the setting that gave the value
 };
 
 // One setting that a user, a machine or a design makes. A later setting overrides an earlier one.
@@ -176,8 +176,8 @@ class ParameterLister {
     }
     found.push_back(std::move(info));
   }
-  // Lists injected faults as one entry. They are not parameters, but a configuration that has some
-  // must show them.
+  // Lists injected faults as one entry. Faults are not parameters, but the list of a configuration
+  // with faults must show them.
   void faults(FaultSet& faults) {
     if (faults.injected().empty()) return;
     std::string names;
@@ -231,9 +231,9 @@ class ParameterSetter {
   }
 
   // Adds a problem between values that are each within their limits. The sentence names the
-  // parameters, in full or as members of `group`. The message begins with the places where they
-  // were set. The problem is dropped if one of these values could not be read: it would be about a
-  // default value that the user did not choose.
+  // parameters, in full or as members of `group`. The message begins with the locations of their
+  // settings. The problem is dropped if one of these values could not be read, because it would be
+  // about a default value that the user did not choose.
   void add_problem(std::string_view sentence, std::string_view group = "");
   // Throws all problems, and reports settings whose key no component declares.
   void throw_problems();
@@ -253,7 +253,7 @@ class ParameterSetter {
   }
 
   std::vector<std::string> keys_in(std::string_view sentence, std::string_view group) const;
-  // Returns the place of the last setting of the key, which determines its value. Empty for a
+  // Returns the location of the last setting of the key, which determines its value. Empty for a
   // default.
   std::string_view place_of(std::string_view key) const;
 

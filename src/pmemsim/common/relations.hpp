@@ -1,15 +1,16 @@
 // Relations that a statistic declares to other statistics. They are checked at the end of every run
 // (statistics.hpp).
 //
-//   part_of("reads")             The statistic is at most that one.
-//   part_of("hits", "misses")    The statistic is at most the sum of these.
-//   share_of("writes")           All statistics with this relation add up to that one.
-//   share_of("writes", "kind")   The same, for one of several ways to divide a statistic.
-//   origin_of("dram.writes")     All statistics with this relation add up to at most that one: a
-//                                design that is not pmemsim's own may write without declaring it.
-//   at_most("run.drained_ns")    That statistic limits this one: a time limits a mean, or the wait
-//                                of one party.
-//   at_most("run.drained_ns", 4) The statistic is at most 4 times that one: the waits of 4 parties.
+//   part_of("reads")             The statistic is at most `reads`.
+//   part_of("hits", "misses")    The statistic is at most the sum of `hits` and `misses`.
+//   share_of("writes")           All statistics with this relation add up to `writes`.
+//   share_of("writes", "kind")   The same for the division of `writes` by kind, one of several.
+//   origin_of("dram.writes")     All statistics with this relation add up to at most `dram.writes`:
+//                                a design that is not pmemsim's own may write without declaring it.
+//   at_most("run.drained_ns")    The statistic, a mean of times or the wait of one component, is at
+//                                most `run.drained_ns`.
+//   at_most("run.drained_ns", 4) The statistic, the sum of the waits of 4 components, is at most 4
+//                                times `run.drained_ns`.
 //
 // A name without a dot belongs to the group of the statistic that declares the relation.
 #pragma once

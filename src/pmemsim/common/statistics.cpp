@@ -119,8 +119,8 @@ class StatisticsCollector::Check {
                                    what, text(wholes)));
   }
 
-  // Times of clock edges are rounded down to picoseconds (clock.hpp). Each of the shares, and their
-  // whole, loses less than 1 ps by that.
+  // Times of clock edges are rounded down to picoseconds (clock.hpp). Each share, and the whole,
+  // loses less than 1 ps by this rounding.
   void check_shares(const Declared& whole, const Terms& shares, bool may_lack) {
     const double lacking = whole.amount.value - total(shares);
     const double rounded = whole.amount.is_time ? static_cast<double>(shares.size() - 1) : 0;

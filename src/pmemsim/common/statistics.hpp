@@ -1,5 +1,5 @@
-// Declaration of statistics. They are plain integers in a struct of the component that counts them,
-// declared once by
+// Declaration of statistics. A statistic is a plain integer in a struct of the component that
+// counts it, declared once by
 //
 //   template <class Visitor>
 //   void describe(Visitor& visit) const {
@@ -28,10 +28,10 @@ struct Statistic {
   double value;
   std::string unit;
   std::string description;
-  std::source_location place;  // place of the declaration
+  std::source_location place;  // location of the declaration
 };
 
-// The name of a statistic, with the place in the source code where it is declared.
+// The name of a statistic, with the location of its declaration in the source code.
 struct StatisticName {
   template <class Text>
   StatisticName(const Text& name, std::source_location here = std::source_location::current())
@@ -41,8 +41,8 @@ struct StatisticName {
   std::source_location place;
 };
 
-// Completeness of the declared origins of a statistic. With kAll they add up to it; with kSome they
-// add up to at most that.
+// Completeness of the declared origins of a statistic. With kAll the origins add up to the
+// statistic; with kSome they add up to at most the statistic.
 enum class Origins : std::uint8_t { kSome, kAll };
 
 class StatisticsCollector {
@@ -102,7 +102,7 @@ class StatisticsCollector {
   // Returns the relations of the named statistic.
   std::vector<Relation> relations_of(std::string_view name) const;
   // Throws InternalError if relations do not hold, with a sentence for each. Use Origins::kAll if
-  // every part of the design is pmemsim's own: then all origins are declared.
+  // every part of the design is pmemsim's own, because all origins are then declared.
   void check(Origins origins = Origins::kSome) const;
 
   std::vector<Statistic> found;

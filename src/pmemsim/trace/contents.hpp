@@ -4,7 +4,7 @@
 //
 // The file is a list of ContentsRecord. Each record covers some pages. A later record overrides
 // earlier ones: memory is written when it is unmapped, and may be mapped again. Pages that no
-// record names are unknown. This header has no dependences, because the recorder shares it.
+// record names are unknown. This header has no dependencies, because the recorder includes it.
 #pragma once
 
 #include <cstdint>

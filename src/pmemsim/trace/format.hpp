@@ -1,8 +1,7 @@
 // The .pmt trace format, byte for byte.
 //
-// docs/reference/trace_format.md explains it to people; this header is the only place in the code
-// that defines the layout. It has no dependencies, because the recorder's runtime shares it with
-// the simulator.
+// docs/reference/trace_format.md explains the format. Only this header defines the layout in code.
+// It has no dependencies, because the recorder's runtime shares it with the simulator.
 //
 // All integers are little-endian.
 //
@@ -29,7 +28,7 @@ inline constexpr char kMagic[8] = {'P', 'M', 'T', 'R', 'A', 'C', 'E', '\0'};
 inline constexpr char kFooterMagic[8] = {'P', 'M', 'T', 'E', 'N', 'D', '\0', '\0'};
 inline constexpr std::uint32_t kVersion = 1;
 
-// Uncompressed bytes of one frame at most; a reader refuses a frame that claims more.
+// Largest uncompressed size of a frame. A reader rejects a frame with a larger size.
 inline constexpr std::uint32_t kMaxFrameBytes = 1u << 20;
 inline constexpr std::uint32_t kMaxThreads = 1024;
 inline constexpr std::uint32_t kMaxSites = 1u << 24;
@@ -112,7 +111,7 @@ enum class SiteKind : std::uint8_t {
                       // flag: annotation of a lock whose instructions are recorded themselves
                       // (kMutex... only)
   kRecurrence = 15,   // value that a loop carries in a register, recorded at the loop's head. flag:
-                      // the loop iterates; otherwise it begins
+                      // set if the loop iterates, clear if the loop begins
 };
 inline constexpr std::uint8_t kSiteKinds = 16;
 
@@ -122,7 +121,7 @@ inline constexpr std::uint8_t kFlushKinds = 3;
 enum class FenceKind : std::uint8_t { kSfence = 0, kMfence = 1, kLfence = 2 };
 inline constexpr std::uint8_t kFenceKinds = 3;
 
-// Marks: statements of the program through pmemsim/pm.h, or findings of the runtime.
+// Marks: events that the program announces through pmemsim/pm.h, or that the runtime detects.
 enum class MarkKind : std::uint8_t {
   kRoiBegin = 0,  // this thread's measured part begins
   kRoiEnd = 1,
@@ -136,7 +135,7 @@ enum class MarkKind : std::uint8_t {
   kHint = 9,           // first: address, second: bytes | HintKind << 32 | object << 40 (Janus)
   kFenceRegions = 10,  // asap_fence: wait until this thread's regions have committed
   kHintData = 11,      // first, second: 16 more bytes of the data that the next kHint announces
-  kReadFirst = 12,     // first: address. Recovery reads its line before it undoes anything.
+  kReadFirst = 12,     // first: address. Recovery reads this line before it rolls any region back.
 };
 inline constexpr std::uint8_t kMarkKinds = 13;
 
@@ -146,7 +145,7 @@ enum class Purpose : std::uint8_t {
   kProgram = 0,    // the program itself
   kLog = 1,        // software log: collect, look up, write, flush and fence the log entries
   kDataFlush = 2,  // flush and fence of the data that a region wrote
-  kCommit = 3,     // software log: mark the region committed; undo: that also truncates the log
+  kCommit = 3,     // software log: mark the region committed, which also truncates an undo log
   kRelease = 4,    // software redo log: the data are in place, truncate the log
 };
 inline constexpr std::uint8_t kPurposes = 5;
@@ -173,8 +172,8 @@ inline constexpr std::uint8_t kHintKinds = 8;
 // Kinds of synchronisation. Every object (lock, condition variable, barrier, thread, atomic
 // variable) has a dense number and a version, which counts its releases. An acquire waits until the
 // version has reached the recorded one; a release raises the version to the recorded one. Atomics
-// follow the same rule: an atomic load waits for the version it read, a write makes the next
-// version.
+// follow the same rule: an atomic load waits for the version that it read; a write raises the
+// version by one.
 //
 // Acquires have even numbers; the matching release has the next number.
 enum class SyncKind : std::uint8_t {
@@ -184,8 +183,8 @@ enum class SyncKind : std::uint8_t {
   kReadUnlock = 3,  // release of the object's companion (object + 1), which counts read unlocks
   kWriteLock = 4,   // followed by a second record, without address, for the companion
   kWriteUnlock = 5,
-  kWait = 6,    // any other acquire; in recordings older than the kinds below, those too
-  kSignal = 7,  // any other release; in recordings older than the kinds below, those too
+  kWait = 6,    // any other acquire; in older recordings also those below
+  kSignal = 7,  // any other release; in older recordings also those below
   kConditionWait = 8,
   kConditionSignal = 9,  // signal or broadcast
   kBarrierWait = 10,
@@ -201,7 +200,7 @@ inline constexpr std::uint8_t kSyncKinds = 18;
 
 // The effect of an atomic access on a lock that the program implements with the variable. The
 // compiler pass writes kTakes for each site that may acquire a lock (an exchange, a
-// compare-exchange). The runtime replaces this by the observed role.
+// compare-exchange). The runtime replaces it by the role that it has observed.
 enum class LockRole : std::uint8_t {
   kNone = 0,       // the variable isn't a lock
   kTakes = 1,      // acquires the lock, if it writes
@@ -234,9 +233,9 @@ static_assert(sizeof(SiteRecord) == 28);
 // atomic or recurrence by the same thread, through instructions that take this number of cycles.
 inline constexpr std::uint32_t kMaxDependences = 8;  // dependences of each sort, per site
 
-// A call that the compiler has inlined. Calls have numbers from 1. If there are any, two arrays
-// follow the dependences: the number of each site's innermost call (u32[]; 0: the site's code
-// hasn't been inlined), and the calls themselves (InlinedCall[]).
+// A call that the compiler has inlined. Calls have numbers from 1. If a recording has inlined
+// calls, two arrays follow the dependences: the number of each site's innermost call (u32[]; 0: the
+// site's code hasn't been inlined), and the calls themselves (InlinedCall[]).
 struct InlinedCall {
   std::uint32_t file, function, line;  // source line of the call, like a site's
   std::uint32_t outer;  // call by which the code around this call was inlined: a lower number, or 0
@@ -285,9 +284,9 @@ struct Turn {
 };
 static_assert(sizeof(Turn) == 16);
 
-// kRaces records: before its operation `number`, a thread waits until another one has executed
-// `count` operations (races.hpp). They are ordered by thread, then by operation. A table that is
-// longer than a frame is the concatenation of its frames.
+// kRaces records: before its operation `number`, `thread` waits until the thread `other` has
+// executed `count` operations (races.hpp). Records are ordered by thread, then by operation. A
+// table that is longer than a frame is the concatenation of its frames.
 struct RacesHeader {
   std::uint64_t races;
 };

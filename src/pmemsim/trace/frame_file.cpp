@@ -87,7 +87,9 @@ int FrameFile::finish() {
 void FrameFile::abandon() noexcept {
   if (descriptor_ < 0) return;
   unlink(partial_);
-  descriptor_ = -1;  // not closed: another thread may be writing; it ends with the process
+  // The descriptor isn't closed, because another thread may be writing to it. The kernel closes it
+  // when the process ends.
+  descriptor_ = -1;
 }
 
 int FrameFile::write_all(const void* bytes, std::size_t count) {

@@ -1,8 +1,8 @@
 // The file layer below Writer: compresses and appends frames, writes index and footer, renames the
 // file.
 //
-// It uses no exceptions, no C++ library and no heap: the recording runtime uses it inside the
-// user's program, whose heap it must not disturb. All other code uses Writer.
+// This layer uses no exceptions, no C++ library and no heap. The recording runtime uses it inside
+// the user's program, whose heap must not change. All other code uses Writer.
 #pragma once
 
 #include <cstddef>
@@ -55,8 +55,8 @@ class FrameFile {
   char partial_[kMaxPath] = {};
   int descriptor_ = -1;
   std::uint64_t offset_ = 0;
-  // Address space for kMaxFrames entries, of which only used pages become memory. The index never
-  // moves, so that the addresses of the program's own mappings don't depend on it.
+  // Address space for kMaxFrames entries; only used pages take memory. The index never moves, so
+  // that the addresses of the program's own mappings don't depend on the number of frames.
   FrameEntry* index_ = nullptr;
   std::uint64_t frames_ = 0;
 };

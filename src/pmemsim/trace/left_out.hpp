@@ -9,10 +9,10 @@
 
 namespace pmemsim::trace {
 
-// Numbers of the left-out operations, by thread, ascending. Null: none are left out.
+// Numbers of the left-out operations, by thread, ascending. A null pointer leaves nothing out.
 using LeftOut = std::shared_ptr<const std::vector<std::vector<std::uint64_t>>>;
 
-// Tells which operations of a thread are left out, for a reader that goes through them in order.
+// Determines which operations of a thread are left out, for a caller that reads them in order.
 class LeftOutOfThread {
  public:
   LeftOutOfThread(const LeftOut& all, std::uint32_t thread) {

@@ -1,5 +1,5 @@
-// Tells which addresses of a recording are persistent memory. A query in the same region as the
-// last one is fast.
+// Determines which addresses of a recording are persistent memory. A query in the same region as
+// the last one is fast.
 #pragma once
 
 #include <cstdint>

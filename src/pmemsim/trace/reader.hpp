@@ -25,7 +25,8 @@ class TraceError : public Error {
   using Error::Error;
 };
 
-// The source of a pool of pmemsim/pm.h; it tells which log the program's library has.
+// Sources of pools that pmemsim/pm.h has opened. The source says which log the program's library
+// has.
 inline constexpr std::string_view kUndoPool = "pm_open";
 inline constexpr std::string_view kRedoPool = "pm_open, redo log";
 
@@ -58,7 +59,7 @@ struct Metadata {
   }
 };
 
-// The source line of an instruction or an inlined call.
+// The source line of an instruction or of an inlined call.
 struct SourceLine {
   std::uint32_t file, function;  // SiteTable::string()
   std::uint32_t line;            // 0: unknown
@@ -158,7 +159,7 @@ class TraceFile {
   // are longer than possible for a file of this size.
   std::vector<std::byte> read_table(FrameKind kind) const;
 
-  // Throws TraceError with what is wrong at `offset` of this file, and what to do.
+  // Throws TraceError with the problem at `offset` of this file, and a remedy.
   [[noreturn]] void fail(std::uint64_t offset, std::string_view reason) const;
 
  private:
@@ -189,8 +190,8 @@ class OperationStream {
   // Skips to the next operation of these kinds, without decoding the skipped ones.
   void skip_to(KindSet kinds);
 
-  // position() is the number of operations read so far. seek() goes to any position (PMEM-Spec
-  // re-executes).
+  // position() is the number of operations read so far. seek() moves to any position, for designs
+  // that re-execute regions.
   std::uint64_t position() const { return position_; }
   void seek(std::uint64_t position);
 
@@ -228,8 +229,8 @@ Integer load(const std::byte* from) {
 
 }  // namespace detail
 
-// The position of the next record is on the critical path, so that lengths have a table of their
-// own.
+// Lengths have a table of their own, because the position of the next record is on the critical
+// path.
 inline std::size_t OperationStream::length(const std::byte* record, std::uint32_t site) const {
   const std::size_t packed = lengths_[site];
   const auto copied = static_cast<std::size_t>(record[kHeadBytes + sizeof(std::uint64_t)]);
@@ -237,7 +238,7 @@ inline std::size_t OperationStream::length(const std::byte* record, std::uint32_
 }
 
 // Decodes without branches on the kind: the order of kinds depends on the program, so that such
-// branches would be mispredicted. Reads beyond the frame's end return the zeros behind it.
+// branches would be mispredicted. Reads beyond the frame's end return the zeros after it.
 inline bool OperationStream::next(Operation& operation) {
   if (cursor_ == end_ && !next_frame()) [[unlikely]]
     return false;
@@ -281,9 +282,9 @@ inline bool OperationStream::next(Operation& operation) {
   return true;
 }
 
-// Advances the cursor. It has branches for the usual lengths although the sum is the same. Skipped
-// code repeats itself, so that the processor predicts the branches. It then continues with the next
-// record before it has loaded this one's length.
+// Advances the cursor. The branches for common lengths compute the same sum as the last one.
+// Skipped code repeats itself, so that the host's processor predicts these branches. The next
+// record is then processed before the length of this one has been loaded.
 inline void OperationStream::pass(std::size_t bytes) {
   if (bytes == kHeadBytes) {
     cursor_ += kHeadBytes;

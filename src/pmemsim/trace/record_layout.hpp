@@ -66,8 +66,8 @@ inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
 constexpr const RecordLayout& layout_of(std::uint8_t kind) { return kLayouts[kind]; }
 
 // Returns the length of a site's records in one byte, so that finding the next record takes one
-// look-up. It is the length of the fixed part and the value. With kLengthVaries, the byte after the
-// address has to be added.
+// look-up. The result is the length of the fixed part and the value. With kLengthVaries, the caller
+// adds the byte after the address.
 inline constexpr std::uint8_t kLengthVaries = 0x80;
 static_assert(kMaxRecordBytes < kLengthVaries);
 constexpr std::uint8_t packed_length(const SiteRecord& site) {
@@ -127,7 +127,7 @@ constexpr bool came_later(std::uint32_t site) {
          (site >= mark_site(MarkKind::kReadFirst) && site < kFirstSyncSite);
 }
 
-// True for synchronisation records that wait; the others raise a version.
+// True for synchronisation records that wait for a version; all others raise a version.
 constexpr bool is_acquire(SyncKind kind) { return static_cast<std::uint8_t>(kind) % 2 == 0; }
 // True for acquisitions of mutexes and reader-writer locks, whose holders are in a critical
 // section.

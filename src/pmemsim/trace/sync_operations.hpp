@@ -1,5 +1,5 @@
-// How threads wait for each other in a recording. Each lock, atomic variable and similar object has
-// a version (format.hpp), which its releases raise.
+// The rules by which threads of a recording wait for each other. Each lock, atomic variable and
+// similar object has a version (format.hpp), which its releases raise.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline bool writes_atomic(const Operation& operation) {
          (operation.kind == SiteKind::kAtomicUpdate && operation.flag);
 }
 
-// True if the operation, which must be one that synchronises, raises the version.
+// True if the operation, which must synchronise, raises the version.
 inline bool releases(const Operation& operation) {
   return operation.kind == SiteKind::kSync ? !is_acquire(static_cast<SyncKind>(operation.detail))
                                            : writes_atomic(operation);
@@ -36,9 +36,9 @@ inline std::uint32_t awaited_version(const Operation& operation) {
 }
 
 // The version of an object up to which all of its releases have happened. A wait for a version is a
-// wait for all releases up to it. At a barrier it waits for all arriving threads, not only for the
-// last one of the recording. Releases may happen in another order than recorded, and again after a
-// rollback.
+// wait for all releases up to it. At a barrier, a thread thus waits for all arriving threads, not
+// only for the last one of the recording. Releases may happen in another order than recorded, and
+// again after a rollback.
 class ReachedVersion {
  public:
   std::uint32_t number() const { return number_; }

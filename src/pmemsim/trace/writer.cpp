@@ -23,7 +23,8 @@ void check(int error, const std::string& path, const char* what) {
 
 Writer::Writer(std::string path) : path_(std::move(path)) {
   check(file_.create(path_.c_str()), path_, "create");
-  context_ = ZSTD_createCCtx();  // last: the destructor doesn't run if the constructor throws
+  // This is the last step, because the destructor doesn't run if the constructor throws.
+  context_ = ZSTD_createCCtx();
 }
 
 Writer::~Writer() { ZSTD_freeCCtx(static_cast<ZSTD_CCtx*>(context_)); }

@@ -33,13 +33,13 @@ class Writer {
   // Appends a compressed frame of another file.
   void frame(const FrameHeader& header, std::span<const std::byte> stored);
 
-  // Appends all frames of another file except those of one kind. Throws TraceError, too.
+  // Appends all frames of another file except those of one kind. Throws Error or TraceError.
   void copy(const TraceFile& from, FrameKind but);
 
   // Writes index and footer, syncs and renames the file. The writer can't be used afterwards.
   void finish();
 
-  // Unlinks the partial file (for a program that dies while being recorded); async-signal-safe.
+  // Unlinks the partial file, for a program that is killed during recording; async-signal-safe.
   void abandon() noexcept;
 
  private:
