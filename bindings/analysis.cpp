@@ -42,21 +42,23 @@ Report predictability(const trace::TraceFile& trace, const Progress& progress) {
 void bind_analysis_records(nb::module_& module) {
   using Found = Predictable::Found;
   bind_record<Found>(module, "FoundWriteBacks",
-                     "Write-backs of which earlier stores have the address, or the data.",
+                     "Numbers of write-backs whose address or data earlier stores contain.",
                      field("address", &Found::address), field("data_4_bytes", &Found::chunks),
                      field("data_8_bytes", &Found::words),
                      field("both_4_bytes", &Found::address_and_chunks),
                      field("both_8_bytes", &Found::address_and_words));
   bind_record<Predictable>(
-      module, "Predictable", "Write-backs, and how many of them earlier stores have.",
+      module, "Predictable",
+      "Number of write-backs, and numbers of those that earlier stores predict.",
       field("write_backs", &Predictable::write_backs), field("in_all_stores", &Predictable::all),
       field("without_own_stores", &Predictable::without_own,
-            "Without the line's own stores since its last write-back."));
+            "The same without the line's own stores since its last write-back."));
   bind_record<Report::ByLine>(
       module, "PredictableLine", "Write-backs by the last store to the line.",
       field("store", &Report::ByLine::store), field("found", &Report::ByLine::found));
   bind_record<Report::StoreSet>(
-      module, "StoreSet", "Store instructions that have had a write-back's address and data first.",
+      module, "StoreSet",
+      "Store instructions that were the first to store a write-back's address and data.",
       field("write_backs", &Report::StoreSet::write_backs),
       field("stores", &Report::StoreSet::stores));
 }

@@ -124,32 +124,36 @@ Piece piece(const AnswerImages& images, std::uint64_t order) {
 
 void bind_answers_records(nb::module_& module) {
   bind_record<answers::Uses>(
-      module, "Uses", "How a function was executed.", field("name", &answers::Uses::name),
-      field("calls", &answers::Uses::calls, "0: it was only inlined."),
-      field("inlined", &answers::Uses::inlined, "Operations that were recorded of it so."),
-      field("stores", &answers::Uses::stores, "To persistent memory."),
-      field("depth", &answers::Uses::depth, "Of the calls that have led to it, at least."));
-  nb::class_<answers::Said>(module, "Said", "What a reader has answered.")
+      module, "Uses", "Counts of a function's executions.", field("name", &answers::Uses::name),
+      field("calls", &answers::Uses::calls, "Number of calls; 0: the function was only inlined."),
+      field("inlined", &answers::Uses::inlined,
+            "Number of operations recorded where the function was inlined."),
+      field("stores", &answers::Uses::stores,
+            "Number of stores to persistent memory, from its calls and their callees."),
+      field("depth", &answers::Uses::depth, "Smallest call depth; 0: no calls."));
+  nb::class_<answers::Said>(module, "Said", "The answer of a reader.")
       .def_ro("answer", &answers::Said::answer)
       .def_prop_ro("printed", [](const answers::Said& said) {
         return nb::bytes(said.printed.data(), said.printed.size());
       });
   bind_record<Executing>(
-      module, "Executing", "An operation that is being executed at a crash.",
+      module, "Executing", "An operation that is in progress at a crash.",
       field("thread", &Executing::thread),
-      field("name", &Executing::name, "Of the function; empty: a region."),
-      field("number", &Executing::number, "Among those of the same name, from 1."));
-  nb::class_<Wrong>(module, "Wrong", "Why the answer of an image is wrong.")
+      field("name", &Executing::name, "Name of the function; empty for a region."),
+      field("number", &Executing::number, "Number among the operations of the same name, from 1."));
+  nb::class_<Wrong>(module, "Wrong", "The reason why the answer of an image is wrong.")
       .def_ro("got", &Wrong::got)
       .def_ro("executing", &Wrong::executing)
-      .def_ro("ended", &Wrong::ended, "How many operations had ended.")
-      .def_ro("set_up", &Wrong::set_up, "No operation had begun.")
-      .def_ro("allowed", &Wrong::allowed, "The images without losses whose answers are right.")
-      .def_ro("crash_time", &Wrong::crash_time, "The first at which the answer is wrong.");
-  bind_record<Piece>(module, "Piece", "What a store has left in a line.",
-                     field("place", &Piece::place), field("thread", &Piece::thread),
-                     field("operation", &Piece::operation),
-                     field("seen", &Piece::seen, "It was visible at the image's instant."));
+      .def_ro("ended", &Wrong::ended, "Number of operations that had ended.")
+      .def_ro("set_up", &Wrong::set_up, "True if no operation had begun.")
+      .def_ro("allowed", &Wrong::allowed,
+              "Orders of images without losses whose answers are right.")
+      .def_ro("crash_time", &Wrong::crash_time,
+              "The first point in time at which the answer is wrong.");
+  bind_record<Piece>(
+      module, "Piece", "The trace of a store in a line.", field("place", &Piece::place),
+      field("thread", &Piece::thread), field("operation", &Piece::operation),
+      field("seen", &Piece::seen, "True if the store was visible at the image's instant."));
 }
 
 }  // namespace

@@ -55,15 +55,15 @@ CheckerProcess::KeepGoing rate_limited(CheckerProcess::KeepGoing report) {
 }
 
 void bind_checker(nb::module_& module) {
-  nb::class_<CheckerAnswer>(module, "CheckerAnswer", "What a checker has said of an image.")
+  nb::class_<CheckerAnswer>(module, "CheckerAnswer", "The answer of a checker to an image.")
       .def_prop_ro(
           "ending", [](const CheckerAnswer& answer) { return name_of(answer.ending); },
-          "How it ended: returned, exited, signal, too long or too much.")
+          "How the checker ended: returned, exited, signal, too long or too much.")
       .def_ro("status", &CheckerAnswer::status)
       .def_prop_ro(
           "said",
           [](const CheckerAnswer& answer) { return nb::bytes(answer.said.data(), answer.size); },
-          "The last bytes that it wrote.")
+          "The last bytes that the checker wrote.")
       .def_ro("seconds", &CheckerAnswer::seconds);
   nb::class_<CheckerCommand>(module, "CheckerCommand")
       .def(

@@ -56,32 +56,35 @@ std::vector<LayerStorage> storage(const Configuration& configuration) {
 
 void bind_configuration_records(nb::module_& module) {
   bind_record<ParameterInfo>(
-      module, "Parameter", "A parameter, as it is declared or in a configuration.",
+      module, "Parameter",
+      "A declared parameter, with its value in a configuration or its default.",
       field("key", &ParameterInfo::key), field("type", &ParameterInfo::type),
-      field("value", &ParameterInfo::value, "With its unit."),
+      field("value", &ParameterInfo::value, "Value with its unit."),
       field("limits", &ParameterInfo::limits), field("choices", &ParameterInfo::choices),
       field("description", &ParameterInfo::description),
-      field("place", &ParameterInfo::place, "Of the setting that gave it its value."));
+      field("place", &ParameterInfo::place, "Location of the setting that gave the value."));
   bind_record<Fault>(module, "Fault",
-                     "A protective mechanism that can be taken away (the setting "
+                     "A protective mechanism that can be removed (the setting "
                      "`pmemsim.faults`).",
                      field("name", &Fault::name), field("what", &Fault::what));
   bind_record<Structure>(
       module, "Structure", "One hardware structure.",
-      field("name", &Structure::name, "With what has one: a core, a channel, ..."),
-      field("formula", &Structure::formula), field("bytes", &Structure::bytes, "Of one."),
-      field("count", &Structure::count, "In the machine."),
+      field("name", &Structure::name, "Name with its owner: a core, a channel, ..."),
+      field("formula", &Structure::formula),
+      field("bytes", &Structure::bytes, "Bytes of one instance."),
+      field("count", &Structure::count, "Number of instances in the machine."),
       field("where", &Structure::source,
-            "The section of the design's paper, or why the structure is there."),
+            "Section of the design's paper, or reason for the structure."),
       field("printed", &Structure::printed, "Bytes that the paper prints."),
-      field("printed_if", &Structure::printed_if,
-            "Bytes by the reading of the formula that gives what is printed, where that is "
-            "another."));
+      field(
+          "printed_if", &Structure::printed_if,
+          "Bytes by another interpretation of the structure, if only that interpretation gives the "
+          "printed number."));
   bind_record<LayerStorage>(
-      module, "LayerStorage", "What the implementation of a layer takes on the chip.",
+      module, "LayerStorage", "The on-chip storage of a layer's implementation.",
       field("layer", &LayerStorage::layer), field("structures", &LayerStorage::structures),
       field("unknown", &LayerStorage::unknown,
-            "Why the structures can't be counted; empty if they are."));
+            "Reason why structures can't be counted; empty if they can."));
 }
 
 }  // namespace
@@ -100,33 +103,31 @@ void bind_configuration(nb::module_& module) {
       .def_prop_ro(
           "parameters",
           [](const Configuration& configuration) { return parameters(configuration); },
-          "Every parameter with its value and the place of the setting that gave it.")
+          "Every parameter with its value and the location of the setting that gave the value.")
       .def("idle", &why_idle, nb::arg("key"),
-           "Return why a setting of this key changes nothing, or an empty text if it may.")
+           "Return why a setting of this key has no effect; empty if it may have one.")
       .def_prop_ro(
           "notes",
           [](const Configuration& configuration) {
             return combination_notes(configuration.blueprint());
           },
-          "What a user has to know of how the design works on this machine, a sentence each.")
-      .def_prop_ro("storage", &storage,
-                   "What the implementations of the design's layers take on the chip.")
+          "Notes on how the design works on this machine, each one sentence.")
+      .def_prop_ro("storage", &storage, "The on-chip storage of each layer's implementation.")
       .def_prop_ro(
           "promises_whole_regions",
           [](const Configuration& configuration) {
             return configuration.design.promises().whole_regions;
           },
-          "Whether the design guarantees that a crash leaves each region whole or not at all.")
+          "True if the design guarantees that a crash leaves all or none of each region's stores.")
       .def_prop_ro(
           "runs_redo_logs",
           [](const Configuration& configuration) {
             return configuration.design.atomicity().log == trace::ProgramLog::kRedo;
           },
-          "Whether the design runs recordings of programs with a redo log, and no others.");
+          "True if the design runs only recordings of programs with a redo log.");
   module.def(
       "check_values", [](const std::vector<Setting>& settings) { check_values(settings); },
-      nb::arg("settings"),
-      "Raise a `ConfigError` for settings that are wrong whatever they are combined with.");
+      nb::arg("settings"), "Raise a `ConfigError` for settings that are wrong on their own.");
   module.def(
       "parameters", [] { return parameters(Configuration{}); },
       "Every declared parameter, with its default value.");

@@ -126,10 +126,10 @@ Crashed crash(const Path& path, const Configuration& configuration, std::uint64_
 }  // namespace
 
 void bind_crash(nb::module_& module) {
-  bind_record<CrashExplanation>(module, "CrashExplanation", "What went wrong first.",
-                                field("point", &CrashExplanation::point, "Counted from 1."),
-                                field("time_ps", &CrashExplanation::when),
-                                field("lines", &CrashExplanation::lines));
+  bind_record<CrashExplanation>(
+      module, "CrashExplanation", "The first violation of the run, explained.",
+      field("point", &CrashExplanation::point, "Number of the crash point, from 1."),
+      field("time_ps", &CrashExplanation::when), field("lines", &CrashExplanation::lines));
   nb::class_<Crashed>(module, "CrashResult")
       .def_ro("points", &Crashed::points)
       .def_ro("all_points", &Crashed::all_points)

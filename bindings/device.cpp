@@ -71,26 +71,27 @@ void bind_device_records(nb::module_& module) {
       .def_prop_ro("gap", &StartGap::gap);
   bind_record<Registers::Tree>(
       module, "Tree", "An integrity tree.", field("levels", &Registers::Tree::levels),
-      field("roots", &Registers::Tree::roots, "By the numbers of the trees below them."));
+      field("roots", &Registers::Tree::roots, "Roots by the numbers of their trees."));
   bind_record<Registers::Levelling>(
-      module, "Levelling", "Where wear levelling has put lines.",
+      module, "Levelling", "The state of wear levelling, which determines where lines are.",
       field("region_lines", &Registers::Levelling::region_lines),
-      field("regions", &Registers::Levelling::regions, "By their numbers."));
+      field("regions", &Registers::Levelling::regions,
+            "Registers by the numbers of their regions."));
   bind_record<Registers>(
-      module, "Registers", "What the hardware keeps without power beside PM.",
+      module, "Registers", "The registers that survive a loss of power, beside PM.",
       field("operations", &Registers::operations,
-            "What the backend has done to lines, in its order."),
+            "Names of the backend's operations, in the order in which they changed lines."),
       field("encryption_key", &Registers::encryption_key),
       field("authentication_key", &Registers::authentication_key),
-      field("published_macs", &Registers::published_macs, "They are hashes that need no key."),
+      field("published_macs", &Registers::published_macs, "True if MACs need no key."),
       field("write_counter", &Registers::write_counter), field("tree", &Registers::tree),
       field("nodes_persisted", &Registers::nodes_persisted,
-            "The tree's nodes in PM are those of what is below them."),
+            "True if nodes of the tree persist together with the nodes and lines below them."),
       field("levelling", &Registers::levelling));
-  bind_record<Decoded>(module, "Decoded", "What has been read of a device's image.",
+  bind_record<Decoded>(module, "Decoded", "The result of decoding a device's image.",
                        field("problem", &Decoded::problem,
-                             "Why nothing of it is to be believed; empty: nothing is wrong."),
-                       field("unreadable", &Decoded::unreadable, "Addresses of lines."),
+                             "Reason why the whole image is invalid; empty if there is none."),
+                       field("unreadable", &Decoded::unreadable, "Addresses of unreadable lines."),
                        field("corrected", &Decoded::corrected),
                        field("elsewhere", &Decoded::elsewhere));
 }

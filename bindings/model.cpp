@@ -147,22 +147,22 @@ Fingerprints fingerprint(const trace::TraceFile& trace, const WantedImages& want
 void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<Without>(module, "Without",
-                      "Flushes and fences that a program is without; as it is made, none.")
+                      "Flushes and fences that are left out of a program; none by default.")
       .def(nb::init<>());
   nb::class_<PersistCall>(module, "PersistCall", "A flush or a fence of a program.")
       .def_ro("name", &PersistCall::name)
       .def_ro("place", &PersistCall::place)
-      .def_ro("calls", &PersistCall::calls, "Of the helpers, the innermost first.")
-      .def_prop_ro("executed", &PersistCall::executed, "How often.")
-      .def_prop_ro("without", &without, "What leaves it out of the program.");
-  nb::class_<WantedImages>(module, "WantedImages", "Which images, in which order.")
+      .def_ro("calls", &PersistCall::calls, "Calls of the helper functions, the innermost first.")
+      .def_prop_ro("executed", &PersistCall::executed, "Number of executions.")
+      .def_prop_ro("without", &without, "The `Without` that leaves this call out of the program.");
+  nb::class_<WantedImages>(module, "WantedImages", "Selection and order of the images.")
       .def(nb::init<bool, std::optional<Configuration>, std::uint64_t, std::uint64_t, Without,
                     bool>(),
            nb::arg("eadr"), nb::arg("design").none(), nb::arg("seed"), nb::arg("most"),
            nb::arg("without"), nb::arg("watch"));
   nb::class_<ModelImages>(module, "ModelImages",
-                          "Images that a model or guarantees allow of a recording, and a checker "
-                          "that sees them.")
+                          "Images of a recording that a persistency model or a design's "
+                          "durability guarantees allow, with checkers that check them.")
       .def(nb::init<const trace::TraceFile&, const WantedImages&, const CheckerCommand&,
                     std::size_t>(),
            nb::arg("trace"), nb::arg("wanted"), nb::arg("checker"), nb::arg("jobs"),
@@ -199,9 +199,9 @@ void bind_model(nb::module_& module) {
                    [](const ModelImages& images) { return images.images().instants(); });
   module.def("persist_calls", &check::persist_calls, nb::arg("trace"), released);
   module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("wanted"), released,
-             "Return two numbers, each of which tells that images are the same: of what is open at "
-             "which instant (None: by guarantees), and of the set of all images (None if these "
-             "are too many).");
+             "Return two fingerprints: of the stores that a crash may lose at each instant (None "
+             "for a design's guarantees), and of the set of all images (None if there are too "
+             "many).");
   module.attr("MOST_MODEL_IMAGES") = ImageSearch::kMostAll;
   module.attr("NO_END_OF_MODEL_IMAGES") = ImageSearch::kNoEnd;
 }

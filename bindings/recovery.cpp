@@ -132,15 +132,16 @@ class OneChecker {
 
 void bind_recovery(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
-  bind_record<Read>(module, "OpenRead", "What recovery has read that the crash left open.",
+  bind_record<Read>(module, "OpenRead",
+                    "A load of recovery from a location with a store that the crash may have lost.",
                     field("load", &Read::load), field("store", &Read::store),
-                    field("there", &Read::there, "Whether the store's value was there."));
-  bind_record<PersistSteps>(module, "PersistSteps", "What recovery does to persistent memory.",
+                    field("there", &Read::there, "True if the image contains the store's value."));
+  bind_record<PersistSteps>(module, "PersistSteps", "Recovery's stores to persistent memory.",
                             field("hash", &PersistSteps::hash),
                             field("stores", &PersistSteps::stores));
   nb::class_<RecoveryImages, ModelImages>(module, "RecoveryImages",
-                                          "Images that a crash of recovery leaves, which a checker "
-                                          "sees as images of the program.")
+                                          "Images that a crash of recovery may leave. Checkers "
+                                          "receive them as images of the program.")
       .def(nb::init<const trace::TraceFile&, ModelImages&, const Places&, const WantedImages&,
                     const CheckerCommand&, std::size_t>(),
            nb::arg("recovery"), nb::arg("crashed"), nb::arg("places"), nb::arg("wanted"),
@@ -148,7 +149,7 @@ void bind_recovery(nb::module_& module) {
            released)
       .def("set_limit", &RecoveryImages::set_limit, nb::arg("images"));
   nb::class_<OneChecker>(module, "OneChecker",
-                         "A checker that sees images one by one, beside those that check them.")
+                         "A checker of single images, in addition to the checkers of the sequence.")
       .def(nb::init<const CheckerCommand&, ModelImages&>(), nb::arg("checker"), nb::arg("images"),
            nb::keep_alive<1, 3>(), released)
       .def("check_image", &OneChecker::check_image, nb::arg("progress").none(), released);

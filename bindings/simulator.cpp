@@ -76,28 +76,29 @@ void bind_simulator_records(nb::module_& module) {
       field("layer", &Implementation::layer), field("name", &Implementation::name),
       field("summary", &Implementation::summary), field("needs", &Implementation::needs),
       field("gives", &Implementation::gives),
-      field("parameters", &Implementation::parameters, "The groups that configure it."));
-  bind_record<Statistic>(module, "Statistic", "One figure of a run.",
+      field("parameters", &Implementation::parameters,
+            "Names of the parameter groups that configure the implementation."));
+  bind_record<Statistic>(module, "Statistic", "One statistic of a run.",
                          field("name", &Statistic::name), field("value", &Statistic::value),
                          field("unit", &Statistic::unit),
                          field("description", &Statistic::description));
   bind_record<RunResult>(
-      module, "RunResult", "What a run measured.",
-      field("instructions", &RunResult::instructions, "Simulated, on all cores."),
-      field("regions", &RunResult::regions, "Outermost atomic regions that were completed."),
+      module, "RunResult", "The results of a run.",
+      field("instructions", &RunResult::instructions, "Instructions simulated on all cores."),
+      field("regions", &RunResult::regions, "Outermost atomic regions completed."),
       field("pm_write_bytes", &RunResult::pm_write_bytes),
-      field("time_ps", &RunResult::time, "Until the last core has finished."),
+      field("time_ps", &RunResult::time, "Time at which the last core finished."),
       field("threads", &RunResult::threads), field("wall_s", &RunResult::wall_s),
       field("statistics", &RunResult::statistics),
-      field("relations", &RunResult::relations,
-            "Relations between statistics that have been checked."));
+      field("relations", &RunResult::relations, "Number of checked relations between statistics."));
 }
 
 }  // namespace
 
 void bind_simulator(nb::module_& module) {
   bind_simulator_records(module);
-  nb::class_<Contents>(module, "Contents", "What persistent memory holds when a recording begins.");
+  nb::class_<Contents>(module, "Contents",
+                       "The contents of persistent memory at the begin of a recording.");
   module.def("layer_names", [] {
     return std::vector<std::string>(std::begin(kLayerNames), std::end(kLayerNames));
   });

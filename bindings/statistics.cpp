@@ -62,7 +62,8 @@ std::vector<Declaration> declared_statistics(const Configuration& configuration)
 
 void bind_statistics(nb::module_& module) {
   bind_record<DeclaredRelation>(
-      module, "StatisticRelation", "How a statistic is related to others (common/relations.hpp).",
+      module, "StatisticRelation",
+      "A relation of a statistic to other statistics (common/relations.hpp).",
       field("kind", &DeclaredRelation::kind, "part, share, origin or limit"),
       field("wholes", &DeclaredRelation::wholes), field("factor", &DeclaredRelation::factor));
   bind_record<Declaration>(

@@ -231,14 +231,13 @@ void bind_trace_records(nb::module_& module) {
             if (place.line > 0) return fmt::format("{}:{}", place.file, place.line);
             return place.file.empty() ? "?" : place.file;
           },
-          "As compilers name it.");
+          "Return `FILE:LINE`, like compilers.");
   bind_record<Site>(module, "Site", "An instruction of the program.", field("kind", &Site::kind),
                     field("detail", &Site::detail), field("size", &Site::size),
                     field("flags", &Site::flags), field("instructions", &Site::instructions),
                     field("file", &Site::file), field("function", &Site::function),
                     field("line", &Site::line));
-  bind_record<trace::Verification>(module, "Verification",
-                                   "What a full check of a trace has found.",
+  bind_record<trace::Verification>(module, "Verification", "The result of a full check of a trace.",
                                    field("operations", &trace::Verification::operations),
                                    field("notes", &trace::Verification::notes));
 }
@@ -249,7 +248,7 @@ void bind_trace(nb::module_& module) {
   bind_trace_records(module);
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   module.def("names", &all_names,
-             "Names by number: of kinds of operations, their details, and purposes.");
+             "Names of numbers in the arrays: kinds of operations, their details, purposes.");
   module.def(
       "store_races",
       [](const Path& path) {

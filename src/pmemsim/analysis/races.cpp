@@ -33,9 +33,8 @@ constexpr KindSet kAccesses{SiteKind::kLoad,       SiteKind::kStore,       SiteK
                             SiteKind::kCopyLoad,   SiteKind::kCopyStore};
 constexpr KindSet kAccessesAndSync = kAccesses | KindSet{SiteKind::kSync};
 
-// Lines that several threads access and at least one of them writes. The table is organised by
-// page, because it is queried for each access of a recording, and accesses are often close
-// together.
+// Lines that several threads access and at least one thread writes. The table is organised by page,
+// because it is queried for each access of a recording, and accesses are often close together.
 class SharedLines {
  public:
   explicit SharedLines(const TraceFile& trace) {

@@ -300,8 +300,9 @@ void Hierarchy::flush_arrives(std::uint64_t index, Time now) {
   ++statistics_.flushes;
   Flush& flush = flushes_[index];
   const bool persistent = pm_space_.contains(flush.line);
-  // A region may have stored to the line after the flush left its core, and these stores may not
-  // leave yet. They stay in the caches, and only the data that the core has flushed are written.
+  // A region may have stored to the line after the flush left its core, and the design may not
+  // allow these stores to leave yet. Then they stay in the caches, and only the contents at the
+  // time of the flush are written.
   const bool overtaken = persistent && !design_.may_leave(flush.line);
   bool dirty = flush.dirty || (overtaken && flush.dirty_elsewhere);
   const std::size_t way = shared_.find(flush.line);
@@ -371,19 +372,19 @@ void Hierarchy::flush_acknowledged(std::uint64_t index, Time now) {
 }
 
 void Hierarchy::warm(std::span<const Touch> touches) {
-  // A set of the shared cache keeps as many lines as it has ways: those touched last. All other
-  // lines have left all caches, so that they need not be installed. Once all sets are full, every
-  // older touch is of a line that was evicted or touched again later.
+  // Each set of the shared cache ends up with the lines that were touched last, one for each way.
+  // All other lines have left all caches, so that they need not be installed. Once all sets are
+  // full, every older touch is of a line that was evicted or touched again later.
   CacheArray<std::monostate> kept(shared_.bytes(), shared_.ways(), frames_);
-  std::uint64_t room = kept.sets() * kept.ways();
+  std::uint64_t free_ways = kept.sets() * kept.ways();
   std::vector<Touch> newest_first;
   for (const Touch& touch : std::views::reverse(touches)) {
-    if (room == 0) break;
+    if (free_ways == 0) break;
     if (kept.find(touch.line) == kNoWay) {
       const std::size_t way = kept.victim(touch.line);
       if (kept.occupied(way)) continue;
       kept.install(way, touch.line, {});
-      --room;
+      --free_ways;
     }
     newest_first.push_back(touch);
   }

@@ -13,7 +13,8 @@
 //     These do not undo newer data that reach the controller first (backend.hpp, rule 6).
 //  3. A partly filled line leaves as one write, too. (Processors send segments of 8 bytes, which
 //     their controllers combine again.)
-// Not modelled: a processor may empty a buffer at any time, and shares the buffers with its misses.
+// Not modelled: a processor may empty a buffer at any time, and uses the same buffers for its
+// misses.
 #pragma once
 
 #include <algorithm>

@@ -29,8 +29,8 @@ void Core::resume() {
     }
     retire_ = paused_since_;
   }
-  // This is 0 if the thread was rolled back during the pause and its core had computed ahead beyond
-  // now.
+  // The difference is negative if the thread was rolled back during the pause and its core had
+  // computed beyond the current time.
   const Slot paused = std::max<Slot>(clock_.slot(queue_.now()) - paused_since_, 0);
   account_.add(Cause::kSpeculation, paused);
   retire_ += paused;
@@ -69,7 +69,7 @@ void Core::rewind() {
   advance();
 }
 
-// Removes regions that have retired but not left the store queue: they will retire again.
+// Subtracts regions that have retired but not left the store queue, because they will retire again.
 void Core::undo_statistics() {
   for (const RegionStart& start : region_starts_) {
     if (!start.end_retired) continue;

@@ -17,12 +17,12 @@ class MissRegisters {
   struct Register {
     Line line;
     Slot free_since = 0;
-    std::uint32_t first_load = kNoLoad;  // first load in the list of those that wait for the line
+    std::uint32_t first_load = kNoLoad;  // first load in the list of waiting loads
     bool used = false;
     bool prefetch = false;  // no load or store has needed the line yet
   };
 
-  // Constructs `entries` registers for demand misses; the prefetcher has its own.
+  // Constructs `entries` registers for demand misses. The prefetcher has separate registers.
   MissRegisters(Hierarchy& hierarchy, const Clock& clock, CoreId core, std::uint32_t entries,
                 const PrefetchParameters& prefetch, CoreStatistics& statistics)
       : hierarchy_(hierarchy),

@@ -567,7 +567,7 @@ std::string StoreQueueHead::waiting_for(const StoreEntry& head) {
 
 void StoreQueueHead::roll_back(Slot restart) {
   clear_wait();
-  const auto tell = [this](std::uint64_t address, std::uint32_t bytes) {
+  const auto notify = [this](std::uint64_t address, std::uint32_t bytes) {
     program_events_.stored(Line::of(address), trace::kExternalSite);
     design_.restored(id_, address, bytes);
   };
@@ -575,9 +575,9 @@ void StoreQueueHead::roll_back(Slot restart) {
     const StoreEntry& head = stores_.front();
     // A non-temporal store becomes visible before it leaves the queue.
     const bool visible = head.kind == StoreKind::kNonTemporal && head.step == Step::kSent;
-    if (head.asked != LayerAsked::kNone && !visible) tell(head.address, head.size);
+    if (head.asked != LayerAsked::kNone && !visible) notify(head.address, head.size);
   }
-  speculative_stores_.roll_back(id_, tell);
+  speculative_stores_.roll_back(id_, notify);
   stores_.forget(restart);
   region_in_effect_ = 0;
   early_acquisitions_.clear();

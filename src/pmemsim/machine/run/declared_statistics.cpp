@@ -1,5 +1,5 @@
-// Lists a machine's statistics without a run. Components declare their statistics once they exist.
-// Therefore a machine is built for the shortest possible recording, and never runs.
+// Lists a machine's statistics without a run. Only existing components can declare their
+// statistics. Therefore a machine is built for the shortest possible recording, and never runs.
 #include "pmemsim/machine/run/declared_statistics.hpp"
 
 #include <array>

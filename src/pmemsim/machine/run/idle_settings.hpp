@@ -1,7 +1,7 @@
-// Detection of settings that have no effect. They belong to an implementation that is not chosen,
-// to another kind of memory, or to a cache or table that is left out. Presets may contain such
-// settings, because other settings may choose the component. A setting that the user gives is
-// expected to have an effect.
+// Detection of settings that have no effect. Such a setting belongs to an implementation that is
+// not chosen, to another kind of memory, or to an absent cache or table. Presets may contain such
+// settings, because other settings may add the component. A setting that the user gives should have
+// an effect.
 #pragma once
 
 #include <string>

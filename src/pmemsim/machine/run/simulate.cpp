@@ -52,9 +52,9 @@ void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
             "Time of all cores from the start to each core's end: the sum of all causes");
 }
 
-// Declares the times that limit other statistics: of cores until their end, of the run until the
-// last core's end, and until everything has been written. Cores compute ahead, so that a core's end
-// may be later than all events.
+// Declares the times that limit other statistics: the time until each core's end, until the last
+// core's end, and until all writes have finished. Cores compute ahead, so that a core's end may be
+// later than all events.
 void describe_times(const Machine& machine, StatisticsCollector& collector) {
   collector.quantity("run.time_ns", machine.end().since_start(), part_of("run.drained_ns"));
   collector.quantity("run.drained_ns", max(machine.now(), machine.end()).since_start());
