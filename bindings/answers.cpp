@@ -44,8 +44,8 @@ class AnswerImages {
         check_(trace, eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86, seed, most, reader,
                jobs, operations_of(trace, functions)) {}
 
-  // Shows images until this number of seconds is over (but at least one image), or until there are
-  // no more.
+  // Checks images until this number of seconds is over (at least one image), or until the sequence
+  // ends.
   void show_all(std::optional<double> seconds, const Progress& progress) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();

@@ -16,7 +16,8 @@
 
 namespace nb = nanobind;
 
-// Converts settings. Python's own class has more fields; any object with these three is accepted.
+// Converts settings. Any Python object with these three attributes is accepted; the class of
+// pmemsim has more.
 template <>
 struct nanobind::detail::type_caster<pmemsim::Setting> {
   NB_TYPE_CASTER(pmemsim::Setting, const_name("pmemsim.presets.Setting"))

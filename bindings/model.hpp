@@ -47,8 +47,8 @@ class ModelImages {
   ModelImages& operator=(const ModelImages&) = delete;
   virtual ~ModelImages() = default;
 
-  // Checks the images until one is rejected, until this number of seconds is over (but at least one
-  // image), or until there are no more. Returns the number of the first rejected image, which is
+  // Checks the images until one is rejected, until this number of seconds is over (at least one
+  // image), or until the sequence ends. Returns the number of the first rejected image, which is
   // then the current image; 0 if no image was rejected.
   std::uint64_t show_all(std::optional<double> seconds, const Progress& progress);
 

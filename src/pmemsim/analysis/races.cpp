@@ -104,9 +104,9 @@ struct Access {
   std::uint8_t bytes;    // bit mask of the word's bytes
 };
 
-// The accesses with which later accesses of a word may race. Each has only those of its bytes that
-// no later access covers. A thread that waits for the later access has waited for the earlier one,
-// too.
+// The accesses with which later accesses of a word may race. An access keeps only the bytes that no
+// later access covers: a thread that waits for the later access has also waited for the earlier
+// one.
 struct LatestAccesses {
   std::vector<Access> writes;  // for each byte the latest write
   std::vector<Access> reads;   // reads since the latest write: for each thread the latest plain

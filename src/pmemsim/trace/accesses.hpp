@@ -1,4 +1,4 @@
-// Classification of operations: those that read memory, and those that change it.
+// Classification of operations by whether they read or change memory.
 #pragma once
 
 #include "pmemsim/trace/reader.hpp"

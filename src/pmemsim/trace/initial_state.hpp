@@ -16,7 +16,7 @@ void for_each_image_page(
     const TraceFile& file,
     const std::function<void(std::uint64_t address, std::span<const std::byte>)>& visit);
 
-// Returns the number of these pages, from the file's index alone.
+// Returns the number of PM pages that for_each_image_page() visits, from the file's index alone.
 std::uint64_t image_pages(const TraceFile& file);
 
 // Calls visit for each line touched before the operations begin, the least recently touched first.

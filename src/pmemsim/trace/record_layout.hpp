@@ -88,7 +88,7 @@ constexpr bool has_result(SiteKind kind) {
          kind == SiteKind::kRecurrence;
 }
 
-// True if the mark's first word is an address (0: none).
+// True if the mark's first word is an address; 0: no address.
 constexpr bool has_address(MarkKind kind) {
   return kind == MarkKind::kLogRange || kind == MarkKind::kAllocate || kind == MarkKind::kFree ||
          kind == MarkKind::kHint || kind == MarkKind::kReadFirst;

@@ -112,7 +112,7 @@ class InstructionWindow {
   void produces(std::uint32_t site, std::uint32_t index) {
     producers_[site] = {kUnknownSlot, index};
   }
-  // Makes the entry wait for the producers that these dependences (trace/format.hpp) name.
+  // Makes the entry wait for the producers in `dependences` (trace/format.hpp).
   void add_dependences(std::uint32_t index, std::span<const std::uint32_t> dependences,
                        Slot cycle) {
     Entry& consumer = (*this)[index];

@@ -58,7 +58,7 @@ class MissRegisters {
   const Clock clock_;
   const CoreId core_;
   const std::uint32_t demand_;
-  std::vector<Register> registers_;  // registers for demand, then those of the prefetcher
+  std::vector<Register> registers_;  // registers for demand misses, then the prefetcher's
   StreamPrefetcher prefetcher_;
   CoreStatistics& statistics_;
 };

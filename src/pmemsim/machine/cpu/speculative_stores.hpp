@@ -1,10 +1,10 @@
 // The stores to PM of regions that may be rolled back (designs/interface/thread_control.hpp).
 //
 // A line that such a region has stored to has a history: its contents before the region, and all
-// later stores to it. The stores are those of any core, in the order in which they became visible.
-// A rollback leaves the position of an undone store empty until the store is executed again. The
-// line's contents result from the remaining stores. Therefore neither rollback nor re-execution
-// changes bytes that another thread has stored to later.
+// later stores to it. The history contains the stores of all cores, in the order in which they
+// became visible. A rollback leaves the position of an undone store empty until the store is
+// executed again. The line's contents result from the remaining stores. Therefore neither rollback
+// nor re-execution changes bytes that another thread has stored to later.
 #pragma once
 
 #include <array>

@@ -45,7 +45,7 @@ enum class Step : std::uint8_t {
 struct StoreEntry {
   std::uint64_t number;
   std::uint64_t address;
-  std::uint64_t region;  // 0: none
+  std::uint64_t region;  // its region, or the last one that kFenceRegions awaits; 0: no region
   Slot eligible;       // when it retired or, if serialising, became the oldest; kUnknownSlot before
   Slot data_ready;     // when the value can be forwarded to loads; kUnknownSlot before
   Slot drained = 0;    // when it left the queue
@@ -118,7 +118,7 @@ class StoreQueue {
   static constexpr std::size_t kForwards = 1024;
   struct Forward {
     std::uint64_t granule = 0;
-    std::uint64_t number_plus_one = 0;  // 0: none
+    std::uint64_t number_plus_one = 0;  // 0: no store recorded
   };
   std::uint64_t limit_, mask_;
   std::uint64_t head_ = 0, tail_ = 0;

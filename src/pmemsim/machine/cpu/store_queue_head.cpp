@@ -183,8 +183,8 @@ bool StoreQueueHead::may_write(const StoreEntry& head, Slot& slot) {
   return true;
 }
 
-// Requests the lines of stores when these retire, so that their misses overlap. Requests are in
-// program order, as soon as an MSHR is free.
+// Requests the lines of stores at retirement, so that their misses overlap. Requests are in program
+// order, as soon as an MSHR is free.
 void StoreQueueHead::request_lines_ahead() {
   if (one_store_at_a_time_) return;
   requested_ = std::max(requested_, stores_.head());

@@ -102,8 +102,8 @@ class StoreQueueHead {
   void roll_back(Slot restart);
 
  private:
-  // Each of these returns false while the entry has to wait. Otherwise it moves `slot` to the time
-  // at which the next entry may begin.
+  // Each drain function returns false while the entry has to wait. Otherwise it moves `slot` to the
+  // time at which the next entry may begin.
   bool drain_one(StoreEntry& entry, Slot& slot);
   bool drain_store(StoreEntry& entry, Slot& slot);
   bool drain_non_temporal(StoreEntry& entry, Slot& slot);
@@ -162,7 +162,7 @@ class StoreQueueHead {
   std::uint64_t requested_ = 0;  // all stores before this number have requested their line
   Slot drained_ = 0;
   bool draining_ = false;
-  std::uint64_t region_in_effect_ = 0;  // region whose begin, but not end, has left; 0: none
+  std::uint64_t region_in_effect_ = 0;  // region whose begin, but not end, has left; 0: no region
   // Numbers of the last acquisition and the last release that ever took effect. After a rollback
   // the thread executes operations up to these numbers again, which then have no effect.
   std::uint32_t ever_acquired_ = 0, ever_released_ = 0;

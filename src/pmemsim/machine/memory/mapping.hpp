@@ -1,12 +1,12 @@
 // The mapping of lines to channels, banks and rows.
 //
 // Memory is divided into chunks: pages under page interleaving, lines under line interleaving.
-// Chunk n is in channel n mod C. Consecutive chunks alternate first between controllers, then
-// between a controller's channels: channel c belongs to controller c mod controllers. Within a
-// channel, m = n / C, the chunk is in bank m mod B of the channel's B banks (all ranks). Bank b
-// belongs to rank b / banks_per_rank. The chunk is chunk m / B of that bank, whose bytes fill its
-// rows one after the other. No bits are hashed. The placement of a program's pages is a separate
-// matter (page_placement.hpp).
+// Chunk n is in channel n mod C, where C is the number of channels. Consecutive chunks alternate
+// first between controllers, then between a controller's channels: channel c belongs to controller
+// c mod controllers. Within a channel, m = n / C, the chunk is in bank m mod B of the channel's B
+// banks (all ranks). Bank b belongs to rank b / banks_per_rank. The chunk is chunk m / B of that
+// bank, whose bytes fill its rows one after the other. No bits are hashed. page_placement.hpp
+// describes the placement of a program's pages.
 #pragma once
 
 #include <cstdint>

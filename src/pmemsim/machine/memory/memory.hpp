@@ -46,10 +46,10 @@ class Memory {
 
   // Accepts the write when its queue, the WPQ or the log queue, has a free entry. Requests wait in
   // arrival order per channel and queue. The caller observes this back-pressure as a late
-  // `persisted`. A write merges with the newest write of its line in the queue, if that one has the
-  // same kind and owner and is not yet being written. The merged write has the bytes of both; the
-  // newer value wins where both write a byte. The returned id is then that of the older write. This
-  // function calls no completion.
+  // `persisted`. A write merges with the newest write of its line in the queue, if that write has
+  // the same kind and owner and is not yet being written. The merged write has the bytes of both;
+  // the newer value wins where both write a byte. The returned id is then that of the older write.
+  // This function calls no completion.
   WriteId write(const Write& write);
 
   // Accepts all of these writes in one step and returns their ids in `ids`. If there are not enough
