@@ -92,7 +92,7 @@ LockFunctions take_annotations(llvm::Module& module) {
 }
 
 // Returns the parameter that points to the lock. A structure that is returned or passed in memory
-// is a pointer in the machine code only.
+// doesn't count: it is a pointer in the machine code only.
 llvm::Argument* lock_of(llvm::Function& function) {
   for (llvm::Argument& argument : function.args()) {
     if (argument.getType()->isPointerTy() && !argument.hasStructRetAttr() &&
@@ -138,8 +138,8 @@ bool can_be(llvm::Function& function, const LockFunction& said) {
   return false;
 }
 
-// Excludes the call from the inlining cost: a function that is inlined without it must be inlined
-// with it.
+// Excludes the call from the inlining cost: the inserted call must not change which functions are
+// inlined.
 void cost_nothing(llvm::CallInst& call) {
   call.addFnAttr(llvm::Attribute::get(call.getContext(), "call-inline-cost", "0"));
 }

@@ -1,13 +1,15 @@
 // Reports locks that the program implements with atomic variables to the recorder, by the
 // annotations of their functions (pm.h: PM_ACQUIRES, PM_TRY_ACQUIRES, PM_RELEASES). No compiler can
-// find these locks by itself. PMEM-Spec's compiler has spec-assign and spec-revoke there; this pass
-// inserts a call of the runtime:
+// find these locks by itself. Where PMEM-Spec's compiler inserts spec-assign and spec-revoke, this
+// pass inserts a call of the runtime:
 //
-// 1. In a function that acquires, before each return: it holds the lock then. A function that tries
-//    holds it if its return value isn't zero. A function that exits by an exception doesn't hold
-//    it.
-// 2. In a function that releases, at its entry: everything that releases the lock is behind it.
-// 3. The lock is the object that the first pointer parameter points to; in a method, the object.
+// 1. PM_ACQUIRES: the call is before each return, when the thread holds the lock. PM_TRY_ACQUIRES:
+//    the thread holds the lock if the return value isn't zero. After an exception, the thread
+//    doesn't hold the lock.
+// 2. PM_RELEASES: the call is at the function's entry, before any instruction that releases the
+//    lock.
+// 3. The lock is the object that the first pointer parameter points to. In a method, that is
+//    `this`.
 //
 // The pass runs before all optimisations: inlined functions have no annotations, but their calls
 // remain, and no visible access moves across a call. The calls are no instructions of the program

@@ -26,9 +26,9 @@ class EffectRecorder {
   EffectRecorder(Recorder& recorder, llvm::CallBase& assembly)
       : recorder_(recorder), builder_(recorder.builder()), assembly_(assembly) {}
 
-  // Inserts the calls that record the effects. Memory accesses are complete when the assembly is
-  // over. So effects behind them in the text, such as the fence of `movnti %0, (%1); sfence`, are
-  // reported behind it.
+  // Inserts the calls that record the effects. The values of memory accesses are known only when
+  // the whole assembly has completed. So later effects in its text, such as the fence of `movnti
+  // %0, (%1); sfence`, are also reported behind the assembly.
   void record(llvm::ArrayRef<AssemblyEffect> effects) {
     llvm::Instruction* behind =
         llvm::any_of(effects, accesses) ? recorder_.after(assembly_) : nullptr;

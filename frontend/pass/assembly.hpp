@@ -7,7 +7,7 @@
 
 namespace pmemsim::pass {
 
-// Records the assembly's effects, and warns of those that can't be recorded.
+// Records the assembly's effects, and warns of effects that can't be recorded.
 void record_assembly(Recorder& recorder, llvm::CallBase& assembly);
 
 }  // namespace pmemsim::pass

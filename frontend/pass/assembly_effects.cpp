@@ -86,8 +86,8 @@ class Summarizer {
     while (!bytes.empty()) bytes = bytes.drop_front(encoded_instruction(bytes));
   }
 
-  // Returns the length of the first instruction; if it is another one, the length of all bytes
-  // left.
+  // Returns the length of the first instruction; if it isn't a flush or a fence, the length of all
+  // remaining bytes.
   std::size_t encoded_instruction(llvm::ArrayRef<std::uint8_t> all) {
     llvm::ArrayRef<std::uint8_t> bytes = all;
     bool operand_size = false;
@@ -178,15 +178,15 @@ class Summarizer {
     return true;
   }
 
-  // Handles std and cld, which set the direction of string instructions: down between them.
+  // Handles std and cld: between them, string instructions go to lower addresses.
   bool direction(const Statement& statement) {
     if (statement.mnemonic != "std" && statement.mnemonic != "cld") return false;
     downwards_ = statement.mnemonic == "std";
     return true;
   }
 
-  // Handles movs, which copies from (%rsi) to (%rdi), and stos, which stores to (%rdi); both %rcx
-  // times if repeated. They change these registers.
+  // Handles movs, which copies from (%rsi) to (%rdi), and stos, which stores to (%rdi). With a
+  // repeat prefix, both execute %rcx times. Both change these registers.
   bool string_instruction(const Statement& statement) {
     const StringRef mnemonic = statement.mnemonic;
     if (mnemonic.size() != 5) return false;
@@ -227,7 +227,7 @@ class Summarizer {
       non_temporal(statement);
       return;
     }
-    // The addresses of these are in registers that aren't written as addresses.
+    // These instructions have addresses in registers that their text doesn't show as addresses.
     if (mnemonic.contains("maskmovdqu") || mnemonic == "maskmovq" || mnemonic == "movdir64b") {
       problem(mnemonic, "writes to");
       return;
@@ -243,7 +243,7 @@ class Summarizer {
 
   // Records the effect of an operand. The mnemonic and the operand's position determine it,
   // whatever the constraint says. (The compiler accepts even a "m" that is written, if memory is
-  // declared to change.) An unknown mnemonic has the effect for which its operand is declared.
+  // declared to change.) An unknown mnemonic has the effect that its operand's constraint declares.
   void access(const Statement& statement, const std::string& text) {
     const auto number = operand_number(text);
     const std::optional<Address> address = place(statement, text);
@@ -301,7 +301,7 @@ class Summarizer {
     return by_suffix != 0 ? by_suffix : operand_size(statement, address);
   }
 
-  // Handles a jump. A loop is harmless if it only computes or waits.
+  // Handles a jump. A loop can be analysed if it only computes or spins.
   bool jump(const Statement& statement) {
     if (!is_jump(statement.mnemonic)) return false;
     StringRef label = statement.operands.empty() ? "" : statement.operands.back();
@@ -347,8 +347,8 @@ class Summarizer {
            operand_size(statement, *address));
   }
 
-  // Returns the size by the first that gives one: the mnemonic, the register operand's name, its
-  // type, the memory operand's type, the constant's type.
+  // Returns the size. The first of these that has a size determines it: the mnemonic, the register
+  // operand's name, its type, the memory operand's type, the constant's type.
   std::uint32_t operand_size(const Statement& statement, const Address& address) const {
     const StringRef mnemonic = statement.mnemonic;
     if (mnemonic == "movntiq" || mnemonic == "movntq") return 8;

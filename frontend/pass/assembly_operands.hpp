@@ -41,7 +41,8 @@ class Operands {
   bool is_output(unsigned operand) const {
     return constraints_[operand].Type == llvm::InlineAsm::isOutput;
   }
-  // True for an output that is also an input; a `+m` operand is both, with the same pointer.
+  // True for an output that is also an input, such as a `+m` operand, where both are the same
+  // pointer.
   bool is_also_input(unsigned operand) const;
 
   // Returns the operand's input value: for a read-write register that of its tied input.

@@ -27,8 +27,8 @@ bool folds(const llvm::GEPOperator& address, const llvm::DataLayout& layout) {
          (scales.size() == 1 && scales.front().second.isPowerOf2() && scales.front().second.ule(8));
 }
 
-// Adds a dependence. If two paths have the same source, the nearer counts; if they are equally
-// near, the slower.
+// Adds a dependence. If two paths have the same source, the nearer path counts; of equally near
+// paths, the slower one.
 bool add(DependenceSet& set, const Dependence& added) {
   for (Dependence& present : set) {
     if (present.source != added.source) continue;

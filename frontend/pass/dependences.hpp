@@ -1,10 +1,12 @@
-// The loads and recurrences that a value depends on, and the cycles of arithmetic in between.
+// The loads and recurrences that a value depends on, and the cycles of arithmetic from each to the
+// value.
 //
-// The simulated core uses them to tell pointer chasing (each load's address comes from the load
-// before) from independent misses. They also limit the speed of a loop that computes each value
-// from the last one (recurrences.hpp). The analysis follows values through arithmetic, phis and
-// selects (so that `p = p->next` makes the load depend on itself). Between the functions of a
-// module it follows arguments and returned values, context-insensitively.
+// With these dependences, the simulated core distinguishes pointer chasing (each load's address is
+// the result of the previous load) from independent misses. They also limit the speed of a loop
+// that computes each value from the previous one (recurrences.hpp). The analysis follows values
+// through arithmetic, phis and selects (so that `p = p->next` makes the load depend on itself).
+// Between the functions of a module it follows arguments and returned values,
+// context-insensitively.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -22,7 +24,8 @@ namespace pmemsim::pass {
 struct Dependence {
   const llvm::Instruction* source;  // a load, an atomic or the phi of a recurrence
   std::uint8_t cycles;              // latency from the loaded value to its use
-  std::uint8_t distance;            // loop iterations and calls in between; the near ones are kept
+  std::uint8_t
+      distance;  // loop iterations and calls from source to use; the nearest sources are kept
 };
 using DependenceSet = llvm::SmallVector<Dependence, 4>;
 
@@ -32,13 +35,14 @@ bool reads_memory(const llvm::Value* value);
 
 class Dependences {
  public:
-  // `recurrences` are sources; the analysis follows values through other phis.
+  // `recurrences` are phis that count as sources; the analysis follows values through all other
+  // phis.
   Dependences(const llvm::Module& module, const LoopPhis& loop_phis, const PhiSet& recurrences);
 
   bool is_recurrence(const llvm::PHINode& phi) const { return recurrences_.contains(&phi); }
   // Return the dependences of the value with which the phi's loop begins, and of the value from the
-  // previous iteration. The latter omits phis before it in its block: they have their next value by
-  // then.
+  // previous iteration. The second omits phis that are before `phi` in its block: they already have
+  // their next value.
   DependenceSet of_first(const llvm::PHINode& phi) const;
   DependenceSet of_next(const llvm::PHINode& phi) const;
 

@@ -24,8 +24,8 @@ using trace::SiteKind;
 
 constexpr llvm::StringRef kMarker = "pmemsim.instrumented";
 
-// True if the instruction may take a lock: updates that add or set bits are used for counts and
-// flags.
+// True if the instruction may acquire a lock. Updates that add or set bits don't count: programs
+// use them for counters and flags.
 bool may_take_lock(const llvm::Instruction& atomic) {
   const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&atomic);
   return llvm::isa<llvm::AtomicCmpXchgInst>(atomic) ||
@@ -72,7 +72,8 @@ class FunctionInstrumenter {
     if (table.size() > first) table.set_entry(first);
   }
 
-  // ---- Stores of the code generator to the stack, beyond the program's own stores --------------
+  // ---- Stores to the stack that the code generator adds to the program's own stores
+  // --------------
 
   // Records the pushes of the return address and of the caller's frame pointer.
   void record_pushes(llvm::Instruction& first) {
@@ -145,7 +146,8 @@ class FunctionInstrumenter {
       record_atomic(*exchange, SiteKind::kAtomicUpdate, exchange->getPointerOperand(),
                     exchange->getNewValOperand(), exchange->getNewValOperand()->getType(), true);
     } else if (auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
-      // Weaker fences, and those between a thread and its signal handlers, bind the compiler only.
+      // Weaker fences, and fences between a thread and its signal handlers, are no instructions:
+      // they restrict the compiler only.
       if (fence->getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent &&
           fence->getSyncScopeID() == llvm::SyncScope::System) {
         recorder_.record_fence(instruction, FenceKind::kMfence);
@@ -333,7 +335,7 @@ class FunctionInstrumenter {
   llvm::Function& function_;
   Recorder recorder_;
   llvm::IRBuilder<>& builder_;
-  bool stack_stores_;  // without optimization they are half of all stores
+  bool stack_stores_;  // recorded only if set: without optimization they are half of all stores
 };
 
 // ---- The module --------------------------------------------------------------------------------

@@ -113,8 +113,8 @@ void record_narrowed(Recorder& recorder, llvm::IntrinsicInst& intrinsic, char wi
                 .type = llvm::FixedVectorType::get(builder.getIntNTy(bits), lanes)});
 }
 
-// True for intrinsics with a pointer that only read memory, or don't touch it. (LLVM itself takes
-// them for writing.)
+// True for intrinsics with a pointer that only read memory, or don't access it. (LLVM itself
+// assumes that they write.)
 bool leaves_memory(llvm::StringRef name) {
   static constexpr std::array<llvm::StringRef, 9> kBeginnings = {
       "xrstor",          "fxrstor",          "monitor",   "umonitor", "cldemote",
@@ -122,7 +122,7 @@ bool leaves_memory(llvm::StringRef name) {
   return llvm::any_of(kBeginnings, [&](auto beginning) { return name.starts_with(beginning); });
 }
 
-// Records the processor's own intrinsics, which are very many, by their names.
+// Records the processor's own intrinsics by their names, since there are very many of them.
 void record_of_processor(Recorder& recorder, llvm::IntrinsicInst& intrinsic, llvm::StringRef name) {
   if (name.starts_with("avx2.gather.") || name.starts_with("avx512.mask.gather")) {
     return record_indexed(recorder, intrinsic, true);

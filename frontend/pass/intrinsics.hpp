@@ -10,7 +10,7 @@
 
 namespace pmemsim::pass {
 
-// Records the intrinsic; does nothing if it is of no kind above.
+// Records the intrinsic; does nothing if it is of none of the kinds in the head comment.
 void record_intrinsic(Recorder& recorder, llvm::IntrinsicInst& intrinsic);
 
 }  // namespace pmemsim::pass

@@ -71,7 +71,8 @@ class Hints {
     const bool covered = data_from == address_from && covers_all(*update);
     if (covered || is_too_late(*address_from)) address_from = nullptr;
     if (address_from == nullptr && data_from == nullptr) return;
-    Instruction* address_at = placeholder(address_from);  // the first, where both are the same
+    Instruction* address_at =
+        placeholder(address_from);  // if both are at the same position, the address hint is first
     emit(address_at, placeholder(data_from), update);
   }
 
@@ -172,7 +173,7 @@ class Hints {
     return other == nullptr ? nullptr : values_.later(position, other);
   }
 
-  // Returns the position itself if it isn't in a loop, otherwise one behind the loop.
+  // Returns the position itself if it isn't in a loop, otherwise a position behind the loop.
   Instruction* outside_loop(Instruction* position) const {
     if (position == nullptr || !values_.is_in_loop(*position->getParent())) return position;
     llvm::BasicBlock* outside = it_.named->getParent();

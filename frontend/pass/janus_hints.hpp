@@ -7,8 +7,8 @@
 //    pm_log_ranges() and pm_end(), which contain one. In addition, pm_end() writes back, with a
 //    fence, the data that its region has declared by pm_log() or pm_log_ranges(), or allocated, in
 //    the same function.
-// 2. Write-backs in a loop or across functions get no hints (4.5.2). Functions that have to be
-//    inlined belong to the function that calls them: _mm_clwb() is one.
+// 2. Write-backs in a loop or across functions get no hints (4.5.2). A function that has to be
+//    inlined, such as _mm_clwb(), counts as part of its caller.
 // 3. Address (step 2): pm_pre_addr() is inserted as near to the function's beginning as the
 //    address's computation allows. The computation moves with it (step 3). A load moves only if it
 //    provably loads the same value there and can't fault where the program wouldn't. No load passes
@@ -23,18 +23,21 @@
 //    an exception or never return are no conditions.
 // 6. A write-back has one object: pm_pre_init(), then its hints (table 2). PRE_DATA is used for
 //    data that provably begin with the object's first line, since data alone must be aligned. Other
-//    data have their address: PRE_BOTH; PRE_BOTH_VAL for a number or pointer. For a value of less
-//    than 8 bytes it is pm_pre_both_part(), because more bytes would be wrong.
-// 7. Stores and their order don't change: the inserted calls change nothing.
+//    data are announced with their address: by PRE_BOTH, or PRE_BOTH_VAL for a number or pointer. A
+//    value of less than 8 bytes uses pm_pre_both_part(), because PRE_BOTH_VAL would announce wrong
+//    bytes behind it.
+// 7. The program's stores and their order don't change: the inserted calls don't write to the
+//    program's memory.
 //
-// What the paper leaves open
+// Decisions that the paper leaves open:
 //
-// 8. The position in the pipeline: after the first clean-up, before anything is inlined. Later,
-//    whole programs would be in their main loop, where rule 2 excludes them.
-// 9. An earlier write-back of the same line would use up the hints: they are inserted behind its
-//    fence. This applies to lines that are provably the same (equal addresses); others are assumed
-//    to differ.
-// 10. No second-last update: the hint is as near to the function's beginning as the value allows.
+// 8. The pass runs after the optimiser's first clean-up, before anything is inlined. After
+//    inlining, most of a program's write-backs would be in its main loop, where rule 2 excludes
+//    them.
+// 9. An earlier write-back of the same line would use up the hints, so they are inserted behind the
+//    fence of that write-back. Lines count as the same only if their addresses are provably equal.
+// 10. If the object has no second-last update, the hint is as near to the function's beginning as
+//     the value allows.
 // 11. An address hint at the same position as the same lines' data hint is omitted.
 // 12. An address hint that nothing separates from its write-back is omitted: it comes too late.
 // 13. Hints in the program's own source stay, and so do those of pm.h's library.

@@ -23,8 +23,8 @@ namespace {
 using llvm::Instruction;
 using llvm::Value;
 
-// Tells alias analysis which calls leave memory unchanged; otherwise pm.h's functions would count
-// as any function.
+// Tells alias analysis which calls leave memory unchanged; otherwise it would assume that pm.h's
+// functions may write anywhere.
 class KnownCalls : public llvm::AAResultBase {
  public:
   using AAResultBase::getMemoryEffects;

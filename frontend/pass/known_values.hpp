@@ -1,6 +1,6 @@
 // Properties of a function's values at compile time: targets of pointers, contents of memory, and
-// the first position at which a value can be computed. (The optimiser will find them out later; at
-// -O0 every variable is still in memory.)
+// the first position at which a value can be computed. (The pass runs before the optimiser computes
+// them; at -O0 every variable is still in memory.)
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -39,7 +39,8 @@ class KnownValues {
   bool same_value(llvm::Value* a, llvm::Value* b, unsigned depth = 0);
   bool same_place(const Place& a, const Place& b);
   llvm::Align alignment(const Place& place) const;
-  // Returns the value that a store has written there before `instruction`; nullptr: it is unknown.
+  // Returns the value at the location that a store has written before `instruction`; nullptr: it is
+  // unknown.
   llvm::Value* stored_at(llvm::Value* pointer, std::int64_t offset, llvm::Type* type,
                          llvm::Instruction& instruction);
 
@@ -54,12 +55,13 @@ class KnownValues {
 
   // ---- Positions -----------------------------------------------------------------------------
   //
-  // A position is the instruction behind it. Positions that are compared dominate one instruction.
+  // A position is represented by the instruction behind it. Compared positions all dominate one
+  // common instruction.
 
   bool is_before(const llvm::Instruction* a, const llvm::Instruction* b) const;
   llvm::Instruction* later(llvm::Instruction* a, llvm::Instruction* b) const;
-  // Return the position where an instruction has completed, or a block has begun; nullptr: there is
-  // none.
+  // Return the position right behind an instruction, or at the beginning of a block; nullptr if
+  // there is none.
   static llvm::Instruction* behind(llvm::Instruction& instruction);
   static llvm::Instruction* beginning_of(llvm::BasicBlock& block);
   // Returns the first position from `from` on at which the writer's effect is complete, for later
@@ -88,7 +90,7 @@ class KnownValues {
   llvm::DenseSet<const llvm::BasicBlock*> in_loops_;
   std::unique_ptr<Analyses> analyses_;
   llvm::DenseMap<llvm::Value*, llvm::Instruction*> computable_;
-  llvm::Instruction* computable_for_ = nullptr;  // the `from` of these positions
+  llvm::Instruction* computable_for_ = nullptr;  // the `from` for which the positions were computed
 };
 
 }  // namespace pmemsim::pass

@@ -48,8 +48,8 @@ unsigned division(const llvm::Instruction& instruction, bool is_signed) {
   return is_signed ? kDivideSigned64 : kDivide64;
 }
 
-// Returns the latency of a remainder. For a constant divisor it is the quotient, times the divisor,
-// subtracted from the dividend.
+// Returns the latency of a remainder. For a constant divisor the compiler computes dividend -
+// quotient * divisor.
 unsigned remainder(const llvm::Instruction& instruction, bool is_signed) {
   const unsigned quotient = division(instruction, is_signed);
   return quotient == kDivideByConstant ? quotient + kMultiply + kSimple : quotient;

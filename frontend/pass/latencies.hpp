@@ -1,6 +1,6 @@
 // Latency of an instruction in cycles, from its operands to its result.
 //
-// The core is Skylake's, whose sizes the papers' machines have. Sources: "Fog" is Agner Fog's
+// The core is Skylake, whose queue sizes the papers' machines use. Sources: "Fog" is Agner Fog's
 // "Instruction tables" (2022), section "Intel Skylake"; "LLVM" is the scheduling model
 // X86SchedSkylakeClient.td of LLVM 19, for instructions that Fog doesn't list.
 #pragma once

@@ -10,9 +10,9 @@ namespace {
 
 using llvm::StringRef;
 
-// Functions of libc and libstdc++ without callbacks, and that don't block: their instructions are
-// counted as uninstrumented. The list excludes threads and locks (the runtime has its own), setjmp
-// and longjmp, and functions such as qsort that call back into the program.
+// Functions of libc and libstdc++ that neither call back nor block. Their instructions are counted
+// as uninstrumented. The list excludes threads and locks (the runtime has its own), setjmp and
+// longjmp, and functions such as qsort that call back into the program.
 const llvm::StringSet<>& external_functions() {
   static const llvm::StringSet<> names = {
       // memory

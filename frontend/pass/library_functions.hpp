@@ -9,7 +9,7 @@ namespace pmemsim::pass {
 
 // The pass's treatment of a call of a library function.
 enum class LibraryCall {
-  kOther,     // nothing is known: it may be instrumented
+  kOther,     // unknown function, which may be instrumented
   kExternal,  // not instrumented, and never calls back into the program
   // Functions that are replaced, so that the copied bytes are recorded:
   kMemcpy,   // (to, from, bytes), returns `to`
@@ -30,9 +30,9 @@ LibraryCall library_call(const llvm::CallBase& call);
 // The bytes that a library function, or the kernel for it, writes to memory that the program names.
 struct LibraryWrite {
   enum class Bytes {
-    kResult,       // the number that it returns, none if that is negative
-    kResultTimes,  // the number that it returns times an argument
-    kPrinted,      // one more than it returns, at most an argument (if there is one)
+    kResult,       // the returned number; no bytes if it is negative
+    kResultTimes,  // the returned number times an argument
+    kPrinted,      // the returned number plus 1, at most an argument (if there is one)
     kArgument,     // the number in an argument
     kArguments,    // the product of an argument and the next
     kString,       // a string

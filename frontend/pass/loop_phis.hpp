@@ -1,5 +1,5 @@
 // The phis at the heads of loops, and which of their incoming values come from the previous
-// iteration. The analysis describes the module before anything was inserted.
+// iteration. The analysis must run before the pass inserts anything into the module.
 #pragma once
 
 #include <llvm/ADT/BitVector.h>

@@ -2,8 +2,8 @@
 //
 // A count of LLVM instructions would be wrong by half: addresses fold into accesses, phis become
 // copies, arguments are moved, registers spill. So the real back end compiles a copy of the module
-// in which every instruction carries its own number as source line. The final machine code is
-// counted by those numbers.
+// in which every instruction carries its own number as source line. The pass then counts the final
+// machine instructions by these numbers.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>

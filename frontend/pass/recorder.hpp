@@ -62,7 +62,7 @@ class Recorder {
   // Adds instructions that the machine code has in addition, or (negative) that are recorded
   // otherwise.
   void count(double instructions) { pending_ = std::max(0.0, pending_ + instructions); }
-  // Drops the count: nothing more can be recorded of the block.
+  // Drops the count, since no further instruction of the block can be recorded.
   void forget_pending() { pending_ = 0; }
 
   // ---- Sites ---------------------------------------------------------------------------------
@@ -83,7 +83,8 @@ class Recorder {
   // Calls pmemsim_rt_<name>(site, arguments...) at the builder's position.
   llvm::CallInst* call(llvm::StringRef name, std::uint32_t site,
                        llvm::ArrayRef<llvm::Value*> arguments = {}, llvm::Type* result = nullptr);
-  // Reports the instructions executed so far, before the next instruction reports something itself.
+  // Reports the instructions executed so far. Inserted before an instruction that makes a report of
+  // its own.
   void flush_pending(llvm::Instruction& before);
 
   std::uint32_t size_of(llvm::Type* type) const;
@@ -96,8 +97,8 @@ class Recorder {
   void record_fence(llvm::Instruction& fence, trace::FenceKind kind);
   void record_flush(llvm::Instruction& flush, trace::FlushKind kind, llvm::Value* address,
                     std::int64_t displacement = 0);
-  // Inserts calls around code that is not instrumented. If that exits by an exception, the next
-  // recorded operation tells the runtime that it is over.
+  // Inserts calls around code that is not instrumented. If the code exits by an exception, the
+  // runtime notices its end at the next recorded operation.
   void record_external(llvm::Instruction& instruction);
 
  private:
@@ -110,8 +111,8 @@ class Recorder {
   const llvm::DataLayout& layout_;
   llvm::IRBuilder<> builder_;
   llvm::Instruction* base_ = nullptr;
-  // Machine instructions since the last site. A rest of less than one half at the end of a block is
-  // kept for the next one. So fractions even out over the function.
+  // Machine instructions since the last site. A remainder of less than one half at the end of a
+  // block is carried to the next block. So rounding errors cancel out over the function.
   double pending_ = 0;
   const llvm::DILocation* location_ = nullptr;
 };

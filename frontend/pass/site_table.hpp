@@ -31,7 +31,7 @@ struct Site {
   std::optional<std::uint32_t> copied_from = {};  // for a kCopyStore: its kCopyLoad
 };
 
-// A call that was inlined. Calls of one line that were inlined into the same code are one.
+// An inlined call. Calls in one line that were inlined into the same code count as one.
 struct InlinedCall {
   llvm::Constant* file;
   llvm::Constant* function;

@@ -14,9 +14,10 @@ class KnownValues;
 // A write-back of an object.
 struct WriteBack {
   llvm::Instruction* named;  // where the program names the object: its flush, pm_log(), pm_alloc()
-  llvm::Instruction* flushed;  // the flush, or the region's pm_end(); nullptr: one of several
-  llvm::Value* address;        // a pointer
-  llvm::Value* bytes;          // nullptr: the line that contains the address
+  llvm::Instruction*
+      flushed;  // the flush, or the region's pm_end(); nullptr if several flushes are possible
+  llvm::Value* address;  // a pointer
+  llvm::Value* bytes;    // nullptr: the line that contains the address
 };
 
 struct WriteBacks {
@@ -29,7 +30,7 @@ struct WriteBacks {
 WriteBacks find_write_backs(llvm::Function& function, KnownValues& values);
 
 // True for calls that are known to leave the program's data in memory unchanged: flushes, sfences,
-// and functions of pm.h. Regions' begins and ends aren't among them, since a load must not pass
+// and functions of pm.h. pm_begin() and pm_end() are excluded, since a load must not move across
 // them.
 bool leaves_memory(const llvm::CallBase& call);
 

@@ -1,16 +1,16 @@
-// Locks that the program implements itself and annotates (pm.h). They are recorded as mutexes are,
-// in addition to the accesses that they consist of.
+// Locks that the program implements itself and annotates (pm.h). They are recorded like mutexes, in
+// addition to the memory accesses that implement them.
 //
-// 1. The holder may acquire such a lock again: as with recursive mutexes, the outermost
-//    acquisition counts.
+// 1. The holder may acquire such a lock again. Only the outermost acquisition is recorded, as with
+//    recursive mutexes.
 // 2. If the thread holds a mutex or reader-writer lock of the C library at the same address, only
-//    that one is recorded: it is the first member of the annotated object.
-// 3. One thread holds the lock at a time. If two threads seem to hold it, the annotations are
-//    wrong, and no run could follow such a recording: it is refused.
-// 4. A lock that no thread has been seen to acquire may be released: that leaves no record.
+//    the C library's lock is recorded: it is the first member of the annotated object.
+// 3. One thread holds the lock at a time. If two threads seem to hold it, the annotations are wrong
+//    and no simulation could follow the recording: the program ends with an error.
+// 4. The release of a lock whose acquisition was not observed is allowed and leaves no record.
 //
-// They have a table of their own, because another object may be at the same address. For example, a
-// lock made of a futex consists of its futex.
+// Annotated locks are in a table of their own, because another object may be at the same address.
+// For example, a lock that is implemented with a futex has the futex's address.
 #include "exported.hpp"
 #include "objects.hpp"
 #include "pmemsim_rt.h"
@@ -37,7 +37,7 @@ SyncObject& lock_at(const volatile void* address) {
   return *lock;
 }
 
-bool has_otherwise(const volatile void* address) {
+bool holds_library_lock_at(const volatile void* address) {
   const SyncObject* object = find_object(address);
   if (object == nullptr) return false;
   const bool reads = object->kind == ObjectKind::kReadWriteLock && object->depth > 0;
@@ -57,7 +57,7 @@ bool has_otherwise(const volatile void* address) {
 }
 
 void acquired(const volatile void* address) {
-  if (has_otherwise(address)) return;
+  if (holds_library_lock_at(address)) return;
   SyncObject& lock = lock_at(address);
   if (lock.owner == self) {
     ++lock.depth;

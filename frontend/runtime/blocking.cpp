@@ -1,5 +1,5 @@
-// Calls that may really block: a thread that waits for a descriptor, a child, a signal or a file's
-// lock lets the others run.
+// Calls that may really block: while a thread waits for a descriptor, a child, a signal or a file's
+// lock, other threads run.
 #include <cerrno>
 
 #include <fcntl.h>

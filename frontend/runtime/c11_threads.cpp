@@ -1,6 +1,6 @@
-// C11's threads, mutexes and condition variables, implemented by the POSIX functions that the
-// runtime has replaced: inside the C library they don't call those. The underlying types are the
-// same.
+// C11's threads, mutexes and condition variables, implemented by the runtime's versions of the
+// POSIX functions. The C library's own C11 functions would not call these versions. The underlying
+// types are the same.
 #include <cerrno>
 #include <cstdint>
 

@@ -10,8 +10,8 @@ namespace {
 // Periods of 1024 instructions, so that times take 32 bits; there may be millions of atomic
 // variables.
 constexpr unsigned kPeriodShift = 10;
-// About a million instructions, of all threads. Threads that use the same object less often meet at
-// it, within their turns of thousands of instructions, once in hundreds of times.
+// About a million instructions, of all threads. If threads use an object less often than this, only
+// one use in hundreds is within the length of another thread's turn (thousands of instructions).
 constexpr std::uint32_t kCountedPeriods = 1000;
 
 std::uint32_t period() { return static_cast<std::uint32_t>(now() >> kPeriodShift); }

@@ -1,17 +1,18 @@
-// The objects at which threads meet: locks and atomic variables that several threads use.
+// Contended objects: locks and atomic variables that several threads use.
 //
-// A recording fixes the order in which threads use them. The simulated threads should use them in
-// about the same order, without stalling for each other's whole turns. So a thread that is about to
-// use one ends its turn if it is ahead of others. A switch is expensive, so the thread keeps its
-// turn if no other thread has used the object for long. In that case another use is unlikely within
-// the length of a turn.
+// A recording fixes the order in which threads use them. Simulated threads use them in about the
+// same order, but must not stall for each other's whole turns. So a thread that is about to use
+// such an object ends its turn if it is ahead of other threads. A switch is expensive: the thread
+// keeps its turn if no other thread has recently used the object, since another use within the
+// length of a turn is then unlikely.
 #pragma once
 
 #include <cstdint>
 
 namespace pmemsim::rt {
 
-// The threads that have used the object, and the times until which that counts. All zero: none.
+// The threads that have used the object, and the times until which these uses count as recent. All
+// zero: no thread has used it.
 struct Users {
   std::uint32_t last;                                   // the thread's index, plus one
   std::uint32_t last_counts_until, others_count_until;  // in periods

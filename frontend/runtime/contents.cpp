@@ -3,10 +3,10 @@
 //
 //  1  Memory that is unmapped before the end is written at that time. Nothing is stored to it until
 //     it is mapped again, and contents written later count.
-//  2  A page that equals the image is only named; a page that equals what this file has already is
-//     not even named. So the file's length depends on what the program has changed, not on how much
-//     or how often it has mapped.
-//  3  The contents go to a file of their own and not into the trace, which need not keep them.
+//  2  A page that equals the image is listed without its contents. A page that equals its last
+//     version in this file is omitted. So the file's length depends on the program's changes, not
+//     on how much or how often it maps.
+//  3  The contents are in a file of their own: the trace doesn't need them after the check.
 //  4  The heap that counts as PM is left out: its allocator and the C library write to it without
 //     being recorded.
 #include "contents.hpp"
@@ -40,9 +40,9 @@ using trace::PagesAre;
 
 constexpr std::uint64_t kPage = trace::kImagePageBytes;
 
-const char* path = nullptr;  // nullptr: no contents are wanted
+const char* path = nullptr;  // nullptr: no file is written
 
-// The state of a nonzero page for a reader of the file.
+// The last known contents of a nonzero page, as a reader of the file would know them.
 struct Known {
   std::uint64_t checksum;
   bool given;  // true if this file has the page, false if the image has
@@ -51,7 +51,7 @@ Map<Known> known;  // key: the page's number
 
 std::uint64_t checksum(const void* page) { return XXH64(page, kPage, 0); }
 
-// Appends to the file; if that fails, there is no file.
+// Appends to the file; removes the file if that fails.
 class ContentsFile {
  public:
   ContentsFile() : descriptor_(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {

@@ -1,5 +1,5 @@
-// A recorded program that replaces itself by another one: the recording so far is useless, and the
-// user gets a message. A child that does so is noted as replaced.
+// Handles exec in a recorded program. The recording so far is useless, and the user gets a message.
+// A child process that calls exec is noted as replaced.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>

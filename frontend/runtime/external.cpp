@@ -1,6 +1,6 @@
 // Counts the instructions that code without instrumentation executes. The processor traps after
-// each one (trap flag), for the first calls from each site and a few later ones. The other calls
-// count as many instructions as those did on average.
+// each one (trap flag), for the first calls from each site and a few later ones. Every other call
+// counts as the average of the stepped calls.
 //
 // The selection of stepped calls depends on counts of calls and instructions alone, so that a
 // recording can be repeated.
@@ -33,9 +33,9 @@ constexpr std::uint64_t kFirstCalls = 2;       // per site: always stepped, if t
 constexpr std::uint64_t kShortCall = 1'000;    // instructions of a short call
 constexpr std::uint64_t kDenseCalls = 16;      // calls stepped while the budget allows it
 constexpr std::uint64_t kSamplingPeriod = 64;  // later, one call in so many is stepped
-// A step takes about ten microseconds, a thousand times as long as recording an instruction. At
-// most one instruction in kInstructionsPerStep is stepped, beyond the steps that every program may
-// use.
+// A step takes about ten microseconds, a thousand times as long as recording an instruction. Beyond
+// a fixed number of steps that every program may use, at most one instruction in
+// kInstructionsPerStep is stepped.
 constexpr std::uint64_t kInstructionsPerStep = 65536;
 constexpr std::uint64_t kFreeSteps = 2'000;
 // Limit for one call; its instructions beyond the limit aren't counted.
@@ -51,7 +51,8 @@ std::uint64_t total_steps = 0;
 bool works = false;
 
 __attribute__((always_inline)) inline void set_trap_flag() {
-  // The stack pointer moves first, since a leaf function may use the 128 bytes below it.
+  // Skips the 128 bytes below the stack pointer first, since a leaf function may use them (red
+  // zone).
   asm volatile("lea -128(%%rsp), %%rsp\n pushfq\n orq %0, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp"
                :
                : "i"(kTrapFlag)
@@ -100,8 +101,8 @@ bool is_behind_call(std::uintptr_t next) {
 }
 
 // Counts an instruction if the stack is deeper than the caller's. The runtime's own instructions
-// aren't counted, nor those that pass arguments, which the pass has counted. (So the call itself
-// counts, and the last return doesn't.)
+// aren't counted. Instructions that pass arguments aren't counted either, since the pass has
+// counted them. (So the call itself counts, and the last return doesn't.)
 void count_step(std::uintptr_t next, std::uintptr_t stack) {
   if (next == self->caller) self->caller_stack = stack;
   if (stack < self->caller_stack) ++self->steps_in_call;
@@ -143,8 +144,8 @@ __attribute__((noinline)) void end_steps() {
 enum class Callee : std::uint8_t { kUnknown, kOwn, kForeign };
 Callee* callees = nullptr;  // index: site
 
-// True for libraries whose countable functions the pass knows. Other libraries wait for other
-// threads, for times that depend on the machine, or call back.
+// True for libraries whose countable functions the pass knows. Functions of other libraries may
+// wait for other threads, run for a time that depends on the machine, or call back.
 bool is_known_library(const char* path) {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash != nullptr ? slash + 1 : path;
@@ -187,7 +188,9 @@ void configure_stepping() {
   struct sigaction action{};
   action.sa_sigaction = &on_trap;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  sigfillset(&action.sa_mask);  // other signals then reach the thread where it sleeps
+  sigfillset(
+      &action
+           .sa_mask);  // other signals are then handled at the instruction where the thread sleeps
   if (real.sigaction(SIGTRAP, &action, nullptr) != 0) return;
   begin_steps();
   end_steps();

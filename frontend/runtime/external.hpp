@@ -7,8 +7,8 @@ namespace pmemsim::rt {
 
 void configure_stepping();
 void stop_stepping();
-// While an instance exists, instructions that the runtime executes inside external code don't count
-// as that code's.
+// While an instance exists, the runtime's own instructions don't count as instructions of the
+// external code that called it.
 class NotStepping {
  public:
   NotStepping();

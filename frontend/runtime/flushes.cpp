@@ -1,5 +1,5 @@
-// Counts, while recording, the flushes of lines that aren't persistent memory, by the memory that
-// is there. They show a user that an option is missing.
+// Counts, while recording, the flushes of lines that aren't persistent memory, by the kind of
+// memory at the address. Such flushes show a user that an option of `pmemsim record` is missing.
 #include "flushes.hpp"
 
 #include <cstdio>
@@ -22,7 +22,7 @@ List<FlushedMemory, kMostFlushed> flushed_memory;
 
 namespace {
 
-// The locations of the last flushes of either kind.
+// The lines of the last flushes: of persistent memory, and of other memory.
 Range last_persistent{};
 std::size_t last_flushed = 0;
 

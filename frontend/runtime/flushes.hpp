@@ -21,7 +21,7 @@ enum class FlushedKind : std::uint8_t {
 struct FlushedMemory {
   Range range;
   FlushedKind kind;
-  std::uint64_t asked;  // address that the program requested; 0: it got that one, or requested none
+  std::uint64_t asked;   // address that the program requested but did not get; 0: there is none
   std::uint32_t source;  // offset into memory_sources: the file's path
   std::uint64_t flushes;
 };

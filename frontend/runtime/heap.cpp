@@ -23,7 +23,7 @@
 #include "status.hpp"
 #include "trace_addresses.hpp"
 
-// The program's malloc(), if it has no other.
+// The runtime's malloc(), which the program uses unless it has an allocator of its own.
 extern "C" void* pmemsim_rt_malloc(std::size_t bytes) noexcept;
 
 namespace pmemsim::rt {
@@ -118,8 +118,8 @@ void free_block(void* memory) {
   free_blocks[header.size_class] = block;
 }
 
-// The allocator that the program would have without the runtime. Looking it up may itself allocate
-// a little memory, which comes from this buffer and is never released.
+// The allocator that the program would have without the runtime. The look-up of its functions may
+// itself allocate a little memory. That memory is from this buffer and is never released.
 char early[4096];
 std::size_t early_used = 0;
 bool looking_up = false;
@@ -186,8 +186,8 @@ bool is_in_program(const void* function) {
          found.dli_fbase == own.dli_fbase;
 }
 
-// Returns the name of an allocator in the program, which the program calls without the runtime
-// between; nullptr: it has none.
+// Returns the name of an allocator that is linked into the program, whose calls the runtime can't
+// intercept; nullptr: there is none.
 const char* linked_allocator() {
   for (const auto& [name, function] : kLibraries) {
     if (is_in_program(dlsym(RTLD_DEFAULT, function))) return name;

@@ -7,10 +7,11 @@
 namespace pmemsim::rt {
 
 void configure_heap();
-// Operators new and delete call the program's own, or the heap that counts as PM.
+// find_operators() makes new and delete call the program's own operators, use_operators_of_heap()
+// those of the heap that counts as PM.
 void find_operators();
 void use_operators_of_heap();
-// Returns the end of the used part of the heap that counts as PM; 0 if it doesn't count.
+// Returns the end of the used part of the heap that counts as PM; 0 if no heap counts as PM.
 std::uint64_t heap_end();
 
 }  // namespace pmemsim::rt

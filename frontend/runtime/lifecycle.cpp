@@ -68,8 +68,8 @@ void hide_environment() {
   *kept = nullptr;
 }
 
-// Executes the program again, with the same addresses at each run. All functions of shared
-// libraries are looked up at the start, so that the look-up isn't counted as theirs.
+// Executes the program again, with the same addresses at each run. The dynamic linker resolves all
+// functions at the start, so that recorded calls don't include the resolution.
 void restart(char** arguments) {
   if (std::getenv(kRestarted) != nullptr) return;
   const int before = personality(0xffffffff);
@@ -84,7 +84,8 @@ void restart(char** arguments) {
   path[length] = '\0';
   setenv(kRestarted, "1", 1);
   setenv("LD_BIND_NOW", "1", 1);
-  // OpenMP's threads then wait where the runtime sees it, and don't spin.
+  // With this setting, OpenMP's threads wait in calls that the runtime intercepts, instead of
+  // spinning.
   setenv("OMP_WAIT_POLICY", "passive", 0);
   execv(path, arguments);
   unsetenv(kRestarted);
@@ -111,7 +112,7 @@ void configure_quantum() {
   }
 }
 
-void before_fork() { active(); }  // takes the token
+void before_fork() { active(); }  // acquires the token
 void after_fork_in_child() {
   if (mode == Mode::kOff) return;
   stop_sharing_processor();
@@ -223,8 +224,8 @@ std::size_t bytes_of(char** strings) {
 }
 
 // Copies the arguments to addresses that don't depend on the environment's size or on the command
-// that called the program. The arguments come first, their strings next, the program's name and the
-// environment last.
+// that called the program. The order is: the arguments, their strings, the program's name, the
+// environment.
 struct MainArguments {
   char** arguments;
   char** environment;
@@ -264,8 +265,8 @@ int main_of_recording(int count, char** arguments, char** environment) {
 }
 
 // Runs before all constructors, also those of shared libraries. The functions called here may
-// allocate, and the program's own malloc() may be instrumented: so whatever malloc() needs is
-// initialised first.
+// allocate, and the program's own malloc() may be instrumented: so everything that malloc() needs
+// is initialised first.
 void start(int count, char** arguments, char** environment) {
   find_real_functions();
   find_operators();

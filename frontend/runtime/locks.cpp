@@ -40,7 +40,7 @@ int record_write_lock(SyncObject& object) {
   return 0;
 }
 
-// Gives the lock to the first waiter; if that is a reader, to all readers.
+// Gives the lock to the first waiter; if the first waiter is a reader, to all waiting readers.
 void hand_over(SyncObject& object) {
   if (object.first_waiter == nullptr) return;
   if (object.first_waiter->wake_request == kWrite) {

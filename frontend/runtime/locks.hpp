@@ -2,7 +2,7 @@
 // its object: the owner and the waiting threads.
 //
 // A lock that is released while other threads wait goes to the first of them. (If the owner could
-// take it again at once, threads would run one after the other, not side by side.)
+// acquire it again at once, the threads' critical sections would not interleave.)
 //
 // Functions that return an int return an error number, as pthread_mutex_lock() does. Deadlines are
 // in virtual nanoseconds; 0: none.

@@ -180,8 +180,8 @@ PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes,
     const auto begin = static_cast<std::uint64_t>(got);
     const std::uint64_t end = page_end(begin + bytes), before = address_of(old);
     const Mapping moved = mapping_at(before);
-    // The addresses that the mapping has left: all old ones if it moved, otherwise those behind its
-    // new end.
+    // The addresses that the mapping no longer has: all old addresses if it moved, otherwise the
+    // addresses behind its new end.
     const std::uint64_t left = before == begin ? end : before;
     const bool stays = old_bytes == 0 || (flags & MREMAP_DONTUNMAP) != 0;
     if (!stays && left < page_end(before + old_bytes)) unmapped(left, page_end(before + old_bytes));

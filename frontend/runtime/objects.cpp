@@ -137,7 +137,7 @@ void record_acquire(trace::SyncKind kind, SyncObject& object) {
 void record_acquire(trace::SyncKind kind, SyncObject& object, const Numbered& numbered,
                     std::uint32_t version) {
   if (!recording()) return;
-  // A release before the region of interest may have woken the waiter.
+  // The release that woke the waiter may be from before the region of interest.
   put_sync(kind, object.address, numbered.number,
            version < numbered.version ? version : numbered.version);
 }

@@ -54,7 +54,8 @@ struct SyncObject {
   Thread* last_waiter;
 };
 
-// Returns the object at an address; a new one if there was none, or one of another kind.
+// Returns the object of this kind at an address. Creates it if no object, or an object of another
+// kind, is at the address.
 SyncObject& object_at(const volatile void* address, ObjectKind kind);
 const SyncObject* find_object(const volatile void* address);  // nullptr: there is no object
 void forget_object(const volatile void* address);

@@ -1,5 +1,5 @@
-// pthread_once() around a routine that may throw: in C, compiled with exceptions, because the rest
-// of the runtime has none.
+// Calls pthread_once() with a routine that may throw. This file is C, compiled with exceptions,
+// because the rest of the runtime is compiled without.
 #pragma once
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
-// C++'s operators new and delete, and reallocarray, for the heap that counts as PM. A library with
-// an allocator has operators of its own, which don't call malloc. With the heap, the operators call
-// it, whichever library is linked; without it, they call the program's.
+// C++'s operators new and delete, and reallocarray, for the heap that counts as PM. If the program
+// uses this heap (PMEMSIM_PM_HEAP), the operators allocate from it, even if an allocator library
+// has operators of its own that don't call malloc. Otherwise they call the program's own operators.
 //
-// Each is one jump, like the entry of the program's linkage table that it replaces, so that the
-// counted instructions of a call don't change.
+// Each operator is one jump, like the entry of the program's linkage table that it replaces, so
+// that the counted instructions of a call don't change.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +31,8 @@ void* new_aligned_or_null(std::size_t bytes, std::size_t alignment) {
   if (alignment < sizeof(void*)) alignment = sizeof(void*);
   return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
 }
-// The C++ library's operator throws the exception that the program expects, if the size is too
-// large.
+// On failure, calls the C++ library's operator with a size that is too large: it throws the
+// exception that the program expects.
 void* or_throw(void* memory) {
   if (memory != nullptr) return memory;
   if (next_new == nullptr) fail("%s ran out of memory in operator new", program_name);
@@ -43,10 +43,12 @@ void* new_aligned_or_throw(std::size_t bytes, std::size_t alignment) {
   return or_throw(new_aligned_or_null(bytes, alignment));
 }
 void delete_any(void* memory) { std::free(memory); }
-// Like the C++ library's, these call the two operators that a program may define itself.
+// Array and nothrow operators call the plain operators, which the program may define itself. The
+// C++ library's operators do the same.
 void* new_by_other(std::size_t bytes) { return _Znwm(bytes); }
 void delete_by_other(void* memory) { _ZdlPv(memory); }
-// Nothing can be caught here, so this function tests first whether that operator would throw.
+// The runtime can't catch exceptions. So this function first tests whether the plain operator would
+// throw.
 void* new_or_null(std::size_t bytes) {
   void* tried = std::malloc(bytes);
   if (tried == nullptr) return nullptr;

@@ -117,7 +117,7 @@ Worker* make_worker() {
 }
 
 void start(Worker* worker) {
-  // Blocks all signals: they are the program's.
+  // Blocks all signals: the program's threads must handle them.
   sigset_t all, before;
   sigfillset(&all);
   real.pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -155,8 +155,8 @@ void open_output(const char* path) {
   }
 }
 
-// Workers hold the lock only briefly, but one may be without a processor just then. A recorded
-// thread that waits for it must not lose its turn in the middle of the runtime.
+// Workers hold the lock only briefly, but the system may preempt a worker that holds it. A recorded
+// thread that waits for the lock must not lose its turn inside the runtime.
 std::uint8_t* take_buffer() {
   const Waiting waits;
   {

@@ -11,11 +11,12 @@ namespace {
 using trace::LockRole;
 using trace::SiteKind;
 
-// Sites that belong together form a tree; its root has the properties of them all.
+// The sites of a group (rule 4) form a tree; the root has the properties of the whole group.
 struct AtomicSite {
   std::uint32_t parent;  // parent's site; 0: this site is the root
   LockRole role;
-  bool refuted, shared;  // valid at the root: not sites of locks; two threads have taken a lock
+  bool refuted, shared;  // valid at the root. refuted: not sites of locks; shared: two threads have
+                         // taken a lock
 };
 AtomicSite* atomic_sites = nullptr;  // index: site
 

@@ -3,11 +3,14 @@
 //
 // 1. A lock is taken by an exchange or a compare-exchange that changes it. The same thread releases
 //    it, by a store or an update that restores its value. Meanwhile no thread writes to it.
-// 2. While it is free, only the thread that takes it and stores (which initialise it) write to it.
-// 3. An instruction takes locks, or releases them, or neither.
-// 4. Instructions that access the same variable belong together: if one of their variables isn't a
+// 2. While the lock is free, only two accesses write to it: a store, which initialises it, and the
+//    access of the thread that takes it.
+// 3. An instruction has the same role in all its executions: it takes locks, releases locks, or
+//    does neither.
+// 4. Instructions that access the same variable form a group: if one variable of a group isn't a
 //    lock, none is. (Reference counts look like locks until two uses overlap.)
-// 5. At least one of their variables has been taken by two threads, and none is taken in the end.
+// 5. Two threads have taken at least one lock of the group, and every lock of the group is free at
+//    the end of the recording.
 //
 // The result is stored as a property of the instructions (trace::LockRole), after the recording.
 #pragma once
@@ -25,8 +28,8 @@ struct OwnLock {
   bool written;
 };
 
-// Notes an access of the site. `before`: the variable's bytes before it; `after`: their location
-// now.
+// Notes an access by the site. `before`: the variable's bytes before the access; `after`: the
+// variable's address, with its bytes after the access.
 void note_atomic(OwnLock& lock, std::uint32_t site, std::uint32_t bytes, bool wrote,
                  const void* before, const void* after);
 // Writes the results into the site table.

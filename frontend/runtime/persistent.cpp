@@ -2,17 +2,17 @@
 // begins.
 //
 // The persistent object is a file, not a mapping of it:
-//  1. A file is known by device and inode, not by name. It is one memory, with one place (a range
-//     of addresses) in the trace. Offset o of the file has the address place + o, however often,
-//     whenever and wherever the program maps it. Memory without a file that pm.h declares
-//     persistent is a new memory each time that it is mapped. Memory that the program requests at
-//     an address of --pm-hint is one memory, in which each mapping gets the addresses behind the
-//     one before.
+//  1. A file is identified by device and inode, not by name. It is one memory with one place, which
+//     is its range of addresses in the trace. Offset o of the file has the address place + o,
+//     however often, whenever and wherever the program maps it. Memory without a file that pm.h
+//     declares persistent is a new memory each time that it is mapped. Memory that the program
+//     requests at an address of --pm-hint is one memory, in which each mapping gets the addresses
+//     behind the previous mapping.
 //  2. The place is the address that the program requests and gets when it first maps the file. The
 //     program must map it whole there, and no other persistent memory may have been at these
 //     addresses. Otherwise the place is a range of addresses that no program has. If the program
-//     leaves the address to the system, it gets the place. So nothing has to be moved in the trace
-//     unless parts of a file are mapped twice.
+//     leaves the address to the system, the runtime maps the file at its place. So addresses in the
+//     trace differ from the program's only if parts of a file are mapped twice.
 //  3. A mapping outside its place is moved there in the trace: the records get other addresses
 //     before they are written. Memory that isn't persistent, and is mapped at a place, is moved to
 //     addresses of its own.
@@ -56,8 +56,8 @@ constexpr std::uint64_t kPage = trace::kImagePageBytes;
 // Limits of how much a file can grow beyond its size when its place was chosen.
 constexpr std::uint64_t kLeastGrowth = std::uint64_t{8} << 30, kMostGrowth = std::uint64_t{1} << 40;
 constexpr std::uint64_t kGrowthFactor = 16;
-// Descriptors by which the runtime keeps files from being deleted: above those that most programs
-// use, and few enough to leave some.
+// Descriptors by which the runtime keeps files from being deleted: the numbers are above those that
+// most programs use, and some higher numbers remain free.
 constexpr int kFirstHeldDescriptor = 512, kLastHeldDescriptor = 767;
 
 const char* pm_path = nullptr;  // folders, separated by colons
@@ -70,8 +70,8 @@ std::uint64_t larger(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
 std::uint64_t smaller(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 
 // True if the page can be read. A mapping may be longer than its file, and pages behind the file's
-// end can't be touched. The kernel shows this without a signal: it reads a signal set there before
-// it finds that the request is invalid.
+// end can't be touched. A system call tests this without a signal: the kernel reads a signal set at
+// the address before it rejects the invalid request.
 bool is_backed(std::uint64_t page) {
   constexpr long kNoRequest = -1, kSignalSetBytes = 8;
   return real.syscall(SYS_rt_sigprocmask, kNoRequest, page, nullptr, kSignalSetBytes) != -1 ||
@@ -213,7 +213,7 @@ bool is_free(std::uint64_t begin, std::uint64_t end) {
   return free;
 }
 
-// Rule 2, for a memory of `bytes` bytes. `wanted`: where it may have its place, or 0.
+// Chooses the place (rule 2) of a memory of `bytes` bytes. `wanted`: the preferred address, or 0.
 void give_place(Memory& memory, std::uint64_t bytes, std::uint64_t wanted) {
   if (memory.trace_address != 0) return;
   if (wanted != 0 && is_free(wanted, wanted + bytes)) {

@@ -9,7 +9,7 @@
 
 namespace pmemsim::rt {
 
-// A file that is mapped, or other memory that persists.
+// A mapped file, or other persistent memory.
 struct Memory {
   std::uint64_t device = 0, inode = 0;  // 0: not a file
   std::uint64_t trace_address = 0;      // address in the trace; 0: none yet
@@ -18,7 +18,8 @@ struct Memory {
   std::uint32_t source = 0;             // offset into memory_sources, if it is persistent
   bool persistent = false;
   bool is_range = false;  // persistent by address, whatever is mapped there
-  bool is_hint = false;   // memory requested at `trace_address`, one mapping behind the other
+  bool is_hint =
+      false;  // requested at an address of --pm-hint: its mappings are adjacent in the trace
 };
 extern List<Memory, 1u << 20> memories;
 extern List<char, 1u << 24> memory_sources;
@@ -48,20 +49,21 @@ void for_each_persistent_page(std::uint64_t begin, std::uint64_t end, Visit visi
       },
       &visit);
 }
-// Sets `found` to the persistent memory of the trace that has the address; false: none has.
+// Sets `found` to the persistent memory that contains the trace address; false if there is none.
 bool find_persistent(std::uint64_t trace_address, Range& found);
-// Returns the address at which to map a file, so that nothing has to be moved; 0: any address,
-// since it isn't persistent.
+// Returns the address at which to map a file so that its address in the trace is the same. Returns
+// 0 if the file isn't persistent: any address will do.
 std::uint64_t preferred_address(int descriptor, std::uint64_t offset, std::uint64_t bytes);
-// Notes that the program has mapped a file, other memory, or other memory that is persistent.
+// Note that the program has mapped a file, volatile memory without a file, or persistent memory
+// without a file.
 void file_mapped(std::uint64_t begin, std::uint64_t end, int descriptor, std::uint64_t offset,
                  bool asked);
 void memory_mapped(std::uint64_t begin, std::uint64_t end);
 void persistent_memory_mapped(std::uint64_t begin, std::uint64_t end, const char* source,
                               bool asked);
 std::uint32_t add_source(const char* source);
-// Returns the address for memory that the program requests at `asked`: that one, unless --pm-hint
-// names it and memory of it is there.
+// Returns the address for memory that the program requests at `asked`. This is `asked` itself,
+// unless --pm-hint names it and an earlier mapping is already there.
 std::uint64_t preferred_to(std::uint64_t asked);
 // Notes a request for memory at an address, which --pm-hint may name; the memory is at [begin,
 // end).

@@ -14,15 +14,14 @@
 //   PMEMSIM_METADATA   a JSON object whose keys go into the trace's metadata (workload, seed, ...)
 //   PMEMSIM_ROI        marked: record from pm_roi_begin() to pm_roi_end(); whole: from main() to
 //                      its return. Default: marked if the program contains pm_roi_begin().
-//   PMEMSIM_PM_PATH    folders, separated by colons: files mapped from below them are PM
-//   PMEMSIM_PM_RANGE   LO:HI[,LO:HI...], addresses in hexadecimal: these are PM
-//   PMEMSIM_PM_HINT    ADDRESS[,...], in hexadecimal: memory requested there from mmap is PM
-//   PMEMSIM_PM_HEAP    1: memory of malloc and operator new is PM
-//   PMEMSIM_PROCESSES  a folder for notes of the recorded process, and of the others, which are
-//                      not recorded because it is. Not set: every process writes PMEMSIM_TRACE.
-//   PMEMSIM_PROCESS    the name of the process to record. Not set: the first one.
-//   PMEMSIM_QUANTUM    instructions that a thread runs before the next thread's turn (2000)
-//   PMEMSIM_SCHEDULE   NUMBER:SEED, the interleaving of the threads (schedules.hpp). Not set, or
+//   PMEMSIM_PM_PATH folders, separated by colons: mapped files in these folders are PM
+//   PMEMSIM_PM_RANGE LO:HI[,LO:HI...], addresses in hexadecimal: these are PM PMEMSIM_PM_HINT
+//   ADDRESS[,...], in hexadecimal: memory requested there from mmap is PM PMEMSIM_PM_HEAP 1: memory
+//   of malloc and operator new is PM PMEMSIM_PROCESSES a folder of notes about the recorded process
+//   and about processes that are not recorded because another one is. Not set: every process writes
+//   PMEMSIM_TRACE. PMEMSIM_PROCESS the name of the process to record. Not set: the first one.
+//   PMEMSIM_QUANTUM instructions that a thread runs before the next thread's turn (2000)
+//   PMEMSIM_SCHEDULE NUMBER:SEED, the interleaving of the threads (schedules.hpp). Not set, or
 //                      number 0: the scheduler's own.
 #ifndef PMEMSIM_RT_H
 #define PMEMSIM_RT_H

@@ -1,11 +1,11 @@
 // Selects the process that is recorded. A script under `pmemsim record` may start several programs
 // with a runtime, also at the same time. The trace contains one of them: the first, or the first
-// with the name in PMEMSIM_PROCESS. It creates the file "recorded" in the folder PMEMSIM_PROCESSES
-// and keeps it locked until its end. The others run without recording, but each adds a line to the
-// file "others": event, process, name.
+// with the name in PMEMSIM_PROCESS. The recorded process creates the file "recorded" in the folder
+// PMEMSIM_PROCESSES and keeps it locked until the process ends. The other processes run without
+// recording; each adds a line to the file "others": event, process, name.
 //
-// A recorded process doesn't outlive `pmemsim record` (PMEMSIM_RECORDER): no other program can use
-// the trace.
+// A recorded process ends if `pmemsim record` (PMEMSIM_RECORDER) has ended: no other program can
+// use the trace.
 #include "processes.hpp"
 
 #include <cerrno>
@@ -42,7 +42,7 @@ int open_note(const char* folder, const char* file, int flags) {
   return open(path, O_WRONLY | O_CREAT | flags, 0666);
 }
 
-// Writes a note by one call, since other processes write, too.
+// Writes a note by one system call, since other processes append to the same file.
 void write_note(int file, const char* event) {
   char line[kMaxLine];
   const int name_bytes = static_cast<int>(std::strcspn(program_name, "\n"));
@@ -59,8 +59,8 @@ void note(const char* folder, const char* event) {
   close(file);
 }
 
-// The lock belongs to the process, not to the descriptor: it survives the restart, and children
-// don't have it.
+// The lock belongs to the process, not to the descriptor: it survives exec, and children don't
+// inherit it.
 bool claim(const char* folder) {
   const char* wanted = variable("PMEMSIM_PROCESS");
   if (wanted != nullptr && std::strcmp(wanted, program_name) != 0) return false;
@@ -105,7 +105,7 @@ bool is_to_be_recorded() {
 void find_recorder() {
   const char* number = variable("PMEMSIM_RECORDER");
   recorder = number != nullptr ? std::atoi(number) : 0;
-  if (!recorder_lives()) recorder = 0;  // in a container it has another number
+  if (!recorder_lives()) recorder = 0;  // a container has other process numbers
 }
 
 bool recorder_lives() {

@@ -1,10 +1,10 @@
-// Runs all recorded threads on one processor. Only one of them runs at a time, so they lose nothing
-// by it. A turn is handed over several times as fast: no interrupt is sent to another processor,
-// and no idle processor must be woken.
+// Runs all recorded threads on one processor. Only one thread runs at a time, so this costs no
+// parallelism. A turn is handed over several times as fast: without an interrupt to another
+// processor, and without waking an idle one.
 //
-// The program sees no difference: it sees the processors with which it was started or which it has
-// requested. A thread's own processor, as the program sees it, depends on the thread's number
-// alone.
+// The program sees no difference: its queries return the processors with which it was started, or
+// which it has requested. A thread's own processor, as the program sees it, depends on the thread's
+// number alone.
 #include "processor.hpp"
 
 #include <cerrno>

@@ -4,7 +4,7 @@
 namespace pmemsim::rt {
 
 int usable_processors();
-// Runs the calling thread, and those that it creates, on one processor from now on.
+// From now on, runs the calling thread and the threads that it creates on one processor.
 void share_processor();
 void stop_sharing_processor();
 

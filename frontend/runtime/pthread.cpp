@@ -1,8 +1,8 @@
 // The C library's functions for threads, locks, condition variables, barriers, semaphores and
-// futexes, as the recorded program calls them. These replace them (also for libstdc++, whose calls
-// resolve to the executable) and never really block. The implementations are in locks.hpp,
-// waits.hpp and threads.hpp. This file has only the common part of every call, and the clock of
-// each deadline.
+// futexes, as the recorded program calls them. The runtime's versions replace them (also for
+// libstdc++, whose calls resolve to the executable) and never block the real thread except for its
+// turn. The implementations are in locks.hpp, waits.hpp and threads.hpp. This file has only the
+// common part of every call, and the clock of each deadline.
 #include <cerrno>
 #include <cstdarg>
 
@@ -129,7 +129,7 @@ PMEMSIM_EXPORT int pthread_cond_init(pthread_cond_t* condition,
 PMEMSIM_EXPORT int pthread_cond_destroy(pthread_cond_t* condition) noexcept {
   UNLESS_ACTIVE(pthread_cond_destroy, condition);
   forget_object(condition);
-  return 0;  // no thread has ever waited at the real one
+  return 0;  // no thread has ever waited at the C library's own object
 }
 PMEMSIM_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   UNLESS_ACTIVE(pthread_cond_wait, condition, mutex);

@@ -70,7 +70,7 @@ inline void put_value(std::uint8_t*& at, const volatile void* address, std::uint
   at += size;
 }
 
-// Completes the record of this site that ends at `end`.
+// Completes the record of this site whose last byte is before `end`.
 inline void end_record(std::uint32_t site, std::uint8_t* end) {
   hot.cursor = end;
   ++hot.operations;
@@ -107,7 +107,7 @@ const Hot& hot_of(const Thread& thread) {
   return thread.stepping ? thread.hot_before_stepping : *thread.hot;
 }
 
-// True if the record is a point of schedules.hpp, rule 1.
+// True if the turn may end at this record (rule 1 of schedules.hpp).
 bool is_point(const std::uint8_t* record) {
   std::uint32_t head;
   std::memcpy(&head, record, sizeof(head));
@@ -215,10 +215,11 @@ inline void touch_only(const volatile void* address, std::uint32_t bytes, bool w
   if (mode == Mode::kWarm && self->signals == 0) touch(address, bytes, written);
 }
 
-// ---- Without space for the record: make space and try again, or write no record --------------
+// ---- Slow paths, without space for the record: make space and try again, or write no record
+// --------------
 //
-// Without a thread not even the site is read: code may run before the runtime starts, such as the
-// program's own allocator, which the dynamic linker calls.
+// Without a thread, the functions don't even read the site: code such as the program's own
+// allocator may run before the runtime starts, called by the dynamic linker.
 
 PMEMSIM_APART void load_in_full_buffer(std::uint32_t site, const volatile void* address) {
   if (self == nullptr) return;
@@ -454,7 +455,7 @@ void end_recording() {
   for (Thread* thread : threads) {
     if (thread->buffer != nullptr) submit_records(*thread);
   }
-  // The records are written first, if the disk can't take both.
+  // Writes the records first, since the disk may have no space for more.
   const Waiting waits;
   drain_output();
   write_contents(0, trace::kMaxAddress);
@@ -504,9 +505,9 @@ PMEMSIM_EXPORT void pmemsim_rt_store(std::uint32_t site, volatile void* address,
   count(site);
 }
 
-// Records only words that the program's own code pushes. Those of other code, such as the C library
-// when it starts a thread, depend on that code's address. Optimized code, such as the recorder's,
-// keeps other values in the frame pointer; such a value isn't recorded.
+// Records only words that the program's own code pushes. The words that other code pushes, such as
+// the C library when it starts a thread, depend on that code's address. Optimized code, such as the
+// recorder's, keeps other values in the frame pointer; such a value isn't recorded.
 PMEMSIM_EXPORT void pmemsim_rt_pushed(std::uint32_t site, volatile void* address,
                                       const void* caller) {
   constexpr std::uintptr_t kLargestFrame = 1 << 20;
@@ -538,7 +539,7 @@ PMEMSIM_EXPORT void pmemsim_rt_atomic_store(std::uint32_t site, volatile void* a
 }
 
 // An update that leaves the value unchanged counts as one that didn't write: a reader can't tell
-// the difference. Spinning on an exchange is then waiting like any other spinning.
+// the difference. So a loop of exchanges is recognised as a spin-wait, too.
 PMEMSIM_EXPORT void pmemsim_rt_atomic_update(std::uint32_t site, volatile void* address,
                                              std::uint32_t size, int wrote) {
   const bool changed =
@@ -575,7 +576,7 @@ PMEMSIM_EXPORT void pmemsim_rt_copied(std::uint32_t site, void* to, const void* 
     put_head(at, site);
     end_record(site, at);
   }
-  hot.budget -= site_instructions[site];  // but the current turn doesn't end here
+  hot.budget -= site_instructions[site];  // counts for the turn, but does not end it here
   record_copy(site, static_cast<char*>(to), static_cast<const char*>(from), bytes);
 }
 

@@ -26,8 +26,8 @@ std::uint64_t recorded_operations(const Thread& thread);
 void make_records_final(Thread& thread);
 // Called before the trace addresses of memory change; the change applies to later records.
 void translate_records();
-// True if the calling thread has recorded a point of schedules.hpp, rule 1, since the last call of
-// this function.
+// True if, since the last call of this function, the calling thread has recorded a point at which
+// its turn may end (rule 1 of schedules.hpp).
 bool has_recorded_point();
 // Returns the site that a thread has recorded last, for messages.
 std::uint32_t last_site(const Thread& thread);

@@ -1,7 +1,7 @@
 // The region of interest: recording begins and ends by the program's marks or with main().
 //
-// Every thread may begin and end its own; all threads are recorded from the first begin on, until
-// as many have ended as have begun.
+// Every thread may begin and end its own region of interest. All threads are recorded from the
+// first begin until as many regions have ended as have begun.
 #include "region_of_interest.hpp"
 
 #include <cstdlib>

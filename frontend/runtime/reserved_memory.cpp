@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kRuntimeBytes = std::size_t{256} << 30;
 constexpr std::size_t kAlignment = 64;
-// The part of each reservation that is in a core dump: as much as most programs use. For a whole
-// terabyte, the kernel would visit every page, for minutes.
+// The part of each reservation that is in a core dump: more than most programs use. A dump of a
+// whole terabyte would take minutes, since the kernel visits every page.
 constexpr std::size_t kDumpedBytes = std::size_t{2} << 30;
 
 std::uintptr_t next_free = 0;

@@ -1,4 +1,5 @@
-// The runtime's own memory: address space reserved once, at a fixed address, outside the program's.
+// The runtime's own memory: address space that is reserved once, at a fixed address outside the
+// program's memory.
 //
 // The runtime never calls malloc or mmap while the program runs. Both would change the addresses
 // that the program itself gets, depending on timing. A second recording of the same program would

@@ -5,14 +5,16 @@
 //    of creation. A turn lasts a quantum of instructions. A thread's progress is the instructions
 //    that it has executed; a wait sets it to the progress of the thread that ended it.
 // 2. A thread that waits for another (a lock, a condition, a spin on an atomic, a descriptor that
-//    isn't ready) ends its turn. It gets none until the awaited event has happened.
+//    isn't ready) ends its turn. It gets no turn until the awaited event has happened.
 // 3. Time passes by instructions: one nanosecond each, of all threads together. A deadline passes
 //    when the clock has reached it; if no thread can run, the clock jumps to the next deadline.
 // 4. A thread that sleeps in code that the runtime doesn't see loses its turn (watchdog.cpp), and
 //    queues for another when it returns. This is the only rule that depends on real time.
-// 5. A spinning thread gets a turn now and then even if the bytes that it reads are unchanged: it
-//    may count its tries. It also gets one whenever no other thread can run.
-// 6. A thread that is ahead of another ends its turn where they may meet (contention.hpp).
+// 5. A spinning thread gets a turn at intervals (kLongestSpin) even if the bytes that it reads are
+//    unchanged, because it may count its tries. It also gets a turn whenever no other thread can
+//    run.
+// 6. A thread that is ahead of another ends its turn before it uses an object that both use
+//    (contention.hpp).
 // 7. For schedules other than the first, schedules.hpp defines how long turns last, and which
 //    thread is next.
 #include "scheduler.hpp"
@@ -43,8 +45,8 @@ namespace pmemsim::rt {
 constinit thread_local Hot hot __attribute__((tls_model("initial-exec"))){};
 constinit thread_local Thread* self __attribute__((tls_model("initial-exec")));
 
-// How far threads diverge where they don't meet. With half of it, recording four threads takes half
-// as long again (a switch costs about ten microseconds).
+// Length of a turn: the divergence of threads that use no common object. With half this quantum,
+// recording four threads takes 50% longer (a switch costs about ten microseconds).
 std::int64_t quantum = 2000;
 List<Thread*, 1u << 20> threads;
 
@@ -53,12 +55,12 @@ namespace {
 constexpr std::uint64_t kLongestSpin = 100'000;  // rule 5, in nanoseconds
 constexpr std::int64_t kLead = 100;  // rule 6, in instructions: about a short critical section
 constexpr int kIdlePollMilliseconds = 10;  // real time, when all threads wait for an outside event
-constexpr std::size_t kWipedBytes = 2048;  // more than waiting calls of the C library use
+constexpr std::size_t kWipedBytes = 2048;  // more than blocking calls of the C library use
 
 // The number of instructions until the end of the turn is checked: a quantum. It is negative if
 // every operation may be the last (some have no instruction of their own).
 std::int64_t budget_slice = 0;  // until configured
-std::int64_t turn_so_far = 0;   // instructions of the current turn in stretches before this one
+std::int64_t turn_so_far = 0;   // instructions of the current turn in earlier slices
 
 std::uint64_t clock_base = 0;  // virtual nanoseconds up to the current turn
 Thread* just_ended = nullptr;
@@ -67,7 +69,7 @@ Thread* holder = nullptr;  // holder of the token; nullptr during a transfer
 pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 std::uint64_t turns = 0;            // before the current one
 int waiting = 0;                    // instances of Waiting
-std::int32_t resuming_threads = 0;  // futex: counts threads that come back
+std::int32_t resuming_threads = 0;  // futex: counts the threads that call resume_execution()
 std::uint64_t lost_tokens = 0;
 List<Thread*, 1u << 20> live;  // in order of creation; Thread::slot is the index
 
@@ -76,8 +78,8 @@ long futex(std::int32_t* word, int operation, std::int32_t value,
   return real.syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);
 }
 
-// Overwrites the bytes that calls have left on the stack below. They depend on whether the calls
-// had to wait, and a program may store what it finds there (a structure's padding, say).
+// Overwrites the bytes that calls have left on the stack below. These bytes depend on whether the
+// calls had to wait, and a program may store them (in a structure's padding, for example).
 __attribute__((noinline)) void wipe_stack() {
   std::size_t words = kWipedBytes / sizeof(std::uint64_t);
   std::uint64_t* at;
@@ -88,8 +90,8 @@ __attribute__((noinline)) void wipe_stack() {
 
 void set_holder(Thread* thread) { __atomic_store_n(&holder, thread, __ATOMIC_RELEASE); }
 
-// The next thread becomes the holder only once it is awake. Earlier, the watchdog would take it for
-// a sleeping holder, and make it pass on a token that it doesn't have yet.
+// The next thread becomes the holder only when it is awake. If it became the holder earlier, the
+// watchdog would find a sleeping holder and make it pass on a token that it doesn't have yet.
 void hand_token_to(Thread* thread) {
   set_holder(nullptr);
   __atomic_store_n(&thread->turn, 1, __ATOMIC_RELEASE);
@@ -223,8 +225,8 @@ Thread* runnable() {
                       [](const Thread& thread) { return thread.state == State::kSpinning; });
 }
 
-// Returns the least progress of the other threads that can or may run; the own one if there is
-// none.
+// Returns the least progress of the other threads that can or may run; the caller's own progress if
+// there is no such thread.
 std::uint64_t least_progress_of_others() {
   std::uint64_t least = UINT64_MAX;
   for (const Thread* thread : live) {
@@ -362,7 +364,7 @@ void lose_token() {
   }
   count_executed(budget_slice - hot.budget);
   ++lost_tokens;
-  // The thread's next record finds no space and no budget, and thereby calls resume_execution().
+  // Without space and budget, the thread's next record calls resume_execution().
   hot.limit = nullptr;
   hot.budget = -1;
   hand_on(next);
@@ -420,7 +422,7 @@ void quantum_over() {
   }
 }
 
-// A thread that yields has nothing to do before another has made progress.
+// A thread that yields usually waits for another thread's progress.
 void yield() {
   end_turn();
   if (only_thread()) return;

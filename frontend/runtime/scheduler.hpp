@@ -19,10 +19,10 @@ void keep_only_self();            // called in a forked child
 void await_turn();
 // Lets the other threads run, and returns at the caller's next turn.
 void yield();
-// True if the caller is so far ahead of another thread that the order of their accesses may matter
-// where they meet.
+// True if the caller is so far ahead of another thread that their accesses to a common object could
+// be recorded in an unlikely order.
 bool is_ahead();
-// Runs the threads that the caller is ahead of.
+// Ends the turn, so that the threads that the caller is ahead of run first.
 void let_others_catch_up();
 // Yields until `bytes` bytes at `address` differ from `value`.
 void yield_until_changed(const volatile void* address, const void* value, std::uint32_t bytes);
@@ -36,12 +36,13 @@ void end_thread();
 bool only_thread();
 // Returns the number of the current turn.
 std::uint64_t turn_number();
-// Passes the token on in the middle of code that the runtime doesn't see. The thread gets it again
-// by resume_execution(), which its next record calls. Does nothing if no other thread could run.
+// Passes the token on in the middle of code that the runtime doesn't see. The thread requests the
+// token again by resume_execution(), which its next record calls. Does nothing if no other thread
+// could run.
 void lose_token();
 // Returns how often the token has been lost.
 std::uint64_t tokens_lost();
-// The progress of the holder of the token; thread 0 while the runtime itself may be waiting.
+// The progress of the token's holder. `thread` is 0 while the runtime itself may be waiting.
 struct Progress {
   pid_t thread;
   std::uint64_t turn;

@@ -5,11 +5,12 @@
 // using schedule bounding: an empirical study. PPoPP 2014):
 //
 // 1. A turn can end behind each access to persistent memory, flush, fence, atomic access and lock
-//    operation. It can also end before each atomic access and acquisition. Elsewhere threads affect
-//    neither each other nor what a crash leaves.
-// 2. At each of these points it ends with the same probability: one in 2, 8, 32 or 128. The
-//    schedules from 1 on use these in turn. In the first, threads rarely pass several points in one
-//    turn; in the last, they mostly run through, in another order.
+//    operation. It can also end before each atomic access and acquisition. Between these points,
+//    threads affect neither each other nor the state after a crash.
+// 2. At each of these points the turn ends with the same probability: one in 2, 8, 32 or 128.
+//    Schedule 1 uses the first of these, schedule 2 the second, and so on in a cycle. With one in
+//    2, threads rarely pass several points in one turn. With one in 128, turns are mostly long, but
+//    in another order.
 // 3. A turn also ends where the scheduler's own turns do: after a quantum, and where a thread
 //    waits.
 // 4. The next turn goes to any other thread that can run, each with the same probability.
@@ -21,7 +22,7 @@
 namespace pmemsim::rt {
 
 struct Schedule {
-  std::uint64_t number = 0;  // 0: the scheduler's own
+  std::uint64_t number = 0;  // 0: the scheduler's own rules
   std::uint64_t seed = 1;
 };
 extern Schedule schedule;

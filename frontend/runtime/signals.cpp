@@ -113,7 +113,7 @@ int change_action(int signal, const struct sigaction* wanted, struct sigaction* 
   }
   const struct sigaction before = actions[signal];
   if (wanted != nullptr) {
-    // The runtime steps through code with SIGTRAP; the program's handler is noted, but not
+    // SIGTRAP is the runtime's own signal for stepping: the program's handler is noted, but not
     // installed.
     actions[signal] = *wanted;
     if (signal != SIGTRAP && install(signal, *wanted) != 0) {

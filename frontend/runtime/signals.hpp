@@ -3,7 +3,7 @@
 
 namespace pmemsim::rt {
 
-// From here on, a program that dies of a signal leaves no trace.
+// After this call, a program that a signal ends leaves no trace.
 void watch_signals();
 // True if the thread is still in a signal handler; false if a longjmp has left it.
 bool still_in_signal();

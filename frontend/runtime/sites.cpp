@@ -1,4 +1,4 @@
-// The site table: the description of each recorded instruction. Modules add theirs when they are
+// The site table: the description of each recorded instruction. A module adds its sites when it is
 // loaded.
 #include "sites.hpp"
 
@@ -39,8 +39,8 @@ std::uint64_t hash_of(const char* text) {
   return hash == 0 ? 1 : hash;
 }
 
-// Returns the text's offset in the strings. (If two texts have one hash, the second is stored
-// again.)
+// Returns the text's offset in the strings. (If two different texts have the same hash, the second
+// may be stored more than once.)
 std::uint32_t intern(const char* text) {
   if (text == nullptr || *text == '\0') return 0;
   std::uint32_t& offset = offset_of_string[hash_of(text)];
@@ -161,7 +161,7 @@ PMEMSIM_EXPORT void pmemsim_rt_register(pmemsim_rt_module* module) {
   if (module->version != PMEMSIM_RT_VERSION) {
     fail("a part of the program was compiled by another version of pmemsim-cc; compile it again");
   }
-  // A program that isn't recorded has no use for tables, and may have no memory for them (ulimit
+  // A program that isn't recorded needs no tables, and may not have enough memory for them (ulimit
   // -v).
   if (mode == Mode::kOff) return;
   if (module->sites > pmemsim::trace::kMaxSites - site_count ||

@@ -1,5 +1,6 @@
-// The recorded program's stacks are at fixed addresses. The kernel's own would move with the size
-// of the environment, the C library's with the timing of threads that end.
+// The recorded program's stacks are at fixed addresses. The address of the kernel's stack would
+// depend on the size of the environment, and the addresses of the C library's stacks on the timing
+// of ending threads.
 #include "stacks.hpp"
 
 #include <sys/mman.h>

@@ -10,7 +10,7 @@
 namespace pmemsim::rt {
 
 enum class Mode : std::uint8_t {
-  kOff,       // not being recorded: every function behaves as if the runtime weren't there
+  kOff,       // not being recorded: every function behaves as without the runtime
   kStarting,  // before main()
   kWarm,      // before the region of interest: lines touched are noted
   kRecording,
@@ -29,10 +29,10 @@ inline bool recording() { return mode == Mode::kRecording; }
 
 extern const char* program_name;
 extern pid_t recorded_process;
-// True in the recorded process; false in its child, which may share its memory.
+// True in the recorded process; false in a forked child, even if the child shares the memory.
 bool is_recorded_process();
-// True if the recording is of a checker's run on an image. The whole run is recorded, whatever its
-// exit status, without the instructions of external code, whose count is not needed.
+// True if a checker's run on an image is recorded. Then the whole run is recorded, whatever its
+// exit status. Instructions of external code are not counted, since they are not needed.
 extern bool records_checker;
 
 // Ends the program with exit code 2 and leaves no trace.

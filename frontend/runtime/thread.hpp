@@ -75,7 +75,7 @@ struct Thread {
   std::uint8_t* translated;  // end of the records that already have the trace's addresses
   SpinCandidate spins[4];
   std::uint8_t before[16];  // the variable's value before the current atomic access
-  std::uint32_t last_site;  // while nothing is recorded, for messages
+  std::uint32_t last_site;  // last site that left no record, for messages
   bool has_operations;
   std::uint64_t submitted;  // operations in frames already submitted
   bool in_region_of_interest;
@@ -96,7 +96,8 @@ struct Thread {
   std::uint32_t external_site;
   bool stepping;
   std::uint64_t steps, steps_in_call;
-  std::uintptr_t caller, caller_stack;  // next instruction, stack pointer; 0 until that instruction
+  std::uintptr_t caller,
+      caller_stack;  // address behind external_before(); stack pointer there, 0 until it is reached
   Hot hot_before_stepping;
 
   // The underlying real thread.

@@ -41,10 +41,11 @@ void thread_ends(void* value) {
     pthread_setspecific(end_key, value);
     return;
   }
-  active();  // takes the token
+  active();  // acquires the token
   release_robust_mutexes();
   record_release(SyncKind::kThreadEnd, *self->object);
-  // Exits with the last thread, as the C library does, which also counts the runtime's own threads.
+  // Ends the process with its last thread. The C library would not: it also counts the runtime's
+  // own threads.
   if (only_thread()) exit(0);
   stop_recording_of_thread();
   wake_all(*self->object);
@@ -104,7 +105,8 @@ int cancel_thread(pthread_t handle) {
 
 int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*),
                   void* argument) {
-  start_watchdog();  // before the watchdog would have to share the processor
+  start_watchdog();  // precedes share_processor(): the watchdog's thread must not share the
+                     // processor
   share_processor();
   auto* thread = static_cast<Thread*>(allocate(sizeof(Thread)));
   thread->start = start;
@@ -136,13 +138,13 @@ int create_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*s
   }
   int error = 0;
   {
-    const Waiting waits;  // it may wait for the C library's locks
+    const Waiting waits;  // pthread_create() may wait for the C library's locks
     error = real.pthread_create(&thread->handle, &own, &thread_begins, thread);
   }
   pthread_attr_destroy(&own);
   if (error != 0) return error;
-  // The thread may have a turn only now: an instrumented malloc(), called for the thread's
-  // variables, may have ended the turn of this one.
+  // The new thread is added after pthread_create(), not before: an instrumented malloc(), called
+  // for its thread-local variables, may end the calling thread's turn.
   add_thread(thread);
   *handle = thread->handle;
   thread->object->address = reinterpret_cast<const volatile void*>(thread->handle);

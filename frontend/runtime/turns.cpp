@@ -1,5 +1,5 @@
-// Records which thread ran when, so that the recording contains the order even of accesses that no
-// lock or atomic variable orders.
+// Records which thread ran when, so that the recording also orders accesses that no lock or atomic
+// variable orders.
 #include "turns.hpp"
 
 #include "output.hpp"

@@ -1,4 +1,4 @@
-// The order of turns, for the trace.
+// Records the order of the threads' turns in the trace.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace pmemsim::rt {
 
-// Ends the thread's turn with this number.
+// Notes that the thread's turn with this number has ended.
 void note_turn(Thread& thread, std::uint64_t number);
 // Shortens the turns after the calling thread has removed some of its records.
 void shorten_turns();

@@ -24,7 +24,7 @@ constexpr std::uint64_t kRealTimeStart = 1'767'225'600 * kSecond;
 constexpr std::uint64_t kMonotonicStart = 3'600 * kSecond;
 constexpr std::int64_t kReadInstructions = 30;  // charged to the turn for reading a clock
 
-Map<clockid_t> condition_clocks;  // clock plus one, if it isn't the real-time clock
+Map<clockid_t> condition_clocks;  // clock plus one; only clocks other than the real-time clock
 
 bool is_virtual(clockid_t clock) {
   switch (clock) {

@@ -52,8 +52,8 @@ int barrier_wait(pthread_barrier_t* barrier) {
 
 // ---- Semaphores -----------------------------------------------------------------------------
 
-// Returns the semaphore at an address. Only waits that the value at the trace's begin doesn't cover
-// need a post; the n-th of them waits for the n-th post.
+// Returns the semaphore at an address. The semaphore's value when the trace begins satisfies that
+// many waits without a post (`spare`). Of the later waits, the n-th waits for the n-th post.
 SyncObject& semaphore_at(sem_t* semaphore) {
   SyncObject& object = object_at(semaphore, ObjectKind::kSemaphore);
   if (object.arrived == 0) {  // the semaphore was not seen before

@@ -25,8 +25,8 @@ Entry* entries = nullptr;
 std::uint64_t last_stamp = 0;
 const Entry* last_entry = nullptr;
 
-// Lines of a page are adjacent, as programs touch them; the upper bits are folded down, so that
-// contiguous memory has no conflicts.
+// Lines of a page are adjacent in the table. The upper address bits are folded into the index, so
+// that contiguous memory has no conflicts.
 std::size_t entry_of(std::uint64_t line) {
   const std::uint64_t page = line >> kPageBits;
   const std::uint64_t trace_address =
@@ -50,7 +50,7 @@ void touch_line(std::uint64_t line, bool written) {
   last_entry = &entry;
 }
 
-// Orders the entries by stamp: a heap sort, since the C library's sort may allocate memory.
+// Sorts the entries by stamp. Uses a heap sort, since the C library's sort may allocate memory.
 void sift_down(std::size_t root, std::size_t count) {
   for (std::size_t child = 2 * root + 1; child < count; child = 2 * root + 1) {
     if (child + 1 < count && entries[child].stamp < entries[child + 1].stamp) ++child;

@@ -30,8 +30,8 @@ namespace pmemsim::rt {
 namespace {
 
 constexpr std::int64_t kLookEvery = 1'000'000;  // nanoseconds
-// How often in a row the holder must be found asleep. A futex waits for another thread, a system
-// call for an event that needs no thread's turn.
+// Number of consecutive samples in which the holder must be asleep. It is smaller for a futex,
+// which waits for another thread, than for other system calls, whose events need no thread's turn.
 constexpr int kLooksAtFutex = 4;
 constexpr int kLooksAtSystemCall = 100;
 constexpr std::size_t kStackBytes = 64 * 1024;
@@ -58,7 +58,7 @@ bool asleep(pid_t thread) {
   return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'S';
 }
 
-// The location in the kernel at which a thread sleeps.
+// The system call in which a thread sleeps.
 struct Sleep {
   long system_call;
   std::uint64_t stack_pointer, instruction_pointer;
@@ -108,7 +108,7 @@ void* watch(void*) {
 }  // namespace
 
 void start_watchdog() {
-  if (watched_process == getpid()) return;  // a forked child has none
+  if (watched_process == getpid()) return;  // a forked child has no watchdog thread
   watched_process = getpid();
   sigset_t all, before;
   sigfillset(&all);

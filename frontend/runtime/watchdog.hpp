@@ -4,11 +4,12 @@
 namespace pmemsim::rt {
 
 void start_watchdog();
-// Called in the handler of the watchdog's signal. True if the thread is where the watchdog saw it
-// asleep. It then continues to sleep after the handler, also in a call that a signal would end.
+// Called in the handler of the watchdog's signal. True if the thread is at the instruction where
+// the watchdog saw it asleep. The thread then sleeps on after the handler, even in a system call
+// that a signal normally interrupts.
 bool resume_sleep(void* context);
-// Called in the handler of another signal, which would have ended that call if it hadn't been
-// interrupted.
+// Called in the handler of another signal. That signal would have ended the system call if the
+// watchdog's signal had not interrupted it.
 void end_sleep(void* context);
 
 }  // namespace pmemsim::rt
