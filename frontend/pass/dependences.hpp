@@ -24,8 +24,7 @@ namespace pmemsim::pass {
 struct Dependence {
   const llvm::Instruction* source;  // a load, an atomic or the phi of a recurrence
   std::uint8_t cycles;              // latency from the loaded value to its use
-  std::uint8_t
-      distance;  // loop iterations and calls from source to use; the nearest sources are kept
+  std::uint8_t distance;            // loop iterations and calls between source and use
 };
 using DependenceSet = llvm::SmallVector<Dependence, 4>;
 

@@ -71,8 +71,8 @@ class Hints {
     const bool covered = data_from == address_from && covers_all(*update);
     if (covered || is_too_late(*address_from)) address_from = nullptr;
     if (address_from == nullptr && data_from == nullptr) return;
-    Instruction* address_at =
-        placeholder(address_from);  // if both are at the same position, the address hint is first
+    // If both are at the same position, the address hint is first.
+    Instruction* address_at = placeholder(address_from);
     emit(address_at, placeholder(data_from), update);
   }
 

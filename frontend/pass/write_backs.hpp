@@ -15,7 +15,7 @@ class KnownValues;
 struct WriteBack {
   llvm::Instruction* named;  // where the program names the object: its flush, pm_log(), pm_alloc()
   llvm::Instruction*
-      flushed;  // the flush, or the region's pm_end(); nullptr if several flushes are possible
+      flushed;           // the flush, or the region's pm_end(); nullptr: one of several flushes
   llvm::Value* address;  // a pointer
   llvm::Value* bytes;    // nullptr: the line that contains the address
 };

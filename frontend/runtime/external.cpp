@@ -188,9 +188,8 @@ void configure_stepping() {
   struct sigaction action{};
   action.sa_sigaction = &on_trap;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  sigfillset(
-      &action
-           .sa_mask);  // other signals are then handled at the instruction where the thread sleeps
+  // Other signals are then handled at the instruction where the thread sleeps.
+  sigfillset(&action.sa_mask);
   if (real.sigaction(SIGTRAP, &action, nullptr) != 0) return;
   begin_steps();
   end_steps();

@@ -18,8 +18,7 @@ struct Memory {
   std::uint32_t source = 0;             // offset into memory_sources, if it is persistent
   bool persistent = false;
   bool is_range = false;  // persistent by address, whatever is mapped there
-  bool is_hint =
-      false;  // requested at an address of --pm-hint: its mappings are adjacent in the trace
+  bool is_hint = false;   // requested at an address of --pm-hint; mappings adjacent in the trace
 };
 extern List<Memory, 1u << 20> memories;
 extern List<char, 1u << 24> memory_sources;

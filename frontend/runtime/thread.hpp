@@ -96,8 +96,8 @@ struct Thread {
   std::uint32_t external_site;
   bool stepping;
   std::uint64_t steps, steps_in_call;
-  std::uintptr_t caller,
-      caller_stack;  // address behind external_before(); stack pointer there, 0 until it is reached
+  std::uintptr_t caller;        // address behind external_before()
+  std::uintptr_t caller_stack;  // stack pointer at that address; 0 until it is reached
   Hot hot_before_stepping;
 
   // The underlying real thread.

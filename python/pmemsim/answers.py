@@ -20,7 +20,7 @@ from pmemsim.reduction import reduce_losses
 from pmemsim.simulation import Progress
 from pmemsim.trace import Place, Trace
 
-# Largest number of wrong images that are reduced to the losses that matter.
+# Largest number of wrong images for which the losses that matter are determined.
 _MOST_FINDINGS = 20
 _SHOWN_CANDIDATES = 3
 _SHOWN_TEXT = 200
@@ -28,16 +28,19 @@ _SHOWN_TEXT = 200
 
 @dataclass(frozen=True)
 class AnswersWanted:
-    """Which images a program's reader is shown, and which calls are operations."""
+    """The reader of a check, the images that it reads, and the calls that count as operations."""
 
     reader: Checker
     operation: str | None
-    """A glob of functions whose calls are operations; None: the recording's regions are."""
+    """A glob of functions whose calls are operations.
+
+    If None, the recording's regions are the operations.
+    """
     eadr: bool
     budget: Budget
     seed: int = 1
     image: int | None = None
-    """Number of the only image to check; None: all."""
+    """Number of the only image to check. If None, all images are checked."""
     jobs: int = 1
 
 
@@ -47,26 +50,26 @@ class Answers:
 
     reader: str
     operations_are: tuple[str, ...]
-    """The functions whose calls are operations; empty: regions are."""
+    """The functions whose calls are operations. If empty, regions are the operations."""
     operations: int
     seed: int
     budget: str
     images: int
     possible: float
     complete: bool
-    """Whether all images that a crash may leave were shown; else `possible` is an upper bound."""
+    """Whether the reader read all images that a crash may leave; else `possible` is a bound."""
     wrong: int
     """Images whose answers are wrong."""
     unjudged: int
-    """Images whose answers would have to be compared with too many others."""
+    """Images without a verdict, because there are too many allowed answers."""
     not_looked_into: int
-    """Wrong images in addition to those of the findings."""
+    """Wrong images that were not examined, because there are enough findings."""
     wall_s: float
     findings: tuple[Finding, ...]
 
     @property
     def extent(self) -> str:
-        """Say how many of the possible images were seen."""
+        """Describe in words how many of the possible images were read."""
         return extent_of(f"{self.images:,}", self.possible, exact=self.complete)
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,11 +83,11 @@ class Answers:
 def check_answers(
     trace: Trace, wanted: AnswersWanted, command: str, progress: Progress | None = None
 ) -> Answers:
-    """Show a program's reader the images that a crash may leave, and compare its answers.
+    """Run a program's reader on the images that a crash may leave, and compare its answers.
 
-    Right answers are those to the images without losses right before and right after the operation
-    that is executed at the crash. `command` is how the user would see a wrong image again. Raises
-    an `Error` where nothing can be checked.
+    An answer is right if it equals the reader's answer to the image without losses right before or
+    right after the operation that the crash interrupts. `command` is how the user would see a wrong
+    image again. Raises an `Error` where nothing can be checked.
     """
     begin = time.monotonic()
     file = _core.TraceFile(str(trace.path))
@@ -190,14 +193,14 @@ class _Group:
     operation: int
     wrong_answer: WrongAnswer
     lost: list[set[Place]]
-    """Lost stores by line of memory; empty: nothing was lost."""
+    """Lost stores by line of memory; empty if nothing was lost."""
     count: int = field(default=1)
 
     def takes(self, lost: list[set[Place]]) -> bool:
         """Return whether an image with these losses belongs to the group, and add it if so.
 
-        An image belongs to it if it has lost what the group has lost, and perhaps more. Its other
-        losses in the same lines of memory then belong to the group, too.
+        An image belongs to the group if it has lost at least the stores that the group has lost.
+        The image's other losses in the same lines of memory are then added to the group.
         """
         same = [next((each for each in lost if own & each), None) for own in self.lost]
         if not same or None in same:
@@ -223,7 +226,7 @@ class _Group:
 
 
 class _CheckedImages:
-    """Images that are shown to a reader, and the errors found in its answers."""
+    """The images that a reader reads, and the errors found in its answers."""
 
     def __init__(
         self,
@@ -247,7 +250,7 @@ class _CheckedImages:
         self.complete = False
 
     def go(self) -> None:
-        """Show the wanted images, and reduce the wrong ones."""
+        """Run the reader on the wanted images, and reduce the losses of each wrong image."""
         number = self.wanted.image
         if number is None:
             self.images.show_all(self.wanted.budget.seconds, self._report)
@@ -317,7 +320,7 @@ class _CheckedImages:
         )
 
     def _is_known(self, crash_time: int) -> bool:
-        """Return whether the losses of the image until that moment explain its answer already."""
+        """Return whether an existing group contains the image's losses up to this time."""
         lost = [{self._place(order)[0] for order in line} for line in self.images.lost(crash_time)]
         return any(group.takes(lost) for group in self.groups)
 
@@ -385,7 +388,7 @@ class _CheckedImages:
         return f"{title}: line {index + 1} is {_line(wanted, index)}, not {_line(said, index)}"
 
     def _words(self, said: _core.Said) -> str:
-        """Return an answer of the reader in short."""
+        """Return an answer of the reader, shortened for a report."""
         if said.answer.ending == "too much":
             return f"{self.wanted.reader.command[0]} printed more than 16 MiB"
         if not _succeeds(said):
@@ -428,7 +431,7 @@ def _titles(wrong: _core.Wrong) -> list[str]:
 
 
 def _where(wrong: _core.Wrong) -> str:
-    """Say which operations were being executed at the crash."""
+    """Describe the operations that the crash interrupts."""
     if wrong.set_up and not wrong.executing:
         return "before the first operation"
     if not wrong.executing:

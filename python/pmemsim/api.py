@@ -19,7 +19,7 @@ def _trace(trace: Trace | str | Path) -> Trace:
 
 
 def _check_list(what: str, value: object, example: str) -> None:
-    """Raise an `Error` for one name where several are expected, and for none at all."""
+    """Raise an `Error` if the argument is a single name instead of a list, or an empty list."""
     if isinstance(value, str | Path | Trace) or not value:
         raise Error(f"{what}: must be a list with at least one element, as in {example}")
 

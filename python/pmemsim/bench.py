@@ -1,8 +1,8 @@
 """Measure the simulator's own speed: instructions a second, host instructions, memory.
 
 Each measurement is a process of its own (`python -m pmemsim.bench`), so that its peak memory is its
-own. It simulates several times, and the fastest run counts, because other load on the host only
-slows.
+own. It simulates several times, and the fastest run counts, because other load on the host can only
+increase the time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WORKLOADS = ("array_swap", "queue", "hashmap", "rbtree", "btree")
 SHORT_REGIONS = 400
 BASELINE = "sw-undo"
 # Speed over the number of simulated cores is measured with these designs. Every other design is
-# measured at one size, so that all of them take minutes.
+# measured at one size, to limit the whole measurement to minutes.
 SCALED = ("np", BASELINE)
 CORES_OF_ALL = 4
 SIMULATIONS = 3
@@ -51,14 +51,16 @@ class Measurement:
     minstructions_per_s: float
     """Million simulated instructions a second of one host core."""
     host_instructions_per_instruction: float | None
-    """Host instructions per simulated instruction: by the processor's own counter, else by
-    callgrind in a short run; None where neither is to be had."""
+    """Host instructions per simulated instruction, by the processor's counter or by callgrind.
+
+    None if both are unavailable.
+    """
     host_instructions_reason: str
-    """Reason why they were not counted, else empty."""
+    """Reason why host instructions were not counted; empty if they were."""
     peak_memory_bytes: int
-    """Largest resident set of the whole process, interpreter included."""
+    """Largest resident set of the whole process, including the interpreter."""
     configuration: dict[str, dict[str, str]]
-    """The resolved configuration: value with unit and place of every parameter."""
+    """The resolved configuration: value, unit and source location of every parameter."""
     trace_hash: str
     version: str
 
@@ -86,7 +88,7 @@ class Bench:
         return geometric_mean(speeds)
 
     def over_baseline(self, design: str, cores: int) -> float | None:
-        """Return the speed over that of sw-undo; None if that was not measured at this size."""
+        """Return the speed over that of sw-undo; None if sw-undo was not measured at this size."""
         if (BASELINE, cores) not in self.sizes:
             return None
         return self.geomean(design, cores) / self.geomean(BASELINE, cores)
@@ -117,7 +119,7 @@ class Recording:
     short_trace: Path
     """The same recording with few regions, for counting host instructions by callgrind."""
     all_designs: bool
-    """Whether every design is measured on it, not only `SCALED`."""
+    """Whether every design is measured on this workload, not only `SCALED`."""
 
 
 def bench(
@@ -127,10 +129,11 @@ def bench(
     progress: Callable[[int], None] | None = None,
     extra: tuple[Setting, ...] = (),
 ) -> Bench:
-    """Measure each recording on its design, one after the other; `extra` is set beside them.
+    """Measure each recording on its design, one after the other; `extra` has additional settings.
 
-    Host instructions of the designs in `counted` are counted by callgrind if the processor doesn't,
-    which takes longer than all else. `progress` is called with the number of measurements done.
+    If the processor has no instruction counter, callgrind counts the host instructions of the
+    designs in `counted`, which takes longer than everything else. `progress` is called with the
+    number of measurements done.
     """
     runs = []
     for recording, design in pairs:

@@ -34,7 +34,7 @@ from pmemsim.toolchain import compiler, native_compiler
 Reports = Callable[[Sequence[str]], AbstractContextManager[Callable[[int, float], None]]]
 """Makes a progress reporter for jobs of these names."""
 
-# Flags for a shared mapping that fails where the file system can't map the file's memory itself.
+# Flags of a shared mapping that fails unless the file system maps the device's memory directly.
 _MAP_SHARED_VALIDATE, _MAP_SYNC = 0x03, 0x80000
 # Bytes of the largest persistent memory that a micro-benchmark maps, with 64 threads' parts.
 _LARGEST = 64 << 25
@@ -51,7 +51,7 @@ class Calibration:
     """Results of the same micro-benchmarks on the fitted machine; some can't be simulated."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as `--json` writes it."""
+        """Return the values that `--json` writes."""
         return {
             "processor": self.processor.description(),
             "measurements": [

@@ -26,7 +26,8 @@ def simulate_all(
 ) -> dict[str, float]:
     """Record each micro-benchmark and simulate it; return nanoseconds an operation by name.
 
-    `program` is built for recording; the recordings come into `folder`, and are removed one by one.
+    `program` is built for recording; each recording is written to `folder` and removed after its
+    simulation.
     """
     configuration = configure(DESIGN, machine)
 

@@ -40,11 +40,11 @@ from pmemsim.calibration.processor import Processor
 from pmemsim.errors import Error
 from pmemsim.presets import Preset
 
-# A figure between two steps counts as on the lower one up to this multiple of it.
+# A figure between two steps of a curve belongs to the lower step if it is at most this multiple.
 _ON_THE_STEP = 1.25
 # Upper limits of the simulator. A larger value means that other load disturbed the measurement.
 _WIDEST, _MOST_MSHRS, _MOST_CHANNELS = 16, 64, 16
-# The bandwidth counts as saturated if more threads add less than this share.
+# The bandwidth counts as saturated if additional threads increase it by less than this share.
 _STILL_RISING = 1.25
 
 
@@ -89,7 +89,7 @@ class _Fit:
         self._loads_behind_locks()
         return self._found
 
-    # ---- What the closed forms are made of ------------------------------------------------------
+    # ---- Helpers of the closed forms ------------------------------------------------------
 
     def _ns(self, name: str) -> float:
         value = self._measured.ns(name)
@@ -124,7 +124,7 @@ class _Fit:
         width = max(1, min(_WIDEST, round(cycle / instruction)))
         self._add("core.width", str(width), f"an independent instruction: {instruction:.3f} ns")
         locked = self._ns("locked addition")
-        cycles = max(1, round(locked / cycle) - 1)  # beside the write to the L1
+        cycles = max(1, round(locked / cycle) - 1)  # in addition to the write to the L1
         self._add("core.locked_latency", f"{cycles}cycles", f"a locked addition: {locked:.2f} ns")
         # Every other random branch is mispredicted: it executes after its load, and the penalty
         # follows.
@@ -136,7 +136,7 @@ class _Fit:
             f"a random branch {random:.2f} ns, one that is always taken {always:.2f} ns",
         )
         for key, kind, of_eight in (
-            ("core.rob_entries", "instructions", 10),  # the instructions of the loop included
+            ("core.rob_entries", "instructions", 10),  # including the instructions of the loop
             ("core.load_queue_entries", "loads", 8),
             ("core.store_queue_entries", "stores", 8),
         ):
@@ -152,7 +152,7 @@ class _Fit:
         )
 
     def _room_between(self, kind: str) -> int:
-        """Return how many may be between two loads before the second load is delayed."""
+        """Return the number of instructions between two loads that delays the second load."""
         counts = list(BETWEEN_COUNTS[kind])
         times = {count: self._ns(BETWEEN.format(count, kind)) for count in counts}
         together = _ON_THE_STEP * min(times.values())
@@ -196,7 +196,7 @@ class _Fit:
         )
 
     def _tlb_wait(self, size: int) -> float:
-        """Return the average translation time of a load of a random line in so much memory."""
+        """Return the average translation time of a load of a random line in this much memory."""
         pages = size / PAGE_BYTES
         if self._entries == 0 or pages <= self._entries:
             return 0.0
@@ -222,8 +222,8 @@ class _Fit:
     def _shared_cache(self, told: dict[int, int], ways: dict[int, int]) -> None:
         times = {size: self._load_without_walk(size) for size in LOAD_SIZES}
         upper = told.get(3, MEMORY_SIZE // 2)
-        # The largest size whose loads take the L3's time for certain, whatever share a neighbour
-        # has.
+        # The largest size whose loads certainly hit in the L3, even if other programs use part of
+        # it.
         hits = [size for size in LOAD_SIZES if 2 * told[2] <= size <= upper // 2]
         least = min((times[size] for size in hits), default=math.inf)
         place = _last_of_first(hits, lambda size: times[size] <= _ON_THE_STEP * least) or (
@@ -254,7 +254,7 @@ class _Fit:
         self._add_ns("shared.tag_latency", self._shared, "as a hit")
         hand_over = self._measured.ns(HAND_OVER)
         if hand_over is not None:
-            # A store takes the line from the other core, which loaded it before.
+            # A store takes the line from the other core, which has loaded it earlier.
             ns = hand_over / 2 - self._l1 - self._l2 - self._shared
             self._add_ns("shared.snoop_latency", ns, f"a line is handed over in {hand_over:.1f} ns")
 
@@ -264,9 +264,9 @@ class _Fit:
     # ---- Memory ---------------------------------------------------------------------------------
 
     def _memory(self) -> None:
-        """Fit the way to memory, and the additional time of loads and flushes beyond it.
+        """Fit the latency of the path to memory, and the additional time of loads and flushes.
 
-        A write of a line past the caches gives the time of the way.
+        A non-temporal write of a line has the latency of the path alone.
         """
         lookups = self._l1 + self._l2 + self._shared
         nontemporal = self._ns(NONTEMPORAL)
@@ -285,7 +285,7 @@ class _Fit:
             f"{how}: {write_back:.1f} ns, less the way that a non-temporal line takes",
         )
         load = self._load_without_walk(MEMORY_SIZE)
-        # A random load finds another row open.
+        # At a random load, the bank has another row open.
         row = self._default_ns("dram.trp") + self._default_ns("dram.trcd")
         device = row + self._default_ns("dram.tcl") + self._default_ns("dram.tburst")
         self._load_of_open_row = load - row
@@ -297,7 +297,7 @@ class _Fit:
         self._channels(way, back_source, load - way - device)
 
     def _write_back(self) -> tuple[float, str]:
-        """Return the round trip of a write-back by the best instruction that the processor has."""
+        """Return the round-trip time of a write-back by the processor's best flush instruction."""
         for how in (CLWB, "store, clflushopt, sfence", "store, clflush, sfence"):
             found = self._measured.ns(how)
             if found is not None:
@@ -340,10 +340,11 @@ class _Fit:
             f"a line is written in {writing:.2f} ns {told}, by {banks} banks",
         )
 
-    # ---- What not every processor has ----------------------------------------------------------
+    # ---- Features that some processors lack
+    # ----------------------------------------------------------
 
     def _prefetcher(self) -> None:
-        """Fit the prefetcher: lines in order arrive as fast as those in flight allow."""
+        """Fit the prefetcher: the lines in flight determine the time of a sequential line."""
         sequential, independent = self._ns(READ.format(1)), self._ns(INDEPENDENT)
         if sequential > independent / 2:
             return
@@ -369,7 +370,7 @@ class _Fit:
         self._add("core.loads_pass_locks", str(many - few < more / 2).lower(), source)
 
     def _best(self, name: str) -> tuple[float, str]:
-        """Return the least time of a line by any number of threads, and that number."""
+        """Return the smallest time per line for any number of threads, and this number."""
         counts = [n for n in range(1, 65) if self._measured.ns(name.format(n)) is not None]
         times = {n: self._ns(name.format(n)) for n in counts}
         best = min(counts, key=lambda n: times[n])
@@ -387,7 +388,7 @@ def _last(numbers: Iterable[int]) -> int | None:
 
 
 def _last_of_first(numbers: list[int], holds: Callable[[int], bool]) -> int | None:
-    """Return the last of the first values that all fulfil the condition."""
+    """Return the last value before the first that does not fulfil the condition."""
     last = None
     for number in numbers:
         if not holds(number):
@@ -397,5 +398,5 @@ def _last_of_first(numbers: list[int], holds: Callable[[int], bool]) -> int | No
 
 
 def _ways(entries: int) -> int:
-    """Return a number of ways, near to that of processors, that divides so many entries."""
+    """Return a plausible associativity that divides the number of entries."""
     return next(ways for ways in (4, 6, 8, 12, 3, 2, 1) if entries % ways == 0)

@@ -1,8 +1,8 @@
 """List the micro-benchmarks of `pmemsim calibrate`, and run them natively.
 
 Each is a loop of microbenchmarks.c with options. Its figure is the time of one operation: the
-median of all repetitions but the first of each round, which warms up. Between the rounds all other
-figures are measured, so that a disturbance of seconds doesn't decide one alone.
+median of all repetitions but the first of each round, which warms up. All other figures are
+measured between two rounds of a figure, so that a disturbance of seconds affects only one round.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROUNDS = 3
 REPETITIONS = 7  # repetitions of a round
 # A repetition takes milliseconds, or seconds where threads contend on a busy machine.
 _TIMEOUT_S = 60
-# A figure with a spread beyond this one is called unsure.
+# A report marks a figure as uncertain if its spread is larger.
 UNSURE_SPREAD = 0.1
 
 
@@ -44,7 +44,7 @@ class Benchmark:
     """Operations of a repetition."""
     options: tuple[str, ...] = ()
     recorded: int = 0
-    """Operations of its recording; 0: it can't be simulated."""
+    """Operations of its recording; 0 if it can't be simulated."""
     needs: tuple[str, ...] = ()
     """Features of the processor, by the names of /proc/cpuinfo."""
     threads: int = 1
@@ -63,7 +63,7 @@ class Measurement:
 
     @property
     def is_sure(self) -> bool:
-        """Return whether the middle half of the repetitions lies close together."""
+        """Return whether the middle half of the repetitions has a small spread."""
         return self.spread <= UNSURE_SPREAD
 
 
@@ -101,9 +101,9 @@ LOAD_SIZES = (
     *(7 * MIB, 8 * MIB, 10 * MIB, 12 * MIB, 16 * MIB, 24 * MIB, 32 * MIB, 64 * MIB, 256 * MIB),
 )
 MEMORY_SIZE = LOAD_SIZES[-1]
-# Pages of which one line each is loaded, one after the other. 512 lines fill an L1 of 32 KiB.
+# Numbers of pages, of which one line each is loaded in sequence. 512 lines fill an L1 of 32 KiB.
 PAGE_COUNTS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192)
-# Instructions between two loads of memory: the second load is delayed once they fill a queue.
+# Numbers of instructions between two loads: when they fill a queue, the second load is delayed.
 BETWEEN = "two loads, {} {} between"
 BETWEEN_COUNTS = {
     "instructions": (96, 128, 160, 192, 224, 256, 320, 384, 512),
@@ -133,7 +133,10 @@ HAND_OVER = "hand a line over"
 
 
 def benchmarks(processor: Processor, file: Path | None = None) -> list[Benchmark]:
-    """Return all figures; persistent memory is in `file`, or in DRAM."""
+    """Measure and return all figures.
+
+    Persistent memory is in `file`, or in DRAM if there is none.
+    """
     persistent = () if file is None else (f"file={file}",)
     some = [
         Benchmark("addition", "cycle", 1_600_000),
@@ -262,7 +265,7 @@ def _why_not(benchmark: Benchmark, processor: Processor) -> str:
 def _measure_round(
     program: Path, benchmark: Benchmark, keep_going: KeepGoing | None
 ) -> list[float]:
-    """Return the time of an operation in each repetition of a round but the first, in ns."""
+    """Return the time of an operation, in ns, in each repetition of a round except the first."""
     command = [str(program), benchmark.loop, str(benchmark.operations), str(REPETITIONS + 1)]
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as complaints:
         status = run_program(

@@ -14,7 +14,7 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True)
 class Processor:
-    """The system's description of the processor; a missing value is left out or 0."""
+    """The system's description of the processor; a missing value is omitted or 0."""
 
     model: str
     flags: frozenset[str]
@@ -41,7 +41,7 @@ class Processor:
 
 
 def this_processor() -> Processor:
-    """Describe this machine's processor; an `Error` if it isn't one that can be measured."""
+    """Describe this machine's processor. Raises an `Error` if it can't be measured."""
     kind = platform.machine()
     if kind not in ("x86_64", "AMD64"):
         raise Error(

@@ -1,4 +1,4 @@
-"""`pmemsim analyze`: what a recording shows without simulating time."""
+"""`pmemsim analyze`: analyses of a recording without simulated time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _COLUMNS = ("address", "data", "both", "data by 8 bytes", "both")
 
 @dataclass(frozen=True)
 class Recipes(Recipe):
-    """How workloads are recorded, at several optimisation levels."""
+    """Options of the workloads' recordings, at several optimisation levels."""
 
     opt: Annotated[str | None, option(
         WORKLOAD, "--opt", value="LEVEL,...", default="O2",

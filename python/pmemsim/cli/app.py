@@ -1,4 +1,4 @@
-"""The commands' frame: the application object, its entry point, and how errors reach the user."""
+"""The application object of all commands, its entry point, and the output of errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Group(Group):
     """Turns pmemsim's errors, and Typer's, into sentences and exit codes."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 -- Typer's own signature
-        """The commands, in the order of the page of help."""
+        """The commands, in the order of the help page."""
         return _names
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:  # noqa: ANN401 -- Typer's own signature
@@ -62,8 +62,8 @@ class _Group(Group):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- Typer's own signature
         try:
-            # From here on there may be files to tidy up and programs to end, so Ctrl-C, a batch
-            # system's time limit and a terminal that goes away are exceptions.
+            # From here on there may be files to remove and programs to end. So Ctrl-C, a batch
+            # system's time limit and a closed terminal raise exceptions.
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     signal.signal(number, signal.default_int_handler)
@@ -95,7 +95,7 @@ class _Group(Group):
 
 
 def _end_by_broken_pipe() -> NoReturn:
-    """End as other programs do if the reader of the output has gone (| head)."""
+    """End like other programs when the reader of the output has ended (`| head`)."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.raise_signal(signal.SIGPIPE)
     sys.exit(EXIT_BAD_INPUT)
@@ -137,7 +137,7 @@ _names: list[str] = []
 
 
 def add_command(heading: str, name: str, command: Any) -> None:  # noqa: ANN401 -- or a group
-    """Add a command or a group of commands, which the page of help shows below this heading."""
+    """Add a command or a group of commands; the help page lists it below this heading."""
     _names.append(name)
     if isinstance(command, typer.Typer):
         app.add_typer(command, name=name, rich_help_panel=heading)
@@ -201,10 +201,10 @@ def _root(
 def main() -> None:
     """Entry point of the command `pmemsim`."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # the caller has closed it, as `>&-` does
+        if getattr(sys, name) is None:  # the caller has closed standard output, as `>&-` does
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 -- stays open
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Standard error does so by default: a folder's name may be any bytes.
+        # A folder's name may be any bytes; standard error escapes these by default.
         sys.stdout.reconfigure(errors="backslashreplace")
     for argument in sys.argv:
         try:
@@ -215,7 +215,7 @@ def main() -> None:
 
 
 def _without_plugins(arguments: list[str]) -> list[str]:
-    """The arguments but `--plugin FILE`, which any command takes: these plug-ins are wanted."""
+    """Return the arguments without `--plugin FILE`, and note these plug-ins for loading."""
     left: list[str] = []
     given = iter(arguments)
     for argument in given:

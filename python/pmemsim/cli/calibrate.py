@@ -1,4 +1,4 @@
-"""`pmemsim calibrate`: a machine preset from measurements of this machine."""
+"""`pmemsim calibrate`: derive a machine preset from measurements of this machine."""
 
 from __future__ import annotations
 

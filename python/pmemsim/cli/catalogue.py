@@ -1,4 +1,4 @@
-"""`pmemsim list` and `pmemsim show`: what there is, and what it consists of."""
+"""`pmemsim list` and `pmemsim show`: print names and details of designs, machines and so on."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def show_statistic(
 
 
 def _owners(found: Sequence[str], every: Sequence[str], backends: Sequence[str] = ()) -> str:
-    """Who has a statistic: all of them, these, or those before some backends."""
+    """Return in words which designs or machines have a statistic, and which backends add it."""
     if len(found) == len(every):
         return "all"
     with_backends = [f"all designs with a backend: {', '.join(backends)}"] if backends else []

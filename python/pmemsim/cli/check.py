@@ -1,4 +1,4 @@
-"""`pmemsim check`: is a program crash-safe? By rules, by a checker, and by its own answers."""
+"""`pmemsim check`: test whether a program is crash-safe, by rules, a checker, or its own reader."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Options:
     jobs: Jobs = None
 
     def request(self, target: str, problems: Problems) -> _Request:
-        """What is to be checked; what is wrong with it is added to the problems."""
+        """Return what to check, and add all errors of the options to `problems`."""
         if self.model not in MODELS:
             problems.add([f"--model {self.model}: unknown model{did_you_mean(self.model, MODELS)}"])
         check_whole(problems, "--top", self.top, 1)
@@ -85,7 +85,7 @@ class _Options:
         if self.suppress:
             with problems.collected():
                 suppressions = read_suppressions(self.suppress)
-        # With a checker or a reader, --seed is the seed of the images.
+        # With a checker or a reader, --seed also determines the random images.
         seed_is_own = checker.given or answers is not None
         found = find_targets([target], self.recipe, problems, seed_is_own=seed_is_own)
         problems.raise_any()
@@ -111,23 +111,23 @@ class _Options:
 
 @dataclass(frozen=True)
 class _Request:
-    """What the user wants to be checked, and how."""
+    """The checks that the user wants, with their options."""
 
     options: _Options
     target: str
     found: list[Recorded]
-    """The same."""
+    """Return these values."""
     suppressions: tuple[Suppression, ...]
     checker: CheckerWanted
     images: list[Wanted]
-    """One for each model; empty: no checker sees any."""
+    """A selection of images for each model; empty if there is no checker."""
     answers: AnswersWanted | None
     jobs: int
 
 
 @dataclass
 class _Done:
-    """What the methods have found."""
+    """The results of all methods."""
 
     report: Report
     images: list[Images]
@@ -135,7 +135,7 @@ class _Done:
     verdicts: list[Verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """What `--json` has; docs/guides/check_program.md explains every key."""
+        """Return the values for `--json` (keys: docs/guides/check_program.md)."""
         result = self.report.to_dict()
         result["verdicts"] = [verdict.to_dict() for verdict in self.verdicts]
         if self.images:
@@ -145,7 +145,7 @@ class _Done:
         return result
 
     def print(self, top: int) -> None:
-        """Tables, what is lacking, and a line for each method."""
+        """Print the tables, the notes on missing data, and a line for each method."""
         by_rules.print_findings(self.report, top)
         by_images.print_images(self.images)
         notes = [note for images in self.images for note in images.run.notes]
@@ -216,7 +216,7 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
 
 
 def _check(trace: Trace, request: _Request, checker: Checker | None) -> _Done:
-    """Have each method look at the recording; one that can't doesn't keep others from it."""
+    """Run each method on the recording; if one fails, the others still run."""
     verdicts: list[Verdict] = []
     images: list[Images] = []
     for wanted in request.images:
@@ -237,7 +237,7 @@ def _check(trace: Trace, request: _Request, checker: Checker | None) -> _Done:
 
 @contextmanager
 def _failure(method: str, model: str, verdicts: list[Verdict]) -> Iterator[None]:
-    """Makes a verdict of the block's `Error`: the method has judged nothing."""
+    """Turns an `Error` of the block into a verdict: the method has checked nothing."""
     try:
         yield
     except Error as error:

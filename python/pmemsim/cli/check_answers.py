@@ -1,4 +1,4 @@
-"""`pmemsim check --answers`: the program's own reader, and what it has said."""
+"""`pmemsim check --answers`: run the program's own reader on images, and report wrong answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pmemsim.programs import words_of
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """A program's reader, and what its operations are."""
+    """Options of a program's reader and its operations."""
 
     answers: Annotated[str | None, option(
         CHECKER, "--answers", value="CMD",
@@ -34,7 +34,7 @@ class AnswerOptions:
     )] = None  # fmt: skip
 
     def wanted(self, search: Search, *, eadr: bool, problems: Problems) -> AnswersWanted | None:
-        """What is to be done; None: nothing, or the reader can't be run."""
+        """Return the wanted check; None without --answers, or if the reader can't be run."""
         if self.answers is None:
             return None
         timeout_s = DEFAULT_CHECK_TIMEOUT_S if search.timeout_s is None else search.timeout_s
@@ -48,7 +48,7 @@ class AnswerOptions:
 
 
 def repeating_command(target: str, model: str, wanted: AnswersWanted, recipe: Sequence[str]) -> str:
-    """A command that makes the same images, and shows them to the same reader."""
+    """Return a command that runs the same reader on the same images."""
     words = ["pmemsim", "check", target, "--model", model, *wanted.reader.options]
     if wanted.operation is not None:
         words += ["--operation", wanted.operation]
@@ -59,7 +59,7 @@ def repeating_command(target: str, model: str, wanted: AnswersWanted, recipe: Se
 
 
 def notes(answers: Answers) -> list[str]:
-    """What wasn't judged, or not looked into."""
+    """Return notes on images that were not checked or not examined."""
     found = []
     if answers.unjudged:
         found.append(f"{answers.unjudged:,} images have no verdict: they are {_TOO_MANY}")
@@ -75,7 +75,7 @@ _TOO_MANY = (
 
 
 def verdict(answers: Answers, model: str, report: Report) -> Verdict:
-    """What the reader's answers say, without those that are suppressed."""
+    """Return the verdict of the reader's answers, without suppressed findings."""
     of = f"calls of {', '.join(answers.operations_are)}" if answers.operations_are else "regions"
     text = (
         f"{answers.extent} images answered by {answers.reader}, {answers.operations:,} operations "

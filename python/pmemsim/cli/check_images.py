@@ -1,4 +1,4 @@
-"""`pmemsim check --verify`: images that a model or guarantees allow, shown to a user's checker."""
+"""`pmemsim check --verify`: run a user's checker on the images that a model or guarantees allow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_READS = 10
 
 @dataclass(frozen=True)
 class ImageOptions:
-    """Which images are shown, and what becomes of them."""
+    """Options that select the images to check, and the files to write."""
 
     budget: Annotated[str | None, option(
         EXPLORATION, "--budget", value="N|TIME|all", default=DEFAULT_BUDGET,
@@ -63,7 +63,7 @@ class ImageOptions:
 
 @dataclass(frozen=True)
 class Search:
-    """Which images are shown to a checker or to a reader."""
+    """Options that select the images for a checker or a reader."""
 
     budget: Budget
     seed: int
@@ -75,7 +75,7 @@ class Search:
 def wanted_images(
     options: ImageOptions, search: Search, model: str, designs: str | None, problems: Problems
 ) -> list[Wanted]:
-    """The images of the model, or of each design's guarantees."""
+    """Return the selection of images for the model, or for each design's guarantees."""
     check_whole(problems, "--recovery-image", options.recovery_image, 1)
     wanted = Wanted(
         model=model,
@@ -107,15 +107,15 @@ def _refuse_with_regions(names: Sequence[str], problems: Problems) -> None:
 
 @dataclass(frozen=True)
 class Images:
-    """What a checker has said of the images of one model."""
+    """The result of a checker on the images of one model."""
 
     run: ModelRun
     recovery: RecoveryRun | None = None
-    """Recovery, crashed again; None: it wasn't to be."""
+    """The result of crashes during recovery; None if these were not wanted."""
     left_out: tuple[LeftOut, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What `--json` has of it; docs/guides/check_program.md explains every key."""
+        """Return the values for `--json` (keys: docs/guides/check_program.md)."""
         recovery = self.recovery.to_dict() if self.recovery else None
         left_out = [instruction.to_dict() for instruction in self.left_out]
         return {
@@ -128,12 +128,13 @@ class Images:
 def check_images(
     trace: Trace, wanted: Wanted, checker: Checker, command: str, jobs: int, *, without_each: bool
 ) -> Images:
-    """Show the images of a model to the checker, crash its recovery, leave out instructions.
+    """Run the checker on images, on crashes of its recovery, and on images without instructions.
 
-    Each of these if nothing was rejected before. `command` is how the user sees the images again.
+    Each step runs only if the checker rejected no image before. `command` shows the images to the
+    user again.
     """
     by = f"{trace.name} under {wanted.allowed_by}"
-    # An image of recovery is kept instead of the one that it begins with.
+    # A wrong image of recovery is written instead of the image with which recovery began.
     first = wanted if wanted.recovery_image is None else replace(wanted, keep=None)
     run = run_with_progress(
         by, lambda report: show_images(trace, first, checker, command, jobs, report)
@@ -166,7 +167,7 @@ def _refuse_unread(run: ModelRun) -> None:
 
 
 def print_images(every: Sequence[Images]) -> None:
-    """Tables of images, of second crashes, and of what was left out."""
+    """Print tables of images, of second crashes, and of omitted instructions."""
     columns = [
         "model", "workload", ">threads", ">instants", ">images checked", ">shown", ">rejected",
         ">images/s",
@@ -194,7 +195,7 @@ def print_images(every: Sequence[Images]) -> None:
 
 
 def note_recovery(every: Sequence[Images]) -> None:
-    """Say why recovery isn't crashed again."""
+    """Describe why recovery isn't crashed again."""
     for run, recovery in ((images.run, images.recovery) for images in every):
         if recovery and recovery.reason:
             err.print(
@@ -223,7 +224,7 @@ def _print_reads(run: ModelRun, recovery: RecoveryRun) -> None:
         times = recovery.reads[read]
         return recovery.right_either_way(read), -times.there - times.lost
 
-    reads = sorted(recovery.reads, key=order)  # those first that may matter
+    reads = sorted(recovery.reads, key=order)  # instructions that may matter are first
     columns = ["recovery reads at", "data stored at", ">there", ">lost", ""]
     rows = [
         (
@@ -273,7 +274,7 @@ def verdict(images: Images, checker: Checker) -> Verdict:
 
 
 def _unnoticed(left_out: Sequence[LeftOut]) -> str:
-    """Report flushes and fences whose need is unknown, if there are too many of them."""
+    """Report flushes and fences that may be useless, if there are too many of them."""
     open_ = [each for each in left_out if each.verdict == "not found"]
     first = f"; the first: {open_[0].name} at {open_[0].place}" if open_ else ""
     return undecided(
@@ -286,7 +287,7 @@ def _unnoticed(left_out: Sequence[LeftOut]) -> str:
 
 
 def _unexplored(run: ModelRun, recovery: RecoveryRun | None) -> str:
-    """Say that all images of second crashes were wanted, and only some were shown."""
+    """Report that all images of second crashes were wanted, and only some were checked."""
     if recovery is None or recovery.complete or run.budget != "all":
         return ""
     return f"--budget all: only {recovery.extent} images of crashes during recovery were checked"

@@ -1,4 +1,4 @@
-"""`pmemsim check`: what the rules have found, printed."""
+"""`pmemsim check`: print the findings of the rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN_CALLS = 3
 
 
 def print_findings(report: Report, top: int) -> None:
-    """A table of the findings, wrong answers among them."""
+    """Print a table of the findings, including wrong answers."""
     shown = report.findings[:top]
     if shown:
         columns = ["finding", "at", "function", ">times", "first", "what is wrong"]
@@ -25,7 +25,7 @@ def print_findings(report: Report, top: int) -> None:
 
 
 def print_limits(report: Report, more: Sequence[str], *, rules_alone: bool) -> None:
-    """What wasn't looked for, and what the recording lacks; `more` are the other methods' notes."""
+    """Print notes on missing findings and on missing data; `more` has further notes."""
     by_reason: dict[str, list[str]] = {}
     for kind, reason in report.not_looked_for.items():
         by_reason.setdefault(reason, []).append(kind)
@@ -44,7 +44,7 @@ _ONLY_THE_PROGRAM_KNOWS = (
 
 
 def verdict(report: Report) -> Verdict:
-    """What the rules say, without the reader's wrong answers."""
+    """Return the verdict of the rules, without the reader's wrong answers."""
     faults = report.faults
     costly = len([each for each in report.findings if not each.loses_data])
     counts = report.counts

@@ -1,4 +1,4 @@
-"""What a user names on the command line, turned into what is simulated."""
+"""Turn the names on the command line into designs, machines and recordings."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pmemsim.simulation import Configuration, configure, idle_problems
 from pmemsim.targets import Target, find_target
 
 AS_IT_IS = "none"
-"""Among backends: a design as it is."""
+"""The name among `--backends` that leaves a design unchanged."""
 
 
 def names_of(text: str, problems: Problems) -> list[str]:
-    """Designs' names, separated by commas."""
+    """Return the designs' names in a text that separates them by commas."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         problems.add(["--designs names no design; `pmemsim list designs` shows the names"])
@@ -24,7 +24,10 @@ def names_of(text: str, problems: Problems) -> list[str]:
 
 
 def before_backends(designs: Sequence[str], text: str | None, problems: Problems) -> list[str]:
-    """Each design before each of these backends, by commas; None: the designs as they are."""
+    """Return each design combined with each of these backends (separated by commas).
+
+    If None, return the designs unchanged.
+    """
     if text is None:
         return list(designs)
     backends = [name.strip() for name in text.split(",") if name.strip()]
@@ -46,9 +49,11 @@ def before_backends(designs: Sequence[str], text: str | None, problems: Problems
 def find_targets(
     names: Sequence[str], recipe: Recipe, problems: Problems, *, seed_is_own: bool = False
 ) -> list[Target]:
-    """The targets of these names, each once; those that aren't there are problems.
+    """Return the targets of these names, each once.
 
-    `seed_is_own`: the command has a use for --seed beside recordings, too.
+    A name without a target is added to the problems.
+
+    `seed_is_own`: the command uses --seed not only for recordings.
     """
     found = []
     for name in distinct(names, "target", problems):
@@ -61,7 +66,7 @@ def find_targets(
 
 
 def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
-    """The names, each once; those that stand twice are problems."""
+    """Return the names, each once; a repeated name is added to the problems."""
     each = list(dict.fromkeys(names))
     problems.add(
         f"{what} '{name}' is given twice; remove one" for name in each if names.count(name) > 1
@@ -72,9 +77,9 @@ def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
 def each_configured(
     designs: Sequence[str], machine: str, extra: tuple[Setting, ...], problems: Problems
 ) -> dict[str, Configuration | Error]:
-    """Each design on the machine, or why it doesn't work there.
+    """Return each design on the machine, or the error that prevents this.
 
-    What is set by hand, and none of those that work uses, is a problem.
+    A setting by hand that no valid design uses is a problem.
     """
     found: dict[str, Configuration | Error] = {}
     for design in dict.fromkeys(designs):
@@ -89,10 +94,10 @@ def each_configured(
 def configurations_of(
     designs: Sequence[str], machine: str, extra: tuple[Setting, ...], problems: Problems
 ) -> list[Configuration]:
-    """The designs on a machine, with what is set beside them.
+    """Return the designs on a machine, with the user's settings.
 
-    Says on standard error what a user has to know of how one works there. What is set by hand, and
-    none of them uses, is a problem.
+    Notes about a design on this machine go to standard error. A setting by hand that no design uses
+    is a problem.
     """
     configurations = []
     for design in designs:

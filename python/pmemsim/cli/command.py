@@ -1,7 +1,7 @@
-"""How commands are declared: their options, with headings and values, and their pages of help.
+"""Declaration of commands: their options, with headings and values, and their help pages.
 
-A group of options is a dataclass. A command of `declared()` has the options of each group that its
-function takes, and gets their values as one object.
+A group of options is a dataclass. A command made by `declared()` has the options of each group
+among its function's parameters. The function gets the values of a group as one object.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def option(
 ) -> Any:  # noqa: ANN401 -- as Typer's own function
     """Declare an option.
 
-    `value` names its value, and so which words complete it (completion.py); a flag has none.
-    `default` is shown where the parameter's own default doesn't say it. `more` puts the option on
-    the page of --help-all.
+    `value` names its value, which also determines its completions (completion.py); a flag has none.
+    `default` is the text for the help page if the parameter's own default isn't clear. With `more`,
+    only the page of --help-all shows the option.
     """
     return typer.Option(
         *names,
@@ -56,7 +56,7 @@ def argument(value: str, help: str) -> Any:  # noqa: ANN401
 
 
 class Command(TyperCommand):
-    """A command with a page of help of its own, which answers old spellings with the new ones."""
+    """A command with its own help page, which answers old spellings with the new spellings."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 -- Typer's own
         """Read a command line."""
@@ -69,7 +69,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """Commands with a page of help of their own."""
+    """A group of commands with its own help page."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Print the page of help."""
@@ -79,9 +79,9 @@ class Group(TyperGroup):
 def declared(function: Callable[..., None]) -> Callable[..., None]:
     """Make a command of a function.
 
-    Each parameter whose type is a group becomes an option for each of the group's fields, and so on
-    for groups in it. A parameter of type `Given` gets the values of the command line, one of type
-    `typer.Context` gets Typer's context. The command has --help-all.
+    Each field of a parameter whose type is a group becomes an option, and so do the fields of
+    nested groups. A parameter of type `Given` gets the values of the command line; a parameter of
+    type `typer.Context` gets Typer's context. The command has --help-all.
     """
 
     @functools.wraps(function)
@@ -97,7 +97,7 @@ def declared(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parts(owner: Callable[..., Any]) -> list[tuple[inspect.Parameter, Any]]:
-    """The parameters of a function or of a group, with their types."""
+    """Return the parameters of a function or of a group, with their types."""
     types = get_type_hints(owner, include_extras=True)
     return [(each, types[name]) for name, each in inspect.signature(owner).parameters.items()]
 
@@ -107,7 +107,7 @@ def _is_group(kind: Any) -> bool:  # noqa: ANN401 -- any type
 
 
 def _spread(owner: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The options of a function or of a group, those of groups in it among them."""
+    """Return the options of a function or of a group, including the options of nested groups."""
     found: dict[str, inspect.Parameter] = {}
     for each, kind in _parts(owner):
         if _is_group(kind):
@@ -122,7 +122,7 @@ def _spread(owner: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 def _gathered(
     owner: Callable[..., Any], values: dict[str, Any], own: dict[type, Any]
 ) -> dict[str, Any]:
-    """The arguments of a function or of a group: options' values, and `own` objects by type."""
+    """Return the arguments for a function or a group: options' values, and `own` by type."""
 
     def argument_of(name: str, kind: Any) -> Any:  # noqa: ANN401
         if _is_group(kind):

@@ -51,7 +51,7 @@ def completion_command(
 Command = Any  # Typer's own, of no public type
 
 
-# ---- What there is to complete -------------------------------------------------------------------
+# ---- Words to complete -------------------------------------------------------------------
 
 
 def _papers() -> list[str]:
@@ -73,11 +73,14 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "MIX": lambda: MIXES,
     "HINTS": lambda: HINTS,
 }
-"""What completes a value, by the first word of what the help calls it. A file does, for others."""
+"""The words that complete a value, by the first word of its name in the help.
+
+Other values are completed by file names.
+"""
 
 
 def kind_of(value: str) -> str:
-    """What the help calls a value, as the file has it: its first word, with a comma for a list."""
+    """Return the kind of a value: the first word of its name in the help, and a comma for a list."""
     if value == value.lower():
         return value  # undo|redo
     word = "".join(letter if letter.isupper() else " " for letter in value).split()[0]
@@ -100,7 +103,7 @@ def _commands(command: Command, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 
 def script(root: Command, driver: str) -> str:
-    """The file: three tables, as functions that both shells understand, and what asks them."""
+    """Return the file: three tables as shell functions, and the function that uses them."""
     words: dict[str, str] = {}
     values: dict[str, str] = {}
     for path, command in _commands(root):
@@ -124,7 +127,7 @@ def script(root: Command, driver: str) -> str:
 
 
 def _function(name: str, table: dict[str, str]) -> str:
-    """A function of a shell that prints what a table has for its argument."""
+    """Return a shell function that prints the table's entry for its argument."""
     by_text: dict[str, list[str]] = {}
     for key, text in table.items():
         if text:

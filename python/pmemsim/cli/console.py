@@ -1,4 +1,4 @@
-"""What the commands share: consoles, tables, progress with the time left."""
+"""Shared output of the commands: consoles, tables, and progress with the remaining time."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from pmemsim.parallel import Report, run_all
 
 
 class _Console(Console):
-    """A console that lets its callers tidy up when the reader of its output has gone."""
+    """A console whose callers can clean up when the reader of its output has ended."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 # Places are printed unchanged: `mine.yaml:100: ...` has no emoji in it.
-# A pipe has no width; tables then take what they need instead of folding at 80 columns.
+# A pipe has no width: tables are then as wide as necessary instead of folded at 80 columns.
 out = _Console(highlight=False, emoji=False)
 if not out.is_terminal:
     out.width = max(out.width, 160)
@@ -41,14 +41,14 @@ err = _Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 
 
 def print_notes(runs: Iterable[tuple[str, Sequence[str]]]) -> None:
-    """Say what the runs' recordings lack, each once: name and notes."""
+    """Print the notes on data that the runs' recordings lack, once per recording."""
     for name, notes in dict(runs).items():
         for note in notes:
             out.print(f"{name}: partial: {note}", markup=False)
 
 
 def note_nothing_kept(path: Path) -> None:
-    """Say that no image is wrong, so that none was written there."""
+    """Print that no image is wrong, so that no file was written at this path."""
     err.print(f"pmemsim: note: no image is wrong, so {path} is not written", markup=False)
 
 
@@ -59,8 +59,8 @@ _WIDE = 120
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """A table whose columns that start with `>` are right-aligned; all text is plain.
 
-    Names in a recording are somebody else's: nothing in them reaches the terminal but to be shown.
-    What doesn't fit into the terminal's width is folded, not cut off.
+    Names in a recording may be from an untrusted program, so control characters in them don't reach
+    the terminal. Text that is wider than the terminal is folded, not truncated.
     """
     made = Table(title=_shown(title) or None, title_justify="left", title_style="bold")
     if out.width < _WIDE:
@@ -85,11 +85,10 @@ _LINES = 100
 def progress_of(
     labels: Sequence[str], weights: Sequence[float] | None = None
 ) -> Iterator[Callable[[int, float], None]]:
-    """A bar for all jobs together, with the time left; on a terminal the running ones are named.
+    """A progress bar for all jobs, with the remaining time and the names of the running jobs.
 
-    `weights` say how long the jobs take, relative to each other (default: all the same). Where
-    standard error is not a terminal, or a dumb one, a line is printed as each job ends, or each
-    hundredth of many.
+    `weights` are the jobs' relative durations (default: all equal). If standard error is not a
+    terminal, or is a dumb one, a line is printed as each job ends, or at each percent of many jobs.
     """
     shows_bar = err.is_terminal and not err.is_dumb_terminal
     count = len(labels)
@@ -127,14 +126,14 @@ Result = TypeVar("Result")
 
 
 def run_with_progress(label: str, task: Callable[[Report], Result]) -> Result:
-    """Do one task, which has all of the host's cores, with progress."""
+    """Run one task, which may use all of the host's cores, with progress."""
     with progress_of([label]) as progress:
         (result,) = run_all([task], 1, progress)
     return result
 
 
 def si(value: float, digits: int = 3) -> str:
-    """A number with an SI prefix: 1234567 is `1.23 M`."""
+    """Return a number with an SI prefix: 1234567 is `1.23 M`."""
     for factor, prefix in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if abs(value) >= factor:
             return f"{value / factor:.{digits}g}{prefix}"
@@ -142,7 +141,7 @@ def si(value: float, digits: int = 3) -> str:
 
 
 def duration(nanoseconds: float) -> str:
-    """A duration in the unit that suits it."""
+    """Return a duration in a suitable unit."""
     for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
         if nanoseconds >= factor:
             return f"{nanoseconds / factor:.4g} {unit}"
@@ -150,5 +149,5 @@ def duration(nanoseconds: float) -> str:
 
 
 def percent(fraction: float) -> str:
-    """A fraction as a percentage."""
+    """Return a fraction as a percentage."""
     return f"{100 * fraction:.1f}%"

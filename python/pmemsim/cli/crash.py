@@ -1,4 +1,4 @@
-"""`pmemsim crash`: crash designs wherever the persistent state changes, recover, and check that."""
+"""`pmemsim crash`: crash designs whenever the persistent state changes, recover, and check."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ from pmemsim.workloads import argument_problems
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
 _PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-_MOST_SUBSETS = 10**5  # some seconds of work at each point, during which Ctrl-C has to wait
+_MOST_SUBSETS = 10**5  # a point then takes some seconds, which delay Ctrl-C
 
 
 @dataclass(frozen=True)
 class _Designs:
-    """What is crashed."""
+    """Options that select the designs to crash."""
 
     designs: Annotated[str | None, option(
         DESIGN, "--design", "--designs", "-d", value="DESIGN,...", help="The designs to crash, "
@@ -80,7 +80,7 @@ class _Designs:
     )] = False  # fmt: skip
 
     def names(self, log: str | None, problems: Problems) -> list[str]:
-        """The designs that are wanted."""
+        """Return the names of the wanted designs."""
         names = []
         if self.designs is not None:
             names = names_of(self.designs, problems)
@@ -90,7 +90,7 @@ class _Designs:
         return before_backends(names, self.backends, problems)
 
     def cases(self, names: Sequence[str], problems: Problems) -> list[list[Case]]:
-        """Of each set of settings, the designs."""
+        """Return the designs to crash, grouped by set of settings."""
         extra = tuple(parse_overrides(self.overrides or [], problems.found))
         configurations_of(names, self.machine, extra, problems)
         return [
@@ -101,7 +101,7 @@ class _Designs:
 
 @dataclass(frozen=True)
 class _Exploration:
-    """At which points, and which images of them."""
+    """Options that select the crash points and their images."""
 
     points: Annotated[str, option(
         EXPLORATION, "--points", value="N|all",
@@ -118,7 +118,7 @@ class _Exploration:
     )] = 0  # fmt: skip
 
     def wanted(self, seed: int | None, problems: Problems) -> Points:
-        """The points."""
+        """Return the wanted points."""
         at_ps = None if self.at is None else _picoseconds(self.at, problems)
         check_whole(problems, "--subsets", self.subsets, 0, _MOST_SUBSETS)
         problems.add(argument_problems(seed=seed))
@@ -162,7 +162,7 @@ class _Options:
     jobs: Jobs = None
 
     def request(self, targets: Sequence[str], problems: Problems) -> Crashes:
-        """What is to be crashed; what is wrong with it is added to the problems."""
+        """Return what to crash, and add all errors of the options to `problems`."""
         saved = [self.save_image, registers_path(self.save_image)] if self.save_image else []
         check_outputs(problems, self.json_path, files=[*saved, self.keep_image])
         check_jobs(problems, self.jobs)
@@ -186,14 +186,15 @@ class _Options:
     def _refuse_several(
         self, names: Sequence[str], targets: Sequence[str], problems: Problems
     ) -> None:
-        """One image is written: of one target on one design."""
+        """Add a problem if one image is to be written, but there are several targets or designs."""
         if len(names) > 1 or len(targets) > 1:
             option = "--save-image" if self.save_image else "--keep-image"
             problems.add([f"{option}: this option requires a single target and a single design"])
 
     def _images(self, *, given: bool, problems: Problems) -> int | None:
-        """How many a checker sees; None: all."""
-        # The oracle sees all images; starting random programs for some would take longer than that.
+        """Return the number of images that a checker gets; None: all."""
+        # The oracle checks all images; starting random programs' checkers would take longer than
+        # that.
         default = crashing.DEFAULT_CHECKS if self.random is None or given else 0
         text = self.verify_images
         if text is None:
@@ -274,7 +275,7 @@ def _picoseconds(text: str, problems: Problems) -> int | None:
 
 
 def _each_once(refused: Iterable[Refused]) -> list[Refused]:
-    """One of each design and its settings, whatever recordings it was refused with."""
+    """Return each refusal once per design and settings, whatever the recording."""
     first: dict[tuple[str, str], Refused] = {}
     for case in refused:
         first.setdefault((case.design, case.stress), case)

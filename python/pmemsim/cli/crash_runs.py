@@ -1,4 +1,4 @@
-"""`pmemsim crash`: runs of designs on recordings and random programs, and what they have shown."""
+"""`pmemsim crash`: run designs on recordings and random programs, and print the results."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from pmemsim.parallel import Report, host_cores, run_all
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun, argument_problems
 
-_MOST_PROGRAMS = 10**5  # half a day of work; all are listed before the first begins
+_MOST_PROGRAMS = 10**5  # half a day of work; the list of all runs is made before the first begins
 
 
 @dataclass(frozen=True)
 class Crashes:
-    """What the user wants to be crashed, and how."""
+    """The crash runs that the user wants, with their options."""
 
     cases: Sequence[Sequence[Case]]
     """Of each set of settings, the designs."""
@@ -70,7 +70,7 @@ class Crashes:
             return run_all([task(*pair) for pair in pairs], self.jobs, progress)
 
     def of_random_programs(self, count: int, problems: Problems) -> list[CrashRun | Refused]:
-        """Crash every design on so many programs, each with the next set of settings."""
+        """Crash every design on random programs, each program with the next set of settings."""
         check_whole(problems, "--random", count, 1, _MOST_PROGRAMS)
         recipe = self.recipe
         if recipe.regions is None:
@@ -96,7 +96,7 @@ class Crashes:
             )
 
     def _command(self, target: str, case: Case, recipe: Recipe) -> str:
-        """What crashes the same simulation again."""
+        """Return a command that crashes the same simulation again."""
         words = ["pmemsim", "crash", target, *case.options, *recipe.words()]
         if self.points.subsets:
             words += ["--subsets", str(self.points.subsets)]
@@ -106,7 +106,7 @@ class Crashes:
 
 
 def print_runs(runs: Sequence[CrashRun]) -> None:
-    """A table of the runs."""
+    """Return a table of the runs."""
     columns: dict[str, Callable[[CrashRun], str]] = {
         "design": lambda run: run.design,
         "stress": lambda run: run.stress,
@@ -139,13 +139,13 @@ def _checked(run: CrashRun) -> str:
 
 
 def print_refused(refused: Sequence[Refused]) -> None:
-    """A table of the designs that stress settings don't fit."""
+    """Return a table of designs that are incompatible with stress settings."""
     if refused:
         rows = [(case.design, case.stress, case.reason) for case in refused]
         out.print(table("combinations that are not possible", ["design", "stress", "why"], rows))
 
 
-# Number of wrong runs that a failure names after the first one.
+# Number of wrong runs that an error message names after the first one.
 _NAMED = 20
 
 

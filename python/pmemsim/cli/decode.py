@@ -1,4 +1,4 @@
-"""`pmemsim decode`: read what a crash has left on a device, with the registers that survived."""
+"""`pmemsim decode`: read a device's contents after a crash, with the registers that survived."""
 
 from __future__ import annotations
 

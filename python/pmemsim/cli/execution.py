@@ -1,4 +1,4 @@
-"""Where a command's jobs are done: on this computer's cores, a Dask cluster, or by Slurm."""
+"""Execution of a command's jobs: on this computer's cores, on a Dask cluster, or by Slurm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SLURM_OPTIONS = ("--slurm", "--tasks", "--at-once")
 
 @dataclass(frozen=True)
 class Execution:
-    """Where jobs are done."""
+    """Options that select where jobs run."""
 
     jobs: Jobs = None
     scheduler: Annotated[str | None, option(
@@ -58,10 +58,10 @@ class Execution:
     )] = None  # fmt: skip
 
     def check(self, problems: Problems) -> None:
-        """Add what can't be."""
+        """Add the errors of these options to the problems."""
         check_jobs(problems, self.jobs)
         if self.scheduler is not None and "://" not in self.scheduler:
-            # Dask would look for it for a long time.
+            # Dask would try to connect for a long time.
             problems.add(
                 [
                     f"--scheduler {self.scheduler}: must be an address as printed by Dask, as in "
@@ -82,7 +82,7 @@ class Execution:
         finished: Callable[[Job, Failure | None], None] | None = None,
         known: Collection[str] = (),
     ) -> None:
-        """Do the jobs whose results aren't kept yet, with progress.
+        """Run the jobs that have no kept result yet, with progress.
 
         `what` names the jobs, as in `simulations`. `finished` is called after each job; it may
         raise an error to stop all jobs. `known` has the keys of jobs to skip. With --slurm and

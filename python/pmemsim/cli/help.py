@@ -1,4 +1,4 @@
-"""Pages of help: what a command does, examples, and its options by what they are for."""
+"""Help pages: the purpose of a command, examples, and its options by heading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTH = 100
 # Column where the text of an option begins.
 _COLUMN = 30
 _HELP = "Help"
-# Arguments of commands for which plug-ins matter.
+# Arguments whose commands can use plug-ins.
 _CHOOSES_DESIGNS = {"design", "designs"}
 
 Parameter = Any  # Typer's own, of no public type
@@ -24,7 +24,7 @@ Context = Any
 
 
 def print_page(context: Context, *, everything: bool) -> None:
-    """Print the page of a command or a group of commands, with all options or the usual ones."""
+    """Print the help page of a command or a group, with all options or the common ones."""
     out.print(f"Usage: {_usage(context)}\n", style="bold", markup=False)
     for line in _description(context.command.help or ""):
         out.print(line, markup=False)
@@ -35,12 +35,12 @@ def print_page(context: Context, *, everything: bool) -> None:
 
 
 def is_option(parameter: Parameter) -> bool:
-    """Whether that is an option, rather than an argument."""
+    """Return whether the parameter is an option, not a positional argument."""
     return bool(parameter.param_type_name == "option")
 
 
 def name_of(parameter: Parameter) -> str:
-    """`--design`, or what the help calls an argument."""
+    """Return an option's longest name (`--design`), or an argument's name in the help."""
     if is_option(parameter):
         return str([*(name for name in parameter.opts if name[:2] == "--"), *parameter.opts][0])
     return str(parameter.metavar or parameter.name.upper())
@@ -59,7 +59,7 @@ def _usage(context: Context) -> str:
 
 
 def _description(text: str) -> Iterator[str]:
-    """A docstring's paragraphs, as wide as the page; those that are indented stay unchanged."""
+    """Return a docstring's paragraphs at the page's width; indented ones stay unchanged."""
     for number, paragraph in enumerate(textwrap.dedent(text).strip().split("\n\n")):
         if number:
             yield ""
@@ -70,7 +70,7 @@ def _description(text: str) -> Iterator[str]:
 
 
 def _sections(context: Context, *, everything: bool) -> dict[str, list[tuple[str, str]]]:
-    """By heading: the names of commands, arguments and options, each with what it does."""
+    """Return, by heading, the names and descriptions of commands, arguments and options."""
     found: dict[str, list[tuple[str, str]]] = {}
     command = context.command
     for name in command.list_commands(context) if hasattr(command, "commands") else []:
@@ -82,7 +82,7 @@ def _sections(context: Context, *, everything: bool) -> dict[str, list[tuple[str
         heading = each.rich_help_panel or (_HELP if is_option(each) else "Target")
         found.setdefault(heading, []).append((_names(each), _text(each)))
     own = found.pop(_HELP, [])
-    if len(shown) == len(command.params):  # there is no other page, or this is it
+    if len(shown) == len(command.params):  # no further page
         own = [row for row in own if "--help-all" not in row[0]]
         if any(each.name in _CHOOSES_DESIGNS for each in shown):
             found["Plug-ins"] = [("--plugin FILE", "Loads the designs of a plug-in; repeatable.")]
@@ -99,7 +99,7 @@ def _names(each: Parameter) -> str:
 
 
 def _text(each: Parameter) -> str:
-    """What an option does, and what counts without it."""
+    """Return the description of an option, with its default."""
     if is_option(each) and each.required:
         return f"{each.help} Required."
     default = _default_of(each) if is_option(each) else ""
@@ -117,7 +117,7 @@ def _default_of(each: Parameter) -> str:
 
 
 def _default_of_workloads(argument: str) -> str:
-    """What most workloads have as an argument, and which have something else."""
+    """Return the default that most workloads have for an argument, and the exceptions."""
     values = {
         workload.name: workload.arguments[argument]
         for workload in workloads().values()
@@ -135,7 +135,7 @@ def _default_of_workloads(argument: str) -> str:
 
 
 def _row(name: str, text: str) -> Iterator[str]:
-    """A name with its text beside it, or below it if the name is long."""
+    """Return a name with its description beside it, or below it if the name is long."""
     first = f"  {name}"
     wrapped = _wrapped(text, _COLUMN)
     if len(first) > _COLUMN - 2:
@@ -146,7 +146,7 @@ def _row(name: str, text: str) -> Iterator[str]:
 
 
 def _wrapped(text: str, indent: int = 0) -> str:
-    """As wide as the page; backquotes are for readers of the code."""
+    """Return the text at the width of the page, without backquotes."""
     return textwrap.fill(
         text.replace("`", ""),
         min(out.width, _WIDTH),

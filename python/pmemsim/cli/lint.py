@@ -1,4 +1,4 @@
-"""`pmemsim lint-hints`: judge a program's pre-execution hints."""
+"""`pmemsim lint-hints`: evaluate a program's pre-execution hints."""
 
 from __future__ import annotations
 

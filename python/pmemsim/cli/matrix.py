@@ -40,7 +40,7 @@ from pmemsim.trace import Trace
 
 @dataclass(frozen=True)
 class _Options:
-    """What is simulated and crashed, and where."""
+    """Options that select what to simulate and crash."""
 
     simulation: Simulation
     execution: Execution
@@ -63,12 +63,12 @@ class _Options:
 
     @property
     def chosen_baseline(self) -> str:
-        """The design that speedups are over."""
+        """The design that speedups are relative to."""
         redo = self.recipe.log == "redo"
         return self.baseline or (matrices.REDO_BASELINE if redo else matrices.BASELINE)
 
     def plan(self, targets: Sequence[str], problems: Problems) -> Plan:
-        """What is to be done; raises a `ConfigError` with all that is wrong."""
+        """Return the matrix to compute; raises a `ConfigError` with all errors."""
         simulation, baseline = self.simulation, self.chosen_baseline
         machine = simulation.machine
         outputs = (simulation.json_path, simulation.plot_path, self.execution.slurm_path)
@@ -136,7 +136,7 @@ def matrix_command(targets: TargetsIfAny = None, *, given: Given, options: _Opti
 def _check_names(
     designs: list[str], machine: str, extra: tuple[Setting, ...], problems: Problems
 ) -> None:
-    """Note what is wrong whatever goes together: names, files, parameters."""
+    """Add errors that don't depend on combinations: wrong names, files and parameters."""
     with problems.collected():
         load_preset("machine", machine)
     names = []
@@ -153,9 +153,9 @@ def _check_names(
 
 
 def _labels(wanted: list[str], targets: list[Target], traces: list[Trace | Error]) -> list[str]:
-    """A name of its own for each: as `compare` has it, or the target's where there is no trace.
+    """Return a distinct name for each workload: `compare`'s, or the target's without a trace.
 
-    Where these are the same, all have what the user has called them.
+    If such names are equal, use the names that the user gave.
     """
     opened = [trace for trace in traces if isinstance(trace, Trace)]
     label_of = dict(zip(opened, comparing.labels_of(opened), strict=True))

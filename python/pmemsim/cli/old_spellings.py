@@ -1,4 +1,4 @@
-"""Commands that were spelled otherwise: each is answered with what it is now."""
+"""Old spellings of commands: the error message contains the new spelling."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ EXAMPLES = (
     "check TARGET --check-in-process LIBRARY",
     "check TARGET --answers CMD --check-timeout SECONDS",
 )
-"""A line for every option that has another name or is in another command now."""
+"""Return a line for every option that now has another name or is in another command."""
 
 
 def current_spelling(command: str, words: Sequence[str]) -> str | None:
-    """The command line as it is spelled now; None: it is spelled so already."""
+    """Return the command line in the new spelling; None if it is new already."""
     names = [word.partition("=")[0] for word in words]
     if command not in ("check", "crash"):
         return None
@@ -52,12 +52,12 @@ def current_spelling(command: str, words: Sequence[str]) -> str | None:
     new = [_RENAMED.get(name, name) + equals + value for name, equals, value in parts]
     checkers = {"--verify", "--verify-library"} & {word.partition("=")[0] for word in new}
     if moved and not checkers:
-        new += ["--verify", "own"]  # what `crash` had without being asked
+        new += ["--verify", "own"]  # the old default of `crash`
     return shlex.join(["check" if moved else command, *new])
 
 
 def refuse_old_spelling(command: str, words: Sequence[str]) -> None:
-    """Raise an `Error` that says how a command line is spelled now, if it isn't spelled so."""
+    """Raise an `Error` with the new spelling if a command line has an old spelling."""
     if new := current_spelling(command, words):
         raise Error(
             f"{shlex.join([command, *words])} is spelled differently now; run: pmemsim {new}"

@@ -1,4 +1,4 @@
-"""Options that several commands take, each declared once; and what makes them wrong."""
+"""Options that several commands take, each declared once, and the checks of their values."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ Jobs = Annotated[int | None, option(
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a workload is recorded. What isn't given (None) is up to the workload."""
+    """Options of a workload's recording. The workload has a default for each that is None."""
 
     threads: Threads = None
     regions: Regions = None
@@ -132,12 +132,12 @@ class Recipe:
 
     @property
     def arguments(self) -> dict[str, int | float | str | None]:
-        """The workload's own arguments: all but the optimisation level."""
+        """Return the workload's own arguments: all except the optimisation level."""
         return {name: value for name, value in vars(self).items() if name != "opt"}
 
     @property
     def given(self) -> dict[str, object]:
-        """What the user has given, by the options' names."""
+        """Return the values that the user has given, by the options' names."""
         return {
             f"--{name.replace('_', '-')}": value
             for name, value in vars(self).items()
@@ -145,7 +145,7 @@ class Recipe:
         }
 
     def words(self, *but: str) -> list[str]:
-        """What the user has given as the words of a command, without some options."""
+        """Return the user's options as words of a command, without some of them."""
         words = []
         for name, value in self.given.items():
             if name not in but:
@@ -189,7 +189,7 @@ MOST_SECONDS = 10**6
 
 @dataclass(frozen=True)
 class Simulation:
-    """On what a recording is simulated, and where the results go."""
+    """Options of a simulation: the design, the machine, and the output files."""
 
     machine: Machine
     overrides: Overrides = None
@@ -206,7 +206,7 @@ class Simulation:
     plot_path: Plot = None
 
     def settings(self, problems: list[str]) -> tuple[Setting, ...]:
-        """The parameters that these options set; what is wrong is added to `problems`."""
+        """Return the parameters that these options set; errors are added to `problems`."""
         settings = parse_overrides(self.overrides or [], problems)
         if self.instances is not None:
             settings.append(Setting("run.instances", str(self.instances), "--instances"))
@@ -216,16 +216,16 @@ class Simulation:
 
 
 def all_targets(targets: Iterable[str] | None, more: str | None) -> list[str]:
-    """The targets of both spellings."""
+    """Return the targets from positional arguments and from options."""
     return [*(targets or []), *(more.split(",") if more else [])]
 
 
 def keep_inputs(
     problems: Problems, outputs: Iterable[str | Path | None], inputs: Iterable[str]
 ) -> None:
-    """Add outputs that would take the place of one another, or of a file that `inputs` names."""
+    """Add outputs that would overwrite one another, or a file that `inputs` names."""
     paths = [Path(output) for output in outputs if output and str(output) != "-"]
-    # One name may consist of a design's file and a backend's file.
+    # A name such as `DESIGN@BACKEND` may contain two files.
     named = [part for name in inputs for part in (name, *name.split(BEFORE))]
     problems.add(overwritten(paths, [Path(name) for name in named if Path(name).suffix]))
 
@@ -236,7 +236,7 @@ def check_outputs(
     plot_path: Path | None = None,
     files: Iterable[Path | None] = (),
 ) -> None:
-    """Add now what would keep results from being written later."""
+    """Add problems that would prevent results from being written later."""
     paths = [Path(json_path)] if json_path not in (None, "-") else []
     for path in [*paths, *files]:
         if path is not None:
@@ -250,7 +250,7 @@ def check_outputs(
 
 
 def check_jobs(problems: Problems, jobs: int | None) -> None:
-    """Add a number of jobs that can't be."""
+    """Add an impossible number of jobs to the problems."""
     if jobs is not None:
         check_whole(problems, "--jobs", jobs, 1)
 
@@ -262,7 +262,7 @@ MOST = 2**63 - 1
 def check_whole(
     problems: Problems, name: str, value: int | None, least: int, most: int = MOST
 ) -> None:
-    """Add an option's number that is too small or too large; None: the option isn't given."""
+    """Add an option's number to the problems if it is too small or too large; None: not given."""
     if value is None or least <= value <= most:
         return
     limits = f"at least {least}" if value < least and most == MOST else f"{least} to {most}"
@@ -270,7 +270,7 @@ def check_whole(
 
 
 def sample_of(points: str, problems: Problems) -> int | None:
-    """How many crash points `--points` asks for; None: all."""
+    """Return the number of crash points in `--points`; None: all."""
     if points == "all":
         return None
     if not points.isdecimal():

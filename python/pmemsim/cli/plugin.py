@@ -1,4 +1,4 @@
-"""`pmemsim new-design` and `pmemsim plugin`: designs of one's own, without pmemsim's sources."""
+"""`pmemsim new-design` and `pmemsim plugin`: create and build a user's own designs."""
 
 from __future__ import annotations
 

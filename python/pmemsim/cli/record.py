@@ -27,7 +27,7 @@ from pmemsim.workloads import WorkloadRun, argument_problems, unknown_workload, 
 
 @dataclass(frozen=True)
 class _Memory:
-    """What of the program's memory is persistent, as given."""
+    """Options that declare which of the program's memory is persistent."""
 
     pm_paths: Annotated[list[Path] | None, option(
         MEMORY, "--pm-path", value="DIR",
@@ -54,7 +54,7 @@ class _Memory:
 
 @dataclass(frozen=True)
 class _Options:
-    """What is recorded, and into which file."""
+    """Options that select what to record, and the output file."""
 
     memory: _Memory
     recipe: Recipe
@@ -144,7 +144,7 @@ _MOST_SCHEDULES = 10_000
 
 @dataclass(frozen=True)
 class _Schedules:
-    """Which interleavings to record, each into a file of its own if there are several."""
+    """Return the schedules to record, with an output file for each."""
 
     numbers: tuple[int, ...]
     several: bool
@@ -246,7 +246,7 @@ def _own(program: list[str], options: _Options, schedules: _Schedules, problems:
 def _one_after_the_other(
     recorded: Callable[[int, KeepGoing], Trace], schedules: _Schedules
 ) -> None:
-    """Record the schedules, not at once: the program may have files that it works on."""
+    """Record the schedules one after the other, since runs of the program may share files."""
 
     def task(report: Report) -> None:
         for index, schedule in enumerate(schedules.numbers):
@@ -262,7 +262,7 @@ def _one_after_the_other(
 
 
 def _each(check: Callable[[str], str], texts: list[str] | None, problems: Problems) -> list[str]:
-    """What each text comes to; those that are wrong are problems."""
+    """Return the converted texts; invalid texts are added to the problems."""
     found = []
     for text in texts or []:
         with problems.collected():
@@ -272,7 +272,7 @@ def _each(check: Callable[[str], str], texts: list[str] | None, problems: Proble
 
 @contextmanager
 def _kept_if_interrupted(wanted: int) -> Iterator[list[Trace]]:
-    """Takes the recordings that are there; an interruption then says how many."""
+    """Collects finished recordings, so that the message of an interruption has their number."""
     kept: list[Trace] = []
     try:
         yield kept

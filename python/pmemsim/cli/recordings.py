@@ -1,4 +1,4 @@
-"""The recordings that a command works on; those that are missing are made first."""
+"""Open the recordings that a command works on, and make missing ones first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pmemsim.trace import Trace
 
 
 def open_traces(targets: list[Target], jobs: int | None) -> list[Trace]:
-    """Open the targets' traces, recording what is missing first, with progress."""
+    """Open the targets' traces, after recording missing ones, with progress."""
 
     def failed(_: int, error: Error) -> None:
         raise error
@@ -22,7 +22,7 @@ def open_traces(targets: list[Target], jobs: int | None) -> list[Trace]:
 
 
 def open_each(targets: list[Target], jobs: int | None) -> list[Trace | Error]:
-    """As `open_traces`; but what can't be recorded or opened is an `Error` in its place."""
+    """Do the same as `open_traces`, but return an `Error` in place of each missing trace."""
     failures: dict[int, Error] = {}
     _record_missing(targets, jobs, failures.__setitem__)
     return [failures.get(index) or _opened(target) for index, target in enumerate(targets)]

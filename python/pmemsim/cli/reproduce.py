@@ -1,4 +1,4 @@
-"""`pmemsim reproduce`: run a paper's experiments again, and compare with what it reports."""
+"""`pmemsim reproduce`: run a paper's experiments, and compare the results with the paper's."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _make_folder(path: Path) -> None:
 
 
 def _chosen(names: Sequence[str], ablations: bool) -> list[Study]:
-    """The experiments that the arguments ask for: each paper's, or those named behind it."""
+    """Return the wanted experiments: all of each paper, or those named after the paper."""
     wanted: dict[str, list[str]] = {}
     for name in names:
         if not wanted or is_paper(name):
@@ -141,7 +141,7 @@ def _studies(paper: Paper, name: str) -> list[Study]:
 def _measure(studies: Sequence[Study], scale: Scale, execution: Execution) -> list[Measurements]:
     cases = [paper.cases(experiment, scale) for paper, experiment in studies]
     everything = [case for of_one in cases for case in of_one]
-    runs.configurations(everything)  # what is wrong shows before anything is recorded
+    runs.configurations(everything)  # errors are reported before anything is recorded
     recipes = list(dict.fromkeys(case.run for case in everything))
     traces = open_traces([Target(recipe.workload, recipe) for recipe in recipes], execution.jobs)
     simulations = runs.prepare(everything, dict(zip(recipes, traces, strict=True)))

@@ -1,6 +1,6 @@
-"""Which options of a command need or exclude which: one table, for the check and for the page.
+"""Rules for options that need or exclude each other.
 
-The page is docs/reference/commands.md.
+One table is the source of the check and of docs/reference/commands.md.
 
 A term of a rule is an option (`--budget`), an option with one value (`--model guarantees`), or a
 positional argument by its name in the help (`TARGET`).
@@ -25,7 +25,7 @@ class Given:
 
     @classmethod
     def of(cls, context: Any) -> Given:  # noqa: ANN401 -- Typer's own, of no public type
-        """That of a command which Typer has read."""
+        """Return the values of a command line that Typer has parsed."""
         sources = {each: context.get_parameter_source(each.name) for each in context.command.params}
         return cls(
             context.command.name,
@@ -37,12 +37,12 @@ class Given:
         )
 
     def has(self, term: str) -> bool:
-        """Whether that is on the command line."""
+        """Return whether the term is on the command line."""
         name, _, value = term.partition(" ")
         return name in self.values and value in ("", str(self.values[name]))
 
     def those(self, *terms: str) -> list[str]:
-        """Those of the terms that are on the command line, with their values."""
+        """Return the terms that are on the command line, with their values."""
         return [self._shown(term.partition(" ")[0]) for term in terms if self.has(term)]
 
     def _shown(self, name: str) -> str:
@@ -52,7 +52,7 @@ class Given:
         return f"{name} {', '.join(map(str, value)) if isinstance(value, list) else value}"
 
     def problems(self, *more: str) -> Problems:
-        """What the command's rules find wrong; `more` terms count as given, too."""
+        """Return the problems that the command's rules find; `more` terms count as given, too."""
         whole = Given(self.command, {**self.values, **dict.fromkeys(more, True)})
         found = Problems()
         for rule in RULES.get(self.command, ()):
@@ -62,7 +62,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Rule:
-    """Beside `when` (empty: always) at least and at most so many of the terms are given."""
+    """A rule: beside `when` (empty: always), `least` to `most` of the terms must be given."""
 
     when: str
     terms: tuple[str, ...]
@@ -73,7 +73,7 @@ class Rule:
 
     @property
     def sentence(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         *first, last = [f"`{term}`" for term in self.terms]
         word = "or" if self.least else "and"
         terms = f"{', '.join(first)} {word} {last}" if first else last
@@ -85,7 +85,7 @@ class Rule:
         return f"{f'with {beside}' if beside else ''}at most one of {terms}"
 
     def problems(self, given: Given) -> list[str]:
-        """What is wrong with a command line."""
+        """Return the problems of a command line."""
         if self.when and not given.has(self.when):
             return []
         beside = given.those(self.when)[0] + ": " if self.when else ""
@@ -104,22 +104,22 @@ _ANY_NUMBER = 99
 
 
 def one_of(*terms: str, else_: str) -> Rule:
-    """One of them has to be given, which `else_` asks for."""
+    """Make a rule: one of the terms must be given; `else_` is the error's request for it."""
     return Rule("", terms, 1, _ANY_NUMBER, else_)
 
 
 def exclusive(*terms: str, when: str = "", why: str = "") -> Rule:
-    """They exclude each other."""
+    """Make a rule: the terms exclude each other."""
     return Rule(when, terms, 0, 1, why)
 
 
 def needs(term: str, *others: str, why: str = "") -> Rule:
-    """The term needs one of the others."""
+    """Make a rule: the term needs at least one of the others."""
     return Rule(term, others, 1, _ANY_NUMBER, why)
 
 
 def excludes(term: str, *others: str, why: str = "") -> Rule:
-    """The term excludes each of the others."""
+    """Make a rule: the term excludes each of the others."""
     return Rule(term, others, 0, 0, why)
 
 
@@ -206,4 +206,4 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "sweep": _EXECUTION,
     "reproduce": _EXECUTION,
 }  # fmt: skip
-"""By command."""
+"""The rules of each command, by its name."""

@@ -1,4 +1,4 @@
-"""`pmemsim selftest`: faults that crash verification must notice, and random configurations."""
+"""`pmemsim selftest`: test crash verification by injected faults and random configurations."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _chosen(designs: str | None, problems: Problems) -> list[InjectedFault]:
 def inject(
     chosen: Sequence[InjectedFault], machine: str, json_path: str | None, jobs: int | None
 ) -> None:
-    """Inject the faults; raise `CheckFailed` if one isn't noticed, or a sound design is accused."""
+    """Inject faults; raise `CheckFailed` if one isn't detected, or a correct design fails."""
     recordings = list(dict.fromkeys(fault.workload for fault in chosen))
     opened = open_traces([Target(run.workload, run) for run in recordings], jobs)
     traces = dict(zip(recordings, opened, strict=True))

@@ -188,7 +188,7 @@ def bench_command(
     check_outputs(problems, json_path)
     chosen = preset_names("design") if designs is None else names_of(designs, problems)
     extra = tuple(parse_overrides(overrides or [], problems.found))
-    # Without --designs, those that can't run are left out; np can on every machine that is right.
+    # Without --designs, designs that can't run are omitted; np runs on every valid machine.
     for design in chosen if designs is not None else ("np",):
         with problems.collected():
             configure(design, machine, extra=extra)
@@ -223,7 +223,10 @@ def bench_command(
 def _bench_recordings(
     names: list[str], threads: int | None, regions: int | None
 ) -> list[benchmark.Recording]:
-    """Workloads are recorded at every size or at the one given; a trace is its own short form."""
+    """Return the recordings: workloads at every size or the given one.
+
+    A trace is used unchanged, also where a short recording is needed.
+    """
     own = [name for name in names if name not in workloads()]
     cores_of_all = benchmark.CORES_OF_ALL if threads is None else threads
     each = benchmark.CORES if threads is None else (threads,)
@@ -254,7 +257,7 @@ def _runnable(
     recordings: list[benchmark.Recording],
     extra: tuple[Setting, ...],
 ) -> list[str]:
-    """The designs that can run all recordings; the others are named with the reason."""
+    """Return the designs that can run all recordings; print the reason for each other design."""
     reasons = {design: benchmark.why_not(design, machine, recordings, extra) for design in designs}
     for design, reason in reasons.items():
         if reason:
@@ -270,7 +273,7 @@ def _checked(
     problems: Problems,
     image_path: Path | None = None,
 ) -> tuple[list[Configuration], list[Recorded]]:
-    """What to simulate; a `ConfigError` has everything that is wrong with it and `problems`."""
+    """Return what to simulate; raises a `ConfigError` with its errors and those in `problems`."""
     check_outputs(problems, simulation.json_path, simulation.plot_path, [image_path])
     outputs = (simulation.json_path, simulation.plot_path, image_path)
     keep_inputs(problems, outputs, (*targets, *designs, simulation.machine))

@@ -1,4 +1,4 @@
-"""`pmemsim sweep`: simulate all combinations that a file asks for."""
+"""`pmemsim sweep`: simulate all combinations of the values in a file."""
 
 from __future__ import annotations
 

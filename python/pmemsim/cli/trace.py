@@ -1,4 +1,4 @@
-"""`pmemsim trace`: look into a recording, and check it."""
+"""`pmemsim trace`: print and check the contents of a recording."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def dump(
         for number, operation in itertools.islice(_decoded(trace, thread), first, first + count):
             print(json.dumps({"operation": number, **operation}))
     else:
-        # There is nothing to tidy up when the reader of the operations has gone (| head).
+        # Nothing needs cleaning up when the reader of the output has ended (`| head`).
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         trace.dump(thread, first, count, sys.stdout.fileno())
 
@@ -136,9 +136,10 @@ def verify(path: Path_, *, as_json: Json = False) -> None:
 
 
 def _unit(trace: Trace, summary: dict[str, Any]) -> dict[str, str | float]:
-    """What one region does on average; without regions, one of the operations asked for.
+    """Return what an average region does, or, without regions, an average requested operation.
 
-    Their log, if any, is the program's own, and the lines that they write are those they flush.
+    Such operations have the program's own log, if any, and the lines that they write are the lines
+    that they flush.
     """
     total = summary["total"]
     count = total["regions"] or trace.metadata.get("regions", 0)

@@ -1,4 +1,4 @@
-"""What Typer finds wrong with a command line, as sentences like pmemsim's own."""
+"""Turn Typer's errors of a command line into pmemsim's sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from pmemsim.errors import did_you_mean
 
-# Typer brings it along, under one name or another; what it exports is derived from it.
+# Typer includes Click under a name that depends on its version; Typer's classes derive from it.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 _NO_COMMAND = re.compile(r"No such command '(.*?)'")
@@ -21,7 +21,7 @@ _KINDS = {"int_parsing": "a whole number", "float_parsing": "a number"}
 
 
 def sentences_of(error: Any) -> list[str]:  # noqa: ANN401 -- Typer's own, of no public type
-    """What is wrong, a sentence each: where, what, and what to do."""
+    """Return the errors, one sentence each: where, what, and what to do."""
     where = " ".join(error.ctx.command_path.split()[1:]) if error.ctx else ""
     return [f"{where}: {problem}" if where else problem for problem in _problems(error)]
 
@@ -63,7 +63,7 @@ def _named(parameter: Any) -> str:  # noqa: ANN401
 
 
 def _all_missing(error: Any) -> list[Any]:  # noqa: ANN401
-    """All parameters that are missing; Typer names the first, and has read those that are given."""
+    """Return all missing parameters; Typer itself names only the first."""
     found = [p for p in error.ctx.command.params if p.required and p.name not in error.ctx.params]
     return found or [error.param]
 
@@ -76,7 +76,7 @@ def _missing(parameter: Any) -> str:  # noqa: ANN401
 
 
 def _bad_value(error: Any) -> str:  # noqa: ANN401
-    """The value and what it should be, as in ` x: must be a whole number`."""
+    """Return the value and the requirement, as in ` x: must be a whole number`."""
     text = str(error.message)
     details: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
     value = f" {details[0]['input']}" if details else ""

@@ -1,4 +1,4 @@
-"""What the methods of `pmemsim check` say of a program, and the exit code that follows."""
+"""The verdicts of the methods of `pmemsim check`, and the resulting exit code."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from pmemsim.cli.console import err, out
 from pmemsim.errors import CheckFailed, ConfigError, Undecided
 
 _TOLERATED = 0.01
-"""The share without a verdict that still counts as decided."""
+"""Largest share of cases without a verdict that leaves the exit code unchanged."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one method says."""
+    """The verdict of one method."""
 
     method: str
-    """rules, images or answers."""
+    """The method: rules, images or answers."""
     model: str
     text: str
     found: tuple[str, ...] = ()
-    """What is wrong, in sentences: the exit code is 1."""
+    """The errors, in sentences; if there are any, the exit code is 1."""
     undecided: str = ""
-    """What has no verdict: the exit code is 3."""
+    """Description of cases without a verdict; if not empty, the exit code is 3."""
     failed: str = ""
-    """Why the method has judged nothing: the exit code is 2."""
+    """Reason why the method has checked nothing; if not empty, the exit code is 2."""
 
     def __str__(self) -> str:
-        """One line."""
+        """Return the verdict as one line."""
         return f"{self.method} under {self.model}: {self.text}"
 
     def to_dict(self) -> dict[str, str]:
@@ -41,20 +41,20 @@ class Verdict:
 
 
 def undecided(number: int, of: int, what: str, why: str) -> str:
-    """Say that so many have no verdict; empty if these are few."""
+    """Describe the number of cases without a verdict; empty if they are few."""
     if number <= _TOLERATED * of:
         return ""
     return f"{number:,} of {of:,} {what} have no verdict: {why}"
 
 
 def print_verdicts(name: str, verdicts: Sequence[Verdict]) -> None:
-    """A line for each method."""
+    """Print a line for each method."""
     for verdict in verdicts:
         out.print(f"{name}, {verdict}", markup=False)
 
 
 def end_with(name: str, verdicts: Sequence[Verdict]) -> None:
-    """Raise what the verdicts come to: something found counts most, then what has failed."""
+    """Raise the error of the overall verdict: errors found take precedence over failed methods."""
     failed = [f"{each.method}: {each.failed}" for each in verdicts if each.failed]
     open_ = [f"{name}: {each.method}: {each.undecided}" for each in verdicts if each.undecided]
     found = [problem for verdict in verdicts for problem in verdict.found]
