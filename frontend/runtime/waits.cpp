@@ -53,7 +53,7 @@ int barrier_wait(pthread_barrier_t* barrier) {
 // ---- Semaphores -----------------------------------------------------------------------------
 
 // Returns the semaphore at an address. The first `spare` waits need no post: as many as its value
-// at the trace's begin. Of the later waits, the n-th waits for the n-th post.
+// at the trace's begin. The n-th later wait needs the n-th post.
 SyncObject& semaphore_at(sem_t* semaphore) {
   SyncObject& object = object_at(semaphore, ObjectKind::kSemaphore);
   if (object.arrived == 0) {  // the semaphore was not seen before

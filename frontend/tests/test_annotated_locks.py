@@ -159,7 +159,7 @@ def rest_of_block(body: list[str], number: int) -> list[str]:
     return [line.strip() for line in rest[:end]]
 
 
-def test_calls_stand_in_annotated_functions_alone(toolchain: Toolchain) -> None:
+def test_only_annotated_functions_report_locks(toolchain: Toolchain) -> None:
     code = functions(intermediate_code(toolchain, LOCKS + USES, "-O0"))
     counts = {
         name: (len(told(body, ACQUIRED)), len(told(body, RELEASED)))

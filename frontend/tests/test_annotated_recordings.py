@@ -108,7 +108,9 @@ def test_without_annotations_there_are_none(recorded: Callable[..., Path]) -> No
     assert not [kind for kind, annotated in locks(recorded("mcs", "-O2", PLAIN)) if annotated]
 
 
-def test_recorded_twice_it_is_the_same(recorded: Callable[..., Path], tmp_path: Path) -> None:
+def test_annotated_program_recorded_twice_gives_the_same_bytes(
+    recorded: Callable[..., Path], tmp_path: Path
+) -> None:
     first = recorded("mcs")
     program = next(first.parent.glob("program-O2"))
     second = tmp_path / first.name
@@ -130,7 +132,9 @@ def test_no_lock_order_gets_stuck(recorded: Callable[..., Path], name: str) -> N
 
 @pytest.mark.parametrize("order", ["recorded", "simulated"])
 @pytest.mark.parametrize("machine", ["asap", "xeon-optane"])  # with ARM's locks, with x86's
-def test_annotations_take_no_time(recorded: Callable[..., Path], machine: str, order: str) -> None:
+def test_lock_annotations_add_no_simulated_time(
+    recorded: Callable[..., Path], machine: str, order: str
+) -> None:
     """A lock's atomic accesses are executed, each of them, and nothing else."""
     for name in ("ticket", "spin"):
         annotated, plain = (

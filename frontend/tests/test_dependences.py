@@ -108,7 +108,7 @@ NOINLINE struct node *step(struct node *p) { return p->next; }"""
     assert following.address == [(variable.number, 0)]
 
 
-def test_across_functions(toolchain: Toolchain) -> None:
+def test_dependences_pass_between_functions(toolchain: Toolchain) -> None:
     """Arguments depend on what the callers pass, results on what the callee returns."""
     recording = toolchain.record(
         NOINLINE
@@ -166,7 +166,7 @@ NOINLINE void f(long *a, long *b, _Atomic long *c, long *out) {
     assert sorted(store.data) == sorted([(x.number, 1), (y.number, 1), (z.number, 2)])
 
 
-def test_at_most_eight_are_kept(toolchain: Toolchain) -> None:
+def test_at_most_eight_dependences_are_kept(toolchain: Toolchain) -> None:
     """The nearest of many sources are kept."""
     terms = " + ".join(f"a[{i * 100}]" for i in range(20))
     recording = toolchain.record(

@@ -239,7 +239,7 @@ void f(struct line* p, long n) { while (n--) pm_log((void*)(p + n), 8); pm_end()
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("name", LOOPS)
-def test_none_in_a_loop(toolchain: Toolchain, name: str, level: str) -> None:
+def test_write_backs_in_a_loop_get_no_hints(toolchain: Toolchain, name: str, level: str) -> None:
     assert "pm_pre_" not in auto(toolchain, LOOPS[name], level)
 
 
@@ -281,7 +281,9 @@ void f(pm_pool* pool, struct line* p) { pm_begin(pool); change(p); pm_end(); }""
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("name", ACROSS)
-def test_none_across_functions(toolchain: Toolchain, name: str, level: str) -> None:
+def test_write_backs_across_functions_get_no_hints(
+    toolchain: Toolchain, name: str, level: str
+) -> None:
     assert "pm_pre_" not in auto(toolchain, ACROSS[name], level)
 
 
@@ -446,7 +448,7 @@ join:
 """
 
 
-def test_code_that_is_never_reached_gets_none(toolchain: Toolchain) -> None:
+def test_unreachable_code_gets_no_hints(toolchain: Toolchain) -> None:
     code = MAY_NOT_RETURN.replace(
         "  ret void\n",
         """  ret void
@@ -759,7 +761,9 @@ void f(struct line* log, struct line* p, long v) {
 
 
 @BOTH_LEVELS
-def test_other_lines_of_the_object_are_announced_before(toolchain: Toolchain, level: str) -> None:
+def test_hint_of_another_line_precedes_the_write_back_of_the_first(
+    toolchain: Toolchain, level: str
+) -> None:
     code = """
 extern "C" void f(line& log) {
   log.a = 1; pm_flush((void*)&log, 8); pm_order();
@@ -908,7 +912,7 @@ LEFT_ALONE = {
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("name", LEFT_ALONE)
-def test_functions_that_go_their_own_ways_are_left_alone(
+def test_functions_with_unusual_control_flow_get_no_hints(
     toolchain: Toolchain, name: str, level: str
 ) -> None:
     assert "pm_pre_" not in auto(toolchain, LEFT_ALONE[name], level)

@@ -55,7 +55,7 @@ def bytes_of(text: str) -> list[str]:
 
 
 @BOTH_LEVELS
-def test_behind_a_store_in_a_loop(toolchain: Toolchain, level: str) -> None:
+def test_profile_hint_follows_a_store_in_a_loop(toolchain: Toolchain, level: str) -> None:
     text = compiled(toolchain, level, LOOP)
     times = 1 if level == "-O0" else len(hints(text)) // 2  # copies of the unrolled loop
     assert hints(text) == ["init", "both"] * times
@@ -65,7 +65,7 @@ def test_behind_a_store_in_a_loop(toolchain: Toolchain, level: str) -> None:
 
 
 @BOTH_LEVELS
-def test_behind_copies_and_fills(toolchain: Toolchain, level: str) -> None:
+def test_profile_hints_follow_copies_and_fills(toolchain: Toolchain, level: str) -> None:
     text = compiled(toolchain, level, COPY, FILL)
     assert hints(text) == ["init", "both"] * 2
     assert bytes_of(text)[0] == "64"
@@ -77,7 +77,7 @@ def test_variables_of_the_function_are_in_no_pm(toolchain: Toolchain, level: str
     assert hints(compiled(toolchain, level, VARIABLE)) == []
 
 
-def test_other_lines_and_files_get_none(toolchain: Toolchain) -> None:
+def test_lines_outside_the_profile_get_no_hints(toolchain: Toolchain) -> None:
     assert hints(compiled(toolchain, "-O2", 1, 2, 3)) == []
     source = toolchain.write(CODE, ".c")
     profile = toolchain.scratch / "hints.txt"

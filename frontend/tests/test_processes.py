@@ -79,7 +79,7 @@ def test_the_named_one_is_recorded(tmp_path: Path, programs: Path, name: str) ->
         assert recorded_program(output) == "second"
 
 
-def test_none_of_the_name(tmp_path: Path, programs: Path) -> None:
+def test_record_fails_if_no_program_has_the_wanted_name(tmp_path: Path, programs: Path) -> None:
     done = record(tmp_path / "x.pmt", programs, "./first", options=("--process", "third"))
     assert done.returncode == 2
     assert (
@@ -114,7 +114,7 @@ def test_a_failed_recording_fails_the_command(tmp_path: Path, programs: Path, wa
 IN_BACKGROUND = "./first until {0}/begun {0}/end & while [ ! -e {0}/begun ]; do sleep 0.1; done; "
 
 
-def test_one_in_the_background_is_waited_for(tmp_path: Path, programs: Path) -> None:
+def test_record_waits_for_a_recorded_background_process(tmp_path: Path, programs: Path) -> None:
     output = tmp_path / "x.pmt"
     process = subprocess.Popen(
         [PMEMSIM, "record", "-o", output, "--", "sh", "-c", IN_BACKGROUND.format(tmp_path)],
@@ -169,7 +169,7 @@ def test_forked_child(tmp_path: Path, programs: Path) -> None:
     assert recorded_program(output) == "first"
 
 
-def test_each_by_a_recording_of_its_own(tmp_path: Path, programs: Path) -> None:
+def test_nested_record_commands_record_one_program_each(tmp_path: Path, programs: Path) -> None:
     outer, inner = tmp_path / "outer.pmt", tmp_path / "inner.pmt"
     script = f"{PMEMSIM} record -o {inner} -- ./second; ./first"
     done = record(outer, programs, "sh", "-c", script, options=("--process", "first"))

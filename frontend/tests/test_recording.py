@@ -640,7 +640,7 @@ def test_interrupted_from_outside(build: Callable[[str, str], Path], tmp_path: P
     assert_nothing_left(output)
 
 
-def test_full_disk(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+def test_recording_on_a_full_disk_fails(build: Callable[[str, str], Path], tmp_path: Path) -> None:
     """A limit on the file's size fails as a full disk does."""
     output = tmp_path / "trace.pmt"
     done = subprocess.run(

@@ -1,10 +1,9 @@
 """Run jobs on an existing Dask cluster, of which only the scheduler's address is needed.
 
-1  A recording goes to a worker when a job there asks for it, once, by its hash; it is kept in the
-   worker's cache folder, and checked when it arrives and whenever it is opened.
-2  If a worker dies, Dask gives its jobs to others; each job's result arrives once.
-3  Results are the same to the bit only if all have the same build of pmemsim, so others are
-   refused.
+1 A recording is sent to a worker once, when a job on the worker requests it by its hash. The worker
+keeps it in its cache folder, and checks it on arrival and whenever it opens it. 2 If a worker dies,
+Dask gives its jobs to other workers; each job's result arrives once. 3 Results are the same to the
+bit only if all workers have the same build of pmemsim. So a worker with another build is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _CONNECT_S = 10
 
 @dataclass(frozen=True)
 class _Missing:
-    """A worker that doesn't have such a recording yet."""
+    """The error that a worker does not have a recording yet."""
 
     worker: str
 
@@ -117,7 +116,7 @@ class Cluster:
             # The scheduler unpacks tasks, too.
             found = {self._address: self._client.run_on_scheduler(_identity_there)}
             found |= self._client.run(_identity_there)
-        except Exception as error:  # whatever unpacking a function there comes to
+        except Exception as error:  # any error of unpacking the function on the worker
             raise Error(
                 f"--scheduler {self._address}: the scheduler or a worker can't load pmemsim "
                 f"({error}); install pmemsim {ours[0]} on their hosts"
@@ -147,7 +146,7 @@ class Cluster:
         return value
 
     def _send(self, trace: Trace, worker: str, number: int) -> Failure | None:
-        """Send the recording to a worker (rule 1), unless that was done since job `number`."""
+        """Send the recording to a worker (rule 1), unless it was sent since job `number`."""
         if self._sent.get((worker, trace.hash), 0) >= number:
             return None
         data = trace.path.read_bytes()
@@ -157,7 +156,7 @@ class Cluster:
         except Exception as error:
             if worker in self._client.nthreads():
                 return Failure(f"{worker} could not store the recording: {error}")
-            return None  # rule 2: it has died; another one will ask
+            return None  # rule 2: the worker has died, and another one will request the recording
         self._sent[worker, trace.hash] = self._given_out
         return None
 
@@ -197,7 +196,7 @@ def _perform_there(
 def _is_kept(recording: str, path: Path) -> bool:
     try:
         return Trace(path).hash == recording
-    except Error:  # not there, or damaged
+    except Error:  # missing or damaged
         return False
 
 

@@ -1,4 +1,4 @@
-"""Compare designs on the same recordings: throughput against a baseline, and where time goes."""
+"""Compare designs on the same recordings: throughput over a baseline, and shares of time."""
 
 from __future__ import annotations
 

@@ -50,12 +50,12 @@ class Case:
 
     @property
     def settings(self) -> tuple[Setting, ...]:
-        """Return the settings beside the design and the machine."""
+        """Return the settings in addition to the design and the machine."""
         return (*(self.stress.settings if self.stress else ()), *self.overrides)
 
     @cached_property
     def configuration(self) -> Configuration:
-        """Return the design on the machine; raises a `ConfigError` if they don't go together."""
+        """Return the design on the machine; raises a `ConfigError` if they are incompatible."""
         return configure(self.design, self.machine, extra=self.settings)
 
     @property
@@ -80,11 +80,11 @@ class Points:
     """Number of randomly chosen points; None: all."""
     seed: int = 1
     at_ps: int | None = None
-    """Time of the crash: the last points at or before it are visited instead."""
+    """Time of the crash: only the last points at or before this time are visited."""
     subsets: int = 0
-    """Number of other images that the design leaves open, at each point."""
+    """Number of further images at each point, among those that the design allows."""
     device: Path | None = None
-    """Path for the device after the last of the points at `at_ps`."""
+    """Path for the device's contents after the last of the points at `at_ps`."""
     kept: Path | None = None
     """Path for the first wrong image; with `at_ps`, if none is wrong, for the last point's."""
 
@@ -140,7 +140,7 @@ class Checker:
         )
 
     def problem_of(self, answer: _core.CheckerAnswer | None) -> str:
-        """Say what is wrong according to an answer; empty if nothing is."""
+        """Return the checker's error in an answer; empty if there is none."""
         if answer is None:
             return ""
         if answer.ending == "too long":
@@ -160,7 +160,7 @@ def _last_line(said: bytes) -> str:
     lines = said.decode(errors="replace").strip().splitlines()
     if not lines:
         return ""
-    # The file is at another place each time.
+    # The file's path differs each time.
     for pattern in (_FILE_IN_MEMORY, _FILE):
         lines[-1] = pattern.sub(lambda match: f"image {int(match[1])}", lines[-1])
     return lines[-1]
@@ -198,7 +198,7 @@ class Explanation:
     time_ns: float
     lines: tuple[str, ...]
     command: str
-    """Command that shows it again."""
+    """Command that shows this violation again."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class CrashRun:
     design: str
     machine: str
     stress: str
-    """Name of the settings that make structures collide; empty: none of these."""
+    """Name of the settings that make structures collide; empty if there are none."""
     workload: str
     threads: int
     seed: int
@@ -228,7 +228,7 @@ class CrashRun:
     checked: int
     """Images that the program's own checker has checked."""
     unchecked: int | None
-    """Images that it has not checked; None: there was no checker."""
+    """Images that the program's checker has not checked; None if there was no checker."""
     violations: int
     """Points at which something was wrong."""
     wall_s: float
@@ -236,11 +236,11 @@ class CrashRun:
     programs: int = 1
     """Number of recordings in the counts; `seed` and `threads` are the first one's."""
     notes: tuple[str, ...] = ()
-    """Data that the recording lacks, so that violations may be missing, or be none."""
+    """Notes on data that the recording lacks, so that violations may be missing or false."""
 
     @property
     def points_per_s(self) -> float:
-        """Return the points a second of one host core: simulation, images, recovery and oracle."""
+        """Return the points per second of a host core: simulation, images, recovery and oracle."""
         return self.points / self.wall_s if self.wall_s else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -252,7 +252,7 @@ class CrashRun:
 
 @dataclass(frozen=True)
 class Refused:
-    """A design that a set of stress settings doesn't fit, and why."""
+    """A design that is incompatible with a set of stress settings, and the reason."""
 
     design: str
     stress: str
@@ -260,7 +260,7 @@ class Refused:
 
 
 OWN = "own"
-"""The command that names a workload's own check."""
+"""The name that selects the workload's own checker."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Decode a crashed device's image without the simulation, from the registers that survived.
 
 The registers' file has everything that the hardware keeps without power beside PM. It is JSON, so
-that a person can see that it has nothing else.
+that a person can see that it contains no other state.
 """
 
 from __future__ import annotations

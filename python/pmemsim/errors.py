@@ -39,7 +39,7 @@ class RecordError(Error):
 
 
 class _VerdictError(Error):
-    """A completed command's verdict against what it has checked, in sentences."""
+    """A completed command's negative verdict on its input, in sentences."""
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
@@ -51,7 +51,7 @@ class CheckFailed(_VerdictError):  # noqa: N818 -- the run worked; what it check
 
 
 class Undecided(_VerdictError):  # noqa: N818 -- the run worked
-    """Nothing was found, but too much of the input has no verdict; exit code 3."""
+    """No violation was found, but too much of the input has no verdict; exit code 3."""
 
 
 class Problems:

@@ -22,7 +22,7 @@ from pmemsim.programs import ending_of
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that couldn't be done, with the reason in a sentence."""
+    """A failed job, with the reason in a sentence."""
 
     reason: str
 
@@ -104,7 +104,7 @@ def environment_of_simulations() -> dict[str, str]:
     """Return the environment of a process that does nothing but simulate.
 
     With glibc's heap in huge pages the host finds the data of many simulated cores in less time
-    (docs/explanation/performance.md). The user's own tunables are added last, so that they take
+    (docs/explanation/performance.md). The user's own tunables are last, so that they take
     precedence.
     """
     tunables = ["glibc.malloc.hugetlb=1", *filter(None, [os.environ.get("GLIBC_TUNABLES")])]

@@ -1,4 +1,4 @@
-"""Write files that appear whole or not at all, and find the folder for files that can be remade."""
+"""Write files that appear whole or not at all, and find the folder of pmemsim's cached files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pmemsim.errors import ConfigError, Error
 OWN_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Reads the YAML files that come with pmemsim, ten times as fast as the loader in Python.
 
-Not for files of the user's: deep nesting makes it overrun its stack.
+It must not read a user's files: deep nesting overflows its stack.
 """
 
 
@@ -78,7 +78,7 @@ def _remove_leftovers(folder: Path) -> None:
         number = path.name.removeprefix(_leftover_prefix()).partition("-")[0]
         if not number.isdecimal() or Path(f"/proc/{number}").exists():
             continue
-        with suppress(OSError):  # somebody else's, or removed by somebody else just now
+        with suppress(OSError):  # another user's file, or already removed by another process
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
@@ -86,7 +86,7 @@ def _remove_leftovers(folder: Path) -> None:
 def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
     """Create a folder, by default a temporary one of the system, and remove it after the block.
 
-    If this process is killed, the next that needs one there removes it.
+    If this process is killed, the next process that creates a folder there removes it.
     """
     parent = parent or Path(tempfile.gettempdir())
     _remove_leftovers(parent)
@@ -114,7 +114,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     check_writable(path)
     special = path.exists() and not path.is_file()
-    target = path.resolve()  # a link stays one
+    target = path.resolve()  # a link stays a link
     folder = Path(tempfile.gettempdir()) if special else target.parent
     # The suffix stays last, because writers choose a format by it.
     _remove_leftovers(folder)

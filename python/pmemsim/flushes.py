@@ -1,4 +1,4 @@
-"""Describe flushes of lines outside persistent memory: a sign that recording lacked an option."""
+"""Describe flushes of lines outside persistent memory, which show that an option is missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_PLACES = 4  # places that are named
 
 
 def flushes_outside_pm(metadata: Mapping[str, Any]) -> str:
-    """Say how many flushes are of other memory, of which, and which option would include it.
+    """Describe how many flushes are of other memory, which memory, and the option to include it.
 
     Empty if no flush is, or if the recording has no such counts, as with another front end.
     """
@@ -32,8 +32,7 @@ def flushes_outside_pm(metadata: Mapping[str, Any]) -> str:
 def _describe(memory: Mapping[str, Any], asked: Collection[int]) -> str:
     """Describe the memory, with the option of `pmemsim record` that makes it persistent.
 
-    `asked` are addresses at which the program has asked for memory that was occupied: the memory
-    that was there first is then described by that address.
+    `asked` are addresses that the program requested for the memory but that were in use.
     """
     kind, begin, end = memory["memory"], memory["begin"], memory["end"]
     as_range = f"--pm-range {begin:#x}:{end:#x}"

@@ -1,7 +1,7 @@
 """Measure host instructions and memory of a simulation, for `pmemsim bench`.
 
-The processor's own counter (Linux perf events) counts instructions during the run. Where there is
-none, as on many virtual machines, valgrind's callgrind counts a short run, if it is installed.
+The processor's own counter (Linux perf events) counts instructions during the run. If the processor
+has none, as in many virtual machines, valgrind's callgrind counts a short run, if it is installed.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ Kept = Outcome | Crashes
 
 
 class Work(Protocol):
-    """Work on a recording. It is sent to other processes, so it has values alone."""
+    """Work on a recording. It is sent to other processes, so it contains only values."""
 
     @property
     def configuration(self) -> Configuration | None:
@@ -91,7 +91,7 @@ class Work(Protocol):
 
     @property
     def options(self) -> list[object]:
-        """Return what the result depends on besides recording and configuration."""
+        """Return the values that determine the result besides recording and configuration."""
 
     def run(self, trace: Trace, contents: StartingContents, report: Progress) -> Kept:
         """Do the work and return its result."""
@@ -172,7 +172,7 @@ class Crash:
 
 @dataclass(frozen=True)
 class Job:
-    """Work on one recording that can be done: the recording exists, the configuration is valid."""
+    """Work that is ready to run: the recording exists, the configuration is valid."""
 
     trace: Trace
     work: Work

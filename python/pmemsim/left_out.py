@@ -25,16 +25,19 @@ class LeftOut:
     line: int
     function: str
     calls: tuple[Place, ...]
-    """Calls that led to it if it is in a helper, the innermost first."""
+    """Calls that led to the instruction if it is in a helper function, the innermost first."""
     executed: int
-    """Number of executions; of flushes, those of persistent memory."""
+    """Number of executions; for a flush, only executions on persistent memory."""
     verdict: Verdict
-    """The checker rejects an image; or a crash leaves the same images as with it; or others, all of
-    which the checker accepts; or the checker accepts those that it has seen, which aren't all."""
+    """The verdict on the program without the instruction.
+
+    Either the checker rejects an image, or the images are the same, or it accepts all images, or it
+    accepts those that it has checked.
+    """
     problem: str
     """The checker's answer to the image that it rejects; empty: there is none."""
     images: str
-    """Number of images the checker has seen, and of all; empty: none, they are the same."""
+    """Number of images that the checker has checked, and of all; empty if they are the same."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the instruction as `--json` writes it."""
@@ -59,7 +62,7 @@ def check_without_each(
     """Leave out each flush and each fence in turn, and check the images of the remaining program.
 
     No value depends on a flush or a fence, so the recording is also one of the program without it.
-    A program whose images are the same without the instruction isn't checked again.
+    If the images without the instruction are the same, they aren't checked again.
     """
     file = _core.TraceFile(str(trace.path))
     found = _core.persist_calls(file)
@@ -87,5 +90,5 @@ def _part_of(progress: Progress, index: int, parts: int) -> Progress:
 
 
 def _same(one: tuple[int | None, int | None], other: tuple[int | None, int | None]) -> bool:
-    """Return whether two sets of crash images have equal fingerprints of either kind."""
+    """Return whether two sets of crash images have an equal fingerprint."""
     return any(a is not None and a == b for a, b in zip(one, other, strict=True))

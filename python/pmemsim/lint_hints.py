@@ -12,8 +12,8 @@ from pmemsim.trace import Place, Trace
 
 MISSING = "missing"
 
-# Advice for a finding, by its kind and reason. It may contain the numbers `early` (how long before
-# the write-back the hint was, on average) and `wait` (how long the write waited after that).
+# Advice for a finding, by its kind and reason. It may contain the numbers `early` (average time
+# from the hint to the write-back) and `wait` (average time that the write then waited).
 _ADVICE = {
     ("useless", "never_written"): "no write used its result: remove the hint, or flush the data "
     "that it names",
@@ -78,7 +78,7 @@ class Finding:
     kind: str
     reason: str
     place: Place
-    """Place of the hint's call; for a missing hint, of the flush, else of the store."""
+    """Source line of the hint's call; for a missing hint, of the flush, or else of the store."""
     store: Place | None
     """The last store to the line, for a missing hint."""
     of_library: bool
@@ -86,12 +86,12 @@ class Finding:
     count: int
     """Hinted lines, or writes that lacked a hint."""
     writes: int
-    """Number of these whose write has arrived."""
+    """Number of hinted lines whose write has arrived."""
     lost_ns: float
     distance_ns: float | None
     """Time from a hint's call to its line's write, on average; None: no write arrived."""
     missing_ns: float | None
-    """Average time such a write has waited."""
+    """Average time that such a write has waited."""
 
     @property
     def fault(self) -> bool:
@@ -102,7 +102,7 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """Return a sentence about the correction."""
+        """Return a sentence that proposes a correction."""
         if self.of_library:
             return _LIBRARY_STORE if self.kind == MISSING else _LIBRARY_HINT
         numbers = {"early": _rounded(self.distance_ns), "wait": _rounded(self.missing_ns)}
@@ -145,7 +145,7 @@ class Report:
     writes: int
     """Writes of the program's data."""
     waited_ns: float
-    """Total time these have waited for the backend's operations."""
+    """Total time that these writes have waited for the backend's operations."""
     time_ns: float
     findings: tuple[Finding, ...]
     """Findings, the most costly first."""

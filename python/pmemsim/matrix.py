@@ -23,7 +23,7 @@ from pmemsim.trace import Trace
 BASELINE = "sw-undo"
 """Default design that speedups are relative to."""
 REDO_BASELINE = "sw-redo"
-"""Same as `BASELINE` for workloads that are recorded with a redo log."""
+"""Default baseline for workloads that are recorded with a redo log."""
 POINTS = 10_000
 """Default number of crash points of a cell."""
 
@@ -38,7 +38,7 @@ class Cell:
     threads: int | None
     """Simulated cores that ran a thread."""
     speedup: float | None
-    """The baseline's simulated time over this one's."""
+    """The baseline's simulated time divided by this design's."""
     pm_write_bytes: int | None
     """Bytes written to the PM device."""
     storage_bytes: float | None
@@ -80,7 +80,7 @@ class Plan:
     workloads: Mapping[str, Trace | Error]
     """Recordings, or the reasons why there are none."""
     designs: Mapping[str, Configuration | Error]
-    """Designs on the machine, or the reasons why they can't be there."""
+    """Designs on the machine, or the reasons why they are incompatible with it."""
     machine: str
     baseline: Configuration | Error
     points: Points
@@ -101,7 +101,7 @@ class Plan:
         return found
 
     def matrix(self, failures: Mapping[str, Failure]) -> Matrix:
-        """Return the matrix of the kept results; `failures` has those of jobs, by their keys."""
+        """Return the matrix of the kept results; `failures` has jobs' failures by their keys."""
         cells = [
             self._cell(workload, trace, design, configuration, failures)
             for workload, trace in self.workloads.items()
@@ -160,7 +160,7 @@ class Plan:
 def _result(
     job: Job, result: type[result_cache.Result], failures: Mapping[str, Failure], reasons: list[str]
 ) -> result_cache.Result | None:
-    """Return the job's result, if there is one; else add the reason to `reasons`."""
+    """Return the job's result; if there is none, add the reason to `reasons`."""
     if failure := failures.get(job.key):
         reasons.append(failure.reason)
         return None

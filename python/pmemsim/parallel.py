@@ -53,7 +53,7 @@ def run_all(
 
     with ThreadPoolExecutor(max_workers=jobs or host_cores()) as pool:
         try:
-            # Ctrl-C may arrive here, too: a job runs before the pool that starts it has its thread.
+            # Ctrl-C may arrive here, too: a job may run before the pool has noted its thread.
             futures = [pool.submit(run, index) for index in range(len(tasks))]
             _wait(futures)
         finally:
@@ -70,7 +70,8 @@ def run_all(
 def _wait(futures: Sequence[Future[Any]]) -> None:
     """Wait until all tasks are done, or one has failed.
 
-    It waits in short steps, because a signal before a wait, or to another thread, doesn't end it.
+    The wait is in short steps, because a signal before a step, or to another thread, doesn't end
+    the step.
     """
     pending: Collection[Future[Any]] = futures
     while pending:

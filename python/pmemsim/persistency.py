@@ -1,4 +1,4 @@
-"""Test whether a program is crash-safe: show a checker the images that a model or design allows."""
+"""Test whether a program is crash-safe: check the images that a model or design allows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TIME = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_SECONDS)})")
 _MOST_IMAGES = 10**12
 # A rejected image is reduced only if its check took at most this time, in seconds.
 _QUICK_S = 1.0
-# Any machine would do, because guarantees don't depend on it.
+# The machine doesn't matter, because guarantees don't depend on it.
 _MACHINE = "asap"
 
 
@@ -92,12 +92,12 @@ class ImageExplanation:
     """Number of the image, from 1."""
     lines: tuple[str, ...]
     command: str
-    """Command that shows it again."""
+    """Command that shows this image again."""
 
 
 @dataclass(frozen=True)
 class ModelRun:
-    """The images of one recording that a checker has seen."""
+    """The result of a checker on the images of one recording."""
 
     model: str
     workload: str
@@ -108,22 +108,22 @@ class ModelRun:
     images: int
     """Images that were made and checked."""
     shown: int
-    """Images that the checker has seen; the others are the same in all data that it reads."""
+    """Images that the checker has checked; each other image is equal in all data that it reads."""
     possible: float
     """Number of possible images; `exact` says whether it is exact or an upper bound."""
     complete: bool
-    """Whether all are checked, including images that differ in nothing that is read."""
+    """Whether all possible images are checked, directly or by an equal image."""
     exact: bool
     instants: int
-    """Points in time at which a crash leaves images that no earlier one leaves."""
+    """Points in time at which a crash leaves images that no earlier crash leaves."""
     wall_s: float
     story: ImageExplanation | None
     notes: tuple[str, ...]
-    """Data that the recording lacks, so that images may be missing, or can't occur."""
+    """Notes on data that the recording lacks, so that images may be missing or impossible."""
 
     @property
     def unread(self) -> bool:
-        """Return whether the checker reads nothing that a crash can change, as one image shows."""
+        """Return whether one image shows that the checker reads nothing that a crash can change."""
         return self.complete and self.shown == 1 < self.possible and self.story is None
 
     @property
@@ -160,21 +160,22 @@ def count(number: float) -> str:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The images of a model that are shown, and the treatment of a rejected one."""
+    """The images of a model to check, and the treatment of a rejected image."""
 
     model: str
     budget: Budget
     seed: int = 1
     image: int | None = None
-    """Number of the only image to show; None: all."""
+    """Number of the only image to check; None: all."""
     recovery_image: int | None = None
-    """Number of the only image of that image's recovery to show."""
+    """Number of the only image to check among those of crashes during its recovery."""
     keep: Path | None = None
     """Path for the rejected image, or for the only one."""
     without: _core.Without = field(default_factory=_core.Without)
     """Flushes and fences that are left out."""
     watch: bool = True
-    """Whether the checker is watched, where possible, to save it equal images."""
+    """Whether the checker's reads are observed, if possible, to skip images that are equal in them.
+    """
     design: str | None = None
     """The design whose guarantees allow the images, if no persistency model does."""
 
@@ -215,7 +216,7 @@ def show_images(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> ModelRun:
-    """Show a checker images that the model allows, until it rejects one.
+    """Run a checker on images that the model allows, until it rejects one.
 
     `jobs` checkers work at once, which changes nothing but the time. `command` is how the user
     would see the rejected image again. Raises an `Error` where nothing can be checked.
@@ -274,7 +275,7 @@ def refuse_too_many(
 ) -> None:
     """Raise a `ConfigError` if all images are wanted and there are too many.
 
-    `shown`: number of images that were shown in vain.
+    `shown`: number of images that were checked before this was known.
     """
     if budget.text != "all" or possible <= _core.MOST_MODEL_IMAGES:
         return
@@ -297,7 +298,7 @@ _GUESSED = (
 
 
 class Shown:
-    """Images that are shown to a checker."""
+    """The images of a run, and the checker that checks them."""
 
     def __init__(
         self,
@@ -309,7 +310,7 @@ class Shown:
         progress: Progress | None,
         extents: Sequence[Extent | None] | None = None,
     ) -> None:
-        """`extents`: locations of the program's regions in the images, if they differ."""
+        """`extents`: locations of the program's regions in the images, if these differ."""
         self.trace = trace
         self.wanted = wanted
         self.checker = checker

@@ -22,7 +22,7 @@ try:
 except ValueError as error:
     raise Error(f"matplotlib: {error}; correct MPLBACKEND or the file matplotlibrc") from error
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart.
+# Okabe and Ito's palette, whose colours colour-blind readers can distinguish.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 # Paul Tol's "muted" palette: shares of time must not look like designs.
 _STALL_COLOURS = ("#DDDDDD", "#88CCEE", "#882255", "#DDCC77", "#332288", "#44AA99")
@@ -156,7 +156,7 @@ def _heat_map(
     title: str,
     colours: str,
 ) -> None:
-    """Draw a square for each cell, with its number; cells without one stay white."""
+    """Draw a square for each cell, with its number; cells without a number stay white."""
     workloads, designs = matrix.workloads, matrix.designs
     squares = [
         [math.nan if (value := values[w, d]) is None else value for d in designs] for w in workloads

@@ -19,7 +19,7 @@ from pmemsim.errors import Error
 PLUGINS = "PMEMSIM_PLUGINS"
 """The environment variable with the paths of plug-ins, separated by colons."""
 PATH = "PMEMSIM_PATH"
-"""The environment variable with folders that are searched behind pmemsim's own, by colons."""
+"""The environment variable with additional folders to search, separated by colons."""
 
 _loaded: list[Path] = []
 

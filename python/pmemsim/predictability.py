@@ -10,16 +10,16 @@ from pmemsim.simulation import Progress, version
 from pmemsim.trace import Place, Trace
 
 SHARES = ("address", "data_4_bytes", "both_4_bytes", "data_8_bytes", "both_8_bytes")
-"""Data that earlier stores can have: the address, 4 or 8 bytes of data, the address with them."""
+"""What earlier stores may contain: the address, the data in 4 or 8 bytes, or both."""
 ALL_STORES, WITHOUT_OWN_STORES = "in_all_stores", "without_own_stores"
-"""The line's own stores since its last write-back are included, or not."""
+"""Whether the line's own stores since its last write-back count as earlier stores."""
 
 Found = _core.Predictable
 StoreSet = _core.StoreSet
 
 
 def share_found(found: Found, stores: str, what: str) -> float:
-    """Return the found share: `stores` is one of the two above, `what` one of `SHARES`."""
+    """Return the found share: `stores` is a constant above, `what` one of `SHARES`."""
     return _count(found, stores, what) / found.write_backs if found.write_backs else 0.0
 
 
@@ -34,13 +34,15 @@ class Predictability:
 
     workload: str
     optimization: str
-    """Optimization level in the recording; empty if it has none."""
+    """Optimization level of the recorded program; empty if unknown."""
     total: Found
     by_line: tuple[tuple[Place, Found], ...]
-    """By the last store to the line before its write-back; the most write-backs first."""
+    """Results by source line of the last store before the write-back; most write-backs first."""
     distances: tuple[tuple[int | None, int], ...]
-    """Bounds of the instructions since a line's last store, each with its number of write-backs
-    above the bound before; a bound of None: more."""
+    """A histogram of the instructions since a line's last store: upper bounds with their counts.
+
+    The bound None has no limit.
+    """
     store_sets: int
     """Number of different sets of store instructions in which write-backs were found."""
     most_frequent_sets: tuple[StoreSet, ...]
@@ -48,7 +50,8 @@ class Predictability:
     instructions: int
     stores: int
     other_flushes: int
-    """Flushes of lines without a store of the thread since the last one: no write-backs."""
+    """Flushes of lines to which the thread has not stored since their last flush: not write-backs.
+    """
     trace_hash: str
 
     @property

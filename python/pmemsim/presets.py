@@ -48,19 +48,19 @@ _EXAMPLE = (
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter's value and its place: `asap.yaml:12` or `--set`."""
+    """A parameter's value and its source location: `asap.yaml:12` or `--set`."""
 
     key: str
     value: str
     place: str
     source: str = ""
     ships: bool = False
-    """Whether it comes with pmemsim, and so may be there for other designs than the chosen one."""
+    """Whether the setting is in a preset of pmemsim's own, which may set it for other designs."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A named machine, design or backend; `settings` begin with what it inherits."""
+    """A named machine, design or backend; `settings` begin with the inherited ones."""
 
     kind: Kind
     name: str
@@ -218,7 +218,7 @@ def _find(kind: Kind, name: str) -> Path:
         problem = f"unknown {kind} '{name}'" + did_you_mean(name, preset_names(kind))
         if kind == "design" and not loaded():
             problem += " (load a plug-in's design with --plugin FILE)"
-        if Path(name).exists():  # the user may mean this file
+        if Path(name).exists():  # the user may mean this file, not a preset
             what = "folder" if Path(name).is_dir() else "file"
             problem += f" (the {what} {name} is none: the name of a {kind}'s file ends with .yaml)"
         raise Error(problem)

@@ -1,4 +1,4 @@
-"""Find which processes of a command a recording covers, since a command may start several.
+"""Find which processes of a command are recorded, since a command may start several.
 
 The runtime in each of them (`frontend/runtime/processes.cpp`) leaves a note in a folder.
 """
@@ -33,7 +33,7 @@ class Processes:
     @classmethod
     @contextlib.contextmanager
     def create(cls) -> Iterator[Processes]:
-        """Create a folder for notes; a process still being recorded after the block is ended."""
+        """Create a folder for notes; after the block, end a process that still records."""
         with temporary_folder() as folder:
             processes = cls(folder)
             try:
@@ -43,11 +43,11 @@ class Processes:
 
     @property
     def has_recorded(self) -> bool:
-        """Return whether a program that can be recorded was started, however it has ended."""
+        """Return whether a program that can be recorded was started."""
         return self._recorded() is not None
 
     def await_recorded(self, keep_going: Callable[[], None] | None) -> None:
-        """Wait for a process that was left in the background, and say so if that takes long."""
+        """Wait for a process that runs in the background; print a message if this takes long."""
         silent_until = time.monotonic() + _SILENCE_S
         while self._running() is not None:
             if time.monotonic() > silent_until:
@@ -98,7 +98,9 @@ class Processes:
     def _others(self) -> list[str]:
         found: dict[str, str] = {}
         for event, process, name in self._notes("others"):
-            if event == "replaced":  # the child runs another program, which has a note if need be
+            if (
+                event == "replaced"
+            ):  # the child runs another program, which has its own note if it has a runtime
                 found.pop(process, None)
             else:
                 what = _CHILD if event == "forked" else ""

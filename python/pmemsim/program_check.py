@@ -18,7 +18,8 @@ from pmemsim.unrecorded import notes_on_crashes
 Model = Literal["px86", "eadr", "guarantees"]
 """Which rules are checked: those of x86, of x86 with caches that survive, or of every machine.
 
-The guarantees of a design say for themselves what has to be flushed, fenced and logged.
+Under a design's guarantees, the rules of flushes, fences and logs don't apply: the design defines
+them.
 """
 
 
@@ -28,11 +29,11 @@ class Kind:
 
     name: str
     loses_data: bool
-    """Whether a crash can lose or break data; else it only costs time or space."""
+    """Whether a crash can lose or break data; otherwise the finding only costs time or space."""
     meaning: str
     """Description of the finding."""
     effect: str
-    """Sentence about what it may break or cost."""
+    """Sentence about the consequences of the finding."""
 
 
 _KINDS = (
@@ -155,7 +156,7 @@ _KINDS = (
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 
-# The second location of a finding, by kind, or by kind and reason where that says more.
+# Meaning of a finding's second location, by kind, or by kind and reason.
 _OTHER = {
     "stored-after-flush": "flushed at {}",
     "published-unflushed": "the pointer is stored at {}",
@@ -186,7 +187,7 @@ class WrongAnswer:
     image: int
     """Number of the image, from 1."""
     lost: bool
-    """Whether it has losses; else an operation passes through a state that is wrong."""
+    """Whether the image has losses; otherwise an operation passes through a wrong state."""
     where: str
     """The operations that the crash interrupts."""
     answer: str
@@ -199,7 +200,7 @@ class WrongAnswer:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Return all of it in words."""
+        """Return the image and its wrong answer in words."""
         return (
             f"image {self.image:,}, of a crash {self.where}",
             f"printed: {self.answer}",
@@ -218,12 +219,12 @@ class Finding:
     """The reason: what depends on a flush, or why one is useless; empty for most kinds."""
     place: Place
     calls: tuple[Place, ...]
-    """Calls that led to the place the first time, the innermost first."""
+    """Calls that led to the first occurrence, the innermost first."""
     other: Place | None
-    """The second place: where the line was flushed, the pointer stored, or the memory freed."""
+    """The second location: of the line's flush, the pointer's store, or the free."""
     count: int
     executions: int
-    """Executions of the place of a useless flush or fence."""
+    """Number of executions of a useless flush or fence at this location."""
     thread: int
     operation: int
     """Number of the first occurrence in its thread, from 0, as in `pmemsim trace dump`."""
@@ -274,7 +275,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Suppression:
-    """An intended case, from a file of `--suppress`."""
+    """A suppression: an intended case, from a file of `--suppress`."""
 
     kind: str
     source: str
@@ -283,7 +284,7 @@ class Suppression:
     """A glob of the function; empty: any."""
     comment: str
     place: str
-    """Its place in the suppressions' file."""
+    """Location of the suppression in its file."""
 
     def covers(self, finding: Finding) -> bool:
         """Return whether the finding's line, or a call that has led there, is intended."""
@@ -465,7 +466,7 @@ _OF_REGIONS = ("not-logged", "logged-late", "logged-by-two", "logged-twice")
 
 
 def _unknown_to(model: Model) -> dict[str, str]:
-    """Return the kinds that the rules of a model don't have, and the reason of each."""
+    """Return the kinds of findings that a model's rules exclude, with the reasons."""
     if model == "px86":
         return {}
     if model == "eadr":

@@ -36,8 +36,9 @@ def run_program(
     """Run a program to its end, and return its status, or minus the signal's number.
 
     `environment` comes on top of this process's. Raises `OSError` if it can't be run, and
-    `TimeoutError` if it was ended because it took longer than `timeout_s`; with a timeout, what it
-    has started ends with it, and both do if this process is killed.
+    `TimeoutError` if it was ended because it took longer than `timeout_s`; with a timeout,
+    processes that the program has started end with it, and all of them end if this process is
+    killed.
     """
     until = None if timeout_s is None else time.monotonic() + timeout_s
     with contextlib.nullcontext() if until is None else _group_that_ends_with_us() as group:
@@ -99,7 +100,8 @@ def _without_interrupts() -> Iterator[None]:
 def _group_that_ends_with_us() -> Iterator[int]:
     """Return the number of a process group that ends with the block, or if this process is killed.
 
-    Its first process waits for the end of a pipe, which occurs when no process can write to it.
+    Its first process waits for the end of a pipe, which is reached when no process can write to the
+    pipe.
     """
     guard = ["sh", "-c", "read _; kill -KILL 0"]
     with subprocess.Popen(guard, stdin=subprocess.PIPE, process_group=0) as process:
@@ -110,10 +112,10 @@ def _group_that_ends_with_us() -> Iterator[int]:
 
 
 def ending_of(status: int) -> str:
-    """Say how a program with that status ended."""
+    """Describe how a program with this status ended."""
     if status < 0:
         names = {number.value: number.name for number in signal.Signals}
-        # Real-time signals have numbers alone.
+        # Real-time signals have numbers but no names.
         return f"died of signal {names.get(-status, -status)}"
     return f"ended with status {status}"
 
@@ -132,7 +134,7 @@ def words_of(option: str, command: str) -> tuple[str, ...]:
 
 
 def why_not_found(program: str, cure: str = "name an existing one") -> str:
-    """Say why no program of that name or path can be run; `cure` follows if there is none."""
+    """Return the reason why a program can't be run; `cure` follows if it doesn't exist."""
     path = Path(program)
     if not path.exists():
         return f"no such program; {cure}"

@@ -28,10 +28,10 @@ def crash_programs(
     jobs: int | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> list[CrashRun | Refused]:
-    """Record each program and crash all cases of a turn on it; programs take the turns in order.
+    """Record each program and crash all cases of one group on it; the groups are used in turn.
 
-    `command_of` is how a user crashes one case on one program; a simulation that fails is an
-    `Error` with that.
+    `command_of` returns the user's command that crashes one case on one program. The `Error` of a
+    failed simulation contains it.
     """
     build_workload(WORKLOAD, programs[0].opt)
 

@@ -42,14 +42,14 @@ def record(
     """Run a program that was built by `pmemsim-cc` or `pmemsim-c++`, and record it.
 
     It may also be a script that starts such programs. The first program is recorded, or the first
-    of the name `process`, until its end. Standard error gets a sentence about the others.
+    of the name `process`, until its end. A message on standard error lists the other programs.
 
     Besides what the program maps through `pmemsim/pm.h`, these count as persistent memory: files
     mapped from below `pm_paths`, the address ranges `pm_ranges` (`LO:HI`, hexadecimal), what it
     asks `mmap` for at the addresses `pm_hints` (hexadecimal), and with `pm_heap` everything that it
-    allocates. `schedule` chooses another interleaving of its threads, of those that `seed` gives.
-    Raises `RecordError` if the program cannot be run or
-    fails; the output file then does not exist.
+    allocates. `schedule` selects another interleaving of its threads; `seed` determines these
+    interleavings. Raises `RecordError` if the program cannot be run or fails; the output file then
+    does not exist.
     """
     output = Path(output)
     check_writable(output)
@@ -168,7 +168,7 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
 
 
 def _complete(recording: Path) -> None:
-    """Add to a recording what one pass over it finds; it is whole without that, too."""
+    """Add the results of one pass over a recording to its metadata; they are optional."""
     contents = _contents_of(recording)
     if contents.is_file():
         with _noted(
@@ -183,7 +183,7 @@ def _complete(recording: Path) -> None:
 
 @contextlib.contextmanager
 def _noted(task: str, missing: str) -> Iterator[None]:
-    """If the task fails, note what the recording doesn't have."""
+    """If the task fails, print what the recording lacks."""
     try:
         yield
     except (Error, MemoryError) as error:
@@ -247,7 +247,7 @@ def build_workload(
 def precompiled(
     header: Path, command: Sequence[str], folder: Path, keep_going: KeepGoing | None = None
 ) -> Path:
-    """Return the path of the header as this command's compiler precompiles it, perhaps earlier."""
+    """Return the path of the header, precompiled by this compiler, now or earlier."""
     folder.mkdir(parents=True, exist_ok=True)
     compiled = folder / f"{header.name}.pch"
     # The compiler tests whether the file is its own, and made of the system's current headers.
@@ -265,9 +265,10 @@ def precompiled(
 
 @contextlib.contextmanager
 def _made_once(path: Path) -> Iterator[Path | None]:
-    """Make a file as `_made_beside` does, in a new folder if need be; None if another has made it.
+    """Make a file as `_made_beside` does; the value is None if another process has made it.
 
-    Other processes that are about to make the file are blocked. Without file locks each makes it.
+    A missing folder is created. Other processes that need the file wait for it. On a file system
+    without locks, each process makes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.with_name(f".{path.name}.lock")
@@ -314,7 +315,7 @@ def _run(
 
 
 def check_pm_path(path: Path) -> None:
-    """Raise an `Error` if the runtime can't take this folder."""
+    """Raise an `Error` if the runtime can't accept this folder."""
     if not path.is_dir():
         raise Error(f"--pm-path {path}: no such folder")
     if ":" in str(path.absolute()):  # a colon separates folders in the environment

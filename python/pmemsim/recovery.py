@@ -1,4 +1,4 @@
-"""Crash recovery itself: a checker is a program, too, and a crash may interrupt its recovery."""
+"""Crash during recovery: a checker is a program, too, and a crash may interrupt its recovery."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class RecoveryExplanation:
     image: int
     """Number of the first crash's image."""
     recovery_image: int
-    """Number of the image of recovery from it."""
+    """Number of the second crash's image."""
     lines: tuple[str, ...]
     command: str
-    """Command that shows it again."""
+    """Command that shows this image again."""
 
 
 @dataclass
 class Reads:
-    """How often recovery has read data that were possibly lost."""
+    """Number of images in which recovery has read certain data that a crash may lose."""
 
     there: int = 0
-    """Number of images that had the data."""
+    """Number of images that contained the data."""
     lost: int = 0
     """Number of images that had lost it."""
 
@@ -59,7 +59,7 @@ class RecoveryRun:
     different: int = 0
     """Number of these recoveries that differ in their effects on persistent memory."""
     images: int = 0
-    """Images of second crashes that the checker has seen."""
+    """Images of second crashes that the checker has checked."""
     possible: float = 0
     """Number of possible images; `complete` says whether it is exact or an upper bound."""
     complete: bool = True
@@ -73,14 +73,14 @@ class RecoveryRun:
 
     @property
     def extent(self) -> str:
-        """Say how many of the possible images were seen."""
+        """Describe how many of the possible images were checked."""
         if not self.different:
             return "none, because recovery stores nothing"
         of = "of" if self.complete else "of at most"
         return f"{self.images:,} {of} {count(self.possible)}"
 
     def right_either_way(self, read: OpenRead) -> bool:
-        """Return whether recovery is right both if it finds the stored data and if it doesn't."""
+        """Return whether recovery is right both with and without the stored data."""
         times = self.reads[read]
         return self.all_accepted or (times.there > 0 and times.lost > 0)
 
@@ -158,8 +158,8 @@ class _SecondCrashes:
         self.progress = progress
         self.command = command
         self.run = RecoveryRun()
-        # Likely images are first however many are wanted, so that a number always means the same
-        # image.
+        # The order does not depend on the number of wanted images, so that an image keeps its
+        # number.
         self.recoveries_wanted = _core.WantedImages(
             wanted.model == "eadr",
             None,
@@ -225,7 +225,7 @@ class _SecondCrashes:
                 times.lost += 1
 
     def crash(self) -> None:
-        """Show the checker the images of second crashes, until it rejects one."""
+        """Run the checker on the images of second crashes, until it rejects one."""
         for index, recovery in enumerate(self.recoveries):
             if self._too_late(1):
                 self.run.complete = False
@@ -246,7 +246,7 @@ class _SecondCrashes:
                 break
 
     def _share(self, possible: float, left: int) -> int:
-        """Return how many images of the next of `left` recoveries are shown, of `possible` ones."""
+        """Return how many of the `possible` images of the next of `left` recoveries to check."""
         budget = self.wanted.budget
         if budget.text == "all" and possible > _core.MOST_MODEL_IMAGES:
             return Budget.of(DEFAULT_BUDGET).most

@@ -1,4 +1,4 @@
-"""Record what a checker does to an image, including its recovery, as a program of its own."""
+"""Record a checker's run on an image, including its recovery, like any program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def extents_of(regions: Sequence[dict[str, Any]]) -> list[Extent]:
 
 @dataclass(frozen=True)
 class OpenRead:
-    """A load of recovery, at one line, of possibly lost data that another line has stored."""
+    """A line of recovery that loads possibly lost data, and the line that stored the data."""
 
     load: Place
     store: Place
@@ -74,7 +74,7 @@ class Recorded:
     def reads(
         self, images: _core.ModelImages, before: Sequence[Extent | None]
     ) -> list[tuple[OpenRead, bool]]:
-        """Return its loads of data that the image left open, and whether these were there.
+        """Return the run's loads of possibly lost data, and whether the image contains these data.
 
         `images` are at the recorded image; `before` has the ranges of its files.
         """
@@ -88,7 +88,7 @@ class Recorder:
     def __init__(
         self, checker: Checker, images: _core.ModelImages, trace: Trace, folder: Path
     ) -> None:
-        """The images are of the trace's persistent memory; recordings are in the folder."""
+        """Make a recorder for images of the trace's PM, with recordings in the folder."""
         self.images = images
         self.regions = trace.metadata["pm_regions"]
         self.folder = folder

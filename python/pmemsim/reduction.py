@@ -12,7 +12,7 @@ MOST_TRIES = 200
 
 
 class Losses(Protocol):
-    """The losses of an image, by numbers, and their return to it."""
+    """Access to the losses of an image, by number: they can be restored and lost again."""
 
     def losses(self) -> list[int]:
         """Return the current losses, in order."""
@@ -25,12 +25,12 @@ class Losses(Protocol):
 
 
 def reduce_losses(losses: Losses, verdict: Callable[[], Wrong | None], wrong: Wrong) -> Wrong:
-    """Restore as many losses of an image as leave it wrong; the remaining ones are what matters.
+    """Restore as many losses as possible while the image stays wrong; the remaining ones matter.
 
     `verdict` checks the current image and returns what is wrong, or None. `wrong` is its answer
-    before. Returns its answer to the image with the remaining losses. The parts that are restored
-    together are halved, as in delta debugging, beginning with all at once, because perhaps none
-    matters.
+    before the reduction. Returns its answer to the image with the remaining losses. The parts that
+    are restored together are halved, as in delta debugging, beginning with all losses at once,
+    because it may be that none matters.
     """
     lost = losses.losses()
     size, tries = 2 * len(lost), 0

@@ -146,7 +146,7 @@ def test_set_up_may_be_there_in_part_but_not_wrong(build: Build) -> None:
     assert "of a file of zeros: line 1 is `version -1`, not `version 0`" in said["allowed"]
 
 
-def test_regions_are_operations(build: Build) -> None:
+def test_regions_count_as_operations_without_operation_option(build: Build) -> None:
     assert wrong(answers(build(0, 1, REGIONS), operation=None)) == []
     found = answers(build(1, 1, REGIONS), operation=None)
     (finding,) = wrong(found)
@@ -210,7 +210,7 @@ def test_a_reader_that_crashes_or_hangs_answers_wrong(build: Build, tmp_path: Pa
         assert "--verify-timeout 0.5" in done.stderr.split("to reproduce")[1]
 
 
-def test_readers_that_tell_nothing_are_refused(build: Build, tmp_path: Path) -> None:
+def test_readers_without_answers_are_refused(build: Build, tmp_path: Path) -> None:
     _, trace = build(RIGHT)
     reader = tmp_path / "reader"
     for script, sentence in {

@@ -64,7 +64,7 @@ def checked(trace: Path, *options: str | Path, status: int) -> dict[str, Any]:
     return report
 
 
-def test_every_kind_is_planted() -> None:
+def test_every_kind_of_finding_has_a_faulty_program() -> None:
     assert {kind for _, kind in PLANTED} == set(KINDS) - {"wrong-answer"}  # test_answers.py
 
 
@@ -80,7 +80,9 @@ def test_a_planted_bug_is_reported_at_its_line(
 
 
 @pytest.mark.parametrize(("source", "kind"), PLANTED)
-def test_its_twin_has_none(programs: dict[str, Path], source: str, kind: str) -> None:
+def test_corrected_program_has_no_findings(
+    programs: dict[str, Path], source: str, kind: str
+) -> None:
     assert checked(recorded(programs[source], kind, "twin"), status=0)["findings"] == []
 
 

@@ -289,7 +289,7 @@ def test_libraries_that_can_not_check(
     assert f"--verify-library {path}: {sentence}" in done.stderr
 
 
-def test_checkers_that_are_not_there(right: tuple[Path, Path], tmp_path: Path) -> None:
+def test_missing_checkers_are_refused(right: tuple[Path, Path], tmp_path: Path) -> None:
     done = crash(right[1], "--verify-library", tmp_path / "no.so")
     assert done.returncode == 2
     assert "no.so: no such file; name a shared library" in done.stderr

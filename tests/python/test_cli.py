@@ -210,7 +210,7 @@ def test_what_is_no_command_line_is_refused_in_sentences(
         assert line.startswith(f"pmemsim: {sentence}")
 
 
-def test_files_that_are_there_but_not_by_their_names(
+def test_files_of_other_kinds_are_refused_as_design_or_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "text.txt").write_text("name: x\n")
@@ -411,7 +411,9 @@ def test_a_file_that_is_no_trace(tmp_path: Path) -> None:
     assert "not a .pmt file" in refused("run", path, *ON_ASAP)
 
 
-def test_folders_whose_names_are_no_text(tmp_path: Path, queue_trace: Path) -> None:
+def test_commands_work_in_folders_whose_names_are_not_utf8(
+    tmp_path: Path, queue_trace: Path
+) -> None:
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     odd.mkdir()
     shutil.copy(queue_trace, odd)

@@ -74,7 +74,9 @@ def test_a_bug_is_found_as_the_table_says(tmp_path: Path, shared_folder: Path, n
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_twin_is_accused(tmp_path: Path, shared_folder: Path, name: str) -> None:
+def test_check_finds_nothing_in_corrected_programs(
+    tmp_path: Path, shared_folder: Path, name: str
+) -> None:
     case = recorded(name, shared_folder, fixed=True)
     done = pmemsim("check", case.trace)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -479,7 +479,7 @@ def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_p
         (["queue", "--design", "asap", "--keep-image", "/no/such"], "/no does not exist"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments: list[str], sentence: str) -> None:
+def test_crash_refuses_impossible_options(arguments: list[str], sentence: str) -> None:
     done = pmemsim("crash", *arguments, *TINY)
     assert done.returncode == 2, done.stderr
     assert sentence in done.stderr

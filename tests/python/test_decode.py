@@ -64,7 +64,7 @@ def test_the_workload_itself_finds_its_image_right(saved: Path, tmp_path: Path) 
     assert run_program(command, lambda: None) == 0
 
 
-def test_nothing_is_readable_without_it(saved: Path, tmp_path: Path) -> None:
+def test_encrypted_device_does_not_contain_the_plain_data(saved: Path, tmp_path: Path) -> None:
     done = pmemsim("decode", saved / "crash.image", "-o", tmp_path / "plain")
     assert done.returncode == 0
     device = (saved / "crash.image").read_bytes()
@@ -86,7 +86,7 @@ def test_registers_hold_nothing_else(saved: Path) -> None:
     assert facts["tree"]["levels"] == 9
 
 
-def test_an_image_whose_root_is_another_is_not_believed(copy: Path, tmp_path: Path) -> None:
+def test_decode_rejects_an_image_with_another_root(copy: Path, tmp_path: Path) -> None:
     def other_root(facts: dict[str, Any]) -> None:
         number = next(iter(facts["tree"]["roots"]))
         facts["tree"]["roots"][number] = "0123456789abcdef"
@@ -177,7 +177,7 @@ def test_registers_that_cannot_be_are_refused(
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"3", b"\xff", b"[" * 100_000])
-def test_a_file_that_has_no_registers_is_refused(copy: Path, tmp_path: Path, text: bytes) -> None:
+def test_decode_refuses_malformed_registers(copy: Path, tmp_path: Path, text: bytes) -> None:
     registers_of(copy).write_bytes(text)
     done = pmemsim("decode", copy, "-o", tmp_path / "plain")
     assert done.returncode == 2
@@ -192,7 +192,7 @@ def test_a_damaged_device_is_refused(copy: Path, tmp_path: Path) -> None:
     assert done.stderr == f"pmemsim: {copy}: the file is damaged: it ends within a line\n"
 
 
-def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+def test_decode_names_missing_files(tmp_path: Path) -> None:
     done = pmemsim("decode", tmp_path / "none", "-o", tmp_path / "plain")
     assert done.returncode == 2
     assert (

@@ -88,7 +88,7 @@ def test_there_are_examples() -> None:
     assert {"tour.md", "commands.md"} <= {page.name for page in PAGES}
 
 
-def test_dots_stand_for_anything() -> None:
+def test_dots_in_documented_output_match_any_text() -> None:
     assert matches("a ...\nz\n", "a b\nc\nz\n")
     assert not matches("a ...\n", "b\n")
     assert matches("...\n", "anything\nat all\n")

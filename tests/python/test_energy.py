@@ -67,7 +67,7 @@ def test_pmweavers_run_by_hand(tmp_path: Path) -> None:
     assert stats["backend.macs"] - stats["backend.macs_unused"] == stats["backend.writes"]
 
 
-def test_each_operation_has_its_part(tmp_path: Path) -> None:
+def test_energy_has_a_part_for_each_operation(tmp_path: Path) -> None:
     dedup = parts(run(tmp_path, "sw-undo@dedup"))
     assert without(dedup) == {
         "pm_log_writes", "pads", "macs", "tree_hashes", "other_operations", "predictor_power",
@@ -107,7 +107,7 @@ def test_persisted_nodes_are_written_to_pm(tmp_path: Path) -> None:
     assert written["all"] == (entries, entries, 11 * entries), "12 of 13 levels are nodes"
 
 
-def test_nodes_need_room_beside_their_entry() -> None:
+def test_configuration_refuses_a_wpq_without_space_for_tree_nodes() -> None:
     with pytest.raises(Exception, match=r"take up to 14 entries .*choose pm.wpq_entries=14"):
         configure(
             "sw-undo@enc+veri",

@@ -66,7 +66,7 @@ def test_receipts_after_a_durable_region_end_are_not_reported(build: Build) -> N
 
 
 @pytest.mark.quick
-def test_asap_may_lose_tickets_that_have_receipts(build: Build) -> None:
+def test_check_under_asap_reports_receipts_of_lost_tickets(build: Build) -> None:
     done = crash(build("receipts", ""), "asap")
     assert done.returncode == 1
     assert re.search(

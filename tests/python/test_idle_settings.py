@@ -107,7 +107,7 @@ def test_a_sweep_along_what_nothing_uses_is_refused(tmp_path: Path) -> None:
     assert pmemsim("sweep", other).returncode == 0
 
 
-def test_an_experiment_file_may_not_have_them_either() -> None:
+def test_experiments_refuse_settings_without_effect() -> None:
     run = WorkloadRun.of("queue", threads=1, regions=9)
     idle = Case(run, "sw-undo", "asap", (("asap.cl_entries", "2"),))
     using = Case(run, "asap", "asap", (("asap.cl_entries", "2"),))

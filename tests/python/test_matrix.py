@@ -134,7 +134,7 @@ def test_a_backends_file_is_not_overwritten(tmp_path: Path) -> None:
     assert own.read_text().startswith("name: own")
 
 
-def test_backends_that_there_are_not() -> None:
+def test_unknown_backends_are_refused() -> None:
     done = pmemsim("matrix", "queue", "--designs", "asap", "-m", "janus", "--backends", "no,none")
     assert done.returncode == 2
     assert "unknown backend 'no'" in done.stderr

@@ -36,7 +36,7 @@ def test_a_name_with_dollars_is_no_formula(tmp_path: Path) -> None:
     assert "<!-- $\\frac{$ -->" in (tmp_path / "a.svg").read_text()
 
 
-def test_a_backend_that_there_is_not(tmp_path: Path, queue_trace: Path) -> None:
+def test_unknown_matplotlib_backend_is_an_error(tmp_path: Path, queue_trace: Path) -> None:
     done = pmemsim(
         "run", queue_trace, "-d", "np", "-m", "asap", "--plot", tmp_path / "a.png",
         environment={"MPLBACKEND": "nope"},

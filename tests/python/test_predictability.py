@@ -67,7 +67,7 @@ def test_what_is_passed_on_the_stack_is_found(tmp_path: Path) -> None:
     assert "main" in {place.function for place in usual.stores}
 
 
-def test_what_stays_in_registers_is_not(tmp_path: Path) -> None:
+def test_address_kept_in_registers_is_not_predictable(tmp_path: Path) -> None:
     found = predictability(recorded(tmp_path, "-O2"))
     assert found.total.write_backs == 100
     assert found.total.in_all_stores.data_4_bytes == 100

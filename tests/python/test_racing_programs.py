@@ -77,7 +77,7 @@ def crash(program: Path, trace: Path, *options: str) -> subprocess.CompletedProc
         "--model guarantees --design hops-bare",
     ),
 )
-def test_no_design_is_blamed(build: Build, options: str) -> None:
+def test_crash_reports_no_violation_in_a_right_racing_program(build: Build, options: str) -> None:
     program, traces = build("-DRIGHT")
     for path in traces:
         done = crash(program, path, *options.split())
@@ -88,7 +88,7 @@ def test_no_design_is_blamed(build: Build, options: str) -> None:
     assert "is lost" in done.stderr
 
 
-def test_regions_under_such_a_lock_are_recovered(tmp_path: Path) -> None:
+def test_regions_under_a_lock_released_by_a_plain_store_recover(tmp_path: Path) -> None:
     """These are designs that don't observe the lock."""
     program = tmp_path / "regions"
     compiler = Path(sys.executable).with_name("pmemsim-cc")
@@ -146,7 +146,7 @@ def row_of(path: Path, name: str) -> str:
     return row
 
 
-def test_a_bug_beside_it_is_found(build: Build) -> None:
+def test_crash_finds_a_bug_in_a_racing_program(build: Build) -> None:
     program, traces = build("-DBUG")
     for path in traces:
         story = shown(program, Trace(path)).story

@@ -123,7 +123,7 @@ def test_flushes_outside_persistent_memory_name_the_option_that_takes_them_in() 
     assert flushes_outside_pm({}) == flushes_outside_pm({"flushes_outside_pm": []}) == ""
 
 
-def test_a_name_that_a_terminal_would_obey(tmp_path: Path, bare: Path) -> None:
+def test_control_characters_in_a_recording_name_are_not_printed(tmp_path: Path, bare: Path) -> None:
     output = tmp_path / "bare.pmt"
     there: list[str | Path] = ["--pm-range", "0x500000000000:0x500000100000", "--", bare]
     pmemsim("record", "-o", output, "--name", "\x1b]0;mine\x07\x1b[31m", *there)

@@ -103,7 +103,9 @@ def test_what_recovers_well_twice_is_not_accused(
     assert (recovery["reason"], recovery["story"]) == ("", None)
 
 
-def test_a_first_crash_comes_first(build: Callable[[int], Built], tmp_path: Path) -> None:
+def test_rejected_first_image_prevents_second_crashes(
+    build: Callable[[int], Built], tmp_path: Path
+) -> None:
     """An image that is rejected needs no second crash; recovery's reads of it are named."""
     done = crash(build(PROGRAM), "--json", tmp_path / "out.json")
     assert done.returncode == 1
@@ -143,7 +145,9 @@ def test_jobs_change_nothing(build: Callable[[int], Built], tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("budget", ["all", "20s"])
-def test_other_budgets_find_it_too(build: Callable[[int], Built], budget: str) -> None:
+def test_faulty_recovery_is_found_with_any_budget(
+    build: Callable[[int], Built], budget: str
+) -> None:
     assert crash(build(RECOVERY), "--budget", budget).returncode == 1
     assert crash(build(RIGHT), "--budget", budget).returncode == 0
 
@@ -157,7 +161,9 @@ def test_a_budget_holds_for_second_crashes_too(
     assert not recovery["complete"]
 
 
-def test_reads_of_what_was_open_are_listed(build: Callable[[int], Built], tmp_path: Path) -> None:
+def test_recoverys_reads_of_possibly_lost_data_are_listed(
+    build: Callable[[int], Built], tmp_path: Path
+) -> None:
     recovery = recovery_of(build(RIGHT), tmp_path / "out.json")
     by_line = {
         (f"two_files.c:{read['line']}", f"two_files.c:{read['store_line']}"): read
@@ -207,7 +213,7 @@ def test_what_was_built_otherwise_is_said(build: Callable[[int], Built], tmp_pat
     )
 
 
-def test_options_are_judged(build: Callable[[int], Built]) -> None:
+def test_impossible_options_of_second_crashes_are_refused(build: Callable[[int], Built]) -> None:
     nothing = "recovery from image 1 stores nothing"
     for options, sentence in {
         "--recovery-image 1": "--recovery-image 1: needs --image; name the image from which "

@@ -34,7 +34,7 @@ class Image:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_only_what_matters_is_left(seed: int) -> None:
+def test_reduction_keeps_only_losses_that_matter(seed: int) -> None:
     lost = random.Random(seed).randrange(1, 40)
     matter = set(random.Random(seed).sample(range(lost), min(lost, 3)))
     image = Image(lost, matter)
@@ -42,7 +42,7 @@ def test_only_what_matters_is_left(seed: int) -> None:
     assert image.losses() == sorted(matter)
 
 
-def test_nothing_is_left_where_nothing_matters() -> None:
+def test_reduction_restores_all_losses_if_none_matters() -> None:
     image = Image(100, set())
     assert reduce_losses(image, image.verdict, image.losses()) == []
     assert image.checks == 1, "all at once first"
@@ -55,7 +55,7 @@ def test_an_image_that_lost_nothing_is_not_checked() -> None:
 
 
 @pytest.mark.long
-def test_tries_have_an_end() -> None:
+def test_reduction_limits_the_number_of_checks() -> None:
     image = Image(10_000, set(range(0, 10_000, 2)))
     reduce_losses(image, image.verdict, image.losses())
     assert MOST_TRIES <= image.checks < 3 * MOST_TRIES

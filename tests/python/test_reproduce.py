@@ -266,7 +266,7 @@ def made_up(
     return Measurements(paper, study, "quick", outcomes)
 
 
-def test_benchmarks_first_then_seeds(tmp_path: Path) -> None:
+def test_mean_is_over_benchmarks_and_then_over_seeds(tmp_path: Path) -> None:
     paper = load_paper(str(write_paper(tmp_path / "tiny")))
     # Ratio NP's time over SW's: 1/2 and 1/8 with seed 1, geomean 1/4; 1/2 and 1/2 with seed 2.
     times = {("small", 1): 2.0, ("large", 1): 8.0, ("small", 2): 2.0, ("large", 2): 2.0}
@@ -572,7 +572,7 @@ def test_dpo_below_x86_on_every_benchmark(time_ns: float, there: bool) -> None:
 @pytest.mark.parametrize(
     ("overflows", "there"), [({"16": 0.0}, True), ({"16": 1.0}, False), ({"8": 0.0}, True)]
 )
-def test_never_overflows(overflows: dict[str, float], there: bool) -> None:
+def test_shape_never_overflows(overflows: dict[str, float], there: bool) -> None:
     measured = made_up(
         load_paper("pmem-spec"), "fig11", lambda *_: 1.0,
         lambda _, point, *__: {
@@ -583,7 +583,7 @@ def test_never_overflows(overflows: dict[str, float], there: bool) -> None:
 
 
 @pytest.mark.parametrize("design", ["HOPS", "PMEM-Spec"])
-def test_above_x86(design: str) -> None:
+def test_shape_above_x86(design: str) -> None:
     def seen(at_the_slowest: float) -> bool:
         return SHAPES["above_x86"](
             made_up(
@@ -1211,7 +1211,7 @@ def test_instances_keep_speedup_only_if_there_is_one() -> None:
         ("32", 50, 120, False),  # accuracy falls
     ],
 )
-def test_longer_paths(point: str, covered: int, made: int, there: bool) -> None:
+def test_shape_longer_paths(point: str, covered: int, made: int, there: bool) -> None:
     usual = {"4": (52, 130), "8": (51, 120), "16": (50, 110), "32": (50, 100), "64": (49, 90)}
 
     def seen(cases: dict[str, tuple[int, int]]) -> bool:

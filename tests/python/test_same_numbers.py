@@ -30,7 +30,7 @@ def test_what_differs_is_named_but_for_what_a_clock_has_given(tmp_path: Path) ->
     assert "3 values before, 2 after, 1 differ" in done.stdout
 
 
-def test_files_that_it_did_not_write_are_answered(tmp_path: Path) -> None:
+def test_compare_refuses_files_that_measure_did_not_write(tmp_path: Path) -> None:
     missing, text = tmp_path / "missing.json", tmp_path / "text.json"
     text.write_text("text")
     for path, said in ((missing, "No such file"), (text, "is no result of 'measure'")):

@@ -289,7 +289,9 @@ def test_an_interruption_says_how_many_are_kept(tmp_path: Path) -> None:
         (["--schedules", "2", "--threads", "2"], "leave out --threads 2"),
     ],
 )
-def test_what_cannot_be_is_refused(tmp_path: Path, arguments: list[str], sentence: str) -> None:
+def test_record_refuses_impossible_schedules(
+    tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
     program = shutil.which("true")
     assert program
     output = tmp_path / "true.pmt"

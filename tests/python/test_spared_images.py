@@ -143,7 +143,7 @@ def test_a_bug_is_found_and_shown_again(trace: Path, checks: Checks) -> None:
     ("check", "shown"),
     [("two_words", 4), ("by_system_calls", 4), ("written", 2), ("in_order", None)],
 )
-def test_all_that_is_read_is_seen(
+def test_images_that_differ_in_read_data_are_all_checked(
     trace: Path, checks: Checks, check: str, shown: int | None
 ) -> None:
     runs = [crash(trace, checks(check), "all", jobs) for jobs in (1, 3)]

@@ -51,7 +51,7 @@ def test_the_command_line_takes_it(tmp_path: Path) -> None:
     assert refused.stderr == "pmemsim: --warm-up -1: must be 0 to 4294967296\n"
 
 
-def test_none_is_as_before() -> None:
+def test_warm_up_of_0_adds_no_argument() -> None:
     assert WorkloadRun.of("queue", warm_up=0).arguments == WorkloadRun.of("queue").arguments
     with pytest.raises(ConfigError, match="--warm-up -1: must be 0 to 4294967296"):
         WorkloadRun.of("queue", warm_up=-1)

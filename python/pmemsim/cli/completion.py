@@ -80,7 +80,7 @@ Other values are completed by file names.
 
 
 def kind_of(value: str) -> str:
-    """Return the kind of a value: the first word of its name in the help, and a comma for a list."""
+    """Return the kind of a value: the first word of its name in the help; a list adds a comma."""
     if value == value.lower():
         return value  # undo|redo
     word = "".join(letter if letter.isupper() else " " for letter in value).split()[0]
