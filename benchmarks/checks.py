@@ -1,13 +1,13 @@
-"""How many images a second checkers judge (make bench).
+"""Measure how many images a second checkers check (make bench).
 
 python benchmarks/checks.py
 
-Records a list in a pool of 8 MiB (checked_list.c), and shows images that x86 allows to its checker,
-which walks the list: as a program that is started for each image, and as a library. A third one, a
-library that only looks at the list's head, says what is pmemsim's own part: how long it takes to
-follow 65,535 pointers differs by several times from minute to minute on a host that others share.
-Prints how many images a second were made and judged, from the beginning of the recording to the
-last verdict, by as many checkers as there are host cores (or --jobs).
+The script records a list in a pool of 8 MiB (checked_list.c), and runs its checker on images that
+x86 allows. The checker walks the list, as a program that is started for each image, and as a
+library. A third checker, a library that reads only the list's head, measures pmemsim's own time:
+the time to follow 65,535 pointers varies several-fold on a shared host. The script prints how many
+images a second were made and checked, from the beginning of the recording to the last verdict. One
+checker runs for each host core, or as many as --jobs says.
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ def measure(folder: Path, jobs: int, images: int | None = None) -> list[Row]:
 
 
 def record(program: Path, trace: Path) -> None:
-    """As the command line does."""
+    """Do the same as the command line."""
     command = ["pmemsim", "record", "-o", str(trace), "--pm-range", POOL, "--", str(program)]
     subprocess.run([Path(sys.executable).with_name(command[0]), *command[1:]], check=True)
 
 
 def measure_one(name: str, path: Path, wanted: CheckerWanted, images: int, jobs: int) -> Row:
-    """Show so many images, also those that a checker which reads little would be spared."""
+    """Check this many images, including those that are equal in all data that it reads."""
     trace = Trace(path)
     checker = checker_of(trace, wanted, None)
     assert checker is not None

@@ -1,4 +1,4 @@
-"""Which instructions of a program store to memory or flush a line, and where (objdump)."""
+"""Find the instructions of a program that store to memory or flush a line (objdump)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ OPERAND = re.compile(
 
 @dataclass(frozen=True)
 class Instruction:
-    """One that stores or flushes."""
+    """An instruction that stores or flushes."""
 
     kind: str
-    """store, push (of a register), call (which pushes where to return to) or flush."""
+    """store, push (of a register), call (which pushes the return address) or flush."""
     size: int
     segment: str | None = None
     base: str | None = None
@@ -45,7 +45,7 @@ class Instruction:
     offset: int = 0
 
     def address(self, registers: Mapping[str, int]) -> int:
-        """Where, by the registers' values before it."""
+        """The address, computed from the registers' values before the instruction."""
         address = self.offset
         for register, factor in ((self.segment, 1), (self.base, 1), (self.index, self.scale)):
             if register:
@@ -55,7 +55,7 @@ class Instruction:
 
 @functools.cache
 def disassemble(program: Path, begin: int = 0) -> dict[int, Instruction]:
-    """All of a program's, or of a library's that is mapped there, by their addresses."""
+    """Return the instructions of a program, or of a library mapped at `base`, by address."""
     listing = subprocess.run(
         [need("objdump", "binutils"), "-d", "--no-show-raw-insn", str(program)],
         capture_output=True, text=True, check=True,
@@ -100,7 +100,7 @@ def _operands(text: str) -> list[str]:
 
 
 def _size(mnemonic: str, operands: list[str]) -> int:
-    """Bytes that a store writes."""
+    """Return the number of bytes that a store writes."""
     first = operands[0]
     if mnemonic.startswith("set"):
         return 1

@@ -1,4 +1,4 @@
-"""How many of the lines that the workloads write are duplicates.
+"""Measure how many of the lines that the workloads write are duplicates.
 
     .venv/bin/python benchmarks/duplicates.py [WORKLOAD...]
 
@@ -39,12 +39,12 @@ FLUSH = KINDS.index("flush")
 
 
 def with_duplicates() -> list[str]:
-    """The workloads that are given data."""
+    """The workloads whose data size can be chosen."""
     return [name for name, work in workloads().items() if "duplicate_ratio" in work.arguments]
 
 
 def written_ranges(trace: Trace, memory: range) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Where in `memory` the program's own stores begin, counted from 0, and their last bytes."""
+    """Return offsets in `memory` of the first and last bytes of the program's own stores."""
     first, last = [], []
     for thread in range(trace.threads):
         for chunk in trace.operations(thread):
@@ -57,22 +57,22 @@ def written_ranges(trace: Trace, memory: range) -> tuple[npt.NDArray[Any], npt.N
 
 
 def written_lines(trace: Trace, memory: range) -> npt.NDArray[Any]:
-    """Numbers of the different lines in `memory`, from 0, that the program's own stores wrote."""
+    """Return the numbers, from 0, of the lines of `memory` that the program's own stores wrote."""
     return np.unique(np.concatenate(written_ranges(trace, memory)) // LINE_BYTES)
 
 
 def pool_lines(image: Path) -> npt.NDArray[np.uint8]:
-    """The lines of a pool's image, which is mapped since most of it are holes; a private copy."""
+    """Return the lines of a pool's image, as a private mapping since the file is mostly holes."""
     return np.asarray(np.memmap(image, np.uint8, mode="c")).reshape(-1, LINE_BYTES)
 
 
 def base_address(pool: npt.NDArray[np.uint8]) -> int:
-    """Where the program saw the pool."""
+    """Return the addresses at which the program mapped the pool."""
     return int.from_bytes(pool[0, 16:24].tobytes(), "little")
 
 
 def duplicate_share(trace: Trace, image: Path) -> float:
-    """Share of the written lines that end up, in a pool's image, with another one's contents."""
+    """Return the share of written lines whose final contents equal those of another line."""
     pool = pool_lines(image)
     base = base_address(pool)
     lines = written_lines(trace, range(base, base + pool.size))
@@ -90,9 +90,9 @@ def measure(workload: str, ratio: float, regions: int = REGIONS) -> float:
 
 
 def duplicate_write_share(trace: Trace, image: Path) -> float:
-    """Share of one thread's write-backs whose contents another line, or this one, has in PM.
+    """Return the share of a thread's write-backs whose contents are already in some line of PM.
 
-    `image` holds what there was before.
+    `image` holds the contents before the recording.
     """
     written, durable = (pool_lines(image) for _ in range(2))
     base = base_address(durable)
@@ -128,7 +128,8 @@ def measure_writes(workload: str, ratio: float) -> float:
     trace = find_target(workload, threads=1, duplicate_ratio=ratio, regions=REGIONS).trace()
     with tempfile.TemporaryDirectory() as folder:
         image = Path(folder) / "image"
-        # Without flushes so few regions stay in the caches, so PM keeps the state of the set-up.
+        # Without flushes, the data of few regions stay in the caches: PM keeps the state of the
+        # set-up.
         pmemsim.run(trace, design="np", machine="asap", image=image)
         return duplicate_write_share(trace, image)
 

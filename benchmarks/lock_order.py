@@ -1,4 +1,4 @@
-"""What it changes to let simulated time decide who gets a lock.
+"""Measure the effect of granting locks in simulated order instead of recorded order.
 
     .venv/bin/python benchmarks/lock_order.py [WORKLOAD...]
 

@@ -1,4 +1,4 @@
-"""How many of the stores that a program's machine code executes its recording has.
+"""Measure how many of the stores that a program's machine code executes are in its recording.
 
     .venv/bin/python benchmarks/machine_stores.py [WORKLOAD...]
 
@@ -52,11 +52,11 @@ class Event:
     address: int
     value: bytes = b""
     place: int = 0
-    """Of the instruction, if it was executed."""
+    """Address of the instruction, if it was executed."""
 
 
 def recorded_events(trace: Trace) -> Iterator[Event]:
-    """Those of a recording's only thread."""
+    """Yield the events of a recording's only thread."""
     for chunk in trace.operations(0):
         for index, record in enumerate(chunk.records):
             if kind := RECORDED.get(int(record["kind"])):
@@ -64,7 +64,7 @@ def recorded_events(trace: Trace) -> Iterator[Event]:
 
 
 def executed_events(program: Path, arguments: list[str]) -> Iterator[Event]:
-    """Those of the machine code, from pm_roi_begin to pm_roi_end."""
+    """Yield the events of the machine code, from pm_roi_begin to pm_roi_end."""
     symbols = subprocess.run(
         [need("nm", "binutils"), program], capture_output=True, text=True, check=True
     ).stdout
@@ -96,7 +96,7 @@ def _kind(instruction: Instruction, own: bool) -> str:
 
 
 def pieces(events: Iterable[Event]) -> Counter[str]:
-    """How many pieces of up to 8 bytes each kind of store has."""
+    """Count, by kind of store, the segments of up to 8 bytes."""
     counts: Counter[str] = Counter()
     for event in events:
         if event.kind != "flush":
@@ -106,9 +106,10 @@ def pieces(events: Iterable[Event]) -> Counter[str]:
 
 @dataclass
 class Found:
-    """Write-backs, and how many have their address, their data and both in earlier stores.
+    """Numbers of write-backs, and of those whose address, data or both are in earlier stores.
 
-    `without_own` are those that have both in others than the line's own since its last write-back.
+    `without_own` counts write-backs with both in earlier stores other than the line's own since its
+    last write-back.
     """
 
     write_backs: int = 0
@@ -119,14 +120,14 @@ class Found:
 
     @property
     def shares(self) -> list[float]:
-        """Of the write-backs."""
+        """Return the shares of the write-backs."""
         found = (self.address, self.data, self.both, self.without_own)
         return [count / self.write_backs for count in found]
 
 
 @dataclass
 class IdealPredictor:
-    """A history of all stores: the same as src/pmemsim/analysis, written once more."""
+    """A history of all stores: an independent implementation of src/pmemsim/analysis."""
 
     found: Found = field(default_factory=Found)
     _chunks: defaultdict[bytes, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -136,7 +137,7 @@ class IdealPredictor:
     _own: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
 
     def see(self, number: int, event: Event) -> None:
-        """Take the next event in."""
+        """Add the next event."""
         if event.kind == "flush":
             self._write_back(event.address // LINE_BYTES)
             return
@@ -172,12 +173,12 @@ class IdealPredictor:
 
 
 def _others(stores: list[int], own: set[int]) -> bool:
-    """Whether one isn't among the own."""
+    """Return whether an earlier store is not among the line's own stores."""
     return any(store not in own for store in stores)
 
 
 def ideal(events: Iterable[Event]) -> Found:
-    """What the ideal predictor finds."""
+    """Return the results of the ideal predictor."""
     predictor = IdealPredictor()
     for number, event in enumerate(events):
         predictor.see(number, event)
@@ -186,14 +187,14 @@ def ideal(events: Iterable[Event]) -> Found:
 
 @dataclass(frozen=True)
 class Compared:
-    """A workload's recording, and what was executed."""
+    """Results of a workload's recording and of its native execution."""
 
     recorded: list[Event]
     executed: list[Event]
 
     @property
     def ratio(self) -> float:
-        """Stores recorded, over those that the program's own code has executed."""
+        """Return recorded stores over the stores that the program's own code has executed."""
         executed = pieces(self.executed)
         own = executed["store"] + executed["push"] + executed["call"]
         return pieces(self.recorded)["store"] / own

@@ -1,4 +1,4 @@
-"""Programs on this processor and simulated on a machine that is meant to be like it.
+"""Compare programs on this processor with their simulation on a machine fitted to it.
 
 python benchmarks/native.py --machine mine.yaml
 
@@ -33,7 +33,7 @@ from pmemsim.workloads import WorkloadRun, workloads
 PROGRAMS = ROOT / "benchmarks" / "programs"
 PROGRAM_NAMES = tuple(sorted(path.stem for path in PROGRAMS.glob("*.c")))
 NAMES = (*PROGRAM_NAMES, *workloads())
-# Where measured.h maps what is persistent.
+# Address at which measured.h maps persistent memory.
 PERSISTENT = "0x100000000000"
 EACH = 0.25
 MEAN = 0.10
@@ -41,7 +41,7 @@ MEAN = 0.10
 
 @dataclass(frozen=True)
 class Row:
-    """A program's time of an operation, in nanoseconds."""
+    """The native and simulated times of a program's operation, in nanoseconds."""
 
     program: str
     native_ns: float
@@ -52,12 +52,12 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """Simulated over native."""
+        """Return the simulated time over the native time."""
         return self.simulated_ns / self.native_ns
 
 
 def installed(command: str) -> str:
-    """The path of one of the package's commands."""
+    """Return the path of one of the package's commands."""
     return str(Path(sys.executable).parent / command)
 
 
@@ -73,14 +73,14 @@ def build(program: str, compiler: str, target: Path, *options: str) -> Path:
 
 
 def native_times(executable: Path, operations: int, repetitions: int) -> list[float]:
-    """Nanoseconds of an operation in each repetition but the first."""
+    """Return the nanoseconds of an operation in each repetition except the first."""
     command: list[str | Path] = [executable, str(operations), str(repetitions + 1)]
     printed = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     return [total / printed["operations"] for total in printed["total_ns"][1:]]
 
 
 def simulated_time(program: str, executable: Path, operations: int, machine: str) -> float:
-    """Nanoseconds of an operation of the recording's measured part, on that machine."""
+    """Return the simulated nanoseconds of an operation in the recording's measured part."""
     trace = BUILD / "native" / f"{program}.pmt"
     command: list[str | Path] = [installed("pmemsim"), "record", "--pm-hint", PERSISTENT]
     command += ["-o", trace, "--", executable, str(operations), "2"]
@@ -116,12 +116,12 @@ def measure(program: str, operations: int, repetitions: int, machine: str) -> Ro
 
 
 def mean_log_ratio(rows: list[Row]) -> float:
-    """The mean of the absolute logarithms of simulated over native."""
+    """Return the mean of the absolute logarithms of simulated over native times."""
     return sum(abs(math.log(row.ratio)) for row in rows) / len(rows)
 
 
 def missed(rows: list[Row]) -> list[str]:
-    """The bounds that aren't kept, a sentence each."""
+    """Return a sentence for each bound that is exceeded."""
     found = [
         f"{row.program}: {row.ratio:.2f} of the native time, not within {EACH:.0%}"
         for row in rows
@@ -134,7 +134,7 @@ def missed(rows: list[Row]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, print, and say whether the bounds are kept."""
+    """Measure and print; return 1 if a bound is exceeded."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

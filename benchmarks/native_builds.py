@@ -39,7 +39,7 @@ def library_objects(opt: str, more: Path | None) -> list[Path]:
 
 
 def folder_of(opt: str, more: Path | None) -> Path:
-    """Where the programs of one kind are built."""
+    """The folder and options for native builds of one kind."""
     return BUILD / opt / more.stem if more else BUILD / opt
 
 

@@ -1,4 +1,4 @@
-"""What bounds PMWeaver's coverage in the programs of its paper: where the missing writes are.
+"""Find the writes that PMWeaver does not predict in the programs of its paper.
 
     .venv/bin/python benchmarks/pmweaver_coverage.py [FIGURE]
 
@@ -30,17 +30,17 @@ WRITES = {
     "the address alone": ["pmweaver.address_right"],
 }
 MOST_LINES = 3
-"""Source lines of a program that are printed."""
+"""Number of source lines that are printed for each program."""
 
 
 def of_writes(stats: pd.Series[float]) -> dict[str, float]:
-    """What became of the writes to PM, as shares of them."""
+    """Outcomes of the writes to PM, as shares."""
     shares = {what: stats[names].sum() / stats["backend.writes"] for what, names in WRITES.items()}
     return {**shares, "not predicted": 1 - sum(shares.values())}
 
 
 def of_write_backs(stats: pd.Series[float], ideal: Predictability) -> dict[str, float]:
-    """What the learner knew of the lines that were flushed, as shares of them."""
+    """The learner's knowledge of the flushed lines, as shares."""
     nowhere = 1 - share_found(ideal.total, ALL_STORES, "address")
     flushed = stats["pmweaver.write_backs"]
     address, data = (stats[f"pmweaver.{what}_unknown"] / flushed for what in ("address", "data"))
@@ -65,7 +65,7 @@ def print_lines(name: str, ideal: Predictability) -> None:
 
 
 def draw(accounts: list[pd.DataFrame], figure: Figure) -> None:
-    """One account above the other, a bar a program."""
+    """Draw the two tables as two charts, with a bar for each program."""
     for axes, account, of in zip(
         figure.subplots(2, 1), accounts, ("writes", "write-backs"), strict=True
     ):

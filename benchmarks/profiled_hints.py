@@ -1,10 +1,11 @@
-"""What hints gain that are placed by a profile of the program.
+"""Measure the gain from hints that a profile of the program places.
 
     .venv/bin/python benchmarks/profiled_hints.py [WORKLOAD...]
 
-Records each workload without hints, lets `pmemsim lint-hints` say behind which source lines they
-are worth most, records it again with another seed and hints there, and prints how much faster Janus
-is than the serialized backend, beside the compiler's hints and those of the workloads' sources.
+Records each workload without hints, and finds with `pmemsim lint-hints` the source lines where
+hints save most. It records the workload again with another seed and hints at these lines. It prints
+Janus's speedup over the serialized backend, beside the speedups with the compiler's hints and with
+those of the workloads' sources.
 """
 
 from __future__ import annotations

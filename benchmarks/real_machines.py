@@ -1,4 +1,4 @@
-"""Presets of machines that exist, over what has been published of them.
+"""Compare presets of existing machines with published measurements.
 
 python benchmarks/real_machines.py [--json FILE] [--plots FOLDER]
 
@@ -32,7 +32,7 @@ SIZES = "AnandTech 2017, Skylake-SP servers"
 
 @dataclass(frozen=True)
 class Curve:
-    """Simulated values over one quantity, and published ones."""
+    """Simulated values by one varied quantity, and published values."""
 
     name: str
     machine: str
@@ -105,7 +105,7 @@ CURVES = (
 
 @dataclass(frozen=True)
 class Point:
-    """One simulated value."""
+    """A simulated value."""
 
     curve: str
     machine: str
@@ -118,7 +118,7 @@ class Point:
 
     @property
     def is_within(self) -> bool:
-        """Whether it is as close to the published value as it should be; true without one."""
+        """Return whether the value is within 15% of the published value; true if there is none."""
         return self.published is None or abs(self.simulated / self.published - 1) <= WITHIN
 
 
@@ -133,9 +133,9 @@ def build(folder: Path) -> Path:
 
 
 def recording(program: Path, curve: Curve, x: int) -> tuple[Path, int]:
-    """Record a point's program, once; its trace, and the lines that it reads or writes."""
+    """Record a point's program once; return its trace, and the number of accessed lines."""
     options = {**curve.fixed, curve.over: x}
-    if curve.loop == "chase":  # the repetition before has been everywhere, if that warms caches
+    if curve.loop == "chase":  # the previous repetition warms the caches
         operations = max(20_000, min(options["bytes"] // 64, 1 << 17))
     else:
         operations = options.get("threads", 1) * 8192
@@ -167,7 +167,7 @@ def measure(program: Path, curve: Curve) -> list[Point]:
 
 
 def show(point: Point) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     published = "" if point.published is None else f"{point.published:.3g} ({point.source})"
     verdict = "" if point.is_within else "  MISSED"
     where = f"{point.machine}, {point.curve}, {point.over}={point.x}"
@@ -179,7 +179,7 @@ def plot(points: list[Point], folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
-    plt.rcParams["svg.hashsalt"] = "pmemsim"  # the same file each time
+    plt.rcParams["svg.hashsalt"] = "pmemsim"  # makes the file reproducible
     for machine in dict.fromkeys(point.machine for point in points):
         own = [point for point in points if point.machine == machine]
         panels = sorted({(point.unit, point.over) for point in own})
@@ -204,7 +204,7 @@ def plot(points: list[Point], folder: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Simulate, print, and say whether each published point is met."""
+    """Simulate and print; return 1 if a published point is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,11 @@
-"""How much slower a program is while it is being recorded than natively.
+"""Measure how much slower a program runs when it is recorded.
 
     .venv/bin/python benchmarks/recording_slowdown.py [WORKLOAD...]
 
 Runs each workload natively and recorded, best of three, and compares the wall-clock and processor
-times of the whole program. (Its own clock does not serve: while it is being recorded it sees a
-virtual one.) On a busy machine run it with real-time priority: chrt --fifo 50 .venv/bin/python ...
+times of the whole program. (The program's own clock can't be used: a recorded program sees a
+virtual clock.) On a busy machine run it with real-time priority: chrt --fifo 50 .venv/bin/python
+...
 """
 
 from __future__ import annotations

@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
-"""Whether two versions of pmemsim give the same numbers, to the bit.
+"""Compare the numbers of two versions of pmemsim, to the bit.
 
     benchmarks/same_numbers.py measure RECORDINGS BEFORE.json --pmemsim OLD/.venv/bin/pmemsim
     benchmarks/same_numbers.py measure RECORDINGS AFTER.json
     benchmarks/same_numbers.py compare BEFORE.json AFTER.json
 
-For changes that must not change what is simulated. The first `measure` records all workloads into
-the folder RECORDINGS; later ones take what is there, so that all simulate the same recordings.
-It measures
+Use it for changes that must not change simulated results. The first `measure` records all workloads
+into the folder RECORDINGS; later ones use these recordings. `measure` measures
 
-  - every statistic of every workload on every design, on one machine;
-  - the same of five workloads on all other machines, on designs that differ most; with --full of
-    every workload on every design there, too, which takes hours;
-  - crashes of every design that promises something, with stories, and of all injected faults;
-  - all values of `pmemsim reproduce asap lalea` (not with --quick).
+- every statistic of every workload on every design, on one machine; - the statistics of five
+workloads on all other machines, on very different designs; with --full, those of every workload on
+every design on every machine, which takes hours; - crashes of every design with durability
+guarantees, with explanations, and of all injected faults; - all values of `pmemsim reproduce asap
+lalea` (not with --quick).
 
-Values that a clock or a path has given are left out. `compare` prints what differs, up to 20
-values, and exits with 1 if anything does.
+Values that depend on a clock or a path are omitted. `compare` prints up to 20 values that differ,
+and exits with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ NOT_COMPARED = {
     "version",
     "command",
 }
-"""Keys of what the host's clock, the version or the place of a file decides."""
+"""Keys of values that depend on the host's clock, the version, or the path of a file."""
 MOST_SHOWN = 20
 
 
 class Measured:
-    """One version of pmemsim, run by its command line."""
+    """One version of pmemsim, used by its command line."""
 
     def __init__(self, pmemsim: Path, recordings: Path, scratch: Path) -> None:
         self.pmemsim = pmemsim
@@ -56,7 +55,7 @@ class Measured:
         self.scratch = scratch
 
     def run(self, *arguments: str) -> None:
-        """Run a command of pmemsim; a design that is caught with a violation is a result."""
+        """Run a command of pmemsim; exit code 1, for a violation, counts as a result."""
         cache = {"PMEMSIM_CACHE": str(self.scratch / "cache")}
         command = [str(self.pmemsim), *arguments]
         print(" ".join(command[1:4]), "...", file=sys.stderr)
@@ -75,7 +74,7 @@ class Measured:
         return read
 
     def record(self) -> None:
-        """Record what isn't recorded yet."""
+        """Make the missing recordings."""
         if not (self.recordings / "whole").exists():
             self.run("record", "--all", "--threads", "4", "--out-dir", str(self.recordings))
             (self.recordings / "whole").mkdir()
@@ -123,7 +122,7 @@ class Measured:
 
 
 def values(found: object, place: str = "") -> Iterator[tuple[str, object]]:
-    """Flatten results: each value that is compared, and the path of keys to it."""
+    """Yield each value to compare, with the path of keys that leads to it."""
     if isinstance(found, dict):
         name = found.get("name")
         for key, value in found.items():
@@ -137,7 +136,7 @@ def values(found: object, place: str = "") -> Iterator[tuple[str, object]]:
 
 
 def read(path: Path) -> dict[str, object]:
-    """What `measure` has written, flattened; a sentence if it has not written that."""
+    """Return the flattened results of a file of `measure`; exit with a message for other files."""
     try:
         return dict(values(json.loads(path.read_text(encoding="utf-8"))))
     except OSError as error:
@@ -147,7 +146,7 @@ def read(path: Path) -> dict[str, object]:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Print what differs; the exit code."""
+    """Print the differences; return the exit code."""
     old, new = read(before), read(after)
     different = [key for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
     for key in different[:MOST_SHOWN]:
@@ -157,7 +156,7 @@ def compare(before: Path, after: Path) -> int:
 
 
 def main() -> int:
-    """Do what the command line says; the exit code."""
+    """Run the command of the command line; return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

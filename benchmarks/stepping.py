@@ -1,4 +1,4 @@
-"""Runs a program one machine instruction at a time (ptrace), from one function to another."""
+"""Run a program one machine instruction at a time (ptrace), from one function to another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REGISTERS = (
     "r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi",
     "rdi", "orig_rax", "rip", "cs", "eflags", "rsp", "ss", "fs", "gs",
 )  # fmt: skip
-"""As the kernel orders them; the last two are the segments' bases."""
+"""Registers in the kernel's order; the last two are the segments' bases."""
 RIP_OFFSET = 8 * REGISTERS.index("rip")
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -52,11 +52,11 @@ class Stepped:
             raise RuntimeError(f"the program ended or got a signal ({status:#x})")
 
     def read(self, address: int, size: int) -> bytes:
-        """What memory holds."""
+        """Return bytes of the program's memory."""
         return os.pread(self._memory, size, address)
 
     def c_library(self) -> tuple[Path, int]:
-        """The C library, and where it begins."""
+        """Return the path of the C library and its address."""
         for line in Path(f"/proc/{self._process}/maps").read_text().splitlines():
             addresses, _, _, _, _, *name = line.split(maxsplit=5)
             if name and Path(name[0]).name.startswith("libc.so"):
@@ -64,7 +64,7 @@ class Stepped:
         raise RuntimeError("the program has no C library")
 
     def go_to(self, address: int) -> None:
-        """Let the program run until it comes to an address."""
+        """Run the program until it reaches an address."""
         word = int.from_bytes(self.read(address, 8), "little")
         libc.ptrace(POKE_TEXT, self._process, address, word & ~0xFF | BREAKPOINT)
         libc.ptrace(CONTINUE, self._process, None, None)
@@ -73,7 +73,7 @@ class Stepped:
         libc.ptrace(POKE_USER, self._process, RIP_OFFSET, address)
 
     def steps_to(self, end: int) -> Iterator[int]:
-        """The address of each instruction, before it is executed, until one is `end`."""
+        """Yield the address of each instruction before it executes, up to `end`."""
         while True:
             libc.ptrace(GET_REGISTERS, self._process, None, ctypes.byref(self._user))
             self.registers = dict(zip(REGISTERS, self._user, strict=False))

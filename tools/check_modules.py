@@ -29,8 +29,8 @@ _LAYER = (*_INTERFACE, "designs/interface")
 # A module that includes the design sees the interface of its layers, and no layer.
 _MACHINE = (*_RECORDING, "machine/memory", "designs/interface", "designs")
 
-# The modules of src/pmemsim, lowest first, each with those whose files it may include, directly or
-# through other headers.
+# The modules of src/pmemsim, lowest first. Each has the modules whose files it may include,
+# directly or through other headers.
 MODULES: dict[str, tuple[str, ...]] = {
     "common": (),
     "trace": ("common",),
@@ -59,11 +59,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 
-# The folders of the repository that have C or C++, each with the folders and files of others that
-# it may include. (Tests may include everything.)
+# The folders of the repository that have C or C++, each with the other folders and files that it
+# may include. (Tests may include everything.)
 REPOSITORY: dict[str, tuple[str, ...]] = {
     "include": (),
-    # Headers that designs of one's own are built against.
+    # Headers for users' own designs.
     "include/pmemsim/design": ("src/pmemsim",),
     "library": ("include",),
     "workloads": ("include",),
@@ -89,22 +89,22 @@ TREE = ROOT / "src" / "pmemsim"
 _SUFFIXES = (".cpp", ".hpp", ".c", ".h")
 _INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
-# By file: the files that it includes, each with the line of the include.
+# Included files of each file, with the line of the include.
 Includes = dict[Path, dict[Path, int]]
 
 
 def includes_of(files: Iterable[Path], folders: Sequence[Path], root: Path) -> Includes:
-    """Which files below `root` each of the files includes."""
+    """Return the files below `root` that each of the files includes."""
     return {path: dict(_included(path, folders, root)) for path in files}
 
 
 def files_below(folder: Path) -> list[Path]:
-    """The C and C++ files below a folder, sorted."""
+    """Return the C and C++ files below a folder, sorted."""
     return sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES)
 
 
 def module_of(path: Path, tree: Path) -> str:
-    """The module whose folder, or a folder below it, holds a file; empty if there is none."""
+    """Return the module whose folder, or a folder below it, contains a file; empty if none does."""
     for folder in PurePosixPath(path.relative_to(tree)).parents:
         if str(folder) in MODULES:
             return str(folder)
@@ -112,7 +112,7 @@ def module_of(path: Path, tree: Path) -> str:
 
 
 def module_includes(tree: Path = TREE) -> dict[str, list[str]]:
-    """Of each module, lowest first, the other modules whose files it includes, in their order."""
+    """Return, for each module from the lowest, the other modules whose files it includes."""
     found: dict[str, set[str]] = {module: set() for module in MODULES}
     for path, targets in includes_of(files_below(tree), (tree.parent,), tree).items():
         found[module_of(path, tree)] |= {module_of(target, tree) for target in targets}
@@ -123,7 +123,7 @@ def module_includes(tree: Path = TREE) -> dict[str, list[str]]:
 
 
 def problems_of(tree: Path) -> list[str]:
-    """A sentence for each violation in a tree of modules, sorted by place."""
+    """Return a sentence for each violation in a tree of modules, sorted by location."""
     files = files_below(tree)
     includes = includes_of(files, (tree.parent,), tree)
     found = []
@@ -145,7 +145,7 @@ def _direct_problems(path: Path, module: str, includes: Includes, tree: Path) ->
 
 
 def _indirect_problems(files: Sequence[Path], includes: Includes, tree: Path) -> list[str]:
-    """Of each pair of modules the shortest chain of includes that isn't granted."""
+    """Return the shortest chain of forbidden includes for each pair of modules."""
     shortest: dict[tuple[str, str], list[Path]] = {}
     for path in files:
         module = module_of(path, tree)
@@ -167,7 +167,7 @@ def _indirect_problems(files: Sequence[Path], includes: Includes, tree: Path) ->
 
 
 def chains_from(path: Path, includes: Includes) -> dict[Path, list[Path]]:
-    """All files that a file includes in the end, each with the shortest chain that leads there."""
+    """Return all files that a file includes directly or indirectly, with the shortest chains."""
     chains: dict[Path, list[Path]] = {path: [path]}
     left = deque([path])
     while left:
@@ -181,7 +181,7 @@ def chains_from(path: Path, includes: Includes) -> dict[Path, list[Path]]:
 
 
 def problems_of_repository(root: Path) -> list[str]:
-    """A sentence for every include between the repository's folders that isn't granted."""
+    """Return a sentence for every include between the repository's folders that isn't granted."""
     folders = tuple(root / folder for folder in _FOLDERS)
     found = []
     for folder, granted in REPOSITORY.items():
@@ -211,7 +211,7 @@ def problems_of_repository(root: Path) -> list[str]:
 
 
 def circles(includes: Includes, root: Path) -> list[str]:
-    """A sentence for each set of units that include each other in a circle."""
+    """Return a sentence for each set of units that include each other in a circle."""
     units: dict[Path, set[Path]] = {}
     for path, targets in includes.items():
         unit = path.with_suffix("")
@@ -245,7 +245,7 @@ def _reached(unit: Path, units: Mapping[Path, set[Path]]) -> set[Path]:
 
 
 def same_names(files: Iterable[Path], root: Path) -> list[str]:
-    """A sentence for each name that several headers have."""
+    """Return a sentence for each name that several headers have."""
     by_name: dict[str, list[Path]] = {}
     for path in files:
         if path.suffix in (".hpp", ".h"):
@@ -259,7 +259,7 @@ def same_names(files: Iterable[Path], root: Path) -> list[str]:
 
 
 def _reason(module: str, target: Path, tree: Path) -> str:
-    """Why a file of a module must not include a file of the tree; empty if it may."""
+    """Return why a file of a module must not include a file of the tree; empty if it may."""
     other = module_of(target, tree)
     if other == module or other in MODULES[module]:
         return ""
@@ -306,7 +306,7 @@ def _included(path: Path, folders: Sequence[Path], root: Path) -> Iterator[tuple
 
 
 def _shown(path: Path, tree: Path) -> str:
-    """A file's path, from the repository's root if the tree is that of the repository."""
+    """Return a file's path, relative to the repository's root for the repository's own tree."""
     return str(path.relative_to(ROOT) if tree == TREE else path)
 
 

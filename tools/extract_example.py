@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the files of a page's example: extract_example.py PAGE FOLDER.
 
-Each block of C++ that begins with a comment of a file's name alone is that file, below FOLDER; the
-one that begins with "// the row" becomes FOLDER/row.inc.
+A block of C++ whose first line is a comment with only a file's name is written to that file in
+FOLDER. The block that begins with "// the row" is written to FOLDER/row.inc.
 """
 
 from __future__ import annotations

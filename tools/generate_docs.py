@@ -38,21 +38,21 @@ def resolved(*presets: Preset) -> dict[str, str]:
 
 
 def machine_parameters() -> list[str]:
-    """The parameters that a machine has to give: all but those of designs and of a run."""
+    """Return the parameters that a machine must set: all except those of designs and of a run."""
     others = {"run", *LAYERS, *(group for layer in _core.layers() for group in layer.parameters)}
     keys = [parameter.key for parameter in _core.parameters()]
     return [key for key in keys if key.partition(".")[0] not in others]
 
 
 def table(*columns: str, rows: Sequence[tuple[str, ...]]) -> str:
-    """A table of Markdown."""
+    """Return a table in Markdown."""
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
 
 
 def parameter_tables() -> str:
-    """Every parameter, a table a group; dram's and pm's, which are alike, share one."""
+    """Return a table for each group of parameters; dram and pm share a table."""
     parameters = {parameter.key: parameter for parameter in _core.parameters()}
     groups: dict[str, list[tuple[str, ...]]] = {}
     for key, parameter in parameters.items():
@@ -75,7 +75,7 @@ def parameter_tables() -> str:
 
 
 def open_table() -> str:
-    """What the papers leave open, as the preset `_common` has it; an item a source."""
+    """Return an item for each source of values that the papers leave open (`_common`)."""
     rows: dict[str, list[str]] = {}
     for setting in load_preset("machine", "_common").settings:
         rows.setdefault(setting.source, []).append(f"`{setting.key}={setting.value}`")
@@ -88,10 +88,10 @@ def open_table() -> str:
 
 
 def machine_table() -> str:
-    """Where the machines differ; in italics the values of `_common`.
+    """Return a table of the machines' differences; values of `_common` are in italics.
 
-    Parameters of a group that are alike in all machines share a row. If at most half of the
-    machines have values of their own for a parameter, these are in a second table.
+    Parameters of a group whose values are equal in every machine share a row. If at most half of
+    the machines have values of their own for a parameter, these are in a second table.
     """
     presets = {name: load_preset("machine", name) for name in MACHINES}
     values = {name: resolved(preset) for name, preset in presets.items()}
@@ -114,13 +114,13 @@ def machine_table() -> str:
 
 
 def _of_common(preset: Preset, key: str) -> bool:
-    """Whether a machine has the value of `_common`."""
+    """Return whether a machine has the value of `_common`."""
     last = [setting for setting in preset.settings if setting.key == key][-1]
     return last.place.startswith("machines/_common.yaml")
 
 
 def choice_table() -> str:
-    """The choices of the four layers."""
+    """Return a table of the implementations of the four layers."""
     rows = [
         (c.layer, f"`{c.name}`", c.summary, ", ".join(c.needs), ", ".join(c.gives))
         for c in _core.layers()
@@ -129,7 +129,7 @@ def choice_table() -> str:
 
 
 def design_table() -> str:
-    """The designs, in the order of their layers' choices, what inherits after what it changes."""
+    """Return the designs in the order of their implementations, each after its parent."""
     order = [(choice.layer, choice.name) for choice in _core.layers()]
     rows = []
     for name in preset_names("design"):
@@ -146,7 +146,7 @@ def design_table() -> str:
 
 
 def backend_table() -> str:
-    """The backends that designs can be put before."""
+    """Return a table of the backends that designs can be combined with."""
     rows = []
     for name in preset_names("backend"):
         preset = load_preset("backend", name)
@@ -156,7 +156,7 @@ def backend_table() -> str:
 
 
 def stress_table() -> str:
-    """The sets of settings that make structures collide."""
+    """Return a table of the stress settings."""
     rows = [
         (f"`{s.name}`", s.why, ", ".join(f"`{key}={value}`" for key, value in s.values))
         for s in stress_sets().values()
@@ -165,7 +165,7 @@ def stress_table() -> str:
 
 
 def repository_table() -> str:
-    """What the C and C++ of the repository's folders may include of others."""
+    """Return a table of the includes that are granted between the repository's folders."""
     rows = [
         (f"`{folder}/`", ", ".join(f"`{may}`" for may in granted) or "nothing")
         for folder, granted in REPOSITORY.items()
@@ -176,7 +176,7 @@ def repository_table() -> str:
 def modules_picture() -> str:
     """The simulator's modules, highest first, with an arrow for each module that another includes.
 
-    Arrows that follow from others are left out. Layers, which are included alike, share a box.
+    Arrows that follow from other arrows are omitted. The layers have equal arrows and share a box.
     """
     includes = module_includes()
     boxes: dict[str, str] = dict.fromkeys(LAYER_MODULES, "designs_layers")
@@ -206,12 +206,12 @@ def modules_picture() -> str:
 
 
 def _beneath(module: str, includes: Mapping[str, Sequence[str]]) -> set[str]:
-    """The modules that a module includes, directly or through others."""
+    """Return the modules that a module includes, directly or through others."""
     return set(includes[module]).union(*(_beneath(other, includes) for other in includes[module]))
 
 
 def corpus_table() -> str:
-    """The programs of tests/corpus, grouped by the methods that find their bugs."""
+    """Return a table of tests/corpus, grouped by the methods that find the programs' bugs."""
     cases = yaml.safe_load((DOCS.parent / "tests/corpus/corpus.yaml").read_text(encoding="utf-8"))
     ways = ("check", "px86", "recovery", "answers", "schedules")
     groups: dict[str, list[str]] = {}
@@ -223,7 +223,7 @@ def corpus_table() -> str:
 
 
 def exclusion_table() -> str:
-    """Which options need or exclude which."""
+    """Return a table of the options that need or exclude others."""
     commands: dict[Rule, list[str]] = {}
     for command, rules in RULES.items():
         for rule in rules:
@@ -233,7 +233,7 @@ def exclusion_table() -> str:
 
 
 def old_spelling_table() -> str:
-    """Commands that were spelled otherwise, and what they are now."""
+    """Return a table of old spellings of commands, with the new ones."""
     rows = []
     for old in EXAMPLES:
         command, *words = old.split()
@@ -255,7 +255,7 @@ def statistic_tables() -> str:
 
 
 def _owners(found: Sequence[DeclaredStatistic]) -> str:
-    """A sentence about the runs that have a component's statistics."""
+    """Return a sentence about the runs that have a component's statistics."""
     designs = {name for each in found for name in each.designs}
     if len(designs) == len(preset_names("design")):
         twin = ", and the same of `dram`" if found[0].component == "pm" else ""
@@ -273,7 +273,7 @@ def _owners(found: Sequence[DeclaredStatistic]) -> str:
 
 
 def _statistic_table(found: Sequence[DeclaredStatistic]) -> str:
-    """The statistics of a component; those that differ in their names alone share a row."""
+    """Return a table of a component's statistics; those that differ only in name share a row."""
     rows: dict[tuple[str, str, str], list[str]] = {}
     for each in found:
         relations = "; ".join(map(_relation, each.relations))
@@ -285,12 +285,12 @@ def _statistic_table(found: Sequence[DeclaredStatistic]) -> str:
 
 
 def _relation(phrase: str) -> str:
-    """A relation as the table has it, without the numbers of statistics that share a row."""
+    """Return a relation for the table, without the numbers of statistics that share a row."""
     return re.sub(r"_[a-z]+_\d+ns\b", "", phrase)
 
 
 def _pattern(names: Sequence[str]) -> str:
-    """The names as one, with their differences in braces; such names have equally many parts."""
+    """Return the names as one, with their differences in braces; all have equally many parts."""
     columns = zip(*(re.split(r"(\d+|[._])", name) for name in names), strict=True)
     return "".join(
         column[0] if len(set(column)) == 1 else f"{{{', '.join(column)}}}" for column in columns
@@ -333,7 +333,7 @@ def section_of(page: str, name: str) -> str:
 
 
 def written(section: Section) -> bool:
-    """Whether a section is as it would be generated."""
+    """Return whether a section equals its generated text."""
     return section_of(section.page, section.name) == section.generate()
 
 

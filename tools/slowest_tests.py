@@ -2,8 +2,9 @@
 
     tools/slowest_tests.py FOLDER
 
-The folder has what GoogleTest's --gtest_output=json has left, a file for each part of a program
-(tests/test_programs.cmake). It fails if there is no case, since a run of no tests is no success.
+The folder contains the files of GoogleTest's --gtest_output=json, one for each part of a program
+(tests/test_programs.cmake). The script fails if there is no case: a run without tests is no
+success.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ SHOWN = 10
 
 
 def times(results: Path) -> Iterator[tuple[float, str]]:
-    """Seconds and name of each case."""
+    """Return seconds and name of each case."""
     for suite in json.loads(results.read_text(encoding="utf-8"))["testsuites"]:
         for case in suite["testsuite"]:
             yield float(case["time"].removesuffix("s")), f"{suite['name']}.{case['name']}"
 
 
 def main() -> None:
-    """Print them, the slowest first."""
+    """Print the slowest cases."""
     cases = sorted(case for file in Path(sys.argv[1]).glob("*.json") for case in times(file))
     if not cases:
         sys.exit(f"{sys.argv[1]}: no test has run")

@@ -99,7 +99,7 @@ def test_every_operator_gives_from_the_persistent_heap(
         "instrumented", "instrumented_early",
     ],
 )  # fmt: skip
-def test_without_that_heap_every_allocation_is_its_librarys(
+def test_programs_without_pm_heap_keep_their_allocator(
     programs: Path, tmp_path: Path, program: str
 ) -> None:
     output = tmp_path / "trace.pmt"

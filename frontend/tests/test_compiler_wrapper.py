@@ -70,7 +70,7 @@ def test_the_pm_librarys_level_may_be_another(toolchain: Toolchain) -> None:
 
 
 @pytest.mark.quick
-def test_stages(toolchain: Toolchain) -> None:
+def test_compiler_stages_run_one_by_one(toolchain: Toolchain) -> None:
     """Preprocess, compile, assemble and link one by one."""
     source = toolchain.write(PROGRAM)
     folder = toolchain.scratch

@@ -47,7 +47,9 @@ def names(calls: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_helpers_that_must_be_inlined_have_their_callers(toolchain: Toolchain, level: str) -> None:
+def test_sites_in_always_inline_functions_have_their_callers(
+    toolchain: Toolchain, level: str
+) -> None:
     flushes = toolchain.record(PERSIST, level).of(Kind.FLUSH)
     assert [(op.site.function, op.site.line) for op in flushes] == 2 * [("flush", 3)]
     assert [names(op.site.inlined_at) for op in flushes] == [

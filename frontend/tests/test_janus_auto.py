@@ -196,7 +196,7 @@ void f(struct line* p) { pm_flush_(p); _mm_sfence(); }
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("name", NOT_BLOCKING)
-def test_what_blocks_nothing_gets_no_hints(toolchain: Toolchain, name: str, level: str) -> None:
+def test_flushes_without_a_fence_get_no_hints(toolchain: Toolchain, name: str, level: str) -> None:
     assert "pm_pre_" not in auto(toolchain, NOT_BLOCKING[name], level)
 
 
@@ -288,7 +288,9 @@ def test_write_backs_across_functions_get_no_hints(
 
 
 @BOTH_LEVELS
-def test_what_must_be_inlined_is_part_of_the_function(toolchain: Toolchain, level: str) -> None:
+def test_always_inline_functions_count_as_part_of_their_caller(
+    toolchain: Toolchain, level: str
+) -> None:
     code = ACROSS["inline"].replace("static inline", "__attribute__((always_inline)) static inline")
     assert events(auto(toolchain, code, level)) == ["INIT", "BOTH_VAL", "store", "clwb", "sfence"]
 
@@ -464,7 +466,7 @@ never:
     assert done.count("INIT") == 1 and done.count("pm_flush") == 2
 
 
-def test_what_has_thrown_may_have_written(toolchain: Toolchain) -> None:
+def test_call_that_throws_counts_as_a_write(toolchain: Toolchain) -> None:
     text = compiled(toolchain, CAUGHT, "-O0", ".ll", "--janus-auto")
     assert events(text) == ["other", "pm_order", "INIT", "ADDR", "pm_order", "pm_flush", "pm_order"]
 
@@ -717,7 +719,9 @@ EXCEPTIONS = {
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("name", EXCEPTIONS)
-def test_an_exception_is_no_condition(toolchain: Toolchain, name: str, level: str) -> None:
+def test_check_that_ends_in_an_exception_is_no_condition_of_hints(
+    toolchain: Toolchain, name: str, level: str
+) -> None:
     code = f"""
 struct Guard {{ ~Guard(); }};
 extern "C" void may_throw();
@@ -921,7 +925,7 @@ def test_functions_with_unusual_control_flow_get_no_hints(
 # ---- The option ----------------------------------------------------------------------------------
 
 
-def test_the_option_goes_with_every_stage(toolchain: Toolchain) -> None:
+def test_janus_auto_works_in_every_stage_of_compilation(toolchain: Toolchain) -> None:
     source = toolchain.write(HEAD + PROGRAM)
     folder = toolchain.scratch
     options = ("--janus-auto", f"-DMEMORY={MEMORY.start}", "-O2")

@@ -139,7 +139,7 @@ STORE = 9
 
 
 @BOTH_LEVELS
-def test_what_is_announced_is_what_has_been_stored(tmp_path: Path, level: str) -> None:
+def test_profile_hints_announce_the_stored_data(tmp_path: Path, level: str) -> None:
     source, program, output = tmp_path / "a.c", tmp_path / "a", tmp_path / "a.pmt"
     source.write_text(RECORDED)
     profile = tmp_path / "hints.txt"

@@ -532,7 +532,7 @@ LOST = {
 }  # fmt: skip
 
 
-def test_what_assembly_does_later_is_named(toolchain: Toolchain, level: str) -> None:
+def test_unanalysable_effects_of_assembly_are_named(toolchain: Toolchain, level: str) -> None:
     """Examples are changed registers, loops, and undeclared or unknown writes."""
     lines = "".join(
         f'  asm volatile("{text}" : "+D"(d), "+S"(s), "+c"(n) : "m"(m), "a"(0L), "r"(64L)'
@@ -1037,7 +1037,9 @@ int main() { Gen g = count(4); int s = 0; while (g.h.resume(), !g.h.done()) s +=
 
 
 @pytest.mark.parametrize("name", SURVIVORS)
-def test_survives(toolchain: Toolchain, level: str, name: str) -> None:
+def test_unusual_control_flow_survives_instrumentation(
+    toolchain: Toolchain, level: str, name: str
+) -> None:
     """Programs with unusual control flow behave as they do without the pass."""
     suffix, code, output = SURVIVORS[name]
     flags = ("-std=c++20",) if suffix == ".cpp" else ()

@@ -55,7 +55,7 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.parametrize("other", ["second", "first"])
-def test_the_first_of_a_script_is_recorded(tmp_path: Path, programs: Path, other: str) -> None:
+def test_first_process_of_a_script_is_recorded(tmp_path: Path, programs: Path, other: str) -> None:
     output = tmp_path / "x.pmt"
     done = record(output, programs, "sh", "-c", f"./first; ./{other} fork")
     assert done.returncode == 0, done.stderr
@@ -69,7 +69,9 @@ def test_the_first_of_a_script_is_recorded(tmp_path: Path, programs: Path, other
 
 
 @pytest.mark.parametrize("name", ["second", "./second"])
-def test_the_named_one_is_recorded(tmp_path: Path, programs: Path, name: str) -> None:
+def test_process_with_the_wanted_name_is_recorded(
+    tmp_path: Path, programs: Path, name: str
+) -> None:
     """This holds for one below a process that isn't recorded, too."""
     for script in ("./first; ./second", "./first system ./second; true"):
         output = tmp_path / "x.pmt"
@@ -89,7 +91,7 @@ def test_record_fails_if_no_program_has_the_wanted_name(tmp_path: Path, programs
     assert list(tmp_path.iterdir()) == []
 
 
-def test_side_by_side(tmp_path: Path, programs: Path) -> None:
+def test_one_of_several_concurrent_processes_is_recorded(tmp_path: Path, programs: Path) -> None:
     output = tmp_path / "x.pmt"
     script = " & ".join(["./first", "./second"] * 4) + " & wait"
     for _ in range(5):

@@ -586,7 +586,7 @@ def test_a_program_that_is_not_recorded_needs_no_room(build: Callable[[str, str]
         ),
     ],
 )
-def test_without_room_a_recording_says_which_limit_is_in_the_way(
+def test_recording_with_too_little_address_space_names_the_limit(
     build: Callable[[str, str], Path], tmp_path: Path, limits: list[int], cure: str
 ) -> None:
     def limit() -> None:
@@ -732,7 +732,7 @@ def test_persistent_memory_is_found(
     assert trace.threads == 2
 
 
-def test_what_follows_an_unmapped_file_is_not_persistent(
+def test_mapping_after_an_unmapped_file_is_not_persistent(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     """No mapping replaces it unless the program asks for one."""

@@ -72,7 +72,7 @@ def wrong(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_is_right_is_not_accused(build: Build, threads: int) -> None:
+def test_right_program_has_no_wrong_answers(build: Build, threads: int) -> None:
     found = answers(build(RIGHT, threads))
     assert wrong(found) == []
     asked = found["answers"]
@@ -170,7 +170,7 @@ def test_eadr_needs_no_flush(build: Build) -> None:
     assert finding["line"] == line_of("length")
 
 
-def test_what_is_meant_is_suppressed(build: Build, tmp_path: Path) -> None:
+def test_wrong_answers_can_be_suppressed(build: Build, tmp_path: Path) -> None:
     meant = tmp_path / "meant.yaml"
     meant.write_text(
         f'- {{kind: wrong-answer, source: "{LIST}:*", function: push, comment: "counts lag"}}\n'

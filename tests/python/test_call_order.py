@@ -84,7 +84,7 @@ def test_the_runtime_calls_in_the_order_that_its_page_states() -> None:
 
 
 @pytest.mark.parametrize("caller", ["bottom", "top"])
-def test_a_call_against_the_order_is_seen(caller: str, tmp_path: Path) -> None:
+def test_call_against_the_order_of_files_is_found(caller: str, tmp_path: Path) -> None:
     callee = "top" if caller == "bottom" else "bottom"
     (tmp_path / f"{caller}.c").write_text(
         f"void {callee}(void); void {caller}(void) {{ {callee}(); }}"

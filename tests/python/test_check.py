@@ -128,7 +128,7 @@ def test_the_command_prints_the_findings_and_fails(never_flushed: Path) -> None:
     assert "1 finding that can lose data; the first:" in done.stderr
 
 
-def test_with_eadr_flushes_are_not_judged(never_flushed: Path) -> None:
+def test_eadr_model_reports_no_missing_flushes(never_flushed: Path) -> None:
     report = checked(never_flushed, "--model", "eadr", status=0)
     assert report["findings"] == []
     assert report["not_looked_for"]["never-flushed"] == "with eADR, the caches survive"
@@ -151,7 +151,7 @@ def suppressions(folder: Path, **fields: str) -> Path:
         {"function": "main"},  # from where it was called
     ],
 )
-def test_what_is_meant_is_suppressed(
+def test_intended_findings_can_be_suppressed(
     never_flushed: Path, tmp_path: Path, fields: dict[str, str]
 ) -> None:
     path = suppressions(tmp_path, **fields)
@@ -202,7 +202,7 @@ WITHOUT_PM = "int main(void) { volatile int x = 1; return x - 1; }\n"
     ("pm", "reason"),
     [((), "has no persistent memory"), (("--pm-heap",), "stores nothing to persistent memory")],
 )
-def test_what_has_nothing_to_judge_is_refused(
+def test_check_refuses_recordings_without_stores_to_pm(
     tmp_path: Path, pm: tuple[str, ...], reason: str
 ) -> None:
     source = tmp_path / "plain.c"

@@ -85,7 +85,7 @@ def test_a_bug_is_found_and_its_line_named(build: Build, bug: int, store: str, w
 
 
 @pytest.mark.parametrize("bug", [RIGHT, OTHER_THREADS_TWIN])
-def test_what_is_right_is_not_accused(build: Build, bug: int) -> None:
+def test_checker_accepts_all_images_of_a_right_program(build: Build, bug: int) -> None:
     done = crash(build(bug))
     assert done.returncode == 0, done.stderr
     # Images of each item: nothing stored, either line, both lines; and the count.
@@ -118,7 +118,9 @@ def test_caches_that_survive_need_no_flush(build: Build) -> None:
         assert done.returncode == code, (bug, done.stderr)
 
 
-def test_what_was_seen_is_said(build: Build, tmp_path: Path) -> None:
+def test_report_has_the_numbers_of_checked_and_possible_images(
+    build: Build, tmp_path: Path
+) -> None:
     output = tmp_path / "out.json"
     done = crash(build(PARTIAL_LINE), "--budget", "1", "--json", output)
     assert "images under px86: 1 of at most 5,242,876 images checked by" in done.stdout
@@ -217,7 +219,7 @@ def test_workloads_have_a_checker_and_are_right(model: str) -> None:
     assert "60 of at most" in done.stdout
 
 
-def test_what_can_not_be_judged_is_refused(build: Build, tmp_path: Path) -> None:
+def test_check_refuses_impossible_options_of_a_checker(build: Build, tmp_path: Path) -> None:
     program, trace = build(RIGHT)
     done = pmemsim("check", trace, "--verify", "own")
     assert done.returncode == 2

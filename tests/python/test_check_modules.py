@@ -202,7 +202,9 @@ def test_every_folder_of_the_repository_exists() -> None:
 @pytest.mark.parametrize(
     ("target", "status"), [("common/units.hpp", 0), ("machine/run/machine.hpp", 1)]
 )
-def test_the_exit_status(target: str, status: int, tmp_path: Path) -> None:
+def test_check_modules_exits_with_1_for_a_violation(
+    target: str, status: int, tmp_path: Path
+) -> None:
     text = f'#include "pmemsim/{target}"'
     tree = make_tree(tmp_path, {"machine/memory/one.cpp": text, target: ""})
     done = subprocess.run(

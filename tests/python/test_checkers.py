@@ -125,7 +125,7 @@ def test_a_library_and_a_program_find_the_same(
 
 
 @pytest.mark.parametrize("how", ["program", "library"])
-def test_several_at_once_change_nothing(
+def test_number_of_parallel_checkers_changes_no_result(
     wrong: tuple[Path, Path], library: Library, how: str, tmp_path: Path
 ) -> None:
     check: list[str | Path] = ["--verify", wrong[0]]

@@ -696,7 +696,7 @@ def test_a_cache_that_cannot_be_a_folder(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(queue_trace: Path) -> None:
+def test_closed_pipe_of_the_output_is_no_error(queue_trace: Path) -> None:
     command = f"'{Path(sys.executable).with_name('pmemsim')}' trace dump '{queue_trace}' -n 20000"
     done = subprocess.run(
         ["bash", "-c", f"{command} | head -n 1"],
@@ -746,7 +746,7 @@ def test_closed_output_is_no_error(tmp_path: Path, queue_trace: Path) -> None:
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
-def test_what_a_user_has_to_know_of_a_design_is_said(queue_trace: Path) -> None:
+def test_pmem_spec_on_several_controllers_has_a_note(queue_trace: Path) -> None:
     """PMEM-Spec is for one controller; machine `asap` has two."""
     assert configure("pmem-spec", "pmem-spec").notes == []
     (note,) = configure("pmem-spec", "asap").notes

@@ -220,7 +220,7 @@ def test_a_recording_travels_once(workers: Workers, monkeypatch: pytest.MonkeyPa
         assert results_of(second, jobs) == here
 
 
-def test_what_is_damaged_on_its_way_is_not_kept(
+def test_recording_damaged_in_transfer_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PMEMSIM_CACHE", str(tmp_path))

@@ -99,7 +99,7 @@ def test_a_comparison_has_exactly_the_documented_keys(comparison: Comparison) ->
     assert document["geomean"]["sw-undo"] == pytest.approx(0.5)
 
 
-def test_frames(comparison: Comparison) -> None:
+def test_comparison_converts_to_a_pandas_frame(comparison: Comparison) -> None:
     frame = comparison.to_frame()
     assert frame.loc[("hashmap", "eadr"), "ratio"] == pytest.approx(1 / 3)
     result = comparison.results[0]

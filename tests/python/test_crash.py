@@ -492,7 +492,7 @@ def test_crash_refuses_impossible_options(arguments: list[str], sentence: str) -
         (["--set", "core.count=1"], "--set: "),  # where it was set
     ],
 )
-def test_what_cannot_be_with_a_recording_is_refused(
+def test_crash_refuses_impossible_options_of_a_recording(
     queue_trace: Path, arguments: list[str], sentence: str
 ) -> None:
     done = pmemsim("crash", queue_trace, "--design", "asap", *arguments)
@@ -554,7 +554,7 @@ def without_regions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]
         ("persisted", "x86-bare,asap", "(as in x86-bare) to check the"),
     ],
 )
-def test_what_judges_nothing_is_no_success(
+def test_crash_without_a_checked_image_is_no_success(
     without_regions: dict[str, Path], tmp_path: Path, what: str, design: str, sentence: str
 ) -> None:
     output = tmp_path / "crash.json"
@@ -569,7 +569,7 @@ def test_what_judges_nothing_is_no_success(
     "options",
     [["-d", "x86-bare"], ["-d", "sw-undo", "--verify", "true"], ["-d", "eadr"], ["-d", "hops"]],
 )
-def test_what_is_judged_without_regions(
+def test_crash_checks_a_recording_without_regions(
     without_regions: dict[str, Path], options: list[str]
 ) -> None:
     done = pmemsim("crash", without_regions["persisted"], *options)

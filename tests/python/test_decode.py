@@ -237,7 +237,7 @@ def test_changed_bits_are_found_out(copy: Path, tmp_path: Path) -> None:
         (["--design", "parallel", "--at", "1ps"], "save-image: no data are persistent"),
     ],
 )
-def test_what_cannot_be_saved_is_refused(
+def test_save_image_refuses_impossible_combinations(
     tmp_path: Path, arguments: list[str], sentence: str
 ) -> None:
     done = pmemsim(

@@ -80,7 +80,7 @@ def test_check_under_asap_reports_receipts_of_lost_tickets(build: Build) -> None
     assert again.stderr.split("were checked)")[1] == done.stderr.split("were checked)")[1]
 
 
-def test_what_one_machine_never_leaves_is_found(build: Build) -> None:
+def test_guarantees_show_images_that_one_machine_never_leaves(build: Build) -> None:
     program, trace = build("receipts", "-DSLOW")
     done = pmemsim("crash", trace, "-d", "asap", "--verify", program, "--verify-images", "all")
     assert done.returncode == 0, done.stderr

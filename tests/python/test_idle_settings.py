@@ -44,7 +44,7 @@ def own_machine(folder: Path) -> Path:
         ("asap.cl_entries=2", f"--set: asap.cl_entries=2 {ON_UNDO}"),
     ],
 )
-def test_commands_refuse_what_none_of_their_designs_uses(
+def test_commands_refuse_settings_that_none_of_their_designs_uses(
     queue_trace: Path, command: str, setting: str, sentence: str
 ) -> None:
     option = "--design" if command in ("run", "crash") else "--designs"
@@ -53,7 +53,7 @@ def test_commands_refuse_what_none_of_their_designs_uses(
     assert sentence in " ".join(done.stderr.split())
 
 
-def test_what_one_of_several_designs_uses_is_taken(queue_trace: Path) -> None:
+def test_setting_that_one_of_several_designs_uses_is_accepted(queue_trace: Path) -> None:
     set_it = ("-m", "asap", "--set", "asap.cl_entries=2")
     done = pmemsim("compare", queue_trace, "-d", "sw-undo,asap", *set_it)
     assert done.returncode == 0, done.stderr
@@ -80,7 +80,7 @@ def test_idle_settings_in_user_files_are_reported_with_their_line(
     assert pmemsim("run", queue_trace, "-d", "sw-undo", "-m", machine, *chosen).returncode == 0
 
 
-def test_the_interface_of_python_refuses_them_too(queue_trace: Path) -> None:
+def test_python_interface_refuses_settings_without_effect(queue_trace: Path) -> None:
     idle = {"pm.read_latency": "300ns"}
     with pytest.raises(ConfigError, match=r"overrides: pm\.read_latency=300ns has no effect"):
         package.run(queue_trace, design="sw-undo", machine="asap", overrides=idle)
@@ -116,7 +116,7 @@ def test_experiments_refuse_settings_without_effect() -> None:
     assert len(configurations([idle, using])) == 2
 
 
-def test_what_ships_is_taken_everywhere() -> None:
+def test_presets_may_have_settings_without_effect() -> None:
     """Examples are machines for all devices, designs without a layer's parts, stress settings."""
     for machine in preset_names("machine"):
         for design in preset_names("design"):

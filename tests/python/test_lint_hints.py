@@ -112,7 +112,7 @@ def test_what_a_program_is_at_fault_for(
     assert ("pm.h's library" in finding.advice) is of_library
 
 
-def test_what_a_finding_says(planted: Path) -> None:
+def test_finding_of_a_hint_has_the_documented_keys(planted: Path) -> None:
     (too_short,) = [each for each in findings(planted, status=1) if each["kind"] == "too_short"]
     assert set(too_short) == {
         "kind", "reason", "fault", "file", "line", "function", "store", "of_library", "count",

@@ -155,7 +155,7 @@ def test_crash_finds_a_bug_in_a_racing_program(build: Build) -> None:
         assert not any("a guess" in line for line in story.lines)
 
 
-def test_a_story_of_a_recording_without_turns_says_that_it_guesses(
+def test_explanation_without_recorded_turns_says_that_it_guesses(
     build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Trace, "has_turns", False)

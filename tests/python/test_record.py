@@ -408,7 +408,7 @@ def test_headers_are_compiled_again_once_they_have_changed(tmp_path: Path) -> No
     assert compiled().read_bytes() == second
 
 
-def test_two_that_want_the_same_recording_make_it_once(
+def test_concurrent_requests_make_a_recording_once(
     tmp_path: Path, queue_trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = []

@@ -88,7 +88,7 @@ def test_a_violation_after_a_second_crash_is_reported(build: Callable[[int], Bui
     )
 
 
-def test_what_recovers_well_twice_is_not_accused(
+def test_right_recovery_passes_second_crashes(
     build: Callable[[int], Built], tmp_path: Path
 ) -> None:
     done = crash(build(RIGHT), "--json", tmp_path / "out.json")
@@ -181,7 +181,9 @@ def test_recoverys_reads_of_possibly_lost_data_are_listed(
     assert all(read["there"] + read["lost"] > 0 for read in few["reads"])
 
 
-def test_what_was_built_otherwise_is_said(build: Callable[[int], Built], tmp_path: Path) -> None:
+def test_recovery_of_a_checker_without_recording_is_reported_as_skipped(
+    build: Callable[[int], Built], tmp_path: Path
+) -> None:
     program, trace = build(RECOVERY)
     plain = compiled("clang-19", SOURCE, tmp_path / "plain", "-DBUG=1")
     output = tmp_path / "out.json"

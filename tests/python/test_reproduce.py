@@ -187,7 +187,9 @@ def test_the_confidence_interval_is_students() -> None:
         (0.08, 0.0749, "within 15%"),
     ],
 )
-def test_verdicts(measured: float, reported: float, verdict: str) -> None:
+def test_verdict_is_within_15_percent_or_off(
+    measured: float, reported: float, verdict: str
+) -> None:
     assert verdict_of(measured, reported) == verdict
 
 
@@ -1102,7 +1104,7 @@ def test_the_mean_of_ratios_may_be_arithmetic() -> None:
     assert [finding.measured for finding in findings(measured)] == pytest.approx([0.95, 0.95])
 
 
-def test_what_a_ratio_is_above_one() -> None:
+def test_entry_by_how_much_a_ratio_is_above_1() -> None:
     (found,) = findings(
         made_up(
             load_paper("pmweaver"), "recalculation",
@@ -1165,7 +1167,7 @@ def test_addresses_and_data(which: tuple[str, str], speedup: float, there: bool)
         (("Dedup, Janus", ("Hashmap Low-Level",)), 1.2, False),
     ],
 )
-def test_hints_below_prediction(
+def test_shape_hints_below_prediction(
     which: tuple[str, tuple[str, ...]], speedup: float, there: bool
 ) -> None:
     above = {("Enc+Veri, Janus", "TPCC"), ("Dedup, Janus", "Hashmap Low-Level")}

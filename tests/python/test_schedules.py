@@ -129,7 +129,7 @@ def test_a_lost_update_is_reached(tmp_path: Path, level: str) -> None:
 
 
 @pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O2"))
-def test_what_is_published_before_it_is_persistent_is_reached(tmp_path: Path, level: str) -> None:
+def test_schedules_reach_data_published_before_they_persist(tmp_path: Path, level: str) -> None:
     traces = recorded(compiled(tmp_path, "unpersisted", UNPERSISTED, level))
     published = [bool(stored(trace, 1)) for trace in traces]
     too_early = [bool(stored(trace, 2)) for trace in traces]

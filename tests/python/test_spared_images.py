@@ -118,7 +118,7 @@ def test_a_budget_is_enough_for_what_is_read(trace: Path, checks: Checks) -> Non
     assert run.shown < 40
 
 
-def test_a_time_is_over_when_all_are_judged(trace: Path, checks: Checks) -> None:
+def test_time_budget_ends_when_all_images_are_checked(trace: Path, checks: Checks) -> None:
     run = crash(trace, checks("two_words"), "10min")
     assert run.complete
     assert run.shown < 40
@@ -156,7 +156,9 @@ def test_images_that_differ_in_read_data_are_all_checked(
 
 
 @pytest.mark.parametrize("check", ["by_a_child", "unmapped"])
-def test_what_a_library_does_not_tell_programs_do(trace: Path, checks: Checks, check: str) -> None:
+def test_checkers_with_unobserved_reads_check_every_image(
+    trace: Path, checks: Checks, check: str
+) -> None:
     wanted = checks(check)
     if wanted.library is None:
         assert crash(trace, wanted, "all").shown == 4

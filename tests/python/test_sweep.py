@@ -239,7 +239,7 @@ def pmemsim_run(*arguments: str) -> dict[str, object]:
     return found
 
 
-def test_no_axis_has_the_name_of_a_result(cache: Path, tmp_path: Path) -> None:
+def test_names_of_axes_and_results_are_different(cache: Path, tmp_path: Path) -> None:
     assert sweep(cache, tmp_path).returncode == 0
     columns = list(pd.read_parquet(tmp_path / "sweep.parquet").columns)[7:]
     names = {*REQUIRED, *RECIPE, *(parameter.key for parameter in _core.parameters())}
@@ -298,7 +298,7 @@ def test_a_sweep_of_which_nothing_works_fails(cache: Path, tmp_path: Path) -> No
 # ---- going on ------------------------------------------------------------------------------------
 
 
-def test_what_is_done_is_not_done_again(cache: Path, tmp_path: Path) -> None:
+def test_sweep_does_not_repeat_finished_points(cache: Path, tmp_path: Path) -> None:
     """The cache folder or the file alone is enough; further points are added."""
     assert "8 simulations, 0 of them kept" in sweep(cache, tmp_path).stderr
     path = tmp_path / "sweep.parquet"
@@ -322,7 +322,7 @@ def test_what_is_done_is_not_done_again(cache: Path, tmp_path: Path) -> None:
     assert len(pd.read_parquet(path)) == 12
 
 
-def test_what_has_failed_is_tried_again(cache: Path, tmp_path: Path) -> None:
+def test_sweep_repeats_failed_points(cache: Path, tmp_path: Path) -> None:
     text = SWEEP.replace("[sw-undo, asap]", "[sw-undo, mine.yaml]")
     mine = tmp_path / "mine.yaml"
     preset = "name: mine\nsummary: x\ninherits: asap\nparameters: {ordering: ORDERING}\n"

@@ -41,7 +41,7 @@ def test_what_the_warm_up_has_used_is_in_the_caches() -> None:
     assert reads(4000) < 0.9 * reads(0)
 
 
-def test_the_command_line_takes_it(tmp_path: Path) -> None:
+def test_record_accepts_the_warm_up_option(tmp_path: Path) -> None:
     size = ("--threads", "1", "--regions", "20", "--items", "50")
     done = pmemsim("record", "queue", *size, "--warm-up", "30", "-o", "q.pmt", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -72,7 +72,7 @@ def regions_of(trace: Trace, thread: int, memory: range) -> Iterator[Region]:
 
 @pytest.mark.parametrize("opt", long_except(["O0", "O2"], "O2"))
 @pytest.mark.parametrize("workload", long_except(MEASURED_BY_JANUS, "queue", "tatp"))
-def test_what_is_announced_is_what_is_written(workload: str, opt: str) -> None:
+def test_hints_announce_the_data_that_are_written(workload: str, opt: str) -> None:
     trace = shared_recording(workload, opt)
     (pool,) = trace.metadata["pm_regions"]
     memory = range(pool["begin"], pool["end"])
