@@ -8,11 +8,12 @@
 Use it for changes that must not change simulated results. The first `measure` records all workloads
 into the folder RECORDINGS; later ones use these recordings. `measure` measures
 
-- every statistic of every workload on every design, on one machine; - the statistics of five
-workloads on all other machines, on very different designs; with --full, those of every workload on
-every design on every machine, which takes hours; - crashes of every design with durability
-guarantees, with explanations, and of all injected faults; - all values of `pmemsim reproduce asap
-lalea` (not with --quick).
+  - every statistic of every workload on every design, on one machine;
+  - the statistics of five workloads on all other machines, on very different designs; with --full,
+    those of every workload on every design on every machine, which takes hours;
+  - crashes of every design with durability guarantees, with explanations, and of all injected
+    faults;
+  - all values of `pmemsim reproduce asap lalea` (not with --quick).
 
 Values that depend on a clock or a path are omitted. `compare` prints up to 20 values that differ,
 and exits with 1 if there are any.

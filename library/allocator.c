@@ -4,14 +4,14 @@
  * Every thread index has an arena with a shelf per size class. A shelf is the rest of a chunk and a
  * chain of magazines of free blocks (after Bonwick, "Magazines and Vmem", 2001). A thread allocates
  * from and frees to its own shelves, wherever a block came from: threads share neither locks nor
- * lines. A shelf with two magazines to spare donates one to the size class's depot; one that runs
- * low takes one from there. Each exchange is a small region between the program's regions, under
- * the depot's lock until that region has committed.
+ * lines. A shelf with two magazines to spare donates one to the size class's depot; a shelf that
+ * runs low takes a magazine from the depot. Each exchange is a small region between the program's
+ * regions, under the depot's lock until that region has committed.
  *
  * All of this is in PM and is changed under the undo log. The allocator's stores are deferred
  * (`deferred`) to the program's next log fence, so that an allocation costs no fence of its own.
- * Blocks that a region frees enter a magazine at its end: until then they keep their contents,
- * because the region may still be undone.
+ * Blocks that a region frees enter a magazine at the region's end. Until then they keep their
+ * contents, because the region may still be undone.
  *
  * This file has pm_alloc, pm_free and the check of a pool's contents when it is opened. Shelves are
  * filled in shelves.c, depots in region.c. */

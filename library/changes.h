@@ -7,7 +7,8 @@
 
 #include "internal.h"
 
-/* pm_log_ranges without the check of the ranges: the allocator's own lie outside the chunks. */
+/* Does the same as pm_log_ranges without checking the ranges: the allocator's own data are outside
+ * the chunks. */
 void region_log(struct thread* thread, const pm_range* ranges, size_t count);
 
 #ifdef PM_REDO_LOG

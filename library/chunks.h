@@ -1,6 +1,6 @@
 /* The set of chunks in use, in ordinary memory, under a lock of its own. The log and the allocator
- * take their chunks here. A region takes chunks at once; the chunks that it releases are free when
- * it has committed. */
+ * take their chunks here. A region takes chunks immediately; chunks that it releases become free
+ * when it has committed. */
 #ifndef PMEMSIM_LIBRARY_CHUNKS_H
 #define PMEMSIM_LIBRARY_CHUNKS_H
 
@@ -34,7 +34,8 @@ inline int64_t chunks_take(struct pm_pool* pool, uint64_t count) {
   return first;
 }
 
-/* Frees chunks of a committed region: until its commit it may be undone and need them again. */
+/* Frees chunks that a region has released. Called after its commit: until then the region may be
+ * undone and need them again. */
 inline void chunks_release(struct pm_pool* pool, struct chunk_run run) {
   pthread_mutex_lock(&pool->chunk_lock);
   memset(pool->chunk_taken + run.first, 0, run.count);

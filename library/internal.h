@@ -70,8 +70,8 @@ struct pm_pool {
 
   struct arena arenas[PM_MAX_THREADS];
 
-  /* A region takes chunks and magazines at once, and releases them when it has committed. So two
-   * unfinished regions never write to the same line of the chunk table or of a depot. */
+  /* A region takes chunks and magazines immediately, and releases them when it has committed. So
+   * two unfinished regions never write to the same line of the chunk table or of a depot. */
   pthread_mutex_t chunk_lock;
   unsigned char* chunk_taken;
   uint64_t chunk_cursor;
@@ -151,7 +151,8 @@ extern _Thread_local struct thread this_thread;
 /* Gives the calling thread an index if it has none. */
 void thread_attach(void);
 
-/* Gives the thread this index. False, with an error, if it has another or the index is taken. */
+/* Gives the thread this index. False, with an error, if the thread has another index or the index
+ * is taken. */
 bool thread_attach_as(unsigned index);
 
 /* Grows the array so that it can hold one more item: array points to the array's pointer. */

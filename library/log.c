@@ -1,10 +1,11 @@
-/* The software undo log: old contents of whole lines, in records of up to seven, one log a thread.
+/* The software undo log: each thread's log has old contents of whole lines, in records of up to
+ * seven lines.
  *
  * A record costs its lines, written once; a batch of records costs one fence; a commit costs one
  * word and one fence. Nothing else needs to persist: a record counts if its region's number is the
  * thread's committed number plus one and its checksum is right. Until the commit word is durable,
  * the log holds everything needed to undo the region; from then on all its records are stale. The
- * next region overwrites them only after the fence behind the commit word.
+ * next region overwrites these records only after the fence behind the commit word.
  *
  * All instructions of this file are marked as the log's, so that a recording can omit them. With
  * PM_REDO_LOG the build has another log (redo.c). */
@@ -28,7 +29,7 @@ uint64_t record_checksum(const struct record* record, uint64_t offset) {
   uint64_t c = 0, d = 0;
   for (uint32_t i = 0; i < record->lines; ++i) {
     const uint64_t* word = (const uint64_t*)(record + 1 + i);
-    c = mix(c, record->line[i]); /* mixed in separately: combined with word[2], both could change */
+    c = mix(c, record->line[i]); /* alone: if combined, changes could cancel out */
     a = mix(a, word[0]);
     b = mix(b, word[1]);
     c = mix(c, word[2]);

@@ -17,8 +17,8 @@ static void log_index_clear(struct log_index* set) {
   set->generation = 1;
 }
 
-/* Adds a chunk to the log by one store. Recovery may see it or not; both are right, since no record
- * is in it before the fence. */
+/* Adds a chunk to the log by one store. Recovery is right with and without this store, since the
+ * chunk contains no record before the fence. */
 static bool add_segment(struct pm_pool* pool, unsigned index) {
   struct segments* log = &pool->arenas[index].log;
   uint32_t* grown = realloc(log->chunk, (log->count + 1) * sizeof *log->chunk);

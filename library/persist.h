@@ -1,5 +1,5 @@
-/* Write-back of cache lines and the fence behind it: the library's only access to the hardware.
- * (The crash tests link a model of a volatile cache in its place.) */
+/* Write-backs of cache lines and fences: the library's only access to the hardware. (The crash
+ * tests link a model of a volatile cache in its place.) */
 #ifndef PMEMSIM_LIBRARY_PERSIST_H
 #define PMEMSIM_LIBRARY_PERSIST_H
 

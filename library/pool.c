@@ -81,8 +81,8 @@ static unsigned char* map(int file, uint64_t bytes, uint64_t base, const char* n
 
 /* ---- Contents -------------------------------------------------------------------------------- */
 
-/* Zero is the valid state of everything else. The magic number is written last: after a crash
- * before that, the file is formatted again. */
+/* Writes the superblock. All other parts of a pool are valid when they are zero. The magic number
+ * is written last: after an earlier crash, the file is formatted again. */
 static void format(struct superblock* superblock, uint64_t bytes, uint64_t base) {
   superblock->bytes = bytes;
   superblock->base = base;

@@ -97,8 +97,7 @@ static inline uint32_t chunk_use_count(uint64_t use) { return (uint32_t)(use >> 
  * first one. A record is a header and the old contents of up to seven lines; a segment with fewer
  * than two lines left is full. A record is valid if it has the number of the thread's unfinished
  * region and the right checksum, which also covers the record's location. So a stale or
- * half-written record is never valid, and no other word needs to be persistent for a record to
- * count. */
+ * half-written record is never valid. A record's validity depends on no other persistent word. */
 #define RECORD_LINES 7
 struct record {
   uint64_t checksum;           /* checksum of all that follows, contents of the lines included */
@@ -109,8 +108,8 @@ struct record {
 };
 
 /* The redo log of a thread uses the same segments and has an entry for every word that the region
- * has stored to. Only the number of entries in the commit line makes entries valid; it is written
- * when they are durable. */
+ * has stored to. Entries are valid only if the commit line has their number, which is written when
+ * the entries are durable. */
 struct redo_entry {
   uint64_t offset; /* offset of the word from the start of the pool */
   uint64_t value;

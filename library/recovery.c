@@ -1,11 +1,13 @@
 /* Recovery undoes unfinished regions, or redoes committed regions that may not be in place yet. The
- * thread's commit line says which of the two applies, whatever log this build has.
+ * thread's commit line determines which of the two applies, whichever log this build has.
  *
- * It works on an image at any address, since the log names lines by their number. It may be
- * interrupted anywhere and restarted: it writes the same contents each time, and retires the
- * regions' numbers only when the contents are durable. It retires the number of every thread that
- * has a log, even if there was nothing to undo. A torn first record may hide whole records behind
- * it: no later region may have the number that would make them valid again. */
+ * Recovery works on an image at any address, since the log identifies lines by number. It may be
+ * interrupted at any point and restarted: it writes the same contents each time, and retires the
+ * regions' numbers only when the contents are durable.
+ *
+ * Recovery retires the number of every thread that has a log, even if there was nothing to undo. A
+ * torn first record may hide whole records behind it, and no later region may have the number that
+ * would make these records valid again. */
 #include "recovery.h"
 
 #include <stdlib.h>
@@ -124,8 +126,8 @@ static const struct record* read_record(const unsigned char* start, uint64_t byt
   return record;
 }
 
-/* Writes the old contents back. Returns 1 if there were any, 0 if not, -1 if a line doesn't exist
- * (no crash explains that, since the record's checksum is right). */
+/* Writes the old contents back. Returns 1 if the log has any, 0 if it has none, -1 if a line
+ * doesn't exist (no crash can cause that, since the record's checksum is right). */
 static int restore(unsigned char* start, uint64_t bytes, const char* name,
                    const struct segments* log, uint64_t region) {
   const struct record** records = NULL;

@@ -10,8 +10,9 @@
 
 /* False, with the reason in pm_error(), if the bytes aren't a pool for this address. */
 bool superblock_check(const struct superblock* superblock, uint64_t bytes, const char* name);
-/* True if the superblock is that of a pool whose creation a crash interrupted. Any part of its
- * first line but the magic number may exist; pm_open formats it again, and nothing is recovered. */
+/* True if the superblock is that of a pool whose creation a crash interrupted. Its first line may
+ * be partly written, except for the magic number. pm_open formats the file again, and nothing is
+ * recovered. */
 bool superblock_unfinished(const struct superblock* superblock, uint64_t bytes, uint64_t base);
 uint64_t superblock_checksum(const struct superblock* superblock);
 

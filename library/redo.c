@@ -10,8 +10,8 @@
  *   3  The words are stored in place, and flushed; an ordering fence.
  *   4  The commit word says that nothing is to be redone; flushed; a durable fence.
  *
- * The durable fence is behind step 4, since the program releases its locks next. If the log were
- * still redone after a crash, it would undo later stores of other threads. */
+ * The durable fence is behind step 4, since the program releases its locks next. If a crash could
+ * still redo the log, recovery would overwrite later stores of other threads. */
 #ifdef PM_REDO_LOG
 
 #include <stdlib.h>

@@ -61,7 +61,8 @@ static void donate(struct pm_pool* pool, unsigned index, unsigned number) {
   pthread_mutex_unlock(&pool->depot_lock[number]);
 }
 
-/* Fills shelves. The depots' own regions call it too, and must not lock another depot. */
+/* Fills shelves. The small regions of an exchange call this function, too; they must not lock
+ * another depot. */
 OUT_OF_LINE static void take_from_depots(struct pm_pool* pool, unsigned index) {
   struct arena* arena = &pool->arenas[index];
   if (arena->short_of == 0 || arena->balancing) return;

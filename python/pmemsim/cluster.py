@@ -1,9 +1,10 @@
 """Run jobs on an existing Dask cluster, of which only the scheduler's address is needed.
 
 1 A recording is sent to a worker once, when a job on the worker requests it by its hash. The worker
-keeps it in its cache folder, and checks it on arrival and whenever it opens it. 2 If a worker dies,
-Dask gives its jobs to other workers; each job's result arrives once. 3 Results are the same to the
-bit only if all workers have the same build of pmemsim. So a worker with another build is refused.
+  keeps it in its cache folder, and checks it on arrival and whenever it opens it.
+2 If a worker dies, Dask gives its jobs to other workers; each job's result arrives once.
+3 Results are the same to the bit only if all workers have the same build of pmemsim. So a worker
+  with another build is refused.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def run(
 ) -> None:
     """Do the jobs, keep each result as soon as it exists, and then call `finished`.
 
-    `finished` is called for one job at a time; what it raises stops the others.
+    `finished` is called for one job at a time; an exception of it stops the others.
     """
     if jobs:
         path_of(jobs[0]).parent.mkdir(parents=True, exist_ok=True)

@@ -63,7 +63,7 @@ class Configuration(_core.Configuration):
 
     @property
     def by_hand(self) -> tuple[Setting, ...]:
-        """Return the user's own settings: in presets of their own, and beside them."""
+        """Return the user's own settings, from the user's presets and from overrides."""
         return tuple(setting for setting in self.settings if not setting.ships)
 
     @cached_property
@@ -114,9 +114,9 @@ def configure(
 
 
 def idle_problems(configurations: Sequence[Configuration]) -> list[str]:
-    """Return the settings by hand that change nothing in any of these configurations.
+    """Return a message for each setting by hand that has no effect in any configuration.
 
-    Each is a sentence. Settings in pmemsim's own presets are allowed, since others may use them.
+    Settings in pmemsim's own presets are allowed, since other designs may use them.
     """
     problems: dict[tuple[str, str], str] = {}
     used: set[tuple[str, str]] = set()
@@ -221,7 +221,7 @@ def _number(value: float) -> int | float:
 
 
 class StartingContents:
-    """Initial contents of persistent memory of a recording, for so many simulations of it.
+    """Initial contents of a recording's persistent memory, for a known number of simulations.
 
     They are loaded when the first simulation needs them, and released after the last one.
     """
@@ -233,7 +233,7 @@ class StartingContents:
         self._contents: _core.Contents | None = None
 
     def take(self) -> _core.Contents:
-        """Return the contents, for one of the simulations."""
+        """Return the contents for one of the simulations."""
         with self._lock:
             contents = self._contents or _core.load_contents(self._trace.file)
             self._left -= 1

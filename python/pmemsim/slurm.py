@@ -1,7 +1,7 @@
 """Run jobs as a Slurm job array: each task does its share of them.
 
-The K-th of N tasks (from 0) has the jobs K, K + N, K + 2 N, ..., so that all have some of each
-kind. Results are kept in the cache folder, which all tasks have in common.
+Task K of N (from 0) has the jobs K, K + N, K + 2 N, ..., so that every task has jobs of every kind.
+Results are kept in the cache folder, which all tasks share.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from pmemsim.errors import ConfigError, Error, did_you_mean
 from pmemsim.presets import BEFORE, preset_names
 from pmemsim.simulation import configure
 
-# The design and the machine with which other layers are tried.
+# The design and the machine with which the statistics of other layers are determined.
 _DESIGN, _MACHINE = "sw-undo", "asap"
 _OF_ONE_CORE = re.compile(r"core\d+\.")
 _PHRASES = {
@@ -37,19 +37,19 @@ class DeclaredStatistic:
     relations: tuple[str, ...]
     """Relations to other statistics, a phrase each."""
     wholes: tuple[str, ...]
-    """The statistics that it is part of."""
+    """Statistics of which this one is a part."""
     parts: list[str] = field(default_factory=list)
-    """The statistics that are part of it."""
+    """Statistics that are parts of this one."""
     designs: list[str] = field(default_factory=list)
-    """Designs that have it on machine `asap`."""
+    """Designs that have this statistic on machine `asap`."""
     machines: list[str] = field(default_factory=list)
-    """Machines that have it with design `sw-undo`."""
+    """Machines that have this statistic with design `sw-undo`."""
     backends: list[str] = field(default_factory=list)
-    """Backends that add it to design `sw-undo`: presets, or one operation, `backend=NAME`."""
+    """Backends that add this statistic to `sw-undo`: presets, or an operation `backend=NAME`."""
 
     @property
     def component(self) -> str:
-        """Return the component that counts it: the name's first part."""
+        """Return the component that counts the statistic: the name's first part."""
         return self.name.partition(".")[0]
 
     @property
@@ -91,7 +91,7 @@ def statistics() -> dict[str, DeclaredStatistic]:
 
 
 def _declarations() -> Iterator[tuple[str, str, list[_core.StatisticDeclaration]]]:
-    """Return the statistics of each design, machine and backend; an invalid one has none."""
+    """Return the statistics of each design, machine and backend; invalid ones have none."""
     for design in preset_names("design"):
         yield "designs", design, _of_machine(design, _MACHINE)
     for machine in preset_names("machine"):

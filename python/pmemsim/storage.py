@@ -1,7 +1,7 @@
 """Report the chip storage of a design's structures, as its implementations compute it.
 
 Log areas in PM and DRAM that a design uses are not on the chip and don't count. Queues that the
-machine has without the design don't count either.
+machine also has without the design don't count either.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pmemsim.presets import Setting
 
 @dataclass(frozen=True)
 class StressSet:
-    """Settings of some parameters, and the events that occur with them alone."""
+    """Settings of some parameters, and the events that occur only with these settings."""
 
     name: str
     why: str

@@ -34,7 +34,7 @@ def compiler(name: str) -> Path:
 
 def native_compiler() -> Path:
     """Return Clang 19, which the wrappers call, for programs that aren't to be recorded."""
-    compiler("pmemsim-cc")  # it says what is missing
+    compiler("pmemsim-cc")  # raises an error that names the missing package
     found = shutil.which("clang-19") or shutil.which("/usr/lib/llvm-19/bin/clang")
     if found is None:
         raise Error(

@@ -13,7 +13,7 @@ from pmemsim import _core
 from pmemsim.errors import Error
 from pmemsim.workloads import workloads
 
-# Loading these takes as long as all the rest of a short command.
+# Loading these modules takes as long as the rest of a short command.
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -74,7 +74,7 @@ def _named(codes: npt.NDArray[Any], names: Sequence[str]) -> pd.Categorical[Any]
 
 
 def check_trace_path(path: Path) -> None:
-    """Raise an `Error` if there is no file of that name."""
+    """Raise an `Error` if the file doesn't exist."""
     if path.is_dir():
         raise Error(f"{path}: this is a folder; name a trace (.pmt)")
     if not path.exists():
@@ -130,7 +130,7 @@ class Trace:
 
     @property
     def hash(self) -> str:
-        """Return the recording's identity, 16 hexadecimal digits."""
+        """Return the recording's hash, 16 hexadecimal digits."""
         return self.file.hash
 
     @property
@@ -200,9 +200,9 @@ class Trace:
         return summary
 
     def verify(self) -> list[str]:
-        """Check every frame and record, and that the threads' synchronisation comes to its end.
+        """Check every frame and record, and that the threads' synchronisation can complete.
 
-        Raises `TraceError` at the first thing that is wrong; returns what is odd but no error.
+        Raises `TraceError` at the first error; returns warnings.
         """
         return self.file.verify().notes
 

@@ -1,4 +1,4 @@
-"""Report what a recording lacks about persistent memory: unrecorded stores and calls of msync."""
+"""Report what a recording lacks of persistent memory: unrecorded stores and calls of msync."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DOCS = "docs/guides/record_program.md#changed-without-a-record"
 
 
 def unrecorded(metadata: Mapping[str, Any]) -> str:
-    """Say how many bytes have changed, and where; empty if none have, or without a comparison."""
+    """Describe how many bytes have changed, and where; empty if none have, or if unknown."""
     found = metadata.get("unrecorded")
     if found is None:
         return ""
@@ -42,7 +42,7 @@ def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def msyncs(metadata: Mapping[str, Any]) -> str:
-    """Say that the program has called msync, and the consequence; empty if it hasn't."""
+    """Describe the consequence of the program's msync calls; empty if there are none."""
     if not (count := metadata.get("msyncs", 0)):
         return ""
     return (

@@ -1,6 +1,6 @@
 """Do jobs in a process for another one: `python -m pmemsim.worker DESCRIPTOR`.
 
-It ends when the other one does. Only the other process handles Ctrl-C.
+The worker ends when the other process ends. Only the other process handles Ctrl-C.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ANY_NUMBER = 1 << 62  # more simulations than any worker runs
 
 
 class _Last:
-    """The recording of the last job, with its PM loaded once: often the next job's, too."""
+    """The recording of the last job, with its PM loaded: the next job often uses it, too."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # a Dask worker has threads
@@ -31,7 +31,7 @@ class _Last:
     def opened(self, path: Path) -> tuple[Trace, StartingContents]:
         with self._lock:
             if self._opened is None or self._opened[0] != path:
-                self._opened = None  # so that there are not two at a time
+                self._opened = None  # so that only one recording is in memory at a time
                 trace = Trace(path)
                 self._opened = (path, trace, StartingContents(trace, _ANY_NUMBER))
             return self._opened[1:]
@@ -44,7 +44,7 @@ def perform(path: Path, work: Work, report: Progress) -> Kept | Failure:
     """Do work on a recording; every error becomes its result."""
     try:
         return work.run(*_last.opened(path), report)
-    except (EOFError, ConnectionError):  # the other process has gone
+    except (EOFError, ConnectionError):  # the other process has ended
         raise
     except MemoryError:
         return Failure(

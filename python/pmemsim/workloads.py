@@ -56,10 +56,10 @@ class Workload:
     papers: tuple[str, ...]
     """Papers whose authors measure it."""
     data_multiple: int
-    """Number of which `data_bytes` must be a multiple, because so many items share them."""
+    """Number of items that share `data_bytes`, which must be a multiple of it."""
     least_data_bytes: int = 64
     mixes: tuple[str, ...] = ()
-    """What its regions can do instead of inserting and updating items."""
+    """Values of `mix` that the workload accepts in addition to insert-update."""
     logs: tuple[str, ...] = LOGS[:1]
     """Software logs with which it can be built."""
     version: str = ""
@@ -80,13 +80,13 @@ class WorkloadRun:
     data_bytes: int | None = None
     """Size of one datum, in bytes; None if the workload's rules fix it."""
     duplicate_ratio: float = 0.0
-    """Share of the data's lines whose contents many other lines have."""
+    """Share of the data's lines with contents that many other lines also have."""
     items: int | None = None
     """Number of data items before the measured part; None: the workload's default."""
     mix: str | None = None
     """Operations of a map's regions: one of `MIXES`; None: insert and update."""
     warm_up: int = 0
-    """Regions before the measured part, which leave the caches as they are in a longer run."""
+    """Regions before the measured part, which warm up the caches."""
     log: str = LOGS[0]
     """Software log of its library: one of `LOGS`."""
     hints: str = HINTS[0]

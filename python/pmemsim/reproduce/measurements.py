@@ -62,8 +62,7 @@ class Measurements:
     ) -> Estimate:  # fmt: skip
         """Return the mean over the benchmarks, then over the seeds.
 
-        They cover one group, or all that are compared with the paper; the benchmark of that name,
-        or all.
+        The mean covers one group or all compared groups, and the named benchmark or all.
         """
         ratios = self.ratios(of, over, of_point, over_point)
         chosen = [
@@ -96,7 +95,7 @@ class Measurements:
         self, of: str, over: str, of_point: Point | None = None, over_point: Point | None = None,
         name: str | None = None, mean: str = MEANS[0],
     ) -> dict[str, Estimate]:  # fmt: skip
-        """Return `ratio` of every group by its name."""
+        """Return the value of `ratio` for every group, by the group's name."""
         found = {
             benchmark.group
             for benchmark in self.ratios(of, over, of_point, over_point)
@@ -134,6 +133,6 @@ class Measurements:
         return estimate([fmean(of_seed) for of_seed in zip(*counts, strict=True)])
 
     def by(self, metric: str | None) -> Measurements:
-        """Return the same experiment by another metric; None: by the experiment's."""
+        """Return the same experiment measured by another metric; None: by the experiment's own."""
         experiment = replace(self.experiment, metric=metric or self.experiment.metric)
         return replace(self, experiment=experiment)

@@ -21,14 +21,14 @@ _COMMITS = (
 
 @dataclass(frozen=True)
 class Metric:
-    """One quantity; None where a run has none, as a log write's latency where nothing is logged."""
+    """A quantity; None if a run lacks it, such as a log write's latency if nothing is logged."""
 
     label: str
     of: Callable[[Outcome], float | None]
     compared: Comparison = "always"
-    """Whether papers report it over another design's value. A metric never compared may be 0."""
+    """Whether papers report it relative to another design. An uncompared metric may be 0."""
     of_recording: bool = False
-    """Whether the recording alone determines it."""
+    """Whether the recording alone determines the metric."""
 
 
 def _throughput(run: Outcome) -> float | None:

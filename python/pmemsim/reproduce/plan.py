@@ -13,7 +13,7 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 MEANS = ("geometric", "arithmetic", "of-sums")
 """Means over benchmarks: of the ratios, or the ratio of the sums."""
 Settings = tuple[tuple[str, str], ...]
-"""Parameters with their values, in a sequence of their own."""
+"""Parameters with their values, in order."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Benchmark:
     whole_run: bool = False
     """Whether the paper's times are those of whole runs, set-up included."""
     beside: bool = False
-    """Whether its group is another reading of the paper's words, shown beside what is compared."""
+    """Whether its group is an alternative reading of the paper, shown but not compared."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Design:
     preset: str
     settings: Settings
     redo_preset: str | None = None
-    """The preset for programs with a redo log; None: the same."""
+    """The preset for programs with a redo log; None: the same preset."""
     hints: str | None = None
-    """Source of its programs' pre-execution hints; None: the one of their sources."""
+    """Source of its programs' pre-execution hints; None: their source code."""
 
     def preset_for(self, benchmark: Benchmark) -> str:
         """Return the preset that runs a benchmark's program."""
@@ -78,9 +78,12 @@ class Point:
     name: str
     settings: Settings
     threads: int | None = None
-    """Number of threads; None: the paper's. All run as many regions in total as at other points."""
+    """Number of threads; None: the paper's.
+
+    The total number of regions is the same at every point.
+    """
     data_bytes: int | None = None
-    """Size of the data of workloads that take one; None: the benchmarks'."""
+    """Size of the data of workloads that have this argument; None: the benchmarks'."""
     regions_factor: float = 1
     """Factor for the number of regions, relative to other points."""
     opt: str | None = None
@@ -108,7 +111,7 @@ class Entry:
     over_at: Point | None = None
     """Point at which `over` is measured; None: the first point."""
     benchmark: str | None = None
-    """The only one that counts; None: all."""
+    """The only benchmark that counts; None: all."""
     metric: str | None = None
     """Metric of the entry; None: the experiment's."""
     mean: str = MEANS[0]
@@ -126,7 +129,7 @@ class Experiment:
     where: str
     metric: str
     designs: tuple[str, ...]
-    """Designs of the experiment; one without a name if it analyses recordings alone."""
+    """Designs of the experiment; a single one without a name if it only analyses recordings."""
     baseline: str
     """Design of the figures' baseline, at the first point; empty: the metric itself is shown."""
     machine: str | None
@@ -138,7 +141,7 @@ class Experiment:
     points: tuple[Point, ...]
     """At least one point, whose name is empty if nothing varies."""
     benchmarks: tuple[Benchmark, ...]
-    """Benchmarks of the paper, or the experiment's own."""
+    """Benchmarks of the experiment: the paper's, or its own."""
     entries: tuple[Entry, ...]
 
     @property
@@ -150,7 +153,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Ablation:
-    """A named variation of experiments: the same entries with something else different."""
+    """A named variation of experiments: the same entries, measured with changed settings."""
 
     id: str
     why: str
@@ -167,7 +170,7 @@ class Ablation:
     opt: str | None
     """The optimisation level of all recordings; None: the paper's."""
     whole_run: bool | None
-    """Whole runs of all benchmarks; None: as each is in the paper."""
+    """Whether all benchmarks run as a whole; None: as in the paper."""
     metric: str | None
     without: tuple[str, ...]
     """Benchmarks that are excluded."""
@@ -199,7 +202,7 @@ class Paper:
     ablations: dict[str, Ablation]
     facts: dict[str, Fact]
     ablation: Ablation | None = None
-    """The variation of the paper's own set-up, if this is one."""
+    """The ablation that made this variation; None for the paper's own set-up."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -246,7 +249,7 @@ class Paper:
         )
 
     def cases(self, experiment: Experiment, scale: Scale) -> list[Case]:
-        """Return an experiment's simulations; none if the configuration gives its results."""
+        """Return an experiment's simulations; none if the configuration determines its results."""
         if experiment.metric == "storage":
             return []
         return [

@@ -89,7 +89,7 @@ _ABOUT = 0.15
 
 
 def speculation_speedups(measured: Measurements) -> Seen:
-    """PMEM-Spec, 8.2: DPO below x86; who gains nothing and who much."""
+    """PMEM-Spec, 8.2: DPO is below x86; some benchmarks gain nothing, and some gain much."""
 
     def over_x86(design: str, benchmark: str | None = None) -> float:
         return measured.ratio(design, "x86", name=benchmark).mean
@@ -159,7 +159,7 @@ def above_x86(measured: Measurements) -> Seen:
 
 
 def provoked_misspeculation(measured: Measurements) -> Seen:
-    """PMEM-Spec, 8.4: only on a slow path, never on one that is faster than the caches' way.
+    """PMEM-Spec, 8.4: misspeculation occurs only if the persist path is slower than the caches.
 
     No load may have read stale data where no state could be rolled back.
     """
@@ -195,7 +195,7 @@ def _listed(numbers: Mapping[str, float]) -> str:
 
 
 def preexecution_speedups(measured: Measurements) -> Seen:
-    """Janus, 5.2.1: falls with cores; who gains more; parallelization gains less."""
+    """Janus, 5.2.1: speedups fall with cores, differ by benchmark, and exceed parallelization's."""
     points = measured.experiment.points
     means = {point.name: measured.ratio("Janus", "Serialized", point, point).mean
              for point in points}  # fmt: skip
@@ -213,7 +213,7 @@ def preexecution_speedups(measured: Measurements) -> Seen:
 
 
 def compiler_close_to_hand(measured: Measurements) -> Seen:
-    """Janus, 5.2.3: within 12% in most cases; RB-Tree and Queue gain little."""
+    """Janus, 5.2.3: automatic hints are within 12% in most cases; RB-Tree and Queue gain little."""
     by_hand = _speedups(measured, "Janus")
     by_compiler = _speedups(measured, "Janus, compiler")
     poor = ("RB-Tree", "Queue")
@@ -254,7 +254,7 @@ def sizes_rise_then_fall(measured: Measurements) -> Seen:
 
 
 def resources_saturate(measured: Measurements) -> Seen:
-    """Janus, 5.2.6: more units and buffers help, and in B-Tree still do without any limit."""
+    """Janus, 5.2.6: more units and buffers help; B-Tree gains even from unlimited ones."""
     points = measured.experiment.points
     means = {point.name: measured.ratio("Janus", "Serialized", point, point).mean
              for point in points}  # fmt: skip
@@ -290,7 +290,7 @@ def _gains(measured: Measurements, system: str, what: str) -> dict[str, float]:
 
 
 def addresses_and_data(measured: Measurements) -> Seen:
-    """PMWeaver, VI-B2: low-level programs gain more; which system gains by what."""
+    """PMWeaver, VI-B2: low-level programs gain more; systems differ in the gain from addresses."""
     holds, seen = True, []
     of_addresses = {}
     for system in _SYSTEMS:
@@ -312,7 +312,7 @@ def addresses_and_data(measured: Measurements) -> Seen:
 
 
 def hints_below_prediction(measured: Measurements) -> Seen:
-    """PMWeaver, VI-B3: Janus is below it in most programs, above on one of each system."""
+    """PMWeaver, VI-B3: Janus is below PMWeaver in most programs, above in one on each system."""
     above = {"Enc+Veri": "TPCC", "Dedup": "Hashmap Low-Level"}
     holds, seen = True, []
     for system in _SYSTEMS:
@@ -343,7 +343,7 @@ def _by_system(speedups: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def instances_keep_speedup(measured: Measurements) -> Seen:
-    """PMWeaver, VI-B7: with more instances about the speedup of one."""
+    """PMWeaver, VI-B7: several instances have about the speedup of one."""
     speedups = _speedups_at_points(measured)
     holds = all(
         speedup > 1 and abs(speedup / of_points["1"] - 1) <= _ABOUT
@@ -354,7 +354,7 @@ def instances_keep_speedup(measured: Measurements) -> Seen:
 
 
 def longer_paths(measured: Measurements) -> Seen:
-    """PMWeaver, VI-B8: a longer PC path covers slightly less, more accurately."""
+    """PMWeaver, VI-B8: a longer PC path covers slightly less, but is more accurate."""
     points = measured.experiment.points
     coverage, accuracy = (
         {p.name: measured.by(metric).count("Enc+Veri, PMWeaver", p).mean for p in points}

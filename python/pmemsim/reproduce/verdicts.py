@@ -28,7 +28,7 @@ class Finding:
     ci95: float | None
     verdict: str
     seen: str
-    """Numbers seen of a shape, in words; empty for numbers."""
+    """Measured numbers behind a shape, in words; empty for numbers."""
     groups: dict[str, Estimate]
     """The ratio of each size of the data; empty for shapes."""
     benchmarks: dict[str, float]
@@ -77,7 +77,7 @@ def _finding(entry: Entry, measured: Measurements) -> Finding:
 def _value(
     entry: Entry, measured: Measurements
 ) -> tuple[Estimate, dict[str, Estimate], dict[Benchmark, list[float]]]:
-    """Return the values of an entry, of each size of data, and of the benchmarks by seed."""
+    """Return the values of an entry: in total, for each size of data, and by benchmark."""
     if entry.over:
         which = (entry.of, entry.over, entry.at, entry.over_at)
         return (

@@ -25,7 +25,7 @@ FAULTS_KEY = "pmemsim.faults"
 """The key of the setting that injects faults."""
 
 SUBSETS = 2
-"""Images with lines that the caches might have written back, at each point."""
+"""Number of images at each point with lines that the caches might have written back."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,15 @@ class InjectedFault:
     switch: str
     """The injected fault, or the parameter, that takes the mechanism away."""
     setting: tuple[str, str] | None
-    """The key and the value that do so; None: nothing is taken away."""
+    """The key and the value of the fault; None: no fault."""
     what: str
-    """What is missing."""
+    """Description of the missing mechanism."""
     workload: WorkloadRun
     stress: StressSet | None
-    """What else makes the mechanism matter; the design with that alone must be right."""
+    """Further settings that make the mechanism matter; the design with these alone must be right.
+    """
     extra: tuple[tuple[str, str], ...] = ()
-    """The same: parameters of the fault's own, a backend that no preset has among them."""
+    """Further parameters with the same purpose, including a backend that no preset has."""
 
     @property
     def is_fault(self) -> bool:
@@ -60,7 +61,7 @@ class InjectedFault:
         return configure(self.design, machine, dict(self._overrides))
 
     def command(self, machine: str) -> str:
-        """Return the command that shows it."""
+        """Return the command that shows the fault."""
         run = self.workload
         return (
             f"pmemsim crash {run.workload} --design {self.design} --machine {machine} "

@@ -1,6 +1,6 @@
 """Defects that random configurations have found and that aren't mended yet.
 
-A case that fulfils a row's condition is left out. Removing the row lets such cases run again.
+A case that fulfils the condition of a row is skipped. Remove the row when the defect is corrected.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _bytes(size: str) -> int:
 
 
 def _nanoseconds(value: str) -> float:
-    """Return a time, or 0 for what is no time."""
+    """Return a time; 0 if the value is not a time."""
     found = re.fullmatch(r"([\d.]+)(ps|ns|us|ms|s)", value)
     return float(found[1]) * _NANOSECONDS[found[2]] if found else 0.0
 

@@ -23,7 +23,7 @@ _MOST_THREADS = 4
 _MOST_INSTANCES = 4
 _TIMED_ONLY = 0.07
 _REGIONS = 32
-_TRIES = 10_000  # A mechanism that no legal design has would be looked for without end.
+_TRIES = 10_000  # The search for a design would not end for a mechanism that no legal design has.
 _MECHANISMS = (
     "x86", "eadr", "dpo", "hops", "pmem-spec", "hw-undo", "hw-redo", "asap", "lad", "none",
 )  # fmt: skip
@@ -69,7 +69,7 @@ def random_case(seed: int) -> RandomCase:
     extremes = _extreme_values(numbers, legal)
     values = [*layers, *_ways_to_run(numbers), *extremes]
     configuration = _configuration(design, machine, values)
-    # Commands refuse settings without an effect, which some have beside others.
+    # Commands refuse settings without effect, and a setting may have none beside others.
     used = tuple((key, value) for key, value in values if not configuration.idle(key))
     log = "redo" if configuration.runs_redo_logs else "undo"
     return RandomCase(seed, design, machine, used, _program(seed, log))
@@ -83,7 +83,7 @@ def _configuration(design: str, machine: str, values: _Values) -> Configuration:
 def _legal_design(numbers: random.Random) -> tuple[str, str, _Values, Configuration]:
     """Return a design that the simulator accepts on a machine: a preset, or a choice of layers.
 
-    It has a mechanism that is chosen first, since some are in few designs.
+    A mechanism of the design is chosen first, since some mechanisms are in few designs.
     """
     mechanism = numbers.choice(_MECHANISMS)
     for _ in range(_TRIES):
@@ -128,9 +128,9 @@ def _extreme_values(numbers: random.Random, configuration: Configuration) -> _Va
 
 
 def _ways_to_run(numbers: random.Random) -> _Values:
-    """Return that there are copies of the program, or another order of locks, for few cases.
+    """For few cases, return settings for copies of the program, or for another order of locks.
 
-    A crash can't be checked with either.
+    A crash can't be checked with these.
     """
     found = []
     if numbers.random() < _TIMED_ONLY:

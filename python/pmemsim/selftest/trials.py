@@ -20,7 +20,7 @@ from pmemsim.trace import Trace
 
 POINTS = 50
 """Crash points of a trial."""
-# Parts of the sentences that refuse to crash a configuration which otherwise runs.
+# Parts of error messages that refuse to crash a valid configuration.
 _NOT_JUDGED = (
     "has no durability guarantees",
     "only for one copy of the program",
@@ -33,24 +33,24 @@ _SEEDS_PER_CASE = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a trial has found."""
+    """The result of a trial."""
 
     failure: str = ""
     refusal: str = ""
-    """Why the simulator doesn't run this program with these values."""
+    """Reason why the simulator doesn't run this program with these values."""
     crashed: bool = False
     """Whether the design guarantees something, so that images after crashes were checked."""
 
 
 @dataclass
 class Trials:
-    """What became of the cases of consecutive seeds."""
+    """The results of cases with consecutive seeds."""
 
     ran: int = 0
     crashed: int = 0
     refusals: list[str] = field(default_factory=list)
     known_defects: list[str] = field(default_factory=list)
-    """The reasons why cases were left out."""
+    """The reasons why cases were skipped."""
     failures: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Trials:
 def run_trials(
     first_seed: int, wanted: int, progress: Callable[[float], None] | None = None
 ) -> Trials:
-    """Try consecutive seeds until so many cases have run, or until far too many didn't."""
+    """Try consecutive seeds until the wanted number of cases has run, or too many were refused."""
     trials = Trials()
     for seed in range(first_seed, first_seed + _SEEDS_PER_CASE * wanted):
         if progress is not None:

@@ -1,4 +1,4 @@
-"""Make the points of a sweep: combinations of its axes, as simulations, or reasons against them."""
+"""Make the points of a sweep: each combination of its axes is a simulation or an error."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Point:
 
     values: Combination
     job: Job | None
-    """The simulation; None: it can't be done."""
+    """The simulation; None if it is impossible."""
     reason: str
-    """Reason why it can't be done; empty if it can."""
+    """Reason why the simulation is impossible; empty if it is possible."""
 
 
 def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -> list[Point]:
@@ -68,7 +68,7 @@ def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -
         return Point(values, Job(trace, Simulate(configured)), "")
 
     points = [point(values) for values in combinations]
-    # No simulation would show a difference along such an axis.
+    # No simulation would differ along such an axis.
     configured = [found for found in made.values() if isinstance(found, Configuration)]
     if problems := idle_problems(configured):
         raise ConfigError(problems)

@@ -117,7 +117,7 @@ class _Reader:
         return values
 
     def _values(self, name: str, item: Item) -> list[Value]:
-        """Return the values of one name that are valid by themselves."""
+        """Return the values of one name that are valid in some combination."""
         known = (*REQUIRED, *RECIPE, *(parameter.key for parameter in _core.parameters()))
         if name not in known:
             self._note(item.error(f"unknown axis{did_you_mean(name, known)}"))
@@ -135,7 +135,7 @@ class _Reader:
 
 
 def _value(name: str, item: Item) -> Value:
-    """Return a value that is valid by itself, whatever it is combined with."""
+    """Return a value after the checks that don't depend on the other axes."""
     if name == "design":
         return item.preset_file("design")
     if name == "machine":

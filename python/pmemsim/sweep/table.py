@@ -108,7 +108,7 @@ def read_results(path: Path, axes: Sequence[str]) -> dict[str, Row]:
 
 
 def _checksum(table: pa.Table) -> bytes:
-    """Return a checksum of all names, types and values; Parquet has none for the names."""
+    """Return a checksum of all names, types and values; Parquet's own doesn't cover names."""
     text = json.dumps([[str(field) for field in table.schema], table.to_pylist()])
     return hashlib.sha256(text.encode()).hexdigest().encode()
 
