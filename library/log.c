@@ -1,5 +1,4 @@
-/* The software undo log: each thread's log has old contents of whole lines, in records of up to
- * seven lines.
+/* The software undo log of each thread: old contents of lines, in records of up to seven lines.
  *
  * A record costs its lines, written once; a batch of records costs one fence; a commit costs one
  * word and one fence. Nothing else needs to persist: a record counts if its region's number is the

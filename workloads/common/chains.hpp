@@ -1,4 +1,4 @@
-// Chains of nodes without log and regions: every change takes effect by one store of a pointer,
+// Chains of nodes without a log or regions: every change takes effect by one store of a pointer,
 // which is atomic in PM. A new node is durable before a pointer leads to it (two fences). An item
 // is updated by a new node that replaces the old one; a node is unlinked by one fence. So the
 // chains are intact at every point, and a crash leaves at most one unreachable node.
@@ -62,7 +62,7 @@ class Chains {
     return item.remove ? kRemoved : kUpdated;
   }
 
-  // Adds an item that the chain lacks at its end, which is searched behind the first fence.
+  // Adds a missing item at the chain's end. The search for the end is behind the first fence.
   Tally append(Node** link, const Operation& item, Scratch& cache) {
     Node* node = new_node(nullptr, item, cache);
     while (*link) link = &(*link)->next;

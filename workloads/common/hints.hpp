@@ -9,7 +9,8 @@
 
 namespace workload {
 
-// True if the workloads give hints. The compiler may do that instead (pmemsim-cc --janus-auto).
+// True if the workloads' sources contain hints. Alternatively the compiler inserts them (pmemsim-cc
+// --janus-auto).
 #ifdef WORKLOAD_WITHOUT_HINTS
 inline constexpr bool kHints = false;
 #else
@@ -23,7 +24,7 @@ inline void announce(const void* address, const void* data, std::size_t bytes) {
   pm_pre_both(&hint, address, data, bytes);
 }
 
-// Announces the value of a word that switches something: a pointer, a flag.
+// Announces the value of a word whose store takes effect at once, such as a pointer or a flag.
 inline void announce_value(const void* address, std::uint64_t value) {
   pm_pre hint;
   pm_pre_init(&hint);

@@ -1,5 +1,5 @@
-// An item before it is in PM: its key, stamp and data in ordinary memory, where they are made
-// before the region that stores them.
+// An item in ordinary memory: key, stamp and data, which a thread computes before the region that
+// stores them to PM.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The shared part of the maps: keys are below header.keys(). A thread draws random keys, and
-// inserts those that are not there. --mix determines how many keys are there:
+// inserts the keys that the map lacks. --mix determines how many keys the map has:
 //
 //  - insert-update, insert-delete: half of the keys, since the set-up inserts header.items of twice
 //    as many;
@@ -51,7 +51,7 @@ struct Operation : NewItem {
   bool read = false;    // if the map has the item: read it instead of updating it
   bool at_end = false;  // if the map lacks the item: insert it at its chain's end, not at the front
 
-  // Gives the existing item the new stamp and the new data. Nothing is declared yet.
+  // Updates the existing item's stamp and data. The caller has not declared these ranges yet.
   template <class Node>
   Tally update(Node* node) const {
     if (read) return read_data(node);
@@ -98,8 +98,8 @@ constexpr std::uint64_t shuffled(std::uint64_t index, std::uint64_t power_of_two
   return word;
 }
 
-// The shared part of maps that are trees. There are several trees, so that threads find some
-// without contention: key k is in tree k % kTrees, and each has a lock. Empty ones are all zero.
+// The shared part of maps that are trees. There are several trees, so that threads rarely contend
+// for one: key k is in tree k % kTrees, and each tree has a lock. An empty tree is all zero.
 struct Trees {
   static constexpr std::uint64_t kTrees = 32;
   static constexpr std::size_t kLocks = kTrees;
@@ -259,8 +259,8 @@ class Map {
   Map(pm_pool* pool, Root* root)
       : pool_(pool), root_(root), structure_(pool, root), locks_(Structure::kLocks) {}
 
-  // With several trees, all keys of one tree are multiples of this number. The keys in between are
-  // never inserted.
+  // With several trees, all keys of one tree are multiples of this number. Other keys are never
+  // inserted.
   static constexpr std::uint64_t kKeysOfTrees = [] {
     if constexpr (requires { Structure::kTrees; }) return Structure::kTrees;
     return std::uint64_t{1};

@@ -22,7 +22,7 @@ struct NodeArray {
 
 class NodePool {
  public:
-  using Cache = std::vector<char*>;  // the free nodes that a thread has to itself
+  using Cache = std::vector<char*>;  // free nodes that only this thread uses
 
   explicit NodePool(NodeArray* array) : array_(array) {}
 

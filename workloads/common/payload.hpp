@@ -1,5 +1,5 @@
-// The data that workloads store: words that follow from a key and a stamp. So a check, here or on
-// an image, can verify that an item is complete.
+// The data that workloads store: words computed from a key and a stamp. So a check of the pool or
+// of a crash image can verify that an item is complete.
 #pragma once
 
 #include <cstddef>

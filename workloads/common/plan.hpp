@@ -1,8 +1,8 @@
-// A plan of changes to the nodes of a tree: an algorithm edits copies, which shows the lines that
-// will change before any of them does. The region then declares them all at once, so that it
-// costs three fences however far a change spreads through the tree. A redo log needs no
-// declarations. With it, the copies save searching the log for a node repeatedly, and there are
-// no hints.
+// A plan of changes to the nodes of a tree: an algorithm edits copies of nodes, so that all lines
+// to change are known before the first change. The region then declares them all at once, so that
+// it costs three fences however far a change spreads through the tree. A redo log needs no
+// declarations. With it, the copies save searching the log for a node repeatedly, and there are no
+// hints.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// The requests of a thread's regions, drawn before the measured part: real programs get them from
-// another program, whose work isn't theirs. In a long run only the first requests are drawn before,
-// the others in batches during the run, so that memory stays bounded.
+// The requests of a thread's regions, drawn before the measured part: real programs receive
+// requests from another program, whose work is not measured. In a long run only the first requests
+// are drawn before; the others are drawn in batches during the run, to bound the memory.
 #pragma once
 
 #include <algorithm>

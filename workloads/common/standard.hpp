@@ -1,5 +1,5 @@
-// The workloads' includes of the C and C++ libraries: compiled once for all of them, since that
-// takes as long as the rest of a workload. No workload includes this.
+// The C and C++ library headers of all workloads, precompiled once, because compiling them takes as
+// long as the rest of a workload. No workload includes this file itself.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

@@ -97,7 +97,7 @@ struct Work {
   unsigned thread;  // from 0
   std::uint64_t regions;
   std::uint64_t seed;
-  std::uint64_t first = 0;  // number of regions of the threads before it
+  std::uint64_t first = 0;  // number of regions of all threads with lower numbers
   Mix mix = Mix::kInsertUpdate;
   std::uint64_t stream = 0;  // stream of the random numbers
 
@@ -336,7 +336,7 @@ Tally run_threads(pm_pool* pool, Structure& structure, const Options& options) {
                     t + std::uint64_t{1}};
     Work before = part;
     before.regions = share_of(options.warm_up, t, options.threads);
-    before.stream += options.threads;  // for a thread that draws while it runs
+    before.stream += options.threads;  // the warm-up uses other streams than the measured part
     const auto measure = [&](auto&... requests) {
       pthread_barrier_wait(&barrier);  // no thread measures another's set-up
       if (t > 0 || !options.whole_run) pm_roi_begin();
@@ -397,7 +397,7 @@ int verify(const Options& options) {
   pm_pool* pool = pm_open(options.verify.c_str(), 0, 0);
   if (!pool) return report(Structure::kAbout, {pm_error()}, "");
   const auto* header = static_cast<const Header*>(pm_root(pool, sizeof(Header)));
-  // The state that a whole run leaves if it crashes before there is a structure.
+  // A whole run that crashes during the set-up leaves this state.
   const bool early = options.whole_run && header && !header->ready;
   Check check{header ? foreign(*header, Structure::kAbout) : pm_error()};
   if (early) check.problem.clear();
