@@ -9,7 +9,14 @@ from pmemsim import comparison
 from pmemsim.comparison import Comparison
 from pmemsim.errors import ConfigError, Error, Problems
 from pmemsim.parallel import Report, run_all
-from pmemsim.simulation import Configuration, Progress, Result, configure, idle_problems, simulate
+from pmemsim.simulation import (
+    Configuration,
+    Progress,
+    Result,
+    configure,
+    settings_without_effect,
+    simulate,
+)
 from pmemsim.targets import find_target
 from pmemsim.trace import Trace
 
@@ -25,7 +32,7 @@ def _check_list(what: str, value: object, example: str) -> None:
 
 
 def _refuse_idle(configurations: Sequence[Configuration]) -> None:
-    if problems := idle_problems(configurations):
+    if problems := settings_without_effect(configurations):
         raise ConfigError(problems)
 
 

@@ -113,7 +113,7 @@ def configure(
     return configuration
 
 
-def idle_problems(configurations: Sequence[Configuration]) -> list[str]:
+def settings_without_effect(configurations: Sequence[Configuration]) -> list[str]:
     """Return a message for each setting by hand that has no effect in any configuration.
 
     Settings in pmemsim's own presets are allowed, since other designs may use them.

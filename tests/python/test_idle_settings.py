@@ -11,7 +11,7 @@ from pmemsim.errors import ConfigError
 from pmemsim.presets import Setting, preset_names
 from pmemsim.reproduce.plan import Case
 from pmemsim.reproduce.runs import configurations
-from pmemsim.simulation import configure, idle_problems
+from pmemsim.simulation import configure, settings_without_effect
 from pmemsim.stress import stress_sets
 from pmemsim.workloads import WorkloadRun
 from support import pmemsim
@@ -125,11 +125,11 @@ def test_presets_may_have_settings_without_effect() -> None:
             except ConfigError:
                 continue
             assert configuration.by_hand == ()
-            assert idle_problems([configuration]) == []
+            assert settings_without_effect([configuration]) == []
     for stress in stress_sets().values():
         configuration = configure("sw-undo", "asap", extra=stress.settings)
-        assert idle_problems([configuration]) == []
+        assert settings_without_effect([configuration]) == []
     by_hand = Setting("asap.cl_entries", "1", "--set")
     stressed = configure("sw-undo", "asap", extra=(*stress.settings, by_hand))
     assert stressed.by_hand == (by_hand,)
-    assert len(idle_problems([stressed])) == 1
+    assert len(settings_without_effect([stressed])) == 1

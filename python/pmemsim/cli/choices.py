@@ -8,7 +8,7 @@ from pmemsim.cli.console import err
 from pmemsim.cli.options import Recipe
 from pmemsim.errors import Error, Problems
 from pmemsim.presets import BEFORE, Setting, load_preset
-from pmemsim.simulation import Configuration, configure, idle_problems
+from pmemsim.simulation import Configuration, configure, settings_without_effect
 from pmemsim.targets import Target, find_target
 
 AS_IT_IS = "none"
@@ -87,7 +87,9 @@ def each_configured(
             found[design] = configure(design, machine, extra=extra)
         except Error as error:
             found[design] = error
-    problems.add(idle_problems([each for each in found.values() if not isinstance(each, Error)]))
+    problems.add(
+        settings_without_effect([each for each in found.values() if not isinstance(each, Error)])
+    )
     return found
 
 
@@ -107,5 +109,5 @@ def configurations_of(
                 err.print(f"{design} on {machine}: {note}", markup=False)
     # A design with an error has no configuration that says which parameters it uses.
     if len(configurations) == len(designs):
-        problems.add(idle_problems(configurations))
+        problems.add(settings_without_effect(configurations))
     return configurations

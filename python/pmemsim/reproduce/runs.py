@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pmemsim.errors import ConfigError
 from pmemsim.jobs import Analyze, Job, Simulate, Work
 from pmemsim.reproduce.plan import Case
-from pmemsim.simulation import Configuration, configure, idle_problems
+from pmemsim.simulation import Configuration, configure, settings_without_effect
 from pmemsim.trace import Trace
 from pmemsim.workloads import WorkloadRun
 
@@ -21,7 +21,7 @@ def configurations(cases: Iterable[Case]) -> dict[tuple[str, str, object], Confi
         (design, machine, settings): configure(design, machine, dict(settings))
         for design, machine, settings in wanted
     }
-    if problems := idle_problems(list(found.values())):
+    if problems := settings_without_effect(list(found.values())):
         raise ConfigError(problems)
     return found
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pmemsim.errors import ConfigError, Error, on_one_line
 from pmemsim.jobs import Job, Simulate
 from pmemsim.presets import Setting
-from pmemsim.simulation import Configuration, configure, idle_problems
+from pmemsim.simulation import Configuration, configure, settings_without_effect
 from pmemsim.sweep.spec import RECIPE, REQUIRED, Combination
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
@@ -70,7 +70,7 @@ def points_of(combinations: Sequence[Combination], opened: Opened, place: str) -
     points = [point(values) for values in combinations]
     # No simulation would differ along such an axis.
     configured = [found for found in made.values() if isinstance(found, Configuration)]
-    if problems := idle_problems(configured):
+    if problems := settings_without_effect(configured):
         raise ConfigError(problems)
     return points
 
