@@ -1,38 +1,42 @@
 // LAD: logless atomic durability (Gupta, Daglis, Falsafi, MICRO 2019). A region's lines stay in the
-// persistent queues of the memory controllers until it has committed, in two phases; only lines
+// persistent queues of the memory controllers until it has committed, in two phases. Lines
 // that don't fit there are logged.
 //
 //   1  A region's store marks its line.
 //   2  Region end, phase 1: the marked lines are sent to their controllers as speculative writes. A
-//      marked line that is evicted before goes there as well, and loses its mark.
-//   3  A controller keeps a speculative line in an entry of its write pending queue, from where it
-//      may not be written out, and acknowledges. A later write of the region to the line replaces
-//      it. A read of the line is answered from there.
+//      marked line that is evicted before the region's end is sent to its controller then, and
+//      loses its mark.
+//   3  A controller keeps a speculative line in an entry of its write pending queue, and
+//      acknowledges the write. The entry may not drain. A later write of the region to the line
+//      replaces the entry's contents. The entry answers reads of the line.
 //   4  Overflow: if no entry is free, the region falls back to an undo log, for all of its lines
 //      that the controller already keeps or receives later (LALEA, III-B: "an overflow forces LAD
 //      to write log blocks for all update requests in a transaction"). The controller reads a
-//      line's old data, and writes them to the log. When they are persistent, it writes the line in
-//      place and acknowledges. A kept line holds its entry until then. The region's later writes to
-//      a logged line go in place at once.
+//      line's old data, and writes them to the log. When this log entry is persistent, the
+//      controller writes the line in place and acknowledges. Until then, a kept line occupies its
+//      queue entry. The region's later writes to a logged line are written in place at once.
 //   5  Phase 2: once all writes are acknowledged, a commit message is sent to every controller.
-//      Each sets the core's last committed region in its array, lets the region's lines drain, and
-//      acknowledges. The core stalls for all acknowledgements, and frees the region's log.
-//   6  A region has committed if one controller's array says so.
-//   7  The program's own flush of an unfinished region's line goes in place, so it stalls until the
-//      line is logged as in rule 4. The core requests that from the controller. The request arrives
-//      after everything that left the core earlier, which is old data, too.
+//      Each controller records the region in its array as the core's last committed region, lets
+//      the region's lines drain, and acknowledges. The core stalls until all have acknowledged, and
+//      then frees the region's log.
+//   6  A region has committed if at least one controller's array records it.
+//   7  The program's own flush of an unfinished region's line writes the line in place. It
+//   therefore
+//      stalls until the line is logged as in rule 4. The core sends the controller a request to log
+//      the line. All data that left the core earlier arrive before this request.
 //
-// Two regions that hold a line at the same time have an entry each. This occurs without isolation,
-// or if their data share a line. Data that are committed or written in place aren't overwritten by
-// data that left the caches before them. A crash may then leave words of one region with those of
-// the other.
+// If two regions write the same line at the same time, each has an entry for it. This occurs
+// without isolation, or if their data share a line. Older data never overwrite newer data that are
+// committed or written in place; the order is that in which data leave the caches. In such a
+// program, a crash may leave a line with words of both regions.
 //
-// With a backend, a kept line hasn't reached the backend's operations: they process it when the
-// commit lets it drain, or when it is logged or written in place. Until then the controller's entry
-// holds it as the program wrote it. It is read and survives in that form.
+// With a backend, the controllers keep lines in front of the backend's operations. The operations
+// process a line when the commit lets it drain, or when it is logged or written in place. Until
+// then, the controller's entry contains the line as the program wrote it. Reads return this form,
+// and a crash leaves it.
 //
-// These survive a crash: the controllers' arrays, the lines they keep, PM and the queues. Recovery
-// is in designs/atomicity/lad_recovery.hpp.
+// These survive a crash: the controllers' arrays, the lines that controllers keep, PM, and the
+// write pending queues. Recovery is in designs/atomicity/lad_recovery.hpp.
 //
 // Not modelled:
 //   - the latency of a speculative line on a link to a device with the queues;
@@ -123,44 +127,48 @@ class Lad final : public Atomicity {
   Survivors survivors() const;
 
  private:
-  // The state of a region's line that has reached its controller.
+  // The state of a region's line after its arrival at the controller.
   enum class State : std::uint8_t {
-    kKept,      // in an entry that may not drain
-    kLogging,   // its log entry isn't persistent yet
-    kInPlace,   // logged, and written in place; or drained
+    kKept,      // in a queue entry that may not drain
+    kLogging,   // its log entry is in flight
+    kInPlace,   // written in place after it was logged, or drained after the commit
     kDraining,  // committed, and in flight to the write pending queue
   };
+  // A line of a region at its controller.
   struct Held {
     CoreId core = 0;
     Line line;
     State state = State::kKept;
     std::uint32_t controller = 0;
     std::uint64_t departure = 0;  // when the data left the caches (Write::departure)
-    bool has_entry = false;       // true if it holds an entry of the write pending queue
+    bool has_entry = false;       // true if the line occupies an entry of the write pending queue
     LineData data{};
     std::uint32_t unacknowledged = 0;  // number of writes that the log delays
     Completion flush;                  // resumes a flush that the log delays
   };
   struct PerCore {
     std::uint64_t region = 0;  // the region in progress; 0: none
-    LineTable<bool> marks;     // by line of the region: true if marked
-    std::vector<Line> lines;   // in order of their first store
-    Line latest;               // the last line stored to, where the store may not be visible yet
-    LineTable<std::uint32_t> held;
-    std::vector<std::uint32_t> held_lines;
-    std::vector<bool> overflowed;  // by controller
+    LineTable<bool> marks;     // by line that the region has stored to: true if marked (rule 1)
+    std::vector<Line> lines;   // the lines in `marks`, in the order of their first store
+    Line latest;               // line of the latest store, which may not be visible yet
+    LineTable<std::uint32_t> held;          // by line: slot in held_
+    std::vector<std::uint32_t> held_lines;  // all slots in held_
+    std::vector<bool> overflowed;           // by controller: true if the region logs there (rule 4)
     std::optional<HardwareLog::Id> log;
-    // Number of lines whose old data are being read, or that stall for room.
+    // Number of lines that have no log entry yet: their old data are being read, or their entry
+    // waits for room for a header.
     std::uint32_t about_to_log = 0;
-    // Number of unacknowledged speculative writes, then of commit messages and drained lines.
+    // In phase 1: number of unacknowledged speculative writes. In phase 2: number of unacknowledged
+    // commit messages and of lines that have yet to drain.
     std::uint32_t unacknowledged = 0;
-    Time ended{};
-    Time logged{};       // when its latest log entry counted
+    Time ended{};        // when the region's end reached the store queue's head
+    Time logged{};       // when the core can know that its latest log entry is persistent
     Completion waiting;  // resumes the region's end
-    // The flush in flight to the controller for which the core stalls.
-    Completion flush;
+    // The flush for which the core stalls while its request is in flight (rule 7).
+    Completion flush;  // resumes the flush
     Line flushed;
   };
+  // A speculative write in flight to its controller.
   struct Sent {
     CoreId core;
     Line line;
@@ -202,7 +210,7 @@ class Lad final : public Atomicity {
   const LogFaults faults_;
   HardwareLog log_;
   std::deque<std::uint32_t>
-      awaiting_header_space_;  // held lines whose entries stall for room for a header
+      awaiting_header_space_;  // slots of lines whose log entry waits for room for a header
   std::vector<PerCore> cores_;
   std::vector<std::vector<std::uint64_t>> committed_;  // by controller and core
   Slab<Held> held_;

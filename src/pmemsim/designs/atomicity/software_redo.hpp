@@ -1,9 +1,9 @@
-// The program's own redo log (library/redo.c), like Mnemosyne's (Volos et al., ASPLOS 2011). Its
-// ordinary stores, flushes and fences are in the recording, so there is nothing to add.
+// The program's own redo log (library/redo.c), like Mnemosyne's (Volos et al., ASPLOS 2011). The
+// recording contains the log's ordinary stores, flushes and fences, so this layer adds nothing.
 //
-// Programs with a redo log are recorded as such: their stores occur when a region ends, and the
-// values that they load from the log in between are part of their computation. So no part of it is
-// left out.
+// A program with a redo log is recorded with that log: its data stores occur when a region ends,
+// and inside the region the program loads values from the log. Its computation depends on these
+// loads. Lowering therefore keeps all code of the log.
 #pragma once
 
 #include "pmemsim/designs/atomicity/atomicity.hpp"

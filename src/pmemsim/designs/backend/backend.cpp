@@ -10,7 +10,7 @@
 namespace pmemsim {
 namespace {
 
-// WriteId::channel of writes that the backend has named.
+// WriteId::channel of the identities that the backend has assigned.
 constexpr std::uint32_t kBackendChannel = UINT32_MAX - 1;
 // Bits of the slot in a WriteId's number; the bits above are the order.
 constexpr unsigned kSlotBits = 24;
@@ -69,7 +69,7 @@ WriteId Backend::write(const Write& write) {
     parts_.stored(write.line, EntryNeed::kTogether);
     Write newest = write;
     newest.data = this->newest(write.line);
-    // Not the current time, since data that leave later may have left already.
+    // A new departure number would be wrong: newer data may have left the caches already.
     newest.departure = *latest_departure_.find(write.line);
     return this->write(newest);
   }
@@ -189,7 +189,7 @@ void Backend::gate_done(std::uint64_t slot_and_gate, Time) {
 // Implements rule 2.
 void Backend::send_next(Line line) {
   while (const std::uint32_t* const newest = newest_.find(line)) {
-    std::uint32_t next = kNoSlot;  // the oldest that hasn't been accepted
+    std::uint32_t next = kNoSlot;  // the oldest write that hasn't been accepted
     for (std::uint32_t slot = *newest; slot != kNoSlot; slot = writes_[slot].older) {
       if (writes_[slot].state != State::kAccepted) next = slot;
     }
@@ -243,7 +243,7 @@ void Backend::mark_sent(Passing& passing, Encoded encoded) {
     ++ReceivedStatistics::of(received_.sent, passing.write.kind);
   }
   passing.state = State::kSent;
-  passing.completed = passing.write.bytes != kWholeLine;
+  passing.was_partial = passing.write.bytes != kWholeLine;
   passing.write.bytes = kWholeLine;
   passing.encoded = std::move(encoded);
   parts_.sent(passing.write, passing.encoded);
@@ -292,7 +292,7 @@ void Backend::write_after_step(std::uint64_t, Time) {
   for (const Write& write : std::exchange(after_step_, {})) pm_.write(write);
 }
 
-// May be called from within a queue, so that it sends the line in a later step.
+// Sends the line in a later step, because a queue may be the caller.
 void Backend::write_back_entries(Line line, Completion persisting) {
   awaiting_entries_.push_back(
       {.write = {}, .entries = line, .is_entries = true, .persisting = persisting});
@@ -305,14 +305,14 @@ void Backend::observe(WriteObserver* observer) const {
   for (WriteGate* const gate : gates_) gate->observe(observer);
 }
 
-// Implements rule 8: the write of the metadata takes the place of the line's.
+// Implements rule 8: the first metadata write carries the completions of the data write.
 void Backend::complete_by_metadata(std::uint32_t slot, Write& metadata) {
   metadata.persisted = writes_[slot].write.persisted;
   metadata.persisting = completion<&Backend::accepted>(*this, slot);
   metadata.written = completion<&Backend::written>(*this, slot);
 }
 
-// Returns the write as it is sent to the queues.
+// Returns the write in the form in which the queues receive it.
 Write Backend::as_sent(std::uint32_t slot) {
   Write write = writes_[slot].write;
   write.line = writes_[slot].encoded.place;
@@ -386,7 +386,7 @@ bool Backend::send_together(std::uint32_t slot) {
   return true;
 }
 
-// Called from within the queue; the next write of the line is sent in a later step.
+// Called from within the queue. The next write of the line is therefore sent in a later step.
 void Backend::accepted(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Passing& passing = writes_[slot];
@@ -464,7 +464,7 @@ bool Backend::needed_by_newer(const Passing& passing) const {
   std::uint32_t slot = *newest_.find(passing.write.line);
   for (; &writes_[slot] != &passing; slot = writes_[slot].older) {
     const Passing& newer = writes_[slot];
-    if (newer.completed && newer.in_queue != passing.in_queue) return true;
+    if (newer.was_partial && newer.in_queue != passing.in_queue) return true;
     if (newer.encoded.duplicate && !newer.is_held()) return true;
   }
   return false;
@@ -521,8 +521,8 @@ bool Backend::drop(WriteId id) {
   return true;
 }
 
-// Called before the drop itself, since the operations' state changes in the same step. All writes
-// that have merged with the dropped one are dropped, too.
+// Notifies the operations before the queue drops the write, because their state changes in the same
+// step. All writes that have merged with the dropped write are dropped, too.
 void Backend::dropped_from_queue(Line line, WriteId in_queue) {
   for (std::uint32_t slot = *newest_.find(line); slot != kNoSlot;) {
     const Passing& passing = writes_[slot];
@@ -547,7 +547,7 @@ LineData Backend::newest(Line line) const {
   return all.data;
 }
 
-// Returns the line's contents without writes that are held here and haven't been accepted.
+// Returns the line's contents without writes that the backend holds.
 LineData Backend::accepted_newest(Line line) const {
   return parts_.decode(line, pm_.newest(parts_.place(line)));
 }

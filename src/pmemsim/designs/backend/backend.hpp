@@ -2,40 +2,45 @@
 //
 // Every write to PM, from any sender, and every read from PM passes through the backend to the
 // controller's queues (machine/memory/memory.hpp). The backend is a list of operations
-// (designs/backend/operation.hpp). A write is sent to the queues when all operations are done with
-// it; a read is answered when they are. Without operations, everything is forwarded at once.
+// (designs/backend/operation.hpp). It sends a write to the queues when all operations have
+// finished their work on the write, and answers a read likewise. Without operations, it forwards
+// every request at once.
 //
-//   1  A write that is held in the backend hasn't been accepted: a crash loses it. In every other
-//      respect it behaves as if it were in its queue. It can be found, dropped and counted. A read
-//      of its line is answered from the held writes if these have all bytes of the line.
-//   2  The writes of a line are sent in the order of their arrival, each when the one before has
-//      been accepted.
-//      A write that arrives while operations still work on the one before coalesces with it, as
-//      writes merge in a queue. The two have one identity, kind and owner, and are accepted or
-//      dropped together. [Open: neither paper says what becomes of such a write.]
-//   3  A write goes to the queues as the operations encode it at that time. It may go to another
-//      place, together with metadata that are accepted in the same step. Until there are free
-//      entries for all of it, it waits behind the other writes that do.
-//   4  A write of some bytes of its line is treated as if it had the other bytes, too. Operations
-//      see the line's newest contents in their place. A whole line is sent to the queues. It is
-//      completed when it is encoded, with the line's contents at that time, which is right because
-//      of rule 2. A write whose bytes a later write has taken into its own line can't be dropped
-//      any more.
+//   1  The backend holds a write until it sends the write to the queues. A held write isn't
+//      accepted: a crash loses it. In every other respect, it behaves like a write in a queue: it
+//      can be found, dropped and counted. Held writes answer a read of their line if they have all
+//      bytes of the line.
+//   2  The writes of a line are sent in the order of their arrival. Each is sent when the previous
+//      one has been accepted.
+//      A write may arrive while operations still work on the previous write of its line. It then
+//      coalesces with the previous write, as writes merge in a queue. The two have one identity,
+//      kind and owner, and are accepted or dropped together. [Open: neither Janus nor PMWeaver says
+//      what happens to such a write.]
+//   3  The operations encode a write with their state at the time when it is sent. They may choose
+//      another location for its data, and may add lines of metadata, which are accepted in the same
+//      step. A write with metadata waits until the queues have free entries for all of its lines.
+//      Writes with metadata are sent in the order in which they became ready.
+//   4  A partial write, which has only some bytes of its line, is treated as a write of the whole
+//      line. Until it is sent, operations see the line's newest contents in the missing bytes. When
+//      it is encoded, the missing bytes are filled with the line's accepted contents at that time.
+//      Because of rule 2, these include all older writes of the line. An older write can't be
+//      dropped any more once a newer partial write of its line has been filled.
 //   5  Operations may start before a write arrives, on predicted data (result_buffer.hpp). An
 //      arriving write takes over the results that match it, and keeps them until it is sent or
-//      dropped. A write of some bytes loses the results that depend on data if the rest of its line
-//      turns out to be different. A write that uses results that depend on data is encoded with the
-//      data that these were computed from.
-//   6  Data that have left the caches are in flight for a time that depends on their path. If data
-//      of the line that left later have arrived first, the write that left earlier carries the
-//      line's newest contents instead. These may be contents of a region that has committed
-//      meanwhile.
-//   7  A line belongs to a channel and a bank by its address (channel_of(), bank_of()), whatever
-//      place the operations choose. An entry reserved for it there is released if the write goes to
-//      another channel, or to none.
-//   8  A write whose data are in PM already sends only metadata to the queues. Neither this write
-//      nor an older one of its line can be dropped any more: the place of the line's former data
-//      may be reused. A write that is older than one that has been written can't be dropped either.
+//      dropped. A partial write loses the results that depend on data if its missing bytes have
+//      changed by the time it is encoded. A write that uses results that depend on data is encoded
+//      with the data from which these results were computed.
+//   6  Data that leave the caches are in flight for a time that depends on their path. Newer data
+//      of a line may therefore arrive before older data. The write that left the caches earlier
+//      then carries the line's newest contents instead of its own. These may include stores of a
+//      region that has committed since.
+//   7  A line belongs to the channel and bank that its address selects (channel_of(), bank_of()),
+//      even if the operations choose a location in another channel. A queue entry that was
+//      reserved in the line's own channel is released if the data aren't sent to that channel.
+//   8  If PM already has a write's data, only the write's metadata are sent to the queues. Neither
+//      this write nor an older write of its line can be dropped any more, because the location of
+//      the line's former data may be reused. A write can't be dropped either if a newer write of
+//      its line has been written to the device.
 #pragma once
 
 #include <deque>
@@ -59,7 +64,7 @@ namespace pmemsim {
 
 class Backend final : public MetadataPort {
  public:
-  // `forward_latency`: the time until a read is answered by a write that is held.
+  // `forward_latency`: the latency of a read that held writes answer.
   Backend(EventQueue& queue, Memory& pm, BackendParts parts, Picoseconds forward_latency,
           const BackendFaults& faults = {});
   Backend(const Backend&) = delete;
@@ -71,7 +76,7 @@ class Backend final : public MetadataPort {
   // Returns the next value of Write::departure, for data that leave the caches.
   std::uint64_t next_departure() { return ++departures_; }
 
-  // Functions of Memory, which here include writes that are held.
+  // The functions of Memory with the same names, extended to held writes.
   bool drop(WriteId id);
   bool find(Line line, WriteKind kind, WriteId& id) const;
   const Write* pending(WriteId id) const;
@@ -94,7 +99,7 @@ class Backend final : public MetadataPort {
   ResultBuffer& predictions() { return results_; }
   const BackendParts& parts() const { return parts_; }
 
-  // Functions that metadata_port.hpp declares.
+  // Implementation of MetadataPort.
   void read_metadata(Line line, Completion done) override {
     ++received_.metadata_reads;
     pm_.read(line, done);
@@ -110,7 +115,7 @@ class Backend final : public MetadataPort {
   const BackendFaults& faults() const override { return faults_; }
   void observe(WriteObserver* observer) const;
   void statistics(StatisticsCollector& collector) const;
-  // Describes which writes wait for what; empty if none is held.
+  // Describes the held writes and the causes of their waits; empty if none is held.
   std::string pending() const;
 
  private:
@@ -120,21 +125,21 @@ class Backend final : public MetadataPort {
     kSent,           // sent to the queues, but not accepted
     kAccepted,       // accepted, but not written yet
   };
-  // Completions of a newer write that has coalesced with this one.
+  // Completions of a newer write that has coalesced with an older one (rule 2).
   struct CoalescedWrite {
     Completion persisting, written;
   };
   // A write, from its arrival until it has been written.
   struct Passing {
     Write write;
-    std::uint64_t order = 0;       // order of arrival; 0: none
-    std::uint64_t unfinished = 0;  // gates that aren't done: a bit each
-    std::uint32_t older = kNoSlot;
+    std::uint64_t order = 0;        // position in the order of arrival; 0: the slot is free
+    std::uint64_t unfinished = 0;   // one bit for each gate that still delays the write
+    std::uint32_t older = kNoSlot;  // slot of the previous write of the line
     State state = State::kHeld;
     bool reserved = false;
-    bool completed = false;    // the write had only some bytes of its line
-    bool overwritten = false;  // a newer write of its line, perhaps elsewhere, has been written
-    Prepared prepared{};       // prepared results that it may use
+    bool was_partial = false;  // the write was filled (rule 4)
+    bool overwritten = false;  // a newer write of its line has been written (rule 8)
+    Prepared prepared{};       // prepared results that the write may use
     WriteId in_queue;
     Encoded encoded;  // valid once it is sent
     std::vector<CoalescedWrite> coalesced{};
@@ -143,11 +148,12 @@ class Backend final : public MetadataPort {
 
     bool is_held() const { return state <= State::kAwaitsEntries; }
   };
-  // A write and its metadata, or a line of entries by itself, that waits for free queue entries.
+  // A request that waits for free queue entries: a write with its metadata, or the write-back of a
+  // line of entries (line_entries.hpp).
   struct Waiting {
     WriteId write;
     Line entries{};
-    bool is_entries = false;
+    bool is_entries = false;  // true for the write-back of `entries`
     Completion persisting{};
   };
 
@@ -189,20 +195,21 @@ class Backend final : public MetadataPort {
   const BackendParts parts_;
   std::vector<WriteGate*> gates_;
   const Picoseconds forward_latency_;
-  bool keeps_outdated_ = false;  // some gate replaces results that are outdated
+  bool keeps_outdated_ = false;  // true if a gate recomputes outdated results itself
   const BackendFaults faults_;
   ResultBuffer results_;
   Slab<Passing> writes_;
   Slab<std::vector<Completion>> acknowledgements_;
-  LineTable<std::uint32_t> newest_;  // newest write of each line
+  LineTable<std::uint32_t> newest_;  // by line: slot of the newest write
   std::deque<Waiting> awaiting_entries_;
-  bool within_step_ = false;       // operations are being notified of an accepted or written write
+  bool within_step_ =
+      false;  // true while operations are notified that a write is accepted or written
   std::vector<Write> after_step_;  // metadata writes to send after that step
   PassingReads reads_;
   std::uint64_t order_ = 0;
   std::uint64_t departures_ = 0;
   LineTable<std::uint64_t>
-      latest_departure_;  // greatest Write::departure that has arrived, of each line
+      latest_departure_;  // by line: the greatest Write::departure that has arrived
   ReceivedStatistics received_;
   std::uint64_t held_ = 0;
   std::vector<std::uint32_t> held_by_bank_;

@@ -1,6 +1,7 @@
-// Decodes a crash image from scratch, with the registers that survived. The hardware does the same
-// when it is switched on again, and so does a program without access to the simulation (`pmemsim
-// decode`). Crash runs use the same decoders, but follow their image change by change.
+// Decodes a crash image from scratch, using the registers that survived the crash. The hardware
+// does the same after power-on, and so does `pmemsim decode`, which has no access to a simulation.
+// Crash runs use the same decoders, but apply them to each change of the image instead of to the
+// whole image.
 #pragma once
 
 #include <string>
@@ -12,14 +13,14 @@
 namespace pmemsim {
 
 struct DecodedImage {
-  Image plain;                   // lines as programs have written them
-  std::vector<Line> unreadable;  // lines whose MAC isn't the MAC of their contents
-  std::uint64_t corrected = 0;   // lines of the device that had errors
-  std::uint64_t elsewhere = 0;   // lines that deduplication has put at another's place
-  std::string problem;           // why the image can't be trusted; empty: it can
+  Image plain;                   // decoded lines, as the program wrote them
+  std::vector<Line> unreadable;  // lines whose stored MAC doesn't match their contents
+  std::uint64_t corrected = 0;   // number of device lines with corrected bit errors
+  std::uint64_t elsewhere = 0;   // number of lines that share another line's location
+  std::string problem;           // the reason for rejecting the image; empty if it is valid
 };
 
-// Throws ConfigError if the registers don't have what the operations need.
+// Throws ConfigError if registers that the operations need are missing.
 DecodedImage decode(const DeviceImage& device, const SurvivingRegisters& registers);
 
 }  // namespace pmemsim

@@ -26,9 +26,10 @@ void DpoOrdering::Statistics::describe(Visitor& visit) const {
         part_of("shared.pm_reads"));
 }
 
-DpoOrdering::DpoOrdering(std::uint32_t cores, bool lines_whole, const DpoParameters& parameters)
+DpoOrdering::DpoOrdering(std::uint32_t cores, bool writes_are_atomic,
+                         const DpoParameters& parameters)
     : parameters_(parameters),
-      lines_whole_(lines_whole),
+      writes_are_atomic_(writes_are_atomic),
       buffers_(cores),
       path_(parameters.path_latency) {}
 
@@ -45,7 +46,7 @@ Lowering DpoOrdering::lowering() const {
   return lowering;
 }
 
-// Rule 7.
+// Rule 7 (dpo.hpp): the snoops' additional latency.
 Delay DpoOrdering::transfer_latency() const {
   Delay latency = parameters_.snoop_latency;
   latency.count *= static_cast<std::int64_t>(buffers_.size());
@@ -70,13 +71,13 @@ void DpoOrdering::visible(CoreId core, Line line) {
   enter(core, buffers_[core].leaving);
 }
 
-// Rule 1.
+// Rule 1 (dpo.hpp).
 void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
   Buffer& buffer = buffers_[core];
   const Line line = store.line();
   depend_on_others(core, line);
-  const bool join = coalesces_with(buffer, line);
-  if (!join) {
+  const bool coalesces = coalesces_with(buffer, line);
+  if (!coalesces) {
     if (std::exchange(buffer.barrier, false)) {  // rule 2
       ++statistics_.barriers;
       buffer.entries.push_back({});
@@ -87,7 +88,7 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
     (youngest != nullptr ? *youngest : youngest_.insert(line)) = Place{core, buffer.youngest()};
   }
   ++statistics_.stores;
-  statistics_.coalesced += join;
+  statistics_.coalesced += coalesces;
   Entry& entry = buffer.entries.back();
   entry.bytes |= store.bytes();
   store.copy_to(entry.data);
@@ -95,14 +96,14 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
 }
 
 bool DpoOrdering::coalesces_with(const Buffer& buffer, Line line) const {
-  if (!lines_whole_ || buffer.entries.empty() || buffer.barrier || !buffer.after.empty())
+  if (!writes_are_atomic_ || buffer.entries.empty() || buffer.barrier || !buffer.after.empty())
     return false;
   const Entry& youngest = buffer.entries.back();
   const bool sent = buffer.sent == buffer.entries.size();
   return youngest.line == line && !sent && !youngest.depended_on;
 }
 
-// Rule 4.
+// Rule 4 (dpo.hpp).
 void DpoOrdering::depend_on_others(CoreId core, Line line) {
   const Place* const found = youngest_.find(line);
   if (found == nullptr || found->core == core || parameters_.faults.dependences) return;
@@ -121,22 +122,22 @@ void DpoOrdering::load(const Load& load, Time) {
   stale_.loaded(load, load.region);
 }
 
-// Rule 2.
-void DpoOrdering::close(CoreId core) {
+// Rule 2 (dpo.hpp). No barrier is needed while the buffer is empty.
+void DpoOrdering::add_barrier(CoreId core) {
   Buffer& buffer = buffers_[core];
   if (!buffer.entries.empty()) buffer.barrier = true;
 }
 
-void DpoOrdering::synchronised(CoreId core, trace::SyncKind, Time) { close(core); }
+void DpoOrdering::synchronised(CoreId core, trace::SyncKind, Time) { add_barrier(core); }
 
 bool DpoOrdering::release(CoreId core, Time, Completion) {
-  close(core);
+  add_barrier(core);
   return true;
 }
 
-// Rule 8.
+// Rule 8 (dpo.hpp).
 bool DpoOrdering::fence(const Fence& fence, Time, Completion resume) {
-  close(fence.core);
+  add_barrier(fence.core);
   Buffer& buffer = buffers_[fence.core];
   if (buffer.entries.empty() || parameters_.faults.fence) {
     context_->program_events.fence_fulfilled(fence.core, fence.number);
@@ -148,7 +149,7 @@ bool DpoOrdering::fence(const Fence& fence, Time, Completion resume) {
   return !waits;
 }
 
-// Rule 3.
+// Rule 3 (dpo.hpp).
 void DpoOrdering::send_next() {
   while (!under_way_ && send_one()) under_way_ = !parameters_.faults.token;
 }
@@ -187,7 +188,7 @@ std::optional<CoreId> DpoOrdering::next_core() {
   return next;
 }
 
-// True if the oldest unsent entry may leave. Barriers leave with the entry before them.
+// True if the oldest unsent entry may be sent. Barriers are skipped here: they need no write.
 bool DpoOrdering::can_send(Buffer& buffer) const {
   const auto all_sent = [&] { return buffer.sent == buffer.entries.size(); };
   while (!all_sent() && buffer.entries[buffer.sent].bytes == 0) ++buffer.sent;
@@ -238,7 +239,7 @@ void DpoOrdering::free_entries(CoreId core, Time now) {
   if (buffer.waiting && has_free_entry(buffer)) std::exchange(buffer.waiting, {})(now);
 }
 
-// Rule 5.
+// Rule 5 (dpo.hpp).
 bool DpoOrdering::fetch(CoreId, Line line, Time when, Completion done) {
   if (youngest_.find(line) != nullptr && !parameters_.faults.snoop) {
     ++statistics_.buffer_reads;
