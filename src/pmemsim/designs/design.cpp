@@ -54,7 +54,7 @@ void check_rewinds(const Blueprint& blueprint) {
               std::string(kRegionsAgain));
 }
 
-// Rule 2.
+// Rule 2 (design.hpp).
 Lowering lowering(const Blueprint& blueprint, const Ordering& ordering,
                   const Atomicity& atomicity) {
   Lowering lowering = ordering.lowering() & atomicity.lowering();
@@ -115,7 +115,7 @@ EntryNeed entry_need(const Store& store) {
 
 }  // namespace
 
-// Rule 1. A layer that has stalled the store isn't called for it again.
+// Rule 1 (design.hpp). A layer that has stalled the store isn't called for it again.
 bool Design::store(LayerAsked& asked, const Store& store, Time when, Completion resume) {
   if (asked == LayerAsked::kNone) {
     asked = LayerAsked::kAtomicity;

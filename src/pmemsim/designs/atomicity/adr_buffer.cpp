@@ -15,7 +15,7 @@ void AdrBuffer::occupy(std::uint32_t channel) {
   for (std::uint32_t line = 0; line < header_lines_; ++line) pm_.reserve(channel);
 }
 
-// Rules 2 and 3.
+// Rules 2 and 3 (adr_buffer.hpp).
 void AdrBuffer::vacate(HeaderId header, std::uint32_t channel) {
   std::erase(complete_[channel], header);
   for (std::uint32_t line = 0; line < header_lines_; ++line) pm_.release(channel);
@@ -25,7 +25,7 @@ void AdrBuffer::complete(HeaderId header, std::uint32_t channel) {
   complete_[channel].push_back(header);
 }
 
-// Rule 3.
+// Rule 3 (adr_buffer.hpp).
 std::optional<HeaderId> AdrBuffer::spill(std::uint32_t channel) {
   std::deque<HeaderId>& headers = complete_[channel];
   if (headers.empty()) return {};

@@ -28,12 +28,12 @@ class AdrBuffer final : public HeaderBuffer {
   AdrBuffer(Backend& pm, std::uint32_t channels, std::uint32_t header_lines, bool from_controllers,
             Completion space_freed);
 
-  // Rule 1.
+  // Implements rule 1 of the head comment.
   bool has_space(std::uint32_t channel) const override {
     return pm_.can_reserve(channel, header_lines_);
   }
   bool stalls_stores() const override { return !from_controllers_; }
-  // Rule 2.
+  // Implements rule 2 of the head comment.
   bool keeps_complete() const override { return true; }
   void complete(HeaderId header, std::uint32_t channel) override;
   std::optional<HeaderId> spill(std::uint32_t channel) override;

@@ -24,7 +24,7 @@ std::uint8_t first_entries(std::uint32_t count) {
 HardwareLog::HardwareLog(const Shape& shape, const HardwareLogParameters& parameters)
     : shape_(shape), parameters_(parameters), header_lines_(header_lines(parameters.allocation)) {}
 
-// Rules 2 and 3.
+// Rules 2 and 3 (hardware_log.hpp).
 void HardwareLog::connect(const LayerContext& context) {
   context_.emplace(context);
   if (parameters_.allocation == LogAllocation::kLoadAware) {
@@ -292,8 +292,8 @@ void HardwareLog::header_persisted(std::uint64_t slot, Time now) {
   announce_header_space();
 }
 
-// Rule 4: a chain breaks at a header that isn't persistent yet, so entries of earlier headers count
-// first.
+// Rule 4 (hardware_log.hpp): a chain breaks at a header that isn't persistent yet, so entries of
+// earlier headers count first.
 void HardwareLog::notify_waiting(Log& log, Time now) {
   while (!log.unlinked.empty()) {
     Record& record = log.records[log.unlinked.front()];

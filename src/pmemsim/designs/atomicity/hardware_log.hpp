@@ -149,7 +149,7 @@ class HardwareLog {
 
   std::uint32_t channel_of(const Record& record) const;
 
-  // Rule 4.
+  // Implements rule 4 of the head comment.
   bool may_be_volatile() const {
     return shape_.kind == LogKind::kRedo || !buffer_->stalls_stores();
   }

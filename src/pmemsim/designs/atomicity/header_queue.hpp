@@ -22,9 +22,9 @@ class HeaderQueue final : public HeaderBuffer {
   HeaderQueue(std::uint32_t channels, std::uint32_t entries) : entries_(entries), held_(channels) {}
 
   bool has_space(std::uint32_t channel) const override { return held_[channel] < entries_; }
-  // Rules 3 and 4.
+  // Implements rules 3 and 4 of the head comment.
   bool stalls_stores() const override { return entries_ > 0; }
-  // Rule 2.
+  // Implements rule 2 of the head comment.
   bool keeps_complete() const override { return false; }
 
  private:

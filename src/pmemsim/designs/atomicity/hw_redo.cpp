@@ -66,7 +66,7 @@ void HwRedo::log(CoreId number, const BufferedLine& line) {
 
 Eviction HwRedo::evicted(Line line, const LineData& data, Time) {
   if (faults_.order) return Eviction::kWrite;
-  if (Uncommitted* const uncommitted = uncommitted_.find(line)) {  // rule 2
+  if (Uncommitted* const uncommitted = uncommitted_.find(line)) {  // rule 2 (hw_redo.hpp)
     uncommitted->kept = true;
   } else {
     const Cached* const cached = cached_.find(line);
@@ -176,7 +176,7 @@ void HwRedo::commit(std::uint64_t number, Time now) {
   core.written.clear();
   Region& committed = region(core.order);
   committed.committed = true;
-  for (const Line line : committed.lines) {  // rule 4
+  for (const Line line : committed.lines) {  // rule 4 (hw_redo.hpp)
     if (--uncommitted_.find(line)->writers == 0) uncommitted_.erase(line);
     context_->caches.mark_clean(line);
     std::uint64_t& last = logged_[line];
@@ -262,7 +262,7 @@ void HwRedo::written_in_place(std::uint64_t number, Time now) {
   release(now);
 }
 
-// Rule 5.
+// Rule 5 (hw_redo.hpp).
 void HwRedo::release(Time now) {
   std::uint64_t held = 0;  // bit mask of cores with an older region that isn't in place
   for (Region& region : regions_) {

@@ -39,7 +39,7 @@ bool HwUndo::store(const Store& store, Time, Completion resume) {
   PerCore& core = cores_[store.core];
   const Line line = store.line();
   if (store.region == 0 || core.logged.find(line) != nullptr) return true;
-  if (log(store.core, line, store.before())) return true;  // rule 1
+  if (log(store.core, line, store.before())) return true;  // rule 1 (hw_undo.hpp)
   ++statistics_.header_stalls;
   core.blocked = resume;
   core.line = line;
@@ -131,7 +131,7 @@ void HwUndo::commit_late(PerCore& core, Time now) {
 bool HwUndo::flush(CoreId, Line line, Time, Completion resume) {
   Locked* const locked = locked_.find(line);
   if (locked == nullptr || faults_.order) return true;
-  locked->flushes.push_back(resume);  // rule 2
+  locked->flushes.push_back(resume);  // rule 2 (hw_undo.hpp)
   ++statistics_.delayed_flushes;
   return false;
 }
@@ -139,7 +139,7 @@ bool HwUndo::flush(CoreId, Line line, Time, Completion resume) {
 Eviction HwUndo::evicted(Line line, const LineData&, Time) {
   Locked* const locked = locked_.find(line);
   if (locked == nullptr || faults_.order) return Eviction::kWrite;
-  locked->evicted = true;  // rule 2
+  locked->evicted = true;  // rule 2 (hw_undo.hpp)
   ++statistics_.delayed_evictions;
   return Eviction::kTaken;
 }
@@ -150,7 +150,7 @@ bool HwUndo::region_end(CoreId number, std::uint64_t, Time when, Completion resu
     commit(core);
     return true;
   }
-  core.waiting_since = when;  // rule 4
+  core.waiting_since = when;  // rule 4 (hw_undo.hpp)
   core.waiting = resume;
   return false;
 }

@@ -48,7 +48,7 @@ bool Lad::region_begin(CoreId core, std::uint64_t region, Time, Completion) {
   return true;
 }
 
-// Rule 1.
+// Rule 1 (lad.hpp).
 bool Lad::store(const Store& store, Time, Completion) {
   if (store.region == 0) return true;
   PerCore& core = cores_[store.core];
@@ -70,7 +70,7 @@ bool Lad::region_end(CoreId number, std::uint64_t, Time when, Completion resume)
   for (const Line line : core.lines) {
     if (!std::exchange(*core.marks.find(line), false)) continue;
     context_->caches.mark_clean(line);
-    send(number, line, context_->pm_space.newest().read(line));  // rule 2
+    send(number, line, context_->pm_space.newest().read(line));  // rule 2 (lad.hpp)
   }
   core.ended = when;
   if (core.unacknowledged == 0 && core.held_lines.empty()) {
@@ -149,7 +149,7 @@ void Lad::arrive(std::uint64_t, Time now) {
   held->data = sent.data;
   held->departure = sent.departure;
   switch (held->state) {
-    case State::kKept:  // rule 3
+    case State::kKept:  // rule 3 (lad.hpp)
       context_->pm.survivors_changed();
       acknowledge(sent.core, 1, now + controller_latency_);
       break;
@@ -219,7 +219,7 @@ void Lad::replace_older(Line line, std::uint64_t departure, const LineData& data
   }
 }
 
-// Rule 3: a read finds the line in the write pending queue.
+// Rule 3 (lad.hpp): a read finds the line in the write pending queue.
 bool Lad::fetch(CoreId, Line line, Time when, Completion done) {
   for (CoreId core = 0; core < cores_.size(); ++core) {
     const Held* held = find(core, line);
@@ -235,7 +235,7 @@ bool Lad::fetch(CoreId, Line line, Time when, Completion done) {
 
 void Lad::send_commit(CoreId number, Time now) {
   PerCore& core = cores_[number];
-  core.unacknowledged = static_cast<std::uint32_t>(committed_.size());  // rule 5
+  core.unacknowledged = static_cast<std::uint32_t>(committed_.size());  // rule 5 (lad.hpp)
   for (std::uint32_t controller = 0; controller < committed_.size(); ++controller) {
     context_->queue.schedule(now + context_->caches.core_to_controller(number), Phase::kController,
                              completion<&Lad::commit_arrives>(*this, packed(controller, number)));
@@ -372,7 +372,7 @@ void Lad::logged(std::uint64_t slot, Time now) {
   if (held.flush) resume_flush(std::exchange(held.flush, {}), now);
 }
 
-// Rule 7.
+// Rule 7 (lad.hpp).
 bool Lad::flush(CoreId number, Line line, Time, Completion resume) {
   PerCore& core = cores_[number];
   const Held* const held = find(number, line);

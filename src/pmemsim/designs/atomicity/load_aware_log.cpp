@@ -80,7 +80,7 @@ LoadAwareSpace::LoadAwareSpace(const Backend& pm, std::uint32_t cores, std::uint
       newest_(cores),
       last_(cores) {}
 
-// Rule 2.
+// Rule 2 (load_aware_log.hpp).
 std::optional<std::uint32_t> LoadAwareSpace::header_bank(const HeaderBuffer* buffer) {
   banks_.grow_if_empty();
   return banks_.header_bank(

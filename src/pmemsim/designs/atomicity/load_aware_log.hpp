@@ -56,7 +56,7 @@ class LoadAwareLog {
   }
   HeaderPlace header(std::uint32_t bank);
   std::uint32_t channel(std::uint32_t bank) const { return banks_[bank].channel; }
-  // Rule 4.
+  // Implements rule 4 of the head comment.
   void free_entry(Line place) { banks_[pm_.bank_of(place)].free_entries.push_back(place); }
   void free_header(HeaderPlace place) {
     banks_[pm_.bank_of(place.first)].free_headers.push_back(place);
@@ -125,7 +125,7 @@ class LoadAwareSpace final : public LogSpace {
   void free_entry(Line place) override { banks_.free_entry(place); }
   void free_header(CoreId, HeaderPlace place) override { banks_.free_header(place); }
 
-  // Rule 6.
+  // Implements rule 6 of the head comment.
   std::optional<Line> append(CoreId core, Line header) override {
     return std::exchange(last_[core], header);
   }

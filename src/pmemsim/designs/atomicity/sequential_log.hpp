@@ -97,7 +97,7 @@ class SequentialSpace final : public LogSpace {
     for (const SequentialLog& ring : rings_) all += ring.growths();
     return all;
   }
-  // Rule 4.
+  // Implements rule 4 of the head comment.
   void survive(LogSurvivors& survivors) const override {
     for (const SequentialLog& ring : rings_) {
       survivors.rings.push_back({ring.first(), ring.lines()});

@@ -83,7 +83,7 @@ void Backend::count(const Write& write, bool sent) {
   if (sent) ++ReceivedStatistics::of(received_.sent, write.kind);
 }
 
-// Implements rule 6.
+// Implements rule 6 (backend.hpp).
 bool Backend::overtaken(const Write& write) {
   const std::uint64_t departure = write.departure != 0 ? write.departure : next_departure();
   std::uint64_t* last = latest_departure_.find(write.line);
@@ -186,7 +186,7 @@ void Backend::gate_done(std::uint64_t slot_and_gate, Time) {
   }
 }
 
-// Implements rule 2.
+// Implements rule 2 (backend.hpp).
 void Backend::send_next(Line line) {
   while (const std::uint32_t* const newest = newest_.find(line)) {
     std::uint32_t next = kNoSlot;  // the oldest write that hasn't been accepted
@@ -202,7 +202,7 @@ void Backend::send_next(Line line) {
 
 void Backend::send_next_later(std::uint64_t line, Time) { send_next({line}); }
 
-// Implements rules 3 and 6.
+// Implements rules 3 and 6 (backend.hpp).
 void Backend::send(std::uint32_t slot) {
   Passing& passing = writes_[slot];
   Encoded encoded = encode(passing);
@@ -221,7 +221,7 @@ void Backend::send(std::uint32_t slot) {
   writes_[slot].in_queue = id;
 }
 
-// Implements rules 4 and 5.
+// Implements rules 4 and 5 (backend.hpp).
 Encoded Backend::encode(Passing& passing) const {
   Write& write = passing.write;
   if (write.bytes != kWholeLine) {
@@ -254,7 +254,7 @@ void Backend::mark_sent(Passing& passing, Encoded encoded) {
   discard_prepared(passing);
 }
 
-// Implements rule 5.
+// Implements rule 5 (backend.hpp).
 void Backend::discard_prepared(Passing& passing) {
   const PreparedId id = std::exchange(passing.prepared, {}).id;
   if (!id) return;
@@ -305,7 +305,8 @@ void Backend::observe(WriteObserver* observer) const {
   for (WriteGate* const gate : gates_) gate->observe(observer);
 }
 
-// Implements rule 8: the first metadata write carries the completions of the data write.
+// Implements rule 8 (backend.hpp): the first metadata write carries the completions of the data
+// write.
 void Backend::complete_by_metadata(std::uint32_t slot, Write& metadata) {
   metadata.persisted = writes_[slot].write.persisted;
   metadata.persisting = completion<&Backend::accepted>(*this, slot);
@@ -459,7 +460,7 @@ bool Backend::droppable(const Passing& passing) const {
   return pm_.pending(passing.in_queue) != nullptr && !needed_by_newer(passing);
 }
 
-// Implements rules 4 and 8. Writes that have merged are dropped together.
+// Implements rules 4 and 8 (backend.hpp). Writes that have merged are dropped together.
 bool Backend::needed_by_newer(const Passing& passing) const {
   std::uint32_t slot = *newest_.find(passing.write.line);
   for (; &writes_[slot] != &passing; slot = writes_[slot].older) {
@@ -579,7 +580,7 @@ void Backend::read(Line line, Completion done) {
   reads_.read(line, done);
 }
 
-// Implements rule 1.
+// Implements rule 1 (backend.hpp).
 bool Backend::holds_whole(Line line) const {
   ByteMask held = 0;
   const std::uint32_t* const newest = newest_.find(line);

@@ -46,7 +46,7 @@ bool fits(std::uint64_t difference, const Way& way) {
   return extended(wrapped, way.difference) == wrapped;
 }
 
-// Implements rule 2.
+// Implements rule 2 (bdi.hpp).
 std::optional<LineData> compress(const LineData& data, std::size_t number) {
   const Way& way = kWays[number];
   LineData line{static_cast<std::byte>(number + 1)};
@@ -91,7 +91,7 @@ LineData repeated(const std::byte* word) {
 
 }  // namespace
 
-// Implements rule 3: a repeated word is shorter than every form with a base.
+// Implements rule 3 (bdi.hpp): a repeated word is shorter than every form with a base.
 std::optional<CompressedLine> compress(const LineData& data) {
   if (data == LineData{}) return CompressedLine{{kZero}, 1};
   if (data == repeated(data.data())) {

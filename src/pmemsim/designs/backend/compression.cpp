@@ -24,7 +24,7 @@ std::vector<SubOperation> Compression::sub_operations() const {
            .external = {.data = true}}};
 }
 
-// Implements rule 1.
+// Implements rule 1 (compression.hpp).
 void Compression::encode(const Write&, const Prepared&, Encoded& encoded) const {
   if (const auto compressed = compress(encoded.data)) encoded.data = compressed->line;
 }

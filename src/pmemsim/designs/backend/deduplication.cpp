@@ -193,8 +193,8 @@ bool Deduplication::is_free(Line place) const {
   return number && *number < free.size() && free[*number] == place;
 }
 
-// Implements rule 1. Besides their own places, lines have free places at the end of a mapping's
-// reach.
+// Implements rule 1 (deduplication.hpp). Besides their own places, lines have free places at the
+// end of a mapping's reach.
 Line Deduplication::place_for(Line line) const {
   const Line now = place(line);
   if (references(now) == 1) return now;
@@ -214,7 +214,7 @@ void Deduplication::take(Line place) {
   }
 }
 
-// Implements rules 2 and 3.
+// Implements rules 2 and 3 (deduplication.hpp).
 void Deduplication::drop_reference(Line place) {
   note_change(place);
   Contents& contents = contents_at(place);
@@ -349,7 +349,7 @@ void Deduplication::written(const Write& write, const Encoded& encoded) {
   if (!moved.empty()) release_former_place(moved.mapped());
 }
 
-// Implements rule 3.
+// Implements rule 3 (deduplication.hpp).
 void Deduplication::add_fingerprint(const Write& write, Line place) {
   note_change(place);
   Contents& contents = contents_at(place);
@@ -358,7 +358,7 @@ void Deduplication::add_fingerprint(const Write& write, Line place) {
   read_table({kTable + *contents.fingerprint % kFingerprints / kFingerprintsALine}, true);
 }
 
-// ---- Rule 4
+// ---- Rule 4 (deduplication.hpp)
 
 void Deduplication::note_change(Line place) {
   if (changed_) changed_->insert(place.number);

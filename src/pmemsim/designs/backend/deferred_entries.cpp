@@ -11,7 +11,8 @@ void DeferredEntries::connect(EventQueue& queue, MetadataPort& backend, Completi
   persistent_ = persistent;
 }
 
-// Implements rule 1: once an entry has to be written with its data, this is never undone.
+// Implements rule 1 (deferred_entries.hpp): once an entry has to be written with its data, this is
+// never undone.
 void DeferredEntries::stored(Line line, EntryNeed need) {
   if (EntryNeed* const known = needs_.find(line)) {
     *known = std::max(*known, need);
@@ -32,7 +33,7 @@ void DeferredEntries::deferred(Line entries) {
   changed_.push_back(entries);
 }
 
-// Implements rule 4.
+// Implements rule 4 (deferred_entries.hpp).
 void DeferredEntries::write_back(Line entries) {
   ++started_;
   ++statistics_.written_back;
@@ -48,7 +49,7 @@ void DeferredEntries::written_back(Time now) {
   }
 }
 
-// Implements rule 3.
+// Implements rule 3 (deferred_entries.hpp).
 bool DeferredEntries::publish(Completion done) {
   if (backend_->faults().publication) return true;
   for (const Line entries : std::exchange(changed_, {})) {

@@ -20,7 +20,7 @@ CodedLine after_crash(const ErrorCorrectionParameters& parameters, Line place,
   return line;
 }
 
-// Implements rule 3.
+// Implements rule 3 (error_correction.hpp).
 class CorrectedImage final : public ImageDecoder {
  public:
   explicit CorrectedImage(const ErrorCorrectionParameters& parameters) : parameters_(parameters) {}

@@ -80,7 +80,7 @@ void ExpectedWrites::add_to_address(Expected& expected) {
         completion<&ExpectedWrites::address_fetched>(*this), slot);
 }
 
-// Implements rule 3.
+// Implements rule 3 (expected_writes.hpp).
 void ExpectedWrites::fetch(NodeSet nodes, const Prediction& subject, Fetches& fetches,
                            Completion done, std::uint64_t slot) {
   const Inputs known{.address = subject.line.has_value(), .data = subject.whole()};
@@ -117,7 +117,7 @@ void ExpectedWrites::data_fetched(std::uint64_t slot_and_node, Time now) {
   release_expected_if_idle(slot);
 }
 
-// ---- Rule 2
+// ---- Rule 2 (expected_writes.hpp)
 
 ExpectedWrites::When ExpectedWrites::when(const Address* address, const Expected& expected,
                                           bool with_data) const {
@@ -174,7 +174,7 @@ ExpectedWrites::Progress ExpectedWrites::take(PreparedId id, bool with_data) {
   }
   count(found, graph_.all(), false);
   if (address != nullptr && parameters_.outdated_results == OutdatedResults::kAtOnce) {
-    address->since = now;  // rule 4
+    address->since = now;  // rule 4 (expected_writes.hpp)
   }
   remove_from_address(expected);
   release_expected_if_idle(slot);
@@ -218,7 +218,7 @@ void ExpectedWrites::release_expected_if_idle(std::uint32_t slot) {
   if (!expected.wanted && expected.fetches.pending == 0) slots_.release(slot);
 }
 
-// ---- Rule 4
+// ---- Rule 4 (expected_writes.hpp)
 
 void ExpectedWrites::accepted(const Write& write, const Encoded& encoded) {
   if (parameters_.outdated_results != OutdatedResults::kAtOnce ||

@@ -12,7 +12,7 @@ void LineEntries::connect(EventQueue& queue, MetadataPort& backend) {
   deferred_.connect(queue, backend, completion<&LineEntries::written_back>(*this));
 }
 
-// Implements rule 3.
+// Implements rule 3 (line_entries.hpp).
 void LineEntries::format(Image& device) {
   if (seals_.cipher == nullptr && seals_.authenticator == nullptr) return;
   std::vector<Line> lines;
@@ -108,7 +108,7 @@ LineData LineEntries::contents(Line entries) const {
   return data;
 }
 
-// ---- Rules 2 to 5
+// ---- Rules 2 to 5 (line_entries.hpp)
 
 bool LineEntries::write(const Write& write, const Prepared&, Completion done) {
   return need(write.line) != EntryNeed::kCommit || publish(done);

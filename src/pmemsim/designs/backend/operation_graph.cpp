@@ -12,7 +12,7 @@ OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& ope
     }
   }
   if (nodes_.size() > kMostNodes) throw std::logic_error("more sub-operations than a set holds");
-  // Rule 3. Every earlier node is a predecessor, since some may be skipped.
+  // Rule 3 (operation_graph.hpp). Every earlier node is a predecessor, since some may be skipped.
   if (execution == Execution::kSerialized) {
     for (std::size_t node = 1; node < nodes_.size(); ++node) nodes_[node].before = set_of(node) - 1;
   } else {
@@ -31,7 +31,7 @@ OperationGraph::OperationGraph(const std::vector<std::vector<SubOperation>>& ope
   }
 }
 
-// Implements rule 1.
+// Implements rule 1 (operation_graph.hpp).
 void OperationGraph::connect() {
   for (Node& node : nodes_) {
     for (const std::string& name : node.sub.after) {
@@ -44,7 +44,8 @@ void OperationGraph::connect() {
   }
 }
 
-// Implements rule 2. Each round handles the nodes whose predecessors have been handled.
+// Implements rule 2 (operation_graph.hpp). Each round handles the nodes whose predecessors have
+// been handled.
 void OperationGraph::find_inputs() {
   NodeSet found = 0;
   for (std::size_t left = nodes_.size(); left > 0;) {

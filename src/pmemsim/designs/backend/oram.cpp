@@ -28,7 +28,7 @@ bool Oram::read(Line, Completion done) {
   return false;
 }
 
-// Implements rule 1.
+// Implements rule 1 (oram.hpp).
 void Oram::access(Completion done) {
   const std::uint64_t leaf =
       mix(mix(parameters_.seed) + ++statistics_.accesses) >> (64 - parameters_.levels - 1) >> 1;

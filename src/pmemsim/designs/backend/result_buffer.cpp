@@ -30,7 +30,7 @@ void ResultBuffer::configure(const ResultBufferSize& size, PredictionObserver& o
   observer_ = &observer;
 }
 
-// ---- Rules 1 and 2
+// ---- Rules 1 and 2 (result_buffer.hpp)
 
 PreparedId ResultBuffer::prepare(const Prediction& prediction) {
   discard_old();
@@ -93,7 +93,7 @@ void ResultBuffer::add_to_line(std::uint32_t slot) {
   }
 }
 
-// ---- Rule 3
+// ---- Rule 3 (result_buffer.hpp)
 
 Prepared ResultBuffer::claim(const Write& write) {
   discard_old();
@@ -154,7 +154,7 @@ void ResultBuffer::claimed(PreparedId id, bool late) {
   report_outcome(slot);
 }
 
-// ---- Rules 4 and 5
+// ---- Rules 4 and 5 (result_buffer.hpp)
 
 bool ResultBuffer::discard(PreparedId id) {
   discard_old();

@@ -57,7 +57,7 @@ void OperationSchedule::prepare(PreparedId id, const Prediction& prediction) {
     expected_.insert({id.number}) = slot;
   } else {
     if (known(work).data && work.subject.data != prediction.data)
-      discard_data_results(work);  // rule 5
+      discard_data_results(work);  // rule 5 (schedule.hpp)
     work.subject = prediction;
   }
   execute_ready(slot);
@@ -78,8 +78,8 @@ void OperationSchedule::discard_nodes(Work& work, NodeSet nodes) {
   work.useless |= work.running & nodes;
 }
 
-// Implements rule 4, in an order in which nodes can be executed: nodes that follow an outdated one
-// are lost with it.
+// Implements rule 4 (schedule.hpp), in an order in which nodes can be executed: nodes that follow
+// an outdated one are lost with it.
 void OperationSchedule::discard_outdated(Work& work, TakenOver& taken) {
   for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
     if ((work.done & ~work.skipped & set_of(node)) == 0) continue;
@@ -142,7 +142,7 @@ bool OperationSchedule::complete_at_once(std::uint32_t slot, const Completion& d
   return true;
 }
 
-// Implements rule 7.
+// Implements rule 7 (schedule.hpp).
 void OperationSchedule::find_duplicate(Work& work) {
   for (const OperationGraph::Node& node : graph_.nodes()) {
     if (!node.sub.finds_duplicates) continue;
@@ -150,7 +150,7 @@ void OperationSchedule::find_duplicate(Work& work) {
   }
 }
 
-// Implements rule 4.
+// Implements rule 4 (schedule.hpp).
 std::uint32_t OperationSchedule::take_over(const Write& write, const Prepared& prepared,
                                            TakenOver& taken) {
   if (expected_writes_) return take_over_expected(write, prepared, taken);
@@ -206,7 +206,7 @@ std::uint32_t OperationSchedule::take_over_expected(const Write& write, const Pr
   return slot;
 }
 
-// Implements rule 5.
+// Implements rule 5 (schedule.hpp).
 void OperationSchedule::coalesced(const Write& both, const Completion& done) {
   ++statistics_.coalesced;
   const std::uint32_t* const there = arrived_.find({done.argument});
@@ -229,7 +229,8 @@ void OperationSchedule::forget(const Completion& done) {
 
 // ---- Units
 
-// Implements rules 1 and 2. Sub-operations that take no time may make others ready at once.
+// Implements rules 1 and 2 (schedule.hpp). Sub-operations that take no time may make others ready
+// at once.
 void OperationSchedule::execute_ready(std::uint32_t slot) {
   Work& work = works_[slot];
   if (work.starting) return;
@@ -301,7 +302,7 @@ void OperationSchedule::start(std::uint32_t slot, std::uint32_t node) {
   queue_->schedule(queue_->now() + parameters_.miss_latency, Phase::kController, fetched);
 }
 
-// Implements rule 3.
+// Implements rule 3 (schedule.hpp).
 void OperationSchedule::fetched(std::uint64_t both, Time) { begin(slot_in(both), node_in(both)); }
 
 void OperationSchedule::begin(std::uint32_t slot, std::uint32_t node) {
@@ -340,7 +341,7 @@ void OperationSchedule::look_for_duplicate(Work& work, std::size_t node) {
     work.duplicate_at = operations_[what.operation]->duplicate(work.subject);
   }
   if (!work.duplicate_at) return;
-  work.skipped = graph_.unless_duplicate() & ~work.done & ~work.running;  // rule 6
+  work.skipped = graph_.unless_duplicate() & ~work.done & ~work.running;  // rule 6 (schedule.hpp)
   work.done |= work.skipped;
 }
 

@@ -69,7 +69,7 @@ void SealedImage::map(Line line, Line from, Line to) {
   if (keys_.placements != nullptr) to_compare_.insert({from, to});
 }
 
-// Implements rule 1.
+// Implements rule 1 (sealed_image.hpp).
 LineData SealedImage::read(Line line) {
   const Seal entry = this->entry(line);
   const std::optional<LineData> data = open(entry);
@@ -120,7 +120,7 @@ std::string SealedImage::problem() const {
   return problem_of_places();
 }
 
-// ---- Rule 2
+// ---- Rule 2 (sealed_image.hpp)
 
 void SealedImage::note_nodes(std::uint64_t leaf) {
   if (!keys_.nodes_persisted) return;
@@ -147,7 +147,7 @@ std::uint64_t SealedImage::duplicated_lines() const {
   return lines;
 }
 
-// ---- Rule 3
+// ---- Rule 3 (sealed_image.hpp)
 
 bool SealedImage::is_at_home(Line place) const {
   const Seal own = entry(place);

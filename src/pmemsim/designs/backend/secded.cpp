@@ -51,7 +51,7 @@ std::uint8_t check_bits(std::uint64_t word) {
   return static_cast<std::uint8_t>(check);
 }
 
-// Implements rule 2.
+// Implements rule 2 (secded.hpp).
 Correction correct(std::uint64_t& word, std::uint8_t& check) {
   const auto syndrome = static_cast<std::uint8_t>(check_bits(word) ^ check);
   if (syndrome == 0) return Correction::kNothingWrong;

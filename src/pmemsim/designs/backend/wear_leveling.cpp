@@ -30,7 +30,7 @@ std::vector<SubOperation> WearLeveling::sub_operations() const {
            .unless_duplicate = true}};
 }
 
-// Implements rule 5.
+// Implements rule 5 (wear_leveling.hpp).
 bool WearLeveling::locate(Line, Completion done) {
   if (parameters_.latency == Picoseconds{}) return true;
   queue_->schedule(queue_->now() + parameters_.latency, Phase::kController, done);
@@ -43,7 +43,7 @@ void WearLeveling::encode(const Write&, const Prepared&, Encoded& encoded) const
   encoded.place = lines_.place(encoded.place);
 }
 
-// Implements rule 3.
+// Implements rule 3 (wear_leveling.hpp).
 void WearLeveling::sent(const Write&, const Encoded& encoded) {
   if (encoded.duplicate) return;
   ++value_at(sent_, encoded.place);
@@ -73,7 +73,7 @@ void WearLeveling::no_longer_sent(const Encoded& encoded) {
   move_if_due(lines_.region_of(encoded.place));
 }
 
-// ---- Rule 2
+// ---- Rule 2 (wear_leveling.hpp)
 
 Line WearLeveling::gap(std::uint64_t region) {
   return lines_.in_region(region, lines_.registers_of(region).gap());

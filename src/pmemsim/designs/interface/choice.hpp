@@ -1,4 +1,4 @@
-// The rows of the table of choices: the implementations that a layer can have.
+// The rows of the table of choices: each describes one implementation of a layer.
 #pragma once
 
 #include <deque>
@@ -27,7 +27,8 @@ enum class Layer : std::uint8_t { kOrdering, kAtomicity, kBackend, kPrecompute }
 inline constexpr std::string_view kLayerNames[] = {"ordering", "atomicity", "backend",
                                                    "precompute"};
 
-// Capabilities that one layer needs and another gives, in words. A row may name others, too.
+// Capabilities that one layer needs and another layer gives, in words. Rows may also name
+// capabilities that aren't in this list.
 inline constexpr std::string_view kOrderingFences = "fences that order";
 inline constexpr std::string_view kDurableFences = "fences that make durable";
 inline constexpr std::string_view kWritingFlushes = "flushes that write back";
@@ -62,28 +63,31 @@ struct Choice {
   // For atomicity: the kind of log in the programs whose recordings this implementation runs.
   trace::ProgramLog log = trace::ProgramLog::kUndo;
   std::vector<ParameterGroup> parameters{};
-  // Reasons why it can't work with these parameters or on this machine, a sentence each.
+  // Returns the reasons why this implementation can't work with these parameters or on this
+  // machine, a sentence each.
   Problems problems = nullptr;
-  // Notes for the user on how it works with these parameters, a sentence each.
+  // Returns notes for the user on how this implementation works with these parameters, a sentence
+  // each.
   Problems notes = nullptr;
-  // The on-chip storage of its structures; nullptr: none.
+  // Returns the on-chip storage of the implementation's structures; nullptr: none.
   StorageOf storage = nullptr;
-  // Adds the energy that it has used; nullptr: none of its own.
+  // Adds the energy that the implementation has used; nullptr: none of its own.
   AddEnergy energy = nullptr;
-  // Its position among the backend's operations: each operation works on the output of those with
-  // lower positions. 0: any position.
+  // For backend operations: the position among the chosen operations. Each operation works on the
+  // output of the operations with lower positions. 0: any position.
   std::uint32_t place = 0;
-  // The function that makes it. The function's type also says which layer it belongs to.
+  // The function that creates the implementation. Its type determines the layer.
   std::variant<MakeOrdering, MakeAtomicity, MakeOperation, MakePrecompute> make;
-  // For atomicity: makes the procedure that recovers an image. It does not undo the backend
-  // operations' changes to the image: their decoders do. nullptr: nothing has to be recovered.
+  // For atomicity: creates the procedure that recovers an image. The image has been decoded
+  // before: the decoders of the backend's operations undo their changes. nullptr: nothing has to be
+  // recovered.
   MakeRecovery recovery = nullptr;
 
   Layer layer() const { return static_cast<Layer>(make.index()); }
   std::string_view layer_name() const { return kLayerNames[make.index()]; }
 };
 
-// A deque keeps the addresses of its rows valid when a plug-in adds others.
+// A deque, because its rows keep their addresses when a plug-in adds rows.
 using ChoiceTable = std::deque<Choice>;
 
 }  // namespace pmemsim

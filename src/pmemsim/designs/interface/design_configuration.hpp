@@ -14,7 +14,8 @@ namespace pmemsim {
 
 class DesignConfiguration {
  public:
-  // The table must outlive it. Throws Error if a row states something that nothing reads there.
+  // The table must outlive this object. Throws Error if a row sets a field that its layer doesn't
+  // have.
   explicit DesignConfiguration(const ChoiceTable& table);
 
   const Choice& ordering() const { return chosen(Layer::kOrdering, ordering_); }
@@ -38,7 +39,7 @@ class DesignConfiguration {
     }
     return nullptr;
   }
-  // Returns the parameters of a choice in the table, whose row lists them.
+  // Returns the parameters, which a row of the table must list.
   template <class Parameters>
   const Parameters& parameters() const {
     const Parameters* const found = find_parameters<Parameters>();
@@ -78,8 +79,8 @@ class DesignConfiguration {
   std::vector<ParameterGroup> groups_;
 };
 
-// The input from which a design is built: the choices, and what the design needs to know of the
-// machine.
+// The input from which a design is built: the choices, and the properties of the machine that the
+// layers depend on.
 struct Blueprint {
   const DesignConfiguration& design;
   std::uint32_t cores;

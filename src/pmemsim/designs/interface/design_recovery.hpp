@@ -1,4 +1,4 @@
-// A design's recovery procedure, bound to the design whose surviving structures it uses.
+// A design's recovery procedure. It uses the structures of that design that survive a crash.
 #pragma once
 
 #include <optional>
@@ -18,21 +18,21 @@ class RecoveryError : public Error {
 class Recovery {
  public:
   virtual ~Recovery() = default;
-  // Notifies the procedure that the image's line now holds these data.
+  // Notifies the procedure that the image's line has changed to these data.
   virtual void changed(Line, const LineData&) {}
   // Recovers the image from the state that survives at the time of the call. Throws RecoveryError.
   virtual void run(RecoveryView pm) = 0;
 
-  // True if the image may keep the last run's result, for a recovery that would do the same work
-  // again at each crash. Only possible if recovery never reads what it writes.
+  // True if the image may keep the result of the last run, so that the next run doesn't repeat its
+  // work. This is possible only if recovery never reads a line that it has written.
   virtual bool may_keep_image() const { return false; }
-  // Prepares the next run on the kept image `pm`. Lines that recovery doesn't write have been
-  // updated to what has survived since. Returns the lines that must be restored before the next
+  // Prepares the next run on the kept image `pm`. Lines that recovery doesn't write already
+  // contain the data that survive now. Returns the lines that must be restored before the next
   // run; nothing if all lines must be restored.
   virtual std::optional<std::vector<Line>> prepare_next_run(RecoveryView) { return {}; }
 };
 
-// The recovery of a design that leaves nothing to recover.
+// The recovery of a design whose images need no recovery.
 class NoRecovery final : public Recovery {
  public:
   void run(RecoveryView) override {}

@@ -1,4 +1,4 @@
-// The interface through which an observer follows what happens to the program's hints.
+// The observer of the program's hints: their requests, losses and outcomes.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 
 namespace pmemsim {
 
-// A line that a call of the program announces.
+// Identifies a line that a hint of the program announces.
 struct HintedLine {
   CoreId core = 0;
   std::uint32_t hint = 0;  // position among the thread's hints, in program order
@@ -22,8 +22,8 @@ struct Announcement {
   HintedLine which;
   std::optional<Line> line;  // the line that will be written, if the call names it
   bool data;                 // true if the call gives the data that will be written
-  bool buffered;             // true if the request is buffered until another call
-  std::uint32_t lines;       // number of lines of the call
+  bool buffered;             // true if the request is buffered until a later call starts it
+  std::uint32_t lines;       // number of lines that the call announces
   Time when;
 };
 
@@ -34,13 +34,14 @@ class HintObserver {
  public:
   virtual ~HintObserver() = default;
   virtual void announced(const Announcement& announcement) = 0;
-  // A later call announces the same line of the same object; that call replaces both.
+  // A later call has announced the same line of the same object. The two are merged under the later
+  // call.
   virtual void merged(const HintedLine& line) = 0;
   virtual void lost(const HintedLine& line, HintLoss where) = 0;
-  // Operations may start, under this identity. If two calls announce an address and its data, both
-  // have the same identity. If the first call's preparation is over by then, the second call is too
-  // late.
+  // Operations may start for this line, under this identity. Two calls that announce a line's
+  // address and its data separately have the same identity.
   virtual void started(const HintedLine& line, PreparedId id) = 0;
+  // The line belongs to a preparation that another call had started, and that is over already.
   virtual void too_late(const HintedLine& line) = 0;
   virtual void outcome(const Outcome& outcome) = 0;
 };

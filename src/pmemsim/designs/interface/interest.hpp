@@ -1,5 +1,5 @@
-// The calls that a layer asks to receive. The design reads them once, so that a mechanism costs
-// simulation time only where it takes part.
+// The calls that a layer requests to receive. The design reads these requests once, so that a call
+// costs simulation time only if a layer uses it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum Interest : std::uint32_t {
   kSynchronisation = 1u << 4,  // Ordering::synchronised()
   kRegions = 1u << 5,          // Atomicity::region_begin(), region_end(), fence_regions();
                                // Ordering::region_begin(), region_end()
-  kAllStores = 1u << 6,        // Precompute::stored(), for the program's stores to DRAM too
+  kAllStores = 1u << 6,        // Precompute::stored(), also for the program's stores to DRAM
   kHints = 1u << 7,            // Precompute::hint()
   kFlushes = 1u << 8,          // Atomicity::flush()
   kCleanEvictions = 1u << 9,   // Atomicity::evicted_clean()

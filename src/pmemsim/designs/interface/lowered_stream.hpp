@@ -19,7 +19,7 @@
 
 namespace pmemsim {
 
-// The location of a copy of the recording (several independent copies may run side by side). The
+// The offsets of one copy of the recording; several independent copies may run side by side. The
 // offsets are added to every address and to every synchronisation object's number.
 struct ProgramCopy {
   std::uint64_t address_offset = 0;
@@ -58,17 +58,17 @@ class LoweredStream {
   std::uint32_t take_left_over() { return std::exchange(left_over_, 0); }
   // Returns the purpose of the code around the last operation.
   trace::Purpose purpose() const { return state_.purpose; }
-  // Returns the program's meaning of the last operation, if that was a fence.
+  // Returns the meaning that the program gave to the last operation, which must be a fence.
   trace::FenceMeaning fence_meaning() const { return meaning_; }
-  // Returns the data that the last operation announces, if that was a hint.
+  // Returns the data that the last operation announces, which must be a hint.
   std::span<const std::byte> hint_data() const { return state_.hint_data; }
-  // Returns that hint's number among the thread's hints, from 0.
+  // Returns the last hint's number among the thread's hints, from 0.
   std::uint32_t hint_number() const { return state_.hints - 1; }
 
   // Returns the number of operations read so far, including those that are not kept.
   std::uint64_t position() const { return stream_.position(); }
 
-  // The state at a place in the program that the following code depends on.
+  // The state that lowering carries from one operation to the next.
   struct State {
     trace::Purpose purpose = trace::Purpose::kProgram;
     bool kept_in_part = false;  // true if only part of the code for this purpose counts
@@ -93,7 +93,7 @@ class LoweredStream {
   static constexpr trace::KindSet kSeenInDroppedCode{
       trace::SiteKind::kMark,        trace::SiteKind::kSync,         trace::SiteKind::kAtomicLoad,
       trace::SiteKind::kAtomicStore, trace::SiteKind::kAtomicUpdate, trace::SiteKind::kFence};
-  // The same kinds, and flushes, which stay in this code.
+  // The same kinds, and flushes, which are kept in such code.
   static constexpr trace::KindSet kSeenAmongFlushes =
       kSeenInDroppedCode | trace::KindSet{trace::SiteKind::kFlush};
 

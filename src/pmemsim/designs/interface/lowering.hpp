@@ -18,9 +18,9 @@ struct Lowering {
   // True if the flushes or fences in that code are kept.
   ByPurpose keeps_flushes = kAll;
   ByPurpose keeps_fences = kAll;
-  // True if those kept fences include the fences that only order.
+  // True if the kept fences include fences that only order.
   ByPurpose keeps_ordering_fences = kAll;
-  // True if the code's other instructions, which find out what to flush, are kept.
+  // True if the code's other instructions are kept, which determine the lines to flush.
   ByPurpose keeps_the_rest = kAll;
   // True if non-temporal stores to PM stay non-temporal; otherwise they are ordinary stores to the
   // caches.

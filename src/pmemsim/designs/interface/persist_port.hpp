@@ -1,5 +1,5 @@
-// The path of a design's own writes from a core's L1 to the controller, past the caches, and of the
-// acknowledgements back.
+// The path of a layer's own writes from a core's L1 to the controller, past the caches, and of
+// their acknowledgements to the core.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
-// The addresses of persistent memory, and the newest value of every line there, as the coherent
-// caches hold it. Memory holds the data that have reached the device.
+// The address ranges of persistent memory, and the newest visible value of each of its lines, which
+// the coherent caches contain. Memory (machine/memory/memory.hpp) has the data that have reached
+// the device.
 #pragma once
 
 #include <vector>

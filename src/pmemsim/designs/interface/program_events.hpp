@@ -11,16 +11,16 @@ namespace pmemsim {
 class ProgramObserver {
  public:
   virtual ~ProgramObserver() = default;
-  // A store has become visible in the coherent caches. `site` is the site of its instruction; 0: a
-  // store to the line has been rolled back.
+  // A store has become visible in the coherent caches. `site` is the site of its instruction. 0:
+  // the call reports that a store to the line has been rolled back.
   virtual void stored(Line line, std::uint32_t site) = 0;
   // A flush has left the core.
   virtual void flushed(CoreId, Line) {}
-  // From now on a crash may not roll the core's region back. Its durability fence or synchronous
-  // end has completed, or the design itself treats the region as committed.
+  // The core's region is durable: a later crash must not roll it back. The region's durability
+  // fence or synchronous end has completed, or the design itself treats the region as committed.
   virtual void region_durable(CoreId core, std::uint64_t region) = 0;
   // The durability guarantee of a store fence or full fence of the core is fulfilled; fences count
-  // from 1. The core may have continued after the fence earlier.
+  // from 1. The core may have passed the fence earlier.
   virtual void fence_fulfilled(CoreId core, std::uint64_t fence) = 0;
   // A load has read bytes that aren't the newest visible ones: the line was fetched from PM before
   // a store to it had arrived there. `region`: the load's outermost region; 0: none.

@@ -15,7 +15,7 @@ enum class FencePromise : std::uint8_t {
   kStores,   // all of the thread's earlier stores
 };
 
-// The time from which an executed region can't be lost any more.
+// The time from which a crash can't lose an executed region any more.
 enum class RegionPromise : std::uint8_t {
   kNone,          // never
   kAtEnd,         // when the region's end has left the store queue
@@ -25,13 +25,13 @@ enum class RegionPromise : std::uint8_t {
 struct Promises {
   bool whole_regions = false;    // a crash leaves a region whole or not at all
   bool stores_in_order = false;  // a thread's stores persist in the order they become visible
-  // A store persists after those stores of other threads that its thread has read from before.
+  // A store persists after the stores of other threads that its thread has read before.
   bool reads_in_order = false;
-  // A store is persistent when it becomes visible. The layer then determines the state after a
-  // crash (Backend::persisted_in_caches), not the queues and the device.
+  // A store is persistent when it becomes visible. The layer then determines the contents of
+  // a crash image (Backend::persisted_in_caches()), instead of the queues and the device.
   bool caches_persist = false;
-  // Lines that a region has written and flushes itself persist with the region's commit and no
-  // sooner, including stores before the region.
+  // If a region flushes a line that it has written, the line persists with the region's commit and
+  // no sooner. This includes stores to the line from before the region.
   bool commits_cover_flushes = false;
   FencePromise fences = FencePromise::kNothing;
   RegionPromise regions = RegionPromise::kNone;

@@ -1,5 +1,6 @@
-// A recovery procedure's access to the image that a crash has left. An optional journal lets the
-// caller restore the image. It also gives the code that crashes recovery itself every write of it.
+// A recovery procedure's access to the image that a crash has left. An optional journal records
+// every write of the procedure. Its reader can restore the image, or build the images that a crash
+// during recovery leaves.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ struct RecoveryJournal {
     Line line;
     LineData before, after;
   };
-  // The range from the lowest to the highest line.
+  // The range from the lowest to the highest accessed line.
   struct Extent {
     std::uint64_t first = UINT64_MAX, last = 0;
     void add(Line line) {
@@ -45,8 +46,8 @@ class RecoveryView {
   const LogIndex* index() const { return index_; }
   void use(const LogIndex& index) { index_ = &index; }
 
-  // Records that the procedure may have read any line, because it reads the image in ways of its
-  // own.
+  // Records that the procedure may have read any line, because it also reads the image without
+  // read().
   void may_read_everything() const {
     if (journal_ != nullptr) journal_->read = {0, UINT64_MAX};
   }

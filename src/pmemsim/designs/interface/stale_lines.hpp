@@ -1,15 +1,15 @@
 // The lines that the caches hold with contents older than the newest visible stores.
 //
-// Where PM receives its data past the caches, a line that they have dropped may be read again
-// before all stores to it have arrived. A recording can't continue with the value that such a load
-// would have returned. So this class keeps the bytes that the caches hold of each such line. It
-// reports a load that has read some that aren't the newest visible ones.
+// If PM receives its data past the caches, a line that the caches have dropped may be read again
+// before all stores to it have arrived. The caches then contain stale bytes. A recording can't
+// continue with a stale value, so loads return the newest value in the simulation. This class
+// records the stale bytes that the caches contain, and reports each load that would have read them.
 //
-//   1  A read of a line returns the bytes that PM holds when the read reaches the controller. It
-//      excludes data that arrive later.
+//   1  A read of a line returns the bytes that PM holds when the read reaches the controller. Data
+//      that arrive later have no effect on it.
 //   2  A store makes its own bytes correct in all caches: they are coherent.
-//   3  The bytes of a line that the caches evict are kept until the line is read again. forget()
-//      forgets them at once.
+//   3  When the caches evict a line, its bytes stay recorded until the line is read again. forget()
+//      removes them at once.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class StaleLines {
  public:
   void connect(const LayerContext& context) { context_.emplace(context); }
 
-  // Records a read of the line from PM, which holds these bytes. True if they aren't the newest.
+  // Records a read of the line that PM answers with `found`. Returns true if these bytes are stale.
   bool read(Line line, const LineData& found) {
     const bool stale = found != newest(line);
     if (stale) {
@@ -35,7 +35,7 @@ class StaleLines {
     }
     return stale;
   }
-  // Records that the caches, too, hold the newest value of these bytes of the line.
+  // Records a store to these bytes, which makes them correct in all caches (rule 2).
   void stored(Line line, ByteMask bytes) {
     LineData* const held = held_.size() == 0 ? nullptr : held_.find(line);
     if (held == nullptr) return;

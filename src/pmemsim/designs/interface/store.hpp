@@ -15,7 +15,7 @@ namespace pmemsim {
 // A store as it leaves the store queue.
 struct Store {
   CoreId core;
-  std::uint32_t site;  // the program counter, as far as the trace knows it
+  std::uint32_t site;  // site of the instruction, instead of its program counter
   std::uint64_t address;
   std::uint32_t size;
   const std::byte* value;  // `size` bytes
@@ -59,7 +59,7 @@ struct Load {
   CoreId core;
   std::uint64_t address;
   std::uint32_t size;
-  std::uint64_t region;    // same as in Store
+  std::uint64_t region;    // the load's outermost region; 0: none
   bool forwarded = false;  // true if the core's own store queue supplied the value
 
   Line line() const { return Line::of(address); }

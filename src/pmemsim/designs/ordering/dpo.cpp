@@ -78,7 +78,7 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
   depend_on_others(core, line);
   const bool coalesces = coalesces_with(buffer, line);
   if (!coalesces) {
-    if (std::exchange(buffer.barrier, false)) {  // rule 2
+    if (std::exchange(buffer.barrier, false)) {  // rule 2 (dpo.hpp)
       ++statistics_.barriers;
       buffer.entries.push_back({});
     }

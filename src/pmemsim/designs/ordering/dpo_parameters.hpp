@@ -8,10 +8,10 @@
 
 namespace pmemsim {
 
-// How long the one write in flight blocks all others.
+// The time until which the single write in flight blocks all others.
 enum class DpoToken : std::uint8_t {
-  kAccepted,      // until the controller has accepted the write
-  kAcknowledged,  // until the acknowledgement has reached its core
+  kAccepted,      // the controller accepts the write
+  kAcknowledged,  // the acknowledgement reaches the write's core
 };
 
 // The core whose write leaves next.

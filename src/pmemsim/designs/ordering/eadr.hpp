@@ -1,6 +1,7 @@
 // eADR: the caches belong to the persistence domain, so a store is persistent when it becomes
-// visible. Flushes and store fences aren't part of the program. A software log still is, because
-// atomicity needs one (Intel, "eADR: new opportunities for persistent memory applications", 2021).
+// visible. Flushes and store fences aren't part of the program. A software log remains part of the
+// program, because atomicity needs one (Intel, "eADR: new opportunities for persistent memory
+// applications", 2021).
 #pragma once
 
 #include <optional>
@@ -44,8 +45,8 @@ class EadrOrdering final : public NoOrdering {
     persist(line);
     if (const auto late = std::exchange(late_[core], {})) persist(*late);
   }
-  // Called only with an injected fault. Either only lines that leave the caches survive, or evicted
-  // lines are lost.
+  // Called only with an injected fault. With `caches`, only lines that leave the caches survive.
+  // With `evictions`, evicted lines are lost.
   Eviction evicted(Line line, const LineData& data, Time) override {
     if (faults_.caches) {
       pm_->persisted_in_caches(line, data);
@@ -63,7 +64,7 @@ class EadrOrdering final : public NoOrdering {
   const Image* newest_ = nullptr;
   const ProgramEvents* program_events_ = nullptr;
   std::vector<std::optional<Line>>
-      late_;  // by core: the store that the next one overtakes, with an injected fault
+      late_;  // by core: line of the store that the next store overtakes (fault `order`)
 };
 
 }  // namespace pmemsim

@@ -1,7 +1,7 @@
-// An ideal ordering without stalls: flushes send their lines to memory, and fences complete without
-// them. Janus compares with this ideal ("non-blocking writeback", 5.2.2). In the reading modelled
-// here, not even the path to the controller stalls. It gives no durability guarantee: of a log and
-// its data, which fences order, a crash may leave the data alone.
+// An ideal ordering without stalls: flushes send their lines to memory, and fences don't wait for
+// these lines. Janus compares with this ideal ("non-blocking writeback", 5.2.2). Here, the latency
+// of the path to the controller stalls no core either. This ordering gives no durability guarantee:
+// a crash may leave data without the log entry that a fence ordered before them.
 #pragma once
 
 #include "pmemsim/designs/ordering/no_ordering.hpp"

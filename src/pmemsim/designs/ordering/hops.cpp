@@ -67,7 +67,7 @@ bool HopsOrdering::store(const Store& store, Time, Completion resume) {
   return false;
 }
 
-// Rules 1 and 2.
+// Rules 1 and 2 (hops.hpp).
 bool HopsOrdering::may_store(const PerCore& core) const {
   return !core.durable && core.in_use < parameters_.buffer_entries;
 }
@@ -77,7 +77,7 @@ void HopsOrdering::visible(CoreId core, Line line) {
   enter(core, cores_[core].leaving);
 }
 
-// Rule 1.
+// Rule 1 (hops.hpp).
 void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
   PerCore& core = cores_[number];
   const Line line = store.line();
@@ -100,12 +100,12 @@ void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
   }
   entry->bytes |= store.bytes();
   store.copy_to(entry->data);
-  // Rule 3.
+  // Rule 3 (hops.hpp).
   if (core.in_use >= parameters_.flush_threshold || !filtered_.empty()) begin_flushing(number);
   if (core.flushing) flush_oldest_epoch(number);
 }
 
-// Rule 4.
+// Rule 4 (hops.hpp).
 void HopsOrdering::depend_on_last_writer(CoreId core, Line line) {
   const Place* const writer = last_writers_.find(line);
   if (writer == nullptr || writer->core == core || parameters_.faults.dependences) return;
@@ -133,7 +133,7 @@ void HopsOrdering::end_epoch(CoreId number) {
   core.epochs.emplace_back();
 }
 
-// Rule 2.
+// Rule 2 (hops.hpp).
 bool HopsOrdering::fence(const Fence& fence, Time, Completion resume) {
   PerCore& core = cores_[fence.core];
   const bool dfence = fence.meaning != trace::FenceMeaning::kOrder;
@@ -154,7 +154,7 @@ bool HopsOrdering::fence(const Fence& fence, Time, Completion resume) {
   return false;
 }
 
-// Rule 8.
+// Rule 8 (hops.hpp).
 bool HopsOrdering::region_end(CoreId number, std::uint64_t region, Time, Completion) {
   PerCore& core = cores_[number];
   if (core.durable) {
@@ -171,7 +171,7 @@ bool HopsOrdering::release(CoreId core, Time, Completion resume) {
   return false;
 }
 
-// Rule 3.
+// Rule 3 (hops.hpp).
 void HopsOrdering::begin_flushing(CoreId core) {
   if (std::exchange(cores_[core].flushing, true)) return;
   flush_oldest_epoch(core);
@@ -228,7 +228,7 @@ void HopsOrdering::send(CoreId number, std::size_t index) {
   core.departs += cycle_;
 }
 
-// Rule 4. True if the core knows that all epochs which this one depends on have persisted.
+// Rule 4 (hops.hpp). True if the last poll found all epochs persistent that this one depends on.
 bool HopsOrdering::may_send(CoreId number, Epoch& epoch) {
   const Picoseconds interval = parameters_.poll_interval;
   const Time polled{context_->queue.now().count / interval.count * interval.count};
@@ -297,7 +297,7 @@ bool HopsOrdering::epochs_persist(CoreId number) {
   }
   if (core.persisted == before) return false;
   const Time now = context_->queue.now();
-  // All cores know the epochs that persisted before the last poll; the latest of them suffices.
+  // Keeps only the latest of the epochs that persisted before the last poll.
   while (core.published.size() > 1 && core.published[1].when + parameters_.poll_interval <= now) {
     core.published.pop_front();
   }
@@ -325,7 +325,7 @@ void HopsOrdering::wake(CoreId number) {
   if (core.waiting && may_store(core)) std::exchange(core.waiting, {})(context_->queue.now());
 }
 
-// Rule 6.
+// Rule 6 (hops.hpp).
 bool HopsOrdering::fetch(CoreId, Line line, Time when, Completion done) {
   const std::uint32_t slot = reads_.take();
   reads_[slot] = {line, done};

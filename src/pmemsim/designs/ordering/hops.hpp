@@ -2,33 +2,35 @@
 //
 //   S. Nalli, S. Haria, M. D. Hill, M. M. Swift, H. Volos, K. Keeton: An Analysis of Persistent
 //   Memory Use with WHISPER. ASPLOS 2017; in the version that J. Jeong, C. Jung: PMEM-Spec (ASPLOS
-//   2021), 2.2, 3.1 and 8.1 to 8.3.1, evaluate. Where both leave something open, this model follows
-//   multifacet's re-implementation for gem5 (github.com/multifacet/ASAP, branch hops; written MA
-//   below).
+//   2021), 2.2, 3.1 and 8.1 to 8.3.1, evaluate. Where both papers leave something open, this model
+//   follows multifacet's re-implementation for gem5 (github.com/multifacet/ASAP, branch hops;
+//   written MA below).
 //
 // The program has no flushes. Fences that order become ofences. Fences that make durable
 // (PMEM-Spec, figure 2), and fences of unknown meaning, become dfences.
 //
-//   1  A store to PM that leaves the store queue goes to the L1, and its bytes into its core's
-//      persist buffer. It coalesces with an unsent entry of the same line and epoch. It stalls
-//      while the buffer is full. (MA)
-//   2  ofence ends the core's epoch without a stall; the buffer begins to flush (PMEM-Spec, 8.1:
-//      "flushes the persist-buffer asynchronously"; in MA it doesn't: `ofence`). dfence ends the
-//      epoch and flushes. Until the buffer is empty, only the core's next store to PM and its
-//      releases to other threads stall (8.2.1: dfence doesn't block volatile operations; in MA it
-//      does: `dfence_stops`).
-//   3  A buffer flushes until it is empty. It begins as rule 2 says, with `flush_threshold`
-//      entries, `flush_interval` after a store has found it empty (MA), and while a read stalls
-//      (rule 6). One entry leaves per cycle, only from the oldest epoch. The next epoch's entries
-//      leave when all of that epoch have been acknowledged.
-//   4  A store to a line whose last store is in another core's buffer, or a load from it, ends that
-//      core's epoch and its own. Its new epoch leaves when the other core's epoch has persisted
-//      (sticky-M tells, PMEM-Spec, 3.1). A core learns of that every `poll_interval` (MA).
+//   1  When a store to PM leaves the store queue, the L1 and its core's persist buffer receive it.
+//      The store coalesces with an unsent entry of the same line and epoch. Without such an entry,
+//      it stalls while the buffer is full. (MA)
+//   2  An ofence ends the core's epoch without a stall. The buffer then begins to flush (PMEM-Spec,
+//      8.1: "flushes the persist-buffer asynchronously"; in MA it doesn't: `ofence`).
+//      A dfence also ends the epoch, and flushes the buffer. Until the buffer is empty, the core's
+//      next store to PM and its releases to other threads stall, and nothing else (8.2.1: dfence
+//      doesn't block volatile operations; in MA it does: `dfence_stops`).
+//   3  A buffer that has begun to flush continues until it is empty. It begins as rule 2 says, when
+//      it has `flush_threshold` entries, `flush_interval` after a store has entered the empty
+//      buffer (MA), and when a read stalls (rule 6). One entry is sent per cycle, only from the
+//      oldest epoch. When all entries of that epoch have been acknowledged, those of the next epoch
+//      are sent.
+//   4  A core may store to, or load from, a line whose last store is in another core's buffer. This
+//      ends the other core's epoch and its own. The core's new epoch is sent when the other core's
+//      epoch has persisted (the sticky-M state identifies that core; PMEM-Spec, 3.1). A core checks
+//      every `poll_interval` whether that epoch has persisted (MA).
 //   5  Dirty lines of PM that the shared cache evicts are dropped (2.2).
-//   6  Every read of PM looks up the filter at the controllers, which contains the lines in persist
-//      buffers. While the filter contains the line, or falsely seems to, the read stalls (5.1.1,
-//      8.2.2).
-//   7  Every line that a core's caches receive takes longer, for its sticky bit (8.2.2).
+//   6  The controllers have a Bloom filter of the lines in persist buffers. Every read of PM looks
+//      its line up in this filter. While the filter contains the line, or reports it falsely, the
+//      read stalls (5.1.1, 8.2.2).
+//   7  Each line fill of a core's caches takes longer, because of its sticky bit (8.2.2).
 //   8  A region is durable when the dfence before its end is fulfilled.
 #pragma once
 
@@ -72,7 +74,7 @@ class HopsOrdering final : public Ordering {
   std::string pending() const override;
 
  private:
-  // A core's entry in one number, for its acknowledgement.
+  // An acknowledgement's argument contains the core and the number of its entry.
   static constexpr unsigned kCoreShift = 56;
 
   using EpochNumber = std::uint64_t;  // a core's epochs count from 1
@@ -102,21 +104,21 @@ class HopsOrdering final : public Ordering {
     Time when;
   };
   struct PerCore {
-    std::deque<Entry> entries;  // entries leave from the front when acknowledged
+    std::deque<Entry> entries;  // entries are removed from the front once they are acknowledged
     std::uint64_t freed = 0;    // number of entries that have left the buffer
-    std::uint64_t unsent = 0;   // number of the first unsent entry, counted like `freed`
+    std::uint64_t unsent = 0;   // number of the first unsent entry, including freed ones
     std::deque<Epoch> epochs = std::deque<Epoch>(1);  // the last one is the current epoch
     EpochNumber persisted = 0;                        // this epoch and all before it have persisted
-    // Persisted epochs, of which other cores are notified; the latest is the last one.
+    // Epochs that persisted since about the last poll, the latest one last (rule 4).
     std::deque<Published> published{};
     std::uint32_t in_use = 0;  // number of unacknowledged entries
     bool flushing = false;
     bool durable = false;  // true if a dfence needs the buffer to become empty
-    Time departs{};        // earliest departure of the next entry
+    Time departs{};        // earliest time at which the next entry may be sent
     Time flushes_at{-1};   // end of the flush interval; -1: none runs
-    bool polls = false;
+    bool polls = false;    // true while a poll is scheduled
     std::deque<PendingFence> fences;
-    std::vector<std::uint64_t> ended;  // regions that ended while a dfence is pending
+    std::vector<std::uint64_t> ended;  // regions that have ended while a dfence was pending
     LeavingStore leaving;
     Completion waiting;  // resumes that store, or a stalled dfence or release
 
@@ -162,7 +164,7 @@ class HopsOrdering final : public Ordering {
   LineTable<Place> last_writers_;
   CountingBloomFilter filter_;
   Slab<WaitingRead> reads_;
-  std::vector<std::uint32_t> filtered_;  // slots of stalled reads, in their order
+  std::vector<std::uint32_t> filtered_;  // slots of stalled reads, in the order of their arrival
   StaleLines stale_;
   Statistics statistics_;
 };

@@ -1,6 +1,6 @@
-// No persist ordering: lines become persistent when the caches evict them, in any order. The upper
-// bound on performance ("NP" in ASAP, section 6.3): flushes and store fences aren't part of the
-// program.
+// No persist ordering: lines become persistent when the caches evict them, in any order. The
+// program has neither flushes nor store fences. This ordering is the upper bound on performance
+// ("NP" in ASAP, section 6.3).
 #pragma once
 
 #include "pmemsim/designs/ordering/ordering.hpp"
@@ -21,7 +21,7 @@ class NoOrdering : public Ordering {
     return lowering;
   }
   bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
-  // A non-temporal store's line goes to memory; no core stalls for it.
+  // Sends the line of a non-temporal store to memory. No core stalls for this write.
   void non_temporal(CoreId core, Line line, ByteMask bytes, Time when) override {
     caches_->combine(core, line, bytes, when, no_completion());
   }

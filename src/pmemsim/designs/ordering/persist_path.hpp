@@ -1,9 +1,9 @@
-// A path from the cores to the PM controllers past the caches, and of the acknowledgements back.
-// DPO and HOPS flush their persist buffers through it.
+// The path of writes from the cores to the PM controllers, past the caches, and of the
+// acknowledgements back. DPO and HOPS flush their persist buffers through this path.
 //
-// A write arrives `latency` after it has left, whatever else is in flight. For ordered writes, the
-// caller sends one after the other. An acknowledgement takes the controller's time and the latency
-// of any answer.
+// A write arrives `latency` after its departure, whatever else is in flight. The path doesn't order
+// writes: a caller that needs an order sends a write when the previous one has been accepted or
+// acknowledged. An acknowledgement takes CachePort::controller_to_core().
 #pragma once
 
 #include <cassert>

@@ -75,8 +75,8 @@ void PmemSpecOrdering::connect(const LayerContext& context) {
   buffers_.assign(surroundings_.controllers, SpeculationBuffer(parameters_, window_));
 }
 
-// Rule 6. Where stores enter the path slower than they leave the store queue, a store waits at most
-// as long as a full path's stores take to enter.
+// Rule 6 (pmem_spec.hpp). A store waits before the path at most as long as the stores of a full
+// path take to enter.
 Picoseconds PmemSpecOrdering::window() const {
   if (parameters_.faults.window) return {};
   if (parameters_.window > Picoseconds{0}) return parameters_.window;
@@ -104,8 +104,9 @@ bool PmemSpecOrdering::store(const Store& store, Time, Completion resume) {
   PerCore& core = cores_[store.core];
   if (core.waits_for == WaitsFor::kRollback) return false;
   core.leaving = LeavingStore(store);
-  core.early = without_speculation_ > 0 ||
-               (store.atomic && parameters_.releases == Releases::kWait);  // rules 12 and 5
+  core.early =
+      without_speculation_ > 0 ||
+      (store.atomic && parameters_.releases == Releases::kWait);  // rules 12 and 5 (pmem_spec.hpp)
   core.entered = false;
   core.speculates = !core.early;
   if (!may_store(core)) return wait(store.core, WaitsFor::kPath, resume);
@@ -114,7 +115,7 @@ bool PmemSpecOrdering::store(const Store& store, Time, Completion resume) {
   return wait(store.core, WaitsFor::kArrivals, resume);
 }
 
-// Rules 1, 4 and 8.
+// Rules 1, 4 and 8 (pmem_spec.hpp).
 bool PmemSpecOrdering::may_store(const PerCore& core) const {
   if (paused_ && parameters_.full_buffer_stops == FullBuffer::kCoresAndPmStores) return false;
   return core.barriers == 0 && core.sent - core.offered < path_stores_;
@@ -128,7 +129,8 @@ void PmemSpecOrdering::enter_early(CoreId number) {
   enter(number, store);
 }
 
-// Rules 1 and 11. A re-executed store also carries other threads' later stores to its bytes.
+// Rules 1 and 11 (pmem_spec.hpp). A re-executed store also carries other threads' later stores to
+// its bytes.
 void PmemSpecOrdering::visible(CoreId number, Line line) {
   PerCore& core = cores_[number];
   stale_.stored(line, core.leaving.bytes());
@@ -141,7 +143,7 @@ void PmemSpecOrdering::visible(CoreId number, Line line) {
   core.speculated = core.sent;
 }
 
-// Rule 11.
+// Rule 11 (pmem_spec.hpp).
 void PmemSpecOrdering::restored(CoreId number, std::uint64_t address, std::uint32_t bytes) {
   if (parameters_.faults.rollback) return;
   for (std::uint64_t begin = address; begin < address + bytes;) {
@@ -177,7 +179,7 @@ void PmemSpecOrdering::arrive(std::uint64_t number, Time now) {
   if (!cores_[number].backed_up) offer_stores(number, now);
 }
 
-// Gives arrived stores to their controllers, as many as these take.
+// Offers arrived stores to their controllers, until one has to wait.
 void PmemSpecOrdering::offer_stores(std::uint64_t number, Time now) {
   PerCore& core = cores_[number];
   const bool ordered = !parameters_.faults.order;
@@ -217,7 +219,7 @@ void PmemSpecOrdering::offer_stores(std::uint64_t number, Time now) {
   }
 }
 
-// Rule 3.
+// Rule 3 (pmem_spec.hpp).
 bool PmemSpecOrdering::changes_controller(PerCore& core, Line line, Time now) {
   const std::uint32_t controller = context_->pm.channel_of(line);
   const bool too_early = core.offered > 0 && controller != core.controller &&
@@ -260,7 +262,7 @@ void PmemSpecOrdering::set_backed_up(PerCore& core, bool backed_up) {
   }
 }
 
-// Rule 6.
+// Rule 6 (pmem_spec.hpp).
 Time PmemSpecOrdering::window_time() const {
   if (parameters_.backed_up_windows == BackedUpWindows::kGoOn) return context_->queue.now();
   const Time now = backed_up_ > 0 ? backed_up_since_ : context_->queue.now();
@@ -361,7 +363,7 @@ void PmemSpecOrdering::resume_waiting(std::uint64_t number64, Time now) {
   resume(now);
 }
 
-// Rule 4.
+// Rule 4 (pmem_spec.hpp).
 bool PmemSpecOrdering::fence(const Fence& fence, Time, Completion resume) {
   PerCore& core = cores_[fence.core];
   if (core.waits_for == WaitsFor::kRollback) return false;
@@ -382,7 +384,7 @@ bool PmemSpecOrdering::fence(const Fence& fence, Time, Completion resume) {
   return check_region(fence.core, resume);
 }
 
-// Rules 4 and 5.
+// Rules 4 and 5 (pmem_spec.hpp).
 bool PmemSpecOrdering::release(CoreId number, Time, Completion resume) {
   PerCore& core = cores_[number];
   if (core.waits_for == WaitsFor::kRollback) return false;
@@ -394,7 +396,8 @@ bool PmemSpecOrdering::release(CoreId number, Time, Completion resume) {
 
 // --- Misspeculation ------------------------------------------------------------------------------
 
-// Rule 7. An unlock may have no lock before it: at the recording's start, locks may be held.
+// Rule 7 (pmem_spec.hpp). An unlock may have no lock before it: at the recording's start, locks may
+// be held.
 void PmemSpecOrdering::synchronised(CoreId number, trace::SyncKind kind, Time) {
   PerCore& core = cores_[number];
   if (trace::is_lock(kind)) {
@@ -419,7 +422,7 @@ void PmemSpecOrdering::load(const Load& load, Time) {
   if (stale_.loaded(load, region)) statistics_.unrepaired_loads += region == 0;
 }
 
-// Rule 2.
+// Rule 2 (pmem_spec.hpp).
 Eviction PmemSpecOrdering::evicted(Line line, const LineData&, Time when) {
   context_->queue.schedule(when + context_->caches.shared_to_controller(), Phase::kController,
                            completion<&PmemSpecOrdering::write_back>(*this, line.number));
@@ -433,7 +436,7 @@ void PmemSpecOrdering::write_back(std::uint64_t line, Time) {
 }
 
 bool PmemSpecOrdering::fetch(CoreId, Line line, Time, Completion done) {
-  if (restoring_.find(line) != nullptr) {  // rule 11
+  if (restoring_.find(line) != nullptr) {  // rule 11 (pmem_spec.hpp)
     waiting_reads_.push_back({line, done});
     return true;
   }
@@ -444,7 +447,8 @@ bool PmemSpecOrdering::fetch(CoreId, Line line, Time, Completion done) {
 // Records a read that returns the current contents of PM.
 void PmemSpecOrdering::watch(Line line) {
   LineData found = context_->pm.newest(line);
-  // A store that has entered its path early may be in PM before it is visible: not stale.
+  // A store that has entered its path early may be in PM before it is visible. Its bytes aren't
+  // stale.
   for (const PerCore& core : cores_) {
     if (!core.entered || core.leaving.line() != line) continue;
     take_bytes(found, context_->pm_space.newest().read(line), core.leaving.bytes());
@@ -459,7 +463,8 @@ void PmemSpecOrdering::watch(Line line) {
   pause_if_full();
 }
 
-// Handles the arrival of a store that restores the line's old contents: stalled reads continue.
+// Handles the arrival of a store that restores the line's old contents. Stalled reads continue
+// after the last such store.
 void PmemSpecOrdering::read_waiting(Line line) {
   std::uint64_t* const restoring = restoring_.find(line);
   if (--*restoring > 0) return;
@@ -491,7 +496,7 @@ void PmemSpecOrdering::check(const PathStore& store, Time now) {
   alarm(store.line);
 }
 
-// Rule 9.
+// Rule 9 (pmem_spec.hpp).
 void PmemSpecOrdering::alarm(Line line) {
   const Time until = window_time() + window_;
   const auto known =
@@ -515,8 +520,8 @@ void PmemSpecOrdering::interrupt(std::uint64_t, Time now) {
   handle_alarms(0, now);
 }
 
-// The handler runs until no alarm is left. While the windows' clock is stopped, the end isn't
-// known, so it polls.
+// Runs the handler, again and again, until no alarm is left. It polls while the windows' clock is
+// stopped, because the time at which an alarm ends isn't known then.
 void PmemSpecOrdering::handle_alarms(std::uint64_t, Time now) {
   mark_threads();
   std::erase_if(alarms_, [this](const Alarm& alarm) {
@@ -559,7 +564,7 @@ void PmemSpecOrdering::mark_threads() {
   }
 }
 
-// Rule 8.
+// Rule 8 (pmem_spec.hpp).
 void PmemSpecOrdering::pause_if_full() {
   const Time now = window_time();
   for (SpeculationBuffer& buffer : buffers_) {
@@ -574,7 +579,7 @@ void PmemSpecOrdering::pause_if_full() {
   }
 }
 
-// Polls while the windows' clock is stopped, since the time isn't known then.
+// Polls while the windows' clock is stopped, because the time of the next expiry isn't known then.
 void PmemSpecOrdering::poll_until_free(const SpeculationBuffer& buffer) {
   const Picoseconds sent = buffer.next_expiry() - window_time();
   const Picoseconds least = backed_up_ > 0 ? poll_interval_ : Picoseconds{0};
@@ -632,7 +637,8 @@ bool PmemSpecOrdering::region_end(CoreId number, std::uint64_t region, Time, Com
   return true;
 }
 
-// Rule 10. The condition may hold at once, but no thread rolls back from within a core's call.
+// Rule 10 (pmem_spec.hpp). The condition may hold at once, but no thread rolls back from within a
+// core's call.
 bool PmemSpecOrdering::check_region(CoreId number, Completion resume) {
   PerCore& core = cores_[number];
   if (alarms_.empty() && is_acknowledged(core, core.sent) && !core.marked) return true;
@@ -656,7 +662,7 @@ void PmemSpecOrdering::region_completed(CoreId number) {
   }
 }
 
-// Rule 11.
+// Rule 11 (pmem_spec.hpp).
 void PmemSpecOrdering::roll_back(std::uint64_t number64, Time now) {
   const auto number = static_cast<CoreId>(number64);
   PerCore& core = cores_[number];
@@ -697,7 +703,7 @@ void PmemSpecOrdering::restart_region(std::uint64_t number64, Time now) {
   resume(number);
 }
 
-// Rule 12. False while a visible store hasn't arrived, or an alarm isn't settled.
+// Rule 12 (pmem_spec.hpp). False while a visible store hasn't arrived, or an alarm is left.
 bool PmemSpecOrdering::has_no_stale_lines() const {
   return alarms_.empty() && std::ranges::none_of(cores_, [](const PerCore& core) {
            return core.speculates || core.accepted < core.speculated;

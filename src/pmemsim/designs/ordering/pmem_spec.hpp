@@ -4,24 +4,25 @@
 //   Relaxed Persistency). ASPLOS 2021.
 //
 // The program has neither flushes nor fences that order, but has a spec-barrier where it makes
-// durable (8.1). Numbers in brackets are the paper's sections. "Open" marks what the paper leaves
-// open, "published" what it publishes where that is unsound.
+// durable (8.1). Numbers in brackets are the paper's sections. "Open" marks
+// a decision of this model where the paper makes none. "Published" marks the paper's own rule where
+// that rule is unsound and this model has another one.
 //
 // The paths
-//   1  A store to PM that leaves the store queue goes to the L1 and down its core's persist path.
-//      The path carries the store's bytes, not the line, which would carry other cores' words with
-//      it. Stores of a core arrive in their order, those of different cores in any order (4.2). One
-//      store enters per cycle (open: `store_interval`). The path buffers nothing (4.2): when the
-//      controller has no room, the path is backed up. When it is full of stores, the store queue
-//      stalls (open: `path_stores`).
+//   1  When a store to PM leaves the store queue, the L1 and its core's persist path receive it.
+//      The path carries only the store's bytes: a whole line would contain other cores' words.
+//      Stores of one core arrive in their order, and stores of different cores in any order (4.2).
+//      One store enters per cycle (open: `store_interval`). The path buffers nothing (4.2): when
+//      the controller has no room, the path is backed up. When the path is full of stores, the
+//      store queue stalls (open: `path_stores`).
 //   2  Dirty lines of PM that the shared cache evicts are dropped. The controller is notified of
 //      the write-back, and of reads, which return the contents of PM at that time (4.2, 5.1).
-//   3  Several controllers (7: a limitation; this is an extension). A path ends before all of them.
-//      A store is given to its controller when the controller of the store before it has accepted
-//      that one, and `controller_latency` later if that was another controller. So stores of a core
-//      are accepted in their order, whichever controllers they go to. A line belongs to one
-//      controller, so each controller can check its own lines by itself. All controllers interrupt
-//      the same system.
+//   3  Several controllers are an extension of this model (7 names them as a limitation). A path
+//      ends before all of them. A store is offered to its controller when the path's previous store
+//      has been accepted, and `controller_latency` later if another controller has accepted that
+//      store. Stores of a core are therefore accepted in their order by all controllers together. A
+//      line belongs to one controller, so each controller can check its own lines alone. All
+//      controllers interrupt the same system.
 //
 // Durability
 //   4  spec-barrier stalls until all earlier stores of its core have arrived and been acknowledged
@@ -29,46 +30,47 @@
 //      continue. The next store to PM, and all releases to other threads, stall (open:
 //      `barrier_stops`).
 //   5  A thread's release to other threads, of a lock or of an atomic variable's value, stalls
-//      until the thread's stores have arrived. An atomic variable in PM is written when its value
-//      has arrived. Otherwise a thread could read another's store in the caches, under its lock.
-//      Its own next store could then arrive before that one. (5.2.2 leaves this to the detection of
-//      loads, which sees only reads from PM. Published: nothing stalls; speculation IDs detect
-//      stores to the same line.)
+//      until the thread's stores have arrived. A store to an atomic variable in PM becomes visible
+//      when it has arrived. Without this rule, thread B could acquire the lock of thread A, and
+//      read a store of A in the caches. B's next store could then arrive before the store of A.
+//      (5.2.2 relies on the detection of loads for this, which covers only reads from PM.
+//      Published: nothing stalls; speculation IDs detect stores to the same line.)
 //
 // Misspeculation
 //   6  The speculation buffers detect misspeculation (speculation_buffer.hpp). The window is as
-//      long as the idle path times the number of cores (8.1). Where stores enter the path slowly,
-//      the time that they may wait there is added to the path. While a path is backed up, windows
+//      long as the idle path times the number of cores (8.1). If stores enter the path at
+//      intervals of more than a cycle, the longest wait of a store before the path is added to the
+//      path's latency. While a path is backed up, windows
 //      stop (open: `backed_up_windows`).
 //   7  A thread that acquires a lock gets the next speculation ID. Its stores carry that ID until
 //      it has released its last lock; inner locks assign newer IDs (5.2.2; inner locks are open:
-//      `inner_locks`). A region that rolls back under a lock gets a new ID: its restoring stores
-//      may carry a later ID than it began with.
-//   8  When a buffer overflows, all cores pause until it has room (5.3; whether stores to PM leave
-//      store queues meanwhile is open: `full_buffer_stops`).
-//   9  A misspeculated line is recorded, and an interrupt is sent to the handler (6.1.1). Lines
-//      found meanwhile queue (open: `alarm_entries`; published: one address). The handler marks the
-//      threads that are in regions (6.2). When the stores that were in flight have arrived, it
-//      drops the line from all caches, where it is still stale. (Published: the line stays, and the
-//      region hits it when it re-executes.)
-//  10  A region checks its mark before its commit, and at its end, since a region that has only
-//      read has no commit. The check stalls until the region's stores have arrived and no interrupt
-//      is in flight. By then, all data that the region has read are known to have been right.
-//      (6.2.1 checks before the region ends, when an interrupt may still be in flight. Published:
-//      at the end alone, at once.)
+//      `inner_locks`). A region that rolls back under a lock gets a new ID, because its restoring
+//      stores may carry a later ID than the region had at its begin.
+//   8  When a speculation buffer overflows, all cores pause until the buffer has room (5.3). Stores
+//      to PM may leave the store queues during the pause (open: `full_buffer_stops`).
+//   9  A misspeculated line is recorded, and an interrupt is sent to the handler (6.1.1). Until
+//      the handler has finished, further lines queue (open: `alarm_entries`; published: one
+//      address). The handler marks the threads that are in regions (6.2). When the stores that were
+//      in flight have arrived, the handler drops the stale line from all caches. (Published: the
+//      line stays in the caches, and the region reads it again when it re-executes.)
+//  10  A region checks its mark before its commit. It also checks at its end, because a read-only
+//      region has no commit. The check stalls until the region's stores have arrived and no
+//      interrupt is in flight. An unmarked region has then read no stale data. (6.2.1 checks before
+//      the region ends, when an interrupt may still be in flight. Published: the check is at the
+//      end alone, and doesn't stall.)
 //  11  A marked thread rolls back to its region's begin when the region checks its mark (6.2.1), or
-//      as soon as it is marked (6.2.2, eager). It stalls until its stores have arrived. Then it
-//      writes the old contents, those of the latest store first. When these writes have arrived,
-//      and no interrupt is in flight, the region re-executes. Lines that it writes then count as
-//      being in the caches: reads of them stall. Bytes that other threads have stored to since stay
-//      unchanged, in PM, too: the rollback and the repeated stores write the bytes that are visible
-//      there (open: 6.2 has no such regions).
-//  12  After `retries` rollbacks, no thread speculates until the region is over: stores of all
-//      cores become visible when they have arrived. The region re-executes when all earlier stores
-//      have arrived, and no alarm is left. Then it can read nothing stale, and it isn't marked any
-//      more. (Open. If only its own stores were delayed, it could read stale data left by other
-//      threads' stores. If other threads were kept out meanwhile, the region could stall for
-//      something that they hold.)
+//      as soon as it is marked (6.2.2, eager). It stalls until its stores have arrived.
+//      Then it writes the old contents, from the latest store to the earliest. The region
+//      re-executes when these writes have arrived and no interrupt is in flight. While these writes
+//      are in flight, reads of their lines from PM stall. Bytes that other threads have stored to
+//      since stay unchanged, in PM, too: the rollback and the repeated stores write the bytes that
+//      are visible (open: 6.2 has no such regions).
+//  12  After `retries` rollbacks of a region, no thread speculates until the region has ended: a
+//      store of any core becomes visible only when it has arrived. The region re-executes when all
+//      earlier stores have arrived and no alarm is left. It can then read no stale data, and isn't
+//      marked again. (Open. If only the region's own stores were delayed, it could read stale data
+//      because of other threads' stores. If other threads were paused, the region could stall for a
+//      lock that one of them holds.)
 //  13  Without a log no rollback is possible: misspeculation is counted and reported.
 #pragma once
 
@@ -125,7 +127,7 @@ class PmemSpecOrdering final : public Ordering {
   std::string pending() const override;
 
  private:
-  // A core and a number of its stores in one number, for acknowledgements.
+  // An acknowledgement's argument contains a core and a number of its stores.
   static constexpr unsigned kCoreShift = 56;
 
   // A store on a persist path.
@@ -143,20 +145,20 @@ class PmemSpecOrdering final : public Ordering {
     std::uint64_t number;
     bool barrier;  // true for a spec-barrier
   };
-  // The condition for which the head of a core's store queue, or the core itself, stalls.
+  // The condition that resumes a stalled store queue or a stalled core, and the stalled operation.
   enum class WaitsFor : std::uint8_t {
     kNothing,
-    kPath,      // room on the path, and fulfilled spec-barriers: a store
-    kArrivals,  // arrival of all sent stores: a release, an atomic store
-    kCheck,     // those arrivals, and interrupts: a region that may have to roll back
-    kRollback,  // those arrivals: a region that will roll back
-    kRestored,  // same as kCheck: a region that has rolled back
+    kPath,      // a store stalls for room on the path, and for spec-barriers
+    kArrivals,  // a release or an atomic store stalls until all sent stores have arrived
+    kCheck,     // a region's check stalls until they have, and no interrupt is in flight
+    kRollback,  // a region that will roll back stalls until all sent stores have arrived
+    kRestored,  // a region that has rolled back stalls for the same conditions as kCheck
   };
   struct PerCore {
     std::deque<PathStore> path;
     // Numbers of stores that have been sent, have arrived, and have been offered and accepted.
     std::uint64_t sent = 0, arrived = 0, offered = 0, accepted = 0;
-    Time departs{};                   // earliest departure of the next store
+    Time departs{};                   // earliest time at which the next store may enter the path
     Time accepted_at{};               // when the last accepted store was accepted
     std::uint32_t controller = 0;     // the last offered store's controller
     std::deque<PathStore> unchecked;  // offered stores to check on acceptance, in this order
@@ -165,25 +167,26 @@ class PmemSpecOrdering final : public Ordering {
     // True while the next store is delayed because it goes to another controller.
     bool changes_controller = false;
     std::deque<PendingFence> fences;
-    std::uint32_t barriers = 0;        // number of spec-barriers among them
+    std::uint32_t barriers = 0;        // number of spec-barriers in `fences`
     std::vector<std::uint64_t> ended;  // ended regions, until the spec-barriers are fulfilled
     LeavingStore leaving;
-    bool early = false;    // true if that store becomes visible after it has arrived
-    bool entered = false;  // true if that store has entered the path early
+    bool early = false;    // true if `leaving` becomes visible after it has arrived
+    bool entered = false;  // true if `leaving` has entered the path before it is visible
     WaitsFor waits_for = WaitsFor::kNothing;
     std::uint64_t wait_until = 0;  // number of stores that must have arrived
     Completion waiting;
     std::uint64_t acknowledged = 0;  // number of arrivals that the core has been notified of
 
     std::uint64_t region = 0;         // region in effect; 0: none
-    std::uint64_t ending = 0;         // the same region, while its end is pending
+    std::uint64_t ending = 0;         // the region in effect, while its end is pending
     std::uint64_t aborted = 0;        // the last region that rolled back
     std::uint64_t ended_region = 0;   // the last region that ended
     std::uint64_t loaded_region = 0;  // the last region with retired loads
     bool marked = false;
-    std::uint32_t aborts = 0;           // number of rollbacks of `aborted`
-    bool speculation_disabled = false;  // true from one rollback too many until the region is over
-    bool speculates = false;       // true if the leaving store will be visible before it arrives
+    std::uint32_t aborts = 0;  // number of rollbacks of `aborted`
+    bool speculation_disabled =
+        false;                     // true after the last allowed rollback, until the region ends
+    bool speculates = false;       // true if `leaving` becomes visible before it arrives
     std::uint64_t speculated = 0;  // number of stores up to the last speculative one
     Time rollback_since{};
     std::uint32_t pauses = 0;
@@ -191,11 +194,11 @@ class PmemSpecOrdering final : public Ordering {
     std::optional<std::uint32_t> id;  // the speculation ID register
     std::uint32_t locks = 0;
     std::uint32_t locks_at_begin = 0;  // value of `locks` at the begin of the region in effect
-    bool id_at_begin = false;          // true if there was an ID then
+    bool id_at_begin = false;          // true if the core had an ID at that time
   };
   struct Alarm {
     Line line;
-    Time until;  // by the windows' clock: when the stores in flight have arrived
+    Time until;  // time, by the windows' clock, when the stores in flight have arrived
   };
   struct WaitingRead {
     Line line;

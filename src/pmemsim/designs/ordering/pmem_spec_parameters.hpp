@@ -16,10 +16,10 @@ enum class Allocation : std::uint8_t {
   kWriteBacks,           // 8.3.2: write-backs alone
 };
 
-// The lines that are watched for reads that were too early.
+// The lines that the speculation buffer monitors for reads that occurred too early.
 enum class Detection : std::uint8_t {
   kEvictions,  // 5.1.4: evicted lines
-  kFetches,    // 5.1.2: fetched lines, the naive scheme: every store miss looks wrong
+  kFetches,    // 5.1.2: fetched lines, the naive scheme, where a store miss is an alarm
 };
 
 // The time when a thread that may have read stale data rolls back.
@@ -33,8 +33,8 @@ enum class BackedUpWindows : std::uint8_t { kStandStill, kGoOn };
 
 // The time when the speculation buffer checks a store.
 enum class StoreCheck : std::uint8_t {
-  kArrival,     // on arrival, though the controller may have no room for it yet
-  kAcceptance,  // on acceptance, so that reads which arrive before that look too early
+  kArrival,     // on arrival, even if the controller has no room for it yet
+  kAcceptance,  // on acceptance; a read that arrives between causes a false alarm
 };
 
 // The activity that stops while a speculation buffer is full.
@@ -46,7 +46,7 @@ enum class FullBuffer : std::uint8_t {
 // The speculation ID of stores under an inner lock.
 enum class InnerLocks : std::uint8_t { kNewId, kOuterId };
 
-// The sound and the published behaviour, where what the paper leaves is unsound.
+// The sound and the published behaviour, where the published one is unsound.
 enum class CommitCheck : std::uint8_t { kWaits, kPublished };
 enum class Releases : std::uint8_t { kWait, kPublished };
 enum class AlarmedLines : std::uint8_t { kDropped, kPublished };

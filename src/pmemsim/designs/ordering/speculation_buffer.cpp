@@ -52,7 +52,7 @@ std::optional<SpeculationBuffer::Misspeculation> SpeculationBuffer::persist(cons
   std::optional<Misspeculation> found = check_load(*entry);
   if (!found && parameters_.faults.early_store) entry->state = State::kInitial;
   if (!persist.id) return found;
-  // Rule 2.
+  // Rule 2 (speculation_buffer.hpp).
   if (entry->id && is_older(*persist.id, *entry->id)) {
     return Misspeculation{.of_store = true, .false_alarm = (entry->bytes & persist.bytes) == 0};
   }
@@ -62,7 +62,7 @@ std::optional<SpeculationBuffer::Misspeculation> SpeculationBuffer::persist(cons
   return found;
 }
 
-// Rule 1.
+// Rule 1 (speculation_buffer.hpp).
 std::optional<SpeculationBuffer::Misspeculation> SpeculationBuffer::check_load(Entry& entry) {
   if (entry.state != State::kSpeculated) return {};
   const bool stale = entry.stale;

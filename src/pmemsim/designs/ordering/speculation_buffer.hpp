@@ -1,8 +1,9 @@
 // PMEM-Spec's speculation buffer at a PM controller (ASPLOS 2021, 5.1.4, 5.3; tables 1 and 2). It
-// detects a read of a line from PM before a store to it had arrived, and two stores to it that have
-// arrived in the wrong order.
+// detects load misspeculation: a line was read from PM before an earlier store to it had arrived.
+// It also detects store misspeculation: two stores to a line arrived in the wrong order.
 //
-//   1  A line's entry has one of these states, and changes its state as requests arrive:
+//   1  A line's entry has one of these states (first column). An arriving request (first row)
+//      changes the state as follows; "-" means no change:
 //
 //                     write-back             read            store
 //        Initial      Evict, a new window    -               -
@@ -10,24 +11,24 @@
 //        Speculated   a new window           -               misspeculation; then Evict
 //
 //      Most lines have no entry and are in state Initial. An entry is freed when its window is
-//      over. The paper's drawing (figure 5) leaves open what a second write-back does. Here the
-//      line stays Speculated: otherwise the sequence write-back, read, write-back, store would go
-//      undetected (break.second_write_back). The paper gives no reason why a store leaves a line
-//      Evict. This model takes as the reason that another store may still be in flight
+//      over. Figure 5 of the paper doesn't show the effect of a second write-back. Here the line
+//      stays Speculated. Otherwise the sequence write-back, read, write-back, store would not be
+//      detected (break.second_write_back). The paper gives no reason why a line remains in state
+//      Evict after a store. The reason is presumably that another store may still be in flight
 //      (break.early_store).
 //   2  A store of a critical section carries a speculation ID. If the line's entry has a larger ID,
-//      that is misspeculation. Otherwise the entry takes over the store's ID, and a new window
-//      begins. IDs have `id_bits` bits, and are compared modulo 2^`id_bits`. If `allocation` says
-//      so, such a store makes an entry if there is none.
-//   3  Requests are checked when they arrive, whether the queue has room for them or not. Stores
-//      are checked when they are accepted, if `store_check` says so.
-//   4  A request that needs an entry when none is free stays in the controller's input, and is
-//      searched there as if it had an entry. overflows() is true until enough entries have been
-//      freed. (5.3: "all cores pause"; requests in flight then continue.)
-//   5  Windows are measured by a clock of their own (`now`), which can stop while a persist path is
+//      the store is misspeculated. Otherwise the entry takes over the store's ID, and a new window
+//      begins. IDs have `id_bits` bits, and are compared modulo 2^`id_bits`. Depending on
+//      `allocation`, such a store creates an entry if the line has none.
+//   3  Requests are checked when they arrive, whether the queue has room for them or not. Depending
+//      on `store_check`, stores are checked when they are accepted instead.
+//   4  A request that needs an entry while none is free stays in the controller's input. Look-ups
+//      search the input, too, as if such a request had an entry. overflows() is true until enough
+//      entries have been freed. (5.3: "all cores pause"; requests in flight continue.)
+//   5  Windows are measured by a separate clock (`now`), which can stop while a persist path is
 //      backed up.
-//   6  The naive scheme (5.1.2) watches lines that were read instead: a read makes an entry, or a
-//      new window, and any store to the line is misspeculation.
+//   6  The naive scheme (5.1.2) monitors the lines that were read instead of evicted lines. A read
+//      creates an entry, or begins a new window. Every store to the line is then misspeculated.
 #pragma once
 
 #include <cstdint>
@@ -55,13 +56,13 @@ class SpeculationBuffer {
       : parameters_(parameters), window_(window) {}
 
   void write_back(Line line, Time now);
-  // Records a read. `stale`: the bytes that it has found weren't the newest.
+  // Records a read. `stale`: true if the read returned bytes that weren't the newest.
   void read(Line line, bool stale, Time now);
   std::optional<Misspeculation> persist(const Persist& persist, Time now);
 
-  // Rule 4.
+  // Implements rule 4 of the head comment.
   bool overflows(Time now);
-  // Returns the time when the first window is over.
+  // Returns the earliest time at which a window ends.
   Time next_expiry() const;
   std::size_t entries() const { return entries_.size(); }
 
@@ -71,7 +72,7 @@ class SpeculationBuffer {
     Line line;
     State state = State::kInitial;
     bool stale = false;                 // true if a read since the write-back was stale
-    std::optional<std::uint32_t> id{};  // the largest ID
+    std::optional<std::uint32_t> id{};  // the largest ID of the arrived stores
     ByteMask bytes = 0;                 // bytes of the stores with that ID
     Time inserted{};
   };

@@ -14,7 +14,7 @@ bool X86Ordering::flush(CoreId core, Line line, trace::FlushKind kind, bool dirt
   caches_->flush(core, line, kind != trace::FlushKind::kClwb, dirty, when,
                  completion<&X86Ordering::acknowledged>(*this, core));
   if (kind != trace::FlushKind::kClflush) return true;
-  state.waiting = resume;  // rule 2
+  state.waiting = resume;  // rule 2 (x86.hpp)
   return false;
 }
 
@@ -30,7 +30,7 @@ bool X86Ordering::fence(const Fence& fence, Time, Completion resume) {
     program_events_->fence_fulfilled(fence.core, fence.number);
     return true;
   }
-  state.waiting = resume;  // rule 3
+  state.waiting = resume;  // rule 3 (x86.hpp)
   state.fence = fence.number;
   return false;
 }

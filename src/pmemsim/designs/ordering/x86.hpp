@@ -1,14 +1,14 @@
 // x86 persist ordering: clwb, clflushopt and clflush send a line to PM, sfence stalls until every
 // line that the core has flushed is persistent.
 //
-//   1  A flush takes its place in the store queue, after the earlier stores (Intel SDM vol. 2,
+//   1  A flush occupies an entry of the store queue, behind the earlier stores (Intel SDM vol. 2,
 //      CLWB: ordered with older stores to the line; vol. 3A ch. 9.2).
 //   2  Flushes overlap: the queue continues while the line is in flight. CLFLUSH, which is ordered
 //      with respect to other CLFLUSHes and stores, is the exception.
 //   3  SFENCE leaves the queue when all earlier flushes have been acknowledged (PMEM-Spec, 8.1:
-//      "SFENCE ... ensures prior CLWBs complete"). The same holds for MFENCE and locked
-//      instructions, which first stall until the store queue is empty.
-//   4  A flush of a line that is clean everywhere is acknowledged without a write.
+//      "SFENCE ... ensures prior CLWBs complete"). MFENCE and
+//      locked instructions stall in the same way, after the store queue has become empty.
+//   4  A flush writes nothing if all caches have only clean copies of its line.
 #pragma once
 
 #include <vector>

@@ -21,7 +21,7 @@ ResultBufferSize Janus::result_buffer() const {
           .most_age = parameters_.most_age};
 }
 
-// ---- Rule 1
+// ---- Rule 1 (janus.hpp)
 
 void Janus::hint(CoreId core, const Hint& hint, Time when) {
   const bool starts = hint.kind == trace::HintKind::kStartBuffered;
@@ -79,7 +79,7 @@ void Janus::arrive(std::uint64_t, Time) {
   decode();
 }
 
-// ---- Rules 2 and 3
+// ---- Rules 2 and 3 (janus.hpp)
 
 void Janus::enqueue(Request request) {
   if (request.parts.empty()) return;
@@ -135,7 +135,7 @@ void Janus::evict_oldest() {
   ++statistics_.requests_dropped;
 }
 
-// ---- Rule 4
+// ---- Rule 4 (janus.hpp)
 
 void Janus::decode() {
   if (decoding_) return;
@@ -164,7 +164,7 @@ void Janus::decode_one(std::uint64_t, Time now) {
   decode();
 }
 
-// ---- Rules 5 and 6
+// ---- Rules 5 and 6 (janus.hpp)
 
 void Janus::start(std::uint64_t waited, Time) {
   if (waited != 0) waiting_ = false;
@@ -234,7 +234,7 @@ void Janus::notify_started(PreparedId id, const HintedLine& line, bool there) co
   }
 }
 
-// ---- Rules 7 and 8
+// ---- Rules 7 and 8 (janus.hpp)
 
 void Janus::outcome(const Outcome& outcome) {
   if (observer_ != nullptr) observer_->outcome(outcome);

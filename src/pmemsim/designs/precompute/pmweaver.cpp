@@ -32,7 +32,7 @@ ResultBufferSize PmWeaver::result_buffer() const {
   return {.entries = static_cast<std::uint32_t>(std::min<std::uint64_t>(entries, UINT32_MAX))};
 }
 
-// ---- Rules 1 and 2
+// ---- Rules 1 and 2 (pmweaver.hpp)
 
 void PmWeaver::stored(const RetiredStore& store, Time when) {
   cores_[store.core].learner.stored(store, learnt_, [&](const PredictedWrite& write) {
@@ -105,7 +105,7 @@ void PmWeaver::thread_ended(CoreId core) {
   }
 }
 
-// ---- Rules 3 and 5
+// ---- Rules 3 and 5 (pmweaver.hpp)
 
 void PmWeaver::send(const Predicted& predicted, Time when) {
   if (parameters_.predicted == pmemsim::Predicted::kNothing) return;
@@ -155,7 +155,7 @@ Prediction PmWeaver::prediction_of(const Predicted& predicted, std::uint64_t num
   return prediction;
 }
 
-// ---- Rule 4
+// ---- Rule 4 (pmweaver.hpp)
 
 void PmWeaver::schedule_timeout(CoreId core, Line line, Time when) {
   const std::uint32_t slot = looks_.take();
@@ -177,7 +177,7 @@ void PmWeaver::send_current_contents(CoreId core, Line line, Time when) {
   send({.core = core, .by_timeout = true, .write = {.line = line, .with_data = true}}, when);
 }
 
-// ---- Rule 6
+// ---- Rule 6 (pmweaver.hpp)
 
 void PmWeaver::outcome(const Outcome& outcome) {
   const auto slot = static_cast<std::uint32_t>(outcome.number);
