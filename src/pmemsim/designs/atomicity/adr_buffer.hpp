@@ -3,16 +3,17 @@
 //
 //   1  Headers are buffered in the ADR buffer, the channel's write pending queue: a header takes as
 //      many entries there as it has lines (Backend::reserve). A crash persists them.
-//   2  Headers stay there until they aren't needed any more, and are then discarded without a write
-//      to PM. Thus entries and header need no order among them.
+//   2  Headers stay in the buffer until they aren't needed any more. They are then discarded
+//   without
+//      a write to PM. Entries may therefore persist before or after their header.
 //   3  When there is no room, a buffered header is written to PM, and releases its entries when
 //      that write is persistent. The paper says "of a selected transaction"; here it is the oldest
 //      header whose record is complete.
 //
-// The paper leaves open what happens to the header that has found no room. A core's store into an
-// undo log stalls for room. The header is volatile in a redo log, and in an undo log that the
-// controllers write, since these can't stall. A redo log's header is tried again when its record is
-// complete.
+// The paper doesn't say what happens to a header that finds no room. In this model, a core's store
+// that needs an undo log entry stalls for room. A header without room is volatile in a redo log,
+// and in an undo log that the controllers write, because a controller can't stall. A redo log tries
+// again to buffer the header when its record is complete.
 #pragma once
 
 #include <deque>

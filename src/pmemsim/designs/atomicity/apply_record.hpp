@@ -1,5 +1,5 @@
-// Writes the contents of a log record to the lines' home addresses: old contents from an undo log,
-// new contents from a redo log.
+// Writes the contents of a log record to the lines' home addresses: old contents if the record is
+// from an undo log, new contents if it is from a redo log.
 #pragma once
 
 #include "pmemsim/designs/atomicity/log_reader.hpp"

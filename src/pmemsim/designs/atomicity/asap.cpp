@@ -152,7 +152,7 @@ bool Asap::may_flush(CoreId number) const {
   return free;
 }
 
-// 5.7. Data persist operations of ended regions are in flight already.
+// ASAP, 5.7. Data persist operations of ended regions are in flight already.
 bool Asap::context_switch(CoreId core, Time, Completion resume) {
   make_visible(core);
   if (Region* region = active(cores_[core].latest)) {
@@ -260,8 +260,8 @@ bool Asap::will_commit(Rid rid) const {
 }
 
 // True if the Dep slots are full, and one of them will become free. A region that acquires locks
-// inside could stall for the region that its own stall blocks. So it stalls only for regions that
-// commit without any thread's further progress.
+// inside could stall for a region that its own stall blocks. It therefore stalls only for regions
+// that commit without further progress of any thread.
 bool Asap::must_wait(const Region& region, std::size_t more) const {
   const auto& list = region.dependences;
   return list.size() + more > parameters_.dependence_slots &&
@@ -352,7 +352,7 @@ void Asap::written(Region& region, Slot& slot, Line line) {
   if (!parameters_.dpo_coalescing) slot.due = true;
 }
 
-// 4.6.1: the old value goes to the log while the store continues.
+// ASAP, 4.6.1: sends the old value to the log while the store continues.
 void Asap::log(const PerCore& core, Region& region, Tag& tag) {
   region.lines.push_back(core.line);
   tag.locks += !parameters_.faults.lock_bit;
@@ -365,8 +365,8 @@ void Asap::log(const PerCore& core, Region& region, Tag& tag) {
 }
 
 // Returns the old contents of the line that the core is about to write. They include stores of
-// other cores that are allowed but haven't reached the cache yet. (This can occur only with false
-// sharing; without these stores, regions that undo or keep the other's bytes would be wrong.)
+// other cores that are allowed but haven't reached the cache yet. (This occurs only with false
+// sharing. Without these stores, undoing or keeping one region would change the other's bytes.)
 LineData Asap::old_value(const PerCore& writer) const {
   LineData old = context_->pm_space.newest().read(writer.line);
   for (const PerCore& core : cores_) {
@@ -376,14 +376,14 @@ LineData Asap::old_value(const PerCore& writer) const {
   return old;
 }
 
-// At the controller: drops data that an earlier region has written to the line, which needn't be
-// written any more (5.1).
+// At the controller: drops the data write of an earlier region to the line, which isn't needed any
+// more (ASAP, 5.1).
 void Asap::lpo_persisted(std::uint64_t number, Time) {
   const Operation about = take(number);
   if (parameters_.dpo_dropping) drop_data(about);
 }
 
-// 5.1: the log write has the same data as the earlier region's data write.
+// ASAP, 5.1: the log write has the same data as the earlier region's data write.
 void Asap::drop_data(const Operation& logged) {
   WriteId id;
   if (!context_->pm.find(logged.line, WriteKind::kData, id)) return;
@@ -429,7 +429,7 @@ void Asap::unlock(Region& logger, Line line) {
   });
 }
 
-// 4.6.2
+// ASAP, 4.6.2.
 void Asap::start_dpo(Region& region, Slot& slot) {
   if (!slot.wanted) return;
   const auto tag = tags_.find(slot.line.number);
@@ -630,9 +630,9 @@ std::string Asap::pending() const {
   return text.substr(0, text.size() - std::min<std::size_t>(text.size(), 2));
 }
 
-// An ended region stays in the lists while one that it depends on is in progress, for example after
-// a lock that was released inside. The latter region may stall for the core that finds the list
-// full.
+// An ended region stays in the lists while a region that it depends on is in progress. This occurs,
+// for example, if that region has released a lock before its end. It may in turn stall for a core
+// that stalls because the list is full.
 std::string Asap::remedy() const {
   for (const PerCore& core : cores_) {
     const bool waits = core.blocked == Blocked::kBegin || core.blocked == Blocked::kStore;

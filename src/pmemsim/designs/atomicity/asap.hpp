@@ -3,54 +3,60 @@
 //
 // Rules in the paper's terms, with its sections:
 //   4.4  Thread State Registers: the core's log ring and its latest region.
-//   4.5  asap_begin(): an entry in the CL List and one in the Dependence List. The core's previous
-//        region is a control dependence while it is in the list.
-//   4.6  First write of a region to a line: LockBit, OwnerRID, a log entry, a log persist operation
-//        (LPO) in the background. Every write: a CLPtr slot. A data persist operation (DPO) starts
-//        when four other lines have been written, or at the region's end, once the LockBit is
-//        clear. Every access to a line that another uncommitted region owns: a data dependence.
-//   4.7  asap_end(): the CL List entry is Done; execution continues.
-//   4.8  No CLPtr left and Done: the Dependence List entry is Done. No Dep left either: the region
-//        commits. Its log is freed, its entry cleared, its completion broadcast.
+//   4.5  asap_begin() takes an entry in the CL List and one in the Dependence List. The core's
+//        previous region is a control dependence while it is in the Dependence List.
+//   4.6  The first write of a region to a line sets LockBit and OwnerRID, adds a log entry, and
+//        starts a log persist operation (LPO) in the background. Every write occupies a CLPtr slot.
+//        A data persist operation (DPO) starts when four other lines have been written, or at the
+//        region's end, once the LockBit is clear. Every access to a line that another uncommitted
+//        region owns adds a data dependence.
+//   4.7  asap_end() marks the CL List entry Done; execution continues.
+//   4.8  When the CL List entry is Done and has no CLPtr left, the Dependence List entry becomes
+//        Done. When that has no Dep left either, the region commits: its log is freed, its entry is
+//        cleared, and its completion is broadcast.
 //   5.1  Traffic: DPO coalescing, LPO dropping, DPO dropping.
-//   5.2  asap_fence(): stalls until the core's latest region commits.
+//   5.2  asap_fence() stalls until the core's latest region commits.
 //   5.3  A line may leave the shared cache while its owner is uncommitted. Then the owner is saved
 //        in a buffer in DRAM, and the line is added to the channel's Bloom filter. A read of PM
 //        whose line is in the filter reads the buffer as well, and completes when both have
-//        answered. The filters are cleared when no region is uncommitted. A locked line doesn't
-//        leave.
-//   5.5  Records of a header and seven entries; the header of the latest stays in the LH-WPQ.
-//   5.6  The low bits of a region's number select the channel of its Dependence List entry.
-//   5.7  Context switch: all DPOs of the thread start. The thread leaves, with its registers, when
-//        they have cleared its CLPtr slots. Its current region continues when the thread does.
+//        answered. The filters are cleared when no region is uncommitted. A locked line
+//        can't leave.
+//   5.5  A log record has a header and seven entries. The latest record's header stays in the
+//   LH-WPQ. 5.6  The low bits of a region's number select the channel of its Dependence List entry.
+//   5.7  At a context switch, all DPOs of the thread start. The thread and its registers leave the
+//        core when the DPOs have cleared its CLPtr slots. Its current region continues when the
+//        thread continues.
 // The hardware (here the store queue) stalls when a list, its slots or the LH-WPQ are full.
 //
 // Decisions of this model where the paper leaves something open:
 //   - A region's first store to a line that an earlier region's LPO still locks stalls. One LockBit
-//     can't represent two LPOs. If the later LPO, on another channel, were persistent first,
-//     recovery would restore the earlier region's data without being able to undo them.
+//     can't represent two LPOs. If the later LPO, on another channel, persisted first, recovery
+//     would restore the earlier region's data, and could not undo them.
 //   - Regions conflict by lines. If each of two regions writes lines of the other before it ends
 //     (false sharing between locks, or no isolation), neither could ever commit. The dependence
 //     that would close the cycle is left out and counted (asap.cycles). A crash may then leave one
-//     of the two in part, as no order of undoing whole regions is right.
-//   - A flush by an instruction of the program's own stalls for the line's log entry and the data
-//     operations of the thread's current region to persist. It also stalls until no other
-//     uncommitted region has the line in its log: recovery would undo the data that the flush has
-//     made persistent. It doesn't stall for a region that is in progress (false sharing), or for
-//     one that depends on such a region: these may stall for the flush's own thread.
+//     of the two in part: no order in which whole regions are undone is right.
+//   - The program's own flush stalls until the line's log entry and the data operations of the
+//     thread's current region are persistent. It also stalls until no other uncommitted region has
+//     the line in its log: recovery would undo the data that the flush has made persistent. It
+//     doesn't stall for a region that is in progress (false sharing), or that depends on such a
+//     region: these regions may stall for the flush's own thread.
 //   - asap_fence() within a region stalls for the regions before it.
 //   - A region that acquires locks inside stalls for Dep slots only if a region that it already
-//     depends on will commit without it.
+//     depends on can commit without any progress of a thread.
 //
-// Why no dependence is missing: the layer receives a load when it retires, from a core that may be
-// ahead, in simulated time, of other cores and of its own stores. A thread that reads another
-// region's data has acquired a lock or an atomic variable. The writer released that after its store
-// had left the store queue. The acquire happens at its own time, loads after it retire later, and
-// the owner is set when the store leaves the queue. Stores of the reader's own core belong to its
-// own region or to earlier ones, which the control dependence covers. If a region's begin is still
-// in the store queue, the region gets the dependence when it begins; it has written nothing until
-// then. An unnecessary dependence is possible (the owner commits between the event and the load's
-// own time). It disappears with that commit, before a crash could expose it.
+// Why no dependence is missing:
+//   - The layer receives a load when it retires. The core may then be ahead, in simulated time, of
+//     other cores and of its own stores.
+//   - A thread that reads another region's data has acquired a lock or an atomic variable before.
+//     The writer had released it after its store had left the store queue, which sets the owner.
+//     Acquires are simulated in the order of simulated time, and later loads retire after them.
+//   - Stores of the reader's own core belong to its current region or to earlier regions, which the
+//     control dependence covers.
+//   - If a region's begin is still in the store queue, the region gets the dependence when it
+//     begins. It has written nothing until then.
+//   - A dependence may be unnecessary, if the owner commits between the call and the load's own
+//     time. It disappears with that commit, before a crash could expose it.
 //
 // Not modelled:
 //   - the latency of broadcasts and of look-ups in the Dependence Lists (the paper gives none);
@@ -204,9 +210,10 @@ class Asap final : public Atomicity {
   // A CLPtr slot: a line whose data have to persist.
   struct Slot {
     Line line;
-    std::uint32_t distance = 0;   // writes to other lines since its own last one
+    std::uint32_t distance =
+        0;  // number of writes to other lines since the last write to this line
     std::uint32_t in_flight = 0;  // number of unacknowledged data persist operations
-    // True if an operation has to start: the slot keeps a line, not a count of stores.
+    // True if a data persist operation has to start for the line.
     bool wanted = false;
     bool due = false;  // true if it starts as soon as the line is unlocked and the store visible
     bool invisible = false;  // true if its last store hasn't reached the cache yet
@@ -225,7 +232,7 @@ class Asap final : public Atomicity {
     std::vector<Slot> slots;
     std::vector<Rid> dependences;
     std::optional<HardwareLog::Id> log;
-    std::vector<Line> lines;  // lines that it owns, or has owned
+    std::vector<Line> lines;  // lines that the region owns, or has owned
     Time ended_at{};
 
     Rid rid() const { return Asap::rid(core, number); }
@@ -241,11 +248,12 @@ class Asap final : public Atomicity {
   struct PerCore {
     Rid latest = 0;  // CurRID
     std::uint32_t cl_entries = 0;
-    std::deque<Region> regions;              // the uncommitted regions, by number, without gaps
-    std::vector<std::pair<Rid, Rid>> early;  // dependences of loads before their region began
+    std::deque<Region> regions;  // the uncommitted regions, by number, without gaps
+    std::vector<std::pair<Rid, Rid>>
+        early;  // dependences of loads that retired before their region began
     // The state of the head of the store queue, if it stalls.
     Blocked blocked = Blocked::kNo;
-    std::string_view full;     // kBegin, kStore: the parameter of the full list, if any
+    std::string_view full;     // if a begin or store stalls: parameter of the full list, if any
     std::uint64_t number = 0;  // number of the region that begins
     Line flushed;
     Line line;  // the latest store's line, its offset in the line and its value

@@ -7,17 +7,17 @@
 // acknowledgements, never by stalling the core.
 //
 // How the mechanisms use this interface:
-//   software undo  nothing: its code is in the trace, and the ordering layer handles its flushes
-//              and fences.
+//   software undo  Nothing is to be done: the trace has the log's code, and the ordering layer
+//              handles its flushes and fences.
 //   HWUndo     store() sends the log entry; flush() and evicted() delay a line until its entry is
 //              acknowledged; region_end() drops log writes still pending (Backend::drop).
 //   HWRedo     store() appends to the core's log buffer; region_end() stalls until the log is
-//              persistent; evicted() keeps lines in the DRAM cache (kTaken), fetch() reads them
-//              from there; drain() writes its lines in place.
+//              persistent; evicted() keeps lines in the DRAM cache (kTaken); fetch() reads lines
+//              from this cache; drain() writes the cache's lines in place.
 //   LAD        store() marks the line; region_end() sends the marked lines to controllers, which
 //              must not write them out yet (Backend::reserve), and resumes when every controller
-//              has acknowledged the commit message: two phases over Backend::channel_of().
-//              Overflow: read, log write, then the data write.
+//              has acknowledged the commit message. On overflow, the controller reads the line,
+//              writes it to the log, and then writes the data.
 //   ASAP       region_begin() takes CL List and Dependence List entries (false while there are
 //              none); store() sets LockBit and owner, starts the log write, adds to the CL List
 //              (false while its slots are full); load() adds dependences; region_end() returns
@@ -53,36 +53,37 @@ class Atomicity {
   // True if instructions after a region's end may not execute before region_end() has resumed.
   virtual bool commits_synchronously() const { return false; }
   virtual bool fence_regions(CoreId, Time, Completion) { return true; }
-  // True if recovery restores the old contents of the lines that unfinished regions have written,
-  // each as a whole, so that it needn't read them. A region's commit then either is a store for
-  // that purpose, or stalls for BackendParts::publish().
+  // True if recovery restores all lines that unfinished regions have written, as whole lines, and
+  // so doesn't read their contents. A region's commit is then either a store with that purpose, or
+  // stalls for BackendParts::publish().
   virtual bool restores_lines() const { return false; }
-  // The thread leaves the core, possibly within a region, and may continue on another core.
+  // Called when the thread leaves the core, possibly within a region.
   virtual bool context_switch(CoreId, Time, Completion) { return true; }
 
   virtual bool store(const Store&, Time, Completion) { return true; }
   // The core's store queue has reached a flush of the line. The ordering layer is called for the
   // flush only when this returns true or has resumed.
   virtual bool flush(CoreId, Line, Time, Completion) { return true; }
-  // The flushed line leaves the core's caches now. kTaken: the layer keeps the line from PM. It
-  // will be there with the commit of the region that wrote it (Promises::commits_cover_flushes).
+  // The flushed line leaves the core's caches now. kTaken: the layer delays the write to PM.
+  // The line will be in PM with the commit of the region that wrote it
+  // (Promises::commits_cover_flushes).
   virtual Eviction flushed(Line) { return Eviction::kWrite; }
   virtual void load(const Load&, Time) {}
   virtual Eviction evicted(Line, const LineData&, Time) { return Eviction::kWrite; }
-  // True if evicted() would let the line go to PM now. The caches also ask when a flush of the line
-  // arrives: if false, the line stays there, and only the data that the core has flushed are
-  // written.
+  // True if evicted() would return kWrite for the line now. The caches also call this function when
+  // a flush of the line arrives. If it returns false, the line stays dirty in the caches, and only
+  // the data that the core has flushed are written.
   virtual bool may_leave(Line) const { return true; }
   // The shared cache has evicted a PM line that needn't be written back.
   virtual void evicted_clean(Line, Time) {}
   virtual bool fetch(CoreId, Line, Time, Completion) { return false; }
 
-  // Writes what the layer still delays, at the end of the run.
+  // Writes all data that the layer still delays. Called at the end of the run.
   virtual void drain() {}
 
   virtual void statistics(StatisticsCollector&) const {}
   virtual std::string pending() const { return {}; }
-  // Returns what to change if the run deadlocks because of this layer's parameters.
+  // Returns advice for a run that deadlocks because of this layer's parameters.
   virtual std::string remedy() const { return {}; }
 };
 

@@ -104,7 +104,7 @@ void HardwareLog::announce_header_space() {
   context_->queue.schedule(context_->queue.now(), Phase::kController, header_space_freed_);
 }
 
-// Requests room for a header; a header that is being written will release its room.
+// Requests room for a header. A header that is being written will release its own room.
 void HardwareLog::free_header_space(std::uint32_t channel) {
   header_space_wanted_ = true;
   spill(channel);
@@ -292,8 +292,8 @@ void HardwareLog::header_persisted(std::uint64_t slot, Time now) {
   announce_header_space();
 }
 
-// Rule 4 (hardware_log.hpp): a chain breaks at a header that isn't persistent yet, so entries of
-// earlier headers count first.
+// Rule 4 (hardware_log.hpp): a chain breaks at a header that isn't persistent yet. Entries of
+// earlier headers are therefore acknowledged first.
 void HardwareLog::notify_waiting(Log& log, Time now) {
   while (!log.unlinked.empty()) {
     Record& record = log.records[log.unlinked.front()];

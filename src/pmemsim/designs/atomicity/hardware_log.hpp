@@ -3,16 +3,18 @@
 // the locations of entries and headers, and when headers are written.
 //
 //   1  Seven entries share a header (log entry collation, LEC).
-//   2  allocation: a LogSpace gives a record's lines their locations. Either one record follows the
-//      other (sequential_log.hpp), or each line is in the bank with the fewest pending operations.
-//      Then a chain of headers leads to it (LALEA, load_aware_log.hpp).
-//   3  metadata: a HeaderBuffer with room holds a header. It is a persistent queue of the channel,
-//      until the header's record is complete (header_queue.hpp), or the ADR buffer, until the log
-//      is released (BLOM, adr_buffer.hpp).
-//   4  A header without room is volatile until it is written, after its entries are persistent. An
-//      undo log whose stores stall for room has no such header. A line with an entry in an undo log
-//      may change only when the entry's header is persistent, too, and all headers through which a
-//      chain finds it.
+//   2  A LogSpace assigns locations to a record's lines (policy `allocation`). Either records
+//   follow
+//      each other (sequential_log.hpp), or each line goes to the bank with the fewest pending
+//      operations, and a chain of headers leads to it (LALEA, load_aware_log.hpp).
+//   3  A HeaderBuffer contains headers that aren't in PM, if it has room (policy `metadata`). It is
+//      either a persistent queue of the channel, with headers of incomplete records
+//      (header_queue.hpp), or the ADR buffer, with headers of logs that haven't been released
+//      (BLOM, adr_buffer.hpp).
+//   4  A header for which the buffer has no room is volatile until it is written, after its entries
+//      are persistent. If stores stall for room, an undo log has no volatile headers. A line with
+//      an entry in an undo log may change in PM only when three things are persistent: the entry,
+//      its header, and all headers through which a chain leads to that header.
 #pragma once
 
 #include <memory>
@@ -60,8 +62,8 @@ struct HardwareLogStatistics {
 
 // The kind of log that a design keeps.
 enum class LogKind : std::uint8_t {
-  kUndo,  // an entry must be undone if a crash follows it directly: headers persist before entries
-  kRedo,  // entries count when the region commits: headers may persist after them
+  kUndo,  // a crash may follow an entry directly, so its header persists before it
+  kRedo,  // entries count only after the commit, so headers may persist after them
 };
 
 class HardwareLog {
@@ -77,12 +79,11 @@ class HardwareLog {
   // Returns the on-chip storage of a log that hardware writes, for its allocation and metadata.
   static Storage storage(const HardwareLogParameters& parameters, const Chip& chip);
   void connect(const LayerContext& context);
-  // Registers the observer that is notified when there is room for headers again.
+  // Registers the completion that is called when there is room for headers again.
   void on_header_space(Completion freed) { header_space_freed_ = freed; }
 
   using Id = std::uint32_t;
-  // Opens a region's log. `idle` is called at the core whenever nothing of the log is outstanding
-  // any more.
+  // Opens a region's log. `idle` is called at the core whenever outstanding() becomes zero.
   Id open(CoreId core, std::uint64_t region, Completion idle);
   // True if an append is allowed. Otherwise, in an undo log, it must stall until on_header_space().
   bool has_header_space(Id id);
@@ -91,20 +92,21 @@ class HardwareLog {
   // persistence of the entry's header.
   void append(Id id, Line home, const LineData& data, Completion acknowledged,
               Completion persisted = {});
-  // Announces that no more entries follow: the last header may be written. Regions are redone in
-  // `commit_order`.
+  // Announces that no more entries follow, so that the last header may be written. `commit_order`:
+  // the region's position in the order in which recovery redoes regions.
   void close(Id id, std::uint64_t commit_order);
   // For undo logs with volatile headers: announces that no further entry follows soon, so that the
-  // last header shouldn't be delayed for one.
+  // last header is written without waiting for one.
   void seal(Id id);
   // Returns the number of unacknowledged entries, and of unacknowledged headers that have to
   // persist before the region commits.
   std::uint32_t outstanding(Id id) const { return logs_[id].outstanding; }
   // Removes the entries that are in the write pending queues.
   void drop_entries(Id id);
-  // For redo logs: the region has committed.
+  // For redo logs: notes that the region has committed.
   void link(Id id);
-  // Releases a log that isn't needed any more; nothing of it may be outstanding.
+  // Releases a log that isn't needed any more. outstanding() must be zero. `drop_pending`: log
+  // writes in the write pending queues are dropped.
   void release(Id id, bool drop_pending);
 
   bool nearly_full() const;
@@ -120,11 +122,12 @@ class HardwareLog {
     LogLinks links;
     std::uint32_t entries = 0;
     HeaderState state = HeaderState::kVolatile;
-    bool buffered = false;               // true if it occupies the header buffer
-    bool counted = false;                // true if the commit depends on its header
-    bool kept = false;                   // true if it is complete, but stays in the header buffer
-    std::uint32_t lines_left = 0;        // number of lines of a header in flight
-    std::vector<std::uint32_t> waiting;  // persistent entries that count when the header does
+    bool buffered = false;         // true if it occupies the header buffer
+    bool counted = false;          // true if the commit waits for its header
+    bool kept = false;             // true if it is complete, but stays in the header buffer
+    std::uint32_t lines_left = 0;  // number of lines of a header in flight
+    std::vector<std::uint32_t>
+        waiting;  // persistent entries that are acknowledged when the header is persistent
   };
   struct Log {
     CoreId core = 0;
@@ -192,7 +195,7 @@ class HardwareLog {
   HardwareLogStatistics statistics_;
 };
 
-// Structures that several designs have.
+// On-chip structures that several designs have.
 Structure header_queue(std::string_view name, std::uint32_t entries, const Chip& chip,
                        std::string_view source);
 Structure committed_register(const Chip& chip);

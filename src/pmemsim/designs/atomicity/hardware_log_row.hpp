@@ -1,5 +1,5 @@
-// The common part of the rows of hardware logs: their parameters, the shape of the log on a
-// machine, and their problems. A problem is a sentence that says why a log can't work with these
+// The common part of the hardware logs' rows in the table of choices: parameters, the shape of the
+// log on a machine, and problems. A problem is a sentence that says why a log can't work with these
 // parameters or on that machine.
 #pragma once
 

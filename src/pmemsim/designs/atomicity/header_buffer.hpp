@@ -35,16 +35,16 @@ class HeaderBuffer {
     headers_.pop_back();
     vacate(header, channel);
   }
-  // True if an undo log's entry stalls for room for its header. Otherwise a header without room is
-  // volatile until it is written.
+  // True if an entry of an undo log stalls for room for its header. False if a header without room
+  // is volatile until it is written.
   virtual bool stalls_stores() const = 0;
 
-  // True if a header stays when its record is complete, until it is spilled or its log released.
-  // Otherwise it is written then.
+  // True if the header of a complete record stays in the buffer until it is spilled or its log is
+  // released. False if the header is written to PM when its record is complete.
   virtual bool keeps_complete() const = 0;
   // Records that the record of this header, which stays in the buffer, is complete.
   virtual void complete(HeaderId, std::uint32_t /*channel*/) {}
-  // Returns the header that is to be written next to make room, if any.
+  // Returns the header that must be written to PM next to make room, if any.
   virtual std::optional<HeaderId> spill(std::uint32_t /*channel*/) { return {}; }
   // Requests notification of room that becomes free without the release of a header.
   virtual void await_space(std::uint32_t /*channel*/) {}

@@ -6,7 +6,7 @@
 //   1  The header of a record that has space for entries is in this queue. The queue is part of the
 //      persistence domain: its headers survive a crash.
 //   2  Once the record is full and its entries are persistent, the header is written to its
-//      location. It holds its entry of the queue until that write is persistent.
+//      location. It occupies its entry of the queue until that write is persistent.
 //   3  While the queue is full, an entry of an undo log that needs a header stalls.
 //   4  With a queue of no entries, headers are volatile until they are written, and no entry
 //      stalls.

@@ -104,7 +104,7 @@ bool HwRedo::may_flush(CoreId number, Line line) const {
          });
 }
 
-// Writes the regions in place that the flush stalls for (lazy): nothing else may trigger that.
+// Writes the regions in place for which the flush stalls (lazy). No other event may trigger this.
 void HwRedo::write_for(const WaitingFlush& flush) {
   if (parameters_.in_place != InPlaceUpdate::kLazy) return;
   if (const std::uint64_t* const order = logged_.find(flush.line)) write_oldest(*order);
@@ -139,7 +139,7 @@ bool HwRedo::region_end(CoreId number, std::uint64_t, Time when, Completion resu
   return false;
 }
 
-// Nothing of the core's log is outstanding: the region commits, if its end stalls for that.
+// Called when the core's log is persistent. Commits the region if its end stalls for that.
 void HwRedo::idle(std::uint64_t number, Time now) {
   if (!cores_[number].waiting) return;
   if (parameters_.commit_after == CommitAfter::kLog) {

@@ -3,35 +3,39 @@
 //
 //   1  Stores of a region go to the core's log buffer, which coalesces the stores to a line. A full
 //      buffer sends its oldest line to the log. The core doesn't stall.
-//   2  A line that an uncommitted region has written doesn't go to PM. If the caches evict it, or
-//      the program flushes it itself, it goes to the DRAM cache, and is read from there.
+//   2  A line that an uncommitted region has written isn't written to PM. If the caches evict the
+//      line, or the program itself flushes it, it goes to the DRAM cache, which answers its reads.
 //   3  At a region's end the log buffer is emptied and the last header closed; the region commits
-//      when all of its log is persistent. The core stalls for that, and for nothing else. With
+//      when all of its log is persistent. The core stalls until then, and for nothing else. With
 //      hw_redo.commit_after=dram-cache, the lines then go to the DRAM cache, and the region commits
 //      when the core is notified of their arrival.
-//   4  After the commit, the region's lines go to the DRAM cache, and from there to their places in
-//      PM, without the core. eager: at once. lazy: when the log or the DRAM cache is almost full,
-//      oldest regions first; a line that a later region has committed meanwhile is written once.
-//   5  A log is released when its region's lines are in place, together with those of all regions
-//      that committed before it. Otherwise redoing an older region could undo a newer one.
+//   4  After the commit, the region's lines go to the DRAM cache, and then to their home addresses
+//   in
+//      PM, without the core. With `eager`, they are written in place at once. With `lazy`, they are
+//      written in place when the log or the DRAM cache is almost full, oldest regions first. A line
+//      that a later region has committed since is then written once.
+//   5  A log is released when its region's lines are in place, and so are those of all regions that
+//      committed before it. Otherwise redoing an older region could undo a newer one.
 //
 // Decisions of this model where the sources are silent:
-//   - LALEA doesn't say what orders two committed regions at recovery, whose chains belong to
-//     different cores. Here the last header of a region contains its position in the order of
-//     commits, and rule 5 holds over all cores. With `hw_redo.commit_order=per-core` recovery
-//     follows each core's chain alone, and a log is released when its own region is in place.
-//   - The program's own flush instructions, outside the region that wrote the line: they stall
-//     until no log that recovery might redo contains the line. At that time the last region that
-//     wrote it has committed and its log is released (rule 5). Within the region that wrote the
-//     line, the line goes to the DRAM cache (rule 2), and is durable with the commit. The same
-//     holds if another thread's region in progress has written the line (false sharing): a stall
+//   - LALEA doesn't say in which order recovery redoes two committed regions of different cores,
+//     which are in different chains. Here the last header of a region contains its position in the
+//     order of commits, and rule 5 holds over all cores. With `hw_redo.commit_order=per-core`
+//     recovery follows each core's chain alone, and a log is released when its own region is in
+//     place.
+//   - The program's own flush, outside the region that wrote the line, stalls until no log that
+//     recovery might redo contains the line. The last region that wrote the line has then
+//     committed, and its log is released (rule 5). Within the region that wrote the line, a flush
+//     sends the line to the DRAM cache (rule 2); the line is durable with the commit. The same
+//     happens if another thread's region in progress has written the line (false sharing): a stall
 //     for that region could last for ever.
 //   - Not modelled: the presence filters of the DRAM cache, and the stall if it were full of
 //     uncommitted lines.
 //
 // These survive a crash: the cores' registers of their last regions committed and released, the
-// log's survivors (hardware_log.hpp), PM and the write pending queues. The DRAM cache doesn't.
-// Recovery (designs/atomicity/redo_regions.hpp) writes the logs of committed regions in place.
+// log's survivors (hardware_log.hpp), PM and the write pending queues. The DRAM cache doesn't
+// survive. Recovery (designs/atomicity/redo_regions.hpp) writes the logs of committed regions in
+// place.
 #pragma once
 
 #include <deque>
@@ -126,7 +130,8 @@ class HwRedo final : public Atomicity {
     std::vector<BufferedLine> log_buffer;  // oldest first
     LineTable<bool> written;               // the region's write set, for look-ups
     std::vector<Line> lines;               // the region's write set, in order
-    std::size_t on_their_way = 0;  // number of lines in flight to the DRAM cache before the commit
+    std::size_t on_their_way =
+        0;  // number of lines that the commit waits for, in flight to the DRAM cache
     Time waiting_since{};
     Completion waiting;  // resumes the region's end
   };

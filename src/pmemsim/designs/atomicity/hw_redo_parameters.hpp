@@ -11,14 +11,15 @@ namespace pmemsim {
 // The time when a committed region's data are written to their places in PM (ReDU's two variants).
 enum class InPlaceUpdate : std::uint8_t {
   kEager,  // at once
-  // When log space or the DRAM cache is almost full: later writes make many of these needless.
+  // When log space or the DRAM cache is almost full, so that later writes of a line replace this
+  // one.
   kLazy,
 };
 
 // The condition for which a region's end stalls.
 enum class CommitAfter : std::uint8_t {
   kLog,        // the persistence of its log (ASAP, 6.3 and 7.1; LALEA, II-A)
-  kDramCache,  // the same, and then the arrival of its lines in the DRAM cache (ReDU)
+  kDramCache,  // that, and then the arrival of its lines in the DRAM cache (ReDU)
 };
 
 // The order of different cores' regions at recovery.

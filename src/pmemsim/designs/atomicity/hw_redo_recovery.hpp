@@ -1,12 +1,13 @@
 // Recovery from a redo log (designs/atomicity/redo_regions.hpp) that continues from the previous
 // crash.
 //
-// A redo log that is released late holds thousands of regions, and recovery redoes them all. From
-// one crash to the next only a few are added, after all others, or released. So the image stays
-// recovered. A region that has committed since is redone on top. A line that only released regions
-// have written is restored to its surviving contents. The result equals redoing all regions,
-// provided that no record of an earlier redone region has changed, and the new regions follow all
-// of these. Otherwise everything is redone.
+// A redo log that is released late has thousands of regions, and recovery redoes all of them.
+// Between two crashes, only a few regions are added at the end, and a few are released. The image
+// therefore keeps the result of the last recovery. Regions that have committed since are redone in
+// this image. Lines that only released regions have written are restored to their surviving
+// contents. The result equals that of redoing all regions under two conditions: no record of an
+// earlier redone region has changed, and the new regions follow all earlier ones. Otherwise all
+// regions are redone.
 #pragma once
 
 #include <deque>

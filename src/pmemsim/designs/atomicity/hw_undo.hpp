@@ -3,20 +3,21 @@
 //
 //   1  The first store of a region to a line sends the line's old contents to the log, past the
 //      caches. The store continues meanwhile.
-//   2  Log before data: until its log entry is acknowledged, a line may not leave the caches.
-//      Flushes of it stall, evictions of it are delayed.
+//   2  Log before data: a line may not leave the caches until its log entry is acknowledged. Until
+//      then, flushes of the line stall, and its evictions are delayed.
 //   3  The program flushes its data at the region's end and fences; the flushes overlap.
 //   4  A region commits when its log entries and delayed evictions are persistent, and a crash
-//      would leave its lines readable. The core's register of the last committed region changes,
-//      and log writes that are still in the write pending queue are dropped (log write removal).
+//      would leave its lines readable (BackendParts::publish()). The region's number is then
+//      written to the core's register of the last committed region. Log writes that are still in
+//      the write pending queue are dropped (log write removal).
 //   5  The headers of a region's records are in a persistent queue at the controllers; a header
 //      whose record is full is written to PM (hardware_log.hpp). A store whose entry needs a header
 //      stalls while there is no room for it.
 //
-// Differences from Proteus: its log operations are instructions that run ahead of the store, and
-// the store stalls for them in the store queue. Here rule 2 delays the line instead, like ATOM's
-// posted log. Proteus logs 32 bytes with their address in one line; ASAP's baseline, and this
-// model, store metadata separately.
+// Differences from Proteus: Proteus has log instructions, which execute ahead of the store; the
+// store stalls for them in the store queue. In this model rule 2 delays the line instead, like
+// ATOM's posted log. Proteus logs 32 bytes with their address in one line; ASAP's baseline, and
+// this model, store metadata separately.
 //
 // These survive a crash: the registers of the committed regions, the headers in the buffer, PM and
 // the write pending queues. Recovery (designs/atomicity/hw_undo_recovery.hpp) undoes the records of

@@ -1,24 +1,24 @@
 // Load-aware log entry allocation (LALEA: Lu, Yue, Deng, Zhu, "Accelerate Hardware Logging for
 // Efficient Crash Consistency in Persistent Memory", section III-A and figure 2). A log entry or a
-// header goes to the bank with the fewest pending operations, whichever that is.
+// header goes to the bank with the fewest pending operations of all banks.
 //
 //   1  Every bank has a log region, which is divided into one-line blocks for entries and two-line
 //      blocks for headers. It has a FIFO of free blocks for each kind (FLE, FH).
 //   2  An entry takes the first free block of the bank with the lowest operation counter; among
 //      equal counters, the first bank. A counter has 8 bits, and saturates at its highest value.
-//   3  A header's two lines are in one bank, one after the other there.
+//   3  A header's two lines are adjacent lines of one bank.
 //   4  Released blocks are appended to their FIFO.
-//   5  The FIFOs are lost in a crash, and recovery rebuilds them. They contain all blocks except
-//      those of the records that the chains of headers lead to
+//   5  The FIFOs are lost in a crash, and recovery rebuilds them. They then contain all
+//      blocks except those of the records that the chains of headers lead to
 //      (designs/atomicity/blocks_in_use.hpp). When recovery is complete, no log is needed any more:
-//      they contain all blocks, as at the beginning.
+//      the FIFOs contain all blocks, as at the beginning.
 //   6  A header's second line contains the locations of the entries, and links the record to the
 //      core's previous record. A non-volatile register of the core (LR) heads this chain.
 //
-// Difference from the paper: its chain runs forward (LR at the first header, next_ptr to the next).
-// Then a header could not be written before the location of the next one is chosen. Here LR names
-// the newest record and links lead back. So a header's location is chosen by the banks' load when
-// the header is buffered or written.
+// Difference from the paper: the paper's chain runs forward. LR has the first header's location,
+// and each next_ptr the location of the next header. A header could then be written only after the
+// next header's location is chosen. In this model, LR has the newest header's location, and links
+// lead back. A header's location is therefore chosen when the header is buffered or written.
 //
 // Where the paper is silent: if no bank has a free block, every bank's region grows by its initial
 // number of blocks (like ASAP's ring, ASAP 4.4).

@@ -76,8 +76,8 @@ class LogReader {
     records_.push_back(record);
   }
 
-  // Follows a chain back in time. The chain leads beyond the log that is still needed: there,
-  // headers may have been reused, by other cores, or by newer regions of the core.
+  // Follows a chain back in time. The chain continues beyond the records that are still needed.
+  // Headers there may have been reused by other cores, or by newer regions of the core.
   void read_chain(CoreId core, Line newest) {
     std::unordered_set<std::uint64_t> visited;
     std::uint64_t region = UINT64_MAX;

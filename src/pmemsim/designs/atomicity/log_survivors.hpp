@@ -15,10 +15,10 @@ struct LogSurvivors {
     std::uint64_t lines;
     bool operator==(const Ring&) const = default;
   };
-  std::vector<Ring> rings;                  // sequential: address and size registers
-  std::vector<std::optional<Line>> newest;  // load-aware: the cores' LR registers
-  std::uint64_t header_stride = 1;          // load-aware: lines from a header's first to its second
-  std::uint64_t growths = 0;  // load-aware: number of times the banks' regions have grown
+  std::vector<Ring> rings;                  // sequential_log.hpp: address and size registers
+  std::vector<std::optional<Line>> newest;  // load_aware_log.hpp: the cores' LR registers
+  std::uint64_t header_stride = 1;          // load_aware_log.hpp: distance of a header's two lines
+  std::uint64_t growths = 0;  // load_aware_log.hpp: number of times that regions have grown
   std::vector<BufferedHeader> headers;
 };
 

@@ -1,13 +1,13 @@
-// Log records one after the other, as in ASAP's log buffer (Abulila et al., ISCA 2022, sections 4.4
-// and 5.5; figure 5a) and in every design that LALEA compares with.
+// Log records that follow each other in rings, as in ASAP's log buffer (Abulila et al., ISCA 2022,
+// sections 4.4 and 5.5; figure 5a) and in every design that LALEA compares with.
 //
-//   1  A record is a header of one line and the seven lines behind it.
+//   1  A record is a header of one line, and the seven lines that follow it.
 //   2  Records follow each other in a ring, either of each core or of all cores. They are reused in
 //      the order in which they are freed.
 //   3  The ring grows when all of its records are in use (ASAP, 4.4: an exception allocates more
 //      log space).
-//   4  Registers of address and size survive a crash (LogAddress, LogSize): recovery reads the
-//      ring.
+//   4  A ring's registers of address and size (LogAddress, LogSize) survive a crash. Recovery finds
+//      the ring by these registers.
 //
 // Rings lie beyond all addresses that a program can have. Their distance is a power of two plus a
 // page, so that they don't all begin in the same bank.

@@ -34,8 +34,8 @@ class HintObserver {
  public:
   virtual ~HintObserver() = default;
   virtual void announced(const Announcement& announcement) = 0;
-  // A later call has announced the same line of the same object. The two are merged under the later
-  // call.
+  // A later call has announced the same line of the same object. `line` identifies the
+  // earlier call, which the later one replaces.
   virtual void merged(const HintedLine& line) = 0;
   virtual void lost(const HintedLine& line, HintLoss where) = 0;
   // Operations may start for this line, under this identity. Two calls that announce a line's

@@ -637,8 +637,8 @@ bool PmemSpecOrdering::region_end(CoreId number, std::uint64_t region, Time, Com
   return true;
 }
 
-// Rule 10 (pmem_spec.hpp). The condition may hold at once, but no thread rolls back from within a
-// core's call.
+// Rule 10 (pmem_spec.hpp). Even if the condition holds at once, the rollback is scheduled: a thread
+// must not roll back within a call that its core makes.
 bool PmemSpecOrdering::check_region(CoreId number, Completion resume) {
   PerCore& core = cores_[number];
   if (alarms_.empty() && is_acknowledged(core, core.sent) && !core.marked) return true;
