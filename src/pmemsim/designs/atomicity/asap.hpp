@@ -210,8 +210,7 @@ class Asap final : public Atomicity {
   // A CLPtr slot: a line whose data have to persist.
   struct Slot {
     Line line;
-    std::uint32_t distance =
-        0;  // number of writes to other lines since the last write to this line
+    std::uint32_t distance = 0;   // number of writes to other lines since the last write to it
     std::uint32_t in_flight = 0;  // number of unacknowledged data persist operations
     // True if a data persist operation has to start for the line.
     bool wanted = false;

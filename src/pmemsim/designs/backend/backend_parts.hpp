@@ -60,21 +60,21 @@ struct BackendParts {
   // ---- For designs whose crashes may leave unreadable lines that recovery restores.
 
   void stored(Line line, EntryNeed need) const;
-  // Prepares for a commit that isn't a write. True if everything accepted so far could be read
-  // after a crash; otherwise `done` will be called when it could.
+  // Prepares for a commit that isn't a write. Returns true if a crash now would leave all accepted
+  // data readable. Otherwise `done` will be called once, when that is so.
   bool publish(Completion done) const;
-  // Returns the line as a crash would leave it if it had just been accepted after an eviction from
-  // the caches. Returns nothing if its acceptance would have to wait.
+  // Returns the contents that a crash would leave if the caches evicted the line, and it was
+  // accepted at once. Returns nothing if its acceptance would have to wait.
   std::optional<LineData> evicted(Line line, const LineData& data) const;
 
-  // Before the run: encodes the device's contents as if they had been written by this backend.
+  // Called before the run. Encodes the device's contents as if this backend had written them.
   void format(Image& device) const;
   // Called instead of format() if the device's contents won't be read.
   void skip_sealing() const;
 
   // ---- The state that a crash at this time would leave, and the decoder of its images.
 
-  // Returns the decoder; nullptr if images are as programs have written them.
+  // Returns the decoder; nullptr if no operation changes lines.
   std::unique_ptr<ImageDecoder> decoder() const;
   // Returns the registers that survive in addition to the bytes of the device.
   SurvivingRegisters registers() const;

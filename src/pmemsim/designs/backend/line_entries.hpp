@@ -1,29 +1,29 @@
-// The entries of lines. An entry has the place of its line's data, a counter that identifies the
-// write that put them there, and a MAC (Janus, 4.2 and 5.1). Encryption, integrity and
-// deduplication share them. The entries are therefore a separate part of the backend, which exists
-// if one of these operations does, and follows them.
+// The entries of lines. An entry has the location (`place`) of its line's data, a counter that
+// identifies the write of these data, and a MAC (Janus, 4.2 and 5.1). Encryption, integrity and
+// deduplication share the entries. They are therefore a separate part of the backend, which exists
+// if at least one of these operations is chosen, and is called after these operations.
 //
 //   1  Entries are stored in PM, in lines of their own, and are cached on the chip. An entry has 16
 //      bytes, so that a line of entries covers 4 lines of data; without integrity it has no MAC and
-//      8 bytes. [Open: neither paper says where MACs are. Beside the counter, a MAC is available to
-//      every reader of the counter.]
-//   2  A write's data, entry and MAC are persistent in one step (metadata atomicity, 4.3.2), unless
-//      its entry may be written later (deferred_entries.hpp). Entries of other lines in the same
-//      line of entries become persistent with it.
-//   3  Counters are taken from one persistent register, which has counted every write that was
-//      sent, even if a crash has lost the write. No pad, of a place and a counter, is therefore
-//      used for two plaintexts. A machine that is switched on again continues with the register's
-//      value.
-//      [Open: a counter for each line would begin again where a crash has lost the last one, or a
-//      mapping has taken its place.] A line that has never been written has counter 0, and is zero;
-//      a line that PM holds when a program starts has counter 1.
-//   4  A line whose data are elsewhere has the counter and the MAC of that place. (The paper's
-//      entry is a counter or a mapping; where both fit, reading takes one look-up.)
-//   5  Data that are dropped from a queue after they were accepted leave their entry behind. The
-//      line can't be read until it is written again, and the design that drops the data doesn't
-//      read it.
-//   6  Times don't depend on encryption. Where the device's contents won't be read, data are stored
-//      in plain text, and neither MACs nor the tree's hashes are computed.
+//      8 bytes. [Open: neither Janus nor PMWeaver says where MACs are stored. Here a MAC is beside
+//      its counter, so that every reader of the counter has the MAC, too.]
+//   2  A write's data, entry and MAC become persistent in one step (metadata atomicity, 4.3.2),
+//      unless its entry may be written later (deferred_entries.hpp). Entries of other lines in the
+//      same line of entries become persistent with it.
+//   3  Counters are taken from one persistent register. It counts every write that is sent, even if
+//      a crash loses the write. A pad, which depends on a location and a counter, is therefore
+//      never used for two plaintexts. After power-on, the machine continues with the register's
+//      value. [Open: with a counter for each line, a value would be used again if a crash has lost
+//      the last one, or a mapping has replaced it.] A line that has never been written has counter
+//      0, and is zero; a line that PM holds when a program starts has counter 1.
+//   4  If deduplication has mapped a line to another location, the line's entry has the counter and
+//      the MAC of that location. (In the paper, an entry has either a counter or a mapping. Here it
+//      has both, so that a read takes one look-up.)
+//   5  If data are dropped from a queue after their acceptance, their entry remains. The line can't
+//      be read until it is written again. The layer that drops the data doesn't read the line.
+//   6  Simulated times don't depend on the encrypted contents. If nothing will read the device's
+//      contents, data are stored in plain text, and neither MACs nor the tree's hashes are
+//      computed.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ namespace pmemsim {
 
 class PlacementTables;
 
-// Observer of lines of entries. It is notified of lines that are read from PM, and have to be
-// verified. It is also notified of lines that have become persistent later than their data.
+// Observer of lines of entries. It is notified of lines that are read from PM, which have to be
+// verified, and of lines that have become persistent later than their data.
 class EntryVerifier {
  public:
   virtual void entries_missed(Line entries) = 0;
@@ -56,16 +56,17 @@ class EntryVerifier {
   ~EntryVerifier() = default;
 };
 
-// The objects that seal lines; nullptr where lines aren't sealed that way.
+// The objects that seal lines (encrypt or authenticate them); nullptr if the operation isn't
+// chosen.
 struct Seals {
   const LineCipher* cipher = nullptr;
   const LineHash* authenticator = nullptr;
   // The tree over all persistent entries, whose roots are in a persistent register.
   MerkleTree* tree = nullptr;
-  bool persist_nodes = false;  // nodes are persistent in one step with the entries below
+  bool persist_nodes = false;  // true if nodes persist in one step with the entries below them
   EntryVerifier* verifier = nullptr;
   PlacementTables* placements = nullptr;  // owner of tables that recovery rebuilds
-  bool known_of_others = false;           // an operation asks for the entries of other lines
+  bool known_of_others = false;           // true if an operation reads the entries of other lines
   struct {
     bool root = false, tree = false, address = false, nodes = false;
   } faults{};  // injected faults of integrity
@@ -95,34 +96,33 @@ class LineEntries final : public WriteGate {
   bool sealed() const { return sealed_; }
 
   void connect(EventQueue& queue, MetadataPort& backend);
-  // Called before the run, if the device's contents will be read. Replaces plain-text lines by
-  // lines as this backend would have written them.
+  // Called before the run, if the device's contents will be read. Seals the plain-text lines, as if
+  // this backend had written them.
   void format(Image& device);
-  // Called instead of format() if the device's contents won't be read: they are neither encrypted
-  // nor hashed. Times are the same.
+  // Called instead of format() if the device's contents won't be read (rule 6).
   void skip_sealing() { sealed_ = false; }
   // Called instead of format() to continue after a crash, with the device's contents and the
-  // registers that have survived. Tables that deduplication keeps aren't rebuilt. (No command
-  // continues after a crash. Only tests do, since rule 3 can be checked across a crash only in this
-  // way.)
+  // registers that have survived. The tables of deduplication aren't rebuilt. Only
+  // tests use this function, to check rule 3 across a crash; no command continues after one.
   void restart(const Image& device, const SurvivingRegisters& registers);
 
-  // Returns the line of entries that has to be read first, if it isn't cached.
+  // Returns the line of entries that has this line's entry, if it must be read because it isn't
+  // cached.
   std::optional<Line> look_up_entry(Line line);
-  // Called from encode() of the operation that seals the data first. From then on, the data keep
-  // their place; they get the counter of the next write to be sent.
+  // Called from encode() of the first operation that seals the data. Later operations don't move
+  // the data. They get the counter of the next write to be sent.
   void begin_seal(Encoded& encoded) const {
     if (encoded.seal.counter == 0) encoded.seal = {.place = encoded.place, .counter = counter_ + 1};
   }
   // Returns the entry of the line's newest accepted data.
   Seal entry_of(Line line) const;
-  // Returns the seal of the newest data at a place that were accepted and not dropped. Counter 0:
-  // they are in plain text.
+  // Returns the seal of the newest data at this location that were accepted and not dropped.
+  // Counter 0: the data are in plain text.
   Seal seal_at(Line place) const;
 
   bool write(const Write& write, const Prepared&, Completion done) override;
-  // False for a commit, which has to wait for everything accepted before its own arrival, not only
-  // for that before the other write's.
+  // False if the newer write is a commit. A commit waits for the entries of all writes accepted
+  // before its own arrival, and the older write has arrived earlier.
   bool may_coalesce(const Write& newer) const override {
     return need(newer.line) != EntryNeed::kCommit;
   }
@@ -144,8 +144,8 @@ class LineEntries final : public WriteGate {
   void stored(Line line, EntryNeed need) {
     if (defers_) deferred_.stored(line, need);
   }
-  // Writes deferred entries before a commit. True if everything accepted so far could be read after
-  // a crash. Otherwise `done` will be called once, when it could.
+  // Writes deferred entries before a commit. Returns true if a crash now would leave all accepted
+  // data readable. Otherwise `done` will be called once, when that is so.
   bool publish(Completion done) { return deferred_.publish(done); }
   // Returns the current contents of a line of entries, followed by other lines that have to become
   // persistent in one step with it.

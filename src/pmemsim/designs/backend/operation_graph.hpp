@@ -1,10 +1,11 @@
-// The sub-operations of all chosen operations as one graph. Its edges alone decide which of them
-// can run in parallel, and which before the write arrives (Janus, 3.1). No combination of
-// operations is a special case.
+// The sub-operations of all chosen operations as one graph. Its edges alone decide which
+// sub-operations can run in parallel, and which can run before the write arrives (Janus, 3.1). No
+// combination of operations is a special case.
 //
-//   1  A sub-operation waits for all those in its `after`, of any operation. Two without a path
-//      between them may run at the same time.
-//   2  A sub-operation also needs the external inputs of all that it waits for. It is
+//   1  A sub-operation waits for all sub-operations in its `after`, of any operation. Two
+//      sub-operations without a path between them may run at the same time.
+//   2  A sub-operation also needs the external inputs of all sub-operations that it waits for. It
+//   is
 //      address-dependent, data-dependent, or both, and may run as soon as these inputs are known.
 //   3  Serialized operations run as undivided units, one after the other in the order in which they
 //      were chosen. Each executes its sub-operations in its own order.
@@ -28,7 +29,7 @@ inline std::span<const std::string_view> choice_names(Execution) {
   return kNames;
 }
 
-// A set of sub-operations: a bit each.
+// A set of sub-operations: one bit for each.
 using NodeSet = std::uint32_t;
 constexpr NodeSet set_of(std::size_t node) { return NodeSet{1} << node; }
 
@@ -49,7 +50,7 @@ class OperationGraph {
 
   const std::vector<Node>& nodes() const { return nodes_; }
   NodeSet all() const { return all_; }
-  // Returns the nodes that can be executed once all of `done` are, with these inputs.
+  // Returns the nodes that can be executed when the nodes in `done` have been, with these inputs.
   NodeSet ready(NodeSet done, Inputs known) const {
     NodeSet ready = 0;
     for (NodeSet left = of_inputs_[index(known)] & ~done; left != 0; left &= left - 1) {

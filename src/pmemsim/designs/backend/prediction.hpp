@@ -12,13 +12,13 @@
 namespace pmemsim {
 
 struct Prediction {
-  CoreId core = 0;           // core whose thread will write
-  std::uint64_t number = 0;  // name that the precompute layer uses for it
+  CoreId core = 0;           // core whose thread is expected to write
+  std::uint64_t number = 0;  // number by which the precompute layer identifies the prediction
   // Empty: not known yet; only results that depend on the data alone can be prepared.
   std::optional<Line> line{};
   LineData data{};
   ByteMask bytes = 0;  // bytes of the data that are known
-  // Bytes compared with a write's; fewer would be a defect of the predictor.
+  // Bytes that are compared with the write's. Fewer than a whole line only with an injected fault.
   ByteMask compared = kWholeLine;
 
   bool whole() const { return bytes == kWholeLine; }
@@ -37,7 +37,7 @@ struct Prepared {
   // The data, if the write may use all results, which were computed with these data. Empty: it may
   // use only results that depend on the line alone.
   std::optional<LineData> data{};
-  Time since{};                   // time at which it was prepared
+  Time since{};                   // time of ResultBuffer::prepare()
   bool counter_outdated = false;  // the line's counter has changed since: an injected fault
 };
 
@@ -60,7 +60,7 @@ struct Outcome {
   Time when;
   ByteMask differing = 0;  // known bytes that differ from the write's
   LineData written{};      // data of the write
-  bool late = false;       // used, but some operation still had work to do for the write
+  bool late = false;       // true if some operation still had work to do when the write arrived
 };
 
 class PredictionObserver {

@@ -2,23 +2,23 @@
 // buffer (section 4.3), PMWeaver's buffer of predicted results (section V-C).
 //
 //   1  An entry represents one prediction: a line, or data, or both. Unknown parts may be added
-//      later, and known bytes may be replaced. After each such step, the operations get the current
-//      prediction; they keep their results under the entry's identity. Data count as known when all
-//      bytes of the line are.
+//      later, and known bytes may be replaced. After each such step, the operations receive the
+//      current prediction. They record their results under the entry's identity. Data count as
+//      known when all bytes of the line are known.
 //   2  The number of entries is limited. While all are taken, nothing more is prepared; the
 //      predictor may discard an entry first.
-//   3  A write claims at most one entry of its line, which then leaves the buffer. Among entries
-//      with the write's data, this is the one that has known its line for the shortest time. If
-//      there is none, it is the entry that has known its line for the longest time. Only its
-//      results that depend on the line alone may then be used. [Open. These results are the same
-//      for all entries of the line, so that no progress of other entries is lost.]
+//   3  A write claims at most one entry of its line, which then leaves the buffer. If entries have
+//      the write's data, the write claims the one whose line was added last. Otherwise it claims
+//      the entry whose line was added first, and may use only the results that depend on the line
+//      alone. [Open. These results are the same for all entries of the line, so that no progress of
+//      other entries is lost.]
 //   4  An entry leaves unused when it is discarded: by its identity, with its thread's entries,
-//      with a range of addresses, or for its age. An age counts from its first step. Ages are
-//      checked whenever the buffer is used; the outcome has the time at which the limit was
-//      reached.
-//   5  The predictor is notified of the outcome of each entry once, when it leaves the buffer. The
-//      operations keep their results until discard(), which is called then, or, if a write has
-//      claimed the entry, when that write has been sent.
+//      with a range of addresses, or for its age. The age is the time since prepare(). Ages are
+//      checked whenever the buffer is used. The reported time of such an outcome is the time at
+//      which the entry reached the age limit.
+//   5  The predictor is notified of the outcome of each entry once, when the entry leaves the
+//      buffer. The operations discard their results then. If a write has claimed the entry, they
+//      discard their results when that write has been sent.
 //   6  The buffer isn't visible to programs, isn't counted in queues, and doesn't survive a crash.
 #pragma once
 
@@ -43,7 +43,7 @@ struct ResultBufferSize {
 
 class ResultBuffer {
  public:
-  // `usable`: there are operations that can use a prediction.
+  // `usable`: true if there are operations that can use a prediction.
   ResultBuffer(const EventQueue& queue, const std::vector<WriteGate*>& gates, bool usable,
                const BackendFaults& faults)
       : queue_(queue), gates_(gates), usable_(usable), faults_(faults) {}
@@ -53,12 +53,12 @@ class ResultBuffer {
   // Called once, before the run. Sets the limits of the buffer, and the observer of outcomes.
   void configure(const ResultBufferSize& size, PredictionObserver& observer);
 
-  // Starts the operations on the known parts of a prediction. The identity is empty if there is no
-  // free entry, or no operation; there is no outcome then. (A design that predicts requires an
-  // operation by its row in the table, so that it needn't tell the two cases apart.)
+  // Starts the operations on the known parts of a prediction. Returns an empty identity if
+  // there is no free entry, or no operation that can use it. There is no outcome then. (The row of
+  // every design that predicts requires an operation, so that only the first case occurs.)
   PreparedId prepare(const Prediction& prediction);
-  // True if operations would start on a prediction at once. If not, `free` is called once, when
-  // they would.
+  // True if operations would start on a prediction at once. Otherwise `free` is called once, when
+  // they can start.
   bool starts_at_once(Completion free) const;
   // Adds the line, or adds or replaces these bytes of the data. False if the prediction has had its
   // outcome.
@@ -74,18 +74,18 @@ class ResultBuffer {
 
   // True if there is an entry for writes of the line.
   bool expects(Line line) const { return newest_.find(line) != nullptr; }
-  // Returns the results that an arriving write may use. claimed() reports the outcome, when it is
-  // known whether the operations still have work to do.
+  // Returns the results that an arriving write may use. The caller then calls claimed(), which
+  // reports the outcome. `late`: true if operations still have work to do for the write.
   Prepared claim(const Write& write);
   void claimed(PreparedId id, bool late);
 
  private:
   struct Entry {
     Prediction prediction;
-    Outcome outcome{};  // outcome as far as known; without identity: no entry
+    Outcome outcome{};  // the known parts of the outcome; without identity: the slot is free
     Time prepared{};    // time of prepare()
     bool counter_outdated = false;
-    // Entry that has known the line before this one.
+    // Slot of the entry of the same line whose line was added before this one's.
     std::uint32_t older = kNoSlot;
     std::uint32_t previous = kNoSlot, next = kNoSlot;  // neighbours by age
   };
@@ -110,8 +110,8 @@ class ResultBuffer {
   ResultBufferSize size_;
   PredictionObserver* observer_ = nullptr;
   Slab<Entry> entries_;
-  RequestList<Entry> by_age_;  // entries that aren't being claimed
-  // Entry of each line that has known it for the shortest time.
+  RequestList<Entry> by_age_;  // all entries, except one that is being claimed
+  // By line: slot of the entry whose line was added last.
   LineTable<std::uint32_t> newest_;
   LineTable<LineData> used_;  // data of used results, for an injected fault
   std::uint32_t taken_ = 0;

@@ -3,28 +3,28 @@
 //
 //   1  A unit executes the sub-operations of one line at a time, in parallel as far as the graph
 //      allows (Janus, Table 3: "4 units per core, at cache-line granularity"). The number of units
-//      is limited; 0: as many as are needed. [Open: which line gets a unit. Writes that have
-//      arrived take precedence over predicted ones, each in their order; a line that has work to do
-//      keeps its unit.]
-//   2  A prediction is executed as far as its inputs are known. The unit is free again when nothing
-//      more can be executed; another unit continues when more is known.
+//      is limited; 0: as many as are needed. [Open: which line gets a unit. Writes
+//      that have arrived take precedence over predicted writes; each kind is served in order. A
+//      line that has work to do keeps its unit.]
+//   2  A prediction is executed as far as its inputs are known. The unit is released when no
+//      further sub-operation can be executed. Any unit continues when more inputs are known.
 //   3  A sub-operation that needs a line of metadata that isn't cached waits, on its unit, until
 //      the line has been read from PM.
 //   4  A write takes over the results of its prediction: all of them if its data were known,
 //      otherwise those that depend on the address alone. Running sub-operations continue (4.3.1:
 //      "the actual write access can arrive before the BMOs complete"). If a running sub-operation
 //      has become useless, its unit finishes it, and then executes it again.
-//      Results that would differ now are lost, because other writes have changed the metadata that
-//      they were computed from. All results that depend on them are lost, too (4.3.1).
-//      Where outdated results are found when the other write is accepted, or never, predictions are
-//      executed by the rules of expected_writes.hpp.
+//      A result is lost if other writes have changed the metadata that it was computed from. All
+//      results that depend on a lost result are lost, too (4.3.1).
+//      If outdated results are recomputed when the other write is accepted, or never
+//      (`backend.outdated_results`), the rules of expected_writes.hpp apply to predictions.
 //   5  If predicted bytes are replaced, the results that depend on data are lost. The same happens
 //      if a newer write coalesces with a write that has arrived.
-//   6  For a line whose data are elsewhere already, sub-operations that only written data need are
-//      skipped.
-//   7  Where writes are acknowledged on arrival, they are sent at once. Their sub-operations are
-//      executed all the same, and find the duplicate, or none, that was there when the write
-//      arrived. (The ideal of Janus's 5.2.2: "write-backs don't block".)
+//   6  If PM already has a write's data at another location, sub-operations that only written data
+//      need are skipped.
+//   7  If writes are acknowledged on arrival, they are sent at once. Their sub-operations are still
+//      executed, and find the duplicate, or none, that existed when the write arrived. (The ideal
+//      of Janus's 5.2.2: "write-backs don't block".)
 #pragma once
 
 #include <array>
@@ -110,19 +110,19 @@ class OperationSchedule final : public WriteGate {
   struct Work {
     Prediction subject;
     NodeSet done = 0, running = 0;
-    NodeSet useless = 0;  // running ones whose results won't be used
-    NodeSet skipped = 0;  // skipped ones, which count as done
+    NodeSet useless = 0;  // running sub-operations whose results won't be used
+    NodeSet skipped = 0;  // skipped sub-operations, which count as done
     std::optional<Line> duplicate_at{};
     std::array<Time, OperationGraph::kMostNodes> done_at{};
     Completion finished{};  // completion of a stalled write
     Time arrived{};         // arrival of the write
     Time waits_since{};
     Picoseconds unit_wait{};
-    bool expected = true;  // predicted, hasn't arrived
+    bool expected = true;  // true if the write is predicted and hasn't arrived
     bool has_unit = false;
-    bool waits = false;  // waits for a unit
+    bool waits = false;  // true if the work waits for a unit
     bool needed = true;
-    bool starting = false;  // execute_ready() is running
+    bool starting = false;  // true while execute_ready() runs for this work
   };
 
   Inputs known(const Work& work) const;

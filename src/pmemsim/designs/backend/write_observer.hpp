@@ -9,10 +9,10 @@
 
 namespace pmemsim {
 
-// The gaps in prepared results that an arriving write has found.
+// The deficiencies of the prepared results that an arriving write has found.
 struct TakenOver {
-  bool unfinished = false;  // some results weren't complete, or couldn't be without its data
-  bool duplicate = false;   // the place of the same data, or that there is none, was wrong
+  bool unfinished = false;  // some results weren't complete, or needed the write's data
+  bool duplicate = false;   // the prepared location of the same data was wrong, or wrongly none
   bool outdated = false;    // other results were outdated
 };
 
