@@ -50,7 +50,8 @@ void add_choices(const std::vector<Choice>& rows) {
     for (const Choice& other : together) refuse_names_of(other, row);
     together.push_back(row);
   }
-  const DesignConfiguration checked(together);  // throws if a row states what nothing reads
+  const DesignConfiguration checked(
+      together);  // throws if a row sets a field that its layer doesn't have
   for (const Choice& row : rows) table().push_back(row);
 }
 

@@ -1,12 +1,12 @@
 // A design: the four layers of one run. Core, caches, memory, oracle and command line use the
-// design, and know no layer by name. Only this class knows:
+// design, and depend on no particular layer. Only this class defines:
 //   - the order in which the layers are called, and their interests;
 //   - the parts of a recording that the design's program keeps;
 //   - pending work, and the state that survives a crash.
 //
 //   1  The atomicity layer is called first: a log must have a line's old contents before the
-//      ordering layer may send the line anywhere. The ordering layer doesn't receive what the
-//      atomicity layer takes, delays or answers.
+//      ordering layer may send the line anywhere. The ordering layer doesn't receive a
+//      call that the atomicity layer takes, delays or answers.
 //   2  The program consists of the parts that both layers keep.
 //   3  A layer receives only the calls that it is interested in. Some calls need no interest. The
 //      ordering layer always answers flushes and fences. Context switches and the crash engine's
@@ -70,7 +70,7 @@ class Design {
   void observe(HintObserver* hints, WriteObserver* writes);
   // True if a crash may leave lines that unfinished regions have written unreadable.
   bool may_leave_unreadable() const { return may_leave_unreadable_; }
-  // Excludes this line from that: its metadata entry persists together with its data.
+  // Keeps this line readable after a crash: its metadata entry persists together with its data.
   void require_readable(Line line);
   // True if some layer is interested in some of these calls.
   bool wants(std::uint32_t interests) const { return (interests_ & interests) != 0; }
@@ -128,12 +128,12 @@ class Design {
 
   // ---- From the crash engine.
 
-  // True if evicted() would let the line go to PM now.
+  // True if evicted() would return kWrite for the line now.
   bool may_leave(Line line) const;
   // Returns the contents of the line that a crash now would leave, as recovery reads them.
   LineData surviving(Line line) const;
-  // Returns the same as if the caches had just evicted the line with these data; nothing if its
-  // write would stall.
+  // Returns the contents that a crash would leave if the caches had just evicted the line with
+  // these data; nothing if the write would stall.
   std::optional<LineData> surviving_eviction(Line line, const LineData& data) const;
   // Returns the registers that survive a crash now, besides the bytes of the device.
   SurvivingRegisters registers() const;
@@ -149,9 +149,9 @@ class Design {
   std::string remedy() const;
   void statistics(StatisticsCollector& collector) const;
 
-  // recovery(): returns the procedure that makes a consistent image of what a crash leaves at the
-  // time of each call. decoder(): returns the decoder that has to read the device first; nullptr
-  // if the device holds the data that programs have written.
+  // recovery(): returns the procedure that recovers the image that a crash leaves at the time of
+  // each call. decoder(): returns the decoder that must decode the device's contents first; nullptr
+  // if these are the data that programs have written.
   std::unique_ptr<Recovery> recovery(const trace::TraceFile& trace) const;
   std::unique_ptr<ImageDecoder> decoder() const;
 

@@ -29,8 +29,8 @@ std::vector<std::string>& paths() {
   return paths;
 }
 
-// Loading a file that is cut off would end the process: what is missing can't be mapped. The table
-// of sections is at the end of what compilers write.
+// Loading a truncated file would end the process, because its missing part can't be mapped.
+// Compilers write the table of sections at the end of the file.
 void check_length(const std::string& path, std::string_view bytes) {
   ElfW(Ehdr) header{};
   bytes.copy(reinterpret_cast<char*>(&header), sizeof header);
@@ -136,7 +136,7 @@ void watch(const std::string& path) {
 void load_plugin(const std::string& path, const std::string& library) {
   if (std::ranges::find(paths(), path) != paths().end()) return;
   check_file(path);
-  open(library);  // makes it available to the plug-in, wherever both are
+  open(library);  // so that the plug-in finds the library in any directory
   void* const plugin = open(path);
   using AddRows = void (*)(std::vector<Choice>&);
   const auto add_rows = reinterpret_cast<AddRows>(dlsym(plugin, "pmemsim_plugin_rows"));

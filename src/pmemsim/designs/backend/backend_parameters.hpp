@@ -1,5 +1,5 @@
-// Parameters of how the backend executes its operations, and injected faults that leave parts of it
-// out, to show what each part is good for.
+// Parameters of the backend's execution of its operations, and injected faults that disable parts
+// of the backend.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace pmemsim {
 
-// Injected faults: each takes one protective mechanism away. They concern every operation; the row
-// of one lists them as its parameters.
+// Injected faults: each disables one protective mechanism. They concern every operation, but only
+// the row of one operation lists them as its parameters.
 struct BackendFaults {
   bool order = false;
   bool metadata = false;
@@ -50,7 +50,7 @@ struct BackendFaults {
 
 // The time at which the sender of a write is notified that it is persistent.
 enum class Acknowledge : std::uint8_t {
-  kDone,     // when its operations are done and a queue has accepted it
+  kDone,     // when its operations have finished and a queue has accepted it
   kArrival,  // at once, as if its operations took no time; they are executed afterwards
 };
 

@@ -3,12 +3,12 @@
 //
 //   1  A line that is all zero, or that repeats one word of 8 bytes, is stored as that word.
 //   2  Any other line is divided into elements of 8, 4 or 2 bytes. Each is stored as a difference
-//      of 1, 2 or 4 bytes to one base or to zero; a mask says to which. The base is the first
-//      element that isn't a difference to zero.
+//      of 1, 2 or 4 bytes to one base or to zero; a mask has one bit per element for this choice.
+//      The base is the first element that isn't a difference to zero.
 //   3  The shortest form that fits is taken. A line that no form makes shorter remains
 //      uncompressed.
-//   4  A compressed line begins with a byte that gives its form; zeros fill it up. (The paper keeps
-//      that number, and the mask, beside a cache's tags; here they are counted among the compressed
+//   4  A compressed line begins with a byte that identifies its form, and ends with zeros. (In the
+//      paper, the form and the mask are beside a cache's tags. Here they count as compressed
 //      bytes.)
 #pragma once
 

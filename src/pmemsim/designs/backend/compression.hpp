@@ -1,18 +1,21 @@
-// Compression, before data are looked up or encrypted: the first of all operations (Janus, Table 1:
-// "reduce the size of memory accesses to save the bandwidth"; bdi.hpp).
+// Compression is the first of all operations: it precedes deduplication and encryption (Janus,
+// Table 1: "reduce the size of memory accesses to save the bandwidth"; bdi.hpp).
 //
 //   C1  Compresses the line.
 //
-//   1  A line that becomes shorter is stored compressed at the beginning of its place, others
-//      unchanged. One of the line's spare bits (spare_bits.hpp) says whether it is compressed. The
-//      bit is read, accepted and dropped together with the line, and costs no traffic.
-//   2  Nothing is saved except in the statistics: this memory's bursts and writes are those of
-//      whole lines. [Open: what shorter ones would save of a bus and of banks.]
-//   3  A line whose data are elsewhere (deduplication) has the bit of that place, since the bit
-//      follows from the data.
+//   1  A line that becomes shorter is stored compressed, at the beginning of its location. Other
+//      lines are stored unchanged. One of the line's spare bits (spare_bits.hpp) says whether it is
+//      compressed. The bit is read, accepted and dropped together with the line, and costs no
+//      traffic.
+//   2  Compression saves no time and no traffic in this model: bursts and writes always have the
+//      length of a whole line. Only the statistics count the saved bytes. [Open: the bus and bank
+//      time that shorter accesses would save.]
+//   3  If deduplication has mapped a line to another location, the bit of that location applies,
+//      because the bit follows from the data.
 //   4  A read is decompressed after the line's data have arrived.
-//   5  Words of a compressed line mean nothing without the others. The line must therefore be
-//      persistent as a whole, which it is where queues survive a crash.
+//   5  A compressed line can be read only if all of its words are present. It must therefore
+//   persist
+//      as a whole, as it does on machines whose queues survive a crash.
 #pragma once
 
 #include "pmemsim/common/relations.hpp"

@@ -1,32 +1,36 @@
 // Deduplication (Janus, 3.1, after DeWrite: Zuo, Hua, Zhao, Zhou, Guo, MICRO 2018): data that PM
-// already has aren't written again; the line's entry says where they are.
+// already has aren't written again. The line's entry refers to their location instead.
 //
 //   D1  Computes the fingerprint of the data: MD5, or CRC-32.
-//   D2  Looks the fingerprint up among those of the data that PM has. Different data may have the
-//       same CRC-32, so that each line found by it is read and compared. [Open: in which order, if
-//       there are several; all at once. Places with the same data count as one.]
+//   D2  Looks the fingerprint up among the fingerprints of all data in PM. Different data may have
+//       the same CRC-32, so each line that is found by CRC-32 is read and compared. [Open: the
+//       order of several such reads; here they are parallel. Locations with the same data count as
+//       one.]
 //   D3  Changes the address mapping: the line's entry is looked up (line_entries.hpp).
-//   D4  Encrypts the entry. [Open: its time; that of AES] It is stored beside the counter, so that
-//       D4 doesn't start before E1 is done.
+//   D4  Encrypts the entry. [Open: its time; here that of AES] The entry is stored beside the
+//       counter, so D4 starts only after E1.
 //
-//   1  A place has as many references as lines whose data are there. A write to a line moves to a
-//      free place if other lines refer to its current one; otherwise it stays.
-//   2  A place that no line refers to becomes free as soon as its line's new data are written.
-//      Until then these could be dropped, and the line would be at its former place again.
-//   3  Data can be found by their fingerprint once they are written, since a write in a queue could
-//      be dropped. They can no longer be found when their place gets other data, or is free.
+//   1  The reference count of a location is the number of lines whose data it has. If other lines
+//      refer to a line's current location, a write to the line goes to a free location. Otherwise
+//      it goes to the current location.
+//   2  When a line has moved and no line refers to its former location, that location becomes free
+//      as soon as the line's new data are written to the device. Until then, the new data could be
+//      dropped, and the line would return to its former location.
+//   3  Data can be found by their fingerprint once they are written to the device, because a write
+//      in a queue could be dropped. They can no longer be found when other data are written to
+//      their location, or when it becomes free.
 //   4  Fingerprints, references and free places are reconstructable from the entries and the data
 //      (4.3.2). At every crash, the tables equal what recovery would rebuild from the image, with
 //      these exceptions:
 //        - references of entries that a dropped write has left behind,
 //        - references of lines that could still return to their former place (rule 2),
-//        - places of writes that have been sent and wait for room in their queue.
-//      Data that are in PM and aren't found cost no more than a write. The table of fingerprints is
+//        - locations of writes that have been sent and wait for room in their queue.
+//      If data that are in PM aren't found, the only cost is a write. The table of fingerprints is
 //      in PM and cached; its entries have 16 bytes.
 //
-// Where duplicates are drawn (Janus's experiments: "a deduplication ratio of 0.5"), a number that
-// depends only on the data and the seed decides whether a write is a duplicate. This is for time
-// and traffic only: the data are kept as they were written, and nothing is mapped.
+// A parameter can make duplicates random (Janus's experiments: "a deduplication ratio of 0.5"). A
+// number that depends only on the data and the seed then decides whether a write is a duplicate.
+// This affects only time and traffic: the data are stored unchanged, and no line is mapped.
 #pragma once
 
 #include <map>
@@ -53,7 +57,7 @@ inline std::span<const std::string_view> choice_names(Duplicates) {
   return kNames;
 }
 
-// Injected faults: each takes one protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct DeduplicationFaults {
   bool references = false;
   bool fingerprint = false;
@@ -143,7 +147,7 @@ class Deduplication final : public BackendOperation, private PlacementTables {
   void statistics(StatisticsCollector& collector) const override;
 
  private:
-  // The contents of a place.
+  // The contents of a location.
   struct Contents {
     std::uint32_t references = 1;
     std::optional<std::uint64_t> fingerprint{};  // fingerprint by which the data are found
@@ -151,20 +155,20 @@ class Deduplication final : public BackendOperation, private PlacementTables {
     std::optional<std::size_t> freed_as{};  // index among the free places
     LineData data{};
   };
-  // Places within the reach of a mapping: those that no line refers to, and the number of taken
-  // ones that are no line's own.
+  // The spare locations within the reach of a mapping: the free ones, and the number of used ones.
   struct Space {
     std::vector<Line> free;
     std::uint64_t taken = 0;
   };
 
-  // A write to another place, and the line's former place. `moved_since`: the line has moved since
-  // then, as a duplicate.
+  // A write that moves its line, and the line's former location. `moved_since`: true if the line
+  // has moved again since then, as a duplicate.
   struct Move {
     Line line, before;
     bool moved_since = false;
   };
-  // A line whose latest write was dropped: its place by its entry in PM, and its actual place.
+  // A line whose latest write was dropped: its location by its entry in PM, and its actual
+  // location.
   struct Stale {
     Line by_entry, is;
   };

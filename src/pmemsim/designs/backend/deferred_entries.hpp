@@ -2,21 +2,20 @@
 // lines stay in the cache when their data are accepted. They are written before the commit that
 // makes these data count.
 //
-//   1  An entry is written together with its data if recovery needs it after a crash. This is the
-//      entry
-//        - of a log record, since an unreadable log undoes nothing,
-//        - of a commit,
-//        - of a line that a program stores to outside regions, where the store alone makes it
-//        count,
-//        - of a line that arrives late at the controller, with data of a committed region.
+//   1  An entry is written together with its data if recovery needs it after a crash. These are the
+//      entries
+//        - of log records, since an unreadable log undoes nothing,
+//        - of commits,
+//        - of lines that a program stores to outside regions, because no later commit covers them,
+//        - of lines with data of a committed region that arrive late at the controller.
 //      [Open: "writes that can immediately affect the crash consistency status" (4.3.2). Programs
 //      have no call for it.]
-//   2  The other entries, of lines that only regions have written so far, may be written later. A
-//      crash in between leaves new data with an old entry, so that the line can't be read. Recovery
-//      restores its old contents, as a whole.
-//   3  A commit waits until all of these entries have been written, since nothing says to which
-//      region an entry belongs. An atomicity that commits in a register requests this with
-//      BackendParts::publish().
+//   2  The entries of lines that only regions have written so far may be written later. A crash
+//      before that leaves new data with an old entry, so that the line can't be read. Recovery
+//      restores the line's old contents, as a whole.
+//   3  A commit waits until all deferred entries have been written, because the controller doesn't
+//      know to which region an entry belongs. An atomicity layer that commits in a register
+//      requests this with BackendParts::publish().
 //   4  Entries are written with their contents at the time when there is room for them.
 #pragma once
 
@@ -65,14 +64,14 @@ class DeferredEntries {
   void stored(Line line, EntryNeed need);
   EntryNeed need(Line line) const;
 
-  // Notes that a write has been accepted without its entry, which is in that line.
+  // Notes that a write has been accepted without its entry, which belongs to the line `entries`.
   void deferred(Line entries);
   // Writes a line of entries back, which the cache has evicted or a commit needs.
   void write_back(Line entries);
   // Notes that a line of entries that was written back has become persistent.
   void written_back(Time now);
-  // Writes all deferred entries. True if they were written already; otherwise `done` is called once
-  // when they are.
+  // Writes all deferred entries. Returns true if none is left to write. Otherwise `done` is called
+  // once, when all are persistent.
   bool publish(Completion done);
   bool published() const { return changed_.empty() && written_ == started_; }
   void forget(const Completion& done);

@@ -1,10 +1,11 @@
 // Counter-mode encryption (Janus, 3.1): a line and its counter yield a one-time pad; the line is
 // written as the XOR of its data and the pad.
 //
-//   E1  Takes a new counter: the line's entry is looked up (line_entries.hpp). [Open: its time; 0]
+//   E1  Takes a new counter: the line's entry is looked up (line_entries.hpp). [Open: its time;
+//       here 0]
 //   E2  Computes the pad, by AES.
-//   E3  Computes the XOR. [Open: its time; 0] With deduplication, not before the data have been
-//       looked up.
+//   E3  Computes the XOR. [Open: its time; here 0] With deduplication, E3 starts only after
+//       the look-up of the data.
 //
 // A write changes its line's counter, so that results prepared for other writes of the line become
 // invalid.
@@ -21,7 +22,7 @@
 
 namespace pmemsim {
 
-// An injected fault, which takes a protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct EncryptionFaults {
   bool counter = false;
 

@@ -1,14 +1,15 @@
 // Error correction: in every word of 8 bytes that is sent to the device, one wrong bit is corrected
 // and two are detected (secded.hpp). Janus, Table 1: "corrects memory error", 0.4-3 ns.
 //
-//   X1  Computes the check bits of the line as the device gets it: not before the line is
-//       compressed and encrypted.
+//   X1  Computes the check bits of the line in the form in which the device receives it. X1 starts
+//       only after compression and encryption.
 //
 //   1  Check bits are in a ninth chip. They are read and written with the line, in the same burst,
 //      and cost no traffic of their own. They are a function of the line, in a queue as well as on
 //      the device. They are therefore computed when they are needed, and not stored here.
 //   2  A read takes the same time for its correction after the line's data have arrived.
-//   3  Bits may flip while the power is off: check bits and data bits, of metadata, too. Errors in
+//   3  Bits may flip while the power is off: data bits and check bits, also those of metadata.
+//   Errors in
 //      a crash image are corrected before the image is used in any other way. Recovery gives up if
 //      an error can't be corrected.
 #pragma once

@@ -1,20 +1,21 @@
-// Sub-operations of predicted writes, where results that other writes outdate are recomputed at
-// once (PMWeaver, V-C): a schedule with enough units for all.
+// Sub-operations of predicted writes, if results that other writes outdate are recomputed at once
+// (PMWeaver, V-C). This schedule has enough units for all lines.
 //
 //   1  Results that depend on the address alone, which are the pad and the hashes, are computed
 //      once for all predictions of a line ("limited to at most 16 recalculations", V-C3). Results
 //      that depend on data are computed for each prediction (V-C1).
-//   2  With enough units for all, the end of a sub-operation follows from the times at which its
-//      inputs were known. Nothing is simulated until a write arrives and takes over what is done
-//      and what is running by then.
+//   2  With enough units, the end of a sub-operation follows from the times at which its inputs
+//   were
+//      known. It is therefore computed only when a write arrives. The write takes over all
+//      sub-operations that are done or running at that time.
 //   3  Lines of metadata that aren't cached are read when a prediction is made, all at once. [Open.
-//      PMWeaver's artifact looks metadata up for predictions, too.] A write that arrives before the
-//      line has been read doesn't wait for it, since the line counts as cached.
+//      PMWeaver's artifact looks metadata up for predictions, too.] A write that arrives before
+//      such a line has been read doesn't wait for the line, because it counts as cached.
 //   4  The address results of a line's predictions belong to the counter that the line's next write
 //      uses. They are recomputed when such a write arrives, and when it is accepted. When a write
-//      is accepted, other lines' predictions recompute the nodes that it has changed, and all that
-//      depends on them. [Open: sub-operations that are running then are given up at once.]
-//   5  Where outdated results are kept (`backend.outdated_results=never`), rule 4 doesn't apply.
+//      is accepted, predictions of other lines recompute the nodes that the write has changed, and
+//      all nodes that depend on these. [Open: sub-operations that are running are stopped at once.]
+//   5  If outdated results are kept (`backend.outdated_results=never`), rule 4 doesn't apply.
 #pragma once
 
 #include <array>
@@ -59,7 +60,7 @@ class ExpectedWrites {
                  const BackendParameters& parameters, WorkStatistics& work);
   void connect(EventQueue& queue, MetadataPort& backend);
 
-  // Functions that OperationSchedule passes its calls on to.
+  // Functions to which OperationSchedule forwards its calls with the same names.
   void prepare(PreparedId id, const Prediction& prediction);
   void discard(PreparedId id);
   void accepted(const Write& write, const Encoded& encoded);
@@ -70,7 +71,7 @@ class ExpectedWrites {
   void statistics(StatisticsCollector& collector) const;
 
  private:
-  // Times at which lines of metadata are available, for the sub-operations that need them. kNever:
+  // By sub-operation: the time at which its line of metadata is available. kNever: the line is
   // still being read.
   struct Fetches {
     Times there_at{};

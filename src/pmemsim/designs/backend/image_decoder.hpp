@@ -1,5 +1,5 @@
-// Decoding of crash images where the device doesn't hold a line as it was written: encrypted, at
-// another place, ... The decoder returns what a program would read.
+// Decoding of crash images, if operations have changed lines: encrypted them, moved them, and so
+// on. The decoder returns the contents that a program would read.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace pmemsim {
 
-// Follows the changes of what would survive a crash. The cost of a crash thus depends on what has
-// changed since the last one, not on the size of the image.
+// A decoder follows the changes of the surviving contents. The cost of a crash therefore depends on
+// the changes since the last crash, not on the size of the image.
 class ImageDecoder {
  public:
   // Called with a line's new decoded contents.
@@ -28,11 +28,10 @@ class ImageDecoder {
   virtual void changed(Line place, const LineData& data, const Tell& tell) = 0;
   // Called when the operation's state in persistent registers may have changed.
   virtual void registers_changed(const Tell& tell) = 0;
-  // Empty if the surviving state can be read; otherwise the reason why it can't be, such as a line
-  // that doesn't match its metadata. Recovery gives up then. It is called at crashes only, since
-  // the state may be inconsistent between the writes of one step. A line whose accepted write was
-  // dropped is no reason: its sender doesn't read it any more, and only its data have their former
-  // contents.
+  // Returns the reason why recovery must reject the surviving state, such as a line that doesn't
+  // match its metadata; empty if there is none. Called only at crashes, because the state may be
+  // inconsistent between the writes of one step. A line whose accepted write was dropped is no
+  // reason, although its metadata are newer than its data: the sender doesn't read the line.
   virtual std::string problem() const { return {}; }
 };
 

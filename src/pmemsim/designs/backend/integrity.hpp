@@ -1,31 +1,31 @@
 // Integrity verification (Janus, 4.2): a MAC for each line, and a Bonsai Merkle tree over the
 // lines' counters, whose root is in a persistent register.
 //
-//   E4      Computes the MAC: a keyed hash of ciphertext, address and counter. (The paper counts it
-//           among encryption's steps. Here it exists only with integrity. [Open: its time; that of
-//           SHA-1] As published, 4.2, it is a hash of ciphertext and counter, and nothing says that
-//           it is keyed. Anybody could then make one, or put a line's data, MAC and counter in
-//           another line's place.)
-//   I1      Computes the hash of the leaf, which is the line of entries that has the line's own.
-//           (In PMWeaver's artifact, this starts after the pad, too.)
-//   I2, ... Compute the hashes above it, up to the root: with nodes of eight hashes and 4 GB, nine
-//           in all.
+//   E4      Computes the MAC: a keyed hash of ciphertext, address and counter. (The paper counts E4
+//           among encryption's steps. Here it exists only with integrity. [Open: its time; here
+//           that of SHA-1] As published, 4.2, the MAC is a hash of ciphertext and counter, and the
+//           paper mentions no key. An attacker could then compute a MAC, or move a line's data, MAC
+//           and counter to another line.)
+//   I1      Computes the hash of the leaf, which is the line of entries that has the written line's
+//           entry. (In PMWeaver's artifact, I1 also waits for the pad.)
+//   I2, ... Compute the hashes above the leaf, up to the root. With nodes of eight hashes and 4 GB
+//           of PM, I1 to I9 compute nine hashes.
 //
 // A line of entries that is read from PM is verified from its leaf up to the first node that is
-// cached (2.2: "uses caching to reduce the number of verification steps"). [Open: data don't wait
-// for that.]
+// cached (2.2: "uses caching to reduce the number of verification steps"). [Open: reads of
+// data don't wait for this verification.]
 //
 // Entries, the tree's leaves, are persistent with their data, and recovery rebuilds the tree.
 // [Open: the nodes, `persist_nodes`.] With `leaves`, nodes are written when they are evicted, and
 // recovery ignores them. With `all`, the nodes above an entry are persistent in one step with it,
-// and recovery compares them with what is below them.
+// and recovery compares them with the nodes and entries below them.
 //
 // Hashes for a predicted write belong to the tree at that time. Every write changes the root, so
 // that, strictly, nothing could be done early (4.3.1). [Open: hashes below the lowest node that has
-// been changed since remain valid; those from there on are recomputed. `ignored`: all remain
-// valid.] PMWeaver (V-C3) recomputes only after writes that were unpredicted or predicted wrongly.
-// Hashes of predictions must then have been computed one on top of the other, in the order of their
-// writes; this is assumed.
+// been changed since remain valid. The hashes of that node and of all nodes above it are
+// recomputed. `ignored`: all hashes remain valid.] PMWeaver (V-C3) recomputes only after writes
+// that were unpredicted or predicted wrongly. This requires that the hashes of a prediction include
+// the changes of all earlier predicted writes, which the model assumes.
 #pragma once
 
 #include "pmemsim/common/relations.hpp"
@@ -33,7 +33,7 @@
 
 namespace pmemsim {
 
-// Injected faults: each takes one protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct IntegrityFaults {
   bool root = false;
   bool tree = false;
@@ -57,7 +57,7 @@ struct IntegrityFaults {
 
 // The hashes that a write makes invalid if they were computed before their own write arrives.
 enum class Staleness : std::uint8_t {
-  kSharedLevels,  // hashes above what it has changed
+  kSharedLevels,  // the hashes of all nodes that it has changed
   kUnpredicted,   // the same hashes, if it wasn't predicted as a whole (PMWeaver, V-C3)
   kAllHashes,     // all hashes, if it wasn't predicted as a whole (PMWeaver's artifact)
   kIgnored,       // no hashes

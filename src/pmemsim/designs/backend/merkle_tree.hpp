@@ -1,6 +1,6 @@
 // A Bonsai Merkle tree (Rogers, Chhabra, Prvulovic, Solihin: MICRO 2007; Janus, 4.2): hashes of
 // lines of entries, hashes of 8 of these, and so on to the root. A node that isn't stored has the
-// value that it has if everything below is zero.
+// value that follows from all-zero lines below it.
 //
 // A node is a line of 8 hashes. PM that is larger than one tree has several, each with a root of
 // its own.
@@ -52,7 +52,8 @@ class MerkleTree {
   // number of its first leaf divided by kArity for each level.
   LineData node(std::uint32_t level, std::uint64_t number);
   LineData node(Line node) { return this->node(level_of(node), number_of(node)); }
-  // Returns the nodes above a leaf, from the lowest on, as they would be with these contents.
+  // Returns the nodes above a leaf, the lowest first, as they would be if the leaf had these
+  // contents.
   std::vector<std::pair<Line, LineData>> nodes_above(std::uint64_t leaf, const LineData& contents);
   // Returns all nodes that differ from those of an all-zero tree.
   std::vector<Line> all_nodes();

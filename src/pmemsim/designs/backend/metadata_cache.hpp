@@ -2,11 +2,11 @@
 // Merkle-tree cache). It records which lines are cached, and which of them differ from PM. Their
 // contents are kept by their operation.
 //
-// A line counts as cached from the look-up that misses on, although it has yet to be read. A second
-// look-up at that time hits.
+// A line counts as cached from the look-up that misses, although the line has yet to be read. A
+// second look-up before the read has completed therefore hits.
 //
-// Each area of metadata begins at a set of its own. Without this, areas at powers of two would all
-// begin at the first set, such as a tree's levels and a program's copies (run.instances).
+// Each area of metadata begins at a different set. Otherwise all areas at powers of two would begin
+// at the first set, such as the levels of a tree, and the copies of a program (run.instances).
 #pragma once
 
 #include <cstdint>

@@ -1,19 +1,20 @@
 // Oblivious RAM (Janus, Table 1: "hides the memory access pattern by changing the location of data
 // after every access", about 1000 ns). It has the time and traffic of Path ORAM (Stefanov, van
-// Dijk, Shi, Fletcher, Ren, Yu, Devadas: CCS 2013). Lines keep their place and contents: data and
-// crash images are the same as without it.
+// Dijk, Shi, Fletcher, Ren, Yu, Devadas: CCS 2013). Lines keep their location and contents: data
+// and crash images are the same as without ORAM.
 //
 //   O1  Accesses the tree of buckets: the path from the root to the leaf that the line is mapped to
 //       is read, and written back.
 //
 //   1  Every write, and every read, reads all lines of a path of `levels` buckets below the root.
-//      It writes them back when its time is over. A leaf is drawn at random for each access, since
-//      the mapping changes after each. [Open: the time is Table 1's, regardless of the time of the
-//      path's lines; these occupy the banks and the bus.]
-//   2  Position map and stash are on the chip. [Open: the map of a large memory is in ORAMs of its
-//      own.]
-//   3  The pad (E2) doesn't wait for the access. [Open: Path ORAM encrypts a bucket with a number
-//      of the bucket; here, the counter belongs to the line, at every place.]
+//   It
+//      writes these lines back at the end of its time. A leaf is drawn at random for each access,
+//      since the mapping changes after each. [Open: the time is Table 1's, even if the reads of the
+//      path's lines take longer. These reads occupy the banks and the bus.]
+//   2  Position map and stash are on the chip. [Open: the map of a large memory would itself be in
+//      ORAMs.]
+//   3  The pad (E2) doesn't wait for the access. [Open: Path ORAM encrypts a bucket with a
+//      counter of the bucket. Here, the counter belongs to the line, wherever it is.]
 #pragma once
 
 #include "pmemsim/common/relations.hpp"

@@ -1,6 +1,6 @@
-// Interface of an operation that keeps volatile tables of places, which recovery rebuilds from the
-// entries and the data in PM. In a crash image, the two can be compared: the tables must equal what
-// would be rebuilt.
+// Interface of an operation that has volatile tables of locations, which recovery rebuilds from the
+// entries and the data in PM. Crash verification compares the two: the tables must equal those that
+// recovery would rebuild from the crash image.
 #pragma once
 
 #include <string>

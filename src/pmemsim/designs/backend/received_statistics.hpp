@@ -1,5 +1,5 @@
-// Statistics of the writes and reads that reach the backend. They aren't published: they relate the
-// statistics of their senders to those of PM.
+// Statistics of the writes and reads that reach the backend. Results don't contain them: they
+// relate the senders' statistics to PM's statistics.
 #pragma once
 
 #include <array>

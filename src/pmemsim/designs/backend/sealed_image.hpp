@@ -1,19 +1,21 @@
-// Decoder of an image whose lines are sealed. It uses the keys and the persistent register of the
-// tree's roots, and nothing else, as recovery does.
+// Decoder of an image whose lines are sealed. It uses only the keys and the persistent register
+// of the tree's roots, as recovery does.
 //
-//   1  A line's entry in the image has the place of its data, and their MAC. If that isn't the MAC
-//      of the contents of the place, the line can't be read. A crash leaves such a line only where
-//      its data have been dropped, or where a write was accepted without its entry. No place may
-//      have had two contents with one counter: an attacker who has seen both has their XOR.
+//   1  A line's entry in the image has the place of its data, and their MAC. If the MAC doesn't
+//   match
+//      the contents of that location, the line can't be read. A crash leaves such a line only where
+//      its data have been dropped, or where a write was accepted without its entry. No
+//      location may have had two contents with one counter: an attacker who has seen both knows
+//      the XOR of their plaintexts.
 //   2  The tree is rebuilt from all lines of entries. If a root isn't the register's, an attacker
 //      has changed entries, and the whole image is rejected. If nodes are persistent with what is
 //      below them, those in PM are checked, too. They must equal the nodes of the rebuilt tree, so
 //      that verifying a line by its path alone yields the same result.
-//   3  The lines that refer to a place follow from the entries alone. An operation's volatile
-//      tables of places are compared with this. Only places that have changed in the image or in
-//      the tables since the last comparison are checked. The cost of a crash thus depends on what
-//      has changed. While entries in PM are older than the tables (recovery will restore their
-//      data), nothing is compared; the changed places are kept for later.
+//   3  The lines that refer to a location follow from the entries alone. An operation's volatile
+//      tables of locations are compared with these references. Only locations that have changed in
+//      the image or in the tables since the last comparison are checked, so that the cost of a
+//      crash depends on the changes. While entries in PM are older than the tables (recovery will
+//      restore their data), nothing is compared, and the changed locations are checked later.
 #pragma once
 
 #include <functional>

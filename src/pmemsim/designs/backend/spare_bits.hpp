@@ -1,9 +1,9 @@
 // Bits that a line has beyond its 64 bytes, as in a DIMM's ninth chip. They are sent with a write
-// through its queue to the device, and are dropped with it. This table has those of the line's
-// newest write that was accepted and not dropped.
+// through its queue to the device, and are dropped with it. This table has, for each line,
+// the bits of the newest write that was accepted and not dropped.
 //
-// Its owner calls accepted(), dropped() and written() for each write (BackendOperation). Writes are
-// identified by Encoded::order.
+// The operation that owns the table calls accepted(), dropped() and written() for each write
+// (BackendOperation). Writes are identified by Encoded::order.
 #pragma once
 
 #include <cstdint>

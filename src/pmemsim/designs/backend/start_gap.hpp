@@ -1,10 +1,12 @@
 // Start-Gap (Qureshi, Karidis, Franceschini, Srinivasan, Lastras, Abali: MICRO 2009): a region has
-// one place more than it has lines, and two registers determine the place of each line.
+// one location more than it has lines. Two registers determine the location of each line.
 //
-//   1  The gap is the place that has no line. The places before and after it have the lines in
-//      their cyclic order. Without the gap, line 0 would be at place `start`.
-//   2  The gap moves by one place when the line before it moves into the gap. After as many moves
-//      as there are places, the gap has been everywhere, and every line is one place further.
+//   1  The gap is the location that has no line. The other locations have the lines in their cyclic
+//      order. Without the gap, line 0 would be at location `start`.
+//   2  The gap moves by one location when the line before it moves into the gap. After as many
+//   moves
+//      as there are locations, the gap has been at each of them, and every line has moved by one
+//      location.
 #pragma once
 
 #include <cstdint>

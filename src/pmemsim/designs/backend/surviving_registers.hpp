@@ -32,7 +32,7 @@ struct SurvivingRegisters {
   bool published_macs = false;  // MACs need no key
   std::optional<std::uint64_t> write_counter;
   std::optional<Tree> tree;
-  // Nodes of the tree are persistent together with what is below them.
+  // True if nodes of the tree persist in one step with the entries below them.
   bool nodes_persisted = false;
   std::optional<Levelling> levelling;
 };

@@ -1,19 +1,21 @@
 // Wear levelling (Janus, Table 1: "spreads out writes requests to even out memory cell wear-out"):
 // Start-Gap, region by region (start_gap.hpp).
 //
-//   W1  Computes the line's place: not before deduplication has chosen one.
+//   W1  Computes the line's location. W1 starts only after deduplication has chosen one.
 //
-//   1  A region is a number of adjacent lines, and a spare one that is far away. Start and gap are
+//   1  A region has a number of adjacent lines, and one spare location that isn't adjacent. Start
+//   and gap are
 //      persistent registers. [Open: the paper also scatters addresses by a fixed permutation, so
-//      that lines written often aren't neighbours; a region's aren't scattered.]
+//      that frequently written lines aren't neighbours. Here addresses aren't scattered.]
 //   2  After a number of writes to a region its gap moves: the line before it is read and written
-//      to the gap. When that copy is persistent, the registers change. After a crash before that
-//      change, the line is at its former place; after a later one, it is in the gap. Both places
+//      to the gap. When that copy is persistent, the registers change. If a crash precedes
+//      that change, the line is at its former location; otherwise it is in the gap. Both locations
 //      have the same contents.
-//   3  A write of the line that has been sent and not yet written could be dropped. A copy would
-//      then have contents that never existed. The move waits for it. A write that is sent during a
-//      move is sent to the line's old place, and voids the copy, which is made again.
-//   4  Lines are moved as all other operations have encoded them, together with their check bits.
+//   3  A write of the line that is in a queue could be dropped, and a copy would then have contents
+//      that never existed. The move therefore waits until all sent writes of the line are written.
+//      A write that is sent during a move goes to the line's old location. The copy is then
+//      invalid, and is made again.
+//   4  Lines are moved in encoded form, together with their check bits.
 //      Lines of metadata aren't moved.
 //   5  A read of a line waits until its place is known.
 #pragma once

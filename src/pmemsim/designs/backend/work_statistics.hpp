@@ -13,7 +13,7 @@ namespace pmemsim {
 // Numbers of sub-operations that have been executed to their end, by the kind of their work.
 struct WorkStatistics {
   struct Count {
-    bool there = false;  // some operation does such work
+    bool there = false;  // true if some operation does such work
     std::uint64_t executed = 0, used = 0;
   };
   std::array<Count, kWorkKinds> counts{};

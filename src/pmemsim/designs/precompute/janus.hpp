@@ -3,17 +3,19 @@
 //
 //   1  A call of the interface (4.4, Table 2) is a request with an address, or data, or both, of an
 //      object: PRE_ID, thread and transaction. The data are those at the time of the call. The
-//      request arrives at the request queue, which all cores share. [Open: when; after the time of
-//      a write-back's path]
-//   2  Immediate requests are decoded as soon as the decoder is free. Buffered ones wait for
-//      PRE_START_BUF of their object. Those of one object that touch the same lines, or adjacent
-//      lines, are merged (4.3.2, 4.4).
-//   3  While the request queue is full, a new request displaces the oldest buffered one (4.6). If
-//      there is none, the new one is dropped (4.3.2).
+//      request arrives at the request queue, which all cores share. [Open: its latency; here that
+//      of a write-back]
+//   2  Immediate requests are decoded as soon as the decoder is free. Buffered requests wait for
+//      PRE_START_BUF of their object. Buffered requests of one object with the same or adjacent
+//      lines are merged (4.3.2, 4.4).
+//   3  While the request queue is full, a new request displaces the oldest buffered request (4.6).
+//   If
+//      no request is buffered, the new one is dropped (4.3.2).
 //   4  The decoder splits a request into operations of a line each, one after the other (4.3.2).
-//      [Open: one a cycle] While the operation queue is full, new ones are dropped.
-//   5  An operation leaves the queue for a unit when one is free, and then opens an entry of the
-//      intermediate result buffer. While that is full, the operation is dropped (4.3.2).
+//      [Open: the rate; here one per cycle] While the operation queue is full, new operations are
+//      dropped.
+//   5  An operation leaves the queue when a unit is free, and then opens an entry of the
+//      intermediate result buffer. If the buffer is full, the operation is dropped (4.3.2).
 //   6  The n-th line of an object's addresses and the n-th line of its data share one entry. [Open]
 //      Bytes of a line that weren't announced are taken from the line's contents at that time.
 //      [Open]

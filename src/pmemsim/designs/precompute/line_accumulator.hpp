@@ -5,7 +5,7 @@
 //      their insertion.
 //   2  At each store to PM, all lines without a store for the duration of the timeout are sent
 //      first, with their current contents. Each is sent once until its next store.
-//   3  If the table is full, a new line displaces the one that was inserted first. The displaced
+//   3  If the table is full, a new line displaces the line that was inserted first. The displaced
 //      line is sent, too, and its stores won't be learnt.
 //   4  A line that is written back is removed.
 #pragma once
@@ -23,7 +23,7 @@ class LineAccumulator {
  public:
   LineAccumulator(std::size_t entries, Picoseconds timeout) : most_(entries), timeout_(timeout) {}
 
-  // Calls sent(line, left) for each line that is sent; `left`: it was displaced.
+  // Calls sent(line, left) for each line that is sent; `left`: true if the line was displaced.
   template <class Sent>
   void stored(Line line, Time now, Sent sent) {
     for (Entry& entry : entries_) {

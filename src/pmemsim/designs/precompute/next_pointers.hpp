@@ -1,10 +1,10 @@
-// Next pointers: pointers in the lines that stored pointers lead to. This is the first of the
-// predictors that PMWeaver names as extensions (VII: "next pointer prediction can improve the
+// Next pointers: pointers that are in a line whose address has been stored. This is the first of
+// the predictors that PMWeaver names as extensions (VII: "next pointer prediction can improve the
 // accuracy of PM address prediction"; Collins et al., MICRO 2002, and content-directed prefetching,
 // which looks for pointers in lines).
 //
-//   1  A write's address that no store has may be in a line of PM whose address was stored: it is
-//      word n of that line. If several stores match, the oldest counts.
+//   1  If no store has a write's address as its value, the address may be in a line of PM whose own
+//      address was stored: it is word n of that line. If several stores match, the oldest counts.
 //   2  The word is read from the caches when all other values of the prediction are known. [Open]
 #pragma once
 
@@ -21,7 +21,7 @@ class NextPointers {
   // `pm`: the newest contents of PM; lines outside PM are empty.
   explicit NextPointers(const Image& pm) : pm_(&pm) {}
 
-  // Returns the index of the word of `holder` that has an address within `pointed`.
+  // Returns the index of the word of `holder` that contains an address within `pointed`.
   std::optional<std::uint8_t> word_to(Line holder, Line pointed) const {
     const LineData data = pm_->read(holder);
     for (std::uint8_t word = 0; word < kWords; ++word) {

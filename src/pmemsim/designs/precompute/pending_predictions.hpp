@@ -3,11 +3,11 @@
 //   1  The table has two levels. The index generator finds the predictions that wait for an
 //      instruction; a pending prediction collects the values.
 //   2  A store fills all predictions that wait for its instruction, at its first execution. [Open]
-//   3  Values that are zero, or aren't predicted, are filled from the beginning. Where a pattern's
-//      data aren't trusted, only the address is predicted (V-C1).
+//   3  Values that are zero, or aren't predicted, are filled when the prediction is opened. If the
+//      confidence in a pattern's data is too low, only the address is predicted (V-C1).
 //   4  When all values are filled, the prediction is made, and leaves the table.
 //   5  Values that no store provides may be predicted by their difference from the path's last
-//      write. They are filled from the beginning, too (value_deltas.hpp).
+//      write. They are also filled when the prediction is opened (value_deltas.hpp).
 //   6  While all pending predictions are taken, a new one displaces the oldest one. While the index
 //      generator is full, a new instruction displaces the one that was inserted first. Values that
 //      wait for the displaced instruction are never filled. [Open; the latter is the artifact's

@@ -2,19 +2,20 @@
 // write arrives.
 //
 //   1  Each core has its own learner and predictors (write_learner.hpp, timeout_predictor.hpp),
-//      which process its stores as they retire, to PM and to DRAM. [Open: when] If the core reports
-//      a store after its retirement, the store has no effect before the report.
+//      which process all of its stores, to PM and to DRAM, when they retire. [Open: the time] If
+//      the core reports a store later than its retirement, the store has no effect before the
+//      report.
 //   2  Stores to a line are recorded from its last write-back on, whether it was flushed, evicted
 //      or sent. Only flushes are learnt. [Open; the artifact's rule] Stores of another core to the
 //      line aren't learnt.
-//   3  A prediction consists of its values, merged with the line's other bytes as the caches have
-//      them (V-B2). It arrives at the result buffer after a fixed time, and is merged at that time.
-//      A prediction for a line outside PM is dropped.
+//   3  A prediction consists of the predicted values, merged with the line's other bytes from the
+//      caches (V-B2). It arrives at the result buffer after a fixed time, and is merged at that
+//      time. A prediction for a line outside PM is dropped.
 //   4  The timeout predictor predicts a line with the contents of the caches (V-D2).
 //   5  The result buffer is shared. It has a number of lines for each core, and a number of
 //      predictions for each line (predicted_lines.hpp). An arriving write uses the newest
-//      prediction of its line that has its data. If there is none, only the address was right
-//      (V-C2; designs/backend/result_buffer.hpp).
+//      prediction of its line that has its data. If no prediction has its data, only the address
+//      was right (V-C2; designs/backend/result_buffer.hpp).
 //   6  The outcome of a prediction changes the confidence of its pattern (prediction_table.hpp).
 //      Until then, a prediction changes no visible state (III-C).
 #pragma once

@@ -24,7 +24,7 @@ inline std::span<const std::string_view> choice_names(PmWeaverVariant) {
   return kNames;
 }
 
-// Injected faults: each takes one protective mechanism away.
+// Injected faults: each disables one protective mechanism.
 struct PmWeaverFaults {
   bool merge = false;
 

@@ -6,17 +6,18 @@
 //      at first; a part is predicted while its confidence is above 1. The artifact's constants.]
 //   3  A new pattern displaces the one with the lowest confidence in its set; of several, the
 //      oldest. [Open]
-//   4  A pattern learnt for a path that has one already displaces it if either confidence is 1 or
-//      less. Otherwise the confidence in the data falls by one, and zero chunks are learnt again.
+//   4  A path may already have a pattern when another pattern is learnt for it. The new pattern
+//      replaces the old one if either confidence is 1 or less. Otherwise the confidence in the data
+//      falls by one, and zero chunks are learnt again.
 //      [Open; the artifact's rule. The same pattern again changes nothing.]
 //   5  A right address raises the confidence in the address; right data raise that in the data.
 //      Wrong data lower the confidence in the data. A prediction that no write has used lowers
 //      both. [Open: the last]
 //
-// The artifact's table has no limit and trusts everything. A pattern stays for its path, until more
-// than 8 others have been learnt without a write that it had predicted. When data were wrong, the
-// table records chunks that were written with the same value as the last time they were wrong. From
-// then on it predicts that value.
+// The artifact's table is unlimited, and predicts whatever the confidence. A pattern stays until
+// more than 8 other patterns have been learnt without a write that it had predicted. When data were
+// wrong, the table records chunks that were written with the same value as the last time they were
+// wrong. From then on it predicts that value.
 #pragma once
 
 #include <algorithm>
@@ -88,8 +89,8 @@ class PredictionTable {
     known->pattern.zero = pattern.zero;
     return Learnt::kKept;
   }
-  // Records the last write of a path, which deltas count from. A path without a learnt pattern gets
-  // an entry for that alone.
+  // Records the last write of a path, from which deltas count. If the path has no learnt pattern,
+  // it gets an entry that only records this write.
   void record_write(std::uint64_t path, const LastWrite& write) {
     Entry* known = known_by(path);
     if (known == nullptr) *(known = slot_for(path)) = {.path = path, .learnt = ++now_};

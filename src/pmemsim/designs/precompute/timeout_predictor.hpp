@@ -45,8 +45,7 @@ class TimeoutPredictor {
   void clear() { entries_.clear(); }
   const StructureUse& use() const { return use_; }
 
-  // The result of look(): the line fires, has to be checked again, or neither, since it was
-  // removed.
+  // The result of look(): the line fires, or has to be checked again, or was removed.
   struct Look {
     bool fires = false;
     std::optional<Time> again{};
