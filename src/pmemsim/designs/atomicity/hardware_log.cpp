@@ -49,7 +49,7 @@ HardwareLog::Id HardwareLog::open(CoreId core, std::uint64_t region, Completion 
   log.region = region;
   log.records.clear();
   log.unlinked.clear();
-  log.outstanding = log.headers_on_their_way = 0;
+  log.outstanding = log.headers_in_flight = 0;
   log.closed = log.released = false;
   log.idle = idle;
   return id;
@@ -257,7 +257,7 @@ void HardwareLog::write_header(Id id, std::uint32_t number) {
   if (!record.place) place_header(record, *space_->place_header(nullptr));
   record.state = HeaderState::kInFlight;
   record.lines_left = header_lines_;
-  ++log.headers_on_their_way;
+  ++log.headers_in_flight;
   if (!record.waiting.empty()) log.unlinked.push_back(number);
   log.outstanding += record.counted;
   const auto write = [&](Line line, const LineData& data) {
@@ -288,7 +288,7 @@ void HardwareLog::header_persisted(std::uint64_t slot, Time now) {
     context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                              completion<&HardwareLog::acknowledged>(*this, header.log));
   }
-  if (--log.headers_on_their_way == 0 && log.released) finish_release(header.log);
+  if (--log.headers_in_flight == 0 && log.released) finish_release(header.log);
   announce_header_space();
 }
 
@@ -358,7 +358,7 @@ void HardwareLog::release(Id id, bool drop_pending) {
       if (header_lines_ == 2) drop(record.place->second, WriteKind::kLogHeader);
     }
   }
-  if (log.headers_on_their_way == 0) finish_release(id);
+  if (log.headers_in_flight == 0) finish_release(id);
 }
 
 // Finishes a release when no header is in flight any more.

@@ -134,7 +134,7 @@ class HardwareLog {
     std::uint64_t region = 0;
     std::vector<Record> records;
     std::uint32_t outstanding = 0;
-    std::uint32_t headers_on_their_way = 0;
+    std::uint32_t headers_in_flight = 0;
     // Records whose headers are in flight and aren't linked yet, in the order of their locations.
     std::vector<std::uint32_t> unlinked;
     bool closed = false;

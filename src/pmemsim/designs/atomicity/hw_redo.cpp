@@ -72,7 +72,7 @@ Eviction HwRedo::evicted(Line line, const LineData& data, Time) {
     const Cached* const cached = cached_.find(line);
     if (cached == nullptr) return Eviction::kWrite;
     // A later store outside regions has changed the line; older data must not overtake that store.
-    keep(line, data, cached->dirty ? cached->order : cached->order_on_its_way);
+    keep(line, data, cached->dirty ? cached->order : cached->order_in_flight);
   }
   write_to_dram_cache(line, {});
   ++statistics_.kept_evictions;
@@ -154,14 +154,14 @@ void HwRedo::idle(std::uint64_t number, Time now) {
 void HwRedo::lines_arrive(std::uint64_t number, Time) {
   PerCore& core = cores_[number];
   const std::vector<Line>& lines = region(core.order).lines;
-  core.on_their_way = lines.size();
+  core.lines_in_flight = lines.size();
   for (const Line line : lines) {
     write_to_dram_cache(line, completion<&HwRedo::line_accepted>(*this, number));
   }
 }
 
 void HwRedo::line_accepted(std::uint64_t number, Time now) {
-  if (--cores_[number].on_their_way > 0) return;
+  if (--cores_[number].lines_in_flight > 0) return;
   context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&HwRedo::commit>(*this, number));
 }
@@ -240,7 +240,7 @@ void HwRedo::write_in_place(Line line) {
   Cached& cached = *found;
   cached.dirty = false;
   cached.in_flight = true;
-  cached.order_on_its_way = cached.order;
+  cached.order_in_flight = cached.order;
   ++statistics_.in_place_writes;
   context_->pm.write({.line = line,
                       .kind = WriteKind::kData,
@@ -253,7 +253,7 @@ void HwRedo::write_in_place(Line line) {
 void HwRedo::written_in_place(std::uint64_t number, Time now) {
   Cached& cached = *cached_.find({number});
   cached.in_flight = false;
-  --region(cached.order_on_its_way).not_in_place;
+  --region(cached.order_in_flight).not_in_place;
   if (!cached.dirty) {
     cached_.erase({number});
   } else if (parameters_.in_place == InPlaceUpdate::kEager || cached.order <= written_up_to_) {

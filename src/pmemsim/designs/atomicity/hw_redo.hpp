@@ -130,8 +130,8 @@ class HwRedo final : public Atomicity {
     std::vector<BufferedLine> log_buffer;  // oldest first
     LineTable<bool> written;               // the region's write set, for look-ups
     std::vector<Line> lines;               // the region's write set, in order
-    std::size_t on_their_way =
-        0;  // number of lines that the commit waits for, in flight to the DRAM cache
+    // Number of lines that the commit waits for, in flight to the DRAM cache.
+    std::size_t lines_in_flight = 0;
     Time waiting_since{};
     Completion waiting;  // resumes the region's end
   };
@@ -156,7 +156,7 @@ class HwRedo final : public Atomicity {
     std::uint64_t order = 0;  // the last region that committed it
     bool dirty = false;       // true if it must still be written in place
     bool in_flight = false;
-    std::uint64_t order_on_its_way = 0;
+    std::uint64_t order_in_flight = 0;
   };
   struct WaitingFlush {
     CoreId core;

@@ -19,11 +19,11 @@
 //   3  Data can be found by their fingerprint once they are written to the device, because a write
 //      in a queue could be dropped. They can no longer be found when other data are written to
 //      their location, or when it becomes free.
-//   4  Fingerprints, references and free places are reconstructable from the entries and the data
+//   4  Fingerprints, references and free locations can be rebuilt from the entries and the data
 //      (4.3.2). At every crash, the tables equal what recovery would rebuild from the image, with
 //      these exceptions:
 //        - references of entries that a dropped write has left behind,
-//        - references of lines that could still return to their former place (rule 2),
+//        - references of lines that could still return to their former location (rule 2),
 //        - locations of writes that have been sent and wait for room in their queue.
 //      If data that are in PM aren't found, the only cost is a write. The table of fingerprints is
 //      in PM and cached; its entries have 16 bytes.

@@ -91,10 +91,10 @@ void ExpectedWrites::fetch(NodeSet nodes, const Prediction& subject, Fetches& fe
     if (!missing) return;
     ++statistics_.metadata_reads;
     if (parameters_.miss_latency != Picoseconds{}) {
-      fetches.there_at[node] = queue_->now() + parameters_.miss_latency;
+      fetches.available_at[node] = queue_->now() + parameters_.miss_latency;
       return;
     }
-    fetches.there_at[node] = kNever;
+    fetches.available_at[node] = kNever;
     ++fetches.pending;
     done.argument = slot << kNodeBits | node;
     backend_->read_metadata(*missing, done);
@@ -104,7 +104,7 @@ void ExpectedWrites::fetch(NodeSet nodes, const Prediction& subject, Fetches& fe
 void ExpectedWrites::address_fetched(std::uint64_t slot_and_node, Time now) {
   const auto slot = static_cast<std::uint32_t>(slot_and_node >> kNodeBits);
   Fetches& fetches = address_slots_[slot].fetches;
-  fetches.there_at[slot_and_node & kNodeMask] = now;
+  fetches.available_at[slot_and_node & kNodeMask] = now;
   --fetches.pending;
   release_if_idle(slot);
 }
@@ -112,7 +112,7 @@ void ExpectedWrites::address_fetched(std::uint64_t slot_and_node, Time now) {
 void ExpectedWrites::data_fetched(std::uint64_t slot_and_node, Time now) {
   const auto slot = static_cast<std::uint32_t>(slot_and_node >> kNodeBits);
   Fetches& fetches = slots_[slot].fetches;
-  fetches.there_at[slot_and_node & kNodeMask] = now;
+  fetches.available_at[slot_and_node & kNodeMask] = now;
   --fetches.pending;
   release_expected_if_idle(slot);
 }
@@ -126,7 +126,7 @@ ExpectedWrites::When ExpectedWrites::when(const Address* address, const Expected
     const OperationGraph::Node& what = graph_.nodes()[node];
     const Fetches& fetches =
         what.inputs.data || address == nullptr ? expected.fetches : address->fetches;
-    Time began = fetches.there_at[node];
+    Time began = fetches.available_at[node];
     if (what.sub.external.address) {
       began = std::max(began, address == nullptr ? kNever : address->since);
     }

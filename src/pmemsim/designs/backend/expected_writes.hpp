@@ -74,7 +74,7 @@ class ExpectedWrites {
   // By sub-operation: the time at which its line of metadata is available. kNever: the line is
   // still being read.
   struct Fetches {
-    Times there_at{};
+    Times available_at{};
     std::uint32_t pending = 0;
   };
   // Results of a line that depend on its address alone (rule 1).

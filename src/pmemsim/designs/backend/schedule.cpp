@@ -28,7 +28,7 @@ OperationSchedule::OperationSchedule(std::vector<BackendOperation*> operations,
       units_(units),
       parameters_(parameters) {
   for (const OperationGraph::Node& node : graph_.nodes()) {
-    works_done_.of(node.sub.work).there = true;
+    works_done_.of(node.sub.work).exists = true;
   }
   if (parameters_.outdated_results != OutdatedResults::kWhenWritten) {
     expected_writes_.emplace(operations_, graph_, parameters_, works_done_);

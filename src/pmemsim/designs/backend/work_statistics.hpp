@@ -13,7 +13,7 @@ namespace pmemsim {
 // Numbers of sub-operations that have been executed to their end, by the kind of their work.
 struct WorkStatistics {
   struct Count {
-    bool there = false;  // true if some operation does such work
+    bool exists = false;  // true if some operation does such work
     std::uint64_t executed = 0, used = 0;
   };
   std::array<Count, kWorkKinds> counts{};
@@ -24,7 +24,7 @@ struct WorkStatistics {
   void describe(Visitor& visit) const {
     for (std::size_t work = 1; work < kWorkKinds; ++work) {
       const Count& count = counts[work];
-      if (!count.there) continue;
+      if (!count.exists) continue;
       const std::string name(kWorkNames[work]);
       visit(name, count.executed, "sub-operations", "Executed: " + name);
       visit(name + "_unused", count.executed - count.used, "sub-operations",

@@ -151,7 +151,7 @@ bool DpoOrdering::fence(const Fence& fence, Time, Completion resume) {
 
 // Rule 3 (dpo.hpp).
 void DpoOrdering::send_next() {
-  while (!under_way_ && send_one()) under_way_ = !parameters_.faults.token;
+  while (!in_flight_ && send_one()) in_flight_ = !parameters_.faults.token;
 }
 
 bool DpoOrdering::send_one() {
@@ -201,7 +201,7 @@ bool DpoOrdering::can_send(Buffer& buffer) const {
 
 void DpoOrdering::accepted(std::uint64_t, Time) {
   if (parameters_.token_until == DpoToken::kAcknowledged) return;
-  under_way_ = false;
+  in_flight_ = false;
   context_->queue.schedule(
       context_->queue.now(), Phase::kController,
       {[](void* self, std::uint64_t, Time) { static_cast<DpoOrdering*>(self)->send_next(); }, this,
@@ -209,7 +209,7 @@ void DpoOrdering::accepted(std::uint64_t, Time) {
 }
 
 void DpoOrdering::acknowledged(std::uint64_t core, Time now) {
-  if (parameters_.token_until == DpoToken::kAcknowledged) under_way_ = false;
+  if (parameters_.token_until == DpoToken::kAcknowledged) in_flight_ = false;
   free_entries(static_cast<CoreId>(core), now);
   send_next();
 }

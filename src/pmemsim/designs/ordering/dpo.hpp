@@ -141,7 +141,7 @@ class DpoOrdering final : public Ordering {
   std::optional<LayerContext> context_;
   LineTable<Place> youngest_;  // by line: the youngest entry in all buffers
   StaleLines stale_;
-  bool under_way_ = false;     // true while a write is in flight (rule 3)
+  bool in_flight_ = false;     // true while a write is in flight (rule 3)
   CoreId turn_ = 0;            // the core whose turn is next
   std::uint64_t entered_ = 0;  // number of entries so far, of all cores
   Statistics statistics_;

@@ -35,7 +35,8 @@ void Janus::hint(CoreId core, const Hint& hint, Time when) {
                            completion<&Janus::arrive>(*this));
 }
 
-// Splits an announced range into lines. A range without an address begins at a line.
+// Splits an announced range into lines. A range without an address is taken to begin at a
+// line's first byte.
 std::deque<Janus::Part> Janus::parts_of(CoreId core, const Hint& hint) {
   std::deque<Part> parts;
   for (std::uint64_t at = 0; at < hint.bytes;) {
@@ -150,7 +151,7 @@ void Janus::decode_one(std::uint64_t, Time now) {
   decoding_ = false;
   const auto next =
       std::ranges::find_if(requests_, [](const Request& request) { return !request.buffered; });
-  if (next == requests_.end()) return;  // its thread has ended
+  if (next == requests_.end()) return;  // the thread of the request has ended or rolled back
   ++statistics_.operations;
   if (operations_.size() < size(parameters_.operation_entries)) {
     operations_.push_back({next->object, next->parts.front()});
@@ -193,7 +194,8 @@ void Janus::execute(const Operation& operation) {
   const std::size_t number = address ? lines.addresses : lines.data;
   lines.addresses += address;
   lines.data += data;
-  if (address != data && number < lines.entries.size()) {  // the entry has the other half
+  if (address != data &&
+      number < lines.entries.size()) {  // the entry has the address or the data already
     Lines::Entry& entry = lines.entries[number];
     if (address) {
       entry.part.line = part.line;
@@ -203,11 +205,12 @@ void Janus::execute(const Operation& operation) {
     }
     complete_bytes(entry.part);
     const Lines::Entry joined = entry;
-    bool there = !address || context_->pm.predictions().complete(joined.id, *joined.part.line);
+    bool is_pending = !address || context_->pm.predictions().complete(joined.id, *joined.part.line);
     if (joined.part.bytes != 0) {
-      there = context_->pm.predictions().complete(joined.id, joined.part.data, joined.part.bytes);
+      is_pending =
+          context_->pm.predictions().complete(joined.id, joined.part.data, joined.part.bytes);
     }
-    notify_started(joined.id, part.from, there);
+    notify_started(joined.id, part.from, is_pending);
     return;
   }
   complete_bytes(part);
@@ -218,16 +221,16 @@ void Janus::execute(const Operation& operation) {
                                                             .bytes = part.bytes});
   ++(id ? statistics_.prepared : statistics_.results_dropped);
   notify_started(id, part.from, true);
-  Lines& now = lines_[object];  // other outcomes may have erased it
+  Lines& now = lines_[object];  // prepare() may have erased it through other outcomes
   now.entries.push_back({id, part});
   now.open += static_cast<bool>(id);
 }
 
-void Janus::notify_started(PreparedId id, const HintedLine& line, bool there) const {
+void Janus::notify_started(PreparedId id, const HintedLine& line, bool is_pending) const {
   if (observer_ == nullptr) return;
   if (!id) {
     observer_->lost(line, HintLoss::kResultBuffer);
-  } else if (there) {
+  } else if (is_pending) {
     observer_->started(line, id);
   } else {
     observer_->too_late(line);

@@ -155,7 +155,7 @@ class Janus final : public Precompute {
   void decode_one(std::uint64_t, Time now);
   void start(std::uint64_t, Time now);
   void execute(const Operation& operation);
-  void notify_started(PreparedId id, const HintedLine& line, bool there) const;
+  void notify_started(PreparedId id, const HintedLine& line, bool is_pending) const;
   void complete_bytes(Part& part) const;
 
   const JanusParameters parameters_;

@@ -7,7 +7,8 @@
 namespace pmemsim {
 namespace {
 
-constexpr Picoseconds kLate{50'000};  // the artifact's word for it
+// The artifact calls a prediction late if it precedes its write by less than 50 ns.
+constexpr Picoseconds kLate{50'000};
 
 constexpr ByteMask bytes_of_chunk(std::size_t chunk) {
   constexpr ByteMask kFirst = (ByteMask{1} << StoreHistory::kChunkBytes) - 1;

@@ -16,7 +16,7 @@ inline std::span<const std::string_view> choice_names(Predicted) {
   return kNames;
 }
 
-// The source of rules: the paper, or the authors' artifact where it differs.
+// The source of the rules in which the paper and the authors' artifact differ.
 enum class PmWeaverVariant : std::uint8_t { kPaper, kArtifact };
 
 inline std::span<const std::string_view> choice_names(PmWeaverVariant) {
