@@ -74,8 +74,8 @@ class RecoveryImages final : public ModelImages {
       image_.write(address, page, Image::kPageBytes);
     });
   }
-  void write(Line recoverys, const LineData& data) {
-    const std::optional<Line> line = places_.in_crashed(recoverys);
+  void write(Line recovery_line, const LineData& data) {
+    const std::optional<Line> line = places_.line_in_crashed_program(recovery_line);
     if (!line) return;
     image_.write(*line, data);
     changed_.push_back(*line);

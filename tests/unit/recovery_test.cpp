@@ -100,11 +100,11 @@ TEST(PersistSteps, OtherMemoryDoesNotCount) {
 
 TEST(RecoveryPlaces, LeadToTheProgramsLines) {
   const RecoveryPlaces places({{0x2000, 0x2080, 0x9000}, {0x3000, 0x3040, 0x1000}});
-  EXPECT_EQ(places.in_crashed(Line::of(0x2000)), Line::of(0x9000));
-  EXPECT_EQ(places.in_crashed(Line::of(0x2040)), Line::of(0x9040));
-  EXPECT_EQ(places.in_crashed(Line::of(0x2080)), std::nullopt);
-  EXPECT_EQ(places.in_crashed(Line::of(0x1fc0)), std::nullopt);
-  EXPECT_EQ(places.in_crashed(Line::of(0x3000)), Line::of(0x1000));
+  EXPECT_EQ(places.line_in_crashed_program(Line::of(0x2000)), Line::of(0x9000));
+  EXPECT_EQ(places.line_in_crashed_program(Line::of(0x2040)), Line::of(0x9040));
+  EXPECT_EQ(places.line_in_crashed_program(Line::of(0x2080)), std::nullopt);
+  EXPECT_EQ(places.line_in_crashed_program(Line::of(0x1fc0)), std::nullopt);
+  EXPECT_EQ(places.line_in_crashed_program(Line::of(0x3000)), Line::of(0x1000));
 }
 
 // The program: a store to a line, then two to one word of another, and one beside.

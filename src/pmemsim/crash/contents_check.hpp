@@ -1,7 +1,7 @@
 // The crash image is built from the memory's notifications (PersistenceObserver). This check
 // compares it with the memory's state: its device, and the writes that its queues have accepted. It
 // detects a queue that merges writes and keeps the older data, and a device that writes other data
-// than it was given: their notifications are correct all the same.
+// than it receives. The notifications are correct in both cases.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class ContentsCheck {
   std::optional<Line> difference_from(const Image& caches) const;
 
  private:
-  static constexpr std::size_t kFewest = 1 << 16;  // Lines, before repetitions are removed
+  static constexpr std::size_t kFewest = 1 << 16;  // Minimum of most_, in lines
 
   void forget_repetitions();
   bool differs(Line place) const { return image_.on_device(place) != pm_.surviving(place); }
@@ -36,7 +36,7 @@ class ContentsCheck {
   const Memory& pm_;
   const CrashImage& image_;
   std::vector<Line> touched_;
-  std::size_t most_ = kFewest;  // Size of touched_ at which repetitions are removed
+  std::size_t most_ = kFewest;  // Size of touched_ at which its duplicates are removed
 };
 
 }  // namespace pmemsim

@@ -519,7 +519,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   bool wrong_is_kept_ = false;
   LineSet dirty_;
   std::vector<StaleLoad> stale_loads_;
-  std::vector<ChangedLine> torn_;  // Images of the latest write's line before its end, torn
+  std::vector<ChangedLine> torn_;  // Torn images of the latest write's line
 };
 
 void check_verifiable(const Configuration& configuration) {

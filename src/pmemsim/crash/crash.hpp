@@ -7,11 +7,13 @@
 //      (machine/memory/memory.hpp, PersistenceObserver).
 //   2  The surviving image follows these changes, line by line. Recovery changes it and is undone
 //      afterwards. The cost of a point therefore depends on the amount of change, not on the size
-//      of the image. (Redoing a log that is released late would cost the whole log: it continues
-//      from the point before instead, redo_recovery.hpp.)
+//      of the image. (If a design releases its redo log late, redoing the whole log at each point
+//      would cost too much. Its recovery continues from the previous point's image instead:
+//      redo_recovery.hpp.)
 //   3  Recovery is crashed, too: it is stopped at each of its writes and run again, and must leave
-//      the same image. A recovery that writes only lines which it never reads does the same when it
-//      is run again (this is checked line by line). Any other recovery is really run again.
+//      the same image. A recovery that never reads a line that it writes has the same effect when
+//      it is run again, so a check line by line is enough. Any other recovery is stopped and run
+//      again.
 //   4  The verdict of each point holds until the next one, or until the design gives the program
 //      another durability guarantee: then the image is checked again.
 //   5  Recorded values are replayed, so the value of a load never shows in an image. A design that
@@ -62,7 +64,7 @@ struct CrashOptions {
   // dirty lines of the caches are written back, as an eviction a moment earlier might have done.
   std::uint64_t subsets = 0;
   // External checker: sees `inspections` images, at points spread evenly over the run. With
-  // kAllImages it sees all recovered images.
+  // kAllImages it checks all recovered images.
   ExternalChecker* external_checker = nullptr;
   static constexpr std::uint64_t kAllImages = UINT64_MAX;
   std::uint64_t inspections = 0;
@@ -82,8 +84,8 @@ struct CrashResult {
   std::uint64_t repaired = 0;    // Number of points at which recovery changed the image
   std::uint64_t restarts = 0;    // Number of times recovery was crashed and run again
   std::uint64_t inspected = 0;   // Number of images shown to the external checker
-  std::uint64_t different = 0;   // Images, each once, that the external checker could see
-  std::uint64_t violations = 0;  // Points with a violation, there or before the next point
+  std::uint64_t different = 0;   // Number of distinct images to show to the checker
+  std::uint64_t violations = 0;  // Points with a violation at or after them
   double wall_s = 0;             // Host time in s: simulation, images, recovery, oracle
   std::optional<CrashExplanation> explanation;
 };

@@ -202,7 +202,7 @@ void CrashImage::replace(const std::vector<std::pair<Line, LineData>>& lines) {
 void CrashImage::undo_replacement() {
   undo(replaced_);
   replaced_.clear();
-  if (!keeps_result_) changed_ = recovered_;  // Otherwise recovery may have undone earlier ones
+  if (!keeps_result_) changed_ = recovered_;  // Otherwise, keep lines whose repair was undone
 }
 
 void CrashImage::mark_checked() {

@@ -28,8 +28,8 @@ class CrashImage final : public Oracle::ImageReader {
   LineData on_device(Line place) const;
   // Returns an image that has a page wherever on_device() isn't zero.
   const Image& device() const { return decoder_ != nullptr ? device_ : image_; }
-  // Surviving lines for given device contents, and the reason why the image could not be decoded
-  // then; empty if it could.
+  // The surviving lines for given device contents. `problem` is the reason why these contents can't
+  // be decoded; empty if they can.
   struct Decoded {
     std::vector<std::pair<Line, LineData>> lines;
     std::string problem;
@@ -55,7 +55,7 @@ class CrashImage final : public Oracle::ImageReader {
   LineData before_recovery(Line line) const;
   const Image& image() const { return image_; }
   // Returns the lines in which the recovered image may differ from the image checked last: lines
-  // changed since, lines that recovery changes now, and lines that it changed then.
+  // changed since, and lines that recovery has changed in either image.
   const std::vector<Line>& changed() const { return changed_; }
   void mark_checked();
 

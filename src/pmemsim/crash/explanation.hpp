@@ -20,8 +20,8 @@ struct Violation {
   std::uint64_t before_recovery = 0;  // Value of the finding's word before recovery
   std::string problem{};
   std::vector<Line> evicted{};  // Dirty lines that the image assumes to be written back
-  std::optional<Line> torn{};   // Line that the image assumes to be written in part
-  bool promised_since = false;  // The point was correct until a later guarantee
+  std::optional<Line> torn{};   // Line that the image assumes to be torn
+  bool promised_since = false;  // The image was correct until a later guarantee
 };
 
 // Explains the violation. Simulates again up to its point to collect the events that led to it.

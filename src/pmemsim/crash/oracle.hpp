@@ -1,14 +1,14 @@
 // The oracle: decides whether a recovered image is one that a crash may leave, for any design.
 //
 // An image is correct if some set of units (program_history.hpp), each of them whole, leaves
-// exactly its contents. With a unit, the set must contain all units that it follows. It must
-// contain every unit that is guaranteed persistent.
+// exactly its contents. The set must contain every unit that is guaranteed persistent, and all
+// units that a unit of the set follows.
 //
 // The oracle finds such a set, if one exists, by growing the smallest possible one: the guaranteed
 // units and all units that they follow. The writers of a word follow one another, so a set contains
-// the first n of them, and the word's value limits n. If the set leaves another value than the
-// image has, it must contain more of the word's writers: up to the next one that wrote the image's
-// value. Each addition is forced, so either the final set matches the image, or no set does.
+// the first n of them. If the set leaves another value than the image has, the set must also
+// contain the word's next writers, up to the next one that wrote the image's value. Each addition
+// is forced, so either the final set matches the image, or no set does.
 //
 // The oracle checks the crashes of a run in the order of their times. It gets only the lines that
 // may have changed since the previous crash. It starts from the set found last. If that set cannot
@@ -35,9 +35,9 @@ class Oracle {
   };
 
   enum class Fault : std::uint8_t {
-    kForeignValue,  // No store ever wrote the value there
+    kForeignValue,  // No store ever wrote the value to the word
     kLost,          // A unit that is guaranteed persistent is missing
-    kTorn,          // A region is in the image in part, or without a unit that it follows
+    kTorn,          // A region is in part in the image, or without a unit that it follows
   };
   struct Finding {
     Fault fault;

@@ -37,7 +37,7 @@ class ProgramHistory::Thread {
         first_race_object_(file.metadata().sync_objects),
         awaited_(races.awaited(number)),
         races_(races.of(number)),
-        heard_(file.metadata().threads) {
+        followed_promises_(file.metadata().threads) {
     read();
   }
 
@@ -428,18 +428,19 @@ class ProgramHistory::Thread {
     history_.promises_[number_].push_back({order_.now(number_), known_promises_});
   }
   void hear_of_promises() {
-    std::vector<UnitId> heard;
-    for (CoreId other = 0; other < heard_.size(); ++other) {
+    std::vector<UnitId> followed;
+    for (CoreId other = 0; other < followed_promises_.size(); ++other) {
       if (other == number_) continue;
       const std::vector<Promise>& made = history_.promises_[other];
-      const std::size_t before = heard_[other];
-      while (heard_[other] < made.size() &&
-             order_.before(other, made[heard_[other]].epoch, number_)) {
-        ++heard_[other];
+      const std::size_t before = followed_promises_[other];
+      while (followed_promises_[other] < made.size() &&
+             order_.before(other, made[followed_promises_[other]].epoch, number_)) {
+        ++followed_promises_[other];
       }
-      if (heard_[other] > before) heard.push_back(made[heard_[other] - 1].unit);
+      if (followed_promises_[other] > before)
+        followed.push_back(made[followed_promises_[other] - 1].unit);
     }
-    if (!heard.empty()) note_promises(PromisedBy::kOthers, std::move(heard));
+    if (!followed.empty()) note_promises(PromisedBy::kOthers, std::move(followed));
   }
   void note_promises(PromisedBy by, std::vector<UnitId> what) {
     if (known_promises_ != kNone) what.push_back(known_promises_);
@@ -478,8 +479,9 @@ class ProgramHistory::Thread {
   std::span<const std::uint64_t> awaited_;
   std::uint32_t places_ = 0;  // Number of positions reached that others wait for
   std::span<const trace::Races::Wait> races_;
-  UnitId known_promises_ = kNone;   // Unit that represents all guarantees so far
-  std::vector<std::size_t> heard_;  // By thread: number of its guarantees that this thread follows
+  UnitId known_promises_ = kNone;  // Unit that represents all guarantees so far
+  std::vector<std::size_t>
+      followed_promises_;  // By thread: number of its guarantees that this thread follows
 };
 
 ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,

@@ -10,42 +10,43 @@
 //   - the region before it on its thread;
 //   - the last unit before it that wrote a word that it reads or writes, if that is a region.
 //
-// A store outside regions follows the store before it to the same word. It also follows the store
-// before it to the same line, since a line persists whole (x86). It does not on a machine where a
-// crash can leave a line in part. Where stores persist as they become visible (eADR), it follows
-// its thread's previous store, whatever their lines.
+// A store outside regions follows the store before it to the same word. Where a line persists whole
+// (x86), it also follows the store before it to the same line. This does not hold on a machine
+// where a crash can tear a line. Where stores persist as they become visible (eADR), it follows its
+// thread's previous store, to whatever line.
 //
-// Some designs guarantee that reads are in order (Promises::reads_in_order). There, a thread's
-// later operations follow the units of other threads that it has read from, as if a fence followed
-// those units. (A completed fence does not make those units durable: the fences of their own
-// threads do.)
+// Some designs guarantee that reads are in order (Promises::reads_in_order). On these designs, a
+// thread's later operations follow the units of other threads that it has read from, as if a fence
+// followed those units. (A fence of this thread does not make those units durable. Only fences of
+// their own threads do.)
 //
 // Operations after a fence, inside regions or outside, follow stores that its thread executed
-// outside regions before the fence. These are all such stores or only the flushed ones, as the
-// design guarantees. A design whose fences guarantee nothing has no fence units. A fence unit
-// writes nothing. It is in the image as soon as an operation after it is, or as soon as the fence
-// has completed and thus guarantees durability.
+// outside regions before the fence. The design's guarantee says whether these are all such stores
+// or only the flushed ones. A design whose fences guarantee nothing has no fence units. A fence
+// unit writes nothing. It is in the image as soon as an operation after it is, or as soon as the
+// fence has completed and thus guarantees durability.
 //
 // An analysis without points in time (checks/images/promised_order.hpp) also needs the order of
 // durability guarantees (Guarantees::after_promises). Operations that a thread executes after a
-// guarantee follow the data that it covers. The same holds for earlier guarantees of another
-// thread, if this thread acquires its lock, reads its atomic variable, or races with its access.
-// Each guarantee is a unit that writes nothing.
+// guarantee follow the data that the guarantee covers. They also follow the data of another
+// thread's earlier guarantees, if this thread acquires a lock or reads an atomic variable after the
+// other thread, or races with it. Each guarantee is a unit that writes nothing.
 //
 // Only the program's own accesses count. Accesses of a software log implement the design's
-// guarantee and are not part of it. Locks do not count either, for no design guarantees anything
-// about them: threads that communicate through locks and volatile data alone are independent.
+// guarantee and are not part of it. Locks do not count either, since no design guarantees anything
+// about them. Threads that communicate through locks and volatile data alone are independent.
 //
 // The oracle ignores the contents of free memory. A freed word may hold any value in an image that
 // contains the freeing region but not the region that allocates the memory again. On some designs a
-// crash may leave lines of unfinished regions unreadable. There, the same also applies to the other
-// words of lines that the allocating region stores to: its commit restores their earlier values.
+// crash may leave lines of unfinished regions unreadable. On these designs, the other words of the
+// lines that the allocating region stores to may hold any value, too. The region's commit restores
+// their earlier values.
 //
 // The order of threads is that of the recording: acquisitions follow their releases
 // (happens_before.hpp), and racing accesses follow those that were recorded before them
 // (analysis/races.hpp). If a recording does not say when its threads ran, racing accesses have no
-// defined order. Stores to different words of a line that neither rule orders do not follow each
-// other. A flush does not cover stores that another thread may have executed after it.
+// defined order. Stores to different words of a line follow each other only if an acquisition or a
+// race orders them. A flush does not cover stores that another thread may have executed after it.
 #pragma once
 
 #include <array>

@@ -90,7 +90,7 @@ bool AnswerCheck::show_next(const KeepGoing& keep_going) {
 CrashTimes AnswerCheck::crash_times() const {
   const AllowedImages& images = images_.images();
   const PersistencyModel& model = images.model();
-  std::uint64_t first = model.newest_sure_step();
+  std::uint64_t first = model.newest_guaranteed_step();
   std::uint64_t guaranteed = history_.next_guaranteed(model.newest_order());
   for (const auto& [line, pieces] : model.open()) {
     const Presence present = images.present(Line{line}, pieces);
@@ -141,7 +141,7 @@ std::vector<std::uint64_t> AnswerCheck::find_wrong(const KeepGoing& keep_going) 
   return wrong;
 }
 
-// Asks many readers at once for the answers that are needed in any case.
+// Shows the images whose answers are needed in any case to many readers at once.
 void AnswerCheck::ask_first(const KeepGoing& keep_going) {
   std::set<std::uint64_t> orders{0, history_.pieces()};
   for (const auto& [digest, crash_times] : answers_) {
@@ -182,7 +182,9 @@ AnswerCheck::Verdict AnswerCheck::check_image(const Digest& digest, CrashTimes c
     is_wrong(in_step(crash_times.first), crash_times.first);
     return verdict;
   }
-  std::uint64_t seen = History::kNever;  // Same answer, since nothing was stored
+  // Start of the last interval without operations that was checked. Further such intervals have the
+  // same correct answers if nothing was stored since.
+  std::uint64_t seen = History::kNever;
   for (std::size_t i = intervals_.at(crash_times.first); i < intervals_.list().size(); ++i) {
     const Interval& interval = intervals_.list()[i];
     if (interval.first > crash_times.last) break;

@@ -1,14 +1,14 @@
 // Checks whether a program's reader gives a correct answer for each image that a crash may leave.
-// No correct answers are given: an answer is correct if an image without losses, of a suitable
-// point in time, gives it, too (intervals.hpp).
+// The user gives no correct answers. An answer is correct if the reader also gives it for an image
+// without losses, of a suitable point in time (intervals.hpp).
 //
 //   1  An image belongs to all points in time at which a crash may leave it: from the visibility of
-//      its last piece until a piece that it lacks becomes sure. Its answer must be correct at each
-//      of them.
-//   2  An answer is the reader's standard output. If the reader does not end with 0, the answer is
-//      only how it ends.
-//   3  An answer that would have to be compared with those of more than kMostStates images is not
-//      checked.
+//      its last piece until a piece that it lacks becomes guaranteed. Its answer must be correct at
+//      each of these points.
+//   2  An answer is the reader's standard output. If the reader's exit status is not 0, the answer
+//      is only its exit status or signal.
+//   3  An answer is not checked if it would have to be compared with the answers of more than
+//      kMostStates images.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ struct Said {
 // The points in time (moments) at which a crash may leave an image.
 struct CrashTimes {
   std::uint64_t first, last;
-  // True if there are none: the crash is inside step `first`.
+  // True if there is no such point in time: the crash is inside step `first`.
   bool in_step() const { return last < first; }
 };
 
@@ -82,9 +82,9 @@ class AnswerCheck {
   // (kZeros).
   Said whole(std::uint64_t order, const KeepGoing& keep_going);
 
-  // Returns the pieces that the image has lost, by line and order. These are pieces visible at its
-  // instant, and pieces that became visible until `crash_time`, a later one at which a crash may
-  // leave the image.
+  // Returns the pieces that the image has lost, by line and order. These are pieces visible at the
+  // image's instant, and pieces that became visible later, until `crash_time`. A crash at
+  // `crash_time` must be able to leave the image.
   std::vector<std::vector<std::uint64_t>> lost(std::uint64_t crash_time) const;
   // Returns the newest piece in the image; 0: there is none.
   std::uint64_t newest() const;

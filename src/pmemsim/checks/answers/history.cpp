@@ -50,7 +50,8 @@ History::History(const trace::TraceFile& trace, PersistencyRules rules) {
   }
 }
 
-// Adds the new pieces. Before a piece becomes sure, there is an instant at which it is open.
+// Adds the new pieces. Before a piece becomes guaranteed, there is an instant at which it is
+// possibly lost.
 void History::take_new(const PersistencyModel& model) {
   pieces_.resize(model.newest_order());
   for (const auto& [line, pieces] : model.open()) {

@@ -1,13 +1,14 @@
 // The stores of a recorded program to persistent memory, in the order in which they became visible.
-// Also the steps at which they became sure (guaranteed persistent;
-// checks/images/persistency_model.hpp).
+// Also the steps at which the stores became guaranteed persistent
+// (checks/images/persistency_model.hpp).
 //
-// With eADR an ordinary store is sure as soon as it is visible, a copy as soon as all of it is.
-// (For the model this makes no difference before the next store: no image shows it.)
+// With eADR, an ordinary store is guaranteed as soon as it is visible; a copy, as soon as all its
+// pieces are visible. (The model guarantees them only at the next store. No image shows the
+// difference.)
 //
-// A step is a visible operation, counted from 1. The moment of a step is the point in time right
-// after it, before the next one; moment 0 is before all steps. A store's pieces are numbered from 1
-// (their order).
+// A step is a visible operation, counted from 1. The moment of a step is the point in time between
+// it and the next step; moment 0 is before all steps. A store's pieces are numbered from 1 (their
+// order).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ class History {
     std::uint64_t address, value;
     std::uint64_t before;      // Value before the store
     std::uint64_t step;        // Step that makes the piece visible
-    std::uint64_t guaranteed;  // Step that makes the piece sure
+    std::uint64_t guaranteed;  // Step that guarantees the piece
     std::uint64_t number;      // Number of the thread's operation
     std::uint64_t copy;        // Number of its copy; 0: none
     std::uint32_t thread, site;
@@ -43,7 +44,7 @@ class History {
   const Piece& piece(std::uint64_t order) const { return pieces_[order - 1]; }
   // Returns the number of pieces visible at a moment.
   std::uint64_t order_at(std::uint64_t crash_time) const;
-  // Returns the first step that makes a piece beyond this one sure.
+  // Returns the first step that guarantees a piece with a higher order than this.
   std::uint64_t next_guaranteed(std::uint64_t order) const { return next_guaranteed_[order]; }
   // Returns the contents at the start of the recording.
   const Image& initial() const { return initial_; }

@@ -1,20 +1,20 @@
 // The operations in execution at each moment. For a crash at a moment, the images without losses
 // whose answers are correct are:
 //
-//   1  An operation is in execution at the moments from its first visible step until before its
-//      last one. (Before its first and after its last step the thread may be outside of it.)
-//   2  One operation is in execution, and no other thread stores anything from its first step to
-//      its last one: the image right before its first step, and the image of its last step.
-//   3  No operation is in execution: the images of the moments since the last operation ended,
-//      since stores outside of operations guarantee nothing. Usually that is one image: it contains
-//      all operations that have ended.
-//   4  Before the first operation: also a file of zeros.
-//   5  Operations overlap with stores of other threads: the images of all moments from the start of
-//      the first of these operations to the end of the last one. Also the moment's images with any
-//      of these operations as a whole, and the others not at all.
+//   1  An operation is in execution from the moment of its first visible step until right before
+//      its last visible step. (At other moments, the thread may be outside of the operation.)
+//   2  If one operation is in execution, and no other thread stores anything from its first to its
+//      last step: the image right before its first step, and the image of its last step.
+//   3  If no operation is in execution: the images of all moments since the last operation ended,
+//      because stores outside of operations guarantee nothing. Usually this is one image, which
+//      contains all operations that have ended.
+//   4  If no operation has begun: also a file of zeros.
+//   5  If operations overlap with stores of other threads: the images of all moments from the start
+//      of the first of these operations to the end of the last one. Also all images of this moment
+//      that contain some of these operations as a whole and nothing of the others.
 //
-// A stretch is an interval of moments with the same operations in execution. The end of an
-// operation starts a new one.
+// An Interval is a sequence of moments with the same operations in execution. The end of an
+// operation starts a new interval.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ class Intervals {
   // Returns the operations with visible steps, in the order of their starts.
   const std::vector<TimedOperation>& operations() const { return operations_; }
   const std::vector<Interval>& list() const { return intervals_; }
-  // Returns the index of the stretch that contains this moment.
+  // Returns the index of the interval that contains this moment.
   std::size_t at(std::uint64_t crash_time) const;
 
  private:

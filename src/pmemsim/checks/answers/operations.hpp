@@ -1,15 +1,17 @@
 // A recorded program's operations, each of which a crash must leave done or not done. They are its
 // regions, or the calls of functions that the user has named.
 //
-// Calls are not recorded, but the caller's instructions before each call are, and the called
-// function's after it. So a thread's operation of another function means:
+// Recordings contain no calls. They contain the caller's instructions before each call, and the
+// called function's instructions after it. So if the next operation of a thread is in another
+// function, this means:
 //
-//   1  a call of that function, if it isn't being executed;
-//   2  a return to it, if it is: all functions that it has called have ended.
+//   1  a call of that function, if no call of it is being executed;
+//   2  otherwise a return to that function: all functions that it has called have ended.
 //
 // An operation is an outermost call; calls inside it, perhaps of the same function, belong to it.
-// It reaches from the thread's first operation of its function to the last one before rule 2 says
-// that it has ended. A function that was inlined has no calls; Uses reports this to the user.
+// It begins with the thread's first recorded operation in the function. It ends with the last
+// recorded operation before a return to its caller (rule 2). A function that was inlined has no
+// calls; Uses reports this to the user.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A pool of checkers that check several images at once. Its results are in the order of the images,
-// for any number of checkers.
+// A pool of checkers that check several images at once. The results are in the order of the images
+// and do not depend on the number of checkers.
 #pragma once
 
 #include <cstddef>
@@ -47,11 +47,12 @@ class CheckerPool {
   std::uint64_t checked() const { return checked_; }
   // Returns the rejected images, by their number from 0 in the order of show().
   const std::map<std::uint64_t, CheckerAnswer>& rejected() const { return rejected_; }
-  // Pages read by accepted images that were watched, by the same numbers, if they were reported.
-  // Pages have their recorded addresses. take_pages_read() returns each entry once.
+  // Pages that checkers have read of watched, accepted images, by the images' numbers as in
+  // rejected(). Images without a report are missing. Pages have their recorded addresses.
+  // take_pages_read() returns each entry once.
   using PagesRead = std::map<std::uint64_t, std::vector<std::uint64_t>>;
   PagesRead take_pages_read() { return std::exchange(pages_read_, {}); }
-  // Checks an image alone and returns the answer.
+  // Checks an image while no other is checked, and returns the answer.
   CheckerAnswer check_image(const Image& image, std::span<const Line> changed,
                             const CheckerProcess::KeepGoing& keep_going);
   CheckerAnswer check_image(const Image& image, const CheckerProcess::KeepGoing& keep_going);
@@ -59,7 +60,7 @@ class CheckerPool {
  private:
   struct Worker {
     std::unique_ptr<CheckerProcess> checker;
-    std::optional<std::uint64_t> busy;        // Number of the image in check
+    std::optional<std::uint64_t> busy;        // Number of the image that is being checked
     std::unordered_set<std::uint64_t> stale;  // Lines that differ from the image shown last
   };
 

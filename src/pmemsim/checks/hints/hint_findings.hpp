@@ -12,7 +12,7 @@ namespace pmemsim {
 
 // Reason why a write waited, or why a hint was useless.
 enum class HintCause : std::uint8_t {
-  kInTime,  // Neither
+  kInTime,  // Neither: the write did not wait
   kNeverWritten,
   kTooOld,
   kNotStarted,
@@ -41,7 +41,7 @@ HintCauseName name_of(HintCause cause);
 
 // All findings of one cause at one place.
 struct SiteFinding {
-  std::uint64_t count = 0;   // Number of hinted lines, or of writes
+  std::uint64_t count = 0;   // Number of hinted lines or writes that have this cause
   std::uint64_t writes = 0;  // Number of lines whose write has arrived
   Picoseconds lost{};
   Picoseconds waited{};    // Part of `lost` that writes have waited
@@ -68,7 +68,7 @@ using SiteFindings = std::map<SiteKey, SiteFinding>;
 
 struct HintTotals {
   std::uint64_t hinted_lines = 0;
-  std::uint64_t in_time = 0;  // Writes for which hints left at most hashes of the tree to do
+  std::uint64_t in_time = 0;  // Writes that had at most hashes of the tree left to compute
   std::uint64_t writes = 0;   // Writes of the program's data
   Picoseconds waited{};       // Time that the program's writes have waited
 };

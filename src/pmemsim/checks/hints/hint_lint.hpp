@@ -1,4 +1,4 @@
-// The cost of hints, and the time that missing ones would save. The linter follows every hinted
+// The cost of hints, and the time that missing hints would save. The linter follows every hinted
 // line and every write of a run, and finds the reason for each write that waits for its operations.
 //
 //   1  A write waits from its arrival at the controller until its operations are done. The whole
@@ -6,20 +6,21 @@
 //   2  If the write has claimed a result, the wait is attributed to the result's hint. The first
 //      true reason counts: the data differed from the hinted data; the hint had no data; the
 //      location of the same data in PM had changed; the result was not done yet; other results were
-//      no longer valid. With two hints, of address and data, the data's hint counts if the data
-//      were wrong. The later one counts if the result was not done yet, and otherwise the address's
-//      hint.
-//   3  If the write has claimed nothing, the wait is attributed to the last hint of its line with
-//      no operation started: a buffered hint was not started, another one came too late. Otherwise
-//      it is attributed to the last hint whose result was lost: for lack of space, by its age, with
-//      its thread, or because the line's counter has changed.
-//   4  Otherwise a hint is missing. The wait is attributed to the flush that caused the write.
-//      After an eviction or a non-temporal store, no flush has left a core since the line's last
-//      write. The wait is then attributed to the last store to the line.
-//   5  A hinted line of which no write has used anything has also cost its share of the call: the
-//      time in which a core dispatches the call's instructions, divided by the call's lines.
-//   6  A line that the program has freed before writing it (recorded_calls.hpp) is a finding of its
-//      own kind. The next write of that line is not the hinted one.
+//      no longer valid. If one hint gave the address and another one the data, the wait is
+//      attributed to one of them: to the data's hint if the data were wrong, to the later hint if
+//      the result was not done yet, and otherwise to the address's hint.
+//   3  If the write has claimed nothing, the wait is attributed to the last hint of its line that
+//      started no operation: a buffered hint without a start, or a hint after the write. If there
+//      is none, it is attributed to the last hint whose result was lost: for lack of space, because
+//      of its age, at its thread's end, or because the line's counter has changed.
+//   4  Otherwise a hint is missing. The wait is attributed to the flush that caused the write. If
+//      no flush has left a core since the line's last write (an eviction or a non-temporal store
+//      caused the write), the wait is attributed to the last store to the line.
+//   5  If no write has used anything of a hinted line, the line has also cost its share of the
+//      call. The share is the time in which a core dispatches the call's instructions, divided by
+//      the number of the call's lines.
+//   6  A hinted line that the program has freed before its write (recorded_calls.hpp) is a finding
+//      of its own kind. The next write of that line is not the hinted write.
 #pragma once
 
 #include <cstddef>
@@ -73,7 +74,7 @@ class HintLint final : public HintObserver, public WriteObserver, public Program
   // Finding to which a write's wait, or a hint's failure, is attributed.
   struct Attribution {
     SiteKey key{};
-    bool used = false;    // The write uses the hint's result: only the wait counts
+    bool used = false;    // True if the write uses the hint's result: only the wait counts
     Picoseconds share{};  // Cost of the line's share of the hint's call
     Time since{};         // Time of the hint's call
     Time arrived{};       // Time of the write's arrival; kNever: none

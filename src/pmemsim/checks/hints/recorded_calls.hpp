@@ -1,11 +1,11 @@
-// The call sites of a thread's hints and flushes, and other recorded data about them that the
-// simulated machine does not see.
+// The call sites of a thread's hints and flushes, and the hinted lines that the program has freed.
+// The recording contains these data; the simulated machine does not see them.
 //
 //   1  A call of another file's function has a record of its own, right before the called
-//      function's operations. So a hint's site is the one before its mark, and a flush's site is
-//      its own.
-//   2  Operations of pm.h's library belong to the last site before them outside the library: the
-//      program's call. Some hints are the library's own.
+//      function's operations. So a hint's call site is the site before the hint's mark. A flush's
+//      call site is its own site.
+//   2  An operation of pm.h's library is attributed to the last site before it outside the library:
+//      the program's call. The library also makes some hints on its own.
 //   3  A hinted line is freed if the same thread frees the line's block before it flushes the line.
 //      If a block was not allocated in the recorded part, only its first line is known. Unmapping
 //      of memory is not recorded.

@@ -1,12 +1,12 @@
 // All images of an instant that no previous instant had.
 //
-//   1  From one instant to the next, open pieces are added or become sure. So a set of pieces that
-//      two instants allow is allowed at all instants between them, too. The new sets of an instant
-//      are those with a piece that became visible since the previous instant.
-//   2  Sets of a line's pieces that leave the same contents count as one, and as an old one if a
-//      previous instant had it.
+//   1  From one instant to the next, open pieces are added or become guaranteed. So a set of pieces
+//      that two instants allow is allowed at all instants between them, too. The new sets of an
+//      instant are those with a piece that became visible since the previous instant.
+//   2  Sets of a line's pieces that leave the same contents count as one state. The state is old if
+//      a previous instant had one of these sets.
 //   3  The images are the products over the lines. They are ordered by the first line whose
-//      contents are new: lines before it have old contents, lines behind it any contents.
+//      contents are new: lines before it have old contents, lines after it any contents.
 #pragma once
 
 #include <cstddef>

@@ -2,11 +2,11 @@
 // a given number. Images that are likely to expose bugs come first (image_search.hpp).
 //
 //   1  Most of the likely images (piece_set.hpp) come from the same source lines again and again,
-//      because of loops. So there are rounds over the whole recording: one image of each sort, up
-//      to 4, up to 16, ..., evenly spread over the recording.
+//      because of loops. So the search makes rounds over the whole recording. They show at most 1
+//      image of each sort, then 4, then 16, and so on, evenly spread over the recording.
 //   2  Random images are spread over the instants.
-//   3  For images that get their verdict from known reads, only lines that the checker reads are
-//      varied (explored_images.hpp), instant by instant.
+//   3  If the checker's reads are known, they give most images their verdict. Then only lines that
+//      the checker reads are varied, instant by instant (explored_images.hpp).
 //
 // The same recording, rules, seed and number give the same images in the same order; for rule 3,
 // only if the checker reads the same data.
@@ -50,8 +50,8 @@ class AllowedImages final : private ImageSource {
   using Change = std::pair<Line, LineData>;
   const Image& base() const { return model_->base(); }
   const std::vector<Change>& changes() const { return changes_; }
-  // The difference of the base from that of the previous image: another base altogether, or changes
-  // in these lines.
+  // The difference between this image's base and the previous image's base. If base_is_another() is
+  // true, they may differ anywhere, otherwise only in base_changes().
   bool base_is_another() const { return base_is_another_; }
   const std::vector<Line>& base_changes() const { return base_changes_; }
 
@@ -78,7 +78,7 @@ class AllowedImages final : private ImageSource {
 
   // Returns the lines that lack an open piece, in the order of their last stores.
   std::vector<Line> lost_lines() const;
-  // Restores all visible pieces of a line if `back`, or undoes that, until the next image. This
+  // Restores all visible pieces of a line if `restored`, or undoes that, until the next image. This
   // helps to find the losses that matter: lines are independent, so the result is an allowed image,
   // too.
   void restore_losses(Line line, bool restored);
@@ -118,13 +118,14 @@ class AllowedImages final : private ImageSource {
   std::uint64_t instant_ = 0, draws_ = 0, drawn_ = 0;
 
   std::optional<AllImages> all_;
-  std::vector<PieceSet> sets_;  // Sets of this instant that are left, from the back
+  std::vector<PieceSet> sets_;  // Sets of this instant still to be used, from the back
   std::uint64_t draws_left_ = 0;
   PieceSet set_{};
 
   const KnownReads* reads_ = nullptr;
   std::optional<ExploredImages> exploration_;
-  std::vector<ExploredImages::Fixed> missing_;  // Left of the instant, from the back
+  std::vector<ExploredImages::Fixed>
+      missing_;  // Images of the instant still to be shown, from the back
   ExploredImages::Fixed fixed_;
   std::size_t runs_before_ = 0;  // Number of runs when missing_ was found
   bool looked_ = false, gave_up_ = false;

@@ -1,11 +1,11 @@
-// The verdicts on the images that a model allows, with as few of them as possible shown to the
-// checker.
+// Finds the verdicts on the images that a model allows, and shows as few of these images as
+// possible to the checker.
 //
-//   1  The data that the checker has read from shown images determine the verdicts of others
-//      (checks/images/read_tree.hpp), which are not shown.
-//   2  Reads are added to the tree after 1, 2, 4, ..., kTakenOver shown images, and after every
-//      kTakenOver more. So the set of shown images does not depend on the number of parallel
-//      checkers and their speed.
+//   1  The data that the checker has read from shown images determine the verdicts of other images
+//      (checks/images/read_tree.hpp). The latter are not shown.
+//   2  Reads are added to the tree after 1, 2, 4, ..., kTakenOver shown images, and then after
+//      every kTakenOver shown images. So the set of shown images does not depend on the number of
+//      parallel checkers and their speed.
 //   3  Known reads end the search early (checks/images/image_search.hpp, rule 3).
 #pragma once
 
@@ -31,19 +31,19 @@ class CheckedImages {
   static constexpr std::uint64_t kTakenOver = 64;
   static constexpr std::uint64_t kPageBytes = 4096;
 
-  // `most` has the meaning that it has for the images. `first`: the initial contents of PM in the
-  // recording, if the checker's reads are to be watched.
+  // `most`: the maximum number of images to show, as passed to `images`. `first`: the recording's
+  // initial contents of PM; nullptr: the checker's reads are not watched.
   CheckedImages(ImageSequence& images, std::uint64_t most, std::shared_ptr<const Image> first);
   CheckedImages(const CheckedImages&) = delete;
   CheckedImages& operator=(const CheckedImages&) = delete;
 
-  // Checks the images until one is rejected, `keep_going` returns false, the images reach number
-  // `upto`, or there are no more. Call it once. Returns the number of the first rejected image, to
-  // which the images are moved; 0: there is none.
+  // Checks the images until one is rejected, `keep_going` returns false, the image with number
+  // `upto` is reached, or there are no more. Call it once. Returns the number of the first rejected
+  // image, which becomes the current image of `images`. Returns 0 if no image was rejected.
   std::uint64_t check_image(ImageChecker& checker, const std::function<bool()>& keep_going,
                             std::uint64_t upto = UINT64_MAX);
 
-  // Returns the number of images that were shown to find it; all of them are needed.
+  // Returns the number of shown images, up to the first rejected image if there is one.
   std::uint64_t shown() const { return shown_; }
   // Returns the lines in which the images may differ from the last shown image.
   std::vector<Line> take_changed();

@@ -1,4 +1,4 @@
-// The guarantees required of any machine that keeps a design's guarantees.
+// The durability guarantees of a design, for an analysis that does not depend on a machine.
 #pragma once
 
 #include "pmemsim/crash/program_history.hpp"

@@ -1,15 +1,16 @@
-// All images of an instant, of which only those are made that have to be shown: only lines that a
-// checker has read are varied.
+// Finds verdicts for all images of an instant, and makes only the images that have to be shown.
+// Only lines that a checker has read are varied.
 //
 //   1  An open line has its visible contents, unless it is fixed.
-//   2  Consider the images in which some lines are *fixed*. Take the one whose other lines have
-//      their visible contents. It must have the verdict of a run (read_tree.hpp). Then the lines
-//      that the run has read are fixed in addition, one in turn, with each of their other contents.
-//      Lines whose turn has passed are fixed with their visible contents. All images are checked if
-//      the images of each such step are. An image that agrees with the run in all lines read has
-//      its verdict. Any other image belongs to the step of the first line in which it differs.
-//   3  If there is no run, that one image is *missing*: it has to be shown. Then the images are
-//      gone through again.
+//   2  A step covers all images in which some lines are *fixed*. Its first image has the visible
+//      contents of all other lines, and must have the verdict of a run (read_tree.hpp). A next step
+//      follows for each line that the run has read, in their order, and for each of the line's
+//      other contents. The next step fixes this line with these contents, and the lines before it
+//      with their visible contents. So the steps cover all images. An image that agrees with the
+//      run in all lines read has the run's verdict. Any other image is in the step of the first
+//      line in which it differs.
+//   3  If no run gives the first image of a step its verdict, this image is *missing*: it has to be
+//      shown. Then the steps are repeated.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,7 @@ class ExploredImages {
  public:
   // Lines without their visible contents, and the pieces of them that are in the image.
   using Fixed = std::vector<std::pair<Line, Presence>>;
-  // Maximum number of contents of a read line that are gone through.
+  // Maximum number of contents of a read line that steps are made for.
   static constexpr double kMostStates = 4096;
 
   ExploredImages(std::shared_ptr<const Image> first, std::uint64_t unit_bytes)

@@ -24,7 +24,7 @@ class ImageChecker {
   virtual bool rejects() const = 0;
   // Returns the number of the first rejected image, counted from 0 in the order of show().
   virtual std::optional<std::uint64_t> first_rejected() const = 0;
-  // Returns the pages read of accepted images, by the same number.
+  // Returns the pages that were read of each accepted image, by the number as in first_rejected().
   virtual std::map<std::uint64_t, std::vector<std::uint64_t>> take_reads() = 0;
 };
 

@@ -160,7 +160,7 @@ class ExplanationBuilder {
     return fmt::format("not flushed yet ({} flushes it)", text_of(later->second));
   }
 
-  // Lists the latest first: an old loss is rarely the cause of the error.
+  // Lists the latest losses first: an old loss is rarely the cause of the error.
   void list(std::string title, const Stores& stores) {
     if (stores.empty()) return;
     lines_.push_back(std::move(title));

@@ -7,9 +7,10 @@
 //      sets follow the likely ones, if there are few enough.
 //   3  The caller that shows the images may report the data that the checker reads (KnownReads), if
 //      the source can use this. The remaining images then get their verdict from these reads. This
-//      happens at once if all images are requested and they are more than kMostOneByOne. If that
-//      fails, the search goes through all images. In other searches it happens at the end. A search
-//      without a limit does this after a round of random images of which none had to be shown.
+//      happens at the start if all images are requested and they are more than kMostOneByOne; if it
+//      fails, the search goes through all images. In other searches it happens at the end. In a
+//      search without a limit, it happens after a round of random images of which none had to be
+//      shown.
 //
 // The same source and number give the same images in the same order; for rule 3, only if the
 // checker reads the same data.
@@ -66,7 +67,7 @@ class ImageSearch {
 
   std::uint64_t shown() const { return hashes_.size(); }
   double possible() const { return exact_ ? static_cast<double>(shown()) : sets_; }
-  // complete(): true if all images are checked. exact(): true if each of them was shown.
+  // complete(): true if all images have a verdict. exact(): true if each image was shown.
   bool complete() const { return complete_; }
   bool exact() const { return exact_; }
   bool ended() const { return stage_ == Stage::kEnded; }
@@ -92,7 +93,7 @@ class ImageSearch {
   Stage stage_ = Stage::kNew;
   ImageSource::Pass pass_ = ImageSource::Pass::kAll;
   std::uint64_t rounds_for_nothing_ = 0;
-  std::uint64_t shown_before_ = 0, left_before_ = 0;  // the pass
+  std::uint64_t shown_before_ = 0, left_before_ = 0;  // Values before the pass
   bool complete_ = false, exact_ = false;
   std::unordered_set<std::uint64_t> hashes_;
 };

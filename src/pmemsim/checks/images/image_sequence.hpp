@@ -1,5 +1,5 @@
-// A sequence of images, each once and in the same order every time. Its caller shows them to a
-// checker and determines which losses matter.
+// A sequence of distinct images, in the same order every time. The caller shows them to a checker
+// and finds the losses that matter.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class ImageSequence {
   // until the next call. Some sequences ignore them.
   virtual void explore_by(const KnownReads&) {}
   // explored(): true if the current image was made from known reads. depend_on_reads(): true if the
-  // numbers of images depend on the reads.
+  // reads determine which image has which number.
   virtual bool explored() const { return false; }
   virtual bool depend_on_reads() const { return false; }
 
@@ -46,9 +46,9 @@ class ImageSequence {
   virtual void restore_losses(std::span<const std::uint64_t> numbers, bool restored) = 0;
   virtual std::vector<std::string> explanation() const = 0;
 
-  // Returns the number of images, or an upper bound of it unless `exact`.
+  // Returns the number of images if exact() is true; otherwise an upper bound of it.
   virtual double possible() const = 0;
-  // complete(): true if all images are checked. exact(): true if each of them was made.
+  // complete(): true if all images have a verdict. exact(): true if each image was made.
   virtual bool complete() const = 0;
   virtual bool exact() const { return complete(); }
   // Returns the number of instants at which a crash leaves images that no earlier one leaves.

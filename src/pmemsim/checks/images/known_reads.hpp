@@ -1,4 +1,4 @@
-// The known reads of a checker, for the source of the images that it sees.
+// The known reads of a checker, for the source of the images that are shown to it.
 #pragma once
 
 #include <cstdint>

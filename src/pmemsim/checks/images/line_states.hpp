@@ -15,14 +15,13 @@ namespace pmemsim {
 // since it may be large.
 double count_states(const PersistencyModel::Pieces& pieces, std::uint64_t last_order);
 
-// By index: true if the piece is in the image. Sure ones always are.
+// By index: true if the piece is in the image. Guaranteed pieces always are.
 using Presence = std::vector<bool>;
 // Calls visit for each such set, the empty one first. Use it only for lines with few sets.
 void for_each_state(const PersistencyModel::Pieces& pieces,
                     const std::function<void(const Presence&)>& visit);
 
-// True if both are in the same range of a copy's pieces, so that either may be in an image without
-// the other.
+// True if both pieces are of the same copy, so that an image may contain either without the other.
 inline bool unordered(const PersistencyModel::Piece& a, const PersistencyModel::Piece& b) {
   return a.copy != 0 && a.copy == b.copy;
 }

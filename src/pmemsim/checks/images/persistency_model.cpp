@@ -20,7 +20,7 @@ bool is_open_store(const PersistencyModel::Piece& piece, std::uint64_t order) {
   return !piece.guaranteed && !piece.non_temporal && piece.order <= order;
 }
 
-// True if the line has pieces up to this one that its flush would make sure.
+// True if the line has pieces up to this one that its flush would guarantee.
 bool has_open(const std::map<std::uint64_t, PersistencyModel::Pieces>& open, std::uint64_t number,
               std::uint64_t order) {
   const auto line = open.find(number);
@@ -30,8 +30,8 @@ bool has_open(const std::map<std::uint64_t, PersistencyModel::Pieces>& open, std
          });
 }
 
-// Every acquisition of a lock executes a locked instruction. Other calls need not execute one.
-// Annotations do not either: the recording contains their instructions themselves.
+// True for acquisitions of locks: each executes a locked instruction. Other calls need not execute
+// one. An annotated lock does not count, since the recording contains its instructions.
 bool acquires_lock(const Operation& operation) {
   const auto kind = static_cast<trace::SyncKind>(operation.detail);
   return operation.kind == SiteKind::kSync && !operation.flag && trace::is_lock(kind);
@@ -106,7 +106,7 @@ bool PersistencyModel::is_fence() const {
   }
 }
 
-// True if the next operation makes an open piece sure (rules 3 to 5 and 8).
+// True if the next operation guarantees an open piece (rules 3 to 5 and 8).
 bool PersistencyModel::makes_guaranteed() const {
   if (is_fence() && fence_makes_guaranteed()) return true;
   if (order_.operation().kind == SiteKind::kFlush) return flush_makes_guaranteed();
@@ -245,7 +245,7 @@ void PersistencyModel::fence() {
   thread.non_temporal.clear();
 }
 
-// Makes the line's prefix up to this piece sure.
+// Guarantees the line's prefix up to this piece.
 void PersistencyModel::guarantee(std::uint64_t number, std::uint64_t order) {
   const auto line = open_.find(number);
   if (line == open_.end()) return;
@@ -257,7 +257,7 @@ void PersistencyModel::guarantee(std::uint64_t number, std::uint64_t order) {
 
 void PersistencyModel::note_guaranteed(Piece& piece) {
   piece.guaranteed = true;
-  newest_sure_step_ = std::max(newest_sure_step_, piece.step);
+  newest_guaranteed_step_ = std::max(newest_guaranteed_step_, piece.step);
   newly_guaranteed_.push_back({piece.order, steps_});
 }
 
@@ -266,8 +266,8 @@ void PersistencyModel::guarantee_visible() {
   visible_lines_.clear();
 }
 
-// Moves sure pieces to the base. A sure piece behind an open one moves as soon as the open one is
-// sure.
+// Moves guaranteed pieces to the base. A guaranteed piece after an open piece moves as soon as the
+// open piece is guaranteed.
 void PersistencyModel::merge_guaranteed(std::map<std::uint64_t, Pieces>::iterator line) {
   Pieces& pieces = line->second;
   const auto first = std::ranges::find(pieces, false, &Piece::guaranteed);

@@ -4,38 +4,41 @@
 // The model (Raad, Wickerson, Neiger, Vafeiadis: "Persistency semantics of the Intel-x86
 // architecture", POPL 2020; Khyzha, Lahav: "Taming x86-TSO persistency", POPL 2021), as rules:
 //
-//   1  A store is cut at aligned 8 B into *pieces*; a crash leaves each piece whole or not at all.
-//      The pieces of a store of more than 8 B become visible in ascending order. The pieces of a
-//      copy (memcpy, memset, rep movs, rep stos: recordings do not distinguish them) have no order
-//      among themselves.
+//   1  A store is cut into *pieces* at addresses that are multiples of 8 B. A crash leaves each
+//      piece whole or not at all. The pieces of a store of more than 8 B become visible in
+//      ascending order. The pieces of a copy (memcpy, memset, rep movs, rep stos: recordings do not
+//      distinguish them) have no order among themselves.
 //   2  An image contains a prefix of each line's pieces, of all threads, in the order in which they
 //      became visible (visible_order.hpp). Lines are otherwise independent.
 //   3  clflush: an image contains pieces that become visible later, in any thread, only together
 //      with the prefix that the line had at the flush.
-//   4  clwb, clflushopt: the same, but only for pieces that become visible after their thread's
-//      next fence: sfence, mfence or a locked instruction (an atomic update, an exchange, the
-//      acquisition of a lock). The prefix is that of the flush.
+//   4  clwb, clflushopt: the same as rule 3, but only for pieces that become visible after the
+//      flushing thread's next fence: sfence, mfence or a locked instruction (an atomic update, an
+//      exchange, the acquisition of a lock). The prefix is the line's prefix at the flush.
 //   5  Pieces of non-temporal stores are not in their line's prefix and need no flush. Pieces that
-//      become visible after their thread's next fence are in an image only together with them.
-//      Until then an image contains any subset of them.
-//   6  A byte holds the value of the last piece in the image, in the order of visibility, that
-//      stored to it.
+//      become visible after their thread's next fence are in an image only together with the
+//      non-temporal pieces. Until that fence, an image contains any subset of the non-temporal
+//      pieces.
+//   6  A byte holds the value of the piece that stored to it last, in the order of visibility,
+//      among the pieces in the image.
 //   7  A crash occurs after any number of visible operations. Pieces that are not visible yet are
 //      not in the image.
-//   8  eADR, instead of 2 to 4: pieces that become visible later are in an image only together with
-//      all pieces visible before. Exceptions are pieces of non-temporal stores, which follow rule
-//      5, and pieces of the same copy.
+//   8  eADR, instead of rules 2 to 4: pieces that become visible later are in an image only
+//      together with all pieces visible before. Exceptions are pieces of non-temporal stores, which
+//      follow rule 5, and pieces of the same copy.
 //
 // A rule "pieces that become visible after an operation are in the image only with X" takes effect
-// when that operation executes. It makes X *sure* (guaranteed persistent). The images are the same:
-// an image without X contains no later piece, so it is an image of a crash right before. The other
-// pieces are *open* (possibly lost). At each instant, an image contains each line's sure pieces,
-// any prefix of its open ones, and any non-temporal open ones. While nothing becomes sure, the set
-// of images only grows. The only instants that matter are those right before something becomes
-// sure, and the end, if they have pieces that no earlier instant had.
+// when that operation executes. It makes X *guaranteed* (persistent). The images are the same: an
+// image without X contains no later piece, so it is an image of a crash right before. The other
+// pieces are *open* (possibly lost). At each instant, an image contains each line's guaranteed
+// pieces, any prefix of its open pieces, and any of its non-temporal open pieces. While no piece
+// becomes guaranteed, the set of images only grows. The only instants that matter are those right
+// before a piece becomes guaranteed, and the end. They matter only if they have pieces that no
+// earlier instant had.
 //
-// A piece that changes nothing is omitted, since it would leave the same images twice. It is kept
-// if it may persist without the line's previous contents, which requires a non-temporal store.
+// A piece that changes nothing is omitted, since it would leave the same images twice. If the line
+// has non-temporal stores, such a piece may persist without the line's previous contents; then it
+// is kept.
 //
 // Not modelled: the order in which loads execute, and store buffers. The recorded order of
 // visibility is the only one.
@@ -88,7 +91,8 @@ class PersistencyModel {
   const std::map<std::uint64_t, Pieces>& open() const { return open_; }
   // Returns the `order` of the last piece that the previous instant had.
   std::uint64_t last_order() const { return last_order_; }
-  // Returns the data that every crash image contains, except sure pieces that follow open ones.
+  // Returns the data that every crash image contains, except guaranteed pieces that follow open
+  // pieces.
   const Image& base() const { return base_; }
   // Returns the lines in which the base has changed since the previous instant; may list a line
   // twice.
@@ -110,17 +114,17 @@ class PersistencyModel {
   // part.
   std::uint64_t newest_order() const { return newest_order_; }
   std::uint64_t steps() const { return steps_; }
-  // A piece that became sure since the previous instant, and the operation that made it sure.
-  // newest_sure_step() is the newest operation with a sure piece.
+  // A piece that became guaranteed since the previous instant, and the operation that guaranteed
+  // it. newest_guaranteed_step() is the newest operation with a guaranteed piece.
   struct Guaranteed {
     std::uint64_t order, step;
   };
   const std::vector<Guaranteed>& newly_guaranteed() const { return newly_guaranteed_; }
-  std::uint64_t newest_sure_step() const { return newest_sure_step_; }
+  std::uint64_t newest_guaranteed_step() const { return newest_guaranteed_step_; }
 
   PersistencyRules rules() const { return rules_; }
   // at_end(): true at the end of the recording. Otherwise the crash occurs right before
-  // next_operation(), which makes pieces sure.
+  // next_operation(), which guarantees pieces.
   bool at_end() const { return ended_; }
   const VisibleOrder& next_operation() const { return order_; }
   // Returns each thread's last visible operation. A call that synchronises (which has no source
@@ -134,7 +138,7 @@ class PersistencyModel {
   };
   struct Thread {
     std::map<std::uint64_t, Flush> flushed;   // By line: flushes that the next fence completes
-    std::vector<std::uint64_t> non_temporal;  // Lines with pieces that the next fence makes sure
+    std::vector<std::uint64_t> non_temporal;  // Lines with pieces that the next fence guarantees
   };
 
   Place place() const { return {order_.operation().site, order_.thread(), order_.number()}; }
@@ -168,21 +172,22 @@ class PersistencyModel {
   std::vector<Thread> threads_;
   std::vector<Place> last_places_;
   std::vector<Line> base_changes_;
-  // Rule 8: lines with pieces that become sure next.
+  // Rule 8: lines with pieces that become guaranteed next.
   std::vector<std::uint64_t> visible_lines_;
   std::vector<Guaranteed> newly_guaranteed_;
   std::uint64_t newest_order_ = 0, instant_order_ = 0, last_order_ = 0;
-  std::uint64_t steps_ = 0, newest_sure_step_ = 0;
+  std::uint64_t steps_ = 0, newest_guaranteed_step_ = 0;
   std::uint64_t done_ = 0;  // Number of bytes of the current store that are visible
-  // The copy of the last piece: its number, thread and operation; 0: the last piece is not of a
-  // copy.
+  // The copy that the last piece belongs to: its number, thread and operation. copy_ is 0 if the
+  // last piece is not of a copy.
   std::uint64_t copies_ = 0, copy_ = 0, copy_operation_ = 0;
   std::uint32_t copy_thread_ = 0;
   std::uint64_t visible_copy_ = 0;  // Rule 8: copy of the pieces in visible_lines_
   bool begun_ = false, ended_ = false, waiting_ = false;
 };
 
-// Returns the line's contents with all sure pieces and those for which present(index) is true.
+// Returns the line's contents with all guaranteed pieces and those for which present(index) is
+// true.
 template <class Present>
 LineData contents_of(LineData base, const PersistencyModel::Pieces& pieces, Present present) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {

@@ -1,14 +1,15 @@
 // A compact description of a set of an instant's open pieces, and the sets that are likely to
 // expose bugs.
 //
-//   1  All visible pieces are in the image, or only the sure ones.
-//   2  Each *unit* alone is missing; each alone is in the image. A unit is all ordinary pieces of a
-//      line, or one non-temporal piece.
-//   3  Each line is cut between two of its pieces. Each piece of a copy that may be missing alone
-//      is missing. Each case is tried with all other pieces in the image, and with none of them.
+//   1  All visible pieces are in the image, or only the guaranteed ones.
+//   2  For each *unit*: all pieces except this unit are in the image, and none except this unit is.
+//      A unit is all ordinary pieces of a line, or one non-temporal piece.
+//   3  A line is cut between two of its pieces, or one piece of a copy that may be missing alone is
+//      missing. Each such case is tried with all ordinary pieces of other lines and all
+//      non-temporal pieces in the image, and with none of these.
 //
-// Only the kMostUnits lines that were stored to last are tried, except at the end, and only the
-// kMostCuts last cuts of a line.
+// Except at the end of the recording, only the kMostUnits lines that were stored to last are tried.
+// Only the last kMostCuts cuts of a line are tried.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +44,7 @@ Presence presence(const PieceSet& set, Line line, const PersistencyModel::Pieces
 
 struct LikelySet {
   PieceSet set;
-  std::uint64_t code;  // Equal for sets with the same place in the program's code
+  std::uint64_t code;  // Equal for sets of the same location in the program's code
 };
 std::vector<LikelySet> likely_sets(const PersistencyModel& model);
 

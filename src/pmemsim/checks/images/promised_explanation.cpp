@@ -65,8 +65,8 @@ class PromisedExplanation {
   }
   bool is_region(UnitId unit) const { return history_.units()[unit].region != 0; }
 
-  // Adds the latest possible position of a thread. Its first guarantee that the image does not
-  // satisfy had not been given yet.
+  // Adds the latest possible position of a thread: before its first guarantee that the image does
+  // not satisfy.
   void where(CoreId thread) {
     for (UnitId unit = 0; unit < history_.units().size(); ++unit) {
       const ProgramHistory::Unit& found = history_.units()[unit];
@@ -110,7 +110,7 @@ class PromisedExplanation {
     }
     list("lost in this image, although executed before the crash:", lost);
   }
-  // Lists groups later than the first lost one; earlier ones are in the image as expected.
+  // Lists the groups in the image that are later than the first lost group.
   void list_there() {
     if (!first_lost_) return;
     const std::vector<bool> promised = promised_by_then();
@@ -191,7 +191,7 @@ class PromisedExplanation {
     return {};
   }
 
-  // Lists the latest first: an old loss is rarely the cause of the error.
+  // Lists the latest losses first: an old loss is rarely the cause of the error.
   void list(std::string title, const Said& said) {
     if (said.empty()) return;
     lines_.push_back(std::move(title));

@@ -11,8 +11,8 @@
 
 namespace pmemsim {
 
-// Returns, by group, whether it has happened at the latest crash time at which the image contains
-// all guaranteed data.
+// Returns for each group whether it happened before the crash. The crash is assumed as late as
+// possible: the image contains all data that are guaranteed at that time.
 std::vector<bool> happened_by(const ProgramHistory& history, const PromisedOrder& order,
                               const PromisedValues& image);
 

@@ -1,14 +1,14 @@
-// The crash images of a recorded program that any machine may leave which keeps a design's
-// durability guarantees: after the design's own recovery, for any timing of the machine.
+// The crash images of a recorded program on any machine that keeps a design's durability
+// guarantees. They are images after the design's own recovery, for any timing of the machine.
 //
 //   1  A *unit* is in the image whole or not at all. It is an atomic region that has ended, where
 //      the design has whole regions (Promises::whole_regions), or otherwise a word of a store. A
 //      word holds the value of its last writer among the units in the image, or its value before
 //      the program.
-//   2  With a unit, an image contains all units that it follows; any such set of units is allowed.
-//      So the images are those of the down-closed sets of one order. The instant of a crash does
-//      not matter: all later units follow the units that are guaranteed at that instant (rules 5 to
-//      7).
+//   2  An image that contains a unit contains all units that the unit follows. Any such set of
+//      units is allowed. So the images are those of the down-closed sets of one order. The instant
+//      of a crash does not matter: all later units follow the units that are guaranteed at that
+//      instant (rules 5 to 7).
 //
 // The units that a unit follows:
 //
@@ -16,15 +16,15 @@
 //      that it reads or writes.
 //   4  A store outside regions follows the previous stores to its word and to its line (a line
 //      persists whole). Where the design guarantees it, it also follows all previous stores of its
-//      thread (stores_in_order). The same holds for the stores of other threads that its thread has
-//      read (reads_in_order).
+//      thread (stores_in_order). Where the design guarantees reads_in_order, it also follows the
+//      stores of other threads that its thread has read.
 //   5  Operations after a fence, in its thread, follow the stores outside regions that the fence
 //      covers: those that the thread has flushed (FencePromise::kFlushed), or all of them
-//      (kStores). Where the design can't write them earlier (commits_cover_flushes), a region's
-//      flushes of lines that it has written persist with the region.
+//      (kStores). Where the design can't write such lines earlier (commits_cover_flushes), a
+//      region's flushes of lines that the region has written take effect with the region.
 //   6  A fence that makes stores durable guarantees the stores that it covers. A fence that only
-//      orders (ofence) does so where it is the same instruction (kFlushed). Operations after a
-//      guarantee follow the guaranteed units: in its own thread, and in any thread that
+//      orders (ofence) also guarantees them where it is the same instruction (kFlushed). Operations
+//      after a guarantee follow the guaranteed units: in its own thread, and in any thread that
 //      synchronises with it later, by a lock or an atomic variable.
 //   7  A region is guaranteed when it ends (RegionPromise::kAtEnd). On other designs (ASAP), it is
 //      guaranteed when a pm_fence_regions() of its thread, executed after its end, has completed. A
@@ -34,15 +34,15 @@
 //      initial contents. Free memory (program_history.hpp) may hold anything; the images assume its
 //      last contents.
 //
-// By classes of designs:
-//   -  Atomic and durable at the end (software and hardware logs, LAD): regions by 3 and 7, stores
-//      outside by 4 to 6.
-//   -  Atomic, in the order of dependences, durable later (ASAP): the same with the other half of
-//      7.
-//   -  Epochs (HOPS): 4 with reads in order, and 5 and 6 of all stores.
-//   -  Strict order (DPO, PMEM-Spec): the same with 4's stores in order.
-//   -  x86's own rules: 4 to 6 of flushed lines. persistency_model.hpp models more of x86: the
-//      results of copies and non-temporal stores, and locked instructions as fences.
+// The rules that apply to each class of designs:
+//   -  Atomic and durable at the end (software and hardware logs, LAD): rules 3 and 7 for regions,
+//      rules 4 to 6 for stores outside.
+//   -  Atomic, in the order of dependences, durable later (ASAP): the same rules, with the
+//      pm_fence_regions() part of rule 7.
+//   -  Epochs (HOPS): rule 4 with reads_in_order; rules 5 and 6 cover all stores.
+//   -  Strict order (DPO, PMEM-Spec): the same, with stores_in_order in rule 4.
+//   -  x86's own rules: rules 4 to 6 for flushed lines. persistency_model.hpp models more of x86:
+//      the results of copies and non-temporal stores, and locked instructions as fences.
 //
 // Units that follow each other in a cycle count as one: a *group*. Threads are ordered as in
 // program_history.hpp.
@@ -105,8 +105,8 @@ class PromisedOrder {
   std::vector<Group> writers_;
 };
 
-// Iterates over the down-closed sets of writers, each once, the empty one first. Each set comes
-// after the set that lacks its last group.
+// Iterates over the down-closed sets of writers, each once. The empty set is first, and each set
+// follows the set without its last group.
 class EachPromisedSet {
  public:
   explicit EachPromisedSet(const PromisedOrder& order);

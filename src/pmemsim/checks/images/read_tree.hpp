@@ -2,16 +2,16 @@
 // images that need not be shown.
 //
 //   1  A checker that depends on nothing but the image behaves the same on two images as long as it
-//      reads the same data. An image that agrees with a shown one in all data that the checker has
-//      read there gets that image's verdict.
+//      reads the same data. If an image agrees with a shown image in all data that the checker has
+//      read from the shown image, it gets the verdict of the shown image.
 //   2  Reads are reported in *units* of the image, pages or lines, in any order.
-//   3  Inner nodes branch on the contents of a unit, which distinguishes the runs below them; a
-//      leaf is a run. An image that reaches a leaf gets the run's verdict if it agrees in all of
+//   3  An inner node branches on the contents of one unit, and so distinguishes the runs below it.
+//      A leaf is a run. An image that reaches a leaf gets the run's verdict if it agrees in all of
 //      the run's units.
-//   4  A node's unit is one that all runs below it have read, with different contents. There is
-//      one: up to the first unit in which they differ, the runs have read the same units. If there
-//      is none, the checker depends on something else, and the newest run is removed. The only cost
-//      of a removed run is that its image is shown again.
+//   4  All runs below a node have read the node's unit, with different contents. Such a unit exists
+//      if the checker depends only on the image: the runs have read the same units up to the first
+//      one in which they differ. Otherwise the newest run is removed. The only cost of a removed
+//      run is that its image is shown again.
 #pragma once
 
 #include <cstddef>

@@ -31,8 +31,8 @@ class RecoveredMemory {
       image_.write(at, page.data(), page.size());
     });
   }
-  // Returns a hash of the stored and the overwritten bytes, and executes the store.
-  std::uint64_t hash_of(const Operation& operation) {
+  // Executes the store and returns a hash of the stored and the overwritten bytes.
+  std::uint64_t execute_store(const Operation& operation) {
     std::uint64_t hash = operation.size;
     for (std::size_t i = 0; i < operation.size; ++i) {
       const std::uint64_t address = operation.address + i;
@@ -60,11 +60,11 @@ void for_each_accessed_line(const Operation& operation, Visit&& visit) {
   }
 }
 
-// Calls found() for the open pieces that a load of these bytes of a line depends on, the newest
-// first.
+// Calls found() for the possibly lost pieces that a load of these bytes of a line depends on, the
+// newest first.
 template <class Found>
-void find_open_pieces(const PersistencyModel::Pieces& pieces, const Presence& present,
-                      ByteMask bytes, Found&& found) {
+void find_possibly_lost(const PersistencyModel::Pieces& pieces, const Presence& present,
+                        ByteMask bytes, Found&& found) {
   for (std::size_t i = pieces.size(); i-- > 0 && bytes != 0;) {
     const ByteMask piece = bytes_from(pieces[i].offset, pieces[i].size);
     if ((piece & bytes) == 0) continue;
@@ -76,7 +76,7 @@ void find_open_pieces(const PersistencyModel::Pieces& pieces, const Presence& pr
 
 }  // namespace
 
-std::optional<Line> RecoveryPlaces::in_crashed(Line line) const {
+std::optional<Line> RecoveryPlaces::line_in_crashed_program(Line line) const {
   const std::uint64_t address = line.address();
   const auto place = std::ranges::find_if(
       places_, [&](const Place& each) { return each.begin <= address && address < each.end; });
@@ -99,7 +99,7 @@ PersistSteps persist_steps(const trace::TraceFile& recovery) {
     if (to_pm || flushes) add(operation.address);
     if (!to_pm) continue;
     ++steps.stores;
-    add(memory.hash_of(operation));
+    add(memory.execute_store(operation));
   }
   return steps;
 }
@@ -117,14 +117,14 @@ std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFil
                is_store = trace::stores_something(operation);
     if (!is_load && !is_store) continue;
     for_each_accessed_line(operation, [&](Line at, ByteMask bytes) {
-      const std::optional<Line> line = places.in_crashed(at);
+      const std::optional<Line> line = places.line_in_crashed_program(at);
       if (!line || !open.contains(line->number)) return;
       const PersistencyModel::Pieces& pieces = open.at(line->number);
       ByteMask& own = stored[line->number];
       if (is_load) {
         const Presence& there =
             present.try_emplace(line->number, images.present(*line, pieces)).first->second;
-        find_open_pieces(pieces, there, bytes & ~own, [&](std::uint32_t site, bool is_there) {
+        find_possibly_lost(pieces, there, bytes & ~own, [&](std::uint32_t site, bool is_there) {
           found.insert({operation.site, site, is_there});
         });
       }

@@ -1,5 +1,5 @@
 // Analysis of a recorded recovery as a program of its own: its stores to an image, and its reads of
-// data that the crash left open (possibly lost). Its recording begins with the image.
+// data that were possibly lost at the crash. The initial contents of its recording are the image.
 #pragma once
 
 #include <compare>
@@ -14,8 +14,8 @@
 
 namespace pmemsim {
 
-// Address ranges at which recovery mapped the crashed program's persistent memory, each contiguous
-// and at an address of its own.
+// The address ranges at which recovery has mapped the crashed program's persistent memory. Each
+// range is contiguous in both programs, at addresses that may differ.
 class RecoveryPlaces {
  public:
   struct Place {
@@ -24,8 +24,9 @@ class RecoveryPlaces {
   };
   explicit RecoveryPlaces(std::vector<Place> places) : places_(std::move(places)) {}
 
-  // Returns the crashed program's line; nothing if recovery's line is not in its memory.
-  std::optional<Line> in_crashed(Line line) const;
+  // Returns the crashed program's line for a line of recovery's recording; nothing if the line is
+  // not in a range.
+  std::optional<Line> line_in_crashed_program(Line line) const;
 
  private:
   std::vector<Place> places_;
@@ -34,24 +35,24 @@ class RecoveryPlaces {
 // Recovery's stores to persistent memory.
 struct PersistSteps {
   std::uint64_t stores = 0;
-  // Hash of the stores, flushes and fences: instructions, addresses, values, and the values
-  // overwritten.
+  // Hash of the stores, flushes and fences: their instructions and addresses, and the stored and
+  // overwritten values.
   std::uint64_t hash = 1;
 };
 // Returns the persist steps of a recovery. Throws trace::TraceError.
 PersistSteps persist_steps(const trace::TraceFile& recovery);
 
-// A load of recovery from a location with a store that was visible at the crash but possibly lost.
-// `there`: the image contains the store's value. Otherwise the load would have read it if the store
-// had persisted.
+// A load of recovery from a location to which the crashed program had made a store that was visible
+// at the crash but possibly lost. `there`: the image contains the store. Otherwise, the load would
+// have read the store's value if the store had persisted.
 struct OpenRead {
   std::uint32_t load;   // Recovery's site
   std::uint32_t store;  // The crashed program's site
   bool there;
   auto operator<=>(const OpenRead&) const = default;
 };
-// Returns the open reads of recovery from the current image of `images`. Recovery may read its own
-// earlier stores. Throws trace::TraceError.
+// Returns recovery's reads of possibly lost data from the current image of `images`. Reads of bytes
+// that recovery has stored before do not count. Throws trace::TraceError.
 std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFile& recovery,
                               const RecoveryPlaces& places);
 

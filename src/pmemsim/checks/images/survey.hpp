@@ -1,4 +1,4 @@
-// Size of the search: counts of a recording's images before they are made.
+// Counts a recording's images, before any image is made, to plan the search.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ struct Survey {
   double possible = 1;  // Sets of pieces: an upper bound of the number of images
   std::uint64_t instants = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> likely;  // Number, by LikelySet::code
-  // Hash of all instants, with their open pieces and which of them are sure. Two programs with the
-  // same stores and the same digest leave the same images: visible pieces that are no longer open
-  // are in the base.
+  // Hash of all instants: their open pieces, and which of these are guaranteed. Two programs with
+  // the same stores and the same digest leave the same images: visible pieces that are no longer
+  // open are in the base.
   std::uint64_t digest = 0;
 };
 

@@ -4,12 +4,12 @@
 //   2  Acquisitions of locks and atomic accesses follow the release that the recording names, as in
 //      a simulation with the recorded lock order.
 //   3  Racing accesses are in the order in which they were recorded (analysis/races.hpp), if the
-//      recording says that. So each plain load reads its recorded value.
-//   4  Operations that these rules do not order are scheduled by turns: the thread that has
-//      advanced least is next. A turn ends after kTurn operations, and before an operation that
-//      synchronises, where threads may meet. A thread that has waited continues at once when its
-//      wait ends. It continues past locks that it releases, so that other threads may be between a
-//      store and its flush.
+//      recording says that. So each plain load reads the value that it read in the recording.
+//   4  Operations that rules 1 to 3 do not order are scheduled in turns: the thread that has
+//      advanced least is next. A turn ends after kTurn operations, and before an operation by which
+//      threads may synchronise. A thread that has waited continues at once when its wait ends. Its
+//      turn does not end when it releases a lock. So images include crashes while another thread is
+//      between a store and its flush.
 //   5  A copy (memcpy, memset, rep movs) is not interrupted, except by rule 3.
 //   6  Flushes and fences may be left out (trace/left_out.hpp). No value depends on them, so this
 //      is the order of the program without them.

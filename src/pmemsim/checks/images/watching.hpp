@@ -1,10 +1,10 @@
-// Decides which images are watched while they are checked. Watching takes time, and pays off if
-// other images need not be shown then.
+// Decides whether the checker's reads of an image are watched. Watching takes time. It saves time
+// if other images need not be shown, because the reads determine their verdicts.
 //
-//   1  kTrial images are watched. If meanwhile at least half as many need not be shown, the next
-//      ones are watched, too.
-//   2  Otherwise no image is watched during a pause, which is longer each time that watching has
-//      not paid off.
+//   1  kTrial images are watched. If at least half as many images need not be shown meanwhile, the
+//      next kTrial images are watched, too.
+//   2  Otherwise no image is watched during a pause of kFirstPause images. Each further pause is
+//      kLonger times as long, until watching saves time again.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ bool WholeImages::go_to(std::uint64_t number) {
     return true;
   }
   if (ended_ || number_ > number) begin_again();
-  // All images follow those that were explored in vain.
+  // All images are numbered after those that were explored in vain.
   if (number_ == 0 && images_->explores_reads_first()) number_ = explored_.size();
   while (number_ < number) {
     if (!next()) return false;

@@ -36,7 +36,7 @@ class WholeImages final : public ImageSequence {
   const Image& image() const override { return image_; }
   std::vector<Line> changed() override;
 
-  // Returns the lines that have lost visible data, in the order of their last stores.
+  // Returns the lines of which the image lacks visible data, in the order of their last stores.
   std::vector<Line> lost_lines() const { return images_->lost_lines(); }
   std::vector<std::uint64_t> losses() const override;
   void restore_losses(std::span<const std::uint64_t> numbers, bool restored) override;

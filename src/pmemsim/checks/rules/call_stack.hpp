@@ -5,17 +5,17 @@
 // it records the caller's instructions. So the open functions can be reconstructed:
 //
 //   1  An entry is called by the newest open function, at that function's last operation.
-//   2  After an exit its function is no longer open.
+//   2  After an exit, the call that it belongs to is no longer open.
 //   3  Any other operation belongs to the newest open call of its function. Newer calls have ended
 //      without an exit, by an exception or a tail call. If no such call is open, the operation
 //      begins one. This happens in recordings older than the marks, and in functions that begin
 //      without an operation of their own.
 //
-// If kDeepest calls are open, the inner half of them is removed, and later the exits that belong to
-// it: a recursion then returns to its caller. A call of a function that is open already has the
-// path of the first one: paths do not grow with recursion. Inlined functions are not called, but
-// the recording says at which line they are inlined. These lines follow the calls that led to the
-// compiled function.
+// If kDeepest calls are open, the inner half of them is removed. The exits of the removed calls are
+// ignored later, so that a recursion returns to its caller. A recursive call gets the path of its
+// function's first open call, so that paths do not grow with recursion. Inlined functions are not
+// called, but the recording says at which line they are inlined. These lines follow the calls that
+// led to the compiled function.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@
 namespace pmemsim::check {
 
 // The effect of a site on the stack: its function, with flags for the start or the end of a call,
-// and the line that it is inlined at. Both are looked up for every operation, so they are stored
-// together.
+// and the line that the site is inlined at. Both are looked up for every operation, so they are
+// stored together.
 class CallMarks {
  public:
   static constexpr std::uint32_t kEntry = 1, kExit = 2;
@@ -165,7 +165,7 @@ class CallStack {
   std::uint32_t last_ = 0, inlined_at_ = 0;  // Site of the last operation, and its inlining line
   // Mark that changes nothing; kNone: the last operation was an exit.
   std::uint32_t unchanged_ = kNone;
-  std::uint64_t dropped_ = 0;  // Number of open calls removed behind the first kDeepest / 2
+  std::uint64_t dropped_ = 0;  // Number of calls removed from the stack that have not ended
   mutable std::vector<std::uint32_t> chain_;
 };
 

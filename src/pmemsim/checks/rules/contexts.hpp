@@ -1,5 +1,5 @@
-// The tree of all call paths; a node is a path. A call is named by its line (SiteTable::line): that
-// of a site, or of a call that was inlined.
+// The tree of all call paths; a node is a path. A call is identified by its line (SiteTable::line):
+// the line of a site or of an inlined call.
 #pragma once
 
 #include <cstddef>

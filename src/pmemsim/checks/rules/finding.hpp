@@ -62,7 +62,7 @@ struct Finding {
   std::vector<trace::SourcePlace> calls{};  // Calls at the first occurrence, the innermost first
   trace::SourcePlace other{};               // Second location, if the kind has one
   std::uint64_t count = 0;
-  std::uint64_t executions = 0;  // Useless flush or fence: executions of the place; otherwise 0
+  std::uint64_t executions = 0;  // Useless flush or fence: its executions; otherwise 0
   std::uint32_t thread = 0;      // Thread of the first occurrence
   std::uint64_t operation = 0;   // Its number in the thread, from 0
 };

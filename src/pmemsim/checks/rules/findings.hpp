@@ -43,7 +43,7 @@ class Findings {
   // Counts executions of a flush or a fence, to compare with its useless ones.
   void executed(const At& at);
 
-  // Returns all findings: those that can lose data first, then the most frequent.
+  // Returns all findings: first those that can lose data; in each part, the most frequent first.
   std::vector<Finding> list() const;
 
  private:
@@ -69,7 +69,8 @@ class Findings {
   trace::SourcePlace caller(Contexts::Node context) const;
 
   const trace::SiteTable& sites_;
-  // By line: true if it is in pm.h's library; true if it is there or in a system header.
+  // By line: library_ is true if the line is in pm.h's library, elsewhere_ if it is in the library
+  // or a system header.
   std::vector<std::uint8_t> library_, elsewhere_;
   std::vector<std::uint32_t> program_lines_;  // By line
   Contexts contexts_;

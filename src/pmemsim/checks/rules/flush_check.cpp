@@ -12,7 +12,7 @@ constexpr std::uint64_t kReach = 256;
 constexpr std::size_t kMostInVain = 1 << 20;
 constexpr Line kNoLine{UINT64_MAX};
 
-// Returns the words that are not zero: the line held them before the recording.
+// Returns the words that are not zero: the line contained them before the recording.
 Words words_in_use(const LineData& data) {
   Words words = 0;
   for (std::uint64_t i = 0; i < kLineBytes; ++i) {

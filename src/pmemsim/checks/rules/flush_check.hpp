@@ -17,7 +17,8 @@ namespace pmemsim::check {
 
 class FlushCheck {
  public:
-  // A flush that seems useless, of a line for which a race may still be found.
+  // A flush that seems useless. It is reported at the end, unless a race on its line is found until
+  // then.
   struct InVain {
     Line line;
     Reason reason;
@@ -63,8 +64,8 @@ class FlushCheck {
   // Processes a fence of another thread.
   void other_fence(const At& at);
 
-  // Lines that this thread has flushed and fenced although they were already guaranteed persistent,
-  // which it could not detect. By the line's number: its version then.
+  // Lines that this thread has flushed and fenced again because it could not detect that they were
+  // guaranteed persistent. By the line's number: its version at the fence.
   const std::unordered_map<std::uint64_t, std::uint32_t>& newly_guaranteed() const {
     return newly_guaranteed_;
   }

@@ -29,7 +29,7 @@ struct LineState {
   bool racy = false;        // Threads race on the line
   bool flushed = false;     // Flushed at any time
   bool pending = false;     // The last flush has not ended
-  bool told = false;        // The stores since the last flush have been reported
+  bool told = false;        // The stores since the last flush are reported already
   bool pointed = false;     // A pointer to the line has been stored in PM
   Words dirty = 0;          // Words stored to since the last flush
   Words possibly_lost = 0;  // Words stored to since the last flush that has ended
@@ -55,8 +55,7 @@ struct LineState {
 
 using Lines = LineTable<LineState>;
 
-// True if the contents of the words that this thread has seen will persist, as far as it can
-// detect.
+// True if this thread can detect that the contents of the words are guaranteed persistent.
 inline bool is_guaranteed(const LineState& line, Words words, const HappensBefore& order,
                           CoreId thread) {
   if ((line.possibly_lost & words) != 0) return false;

@@ -1,6 +1,6 @@
-// A recorded program's flushes and fences, as its author would count them. They can be left out to
-// test whether a check detects it (checks/images/visible_order.hpp, rule 6). Explanations name them
-// in this way, too (checks/images/image_explanation.hpp).
+// A recorded program's flushes and fences, as its author would count them. Tests of a check leave
+// one out and see whether the check detects this (checks/images/visible_order.hpp, rule 6).
+// Explanations name flushes and fences in the same way (checks/images/image_explanation.hpp).
 //
 // Most programs flush and fence in small functions that others call (`persist(&node)`), so that one
 // instruction serves all of its callers. The unit that is left out is therefore a *call*:
@@ -11,10 +11,11 @@
 //      flushing.
 //   2  Flushes and fences of a helper are distinguished by the line that calls it. If that line is
 //      in a helper, they are also distinguished by the line that calls that helper, and so on.
-//   3  Others are distinguished by instruction. An optimising compiler makes several of one line.
+//   3  All other flushes and fences are distinguished by instruction. An optimising compiler may
+//      make several instructions of one line.
 //
-// The calls that led to an operation, inlined ones among them, are determined as in call_stack.hpp.
-// Code in a system header counts as the line that calls it.
+// call_stack.hpp determines the calls, also inlined ones, that led to an operation. Code in a
+// system header counts as the line that calls it.
 #pragma once
 
 #include <cstdint>

@@ -103,8 +103,8 @@ class Thread {
     return count;
   }
   bool ended() const { return !more_; }
-  // Call it when all threads have ended: until then another thread's fence may follow this one's
-  // flushes.
+  // Call it when all threads have ended: until then, another thread may execute a fence after this
+  // thread's flushes.
   void end() { flushes_.end(at()); }
 
  private:
@@ -147,8 +147,8 @@ class Thread {
     }
   }
 
-  // The store of a locked instruction comes after its fence; a thread that reads it sees all
-  // operations before.
+  // The store of a locked instruction is after the instruction's fence. A thread that reads the
+  // store sees all operations before the fence.
   void atomic() {
     if ((operation_.site_flags & trace::kSiteFullFence) != 0) pass_fence(false);
     if (trace::writes_atomic(operation_)) store();
@@ -213,7 +213,8 @@ class Thread {
     }
   }
 
-  // A copied word may never have been written by the program.
+  // True if the access is one aligned word. A copy does not count: the program may never have
+  // written the copied words.
   bool is_word() const {
     return operation_.size == kWordBytes && operation_.kind != SiteKind::kCopyStore &&
            operation_.address % kWordBytes == 0;
@@ -310,8 +311,8 @@ class Thread {
     program_.allocations.region_ended(number_);
   }
 
-  // Releases a lock after the check of its flushes, since a flush in a critical section comes
-  // before its end. A thread that acquires a lock sees all operations before the release.
+  // Releases a lock after the check of the flushes in its critical section. A thread that acquires
+  // a lock sees all operations before the release.
   void sync() {
     const auto kind = static_cast<trace::SyncKind>(operation_.detail);
     const bool by_function = !operation_.flag;

@@ -21,21 +21,22 @@
 //       conditions holds. Either the word was not zero, or the program has stored a pointer to its
 //       line, or its allocation, in PM. (A store over zero may belong to an object under
 //       construction, and counts only once a flag is set.)
-//   P6  locked-fence-only: P3, but a lock was acquired or released in between (by a function: its
-//       locked instructions are a fence on most systems, but this is not guaranteed).
+//   P6  locked-fence-only: P3, but a function has acquired or released a lock between the flush and
+//       the dependent operation. The function's locked instructions are a fence on most systems,
+//       but this is not guaranteed.
 //   P7  flushed-by-another: P3 at a region's end, a lock's release or the recording's end, but
-//       another thread's fence has certainly followed.
+//       another thread has certainly executed a fence after the flush.
 //   P8  useless-flush: the line has not been stored to since its last flush, if that flush has
 //       completed or is the thread's own. Also reported if the line has not been stored to at all,
 //       or is not in PM. useless-fence: an sfence without a flush or non-temporal store of its
 //       thread since the last fence. Neither is reported for lines with races, or if an operation
 //       before the recording may have made it useful.
 //   P9  reads-unpersisted: a thread loads a word that another thread has certainly stored to before
-//       and that is possibly lost. While it still is, the thread stores to another line of PM. The
-//       stored value is computed from the word, or the address is, if the word is 8 B wide (a
-//       pointer). The value may pass through words of the thread's own volatile memory. Atomic
-//       updates, stores inside regions, and words whose line is never flushed again (P1) are not
-//       considered.
+//       and that is possibly lost. While the word is possibly lost, the thread stores to another
+//       line of PM. The stored value is computed from the word, or the store's address is, if the
+//       word is 8 B wide (a pointer). The value may pass through words of the thread's own volatile
+//       memory. Atomic updates, stores inside regions, and words whose line is never flushed again
+//       (P1) are not considered.
 //   P10 volatile-pointer: an aligned word stored to PM is the address of volatile memory in a line
 //       that the recording has accessed. Values below 4 GiB might be numbers and are ignored.
 //   P11 torn-publish: a pointer into PM is stored, outside regions, across an 8-byte border.

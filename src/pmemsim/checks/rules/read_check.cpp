@@ -47,8 +47,8 @@ void ReadCheck::store_volatile(const At& at, std::uint64_t address) {
   }
 }
 
-// Finds a read that the store depends on. For an address, the read must be of a pointer: an address
-// computed from an index lies in the same array, whatever the index is.
+// Finds a read that the store depends on. If the store's address depends on it, the read must be of
+// a pointer: an address computed from an index is in the same array for any index.
 const ReadCheck::Read* ReadCheck::read_by(const At& store, bool data_only) const {
   const trace::SiteRecord& site = sites_.sites()[store.site];
   const auto all = sites_.dependences(site);

@@ -1,5 +1,5 @@
-// Check of stores that a thread computes from other threads' data before these are guaranteed
-// persistent: rule P9 of program_check.hpp.
+// Check of stores that a thread computes from other threads' data while these data are possibly
+// lost: rule P9 of program_check.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace pmemsim::check {
 
 class ReadCheck {
  public:
-  // A store computed from possibly lost data, and the number of flushes of their line until then.
+  // A store computed from possibly lost data. `flushes`: the number of flushes of the data's line
+  // until then.
   struct Built {
     Line line;
     std::uint32_t flushes;
@@ -39,8 +40,8 @@ class ReadCheck {
   void load_volatile(const At& at, std::uint64_t address);
   void store_volatile(const At& at, std::uint64_t address);
 
-  // Reports the findings when all threads have ended. Data that are never flushed are a finding of
-  // their own.
+  // Reports the findings when all threads have ended. Data that are never flushed are left out:
+  // they are a finding of rule P1.
   static void finish(Findings& findings, const Shared& built, const Lines& lines);
 
  private:

@@ -29,7 +29,7 @@ void* mapped(std::uint64_t address, std::size_t size, int protection, int flags,
 }
 
 // Maps the pages in advance, so that children need not fault them in one by one. If the system does
-// not support this, they do.
+// not support this, children fault them in.
 void prepare_pages(void* bytes, std::size_t size) {
   madvise(bytes, size, MADV_HUGEPAGE);
   madvise(bytes, size, MADV_POPULATE_READ);
@@ -140,7 +140,8 @@ std::optional<CheckerAnswer> Library::check_in_turn(Watch& watch) {
   }
   const bool had_answered = in_turn_ > 0;
   child_ended();
-  // The cause of its end need not be this image: its processor time may be limited, for example.
+  // The cause of the child's end need not be this image: its processor time may be limited, for
+  // example.
   if (!had_answered || !answer || !has_died(*answer)) return answer;
   return watch.run([&](Watch::Report& report) { check(report, false); });
 }

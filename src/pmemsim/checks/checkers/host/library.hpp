@@ -1,10 +1,10 @@
 // A shared library that checks images (include/pmemsim/check.h).
 //
-// This process has a copy of the image, and each child gets its own copy by fork(). (If children
-// mapped the image's file copy-on-write, they would take twice as long: each would fault in all
-// pages.) As long as checks have no side effects, one child makes several in sequence, and does map
-// the file. Such a child starts more slowly. If such children end early, most checks are made by
-// children of their own.
+// This process has a copy of the image, and each child gets its own copy by fork(). (If each child
+// mapped the image's file copy-on-write, it would take twice as long, since it would fault in all
+// pages.) As long as checks have no side effects, one child makes several checks in sequence, and
+// this child maps the file. It starts more slowly. If such children end early, most checks get a
+// child of their own.
 #pragma once
 
 #include <pmemsim/check.h>

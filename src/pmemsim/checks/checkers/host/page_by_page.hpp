@@ -1,8 +1,9 @@
 // Makes the kernel map memory page by page.
 //
-// A kernel also maps the pages around one that is read, unless a userfaultfd is registered for the
-// memory, even if it reports nothing. The userfaultfd must be created by the memory's own process.
-// Another process is stopped when it returns from mapping the memory, creates one, and continues.
+// A kernel also maps the neighbours of a page that is read, unless a userfaultfd is registered for
+// the memory (it need not report anything). The memory's own process must create the userfaultfd.
+// If this is another process, it is stopped when it returns from mapping the memory, made to create
+// a userfaultfd, and continued.
 #pragma once
 
 #include <sys/types.h>

@@ -1,10 +1,10 @@
 // Notices the pages of an image that a check reads or writes, in a child that makes one check.
 //
-// The child maps the image's file again: then no page is in its page table. The kernel maps the
-// pages that the check or its system calls use. The check can see no difference from one that is
-// not watched. A kernel also maps the pages around one that is read, unless a userfaultfd is
-// registered for the memory, even if it reports nothing. Where that isn't allowed, more pages than
-// read seem to be read.
+// The child maps the image's file again, so that no page is in its page table. The kernel then maps
+// the pages that the check or its system calls use. The check can't detect that it is watched. A
+// kernel also maps the neighbours of a page that is read, unless a userfaultfd is registered for
+// the memory (it need not report anything). Where a userfaultfd isn't allowed, neighbours are
+// reported as read, too.
 #pragma once
 
 #include <pmemsim/check.h>

@@ -85,8 +85,7 @@ Program::File Program::open_file(const HostRegion& region, int number) {
   if (ftruncate(file.own, static_cast<off_t>(file.size)) != 0) fail();
   file.image_bytes = mapped(file.image, file.size);
   file.own_bytes = mapped(file.own, file.size);
-  // By this path all processes that the checker starts find the file, too, whichever files they
-  // inherit.
+  // All processes that the checker starts find the file by this path, whichever files they inherit.
   if (file.path.empty()) {
     file.path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file.own);
   }
@@ -94,8 +93,9 @@ Program::File Program::open_file(const HostRegion& region, int number) {
 }
 
 // Checks the image. A program that rejects it while watched, or that watching disturbs, runs again
-// unwatched. If it accepts the image then, a second watched run finds the reason. If that run
-// accepts, the rejection was chance, and stays the answer; otherwise watching caused it.
+// unwatched. If it accepts the image then, a second watched run finds the reason. If the second
+// watched run accepts the image, the first rejection was not caused by watching and remains the
+// answer. Otherwise watching caused it.
 std::optional<CheckerAnswer> Program::check_image(Watch& watch, bool watched) {
   if (!watched) return check_alone(watch);
   const std::optional<CheckerAnswer> answer = check_watched(watch);

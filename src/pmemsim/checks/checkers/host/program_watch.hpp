@@ -3,15 +3,17 @@
 //
 //   1  The kernel reports their system calls before they execute (call_filter.hpp), and the used
 //      pages of a process's memory (process.hpp).
-//   2  A mapping's used pages are recorded before it may be unmapped: with its process's program or
-//      end, or by a call.
-//   3  If a program opens an image by the name that it was given, the watcher executes that call,
-//      and read() and pread(), for it. Any other opening, reading or change of these files, by any
-//      process, shows as an event of the files (file_events.hpp). No reads are reported then.
-//   4  A process may be killed without a report. So the number of processes that end by themselves
-//      must equal the number begun.
-//   5  No reads are reported either if pages could be used and then removed from the page table, or
-//      be detected without being used. The same holds if calls could bypass the filter.
+//   2  A mapping's used pages are recorded before the mapping may be unmapped: by a call, or when
+//      its process starts another program or ends.
+//   3  If a program opens an image by the path that it was given, the watcher executes this call
+//      for the program, and later its read() and pread(). Any other opening, reading or change of
+//      these files, by any process, shows as an event of the files (file_events.hpp). No reads are
+//      reported then.
+//   4  A process may be killed without a report. So the number of processes that are seen to end
+//      must equal the number of processes begun.
+//   5  No reads are reported either if used pages could be removed from the page table, if a
+//      program could detect a page's contents without using the page, or if calls could bypass the
+//      filter.
 #pragma once
 
 #include <sys/types.h>

@@ -3,8 +3,8 @@
 // make the next check.
 //
 // During the check, all memory is write-protected and system calls are caught. The first side
-// effect ends both, and makes the regions private and writable. The check continues: it sees no
-// difference.
+// effect ends both, and makes the regions private and writable. The check then continues and can't
+// detect the difference.
 #pragma once
 
 #include <pmemsim/check.h>

@@ -1,6 +1,6 @@
-// Runs one child process after the other. Each child runs with all processes that it starts, until
-// its end. Reports the cause of its end and its last output. A child that is unchanged by a check
-// may give several answers.
+// Runs one child process after the other, and ends all processes that a child has started with the
+// child. Reports the cause of the child's end and its last output. A child that a check leaves
+// unchanged may give several answers.
 #pragma once
 
 #include <sys/types.h>
