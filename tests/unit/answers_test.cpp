@@ -62,26 +62,26 @@ class CallsTest : public testing::Test {
   void SetUp() override { trace_.pm_region(kPmBase, kPmBase + 4096); }
 };
 
-TEST_F(CallsTest, ReachUntilTheirCallerGoesOn) {
+TEST_F(CallsTest, CallEndsBeforeTheNextOperationOfItsCaller) {
   put({main_, push_, push_end_, flush_, push_end_, main_, push_, flush_, main_, main_});
   EXPECT_EQ(calls("push"), (Ranges{{1, 4}, {6, 7}}));
   EXPECT_EQ(calls("flush"), (Ranges{{3, 3}, {7, 7}}));
 }
 
-TEST_F(CallsTest, WithinThemselvesBelongToTheOutermost) {
+TEST_F(CallsTest, RecursiveCallsBelongToTheOutermostCall) {
   put({main_, push_, push_, flush_, push_, push_end_, main_});
   EXPECT_EQ(calls("push"), (Ranges{{1, 5}}));
 }
 
 // The last flush is the caller's own, although the function of that name was called immediately
 // before.
-TEST_F(CallsTest, EndBeforeWhatIsInlinedIntoTheirCaller) {
+TEST_F(CallsTest, CallEndsBeforeInlinedCodeOfItsCaller) {
   put({main_, push_, flush_, flush_in_main_, list_, push_, main_});
   EXPECT_EQ(calls("push"), (Ranges{{1, 2}, {5, 5}}));
   EXPECT_EQ(calls("list"), Ranges{});
 }
 
-TEST_F(CallsTest, AreCountedWithWhatTheyStore) {
+TEST_F(CallsTest, UsesCountCallsInlinedCodeAndStores) {
   put({main_, push_, flush_, main_, list_, push_, main_});
   const TemporaryTrace file(trace_);
   const trace::TraceFile read(file.path());
@@ -96,7 +96,7 @@ TEST_F(CallsTest, AreCountedWithWhatTheyStore) {
   EXPECT_EQ(found, expected);
 }
 
-TEST(Functions, HaveTheirNamesWhereNothingIsMarked) {
+TEST(Functions, SitesWithoutCallMarksAreGroupedByFunctionName) {
   trace::TraceBuilder trace;
   const auto site = [&](const char* function) {
     return trace.site(SiteKind::kExecute, 0, 1, {}, {}, 0, 0, {"test.c", function, 1});
@@ -112,7 +112,7 @@ TEST(Functions, HaveTheirNamesWhereNothingIsMarked) {
   EXPECT_EQ(functions.of(0), trace::Functions::kNone);
 }
 
-TEST(Regions, AreTheOutermost) {
+TEST(Regions, OnlyOutermostRegionsAreOperations) {
   trace::TraceBuilder trace;
   using trace::MarkKind;
   for (const auto& [kind, depth] :
@@ -142,7 +142,7 @@ const litmus::Program kTwoLines{
     {0, Do::kStore, 0, 7}, {0, Do::kClwb, 64},     {0, Do::kSfence},
 };
 
-TEST(History, SaysWhatIsVisibleAndSureWhen) {
+TEST(History, PiecesHaveTheirVisibleAndGuaranteedSteps) {
   litmus::Recorder recorder(kTwoLines, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());
@@ -172,7 +172,7 @@ TEST(History, SaysWhatIsVisibleAndSureWhen) {
   EXPECT_EQ(first(1), 5);
 }
 
-TEST(NothingLost, ForgetsWhatItWasGivenBeside) {
+TEST(NothingLost, AddedPiecesAreRemovedAtTheNextCall) {
   litmus::Recorder recorder(kTwoLines, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());
@@ -192,7 +192,7 @@ ProgramOperation steps(std::uint64_t first, std::uint64_t last, std::uint32_t th
   return {.thread = thread, .name = "f", .first = first, .last = last};
 }
 
-TEST(Intervals, BeginAndEndWithTheSteps) {
+TEST(Intervals, IntervalsBeginAndEndAtStepsOfOperations) {
   litmus::Recorder recorder(kTwoLines, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());
@@ -410,7 +410,7 @@ INSTANTIATE_TEST_SUITE_P(AnswerCheck, DefinitionTest,
                          testing::Values(PersistencyRules::kPx86, PersistencyRules::kEadr));
 
 // Each stores to a line of its own and makes that durable; the other is under way.
-TEST(AnswerCheck, TakesAnyOfTheOperationsOfSeveralThreadsAsDone) {
+TEST(AnswerCheck, AnyOverlappingOperationsMayBeDone) {
   const litmus::Program program{
       {0, Do::kStore, 0, 1}, {1, Do::kStore, 64, 2}, {0, Do::kClwb, 0},
       {0, Do::kSfence},      {1, Do::kClwb, 64},     {1, Do::kSfence},
@@ -432,7 +432,7 @@ TEST(AnswerCheck, TakesAnyOfTheOperationsOfSeveralThreadsAsDone) {
 
 // ---- Readers -----------------------------------------------------------------------------------
 
-TEST(Reader, PrintsApartFromWhatItSays) {
+TEST(Reader, StandardOutputIsSeparateFromTheLastOutput) {
   using Ending = CheckerAnswer::Ending;
   const std::vector<trace::PmRegion> regions{{kPmBase, kPmBase + 4096, ""}};
   const auto printed_by = [&](const std::string& script, Ending ending) {

@@ -429,7 +429,7 @@ TEST(Asap, OwnersSurviveEvictions) {
   EXPECT_LT(statistic(result, "asap.buffer_reads_in_vain"), 5);
 }
 
-TEST(BloomFilter, KnowsWhatItWasGivenAndLittleElse) {
+TEST(BloomFilter, InsertedLinesAreFoundAndFewOthers) {
   BloomFilter filter({1024});
   for (std::uint64_t i = 0; i < 500; ++i) filter.insert({i * 64});
   std::uint64_t wrong = 0;

@@ -37,7 +37,7 @@ std::vector<std::uint64_t> eight_near(std::uint64_t difference) {
 }
 
 // One byte says how, then mask, base, differences.
-TEST(Bdi, TakesTheShortestWay) {
+TEST(Bdi, ShortestEncodingIsUsed) {
   EXPECT_EQ(compressed_bytes({}), 1u);
   EXPECT_EQ(compressed_bytes(line_of(std::vector<std::uint64_t>(8, kBase))), 1 + 8u);
   EXPECT_EQ(compressed_bytes(line_of(eight_near(0x7f))), 1 + 1 + 8 + 8 * 1u);
@@ -79,7 +79,7 @@ TEST(Bdi, WrapsAround) {
   EXPECT_EQ(compressed_bytes(line_of(fours)), 1 + 2 + 4 + 16 * 1u);
 }
 
-TEST(Bdi, WhatNoWayMakesShorterStaysAsItIs) {
+TEST(Bdi, IncompressibleLineStaysUnchanged) {
   std::mt19937_64 random(1);
   LineData data;
   for (std::byte& byte : data) byte = static_cast<std::byte>(random());
@@ -103,7 +103,7 @@ TEST(Bdi, DecompressionRestoresTheLine) {
   for (const std::size_t length : {0, 18, 23, 26, 39, 42}) EXPECT_GT(lengths[length], 0) << length;
 }
 
-TEST(Bdi, WhatIsntACompressedLineStaysAsItIs) {
+TEST(Bdi, UncompressedLineIsNotDecompressed) {
   LineData data{};
   data.fill(std::byte{0xee});
   EXPECT_EQ(decompress(data), data);

@@ -20,7 +20,7 @@ Line look_alike(const CountingBloomFilter& filter, Line inserted) {
   return line;
 }
 
-TEST(CountingBloomFilter, FindsWhatWasInsertedUntilItIsRemoved) {
+TEST(CountingBloomFilter, InsertedLineIsFoundUntilItsRemoval) {
   CountingBloomFilter filter(8192);
   EXPECT_FALSE(filter.contains({1}));
   filter.insert({1});
@@ -41,7 +41,7 @@ TEST(CountingBloomFilter, CountsHowOftenALineWasInserted) {
 }
 
 // Every line has places in a filter of one counter.
-TEST(CountingBloomFilter, TakesOthersForALineWhosePlacesTheyHave) {
+TEST(CountingBloomFilter, LineWhoseCountersAreAllSetIsAFalsePositive) {
   CountingBloomFilter one(1);
   EXPECT_FALSE(one.contains({2}));
   one.insert({1});
@@ -51,7 +51,7 @@ TEST(CountingBloomFilter, TakesOthersForALineWhosePlacesTheyHave) {
 }
 
 // Removing a look-alike's line leaves the counters that they share as the other one needs them.
-TEST(CountingBloomFilter, ALineStaysWhenALookAlikeGoes) {
+TEST(CountingBloomFilter, RemovalOfACollidingLineKeepsTheOtherLine) {
   CountingBloomFilter filter(16);
   filter.insert({1});
   const Line other = look_alike(filter, {1});
@@ -93,7 +93,7 @@ TEST(CountingBloomFilter, NeverMissesALine) {
 
 // 32 lines in 8192 counters, as HOPS has them: a line that isn't there has all four places taken
 // with a probability of (1 - (1 - 1/8192)^128)^4 = 5.8e-8.
-TEST(CountingBloomFilter, IsHardlyEverWrongAtHopsSize) {
+TEST(CountingBloomFilter, FalsePositivesAreRareAtTheSizeOfHops) {
   CountingBloomFilter filter(8192);
   for (std::uint64_t line = 0; line < 32; ++line) filter.insert({line * 977});
   std::uint64_t falsely = 0;

@@ -18,7 +18,7 @@ std::size_t put(Array& array, std::uint64_t line, int meta) {
   return way;
 }
 
-TEST(CacheArray, FindsWhatWasInstalledAndNothingElse) {
+TEST(CacheArray, OnlyInstalledLinesAreFound) {
   Array array(4 * 2 * 64, 2);  // four sets
   EXPECT_EQ(array.sets(), 4u);
   const std::size_t way = put(array, 5, 42);
@@ -162,7 +162,7 @@ TEST(PrivateWithoutL2, LooksUpAndEvictsInTheL1Alone) {
 }
 
 // An eighth of it is filled, with the levels of a tree, say.
-TEST(MetadataCache, AreasThatLiePowersOfTwoApartHaveSetsOfTheirOwn) {
+TEST(MetadataCache, AreasAtPowerOfTwoDistancesDoNotShareSets) {
   MetadataCache cache({.size_per_core = {512 << 10}, .ways = 16}, 1);
   const auto look_up_all = [&] {
     for (std::uint64_t area = 0; area < 64; ++area) {
@@ -176,14 +176,14 @@ TEST(MetadataCache, AreasThatLiePowersOfTwoApartHaveSetsOfTheirOwn) {
   EXPECT_EQ(cache.statistics().write_backs, 0u);
 }
 
-TEST(MetadataCache, AnAreaAsLargeAsItFillsIt) {
+TEST(MetadataCache, AreaOfTheCacheSizeFitsCompletely) {
   MetadataCache cache({.size_per_core = {256 << 10}, .ways = 16}, 1);
   constexpr std::uint64_t kBegin = 5 << 12;
   for (std::uint64_t line = 0; line < 4096; ++line) cache.look_up({kBegin + line}, false);
   for (std::uint64_t line = 0; line < 4096; ++line) EXPECT_TRUE(cache.contains({kBegin + line}));
 }
 
-TEST(MetadataCache, NamesTheLineThatItEvictsIfPmHasItOtherwise) {
+TEST(MetadataCache, EvictedLineIsReturnedOnlyIfItIsDirty) {
   MetadataCache cache({.size_per_core = {2 * 64}, .ways = 2}, 1);
   const Line first{(7ull << 48) + 9}, second{8}, third{5000}, fourth{70'000};
   EXPECT_FALSE(cache.look_up(first, true).hit);

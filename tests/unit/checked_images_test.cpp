@@ -194,7 +194,7 @@ TEST(CheckedImages, EarlierImageCanBeRestored) {
   EXPECT_NE(images.image().read(line_in_page(30)), LineData{});
 }
 
-TEST(Watching, PausesWhenItSparesTooFewImages) {
+TEST(Watching, PausesIfTooFewImagesAreSpared) {
   Watching watching;
   const auto show = [&](std::uint64_t count, std::uint64_t spared_of_two = 0) {
     for (std::uint64_t i = 0; i < count; ++i) {

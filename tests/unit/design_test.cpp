@@ -210,21 +210,21 @@ TEST_F(DesignOfTwo, BothLayersAreNotifiedOfRegions) {
 struct DesignWhoseAtomicityKeeps : DesignOfTwo {
   DesignWhoseAtomicityKeeps() : DesignOfTwo({.atomicity_keeps = true}) {}
 };
-TEST_F(DesignWhoseAtomicityKeeps, WhatItKeepsOrderingDoesNotSee) {
+TEST_F(DesignWhoseAtomicityKeeps, LineThatAtomicityTakesIsNotPassedToOrdering) {
   EXPECT_EQ(evicted(), kAtomicityAlone);
   EXPECT_EQ(eviction_, Eviction::kTaken);
   EXPECT_FALSE(may_leave());
   EXPECT_EQ(fetch(), kAtomicityAlone);
   EXPECT_FALSE(fetched_);
 }
-TEST_F(DesignWhoseAtomicityKeeps, OrderingIsAskedWhenTheStoreComesAgain) {
+TEST_F(DesignWhoseAtomicityKeeps, OrderingIsCalledWhenAStalledStoreRetries) {
   EXPECT_EQ(store(), kAtomicityAlone);
   EXPECT_FALSE(store_goes_on_);
   EXPECT_EQ(store(), kOrderingAlone);
   EXPECT_TRUE(store_goes_on_);
 }
 
-TEST_F(DesignWhoseAtomicityKeeps, OrderingIsAskedForARegionsEndWhenAtomicityHasResumed) {
+TEST_F(DesignWhoseAtomicityKeeps, OrderingIsCalledWhenAStalledRegionEndRetries) {
   EXPECT_EQ(region_end(), kAtomicityAlone);
   EXPECT_FALSE(end_goes_on_);
   EXPECT_EQ(region_end(), kOrderingAlone);
@@ -246,7 +246,7 @@ TEST_F(DesignWhoseOrderingKeeps, NoLayerIsCalledTwiceForARegionsEnd) {
   EXPECT_EQ(region_end(), kNoCall);
   EXPECT_TRUE(end_goes_on_);
 }
-TEST_F(DesignWhoseOrderingKeeps, WhatAtomicityLetsGoOrderingMayKeep) {
+TEST_F(DesignWhoseOrderingKeeps, OrderingMayTakeALineThatAtomicityDoesNotTake) {
   EXPECT_EQ(evicted(), kAtomicityFirst);
   EXPECT_EQ(eviction_, Eviction::kTaken);
   EXPECT_FALSE(may_leave());

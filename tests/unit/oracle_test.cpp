@@ -157,7 +157,7 @@ std::vector<ProgramHistory::UnitId> follows(const OracleBench& bench, CoreId thr
 
 using Units = std::vector<ProgramHistory::UnitId>;
 
-TEST(ProgramHistory, RegionsFollowTheirThreadAndWhoWroteWhatTheyReadOrWrite) {
+TEST(ProgramHistory, RegionFollowsItsThreadsLastRegionAndTheWritersOfItsWords) {
   Program program;
   program.begin().store(kA, 1).end();                    // 0.1
   program.begin().store(kB, 2).end();                    // 0.2
@@ -177,7 +177,7 @@ TEST(ProgramHistory, RegionsFollowTheirThreadAndWhoWroteWhatTheyReadOrWrite) {
   EXPECT_EQ(follows(bench, 2, 1), Units{});
 }
 
-TEST(ProgramHistory, LeavesOutWhatTheLogDoes) {
+TEST(ProgramHistory, AccessesOfTheLogAreIgnored) {
   Program program;
   program.begin().purpose(trace::Purpose::kLog).load(kA).store(kB, 7);
   program.purpose(trace::Purpose::kProgram).store(kA, 1).end();
@@ -186,7 +186,7 @@ TEST(ProgramHistory, LeavesOutWhatTheLogDoes) {
   EXPECT_EQ(bench.history.line(Line::of(kB)), nullptr);
 }
 
-TEST(Oracle, TakesRegionsWhole) {
+TEST(Oracle, RegionInPartIsTorn) {
   Program program;
   program.begin().store(kA, 1).store(kB, 2).store(kB, 3).end();
   OracleBench bench(program);
@@ -196,7 +196,7 @@ TEST(Oracle, TakesRegionsWhole) {
   EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kForeignValue);  // it has overwritten that
 }
 
-TEST(Oracle, WantsWhatARegionFollows) {
+TEST(Oracle, RegionWithoutTheRegionBeforeItIsTorn) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
@@ -205,7 +205,7 @@ TEST(Oracle, WantsWhatARegionFollows) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, WantsWhatWasPromised) {
+TEST(Oracle, MissingGuaranteedRegionIsLost) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
@@ -219,7 +219,7 @@ TEST(Oracle, WantsWhatWasPromised) {
 }
 
 // A lost store is explained by its promise, not by an earlier image.
-TEST(Oracle, ExplainsWhatIsLostByItsPromise) {
+TEST(Oracle, LossIsExplainedByItsGuarantee) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
@@ -233,7 +233,7 @@ TEST(Oracle, ExplainsWhatIsLostByItsPromise) {
   EXPECT_FALSE(lost->seen_at);
 }
 
-TEST(Oracle, ExplainsWhatIsTornByWhatTheImageShows) {
+TEST(Oracle, TornRegionIsExplainedByTheWordThatShowsIt) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
@@ -246,7 +246,7 @@ TEST(Oracle, ExplainsWhatIsTornByWhatTheImageShows) {
   EXPECT_EQ(torn->seen_at, kB);
 }
 
-TEST(Oracle, TellsEqualValuesApartByWhatElseIsThere) {
+TEST(Oracle, EqualValuesAreDistinguishedByOtherWords) {
   Program program;
   program.begin().store(kA, 1).store(kB, 10).end();
   program.begin().store(kA, 2).store(kB, 20).end();
@@ -257,7 +257,7 @@ TEST(Oracle, TellsEqualValuesApartByWhatElseIsThere) {
   EXPECT_EQ(bench.holds(kB, 20).verdict(), Fault::kTorn);
 }
 
-TEST(Oracle, LeavesFreeMemoryAlone) {
+TEST(Oracle, FreeMemoryMayHaveAnyContents) {
   Program program;
   program.begin().allocate(kB, 8).store(kB, 1).store(kB + 8, 2).store(kA, kB).end();
   program.begin().store(kB, 3).end();
@@ -268,7 +268,7 @@ TEST(Oracle, LeavesFreeMemoryAlone) {
   EXPECT_EQ(bench.holds(kB, 3).verdict(), std::nullopt);
 }
 
-TEST(Oracle, WhatIsFreedAndAllocatedAgainMattersUntilTheRegionThatFreesItIsThere) {
+TEST(Oracle, FreedMemoryIsIgnoredOnceTheFreeingRegionIsInTheImage) {
   Program program;
   program.begin().allocate(kB, 64).store(kB, 1).store(kB + 8, 2).store(kA, kB).end();
   program.begin().store(kA, 0).free(kB).end();
@@ -299,7 +299,7 @@ TEST(Oracle, NewBlockOfAnUnfinishedRegionWithUnreadableLinesIsIgnored) {
   EXPECT_EQ(holds(false, kB, 5), Fault::kForeignValue);
 }
 
-TEST(Oracle, MemoryOfOnesOwnThatIsFreedAtOnceMayHoldAnything) {
+TEST(Oracle, MemoryAllocatedAndFreedInOneRegionMayHaveAnyContents) {
   Program program;
   program.begin().allocate(kB, 8).store(kB, 1).free(kB).store(kA, 2).end();
   OracleBench bench(program);
@@ -319,7 +319,7 @@ TEST(Oracle, ThreadsAreIndependentUnlessTheyShareWords) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, AnotherPossibleImageLeavesNoTrace) {
+TEST(Oracle, AlternativeImageDoesNotAffectLaterVerdicts) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
@@ -333,7 +333,7 @@ TEST(Oracle, AnotherPossibleImageLeavesNoTrace) {
   EXPECT_EQ(bench.holds(kA, 1).holds(kB, 0).verdict(), std::nullopt);
 }
 
-TEST(Oracle, AnotherPossibleImageThatIsRightMakesAWrongOneNoBetter) {
+TEST(Oracle, CorrectAlternativeImageDoesNotCorrectAWrongImage) {
   Program program;
   program.begin().store(kA, 1).end();
   program.begin().store(kB, 2).end();
@@ -344,7 +344,7 @@ TEST(Oracle, AnotherPossibleImageThatIsRightMakesAWrongOneNoBetter) {
   EXPECT_EQ(bench.verdict(), Fault::kTorn);
 }
 
-TEST(Oracle, TakesARegionInWhichItsThreadEndsWhole) {
+TEST(Oracle, UnfinishedRegionInPartIsTorn) {
   Program program;
   program.begin().store(kA, 1).store(kB, 2);
   OracleBench bench(program);
@@ -352,7 +352,7 @@ TEST(Oracle, TakesARegionInWhichItsThreadEndsWhole) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, AComparisonInVainReadsAllTheSame) {
+TEST(Oracle, FailedCompareExchangeReadsItsWord) {
   Program program;
   program.on(0).begin().store(kA, 1).end().before(0, 1);
   program.on(1).begin().compare_in_vain(kA).store(kB, 2).end();
@@ -361,7 +361,7 @@ TEST(Oracle, AComparisonInVainReadsAllTheSame) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, ANonTemporalStoreNeedsNoFlush) {
+TEST(Oracle, NonTemporalStoreNeedsNoFlush) {
   Program program;
   program.store_past_the_caches(kA, 1).fence().store(kB, 2);
   OracleBench bench(program);
@@ -369,7 +369,7 @@ TEST(Oracle, ANonTemporalStoreNeedsNoFlush) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, EachFencePromisesWhatIsBeforeIt) {
+TEST(Oracle, FenceGuaranteesOnlyTheStoresBeforeIt) {
   Program program;
   program.store(kA, 1).flush(kA).fence().store(kB, 2).flush(kB).fence();
   OracleBench bench(program);
@@ -380,7 +380,7 @@ TEST(Oracle, EachFencePromisesWhatIsBeforeIt) {
 }
 
 // Stores outside regions: a line persists as it is, different lines in any order.
-TEST(Oracle, KeepsTheOrderOfALine) {
+TEST(Oracle, StoresOfALinePersistInOrder) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store(kB, 3).store(kA, 4);
   OracleBench bench(program);
@@ -391,7 +391,7 @@ TEST(Oracle, KeepsTheOrderOfALine) {
 }
 
 // Where two threads store to words of their own, only synchronisation orders them.
-TEST(Oracle, KeepsTheOrderOfALineThatThreadsShareAsFarAsItIsKnown) {
+TEST(Oracle, StoresOfThreadsToALinePersistInOrderIfSynchronised) {
   for (const bool synchronised : {false, true}) {
     Program program;
     program.store(kA, 1).store(kA + 8, 2);
@@ -410,7 +410,7 @@ TEST(Oracle, KeepsTheOrderOfALineThatThreadsShareAsFarAsItIsKnown) {
 }
 
 // A read-modify-write sees the one before it.
-TEST(Oracle, KeepsTheOrderThatAtomicVariablesGive) {
+TEST(Oracle, AtomicUpdatesOrderStoresOfThreads) {
   Program program;
   const std::uint32_t exchange = program.builder.site(trace::SiteKind::kAtomicUpdate, 8, 2);
   program.store(kA, 1).builder.atomic(exchange, kDramBase, 0, 1, 1, true);
@@ -421,7 +421,7 @@ TEST(Oracle, KeepsTheOrderThatAtomicVariablesGive) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, AWordsStoreFollowsTheOneBeforeIt) {
+TEST(Oracle, StoreFollowsThePreviousStoreToItsWord) {
   Program program;
   program.store(kA, 1).flush(kA).fence().store(kB, 2).before(0, 1).store(kB, 3);
   OracleBench bench(program, {.promises = kX86Regions, .lines_whole = false});
@@ -430,7 +430,7 @@ TEST(Oracle, AWordsStoreFollowsTheOneBeforeIt) {
 }
 
 // The region goes without having been promised, and the store before it hasn't left the caches.
-TEST(Oracle, TakesARegionBackWithoutTheStoreThatItHadOverwritten) {
+TEST(Oracle, RegionMayPersistWithoutTheOverwrittenStore) {
   Program program;
   program.store(kA, 1).begin().store(kA, 2).end();
   OracleBench bench(program);
@@ -439,7 +439,7 @@ TEST(Oracle, TakesARegionBackWithoutTheStoreThatItHadOverwritten) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(HappensBefore, AnAcquisitionSeesTheReleasesUpToItsVersion) {
+TEST(HappensBefore, AcquisitionFollowsTheReleasesUpToItsVersion) {
   HappensBefore order(3, 1);
   const HappensBefore::Epoch first = order.now(0);
   order.release(0, 0, 1);
@@ -459,7 +459,7 @@ TEST(HappensBefore, AnAcquisitionSeesTheReleasesUpToItsVersion) {
   EXPECT_FALSE(order.before(0, order.now(0), 2));
 }
 
-TEST(Oracle, LetsTheWordsOfALineComeInAnyOrderWhereLinesCanBeTorn) {
+TEST(Oracle, WordsOfALinePersistInAnyOrderIfLinesCanBeTorn) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store(kA, 4).flush(kA).fence();
   OracleBench bench(program, {.promises = kX86Regions, .lines_whole = false});
@@ -470,7 +470,7 @@ TEST(Oracle, LetsTheWordsOfALineComeInAnyOrderWhereLinesCanBeTorn) {
   EXPECT_EQ(bench.holds(kA + 8, 0).verdict(), Fault::kLost);
 }
 
-TEST(Oracle, WantsNothingOfFencesThatPromiseNothing) {
+TEST(Oracle, FenceWithoutAGuaranteeOrdersNothing) {
   Program program;
   program.store(kA, 1).flush(kA).fence().begin().store(kB, 2).end();
   const auto verdict = [&](FencePromise fences) {
@@ -483,7 +483,7 @@ TEST(Oracle, WantsNothingOfFencesThatPromiseNothing) {
   EXPECT_EQ(verdict(FencePromise::kFlushed), Fault::kTorn) << "the region comes after the fence";
 }
 
-TEST(Oracle, WantsAllStoresBeforeAFenceThatCoversStores) {
+TEST(Oracle, FenceThatCoversStoresNeedsNoFlushes) {
   Program program;
   program.store(kA, 1).store(kB, 2).fence().store(kA + 8, 3);
   OracleBench bench(program, {.promises = {.fences = FencePromise::kStores}, .lines_whole = true});
@@ -496,7 +496,7 @@ TEST(Oracle, WantsAllStoresBeforeAFenceThatCoversStores) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, WantsWhatAFlushAndAFenceHaveCovered) {
+TEST(Oracle, FlushedAndFencedStoreIsGuaranteed) {
   Program program;
   program.store(kA, 1).flush(kA).store(kA + 8, 2).store(kB, 3).fence();
   OracleBench bench(program);
@@ -505,7 +505,7 @@ TEST(Oracle, WantsWhatAFlushAndAFenceHaveCovered) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, WantsWhatWasFlushedBeforeAFenceIfAnythingAfterItIsThere) {
+TEST(Oracle, StoreFollowsStoresFlushedBeforeTheLastFence) {
   Program program;
   program.store(kA, 1).store(kB, 2).flush(kA).fence().flush(kB).lfence().store(kC, 3);
   OracleBench bench(program);
@@ -514,7 +514,7 @@ TEST(Oracle, WantsWhatWasFlushedBeforeAFenceIfAnythingAfterItIsThere) {
   EXPECT_EQ(bench.holds(kA, 1).holds(kB, 0).verdict(), std::nullopt);
 }
 
-TEST(Oracle, WantsWhatWasFlushedBeforeAnEarlierFence) {
+TEST(Oracle, StoreFollowsStoresFlushedBeforeAnEarlierFence) {
   Program program;
   program.store(kA, 1).store(kB, 2).flush(kA).fence().flush(kB).fence().store(kC, 3);
   OracleBench bench(program);
@@ -522,7 +522,7 @@ TEST(Oracle, WantsWhatWasFlushedBeforeAnEarlierFence) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, WantsWhatWasFlushedBeforeTheFenceOfALaterRegionOrBeforeIt) {
+TEST(Oracle, RegionFollowsStoresFlushedBeforeItsFenceOrAnEarlierFence) {
   for (const bool inside : {false, true}) {
     Program program;
     program.store(kA, 1).flush(kA);
@@ -537,7 +537,7 @@ TEST(Oracle, WantsWhatWasFlushedBeforeTheFenceOfALaterRegionOrBeforeIt) {
 }
 
 // Persistent caches persist a thread's stores in the order in which they become visible.
-TEST(Oracle, KeepsTheOrderOfAThreadsStores) {
+TEST(Oracle, StoresOfAThreadPersistInOrderOnEadr) {
   Program program;
   program.store(kA, 1).store(kB, 2).begin().store(kC, 3).end();
   OracleBench bench(program, {.promises = kEadrRegions, .lines_whole = true});
@@ -548,7 +548,7 @@ TEST(Oracle, KeepsTheOrderOfAThreadsStores) {
 }
 
 // A bank that fails may have written any of the store's words.
-TEST(Oracle, LetsTheWordsOfAStoreComeInAnyOrder) {
+TEST(Oracle, WordsOfOneStorePersistInAnyOrder) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store_two(kA, 3).store(kB, 4);
   OracleBench bench(program, {.promises = kEadrRegions, .lines_whole = false});
@@ -569,7 +569,7 @@ Program& hands_over(Program& program) {
   return program.on(0).store(kA, 1).before(0, 1).on(1).load(kA).store(kB, 2);
 }
 
-TEST(Oracle, WantsWhatAThreadHasReadOfAnothersBeforeItStored) {
+TEST(Oracle, StoreFollowsStoresThatItsThreadHasRead) {
   Program program;
   hands_over(program);
   OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
@@ -578,21 +578,21 @@ TEST(Oracle, WantsWhatAThreadHasReadOfAnothersBeforeItStored) {
   EXPECT_EQ(bench.holds(kB, 0).verdict(), std::nullopt);
 }
 
-TEST(Oracle, WantsItOnlyWhereThatIsPromised) {
+TEST(Oracle, StoreDoesNotFollowReadsWithoutReadsInOrder) {
   Program program;
   hands_over(program);
   OracleBench bench(program, {.promises = {.fences = FencePromise::kStores}, .lines_whole = true});
   EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }
 
-TEST(Oracle, WantsNothingOfWhatWasReadAfterTheStoreOrNotAtAll) {
+TEST(Oracle, StoreDoesNotFollowLaterReads) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).store(kB, 2).load(kA).load(kC);
   OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
   EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }
 
-TEST(Oracle, AThreadsOwnStoresItMayReadInAnyOrder) {
+TEST(Oracle, StoreDoesNotFollowReadsOfItsThreadsOwnStores) {
   Program program;
   program.on(0).store(kA, 1).load(kA).store(kB, 2);
   OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
@@ -600,7 +600,7 @@ TEST(Oracle, AThreadsOwnStoresItMayReadInAnyOrder) {
 }
 
 // It is unknown which of the two values a racing load has read.
-TEST(Oracle, WantsNothingOfWhatWasReadInARace) {
+TEST(Oracle, StoreDoesNotFollowRacingReads) {
   Program program;
   program.on(0).store(kA, 1).on(1).load(kA).store(kB, 2);
   OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
@@ -608,7 +608,7 @@ TEST(Oracle, WantsNothingOfWhatWasReadInARace) {
 }
 
 // Order is passed on from thread to thread, and holds for all later stores.
-TEST(Oracle, WhatWasReadGoesOnFromThreadToThread) {
+TEST(Oracle, OrderOfReadsIsTransitiveAcrossThreads) {
   Program program;
   hands_over(program).before(1, 2).on(2).load(kB).store(kC, 3).store(kC + 8, 4);
   OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
@@ -617,7 +617,7 @@ TEST(Oracle, WhatWasReadGoesOnFromThreadToThread) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, ARegionFollowsWhatItsThreadHasReadOutsideRegions) {
+TEST(Oracle, RegionFollowsStoresThatItsThreadReadBefore) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).load(kA).begin().store(kB, 2).end();
   constexpr Promises kBoth = kReadsInOrder | Promises{.whole_regions = true};
@@ -626,7 +626,7 @@ TEST(Oracle, ARegionFollowsWhatItsThreadHasReadOutsideRegions) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-TEST(Oracle, ARegionFollowsTheStoreOutsideRegionsThatItReads) {
+TEST(Oracle, RegionFollowsStoresOutsideRegionsThatItReads) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).begin().load(kA).store(kB, 2).end();
   constexpr Promises kBoth = kReadsInOrder | Promises{.whole_regions = true};
@@ -637,7 +637,7 @@ TEST(Oracle, ARegionFollowsTheStoreOutsideRegionsThatItReads) {
 
 // A fence doesn't make stores of other threads durable that its thread has read. But these persist
 // before the thread's later stores.
-TEST(Oracle, AFencePromisesWhatItsOwnThreadHasStored) {
+TEST(Oracle, FenceGuaranteesOnlyStoresOfItsOwnThread) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).store(kC, 3).load(kA).fence().store(kB, 2);
   OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
@@ -647,14 +647,14 @@ TEST(Oracle, AFencePromisesWhatItsOwnThreadHasStored) {
   EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
-TEST(Oracle, AFenceOfAThreadThatHasOnlyReadPromisesNothing) {
+TEST(Oracle, FenceOfAThreadWithoutStoresGuaranteesNothing) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).load(kA).fence();
   const OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
   EXPECT_EQ(bench.history.fence(1, 1), ProgramHistory::kNone);
 }
 
-TEST(Oracle, HoldsWhatIsVisibleForDurableAtAFenceWithoutFlushes) {
+TEST(Oracle, FenceNeedsNoFlushesOnEadr) {
   Program program;
   program.store(kA, 1).store(kB, 2).fence();
   OracleBench bench(program, {.promises = kEadrRegions, .lines_whole = true});

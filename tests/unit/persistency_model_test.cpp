@@ -240,7 +240,7 @@ TEST(Eadr, NonTemporalStoresMayBeMissingUntilTheirFence) {
 // ---- Instants
 // ------------------------------------------------------------------------------------
 
-TEST(PersistencyModel, OnlyInstantsMatterThatHaveSomethingNew) {
+TEST(PersistencyModel, InstantWithoutANewPieceIsSkipped) {
   // Each before a fence that makes something sure, and the end.
   const Program program{store(0, kX), on(0, Do::kClwb, kX), on(0, Do::kSfence), on(0, Do::kSfence),
                         store(0, kY), on(0, Do::kClwb, kY), on(0, Do::kSfence)};
@@ -267,7 +267,7 @@ TEST(PersistencyModel, EachSetOfPiecesIsShownOnce) {
   EXPECT_EQ(two.shown, two.images.size());
 }
 
-TEST(PersistencyModel, WhatIsWrittenAgainIsNothingNew) {
+TEST(PersistencyModel, StoreOfAnUnchangedValueAddsNoImage) {
   EXPECT_EQ(all_of({store(0, kX), store(0, kX), store(0, kX)}).shown, 2);
   EXPECT_EQ(all_of({store(0, kX, 0)}).shown, 1);
   // An image that a non-temporal store could leave earlier isn't shown again.
@@ -328,16 +328,16 @@ void compare_random_programs(PersistencyRules rules, std::uint32_t seed, std::si
   }
 }
 
-TEST(PersistencyModel, AllImagesOfRandomProgramsAreThoseOfTheDefinition) {
+TEST(PersistencyModel, ImagesOfRandomProgramsMatchTheDefinition) {
   compare_random_programs(PersistencyRules::kPx86, 1, long_tests() ? 1'000 : 300);
 }
 
-TEST(PersistencyModel, AllImagesOfRandomProgramsAreThoseOfTheDefinitionOnEadr) {
+TEST(PersistencyModel, ImagesOfRandomProgramsMatchTheDefinitionOnEadr) {
   compare_random_programs(PersistencyRules::kEadr, 2, long_tests() ? 500 : 150);
 }
 
 // Steps of one sort are one instruction of the recording.
-TEST(PersistencyModel, WithoutAnInstructionAllImagesAreThoseOfTheProgramWithoutItsSteps) {
+TEST(PersistencyModel, LeavingOutAnInstructionEqualsAProgramWithoutIt) {
   const std::map<std::string_view, Do> sorts{{"clwb", Do::kClwb},
                                              {"clflushopt", Do::kClflushopt},
                                              {"clflush", Do::kClflush},
@@ -400,7 +400,7 @@ std::pair<std::uint64_t, std::uint64_t> digests(const Program& program) {
 }
 
 // Calls that synchronise have no line to tell of.
-TEST(PersistencyModel, KnowsWhereThreadsHaveComeTo) {
+TEST(PersistencyModel, LastVisibleOperationOfEachThreadIsReported) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t site = builder.site(trace::SiteKind::kStore, 8, 7);
@@ -421,7 +421,7 @@ TEST(PersistencyModel, KnowsWhereThreadsHaveComeTo) {
   EXPECT_NE(last[1].site, site);
 }
 
-TEST(Survey, ItsDigestIsTheSameWithoutAFlushThatDoesNothing) {
+TEST(Survey, DigestDoesNotDependOnAUselessFlush) {
   const auto [whole, without] =
       digests({store(0, kX), on(0, Do::kClwb, kX), on(0, Do::kClflushopt, kX), on(0, Do::kSfence),
                store(0, kY)});
@@ -429,14 +429,14 @@ TEST(Survey, ItsDigestIsTheSameWithoutAFlushThatDoesNothing) {
 }
 
 // Here the flush of y makes an instant of the fence, whatever becomes of x.
-TEST(Survey, ItsDigestTellsWhichPiecesAreOpen) {
+TEST(Survey, DigestDependsOnThePossiblyLostPieces) {
   const auto [whole, without] =
       digests({store(0, kX), on(0, Do::kClflushopt, kX), store(0, kY), on(0, Do::kClwb, kY),
                store(0, kX, 2), on(0, Do::kSfence), store(0, kZ)});
   EXPECT_NE(whole, without);
 }
 
-TEST(Survey, ItsDigestTellsWhichPiecesAreSure) {
+TEST(Survey, DigestDependsOnTheGuaranteedPieces) {
   const auto [whole, without] =
       digests({non_temporal(0, kX), store(1, kSameLine), on(1, Do::kClflushopt, kX), store(1, kY),
                on(1, Do::kClwb, kY), on(1, Do::kSfence), store(1, kZ)});

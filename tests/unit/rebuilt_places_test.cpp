@@ -46,7 +46,7 @@ class Bench : public Sealed {
   void published(std::uint64_t, Time) {}
 };
 
-TEST(RebuiltPlaces, AreThoseOfTheEntries) {
+TEST(RebuiltLocations, EntriesDetermineTheLocations) {
   Bench bench;
   bench.write_all({{1, 42}, {2, 42}, {3, 42}, {1, 43}});
   const LineCipher cipher(encryption_key());
@@ -67,7 +67,7 @@ TEST(RebuiltPlaces, AreThoseOfTheEntries) {
   EXPECT_FALSE(image.read_at({2}));
 }
 
-TEST(RebuiltPlaces, AreWhatDeduplicationKeeps) {
+TEST(RebuiltLocations, LocationsEqualTheStateOfDeduplication) {
   Bench bench;
   bench.write_all({{1, 42}, {2, 42}, {1, 43}, {3, 43}, {2, 43}, {1, 44}, {5, 42}, {2, 42}});
   EXPECT_EQ(bench.problem(), "");
@@ -76,7 +76,7 @@ TEST(RebuiltPlaces, AreWhatDeduplicationKeeps) {
 }
 
 // A line leaves its own place to others before any other place is free.
-TEST(RebuiltPlaces, AreFreeAtTheEndOfWhatMappingsReach) {
+TEST(RebuiltLocations, LocationWithoutAMappingIsFree) {
   Bench bench;
   bench.write_all({{1, 42}, {2, 42}, {2, 7}, {1, 42}});
   EXPECT_EQ(bench.problem(), "");
@@ -84,7 +84,7 @@ TEST(RebuiltPlaces, AreFreeAtTheEndOfWhatMappingsReach) {
   EXPECT_EQ(bench.problem(), "");
 }
 
-TEST(RebuiltPlaces, ShowALeak) {
+TEST(RebuiltLocations, LeakedLocationIsReported) {
   DeduplicationParameters broken;
   broken.faults.leak = true;
   Bench bench(broken);
@@ -95,7 +95,7 @@ TEST(RebuiltPlaces, ShowALeak) {
             "deduplication considers location 0x80 used, but no line has its data there");
 }
 
-TEST(RebuiltPlaces, ShowACountThatIsOffByOne) {
+TEST(RebuiltLocations, WrongReferenceCountIsReported) {
   DeduplicationParameters broken;
   broken.faults.count = true;
   Bench bench(broken);
@@ -107,7 +107,7 @@ TEST(RebuiltPlaces, ShowACountThatIsOffByOne) {
             "to it 3 times");
 }
 
-TEST(RebuiltPlaces, ShowAPlaceThatIsFreeTooEarly) {
+TEST(RebuiltLocations, LocationFreedTooEarlyIsReported) {
   DeduplicationParameters broken;
   broken.faults.references = true;
   Bench bench(broken);
@@ -118,7 +118,7 @@ TEST(RebuiltPlaces, ShowAPlaceThatIsFreeTooEarly) {
             "deduplication considers location 0x40 free, but 1 lines have their data there");
 }
 
-TEST(RebuiltPlaces, ShowAFingerprintOfDataThatAreGone) {
+TEST(RebuiltLocations, FingerprintOfOverwrittenDataIsReported) {
   DeduplicationParameters broken;
   broken.faults.fingerprint = true;
   Bench bench(broken);
@@ -128,7 +128,7 @@ TEST(RebuiltPlaces, ShowAFingerprintOfDataThatAreGone) {
   EXPECT_EQ(bench.problem(), "deduplication finds data at location 0x40 that are not there");
 }
 
-TEST(RebuiltPlaces, ShowAFingerprintOfAPlaceThatIsFree) {
+TEST(RebuiltLocations, FingerprintOfAFreeLocationIsReported) {
   DeduplicationParameters broken;
   broken.faults.fingerprint = true;
   Bench bench(broken);
@@ -136,7 +136,7 @@ TEST(RebuiltPlaces, ShowAFingerprintOfAPlaceThatIsFree) {
   EXPECT_EQ(bench.problem(), "deduplication finds data at location 0x80 that are not there");
 }
 
-TEST(RebuiltPlaces, ShowDataThatCannotBeRead) {
+TEST(RebuiltLocations, UnreadableDataAreReported) {
   Bench bench;
   bench.write_all({{1, 42}, {2, 42}});
   std::map<Line, LineData> lines = bench.lines();
@@ -145,7 +145,7 @@ TEST(RebuiltPlaces, ShowDataThatCannotBeRead) {
 }
 
 // Without a tree, no other check would reveal that an entry is another one.
-TEST(RebuiltPlaces, ShowAnEntryThatIsAnother) {
+TEST(RebuiltLocations, ReplacedEntryIsReported) {
   Bench bench({}, Sealing::kNone);
   bench.write_all({{1, 42}, {2, 42}, {3, 43}});
   const std::unique_ptr<ImageDecoder> decoder = bench.backend->parts().decoder();
@@ -197,7 +197,7 @@ class Watch final : public PersistenceObserver {
 };
 
 // A place is left when the line's new data are written, and nothing in the image changes with it.
-TEST(RebuiltPlaces, AreComparedWhereTheImageStaysTheSame) {
+TEST(RebuiltLocations, FreedLocationIsComparedWithoutAChangeOfTheImage) {
   DeduplicationParameters broken;
   broken.faults.references = true;
   Bench bench(broken);
@@ -211,7 +211,7 @@ TEST(RebuiltPlaces, AreComparedWhereTheImageStaysTheSame) {
 
 // With selective metadata atomicity, images are compared as soon as no entry is behind its data,
 // and not before.
-TEST(RebuiltPlaces, AreComparedWhenEntriesHaveBeenPublished) {
+TEST(RebuiltLocations, ComparisonWaitsForDeferredEntries) {
   for (const bool leaks : {false, true}) {
     DeduplicationParameters parameters;
     parameters.faults.leak = leaks;
@@ -230,7 +230,7 @@ TEST(RebuiltPlaces, AreComparedWhenEntriesHaveBeenPublished) {
 
 // Locations that change while entries are behind, without a change of the image, are compared
 // later.
-TEST(RebuiltPlaces, AreRememberedWhileEntriesAreBehind) {
+TEST(RebuiltLocations, LocationsFreedBeforePublicationAreComparedLater) {
   DeduplicationParameters broken;
   broken.faults.references = true;
   Bench bench(broken, Sealing::kVerified, true);
@@ -276,7 +276,7 @@ class Waiting {
   WriteId first, second;
 };
 
-TEST(RebuiltPlaces, AreNotComparedBeforeTheirWriteIsAccepted) {
+TEST(RebuiltLocations, LocationIsNotComparedBeforeItsWriteIsAccepted) {
   Waiting waiting;
   EXPECT_EQ(waiting.bench.backend->surviving({1}), data_of(42));
   EXPECT_TRUE(waiting.bench.publish()) << "no queue has it";
@@ -287,7 +287,7 @@ TEST(RebuiltPlaces, AreNotComparedBeforeTheirWriteIsAccepted) {
   EXPECT_NE(waiting.bench.memory.device().read(kLastPlace), LineData{});
 }
 
-TEST(RebuiltPlaces, AreComparedOnceTheirWriteIsAccepted) {
+TEST(RebuiltLocations, LocationIsComparedAfterItsWriteIsAccepted) {
   DeduplicationParameters broken;
   broken.faults.count = true;
   Waiting waiting(broken);
@@ -300,7 +300,7 @@ TEST(RebuiltPlaces, AreComparedOnceTheirWriteIsAccepted) {
             "to it 3 times");
 }
 
-TEST(RebuiltPlaces, AreFreeAgainIfTheirWriteIsDropped) {
+TEST(RebuiltLocations, DroppedWriteFreesItsLocation) {
   Waiting waiting;
   Bench& bench = waiting.bench;
   EXPECT_TRUE(bench.backend->drop(waiting.second));
@@ -326,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(Sealed, RebuiltAtRandom,
                                          Kept{Sealing::kVerified}, Kept{Sealing::kNone, true},
                                          Kept{Sealing::kVerified, true}));
 
-TEST_P(RebuiltAtRandom, IsWhatIsKept) {
+TEST_P(RebuiltAtRandom, LocationsEqualTheStateOfDeduplication) {
   int points = 0, drops = 0;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Bench bench({}, GetParam().sealing, GetParam().defers);

@@ -65,13 +65,13 @@ class RecoveryBuilder {
   std::uint32_t last_ = 0;
 };
 
-TEST(PersistSteps, AreTheSameOfTheSame) {
+TEST(PersistSteps, EqualRecoveriesHaveEqualHashes) {
   const auto steps = [] { return RecoveryBuilder().store(0, 5).clwb(0).sfence().steps(); };
   EXPECT_EQ(steps().stores, 1);
   EXPECT_EQ(steps().hash, steps().hash);
 }
 
-TEST(PersistSteps, AreOthersOfAnythingElse) {
+TEST(PersistSteps, EachDifferenceChangesTheHash) {
   std::set<std::uint64_t> hashes;
   hashes.insert(RecoveryBuilder().store(0, 5).clwb(0).sfence().steps().hash);
   hashes.insert(RecoveryBuilder().store(8, 5).clwb(0).sfence().steps().hash);
@@ -86,7 +86,7 @@ TEST(PersistSteps, AreOthersOfAnythingElse) {
   EXPECT_EQ(hashes.size(), 9);
 }
 
-TEST(PersistSteps, OtherMemoryDoesNotCount) {
+TEST(PersistSteps, VolatileMemoryIsIgnored) {
   RecoveryBuilder one, other;
   for (const auto& [recovery, value] : {std::pair{&one, 1}, std::pair{&other, 2}}) {
     recovery->trace().store(recovery->trace().site(SiteKind::kStore, 8), kDramBase, value);
@@ -98,7 +98,7 @@ TEST(PersistSteps, OtherMemoryDoesNotCount) {
   EXPECT_EQ(RecoveryBuilder().update(0, 1, true).steps().stores, 1);
 }
 
-TEST(RecoveryPlaces, LeadToTheProgramsLines) {
+TEST(RecoveryPlaces, RecoveryLinesAreMappedToTheCrashedProgram) {
   const RecoveryPlaces places({{0x2000, 0x2080, 0x9000}, {0x3000, 0x3040, 0x1000}});
   EXPECT_EQ(places.line_in_crashed_program(Line::of(0x2000)), Line::of(0x9000));
   EXPECT_EQ(places.line_in_crashed_program(Line::of(0x2040)), Line::of(0x9040));
@@ -141,7 +141,7 @@ class OpenReadsTest : public testing::Test {
   std::array<std::uint32_t, 3> stores_{};
 };
 
-TEST_F(OpenReadsTest, FindTheNewestThatIsThereAndTheNewerOnesThatAreLost) {
+TEST_F(OpenReadsTest, LoadReadsTheNewestPresentStoreAndAllNewerLostStores) {
   RecoveryBuilder recovery;
   const std::uint32_t load = recovery.load(64);
   const std::vector<Reads> found = reads(recovery);
@@ -151,7 +151,7 @@ TEST_F(OpenReadsTest, FindTheNewestThatIsThereAndTheNewerOnesThatAreLost) {
   EXPECT_EQ(found[3], (Reads{{load, stores_[1], true}}));
 }
 
-TEST_F(OpenReadsTest, AreOfTheBytesThatAreLoaded) {
+TEST_F(OpenReadsTest, OnlyStoresToLoadedBytesAreListed) {
   RecoveryBuilder recovery;
   recovery.load(128);
   recovery.load(56);
@@ -165,7 +165,7 @@ TEST_F(OpenReadsTest, AreOfTheBytesThatAreLoaded) {
             (Reads{{byte, stores_[2], true}, {both, stores_[1], true}, {both, stores_[2], true}}));
 }
 
-TEST_F(OpenReadsTest, AreNotOfWhatRecoveryHasStored) {
+TEST_F(OpenReadsTest, BytesStoredByRecoveryAreIgnored) {
   RecoveryBuilder recovery;
   recovery.store(64, 0, 4).store(76, 0, 4);
   const std::uint32_t rest = recovery.load(64);
@@ -176,7 +176,7 @@ TEST_F(OpenReadsTest, AreNotOfWhatRecoveryHasStored) {
   EXPECT_EQ(reads(recovery)[3], (Reads{{rest, stores_[1], true}, {other, stores_[2], true}}));
 }
 
-TEST_F(OpenReadsTest, ALockedInstructionReadsBeforeItStores) {
+TEST_F(OpenReadsTest, LockedInstructionReadsBeforeItStores) {
   RecoveryBuilder recovery;
   const std::uint32_t update = recovery.update(64, 9, true).last();
   recovery.load(64);

@@ -84,7 +84,7 @@ std::int64_t nodes_in(const std::map<Line, LineData>& lines) {
   return std::ranges::count_if(lines, [](const auto& line) { return is_node(line.first); });
 }
 
-TEST_P(SealedImages, AreReadAsTheyWereWritten) {
+TEST_P(SealedImages, DecodedImageEqualsTheWrittenData) {
   Sealed bench(GetParam());
   bench.write_at_random(2000);
   EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is(bench.plain));
@@ -93,7 +93,7 @@ TEST_P(SealedImages, AreReadAsTheyWereWritten) {
   }
 }
 
-TEST_P(SealedImages, HoldNothingInTheClear) {
+TEST_P(SealedImages, DeviceHoldsNoPlaintext) {
   Sealed bench(GetParam());
   bench.write_at_random(300);
   const std::map<Line, LineData> lines = bench.lines();
@@ -106,7 +106,7 @@ TEST_P(SealedImages, HoldNothingInTheClear) {
   }
 }
 
-TEST_P(SealedImages, HoldWhatWasThereBefore) {
+TEST_P(SealedImages, InitialContentsAreSealed) {
   Sealed bench(GetParam());
   bench.find({{1, 11}, {2, 12}, {40, 13}});
   const auto is_sealed = [&](Line line, std::uint64_t value) {
@@ -123,7 +123,7 @@ TEST_P(SealedImages, HoldWhatWasThereBefore) {
 }
 
 // The pad of what was there before is used, too.
-TEST_P(SealedImages, KnowThePadsOfWhatWasThereBefore) {
+TEST_P(SealedImages, PadsOfInitialContentsAreNotUsedAgain) {
   Sealed bench(GetParam());
   bench.find({{1, 11}});
   const std::unique_ptr<ImageDecoder> decoder = bench.backend->parts().decoder();
@@ -432,7 +432,7 @@ TEST(Restart, WithAnotherCounterUsesAPadTwice) {
 
 // ---- What deduplication makes of lines
 
-TEST(Deduplication, WritesDataOnceAndMovesWhatOthersReferTo) {
+TEST(Deduplication, SharedDataAreWrittenOnceAndMovedWhenOverwritten) {
   Sealed bench(true);
   bench.write({1}, 42);
   bench.settle();
@@ -491,7 +491,7 @@ TEST(SealedImage, APublishedMacCanBeMadeByAnybody) {
 }
 
 // Places that no line refers to are taken again, before others are.
-TEST(Deduplication, LosesNoPlace) {
+TEST(Deduplication, NoLocationIsLeaked) {
   for (const bool leaks : {false, true}) {
     DeduplicationParameters parameters;
     parameters.faults.leak = leaks;
@@ -551,7 +551,7 @@ TEST(Deduplication, ComparesWithAllDataOfOneCrc) {
   }
 }
 
-TEST(Deduplication, ForgetsDataThatAreGone) {
+TEST(Deduplication, OverwrittenDataAreNoLongerFound) {
   Sealed bench(true);
   bench.write({1}, 42);
   bench.settle();

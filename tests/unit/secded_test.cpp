@@ -40,7 +40,7 @@ TEST(Secded, ColumnsDifferAndHaveAnOddNumberOfOnes) {
   EXPECT_EQ(columns.size(), kDataBits);
 }
 
-TEST(Secded, ALineThatIsRightStaysAsItIs) {
+TEST(Secded, CorrectLineStaysUnchanged) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 100; ++i) {
     const CodedLine right = coded(random_line(random));
@@ -82,7 +82,7 @@ TEST(Secded, AnyTwoWrongBitsOfAWordAreDetected) {
   }
 }
 
-TEST(Secded, AWrongBitInEachWordIsCorrected) {
+TEST(Secded, OneWrongBitInEachWordIsCorrected) {
   std::mt19937_64 random(4);
   const CodedLine right = coded(random_line(random));
   CodedLine read = right;
@@ -91,7 +91,7 @@ TEST(Secded, AWrongBitInEachWordIsCorrected) {
   EXPECT_EQ(read, right);
 }
 
-TEST(Secded, TheWorstWordDecides) {
+TEST(Secded, WorstWordDeterminesTheResult) {
   std::mt19937_64 random(5);
   CodedLine read = coded(random_line(random));
   flip(read, 1, 3);

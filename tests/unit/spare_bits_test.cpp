@@ -20,27 +20,27 @@ struct ThreeWrites {
   SpareBits<int> bits;
 };
 
-TEST(SpareBits, AreThoseOfTheNewestWrite) {
+TEST(SpareBits, NewestWriteDeterminesTheBits) {
   ThreeWrites bench;
   EXPECT_EQ(bench.bits.of(kLine), 3);
   EXPECT_EQ(bench.bits.of(kOtherLine), 0);
 }
 
-TEST(SpareBits, AreAgainThoseBeforeAWriteThatIsDropped) {
+TEST(SpareBits, DropRestoresTheBitsBeforeItsWrite) {
   ThreeWrites bench;
   EXPECT_EQ(bench.drop(3), 2);
   EXPECT_EQ(bench.drop(2), 1);
   EXPECT_EQ(bench.drop(1), 0);
 }
 
-TEST(SpareBits, SkipWritesThatWereDroppedBefore) {
+TEST(SpareBits, DropSkipsWritesDroppedBefore) {
   ThreeWrites bench;
   EXPECT_EQ(bench.drop(1), 3);
   EXPECT_EQ(bench.drop(2), 3);
   EXPECT_EQ(bench.drop(3), 0);
 }
 
-TEST(SpareBits, StayOnTheDevice) {
+TEST(SpareBits, BitsOfTheWrittenLineStayAfterADrop) {
   ThreeWrites bench;
   bench.bits.written(1);
   EXPECT_EQ(bench.drop(3), 2);

@@ -350,7 +350,7 @@ struct ForgetfulSpeculationBuffer : SpeculationBufferTest {
     buffer = SpeculationBuffer(parameters, kWindow);
   }
 };
-TEST_F(ForgetfulSpeculationBuffer, SecondWriteBackHidesTheRead) {
+TEST_F(ForgetfulSpeculationBuffer, StaleReadBeforeASecondWriteBackIsMissed) {
   speculate(at_ns(0));
   evict(at_ns(100));
   EXPECT_EQ(persist(at_ns(110)), Verdict::kRight);

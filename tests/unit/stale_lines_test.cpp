@@ -32,13 +32,13 @@ class StaleLinesTest : public testing::Test {
   StaleLines lines;
 };
 
-TEST_F(StaleLinesTest, AReadIsStaleIfItFindsOtherBytes) {
+TEST_F(StaleLinesTest, ReadThatDiffersFromTheNewestBytesIsStale) {
   store(kFirst, 5);
   EXPECT_FALSE(read(5));
   EXPECT_TRUE(read(4));
 }
 
-TEST_F(StaleLinesTest, ALoadOfStaleBytesIsReported) {
+TEST_F(StaleLinesTest, LoadOfStaleBytesIsReported) {
   store(kFirst, 5);
   EXPECT_FALSE(load(kFirst));
   read(4);
@@ -47,7 +47,7 @@ TEST_F(StaleLinesTest, ALoadOfStaleBytesIsReported) {
   EXPECT_EQ(bench.stale_loads, (std::vector<std::pair<CoreId, std::uint64_t>>{{1, 3}}));
 }
 
-TEST_F(StaleLinesTest, ALoadOfOtherBytesIsRight) {
+TEST_F(StaleLinesTest, LoadOfBytesThatAreNotStaleIsNotReported) {
   store(kFirst, 5);
   read(4);
   EXPECT_FALSE(load(kSecond));
@@ -57,7 +57,7 @@ TEST_F(StaleLinesTest, ALoadOfOtherBytesIsRight) {
   EXPECT_TRUE(load(kFirst, false, 16));
 }
 
-TEST_F(StaleLinesTest, ALoadThatItsOwnStoreHasAnsweredIsRight) {
+TEST_F(StaleLinesTest, LoadForwardedFromItsOwnStoreIsNotReported) {
   store(kFirst, 5);
   read(4);
   EXPECT_FALSE(load(kFirst, true));
@@ -65,7 +65,7 @@ TEST_F(StaleLinesTest, ALoadThatItsOwnStoreHasAnsweredIsRight) {
 }
 
 // A store to other bytes than the missed store leaves the missed bytes stale.
-TEST_F(StaleLinesTest, AStoreMakesItsOwnBytesRight) {
+TEST_F(StaleLinesTest, StoreMakesOnlyItsOwnBytesCurrent) {
   store(kFirst, 5);
   store(kSecond, 6);
   read(0);
@@ -77,7 +77,7 @@ TEST_F(StaleLinesTest, AStoreMakesItsOwnBytesRight) {
 }
 
 // Data that become visible later aren't missing in the caches.
-TEST_F(StaleLinesTest, ALineThatIsAllRightIsForgotten) {
+TEST_F(StaleLinesTest, LineWithoutStaleBytesIsRemoved) {
   store(kFirst, 5);
   read(4);
   store(kFirst, 6);
@@ -85,7 +85,7 @@ TEST_F(StaleLinesTest, ALineThatIsAllRightIsForgotten) {
   EXPECT_FALSE(load(kFirst)) << "the caches hold the newest, whatever that is";
 }
 
-TEST_F(StaleLinesTest, ALineThatIsReadAgainIsAsItWasThenRead) {
+TEST_F(StaleLinesTest, SecondReadReplacesTheStaleBytesOfALine) {
   store(kFirst, 5);
   read(4);
   read(3);
@@ -94,7 +94,7 @@ TEST_F(StaleLinesTest, ALineThatIsReadAgainIsAsItWasThenRead) {
   EXPECT_FALSE(load(kFirst));
 }
 
-TEST_F(StaleLinesTest, ALineThatIsGivenUpIsForgotten) {
+TEST_F(StaleLinesTest, DroppedLineIsNoLongerStale) {
   store(kFirst, 5);
   read(4);
   lines.forget(kHeld);

@@ -98,7 +98,7 @@ std::string story_of(const CrashResult& result) {
   return text;
 }
 
-TEST(StaleLoads, AreAViolationInARegionThatCommits) {
+TEST(StaleLoads, StaleLoadInACommittedRegionIsAViolation) {
   const CrashResult result = crash_misreading(true, Answers::kNothing);
   EXPECT_GT(result.violations, 0u);
   EXPECT_NE(story_of(result).find("region 1 of thread 0 read line"), std::string::npos)
@@ -106,11 +106,11 @@ TEST(StaleLoads, AreAViolationInARegionThatCommits) {
 }
 
 // A region isn't correct because its stale reads are only reported to software.
-TEST(StaleLoads, AreAViolationInARegionAlsoIfTheyAreReported) {
+TEST(StaleLoads, ReportedStaleLoadInARegionIsAViolation) {
   EXPECT_GT(crash_misreading(true, Answers::kReports).violations, 0u);
 }
 
-TEST(StaleLoads, AreRightInARegionThatIsTakenBack) {
+TEST(StaleLoads, StaleLoadInARolledBackRegionIsNoViolation) {
   const CrashResult result = crash_misreading(true, Answers::kTakesBack);
   EXPECT_EQ(result.violations, 0u) << story_of(result);
   EXPECT_GT(result.points, 2u);
@@ -122,12 +122,12 @@ TEST(StaleLoads, UnreportedLoadOutsideRegionsIsAViolation) {
   EXPECT_NE(story_of(result).find("was not notified"), std::string::npos) << story_of(result);
 }
 
-TEST(StaleLoads, AreAViolationInAProgramWithoutRegions) {
+TEST(StaleLoads, StaleLoadInAProgramWithoutRegionsIsAViolation) {
   const CrashResult result = crash_misreading(false, Answers::kNothing, false);
   EXPECT_NE(story_of(result).find("was not notified"), std::string::npos) << story_of(result);
 }
 
-TEST(StaleLoads, AreRightOutsideRegionsIfTheyAreReported) {
+TEST(StaleLoads, ReportedStaleLoadOutsideRegionsIsNoViolation) {
   const CrashResult result = crash_misreading(false, Answers::kReports);
   EXPECT_EQ(result.violations, 0u) << story_of(result);
 }

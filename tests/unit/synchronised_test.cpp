@@ -121,7 +121,7 @@ TraceBuilder two_threads(bool annotates = false) {
   return builder;
 }
 
-TEST(Synchronised, TellsEveryKindInEachThreadsOrder) {
+TEST(Synchronised, LayerIsNotifiedOfEveryKindInThreadOrder) {
   TraceBuilder builder = two_threads();
   const std::vector<Told> all = told(builder);
   EXPECT_EQ(kinds_of(all, 0),
@@ -135,7 +135,7 @@ TEST(Synchronised, TellsEveryKindInEachThreadsOrder) {
                    SyncKind::kMutexUnlock, SyncKind::kThreadEnd}));
 }
 
-TEST(Synchronised, TellsOfAnnotatedLocksAsOfOthers) {
+TEST(Synchronised, AnnotatedLocksAreNotifiedLikeOtherLocks) {
   for (const std::string_view lock_order : {"recorded", "simulated"}) {
     SCOPED_TRACE(lock_order);
     TraceBuilder annotated = two_threads(true), others = two_threads();
@@ -146,7 +146,7 @@ TEST(Synchronised, TellsOfAnnotatedLocksAsOfOthers) {
   }
 }
 
-TEST(Synchronised, TellsAReleaseBeforeWhatWaitsForIt) {
+TEST(Synchronised, ReleaseIsNotifiedBeforeTheAcquisitionThatWaitsForIt) {
   TraceBuilder builder = two_threads();
   const std::vector<Told> all = told(builder);
   struct Pair {
@@ -175,7 +175,7 @@ TEST(Synchronised, TellsAReleaseBeforeWhatWaitsForIt) {
 }
 
 // A write lock has two records, and is held when the readers have left.
-TEST(Synchronised, TellsAWriteLockOnceAndWhenItIsHeld) {
+TEST(Synchronised, WriteLockIsNotifiedOnceWhenItIsAcquired) {
   constexpr std::uint32_t kLock = 0, kReaders = 1;
   for (const std::string_view lock_order : {"recorded", "simulated"}) {
     SCOPED_TRACE(lock_order);
@@ -196,7 +196,7 @@ TEST(Synchronised, TellsAWriteLockOnceAndWhenItIsHeld) {
   }
 }
 
-TEST(Synchronised, NeedsNoAddress) {
+TEST(Synchronised, SynchronisationWithoutAnAddressIsNotified) {
   TraceBuilder builder;
   builder.sync(SyncKind::kSignal, 0, 0, 1);
   builder.thread(1).sync(SyncKind::kWait, 0, 0, 1);
@@ -205,7 +205,7 @@ TEST(Synchronised, NeedsNoAddress) {
   EXPECT_EQ(kinds_of(all, 1), Kinds{SyncKind::kWait});
 }
 
-TEST(Synchronised, AtomicVariablesAreNoPartOfIt) {
+TEST(Synchronised, AtomicAccessesAreNotNotified) {
   TraceBuilder builder;
   const auto load = builder.site(SiteKind::kAtomicLoad, 8);
   const auto store = builder.site(SiteKind::kAtomicStore, 8);
@@ -221,7 +221,7 @@ TEST(Synchronised, LayersWithoutInterestAreNotNotified) {
   EXPECT_TRUE(listen<kEvictions>(builder, "recorded").empty());
 }
 
-TEST(Synchronised, LocksAreTheBoundsOfCriticalSections) {
+TEST(Synchronised, OnlyLockAndUnlockKindsBoundCriticalSections) {
   Kinds locks, unlocks;
   for (std::uint8_t number = 0; number < trace::kSyncKinds; ++number) {
     const auto kind = static_cast<SyncKind>(number);

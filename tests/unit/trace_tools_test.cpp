@@ -71,7 +71,7 @@ TEST_F(TraceToolsTest, SummaryCountsTheBusiestLock) {
   EXPECT_EQ(summary.total.busiest_lock, 2u);
 }
 
-TEST_F(TraceToolsTest, SummaryCounts) {
+TEST_F(TraceToolsTest, SummaryCountsOperationsOfEachKind) {
   const auto load = builder_.site(SiteKind::kLoad, 8, 3);
   const auto store = builder_.site(SiteKind::kStore, 8, 2);
   const auto copy = builder_.site(SiteKind::kCopyStore, 0, 1);
@@ -131,14 +131,14 @@ TEST_F(TraceToolsTest, SummaryCounts) {
   EXPECT_NE(to_json(summary).find("\"pm_bytes_written\":29"), std::string::npos);
 }
 
-TEST_F(TraceToolsTest, SummaryCountsNoWaitAsALock) {
+TEST_F(TraceToolsTest, SummaryDoesNotCountWaitsAsLocks) {
   for (std::uint8_t kind = 0; kind < kSyncKinds; ++kind) {
     builder_.sync(static_cast<SyncKind>(kind), 8, kind, 1);
   }
   EXPECT_EQ(summarize(written()).total.locks, 3u);
 }
 
-TEST_F(TraceToolsTest, InitialState) {
+TEST_F(TraceToolsTest, InitialStateIsRead) {
   builder_.external(1);
   builder_.image_page(kPm, std::byte{7});
   builder_.warm(64, 0);
@@ -157,21 +157,21 @@ TEST_F(TraceToolsTest, InitialState) {
   EXPECT_EQ(lines, (std::vector<std::uint64_t>{64, 129}));
 }
 
-TEST_F(TraceToolsTest, InitialStateOfAThreadThatIsNotThere) {
+TEST_F(TraceToolsTest, InitialStateOfAMissingThreadIsRejected) {
   builder_.external(1);
   builder_.warm(64, 1);
   expect_complaint("a line accessed before the trace has an invalid address");
   EXPECT_THROW(simulate(TraceFile(path_), configure({}), {}), TraceError);
 }
 
-TEST_F(TraceToolsTest, InitialStateBeyondAllAddresses) {
+TEST_F(TraceToolsTest, InitialStateWithAnInvalidAddressIsRejected) {
   builder_.external(1);
   builder_.image_page(2 * kMaxAddress, std::byte{7});
   expect_complaint("a page of the image has an invalid address");
   EXPECT_THROW(simulate(TraceFile(path_), configure({}), {}), TraceError);
 }
 
-TEST_F(TraceToolsTest, LocksThatChangeHandsAreRight) {
+TEST_F(TraceToolsTest, LockTakenByTwoThreadsIsAccepted) {
   // Thread 1 first: the replay has to wait for it.
   builder_.thread(0).sync(SyncKind::kMutexLock, 8, 0, 1);
   builder_.sync(SyncKind::kMutexUnlock, 8, 0, 2);
@@ -194,7 +194,7 @@ TEST_F(TraceToolsTest, WaitForUnreleasedVersionIsReported) {
   expect_complaint("thread 0 at operation 0 waits for version 1 of object 0, which is at 0");
 }
 
-TEST_F(TraceToolsTest, ThreadsThatWaitForEachOther) {
+TEST_F(TraceToolsTest, DeadlockOfTwoThreadsIsReported) {
   for (std::uint32_t thread = 0; thread < 2; ++thread) {
     builder_.thread(thread).sync(SyncKind::kWait, 8, thread, 1);
     builder_.sync(SyncKind::kSignal, 8, 1 - thread, 1);
@@ -202,7 +202,7 @@ TEST_F(TraceToolsTest, ThreadsThatWaitForEachOther) {
   expect_complaint("the threads are deadlocked; thread 0");
 }
 
-TEST_F(TraceToolsTest, TurnsThatComeTooEarly) {
+TEST_F(TraceToolsTest, TurnBeforeItsReleaseIsReported) {
   builder_.thread(1).sync(SyncKind::kWait, 8, 0, 1);
   builder_.end_turn(3);
   builder_.thread(0).sync(SyncKind::kSignal, 8, 0, 1);
@@ -210,7 +210,7 @@ TEST_F(TraceToolsTest, TurnsThatComeTooEarly) {
   expect_complaint("turn 3 is too early: thread 1 at operation 0 waits for version 1");
 }
 
-TEST_F(TraceToolsTest, TurnsOfTwoThreadsAtOnce) {
+TEST_F(TraceToolsTest, EqualTurnsOfTwoThreadsAreReported) {
   for (std::uint32_t thread = 0; thread < 2; ++thread) {
     builder_.thread(thread).external(1);
     builder_.end_turn(5);
@@ -218,14 +218,14 @@ TEST_F(TraceToolsTest, TurnsOfTwoThreadsAtOnce) {
   expect_complaint("threads 0 and 1 have the same turn, number 5");
 }
 
-TEST_F(TraceToolsTest, OperationsWithoutATurn) {
+TEST_F(TraceToolsTest, OperationWithoutATurnIsReported) {
   builder_.external(1);
   builder_.end_turn(0);
   builder_.external(1);
   expect_complaint("thread 0, operation 1: the operation is in none of the thread's turns");
 }
 
-TEST_F(TraceToolsTest, TurnsThatAreOutOfOrder) {
+TEST_F(TraceToolsTest, DescendingTurnsAreReported) {
   for (const std::uint64_t number : {6, 5}) {
     builder_.external(1);
     builder_.end_turn(number);
@@ -233,18 +233,18 @@ TEST_F(TraceToolsTest, TurnsThatAreOutOfOrder) {
   expect_complaint("turn 5, up to operation 2 of 2, doesn't follow turn 6, up to operation 1");
 }
 
-TEST_F(TraceToolsTest, VersionMadeTwice) {
+TEST_F(TraceToolsTest, VersionReleasedTwiceIsReported) {
   builder_.sync(SyncKind::kSignal, 8, 0, 1);
   builder_.sync(SyncKind::kSignal, 8, 0, 1);
   expect_complaint("object 0 is released 2 times, but its last version is 1");
 }
 
-TEST_F(TraceToolsTest, VersionMadeTwiceAndAnotherOneNever) {
+TEST_F(TraceToolsTest, VersionReleasedTwiceInsteadOfTheNextIsReported) {
   for (const std::uint32_t version : {1, 1, 3}) builder_.sync(SyncKind::kSignal, 8, 0, version);
   expect_complaint("object 0 is released 3 times, but its last version is 1");
 }
 
-TEST_F(TraceToolsTest, AnnotatedThatIsNoMutex) {
+TEST_F(TraceToolsTest, AnnotationWithoutAMutexIsReported) {
   builder_.sync(SyncKind::kMutexLock, 8, 0, 0, true);
   builder_.sync(SyncKind::kMutexUnlock, 8, 0, 1, true);
   EXPECT_EQ(verify(written()).operations, 2u);
@@ -252,23 +252,23 @@ TEST_F(TraceToolsTest, AnnotatedThatIsNoMutex) {
   expect_complaint("is annotated, but neither acquires nor releases a mutex");
 }
 
-TEST_F(TraceToolsTest, AtomicWriteThatSkipsAVersion) {
+TEST_F(TraceToolsTest, AtomicWriteThatSkipsAVersionIsReported) {
   const auto store = builder_.site(SiteKind::kAtomicStore, 4);
   builder_.atomic(store, 8, 0, 2);
   expect_complaint("waits for version 1 of object 0");
 }
 
-TEST_F(TraceToolsTest, RegionsThatDoNotNest) {
+TEST_F(TraceToolsTest, RegionBeginWithAWrongDepthIsReported) {
   builder_.mark(MarkKind::kRegionBegin, 2);
   expect_complaint("begins a region with a wrong depth");
 }
 
-TEST_F(TraceToolsTest, RegionThatIsNotOpen) {
+TEST_F(TraceToolsTest, RegionEndWithoutABeginIsReported) {
   builder_.mark(MarkKind::kRegionEnd, 1);
   expect_complaint("ends a region that has not begun");
 }
 
-TEST_F(TraceToolsTest, WhatIsOddIsNoted) {
+TEST_F(TraceToolsTest, UnfinishedRegionsAndPurposesAreNoted) {
   builder_.mark(MarkKind::kRegionBegin, 1);
   purpose(Purpose::kCommit);
   const Verification verification = verify(written());

@@ -75,12 +75,12 @@ Held as_in_image() {
       .pages(2, 2, PagesAre::kZero);
 }
 
-TEST(Unrecorded, IsNothingOfWhatTheImageSays) {
+TEST(UnrecordedBytes, UnchangedImageHasNone) {
   Program program;
   EXPECT_EQ(as_in_image().compared_with(program).bytes, 0u);
 }
 
-TEST(Unrecorded, IsNothingThatIsStored) {
+TEST(UnrecordedBytes, RecordedStoresAreNotReported) {
   Program program;
   program.store(program.store_site, kPmBase + kPage - 4, 0x0807060504030201);
   Page first{}, second;
@@ -93,7 +93,7 @@ TEST(Unrecorded, IsNothingThatIsStored) {
   EXPECT_EQ(held.compared_with(program).bytes, 0u);
 }
 
-TEST(Unrecorded, IsWhatDiffersFromTheImage) {
+TEST(UnrecordedBytes, DifferencesFromTheImageAreReported) {
   Program program;
   Page page{};
   page[8] = 1;
@@ -107,20 +107,20 @@ TEST(Unrecorded, IsWhatDiffersFromTheImage) {
   EXPECT_EQ(found.lowest, (Places{{base + 8, base + 17}, {base + 100, base + 101}}));
 }
 
-TEST(Unrecorded, IsAPageThatHasBecomeZero) {
+TEST(UnrecordedBytes, ZeroedPageIsReported) {
   Program program;
   const Unrecorded found = Held().pages(0, kPages, PagesAre::kZero).compared_with(program);
   EXPECT_EQ(found.bytes, kPage);
   EXPECT_EQ(found.lowest, (Places{{kPmBase + kPage, kPmBase + 2 * kPage}}));
 }
 
-TEST(Unrecorded, IsAStoreThatHasLeftNothing) {
+TEST(UnrecordedBytes, StoreWithoutAnEffectIsReported) {
   Program program;
   program.store(program.store_site, kPmBase + kPage, 7);
   EXPECT_EQ(as_in_image().compared_with(program).bytes, 8u);
 }
 
-TEST(Unrecorded, GoesOnOverPages) {
+TEST(UnrecordedBytes, RangeAcrossAPageBorderIsOneRange) {
   Program program;
   Page end{}, begin{};
   end[kPage - 1] = 1;
@@ -130,7 +130,7 @@ TEST(Unrecorded, GoesOnOverPages) {
   EXPECT_EQ(found.lowest, (Places{{border - 1, border + 1}}));
 }
 
-TEST(Unrecorded, NamesTheLowestPlaces) {
+TEST(UnrecordedBytes, LowestRangesAreListed) {
   Program program;
   Page page{};
   for (std::size_t at = 0; at < kPage; at += 64) page[at] = 1;
@@ -141,7 +141,7 @@ TEST(Unrecorded, NamesTheLowestPlaces) {
 }
 
 // Whichever of two threads' stores was the last.
-TEST(Unrecorded, IsNothingThatAnyThreadHasStoredLast) {
+TEST(UnrecordedBytes, LastStoreOfAnyThreadIsAccepted) {
   for (const std::uint8_t value : {1, 2, 3}) {
     Program program;
     program.store(program.store_site, kPmBase, 3);
@@ -153,7 +153,7 @@ TEST(Unrecorded, IsNothingThatAnyThreadHasStoredLast) {
   }
 }
 
-TEST(Unrecorded, IsOfUpdatesThatWrite) {
+TEST(UnrecordedBytes, AtomicUpdateCountsOnlyIfItWrites) {
   for (const bool wrote : {false, true}) {
     Program program;
     program.atomic(program.update_site, kPmBase, 0, 1, 5, wrote);
@@ -163,20 +163,20 @@ TEST(Unrecorded, IsOfUpdatesThatWrite) {
   }
 }
 
-TEST(Unrecorded, UnwrittenPageHasNoUnrecordedBytes) {
+TEST(UnrecordedBytes, UnwrittenPageHasNone) {
   Program program;
   program.store(program.store_site, kPmBase, 7);
   EXPECT_EQ(Held().pages(1, 1, PagesAre::kAsInImage).compared_with(program).bytes, 0u);
 }
 
-TEST(Unrecorded, IsOfPersistentMemoryAlone) {
+TEST(UnrecordedBytes, VolatileMemoryIsIgnored) {
   Program program;
   Page page{};
   page[0] = 1;
   EXPECT_EQ(as_in_image().given(kPages, page).compared_with(program).bytes, 0u);
 }
 
-TEST(Unrecorded, IsByWhatWasWrittenLast) {
+TEST(UnrecordedBytes, LastEntryOfAPageCounts) {
   Program program;
   Page page{};
   page[0] = 1;
@@ -189,7 +189,7 @@ TEST(Unrecorded, IsByWhatWasWrittenLast) {
   EXPECT_EQ(held.compared_with(program).bytes, 0u);
 }
 
-TEST(Unrecorded, IsNotFoundInWhatIsDamaged) {
+TEST(UnrecordedBytes, DamagedFileIsRejected) {
   Program program;
   const Page page{};
   EXPECT_THROW(as_in_image().cut(1).compared_with(program), TraceError);

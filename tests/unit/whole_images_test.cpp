@@ -51,7 +51,7 @@ class WholeImagesTest : public testing::Test {
   WholeImages images_{trace_, PersistencyRules::kPx86, 1, 300};
 };
 
-TEST_F(WholeImagesTest, AreWhatTheirBasesAndChangesMake) {
+TEST_F(WholeImagesTest, ImageIsItsBaseWithItsChanges) {
   std::uint64_t count = 0;
   while (images_.next()) {
     EXPECT_EQ(images_.number(), ++count);
@@ -60,7 +60,7 @@ TEST_F(WholeImagesTest, AreWhatTheirBasesAndChangesMake) {
   EXPECT_EQ(count, 300);
 }
 
-TEST_F(WholeImagesTest, NameAllLinesThatChange) {
+TEST_F(WholeImagesTest, AllChangedLinesAreReported) {
   Image copy;
   // An observer that reads every third image must be notified of all lines that have changed since.
   while (images_.next()) {
@@ -70,7 +70,7 @@ TEST_F(WholeImagesTest, NameAllLinesThatChange) {
   }
 }
 
-TEST_F(WholeImagesTest, AreTheSameWhenTheyAreComeBackTo) {
+TEST_F(WholeImagesTest, GoToRestoresEachImageByItsNumber) {
   std::map<std::uint64_t, Bytes> seen;
   while (images_.next()) seen[images_.number()] = bytes_of(images_.image());
   Image copy;
@@ -85,7 +85,7 @@ TEST_F(WholeImagesTest, AreTheSameWhenTheyAreComeBackTo) {
   EXPECT_EQ(images_.number(), 300);
 }
 
-TEST_F(WholeImagesTest, LossesComeBackAndGoAgain) {
+TEST_F(WholeImagesTest, LossesCanBeRestoredAndRemovedAgain) {
   ASSERT_TRUE(images_.go_to(2));  // nothing that isn't sure
   const Bytes before = bytes_of(images_.image());
   std::vector<std::uint64_t> lost;
