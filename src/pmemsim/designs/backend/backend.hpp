@@ -202,8 +202,8 @@ class Backend final : public MetadataPort {
   Slab<std::vector<Completion>> acknowledgements_;
   LineTable<std::uint32_t> newest_;  // by line: slot of the newest write
   std::deque<Waiting> awaiting_entries_;
-  bool within_step_ =
-      false;  // true while operations are notified that a write is accepted or written
+  // True while operations are notified that a write is accepted or written.
+  bool within_step_ = false;
   std::vector<Write> after_step_;  // metadata writes to send after that step
   PassingReads reads_;
   std::uint64_t order_ = 0;

@@ -54,8 +54,8 @@ struct Encoded {
   // True if PM already has the data at another location: only metadata are written.
   bool duplicate = false;
   bool predicted = false;  // the write's whole data were predicted before it arrived
-  bool stale_hashes =
-      false;  // the predicted hashes were computed from other metadata (an injected fault)
+  // The predicted hashes were computed from other metadata (an injected fault).
+  bool stale_hashes = false;
   // The line's entry, if it has one. Its place is the data's location at the time of sealing.
   Seal seal{};
 };

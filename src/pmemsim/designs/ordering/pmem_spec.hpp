@@ -184,8 +184,8 @@ class PmemSpecOrdering final : public Ordering {
     std::uint64_t loaded_region = 0;  // the last region with retired loads
     bool marked = false;
     std::uint32_t aborts = 0;  // number of rollbacks of `aborted`
-    bool speculation_disabled =
-        false;                     // true after the last allowed rollback, until the region ends
+    // True after the last allowed rollback, until the region ends.
+    bool speculation_disabled = false;
     bool speculates = false;       // true if `leaving` becomes visible before it arrives
     std::uint64_t speculated = 0;  // number of stores up to the last speculative one
     Time rollback_since{};
