@@ -190,7 +190,7 @@ std::vector<Setting> settings_of(std::string_view atomicity, const Backends& bac
 // Designs that drop accepted writes, or don't.
 constexpr std::array<std::string_view, 5> kAtomicities{"none", "asap", "hw-redo", "hw-undo", "lad"};
 
-TEST_P(DecodedImages, AreTheSameFromNothingAsChangeByChange) {
+TEST_P(DecodedImages, FullDecodingEqualsIncrementalDecoding) {
   constexpr std::uint64_t kEvery = 2;
   std::uint64_t compared = 0, something = 0;
   for (const std::string_view atomicity : kAtomicities) {

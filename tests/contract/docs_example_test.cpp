@@ -45,7 +45,7 @@ std::string problem(const ChoiceTable& table, std::string_view fault) {
   return "";
 }
 
-TEST(DocsExample, KeepsItsPromises) { EXPECT_EQ(problem(as_it_stands(), ""), ""); }
+TEST(DocsExample, EveryCrashKeepsItsGuarantees) { EXPECT_EQ(problem(as_it_stands(), ""), ""); }
 
 // The example has no flushes, so that a broken fence is visible only if fences cover stores.
 TEST(DocsExample, ShowsAFenceThatDoesNotWait) {

@@ -172,7 +172,7 @@ TEST(Misspeculation, LeavesStoresOutsideRegionsInOrder) {
 // shows a violation ends the search.
 constexpr std::uint32_t kEnough = 60;
 
-TEST(PublishedPmemSpec, CommitsBeforeTheInterruptComes) {
+TEST(PublishedPmemSpec, RegionCommitsBeforeTheInterrupt) {
   const Found found = crash_regions(kEnough, "1", {{"pmem_spec.commit_check", "published"}});
   report(found);
   EXPECT_GT(found.violating, 0u);
@@ -195,7 +195,7 @@ TEST(PmemSpecRunningWindows, MissesStaleReadsWhilePathsAreBackedUp) {
   EXPECT_GT(crashed("go-on"), 0u);
 }
 
-TEST(PublishedPmemSpec, HitsTheStaleLineAgain) {
+TEST(PublishedPmemSpec, ReexecutedRegionHitsTheStaleLine) {
   const Found found = crash_regions(kEnough, "1", {{"pmem_spec.alarmed_lines", "published"}});
   report(found);
   EXPECT_GT(found.violating, 0u);
@@ -203,7 +203,7 @@ TEST(PublishedPmemSpec, HitsTheStaleLineAgain) {
 }
 
 // 6.1.1: the hardware stores one address.
-TEST(PublishedPmemSpec, ForgetsALineForTheNext) {
+TEST(PublishedPmemSpec, SecondAlarmReplacesTheFirst) {
   const Found found = crash_regions(kEnough, "1", {{"pmem_spec.alarm_entries", "1"}});
   report(found);
   EXPECT_GT(found.violating, 0u);
@@ -251,7 +251,7 @@ Found crash_read_after_write(std::string_view releases) {
   return found;
 }
 
-TEST(PublishedPmemSpec, LetsAStoreOvertakeWhatItsThreadHasRead) {
+TEST(PublishedPmemSpec, StoreOvertakesTheStoreThatItsThreadHasRead) {
   EXPECT_EQ(crash_read_after_write("wait").violating, 0u);
   const Found published = crash_read_after_write("published");
   report(published);
@@ -336,7 +336,7 @@ INSTANTIATE_TEST_SUITE_P(
         // Thread 1 has its ID when it is taken off its core, behind its log.
         std::vector<KeyValue>{{"core.time_slice", "20ns"}, {"pmem_spec.inner_locks", "outer-id"}}));
 
-TEST_P(OvertakenStores, TakeTheirRegionsBack) {
+TEST_P(OvertakenStores, RegionOfAnOvertakenStoreRollsBack) {
   const Found found = crash_overtaken_store(GetParam());
   report(found);
   EXPECT_EQ(found.missing_updates, 1u);
@@ -375,7 +375,7 @@ INSTANTIATE_TEST_SUITE_P(, BrokenPmemSpecInRegions,
                                          "rollback"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(BrokenPmemSpecInRegions, IsFound) {
+TEST_P(BrokenPmemSpecInRegions, InjectedFaultIsFound) {
   const Found found = crash_regions(kEnough, "1", {{"pmemsim.faults", fault_}});
   report(found);
   EXPECT_GT(found.violating, 0u);
@@ -400,13 +400,13 @@ class BrokenPmemSpecOutside : public BrokenPmemSpec {};
 INSTANTIATE_TEST_SUITE_P(, BrokenPmemSpecOutside, testing::Values("barrier", "masks"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(BrokenPmemSpecOutside, IsFound) {
+TEST_P(BrokenPmemSpecOutside, InjectedFaultIsFound) {
   const Found found = crash_stores(kEnough, "1", {{"pmemsim.faults", fault_}});
   report(found);
   EXPECT_GT(found.violating, 0u);
 }
 
-TEST(UnorderedControllers, AreFound) {
+TEST(UnorderedControllers, InjectedFaultIsFound) {
   const Found found = crash_regions(3 * kEnough, "4", {{"pmemsim.faults", "pmem_spec.order"}});
   report(found);
   EXPECT_GT(found.violating, 0u);

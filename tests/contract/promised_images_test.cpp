@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Designs, RegionsByHardware,
                          testing::Values(Layered{"x86", "hw-undo"}, Layered{"x86", "hw-redo"},
                                          Layered{"x86", "asap"}, Layered{"x86", "lad"}));
 
-TEST_P(RegionsByHardware, LeavesWhatItPromises) {
+TEST_P(RegionsByHardware, CrashesLeaveOnlyAllowedImages) {
   std::uint64_t shown = 0;
   for (std::uint32_t seed = 0; seed < 24; ++seed) {
     SharedRegions program({.seed = seed,
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Layered{"hops", "software-undo"}, Layered{"hops", "software-redo"},
                     Layered{"pmem-spec", "software-undo"}, Layered{"pmem-spec", "software-redo"}));
 
-TEST_P(RegionsBySoftware, LeavesWhatItPromises) {
+TEST_P(RegionsBySoftware, CrashesLeaveOnlyAllowedImages) {
   std::uint64_t shown = 0;
   const bool redo = GetParam().atomicity == "software-redo";
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
@@ -157,7 +157,7 @@ promised::Deeds mixed_deeds(std::uint32_t seed, std::uint32_t threads, bool lock
       .deeds;
 }
 
-TEST_P(MixedPrograms, LeaveWhatIsPromised) {
+TEST_P(MixedPrograms, CrashesLeaveOnlyAllowedImages) {
   std::uint64_t shown = 0;
   const auto [layers, locks_inside] = GetParam();
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(Designs, BrokenPromises,
                                          Broken{{"hops", "none"}, "hops.epochs", false},
                                          Broken{{"hops", "none"}, "hops.dependences", false}));
 
-TEST_P(BrokenPromises, LeaveWhatIsNotAllowed) {
+TEST_P(BrokenPromises, CrashesLeaveImagesThatAreNotAllowed) {
   const Broken& broken = GetParam();
   std::uint64_t outside = 0;
   for (std::uint32_t seed = 0; seed < 200 && outside == 0; ++seed) {

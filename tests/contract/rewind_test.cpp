@@ -123,7 +123,7 @@ class Rewind : public testing::TestWithParam<Discipline> {
 INSTANTIATE_TEST_SUITE_P(With, Rewind, testing::ValuesIn(kDisciplines),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST_P(Rewind, LeavesWhatARunWithoutLeaves) {
+TEST_P(Rewind, FinalMemoryEqualsARunWithoutRollbacks) {
   std::uint64_t rewinds = 0, pauses = 0, while_waiting = 0;
   const std::uint64_t enough = long_tests() ? 2 * GetParam().rewinds : GetParam().rewinds;
   for (std::uint32_t seed = 1; rewinds < enough; ++seed) {
@@ -147,7 +147,7 @@ TEST_P(Rewind, LeavesWhatARunWithoutLeaves) {
 }
 
 // Runs with many alarms, and with few.
-TEST_P(Rewind, KeepsPromises) {
+TEST_P(Rewind, CrashesOfRunsWithRollbacksKeepGuarantees) {
   std::uint64_t crashes = 0;
   const std::uint32_t seeds = long_tests() ? 8 : 3;
   for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
@@ -161,7 +161,7 @@ TEST_P(Rewind, KeepsPromises) {
 }
 
 // The order of critical sections follows from the times, so that PM holds other values.
-TEST_P(Rewind, ComesToAnEndWhereTimeDecidesAboutLocks) {
+TEST_P(Rewind, RunEndsUnderSimulatedLockOrder) {
   std::uint64_t rewinds = 0;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {
     SharedRegions shared(program(seed));
@@ -179,7 +179,7 @@ TEST_P(Rewind, ComesToAnEndWhereTimeDecidesAboutLocks) {
 
 // Programs with atomic variables, copies, non-temporal stores, branches and races: what the order
 // of threads can't change is the same. The long form has more programs.
-TEST(RewindOfRandomPrograms, LeavesWhatIsOnesOwn) {
+TEST(RewindOfRandomPrograms, UnsharedDataEqualARunWithoutRollbacks) {
   std::uint64_t rewinds = 0;
   for (std::uint32_t seed = 1; seed <= (long_tests() ? 15u : 6u); ++seed) {
     RandomTrace random({.seed = seed, .threads = 1 + seed % 4, .operations = 3000});

@@ -380,7 +380,7 @@ RandomCase tidy_case(std::mt19937& random) {
 // The long form has more cases.
 class DefinitionTest : public testing::TestWithParam<PersistencyRules> {};
 
-TEST_P(DefinitionTest, SaysWhatIsWrong) {
+TEST_P(DefinitionTest, WrongImagesMatchTheDefinition) {
   std::mt19937 random(7);
   std::size_t wrong = 0, right = 0, missed = 0;
   const unsigned cases = long_tests() ? 16 : 8;

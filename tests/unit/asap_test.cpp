@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(All, AsapDefect,
                          testing::Values("dependences", "lock_bit", "lpo_dropping"),
                          [](const auto& defect) { return std::string(defect.param); });
 
-TEST_P(AsapDefect, IsFoundByCrashing) {
+TEST_P(AsapDefect, CrashesRevealTheInjectedFault) {
   std::string problem;
   for (std::uint32_t seed = 0; seed < 4 && problem.empty(); ++seed) {
     problem = crash_asap({.seed = seed, .threads = 2}, "8", GetParam()).problem;
@@ -122,7 +122,7 @@ TraceBuilder one_line_regions(int regions, bool same_line) {
   return builder;
 }
 
-TEST(Asap, PersistsALineOfARegionOnceAndDropsItsLog) {
+TEST(Asap, LineOfARegionPersistsOnceAndItsLogIsDropped) {
   TraceBuilder builder = one_line_regions(6, false);
   const auto result = run_trace(builder, settings({{"ordering", "x86"}, {"atomicity", "asap"}}));
   EXPECT_EQ(statistic(result, "asap.committed"), 6);
@@ -134,7 +134,7 @@ TEST(Asap, PersistsALineOfARegionOnceAndDropsItsLog) {
   EXPECT_EQ(statistic(result, "pm.bytes_written"), 6 * 64);
 }
 
-TEST(Asap, DropsTheDataThatALaterRegionLogs) {
+TEST(Asap, DataLoggedByALaterRegionAreDropped) {
   TraceBuilder builder = one_line_regions(6, true);
   const auto result = run_trace(builder, settings({{"ordering", "x86"}, {"atomicity", "asap"}}));
   EXPECT_EQ(statistic(result, "asap.dpos"), 6);
@@ -181,7 +181,7 @@ std::string stuck(TraceBuilder& builder, std::string_view list, std::string_view
 }
 
 // Thread 0's region waits for a lock that thread 1 has while its own region begins.
-TEST(Asap, TheDependenceListHoldsARegionOfEachThread) {
+TEST(Asap, DependenceListHasAnEntryForEachThread) {
   TraceBuilder builder;
   builder.thread(0).mark(MarkKind::kRegionBegin, 1);
   builder.sync(SyncKind::kMutexLock, kDramBase, 0, 1);
@@ -198,7 +198,7 @@ TEST(Asap, TheDependenceListHoldsARegionOfEachThread) {
 
 // Thread 0's region releases a lock inside. A region of thread 1 that depends on it has ended, and
 // keeps its entry; so the next one can't begin, which has the lock that thread 0 wants then.
-TEST(Asap, ARunThatAFullListStopsNamesTheList) {
+TEST(Asap, DeadlockOnAFullListNamesTheList) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
   const auto store = builder.site(SiteKind::kStore, 8, 1);
@@ -226,7 +226,7 @@ TEST(Asap, ARunThatAFullListStopsNamesTheList) {
   }
 }
 
-TEST(Asap, ManyRegionsMayWaitForOne) {
+TEST(Asap, ManyRegionsMayDependOnOneRegion) {
   // Thread 1's region writes a line and ends last. Thread 0's all wait for it: each depends on the
   // one before and on the one before that, so that there are 2^40 ways from the last to the first.
   constexpr int kRegions = 60;
@@ -316,7 +316,7 @@ TEST(Asap, OnlyPersistentLinesAreLogged) {
   EXPECT_EQ(statistic(result, "asap.dpos"), 1);
 }
 
-TEST(Asap, CommittedRegionsGiveTheirLogBack) {
+TEST(Asap, CommittedRegionsReleaseTheirLog) {
   TraceBuilder builder = one_line_regions(100, false);
   const auto growths = [&](std::string_view allocation) {
     const auto result = run_trace(builder, settings({{"atomicity", "asap"},
@@ -335,7 +335,7 @@ TEST(Asap, CommittedRegionsGiveTheirLogBack) {
   EXPECT_EQ(growths("load-aware"), 0) << "16 blocks for entries, 16 for headers";
 }
 
-TEST(Asap, ALogThatOverflowsGrows) {
+TEST(Asap, FullLogGrows) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
   const auto store = builder.site(SiteKind::kStore, 8, 1);
@@ -353,7 +353,7 @@ TEST(Asap, ALogThatOverflowsGrows) {
   EXPECT_EQ(growths("4KiB"), 2) << "of 8 records each";
 }
 
-TEST(Asap, ThreadsLeaveTheirCoresInTheMiddleOfRegions) {
+TEST(Asap, ContextSwitchInsideARegionKeepsTheRegion) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
   const auto store = builder.site(SiteKind::kStore, 8, 1);
@@ -402,7 +402,7 @@ TraceBuilder read_before_the_end(std::vector<Line> lines, std::uint64_t read) {
   return builder;
 }
 
-TEST(Asap, ALoadDependsOnTheOwnersOfBothItsLines) {
+TEST(Asap, LoadAcrossTwoLinesDependsOnBothOwners) {
   // The second of its two lines is the other region's.
   TraceBuilder builder =
       read_before_the_end({Line::of(kPmBase + kLineBytes)}, kPmBase + kLineBytes - 4);
@@ -442,7 +442,7 @@ TEST(BloomFilter, InsertedLinesAreFoundAndFewOthers) {
   for (std::uint64_t i = 0; i < 500; ++i) EXPECT_FALSE(filter.contains({i * 64}));
 }
 
-TEST(Asap, AFenceWaitsForTheLatestRegion) {
+TEST(Asap, FenceWaitsForTheLatestRegion) {
   const auto time = [](bool fence) {
     TraceBuilder builder = one_line_regions(1, false);
     if (fence) builder.mark(MarkKind::kFenceRegions);
@@ -451,7 +451,7 @@ TEST(Asap, AFenceWaitsForTheLatestRegion) {
   EXPECT_GT(time(true), time(false) + 10);
 }
 
-TEST(Asap, FencedAfterEveryRegionCommitsOneAtATime) {
+TEST(Asap, FenceAfterEveryRegionSerializesCommits) {
   // Each region waits for its own commit, so none ever depends on the one before it.
   Regions program(1, 20, 24, 10);
   const auto run = [&](std::string_view fence) {

@@ -85,7 +85,7 @@ struct SlowBench : MemoryBench {
 
 // ---- Rule 1
 
-TEST(Backend, WritesThatAreHeldCountAtTheirBanks) {
+TEST(Backend, HeldWritesCountAsPendingAtTheirBanks) {
   SlowBench bench({.write = ns(100)});
   bench.MemoryBench::read(1, line_in(1, 0));
   bench.backend->write(bench.write_of(line_in(2, 0)));
@@ -97,7 +97,7 @@ TEST(Backend, WritesThatAreHeldCountAtTheirBanks) {
   EXPECT_EQ(bench.pending_operations(), (Counts{0, 0, 1, 0})) << "the read has been answered";
 }
 
-TEST(Backend, AReadIsAnsweredWhenMemoryAndOperationsAreReady) {
+TEST(Backend, ReadIsAnsweredWhenMemoryAndOperationsAreDone) {
   constexpr Picoseconds kMemory = ns(10 + 20 + 5);  // tRCD, tCL, burst
   for (const Picoseconds operation : {ns(0), ns(20), ns(35), ns(36), ns(200)}) {
     SlowBench bench({.read = operation});
@@ -148,7 +148,7 @@ TEST(Backend, SenderOfAHeldWriteIsNotifiedBeforeObserversInTheSameStep) {
 
 // ---- Rule 7
 
-TEST(Backend, AHeldWriteThatIsDroppedGivesItsReservedEntryBack) {
+TEST(Backend, DroppedHeldWriteReleasesItsReservedEntry) {
   SlowBench bench({.write = ns(100)}, two_channels(1));
   ASSERT_TRUE(bench.backend->reserve(0));
   EXPECT_FALSE(bench.backend->reserve(0));
@@ -158,7 +158,7 @@ TEST(Backend, AHeldWriteThatIsDroppedGivesItsReservedEntryBack) {
   EXPECT_TRUE(bench.backend->reserve(0));
 }
 
-TEST(Backend, AWriteThatIsPutIntoAnotherChannelGivesItsReservedEntryBack) {
+TEST(Backend, WriteMovedToAnotherChannelReleasesItsReservedEntry) {
   for (const bool metadata : {false, true}) {
     SlowBench bench({.write = ns(100), .moves_by = 2, .metadata = metadata},
                     two_channels(metadata ? 2 : 1));
@@ -193,14 +193,14 @@ struct OvertakingBench : SlowBench {
 
 // An overtaken write takes over the line's newest contents, and is no newer than these. A write
 // that left the caches later isn't overtaken by it.
-TEST(Backend, AnOvertakenWriteDoesNotOvertakeWhatLeftLater) {
+TEST(Backend, OvertakenWriteDoesNotOvertakeALaterWrite) {
   OvertakingBench bench;
   EXPECT_EQ(bench.arrives(1), 1u);
   EXPECT_EQ(bench.arrives(0), 1u);
   EXPECT_EQ(bench.arrives(2), 2u);
 }
 
-TEST(Backend, AWriteIsOvertakenHoweverManyWereBeforeIt) {
+TEST(Backend, LateWriteIsOvertakenDespiteEarlierOvertakenWrites) {
   OvertakingBench bench;
   EXPECT_EQ(bench.arrives(2), 2u);
   EXPECT_EQ(bench.arrives(0), 2u);

@@ -31,7 +31,7 @@ TEST(CacheArray, OnlyInstalledLinesAreFound) {
   EXPECT_FALSE(array.occupied(way));
 }
 
-TEST(CacheArray, ReplacesTheLeastRecentlyUsed) {
+TEST(CacheArray, LeastRecentlyUsedLineIsReplaced) {
   Array array(4 * 2 * 64, 2);
   put(array, 0, 1);
   put(array, 4, 2);
@@ -43,7 +43,7 @@ TEST(CacheArray, ReplacesTheLeastRecentlyUsed) {
   EXPECT_EQ(array.line(array.victim({12})), Line{0});  // installing counts as use
 }
 
-TEST(CacheArray, TakesAnEmptyWayFirst) {
+TEST(CacheArray, EmptyWayIsUsedFirst) {
   Array array(2 * 64, 2);
   put(array, 0, 1);
   put(array, 1, 2);
@@ -91,7 +91,7 @@ TEST_F(Private, LookUpWaitsForDataInFlight) {
   EXPECT_EQ(caches.look_up({0}, 600).done, 604);
 }
 
-TEST_F(Private, AModifiedL1VictimMakesTheL2Modified) {
+TEST_F(Private, ModifiedL1VictimMakesTheL2LineModified) {
   fill(0);
   caches.write({0});
   EXPECT_FALSE(fill(2).happened);  // line 0 leaves the L1, not the L2
@@ -99,7 +99,7 @@ TEST_F(Private, AModifiedL1VictimMakesTheL2Modified) {
   EXPECT_TRUE(caches.invalidate({0}));
 }
 
-TEST_F(Private, TheL2sVictimLeavesTheL1Too) {
+TEST_F(Private, L2VictimIsRemovedFromTheL1) {
   fill(0);
   fill(2);
   const Departure departure = fill(4);
@@ -109,7 +109,7 @@ TEST_F(Private, TheL2sVictimLeavesTheL1Too) {
   EXPECT_FALSE(caches.look_up({0}, 0).hit);
 }
 
-TEST_F(Private, DirtLeavesWithTheVictimWhereverItWas) {
+TEST_F(Private, VictimIsDirtyIfEitherLevelIsDirty) {
   fill(0);
   caches.write({0});
   fill(1);  // another set
@@ -125,7 +125,7 @@ TEST_F(Private, DirtLeavesWithTheVictimWhereverItWas) {
   EXPECT_TRUE(departure.dirty);
 }
 
-TEST_F(Private, InvalidateDowngradeAndCleanTellDirt) {
+TEST_F(Private, InvalidateDowngradeAndCleanReportDirtyLines) {
   for (const bool dirty : {false, true}) {
     fill(0);
     if (dirty) caches.write({0});
@@ -142,7 +142,7 @@ TEST_F(Private, InvalidateDowngradeAndCleanTellDirt) {
   }
 }
 
-TEST_F(Private, AnUpgradeKeepsThePlace) {
+TEST_F(Private, UpgradeKeepsTheWayOfTheLine) {
   fill(0, LineState::kShared);
   EXPECT_FALSE(fill(0, LineState::kExclusive, 70).happened);
   EXPECT_EQ(caches.look_up({0}, 0).state, LineState::kExclusive);

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Designs, RandomCrash,
                          testing::Values("hw-undo", "hw-redo", "lad", "asap"));
 
 // Each seed has sizes and a program of its own; the long form has more seeds.
-TEST_P(RandomCrash, GetsOnAndRecovers) {
+TEST_P(RandomCrash, RunCompletesAndEveryCrashRecovers) {
   const std::uint32_t programs = long_tests() ? 16 : 6;
   std::uint32_t ran = 0;
   for (std::uint32_t seed = 0; seed < programs; ++seed) {

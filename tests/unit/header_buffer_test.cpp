@@ -22,7 +22,7 @@ Headers surviving(const HeaderBuffer& buffer) {
 
 // ---- A queue of its own: designs/atomicity/header_queue.hpp
 
-TEST(HeaderQueue, KeepsForACrashWhatHasRoom) {  // rule 1
+TEST(HeaderQueue, HeadersWithinItsCapacitySurviveACrash) {  // rule 1
   HeaderQueue queue(2, 2);
   EXPECT_EQ(surviving(queue), Headers{});
   queue.take({7, 0}, 0);
@@ -31,7 +31,7 @@ TEST(HeaderQueue, KeepsForACrashWhatHasRoom) {  // rule 1
   EXPECT_EQ(surviving(queue), (Headers{{7, 0}, {7, 1}, {8, 0}}));
 }
 
-TEST(HeaderQueue, HoldsACompleteHeaderUntilItIsWritten) {  // rule 2
+TEST(HeaderQueue, CompleteHeaderStaysUntilItIsWritten) {  // rule 2
   HeaderQueue queue(1, 1);
   EXPECT_FALSE(queue.keeps_complete()) << "it is to be written then";
   queue.take({7, 0}, 0);
@@ -44,7 +44,7 @@ TEST(HeaderQueue, HoldsACompleteHeaderUntilItIsWritten) {  // rule 2
   EXPECT_EQ(surviving(queue), Headers{});
 }
 
-TEST(HeaderQueue, MakesEntriesWaitWhileItsChannelIsFull) {  // rule 3
+TEST(HeaderQueue, FullChannelStallsNewEntries) {  // rule 3
   HeaderQueue queue(2, 2);
   EXPECT_TRUE(queue.stalls_stores());
   queue.take({7, 0}, 1);
@@ -89,7 +89,7 @@ struct AdrBench : MemoryBench {
   std::vector<Time> room_at;
 };
 
-TEST(AdrBuffer, AHeaderTakesAsManyEntriesAsItHasLines) {  // rule 1
+TEST(AdrBuffer, HeaderUsesOneEntryForEachOfItsLines) {  // rule 1
   for (const std::uint32_t lines : {1u, 2u}) {
     AdrBench bench(lines);
     for (std::uint32_t header = 0; header < 4 / lines; ++header) {
@@ -103,7 +103,7 @@ TEST(AdrBuffer, AHeaderTakesAsManyEntriesAsItHasLines) {  // rule 1
   }
 }
 
-TEST(AdrBuffer, HasNoRoomForHalfAHeader) {  // rule 1
+TEST(AdrBuffer, HeaderIsNotBufferedWithoutSpaceForAllItsLines) {  // rule 1
   AdrBench bench(2);
   ASSERT_TRUE(bench.backend.reserve(0));
   EXPECT_TRUE(bench.buffer.has_space(0));
@@ -112,7 +112,7 @@ TEST(AdrBuffer, HasNoRoomForHalfAHeader) {  // rule 1
   EXPECT_FALSE(bench.buffer.has_space(0));
 }
 
-TEST(AdrBuffer, HeadersStayAndAreDiscardedWithoutAWrite) {  // rule 2
+TEST(AdrBuffer, CompleteHeaderStaysUntilItIsDiscarded) {  // rule 2
   AdrBench bench(2);
   EXPECT_TRUE(bench.buffer.keeps_complete());
   bench.buffer.take({7, 0}, 0);
@@ -175,7 +175,7 @@ TEST(AdrBuffer, WaitingCallerIsNotifiedOnceOfSpace) {  // rule 3
 }
 
 // A point that the paper leaves open: a core waits for the ADR buffer, and a controller doesn't.
-TEST(AdrBuffer, CoresWaitAndControllersDoNot) {
+TEST(AdrBuffer, FullBufferStallsCoresButNotControllers) {
   EXPECT_TRUE(AdrBench(1, false).buffer.stalls_stores());
   EXPECT_FALSE(AdrBench(1, true).buffer.stalls_stores());
 }

@@ -25,7 +25,7 @@ class HopsTest : public testing::Test {
 // ---- Rule 3: when a buffer flushes
 
 // 2000 cycles of 0.5 ns after the first store.
-TEST_F(HopsTest, FlushesAfterAnInterval) {
+TEST_F(HopsTest, BufferFlushesAfterAnInterval) {
   bench.at(at_ns(5), [&] { bench.store(0, kW0, 1); });
   bench.at(at_ns(500), [&] { bench.store(0, kW1, 2); });
   bench.run();
@@ -41,7 +41,7 @@ TEST_F(HopsTest, IntervalRestartsWhenTheBufferWasEmpty) {
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(120)}, {kL1, 2, at_ns(1220)}}));
 }
 
-TEST_F(HopsTest, FlushesWithSixteenEntries) {
+TEST_F(HopsTest, BufferFlushesWithSixteenEntries) {
   for (std::uint64_t i = 0; i < 15; ++i) bench.store(0, pm_word(i), i);
   bench.store(0, pm_word(3), 3);  // joins
   bench.run_until(at_ns(100));
@@ -58,7 +58,7 @@ TEST_F(HopsTest, FlushesWithSixteenEntries) {
 
 // A buffer flushes until it is empty: a store that arrives meanwhile leaves at once, behind the
 // others.
-TEST_F(HopsTest, OnceItFlushesItFlushesUntilItIsEmpty) {
+TEST_F(HopsTest, FlushingContinuesUntilTheBufferIsEmpty) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
   bench.at(at_ns(40), [&] { bench.store(0, kW1, 2); });  // the buffer is empty since 33
@@ -68,7 +68,7 @@ TEST_F(HopsTest, OnceItFlushesItFlushesUntilItIsEmpty) {
 
 // ---- Rules 1 and 2: epochs
 
-TEST_F(HopsTest, AnOfenceBeginsToFlushAndGoesOn) {
+TEST_F(HopsTest, OfenceStartsFlushingWithoutAStall) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   EXPECT_TRUE(bench.ofence(0).at_once);
@@ -81,7 +81,7 @@ TEST_F(HopsTest, AnOfenceBeginsToFlushAndGoesOn) {
   EXPECT_EQ(count("epochs"), 1);
 }
 
-TEST_F(HopsTest, AnOfenceOfAnEmptyEpochEndsNone) {
+TEST_F(HopsTest, OfenceOfAnEmptyEpochEndsNoEpoch) {
   bench.ofence(0);
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}}));
   bench.store(0, kW0, 1);
@@ -92,7 +92,7 @@ TEST_F(HopsTest, AnOfenceOfAnEmptyEpochEndsNone) {
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}, {0, 2, at_ns(33)}, {0, 3, at_ns(33)}}));
 }
 
-TEST_F(HopsTest, AStoreJoinsAnEntryOfItsEpoch) {
+TEST_F(HopsTest, StoreCoalescesWithAnEntryOfItsEpoch) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   bench.store(0, pm_word(0, 1), 3);
@@ -105,7 +105,7 @@ TEST_F(HopsTest, AStoreJoinsAnEntryOfItsEpoch) {
   EXPECT_EQ(count("coalesced"), 1);
 }
 
-TEST_F(HopsTest, AStoreDoesNotJoinWhatHasLeft) {
+TEST_F(HopsTest, StoreDoesNotCoalesceWithAnEntryThatHasLeft) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   bench.ofence(0);
@@ -116,7 +116,7 @@ TEST_F(HopsTest, AStoreDoesNotJoinWhatHasLeft) {
   EXPECT_EQ(bench.arrivals[3], (Arrival{kL2, 4, at_ns(54)}));
 }
 
-TEST_F(HopsTest, ADfenceStopsTheNextStoreAndWhatIsHandedOver) {
+TEST_F(HopsTest, DfenceStallsTheNextStoreAndReleases) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   EXPECT_TRUE(bench.dfence(0).at_once) << "loads and volatile stores go on";
@@ -131,7 +131,7 @@ TEST_F(HopsTest, ADfenceStopsTheNextStoreAndWhatIsHandedOver) {
   EXPECT_EQ(count("full"), 0);
 }
 
-TEST_F(HopsTest, AReleaseWaitsForADfence) {
+TEST_F(HopsTest, ReleaseWaitsForADfence) {
   bench.store(0, kW0, 1);
   EXPECT_TRUE(bench.release(0).at_once) << "stores alone don't stop it";
   bench.fence(0, trace::FenceMeaning::kBare);  // acts as a dfence
@@ -141,7 +141,7 @@ TEST_F(HopsTest, AReleaseWaitsForADfence) {
   EXPECT_TRUE(bench.release(0).at_once);
 }
 
-TEST_F(HopsTest, ADfenceOfAnEmptyBufferIsOverAtOnce) {
+TEST_F(HopsTest, DfenceOfAnEmptyBufferCompletesAtOnce) {
   bench.dfence(0);
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(0)}}));
   EXPECT_TRUE(bench.store(0, kW0, 1).at_once);
@@ -151,7 +151,7 @@ TEST_F(HopsTest, ADfenceOfAnEmptyBufferIsOverAtOnce) {
 struct HopsWhoseOfencesOnlyEndEpochs : HopsTest {
   HopsWhoseOfencesOnlyEndEpochs() : HopsTest({.ofence = Ofence::kEndsEpoch, .faults = {}}) {}
 };
-TEST_F(HopsWhoseOfencesOnlyEndEpochs, TheBufferWaitsForItsInterval) {
+TEST_F(HopsWhoseOfencesOnlyEndEpochs, OfenceDoesNotStartFlushing) {
   bench.store(0, kW0, 1);
   EXPECT_TRUE(bench.ofence(0).at_once);
   bench.store(0, kW1, 2);
@@ -160,7 +160,7 @@ TEST_F(HopsWhoseOfencesOnlyEndEpochs, TheBufferWaitsForItsInterval) {
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(1033)}}));
   EXPECT_EQ(count("epochs"), 1);
 }
-TEST_F(HopsWhoseOfencesOnlyEndEpochs, ADfenceFlushesAllTheSame) {
+TEST_F(HopsWhoseOfencesOnlyEndEpochs, DfenceStartsFlushing) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
   bench.at(at_ns(10), [&] { bench.dfence(0); });
@@ -172,7 +172,7 @@ struct HopsWhoseDfencesStopAll : HopsTest {
   HopsWhoseDfencesStopAll()
       : HopsTest({.dfence_stops = DurableFence::kStopsStoreQueue, .faults = {}}) {}
 };
-TEST_F(HopsWhoseDfencesStopAll, TheStoreQueueWaits) {
+TEST_F(HopsWhoseDfencesStopAll, DfenceStallsTheStoreQueue) {
   EXPECT_TRUE(bench.dfence(0).at_once) << "the buffer is empty";
   bench.store(0, kW0, 1);
   EXPECT_TRUE(bench.ofence(0).at_once);
@@ -185,7 +185,7 @@ TEST_F(HopsWhoseDfencesStopAll, TheStoreQueueWaits) {
 }
 
 // Rule 8.
-TEST_F(HopsTest, ARegionIsDurableWhenTheDfenceBeforeItsEndIsOver) {
+TEST_F(HopsTest, RegionIsDurableWhenTheDfenceBeforeItsEndCompletes) {
   bench.begin(0, 1);
   bench.store(0, kW0, 1);
   bench.dfence(0);
@@ -203,7 +203,7 @@ TEST_F(HopsTest, ARegionIsDurableWhenTheDfenceBeforeItsEndIsOver) {
 struct HopsOfTwoEntries : HopsTest {
   HopsOfTwoEntries() : HopsTest({.buffer_entries = 2, .faults = {}}) {}
 };
-TEST_F(HopsOfTwoEntries, AStoreWaitsUntilAnEntryIsFree) {
+TEST_F(HopsOfTwoEntries, StoreStallsUntilAnEntryIsFree) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   const Answer& third = bench.store(0, kW2, 3);  // begins to flush
@@ -219,7 +219,7 @@ TEST_F(HopsOfTwoEntries, AStoreWaitsUntilAnEntryIsFree) {
 struct HopsWithAFullQueue : HopsTest {
   HopsWithAFullQueue() : HopsTest({}, ordering_memory(1, 1)) {}
 };
-TEST_F(HopsWithAFullQueue, AnEpochWaitsForTheLastOfTheOneBefore) {
+TEST_F(HopsWithAFullQueue, EpochWaitsForTheLastStoreOfThePreviousEpoch) {
   for (const std::uint64_t line : {0, 4, 8}) bench.store(0, pm_word(line), line);
   bench.ofence(0);
   bench.store(0, pm_word(1), 1);
@@ -233,7 +233,7 @@ TEST_F(HopsWithAFullQueue, AnEpochWaitsForTheLastOfTheOneBefore) {
 
 // ---- Rule 4: dependences. Cores look every 500 ns.
 
-TEST_F(HopsTest, AStoreToAnothersLineFollowsItsEpoch) {
+TEST_F(HopsTest, StoreFollowsTheEpochOfThePreviousStoreToItsLine) {
   bench.at(at_ns(10), [&] {
     bench.store(0, kW0, 1);
     bench.store(1, kW0, 2);
@@ -246,7 +246,7 @@ TEST_F(HopsTest, AStoreToAnothersLineFollowsItsEpoch) {
   EXPECT_EQ(bench.fulfilled, (Notices{{1, 1, at_ns(533)}}));
 }
 
-TEST_F(HopsTest, AStoreBehindALoadOfAnothersLineFollowsItsEpoch) {
+TEST_F(HopsTest, StoreAfterALoadFollowsTheEpochOfTheLoadedStore) {
   bench.store(0, kW0, 1);
   bench.store(1, kW1, 2);
   bench.load(1, kW0);
@@ -261,7 +261,7 @@ TEST_F(HopsTest, AStoreBehindALoadOfAnothersLineFollowsItsEpoch) {
 
 // An acknowledgement at the time of a poll comes after the poll; the next poll, 500 ns later, sees
 // it.
-TEST_F(HopsTest, APollSeesWhatHasPersistedByThen) {
+TEST_F(HopsTest, PollSeesStoresPersistedBeforeIt) {
   bench.at(at_ns(467), [&] {  // acknowledged at 500
     bench.store(0, kW0, 1);
     bench.load(1, kW0);
@@ -298,7 +298,7 @@ TEST_F(HopsTest, DfenceWaitsForStoresThatItsCoreHasRead) {
 
 // A core ends its current epoch when another core depends on it. Its later stores belong to the
 // next epoch, on which the other core doesn't depend.
-TEST_F(HopsTest, OthersFollowNoStoresThatCameLater) {
+TEST_F(HopsTest, DependenceExcludesLaterStoresOfTheOtherCore) {
   bench.store(0, kW0, 1);
   bench.load(1, kW0);
   bench.store(0, kW1, 2);  // belongs to the next epoch
@@ -314,7 +314,7 @@ TEST_F(HopsTest, OthersFollowNoStoresThatCameLater) {
 }
 
 // An epoch without stores has nothing that could be acknowledged.
-TEST_F(HopsTest, AnEpochWithoutStoresIsOverWhenThoseThatItFollowsAre) {
+TEST_F(HopsTest, EmptyEpochCompletesWithTheEpochsThatItFollows) {
   bench.store(0, kW0, 1);
   bench.load(1, kW0);
   bench.store(0, kW1, 2);
@@ -331,7 +331,7 @@ TEST_F(HopsTest, AnEpochWithoutStoresIsOverWhenThoseThatItFollowsAre) {
 }
 
 // A poll tells what may leave, not when.
-TEST_F(HopsTest, APollDoesNotBeginToFlush) {
+TEST_F(HopsTest, PollDoesNotStartFlushing) {
   bench.store(0, kW0, 1);
   bench.load(1, kW0);
   bench.ofence(1);
@@ -343,7 +343,7 @@ TEST_F(HopsTest, APollDoesNotBeginToFlush) {
 // ---- Rules 5 and 6: reads
 
 // Figure 3, which can't happen to HOPS.
-TEST_F(HopsTest, AReadWaitsForTheStoreToItsLine) {
+TEST_F(HopsTest, ReadWaitsForTheStoreToItsLine) {
   bench.store(0, kW0, 1);
   bench.evict(kL0);
   const Answer& read = bench.fetch(1, kL0);
@@ -356,7 +356,7 @@ TEST_F(HopsTest, AReadWaitsForTheStoreToItsLine) {
 }
 
 // The filter can't tell whose store it is.
-TEST_F(HopsTest, WhatIsStoredWhileAReadWaitsLeavesAtOnce) {
+TEST_F(HopsTest, StoreDuringAReadsWaitLeavesAtOnce) {
   bench.store(0, kW0, 1);
   bench.fetch(1, kL0);
   bench.at(at_ns(10), [&] { bench.store(1, kW1, 2); });
@@ -365,7 +365,7 @@ TEST_F(HopsTest, WhatIsStoredWhileAReadWaitsLeavesAtOnce) {
 }
 
 // Two cycles, a miss of the filter or not.
-TEST_F(HopsTest, EveryReadLooksIntoTheFilter) {
+TEST_F(HopsTest, EveryReadTakesTheLatencyOfTheFilter) {
   const Answer& read = bench.fetch(0, kL0);
   bench.run();
   EXPECT_EQ(read.when, Time{} + kBenchCycle * 2 + kPmRead);
@@ -376,7 +376,7 @@ TEST_F(HopsTest, EveryReadLooksIntoTheFilter) {
 struct HopsWithATinyFilter : HopsTest {
   HopsWithATinyFilter() : HopsTest({.filter_size = {1}, .faults = {}}) {}
 };
-TEST_F(HopsWithATinyFilter, AReadWaitsForWhatLooksLikeItsLine) {
+TEST_F(HopsWithATinyFilter, ReadWaitsForAFalsePositive) {
   std::uint64_t other = 1;
   CountingBloomFilter filter(8);
   filter.insert(kL0);
@@ -391,7 +391,7 @@ TEST_F(HopsWithATinyFilter, AReadWaitsForWhatLooksLikeItsLine) {
 
 // The filter is looked up once, two cycles after the read arrives. Stores that arrive during these
 // cycles count, too.
-TEST_F(HopsWithATinyFilter, AReadWaitsForWhatHasComeWhileItWasLookedUp) {
+TEST_F(HopsWithATinyFilter, ReadWaitsForAStoreBufferedDuringTheLookUp) {
   std::uint64_t other = 1;
   CountingBloomFilter filter(8);
   filter.insert(kL0);
@@ -404,7 +404,7 @@ TEST_F(HopsWithATinyFilter, AReadWaitsForWhatHasComeWhileItWasLookedUp) {
   EXPECT_EQ(count("filtered_reads"), 1);
 }
 
-TEST_F(HopsTest, AReadDoesNotWaitForWhatHasPersistedWhileItWasLookedUp) {
+TEST_F(HopsTest, ReadDoesNotWaitForAStorePersistedDuringTheLookUp) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
   const Answer* read = nullptr;
@@ -425,7 +425,7 @@ TEST_F(HopsTest, EveryTransferTakesACycleLonger) {
 struct HopsWithoutEpochs : HopsTest {
   HopsWithoutEpochs() : HopsTest({.faults = {.epochs = true}}, ordering_memory(2, 1)) {}
 };
-TEST_F(HopsWithoutEpochs, AnEpochArrivesBeforeTheOneBefore) {
+TEST_F(HopsWithoutEpochs, EpochArrivesBeforeThePreviousEpoch) {
   for (const std::uint64_t line : {0, 8, 16}) bench.store(0, pm_word(line), line);
   bench.ofence(0);
   bench.store(0, kW1, 1);  // a line of the other controller
@@ -436,7 +436,7 @@ TEST_F(HopsWithoutEpochs, AnEpochArrivesBeforeTheOneBefore) {
 struct HopsWithoutDependences : HopsTest {
   HopsWithoutDependences() : HopsTest({.faults = {.dependences = true}}) {}
 };
-TEST_F(HopsWithoutDependences, AStoreDoesNotFollowWhatItsCoreHasRead) {
+TEST_F(HopsWithoutDependences, StoreDoesNotFollowStoresThatItsCoreHasRead) {
   bench.store(0, kW0, 1);
   bench.load(1, kW0);
   bench.store(1, kW1, 2);

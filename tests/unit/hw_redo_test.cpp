@@ -94,7 +94,7 @@ TEST_P(HwRedoSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
 
 // LALEA (III-A) follows each core's chain alone: a line that two cores' regions have committed gets
 // the older contents back if the wrong chain comes last.
-TEST(HwRedo, WithoutAnOrderOverTheCoresACrashBringsOldDataBack) {
+TEST(HwRedo, WithoutAnOrderOfCommitsRecoveryRestoresOldData) {
   for (const std::string_view in_place : {"eager", "lazy"}) {
     const auto problem = [&](std::string_view commit_order) {
       std::string found;
@@ -157,7 +157,7 @@ TEST(HwRedo, CommitDoesNotWaitForAHeaderInTheAdrBuffer) {
 }
 
 // Rule 1.
-TEST(HwRedo, AFullLogBufferSendsItsOldestLineWhileTheRegionRuns) {
+TEST(HwRedo, FullLogBufferSendsItsOldestLineDuringTheRegion) {
   RedoBench bench{{"hw_redo.log_buffer_entries", "8"}};
   Lines lines;
   for (std::uint64_t i = 0; i < 10; ++i) lines.push_back({kBank1.number + i});
@@ -181,7 +181,7 @@ TEST(HwRedo, AFullLogBufferSendsItsOldestLineWhileTheRegionRuns) {
 }
 
 // Rule 2, and 4 until the line is in place.
-TEST(HwRedo, ALineThatIsNotInPlaceIsReadFromTheDramCache) {
+TEST(HwRedo, LineNotYetWrittenInPlaceIsReadFromTheDramCache) {
   RedoBench bench{{"hw_redo.in_place", "lazy"}};
   Platform& platform = bench.platform;
   const Line line = kBank1, other{kBank1.number + 1};
@@ -256,7 +256,7 @@ TEST(HwRedo, FlushedUncommittedLineGoesToTheDramCache) {
 }
 
 // A flush of the program's own, outside regions.
-TEST(HwRedo, AFlushWaitsForTheLastRegionThatHasLoggedTheLine) {
+TEST(HwRedo, FlushWaitsForTheLastRegionThatLoggedTheLine) {
   RedoBench bench{{"hw_redo.in_place", "lazy"}, {"pm.persistence", "written"}};
   const Line line = kBank1, before{kBank1.number + 1};
   int resumed = 0;
@@ -281,7 +281,7 @@ TEST(HwRedo, AFlushWaitsForTheLastRegionThatHasLoggedTheLine) {
 
 // A flush waits for a region that is about to commit and whose log has the line. It doesn't wait
 // for a region in progress, which may in turn wait for the flushing core.
-TEST(HwRedo, AFlushWaitsForAnotherCoresRegionThatHasEnded) {
+TEST(HwRedo, FlushWaitsForAnEndedRegionOfAnotherCore) {
   RedoBench bench{{"core.count", "2"}};
   const auto flush = [&] {
     bool resumed = false;
@@ -324,7 +324,7 @@ TEST(RedoLog, TheLastHeaderIsWrittenWithTheOrderOfCommitsEvenIfItIsFull) {
   EXPECT_EQ(LogHeader::of(in_pm(platform, kLog)).commit_order, 5u);
 }
 
-TEST(HwRedo, WritesALineInPlaceOnceWhenItIsLazy) {
+TEST(HwRedo, LazyUpdateWritesALineInPlaceOnce) {
   // Ten regions write the same line: ten log entries, and one write in place at the end.
   for (const bool lazy : {false, true}) {
     TraceBuilder builder;

@@ -63,7 +63,7 @@ void fill_records(UndoBench& bench) {
 }
 
 // Rule 2.
-TEST(HwUndoLines, AFlushWaitsForTheLogEntryOfWhicheverCore) {
+TEST(HwUndoLines, FlushWaitsForTheLogEntryOfAnyCore) {
   UndoBench bench;
   EXPECT_TRUE(bench.store(0, kBank1));
   EXPECT_FALSE(bench.flush(1, kBank1));
@@ -73,7 +73,7 @@ TEST(HwUndoLines, AFlushWaitsForTheLogEntryOfWhicheverCore) {
 }
 
 // Rule 5: of two stores that wait, a header that has been written lets one go.
-TEST(HwUndoLines, AStoreWaitsAsLongAsThereIsNoRoomForItsHeader) {
+TEST(HwUndoLines, StoreStallsUntilItsHeaderHasSpace) {
   UndoBench bench;
   fill_records(bench);
   for (const CoreId core : {0u, 1u}) EXPECT_FALSE(bench.store(core, line_of(core, kRecordEntries)));
@@ -85,7 +85,7 @@ TEST(HwUndoLines, AStoreWaitsAsLongAsThereIsNoRoomForItsHeader) {
 }
 
 // Rule 1: what is old is what the line holds when the store goes on.
-TEST(HwUndoLines, AStoreThatHasWaitedLogsWhatOthersHaveStoredMeanwhile) {
+TEST(HwUndoLines, StalledStoreLogsStoresMadeDuringItsStall) {
   UndoBench bench;
   fill_records(bench);
   const Line line = line_of(0, kRecordEntries);

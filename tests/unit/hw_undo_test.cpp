@@ -34,7 +34,7 @@ TEST(LogHeader, HeaderRoundTripsThroughALine) {
   EXPECT_EQ(read, header);
 }
 
-TEST(LogHeader, CountsForNothingIfOnlySomeOfItsWordsAreThere) {
+TEST(LogHeader, TornHeaderIsInvalid) {
   LogHeader before{3, 6, 0x7f, {}, 40, 1}, after{3, 7, 0x3f, {}, 41, 2};
   for (std::uint32_t i = 0; i < kRecordEntries; ++i) {
     before.homes[i] = Line{1000 + i};
@@ -50,7 +50,7 @@ TEST(LogHeader, CountsForNothingIfOnlySomeOfItsWordsAreThere) {
   }
 }
 
-TEST(LogLinks, CountForNothingIfOnlySomeOfTheirWordsAreThere) {
+TEST(LogLinks, TornLinksAreInvalid) {
   const LogHeader header{3, 7, 0x3f, {}};
   LogLinks before, after;
   for (std::uint32_t i = 0; i < kRecordEntries; ++i) {
@@ -150,7 +150,7 @@ TEST_P(HwUndoSharedCrash, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
   }
 }
 
-TEST(HwUndo, CoversALineOnceAndDropsItsLog) {
+TEST(HwUndo, LineIsLoggedOncePerRegionAndItsLogIsDropped) {
   // Two lines, three stores, one region: two log entries, and nothing of the log reaches PM.
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
@@ -171,7 +171,7 @@ TEST(HwUndo, CoversALineOnceAndDropsItsLog) {
   EXPECT_EQ(statistic(result, "pm.data_bytes_written"), 128);
 }
 
-TEST(HwUndo, RefusesOrderingsWithoutFlushes) {
+TEST(HwUndo, OrderingWithoutFlushesIsRejected) {
   for (const std::string_view ordering : {"none", "eadr"}) {
     try {
       configure(settings({{"ordering", ordering}, {"atomicity", "hw-undo"}}));

@@ -43,7 +43,7 @@ TEST(IdleSettings, SettingsOfUnselectedImplementationsAreReported) {
   EXPECT_TRUE(idle({{"backend", "encryption"}, {"counter_cache.ways", "4"}}).empty());
 }
 
-TEST(IdleSettings, AreThoseOfAnotherDevice) {
+TEST(IdleSettings, SettingsOfAnotherDeviceAreReported) {
   EXPECT_EQ(why({{"pm.device", "dram"}, {"pm.read_latency", "4ns"}}, "pm.read_latency"),
             "has no effect with pm.device=dram; choose pm.device=fixed or buffered, set a "
             "parameter of this device instead (pm: trcd and tcl (reads), twr (writes), or "
@@ -55,7 +55,7 @@ TEST(IdleSettings, AreThoseOfAnotherDevice) {
   EXPECT_TRUE(idle({{"pm.device", "fixed"}, {"dram.trcd", "4ns"}, {"pm.trfc", "1ns"}}).empty());
 }
 
-TEST(IdleSettings, AreThoseOfWhatIsLeftOut) {
+TEST(IdleSettings, SettingsOfAbsentComponentsAreReported) {
   EXPECT_NE(why({{"l2.size", "0B"}, {"l2.ways", "8"}}, "l2.ways"), "");
   EXPECT_NE(why({{"tlb.ways", "2"}}, "tlb.ways"), "");
   EXPECT_NE(why({{"prefetch.distance", "2"}}, "prefetch.distance"), "");
@@ -89,7 +89,7 @@ std::int64_t time_of(const std::vector<KeyValue>& given) {
 
 // Settings that the list calls idle for a device don't change the time of a run. (A rank's tFAW and
 // the gaps of its bus don't show in this program.)
-TEST(IdleSettings, AreReallyIdle) {
+TEST(IdleSettings, ReportedSettingsDoNotChangeTheRun) {
   const std::map<std::string_view, std::string_view> values{{"pm.trcd", "500ns"},
                                                             {"pm.tcl", "500ns"},
                                                             {"pm.tcwd", "500ns"},

@@ -10,7 +10,7 @@
 namespace pmemsim {
 namespace {
 
-TEST(Image, ZerosBringNoPageToLife) {
+TEST(Image, StoredZerosAllocateNoPage) {
   Image image;
   const std::vector<std::byte> zeros(3 * Image::kPageBytes);
   image.write(0x5800, zeros.data(), zeros.size());
@@ -26,7 +26,7 @@ TEST(Image, ZerosBringNoPageToLife) {
   EXPECT_EQ(image.read(Line::of(0x6800)), LineData{});
 }
 
-TEST(Image, CopiesWhatItBeganWithWhenItIsWrittenTo) {
+TEST(Image, SharedPageIsCopiedOnAWrite) {
   constexpr std::uint64_t kAddress = 5 * Image::kPageBytes, kApart = 16 * Image::kPageBytes;
   const auto pages = std::make_shared<Image::Pages>();
   Image::Page& contents = *((*pages)[5] = std::make_unique<Image::Page>());
@@ -56,7 +56,7 @@ TEST(Image, CopiesWhatItBeganWithWhenItIsWrittenTo) {
   EXPECT_EQ(contents.at(7), std::byte{1});
 }
 
-TEST(Image, VisitsEachPageOnceWhosesoeverItIs) {
+TEST(Image, SharedAndOwnPagesAreEachVisitedOnce) {
   constexpr std::uint64_t kApart = 16 * Image::kPageBytes;
   const auto pages = std::make_shared<Image::Pages>();
   for (const std::uint64_t number : {2, 3}) {

@@ -196,7 +196,7 @@ std::vector<Setting> lad_on_slow_pm(std::string_view log_queue, std::string_view
                    {"log.header_entries", header_entries}});
 }
 
-TEST(Lad, WritesNothingButTheDataIfTheyFit) {
+TEST(Lad, RegionThatFitsWritesOnlyItsData) {
   TraceBuilder builder = one_region(7, false);
   const auto result = run_trace(builder, lad("8"));
   EXPECT_EQ(statistic(result, "lad.committed"), 1);
@@ -229,7 +229,7 @@ TEST(Lad, RegionThatOverflowsAtTwoControllersIsCountedOnce) {
   EXPECT_EQ(statistic(result, "lad.overflows"), 1);
 }
 
-TEST(Lad, AnOverflowWaitsForItsLog) {
+TEST(Lad, OverflowedRegionWaitsForItsLog) {
   const auto commit = [](std::uint64_t lines, std::string_view log_queue) {
     TraceBuilder builder = one_region(lines, false);
     return statistic(run_trace(builder, lad_on_slow_pm(log_queue, "128")), "lad.commit_latency_ns");
@@ -240,7 +240,7 @@ TEST(Lad, AnOverflowWaitsForItsLog) {
 }
 
 // Conventional logs (LALEA, II-B): a header is written after its entries, and the data after that.
-TEST(Lad, WithoutAHeaderQueueTheDataWaitForTheHeader) {
+TEST(Lad, DataWaitForTheHeaderWithoutAHeaderQueue) {
   const auto run = [](std::string_view header_entries) {
     TraceBuilder builder = one_region(10, false);
     return run_trace(builder, lad_on_slow_pm("32", header_entries));
@@ -260,7 +260,7 @@ TEST(Lad, WithoutAHeaderQueueTheDataWaitForTheHeader) {
             statistic(written, "lad.commit_latency_ns"));
 }
 
-TEST(Lad, AFlushInsideARegionWaitsForItsLog) {
+TEST(Lad, FlushInsideARegionWaitsForItsLog) {
   TraceBuilder builder = one_region(3, true);
   const auto result = run_trace(builder, lad("8"));
   EXPECT_EQ(statistic(result, "lad.delayed_flushes"), 3);
@@ -269,7 +269,7 @@ TEST(Lad, AFlushInsideARegionWaitsForItsLog) {
 }
 
 // Rules 2 and 3.
-TEST(Lad, ALineEvictedInItsRegionIsReadFromTheController) {
+TEST(Lad, LineEvictedInItsRegionIsReadFromTheController) {
   constexpr std::uint64_t kLines = 16;
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
@@ -290,7 +290,7 @@ TEST(Lad, ALineEvictedInItsRegionIsReadFromTheController) {
   EXPECT_EQ(counter(machine, "log.entries"), 0);
 }
 
-TEST(Lad, ARegionThatWritesNothingCommitsAtOnce) {
+TEST(Lad, RegionWithoutStoresCommitsAtOnce) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   builder.mark(MarkKind::kRegionBegin, 1);
@@ -330,7 +330,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LadManyCores,
                          testing::Combine(seeds(1u, 2u, 6u), testing::Values("1", "2", "4", "16"),
                                           testing::Values("0", "1", "128")));
 
-TEST_P(LadManyCores, GetOnWhateverTheOthersKeep) {
+TEST_P(LadManyCores, AllCoresMakeProgressWithFullQueues) {
   const auto [seed, wpq, header_entries] = GetParam();
   constexpr int kRegions = 40;
   constexpr std::uint64_t kLines = 40;

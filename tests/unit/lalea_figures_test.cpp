@@ -281,7 +281,7 @@ TEST(LaleaFigure2c, RecoveryRebuildsTheFifos) {
 // An undo log of the controllers' whose headers find no room in the ADR buffer, for a while: a
 // header isn't put there as long as the chain to it would lead past one that is still being
 // written.
-TEST(LaleaWithBlom, AChainNeverLeadsPastAHeaderThatIsNotPersistent) {
+TEST(LaleaWithBlom, ChainNeverSkipsAHeaderThatIsNotPersistent) {
   Figure2 figure("load-aware", "adr-buffered", LogKind::kUndo);
   Platform& platform = figure.platform;
   platform.pm.drain();

@@ -18,7 +18,7 @@ std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(s
 // The first 8 bytes of a digest as they are printed.
 std::uint64_t begins_with(std::uint64_t printed) { return __builtin_bswap64(printed); }
 
-TEST(LineHash, IsThatOfTheStandards) {
+TEST(LineHash, HashesMatchTheTestVectorsOfTheStandards) {
   EXPECT_EQ(LineHash("SHA1").of(bytes("a"), bytes("bc")), begins_with(0xa9993e364706816a))
       << "FIPS 180-1, A";
   EXPECT_EQ(LineHash("MD5").of(bytes("abc"), {}), begins_with(0x900150983cd24fb0))
@@ -30,7 +30,7 @@ TEST(LineHash, IsThatOfTheStandards) {
   EXPECT_NE(keyed.of(bytes("Hi There"), {}), LineHash("SHA1").of(bytes("Hi There"), {}));
 }
 
-TEST(LineCipher, UndoesItselfWithTheSamePlaceAndCounterAlone) {
+TEST(LineCipher, OnlyTheSameLineAndCounterDecrypt) {
   const LineCipher cipher(Key{});
   const LineData plain = data_of(42);
   const LineData sealed = cipher.apply({7}, 3, plain);
@@ -44,14 +44,14 @@ TEST(LineCipher, UndoesItselfWithTheSamePlaceAndCounterAlone) {
 }
 
 // AES-128 of an all-zero block with an all-zero key (FIPS 197 implementations' known answer).
-TEST(LineCipher, HasThePadOfAes) {
+TEST(LineCipher, PadMatchesTheTestVectorOfAes) {
   const LineData pad = LineCipher(Key{}).apply({0}, 0, {});
   std::uint64_t first = 0;
   std::memcpy(&first, pad.data(), sizeof first);
   EXPECT_EQ(first, begins_with(0x66e94bd4ef8a2c3b));
 }
 
-TEST(LineCipher, HasNoBlockTwice) {
+TEST(LineCipher, PadBlocksAreDistinct) {
   const LineCipher cipher(Key{});
   std::set<std::array<std::byte, 16>> blocks;
   for (std::uint64_t place = 0; place < 20; ++place) {

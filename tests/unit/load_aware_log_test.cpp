@@ -110,7 +110,7 @@ std::set<Line> all_entries(const LoadAwareLog& log) {
   return lines;
 }
 
-TEST(LoadAwareLog, IsRebuiltAsFarAsItHadGrown) {
+TEST(LoadAwareLog, RebuiltLogIncludesItsGrowth) {
   MemoryBench bench(two_banks());
   const Backend backend(bench.queue, bench.memory, {}, ns(0));
   LoadAwareLog log(backend, 2, small_log());

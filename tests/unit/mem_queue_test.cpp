@@ -216,7 +216,7 @@ TEST(MemoryQueue, ReservationStartsWrites) {
   EXPECT_EQ(bench.written_at.size(), 3u);
 }
 
-TEST(MemoryQueue, ReservedWriteOvertakesAndTakesInItsLinesOlderOnes) {
+TEST(MemoryQueue, ReservedWriteOvertakesAndMergesOlderWritesOfItsLine) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 2;
   MemoryBench bench(p);
@@ -237,7 +237,7 @@ TEST(MemoryQueue, ReservedWriteOvertakesAndTakesInItsLinesOlderOnes) {
   EXPECT_EQ(bench.memory.statistics().writes_merged, 1u);
 }
 
-TEST(MemoryQueue, ReservedWriteThatMergesGivesItsEntryBack) {
+TEST(MemoryQueue, MergingReservedWriteReleasesItsEntry) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 2;
   MemoryBench bench(p);
@@ -404,7 +404,7 @@ TEST(MemoryQueue, DroppedWriteNeverReachesTheDevice) {
   EXPECT_EQ(bench.memory.statistics().writes_dropped, 1u);
 }
 
-TEST(MemoryQueue, DropMakesRoomAndSparesTheAcknowledgementOfWhatWaited) {
+TEST(MemoryQueue, DropFreesAnEntryAndCancelsTheAcknowledgement) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 2;
   MemoryBench bench(p);
@@ -442,7 +442,7 @@ TEST(MemoryQueue, IdOfAnOldWriteDoesntNameALaterOne) {
   EXPECT_FALSE(bench.memory.drop(WriteId{}));
 }
 
-TEST(MemoryQueue, FindGivesTheNewestOfItsKind) {
+TEST(MemoryQueue, FindReturnsTheNewestWriteOfItsKind) {
   MemoryBench bench(simple_memory());
   bench.write(1, line_in(0, 0), WriteKind::kData, 1);
   const WriteId newest = bench.write(2, line_in(0, 0), WriteKind::kData, 2);
@@ -536,7 +536,7 @@ TEST(MemoryQueue, CompletionsMayCallBack) {
   EXPECT_TRUE(bench.memory.idle());
 }
 
-TEST(MemoryQueue, BanksCountWhatWaitsForThem) {
+TEST(MemoryQueue, WaitingRequestsCountAtTheirBanks) {
   MemoryBench bench(simple_memory());
   EXPECT_EQ(bench.memory.bank_of(line_in(3, 5)), 3u);
   bench.read(1, line_in(3, 0));

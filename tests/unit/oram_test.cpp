@@ -35,14 +35,14 @@ struct Traffic : OperationsBench {
   std::map<Line, int> path_writes;
 };
 
-TEST(Oram, TakesItsTimeForWritesAndReads) {
+TEST(Oram, WritesAndReadsTakeTheConfiguredTime) {
   OperationsBench bench(oram(3, 4));
   EXPECT_EQ(bench.write(kAccessed, some_data(1)), kO1);
   bench.settle();
   EXPECT_EQ(bench.read(kAccessed), kO1);
 }
 
-TEST(Oram, IsBesideThePad) {
+TEST(Oram, AccessOverlapsWithThePad) {
   OperationsBench bench(std::make_unique<Encryption>(EncryptionParameters{}), oram(0, 1, ns(10)));
   bench.write(kAccessed, some_data(1));
   EXPECT_EQ(bench.write(kAccessed, some_data(2)), kPad);
@@ -77,7 +77,7 @@ TEST(Oram, PathsLeadFromTheRootToEveryLeaf) {
   for (std::size_t leaf = 3; leaf < 7; ++leaf) EXPECT_GT(times[leaf], 10) << leaf;
 }
 
-TEST(Oram, LeavesDataAndImagesAsTheyAre) {
+TEST(Oram, DataAndImagesStayUnchanged) {
   OperationsBench bench(oram(2, 2, ns(100)));
   bench.write_at_random(1, 300, 8, true);
   EXPECT_EQ(bench.problem, "");

@@ -20,7 +20,7 @@ constexpr std::uint64_t kHeap = 0x200000000000 / kLineBytes, kStack = 0x7fff0000
 
 const PageFrames kRandom(PagePlacement::kRandom);
 
-TEST(PagePlacement, IsTheAddressUnlessItIsRandom) {
+TEST(PagePlacement, FrameEqualsTheAddressUnlessPlacementIsRandom) {
   EXPECT_EQ(PageFrames().frame_line({kHeap + 5}), Line{kHeap + 5});
   EXPECT_EQ(PageFrames(PagePlacement::kContiguous).frame_line({kStack}), Line{kStack});
   EXPECT_NE(kRandom.frame_line({kHeap}), Line{kHeap});
@@ -40,7 +40,7 @@ TEST(PagePlacement, NoTwoPagesShareAFrame) {
   EXPECT_EQ(frames.size(), pages);
 }
 
-TEST(PagePlacement, APageStaysWhole) {
+TEST(PagePlacement, LinesOfAPageStayTogether) {
   const Line frame = kRandom.frame_line({kHeap});
   for (std::uint64_t line = 0; line < kPageLines; ++line) {
     EXPECT_EQ(kRandom.frame_line({kHeap + line}), Line{frame.number + line});
@@ -48,7 +48,7 @@ TEST(PagePlacement, APageStaysWhole) {
 }
 
 // Logs and a controller's own lines.
-TEST(PagePlacement, WhatNoProgramCanAddressStaysWhereItIs) {
+TEST(PagePlacement, LinesOutsideProgramAddressesAreNotMoved) {
   for (const std::uint64_t line : {64 * kCopy, 64 * kCopy + 1, (std::uint64_t{1} << 55) / 64}) {
     EXPECT_EQ(kRandom.frame_line({line}), Line{line});
   }
@@ -74,7 +74,7 @@ TEST(PagePlacement, SpreadsPagesOverTheBanks) {
 }
 
 // Pages of one colour fill a set of a cache that they needn't share.
-TEST(PagePlacement, DecidesWhatSharesASet) {
+TEST(PagePlacement, PlacementDeterminesTheSetsThatPagesShare) {
   constexpr std::uint64_t kSets = 1024, kWays = 2, kPages = 64;
   const auto kept = [](PageFrames frames) {
     CacheArray<int> cache(kSets * kWays * kLineBytes, kWays, frames);

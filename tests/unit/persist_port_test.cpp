@@ -11,7 +11,7 @@ namespace pmemsim {
 namespace {
 
 // Rule 6 of designs/backend/backend.hpp.
-TEST(PersistPort, WhatItBringsIsAsOldAsWhenItLeft) {
+TEST(PersistPort, WriteIsOrderedByTheTimeItLeft) {
   const Line line = Line::of(kPmBase);
   const Configuration nothing =
       configure(settings({{"ordering", "none"}, {"atomicity", "none"}, {"core.count", "1"}}));

@@ -111,7 +111,7 @@ Recorded run(TraceBuilder& builder, std::string_view atomicity = "none") {
   return run;
 }
 
-TEST(Precompute, LearnsOfHintsAsTheyRetireAndTheProgramPaysForThem) {
+TEST(Precompute, HintsAreNotifiedWhenTheyRetireAndTakeTime) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 1);
@@ -134,7 +134,7 @@ TEST(Precompute, LearnsOfHintsAsTheyRetireAndTheProgramPaysForThem) {
   EXPECT_EQ(result.instructions, 2 + 2 * kHintInstructions);
 }
 
-TEST(Precompute, LearnsOfEveryStoreInPiecesOfEightBytes) {
+TEST(Precompute, StoresAreNotifiedInWordsOfEightBytes) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);
@@ -158,7 +158,7 @@ TEST(Precompute, LearnsOfEveryStoreInPiecesOfEightBytes) {
 }
 
 // A store whose two lines have parts of a piece each.
-TEST(Precompute, TellsThePiecesOfAStoreApart) {
+TEST(Precompute, WordsOfAStoreAreDistinguished) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t wide = builder.site(SiteKind::kStore, 16, 1);
@@ -174,7 +174,7 @@ TEST(Precompute, TellsThePiecesOfAStoreApart) {
 }
 
 // Few sites, many pieces: a table that is indexed by some bits has use for all of its entries.
-TEST(Precompute, MixesSitesAndPieces) {
+TEST(Precompute, HashSpreadsSitesAndWordsOverTheTable) {
   constexpr std::uint64_t kEntries = 256;
   for (const unsigned shift : {0u, 24u, 56u}) {
     std::set<std::uint64_t> entries;
@@ -189,7 +189,7 @@ TEST(Precompute, MixesSitesAndPieces) {
 }
 
 // One core after the other, so that neither evicts what is the other's.
-TEST(Precompute, TellsFlushesFromEvictions) {
+TEST(Precompute, FlushesAndEvictionsAreDistinguished) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);
@@ -224,7 +224,7 @@ TEST(Precompute, TellsFlushesFromEvictions) {
 }
 
 // Each design sends the lines of its regions by a way of its own.
-TEST(Precompute, LearnsOfLinesThatTheDesignSendsPastTheCaches) {
+TEST(Precompute, LinesThatTheDesignSendsPastTheCachesAreNotified) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
   const std::uint32_t store = builder.site(SiteKind::kStore, 8, 1);

@@ -83,7 +83,7 @@ TEST(Predictability, FindsNothingThatIsStoredAfterTheWriteBack) {
   EXPECT_EQ(trace.analyse().total, once({0, 1, 1, 0, 0}, {}));
 }
 
-TEST(Predictability, WantsEachStoredChunk) {
+TEST(Predictability, EveryStoredChunkMustBeFound) {
   StoreTrace trace;
   trace.store(trace.word, kDram, kValue);
   trace.store(trace.word, kFirst, kValue);
@@ -101,7 +101,7 @@ TEST(Predictability, ChunksAreFoundWhereWordsAreNot) {
   EXPECT_EQ(trace.analyse().total.without_own, (Predictable::Found{0, 1, 0, 0, 0}));
 }
 
-TEST(Predictability, TheHalfOfAWordIsAChunk) {
+TEST(Predictability, HalfAWordIsAChunk) {
   StoreTrace trace;
   trace.store(trace.word, kDram, kValue);
   trace.store(trace.chunk, kFirst, kValue >> 32);
@@ -118,7 +118,7 @@ TEST(Predictability, BytesAreNotRemembered) {
 }
 
 // Its other bytes are those that PM holds.
-TEST(Predictability, AChunkStoredInPartIsWhole) {
+TEST(Predictability, PartlyStoredChunkCountsAsWhole) {
   StoreTrace trace;
   trace.store(trace.chunk, kDram, 0x11223307);
   trace.store(trace.chunk, kFirst, 0x11223344);
@@ -158,7 +158,7 @@ TEST(Predictability, FlushesOfWhatWasNotStoredAreNoWriteBacks) {
   EXPECT_EQ(report.stores, 2);
 }
 
-TEST(Predictability, ThreadsHaveHistoriesOfTheirOwn) {
+TEST(Predictability, ThreadsHaveSeparateHistories) {
   StoreTrace trace;
   trace.store(trace.word, kDram, kValue);
   trace.thread(1);
@@ -167,7 +167,7 @@ TEST(Predictability, ThreadsHaveHistoriesOfTheirOwn) {
   EXPECT_EQ(trace.analyse().total.without_own, (Predictable::Found{}));
 }
 
-TEST(Predictability, AStoreAcrossLinesIsBoths) {
+TEST(Predictability, StoreAcrossTwoLinesCountsForBoth) {
   StoreTrace trace;
   const std::uint32_t piece = trace.site(SiteKind::kCopyStore);
   trace.copy(piece, kSecond - 8, 16, kValue);

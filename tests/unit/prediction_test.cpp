@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(Fates, DiscardedPrediction,
                                          Fate::kRangeDiscarded, Fate::kMetadataChanged,
                                          Fate::kRunEnded));
 
-TEST_P(DiscardedPrediction, IsNotUsed) {
+TEST_P(DiscardedPrediction, PredictionIsNotUsed) {
   Predictions bench;
   const PreparedId id = bench.prepare(kLine, 1, kWholeLine, 5);
   bench.run_until(at_ns(400));

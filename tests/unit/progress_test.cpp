@@ -34,7 +34,7 @@ class PollingOrdering final : public NoOrdering {
   std::optional<LayerContext> context_;
 };
 
-TEST(Progress, EndlessEventsEndTheRunAndNameWhatWaits) {
+TEST(Progress, RunWithoutProgressIsEndedAndNamesTheStalledComponent) {
   ChoiceTable table = choices();
   table.push_back({.name = "polling",
                    .summary = "Waits for what never happens",

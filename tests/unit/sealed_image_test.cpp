@@ -411,7 +411,7 @@ struct TwoMachines {
   LineData surviving{}, found{};
 };
 
-TEST(Restart, UsesNoPadOfTheMachineBefore) {
+TEST(Restart, PadsOfThePreviousRunAreNotUsedAgain) {
   const TwoMachines machines;
   EXPECT_EQ(machines.problem(), "");
   EXPECT_EQ(machines.left, machines.accepted + 1) << "the write was sent";
@@ -422,7 +422,7 @@ TEST(Restart, UsesNoPadOfTheMachineBefore) {
 }
 
 // A register that counts from the beginning again, or only what has been accepted.
-TEST(Restart, WithAnotherCounterUsesAPadTwice) {
+TEST(Restart, WrongCounterRegisterReusesAPad) {
   for (const std::uint64_t counter : {std::uint64_t{0}, TwoMachines().accepted}) {
     EXPECT_EQ(TwoMachines(counter).problem(),
               "two versions of a line were encrypted with the same one-time pad")

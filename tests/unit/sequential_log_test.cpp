@@ -10,7 +10,7 @@
 namespace pmemsim {
 namespace {
 
-TEST(SequentialLog, IsARingThatGrows) {  // rules 2 and 3
+TEST(SequentialLog, FullRingGrows) {  // rules 2 and 3
   SequentialLog log(0, 3 * kRecordLines * kLineBytes);
   const std::uint64_t first = log.first().number;
   const Line record = log.allocate();
@@ -46,7 +46,7 @@ struct SpaceBench : MemoryBench {
   SequentialSpace space;
 };
 
-TEST(SequentialSpace, ARecordIsAHeaderAndTheSevenLinesBehindIt) {  // rule 1
+TEST(SequentialSpace, RecordIsAHeaderAndTheSevenLinesAfterIt) {  // rule 1
   SpaceBench bench(2);
   const std::optional<HeaderPlace> record = bench.space.begin_record(0);
   EXPECT_EQ(header_lines(LogAllocation::kSequential), 1u);
@@ -57,7 +57,7 @@ TEST(SequentialSpace, ARecordIsAHeaderAndTheSevenLinesBehindIt) {  // rule 1
   EXPECT_EQ(bench.record_of(0), record->first.number + 8);
 }
 
-TEST(SequentialSpace, HasARingOfEachCoreOrOfAll) {  // rules 2 to 4
+TEST(SequentialSpace, RingsArePerCoreOrShared) {  // rules 2 to 4
   SpaceBench own(2), shared(1);
   const std::uint64_t first = own.record_of(0);
   EXPECT_GT(own.record_of(1), first + (std::uint64_t{1} << 34)) << "lines: far away";
