@@ -1,4 +1,4 @@
-// Images that a crash may leave, as many as asked for, the likely bugs first.
+// The images that a crash may leave: the requested number of them, with likely bugs first.
 #include "pmemsim/checks/images/allowed_images.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kShownLines = 24;
 
-// Keeps the images as an observer does that is notified of changes only.
+// Builds each image from the reported changes only, as an observer does.
 class ShownImages {
  public:
   ShownImages(const Program& program, std::uint64_t most, std::uint64_t seed = 1,
@@ -185,7 +185,7 @@ TEST(AllowedImages, NonTemporalWordIsMissingAlone) {
   EXPECT_TRUE(distinct(shown.all()).contains(image));
 }
 
-// A mistake that is made once is met in the first round, however often the rest happens.
+// Rare code is in the first round, even if other code is executed much more often.
 TEST(AllowedImages, RareCodeIsShownAsEarlyAsLoops) {
   Program program;
   for (std::uint64_t round = 1; round < 200; ++round) {

@@ -1,4 +1,4 @@
-// A program's operations, and which answers of its reader are wrong.
+// A program's operations, and the images for which its reader gives wrong answers.
 #include "pmemsim/checks/answers/answer_check.hpp"
 
 #include <gtest/gtest.h>
@@ -73,8 +73,8 @@ TEST_F(CallsTest, RecursiveCallsBelongToTheOutermostCall) {
   EXPECT_EQ(calls("push"), (Ranges{{1, 5}}));
 }
 
-// The last flush is the caller's own, although the function of that name was called immediately
-// before.
+// The last flush is inlined into the caller, although the function of that name was called
+// immediately before.
 TEST_F(CallsTest, CallEndsBeforeInlinedCodeOfItsCaller) {
   put({main_, push_, flush_, flush_in_main_, list_, push_, main_});
   EXPECT_EQ(calls("push"), (Ranges{{1, 2}, {5, 5}}));
@@ -247,8 +247,8 @@ litmus::Bytes words_of(const litmus::Bytes& bytes) {
 
 constexpr std::size_t kAnswerLines = 3;
 
-// Applies the definition: an image is wrong if a crash at some time leaves it, and its words are
-// those of no image that is right at that time.
+// Applies the definition: an image is wrong if a crash at some time leaves it, and no image that is
+// correct at that time has the same words.
 class ByDefinition {
  public:
   ByDefinition(const litmus::Program& program, const std::vector<ProgramOperation>& operations,
@@ -390,11 +390,11 @@ TEST_P(DefinitionTest, WrongImagesMatchTheDefinition) {
     const litmus::Images found =
         wrong_by_check(each.program, each.operations, GetParam(), kAllAnswers, 1 + number % 3);
     EXPECT_TRUE(std::ranges::includes(expected, found)) << number;
-    // Likely images, not each when it comes up first.
+    // A search that shows likely images only, in another order.
     const litmus::Images some = wrong_by_check(each.program, each.operations, GetParam(), 12, 2);
     EXPECT_TRUE(std::ranges::includes(expected, some)) << number;
-    // The value that one non-temporal store left and another one overwrote may be there or not, and
-    // no check sees it. Such an image is checked at the points in time of one of the two.
+    // The check can't see whether an image contains a non-temporal store that another non-temporal
+    // store has overwritten. Such an image is checked at the points in time of one of the two.
     const bool distinct = !std::ranges::any_of(
         each.program, [](const litmus::Step& step) { return step.what == Do::kNonTemporal; });
     EXPECT_TRUE(!distinct || found == expected) << number;
@@ -409,7 +409,8 @@ TEST_P(DefinitionTest, WrongImagesMatchTheDefinition) {
 INSTANTIATE_TEST_SUITE_P(AnswerCheck, DefinitionTest,
                          testing::Values(PersistencyRules::kPx86, PersistencyRules::kEadr));
 
-// Each stores to a line of its own and makes that durable; the other is under way.
+// Each operation stores to its own line and makes it durable while the other operation is in
+// execution.
 TEST(AnswerCheck, AnyOverlappingOperationsMayBeDone) {
   const litmus::Program program{
       {0, Do::kStore, 0, 1}, {1, Do::kStore, 64, 2}, {0, Do::kClwb, 0},

@@ -1,5 +1,5 @@
-// ASAP's own examples, figures 2 and 6, step by step: the design between real caches and real
-// memory, but nothing reaches a controller before the test says so.
+// ASAP's own examples, figures 2 and 6, step by step. The design is between real caches and real
+// memory, and the test decides when a write reaches a controller.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ using Lines = std::vector<Line>;
 const Line kA = Line::of(kPmBase), kB{kA.number + 1};
 const Rid kR1 = Asap::rid(0, 1), kR2 = Asap::rid(1, 1);
 
-// Keeps writes of PM on their way: an operation of the backend that is done when the test says so.
+// A backend operation that ends when the test says so, and so keeps writes of PM in flight.
 class Gate final : public BackendOperation, public WriteGate {
  public:
   WriteGate* gate() override { return this; }
@@ -43,7 +43,7 @@ class Gate final : public BackendOperation, public WriteGate {
     std::erase_if(held_, [&](const Held& held) { return held.done.argument == done.argument; });
   }
 
-  // Lets the oldest such write go on; false if there is none.
+  // Ends the operation of the oldest such write; false if there is none.
   bool open(Line line, WriteKind kind) {
     const auto found = std::find_if(held_.begin(), held_.end(), [&](const Held& held) {
       return held.write.line == line && held.write.kind == kind;
@@ -164,7 +164,7 @@ class Bench : public PersistenceObserver {
   }
 
   void begin(CoreId core, std::uint64_t region) { EXPECT_TRUE(try_begin(core, region)); }
-  // False, here and below: it waits.
+  // Here and below, false means that the core stalls.
   bool try_begin(CoreId core, std::uint64_t region) {
     region_[core] = region;
     return asap_.region_begin(core, region, queue_.now(), resume(core));
@@ -236,7 +236,7 @@ class Bench : public PersistenceObserver {
   }
 
   Asap::Snapshot look() const { return asap_.snapshot(); }
-  // All structures' content once nothing happens by itself.
+  // The contents of all structures after all events.
   std::string state(char first = 'A') {
     run();
     const Words words(look(), first);
@@ -324,7 +324,7 @@ TEST(AsapFigure6, TwoRegionsWithADataDependence) {
             "LH-WPQ: [R1 [A, B*]]\n"
             "on their way: [R1 LPO B]\n"
             "WPQ: [R1 LPO A]");
-  // c) Execution goes on past R1's end: end() doesn't wait.
+  // c) Execution continues after R1's end: end() doesn't stall.
   bench.end(0);
   EXPECT_EQ(bench.state(),
             "CL List: [R1 Done [A, B], R2 InProgress []]\n"
@@ -414,8 +414,8 @@ TEST(AsapFigure6, TwoRegionsWithADataDependence) {
   EXPECT_EQ(bench.recovered(kB), 2u);
 }
 
-// Figure 2: X is written by one region, Y by one that comes after it; the plug is pulled when Y has
-// persisted and X's log hasn't. On one thread (a-i) or on two (a-ii).
+// Figure 2: One region writes X, and a later region writes Y. The crash occurs when Y has persisted
+// and X's log has not. On one thread (a-i) or on two (a-ii).
 const Line kX = kA, kY = kB;
 struct Figure2 {
   bool two_threads;
@@ -646,7 +646,7 @@ TEST(AsapFence, WaitsForTheLatestRegionOfTheCore) {
   EXPECT_EQ(bench.resumed_cores, std::vector<CoreId>{0});
 }
 
-// The line is clean by then, and the caches know of nothing to wait for.
+// The line is clean then, and the caches have no pending write of it.
 TEST(AsapFlush, InsideARegionWaitsForTheLinesDataPersistOperation) {
   Bench bench({{"asap.dpo_coalescing", "false"}});
   bench.begin(0, 1);
@@ -783,7 +783,7 @@ TEST(AsapEarlyLoads, LoadOfALaterRegionAddsNoDependenceToTheEarlierRegion) {
   EXPECT_EQ(bench.look().dependence_list.at(Asap::rid(1, 2)).slots, Rids{kR1});
 }
 
-// 4.5: not only until its lines have persisted.
+// 4.5: the entry stays until the commit, not only until its lines have persisted.
 TEST(AsapDependences, RegionDependsOnThePreviousRegionOfItsCoreUntilCommit) {
   Bench bench;
   bench.begin(0, 1);

@@ -1,4 +1,4 @@
-// ASAP: what it writes and leaves out, and what recovery makes of a crash at every change of the
+// ASAP: the writes that it makes and omits, and its recovery from a crash at every change of the
 // persistent state.
 #include <gtest/gtest.h>
 
@@ -197,7 +197,8 @@ TEST(Asap, DependenceListHasAnEntryForEachThread) {
 }
 
 // Thread 0's region releases a lock inside. A region of thread 1 that depends on it has ended, and
-// keeps its entry; so the next one can't begin, which has the lock that thread 0 wants then.
+// keeps its list entry. So thread 1's next region can't begin, but it holds the lock that thread 0
+// requests then.
 TEST(Asap, DeadlockOnAFullListNamesTheList) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
@@ -276,7 +277,7 @@ RunResult persist_every_store(std::uint32_t instructions) {
 TEST(Asap, WithoutOptimisationsEveryStoreStartsADataPersistOperation) {
   const RunResult result = persist_every_store(4000);
   EXPECT_EQ(statistic(result, "asap.dpos"), 4);
-  // The write pending queue merges those that wait there.
+  // The write-pending queue merges DPOs that wait in it.
   EXPECT_EQ(statistic(result, "pm.data_bytes_written") / 64 + statistic(result, "pm.writes_merged"),
             4);
 }

@@ -1,5 +1,5 @@
-// Writes that the backend's operations hold and put elsewhere, and reads that they answer late:
-// rules 1, 6 and 7 of designs/backend/backend.hpp, as banks, reservations and readers see them.
+// Writes that the backend's operations hold or move, and reads that they delay: rules 1, 6 and 7 of
+// designs/backend/backend.hpp, observed at banks, reservations and readers.
 #include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
 #include "pmemsim/designs/backend/prediction.hpp"
@@ -21,7 +21,7 @@ namespace {
 using Counts = std::vector<std::uint32_t>;
 using Times = std::vector<Time>;
 
-// Takes its time, and moves lines, perhaps with metadata beside them.
+// An operation that delays writes and moves lines, optionally with metadata.
 struct Manner {
   Picoseconds write{}, read{};
   std::uint64_t moves_by = 0;  // lines
@@ -107,8 +107,8 @@ TEST(Backend, ReadIsAnsweredWhenMemoryAndOperationsAreDone) {
   }
 }
 
-// Two channels of pages of two lines, each with one entry that can be reserved: the others are left
-// for writes that come together.
+// Two channels of pages of two lines, each with one entry that can be reserved: the other entries
+// are left for writes that arrive together.
 MemoryParameters two_channels(std::uint32_t together) {
   MemoryParameters p = simple_memory();
   p.controllers = 2;

@@ -1,4 +1,4 @@
-// Compressed lines: how long they are by hand, and that they come out as they went in.
+// Compressed lines: their sizes, computed by hand, and that decompression restores them.
 #include "pmemsim/designs/backend/bdi.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ std::vector<std::uint64_t> eight_near(std::uint64_t difference) {
   return words;
 }
 
-// One byte says how, then mask, base, differences.
+// The first byte is the encoding; mask, base and differences follow.
 TEST(Bdi, ShortestEncodingIsUsed) {
   EXPECT_EQ(compressed_bytes({}), 1u);
   EXPECT_EQ(compressed_bytes(line_of(std::vector<std::uint64_t>(8, kBase))), 1 + 8u);

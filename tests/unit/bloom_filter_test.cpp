@@ -1,5 +1,5 @@
-// Bloom filters of lines: what was put in is always found, and what was taken out isn't, unless
-// others look like it.
+// Bloom filters of lines: an inserted line is always found; a removed line is not, except for false
+// positives.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -40,7 +40,7 @@ TEST(CountingBloomFilter, CountsHowOftenALineWasInserted) {
   EXPECT_FALSE(filter.contains({1}));
 }
 
-// Every line has places in a filter of one counter.
+// In a filter of one counter, all lines share that counter.
 TEST(CountingBloomFilter, LineWhoseCountersAreAllSetIsAFalsePositive) {
   CountingBloomFilter one(1);
   EXPECT_FALSE(one.contains({2}));
@@ -50,7 +50,7 @@ TEST(CountingBloomFilter, LineWhoseCountersAreAllSetIsAFalsePositive) {
   EXPECT_FALSE(one.contains({2}));
 }
 
-// Removing a look-alike's line leaves the counters that they share as the other one needs them.
+// Removing a colliding line keeps the shared counters above zero for the other line.
 TEST(CountingBloomFilter, RemovalOfACollidingLineKeepsTheOtherLine) {
   CountingBloomFilter filter(16);
   filter.insert({1});
@@ -63,7 +63,7 @@ TEST(CountingBloomFilter, RemovalOfACollidingLineKeepsTheOtherLine) {
   EXPECT_FALSE(filter.contains({1}));
 }
 
-// Against a set, in a filter that is small enough to be wrong often.
+// Compares a filter that is small enough for many false positives with an exact set.
 TEST(CountingBloomFilter, NeverMissesALine) {
   std::mt19937_64 random(1);
   CountingBloomFilter filter(64);

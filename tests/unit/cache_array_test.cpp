@@ -115,7 +115,7 @@ TEST_F(Private, VictimIsDirtyIfEitherLevelIsDirty) {
   fill(1);  // another set
   fill(2);  // line 0 only in the L2 now, modified
   EXPECT_TRUE(fill(4).dirty);
-  // and from the L1: line 4 modified there, the L2 doesn't know
+  // and from the L1: line 4 is modified there, but not marked so in the L2
   caches.write({4});
   caches.look_up({2}, 0);
   caches.look_up({4}, 0);
@@ -161,7 +161,7 @@ TEST(PrivateWithoutL2, LooksUpAndEvictsInTheL1Alone) {
   EXPECT_FALSE(caches.invalidate({1}));
 }
 
-// An eighth of it is filled, with the levels of a tree, say.
+// An eighth of the cache is filled, for example with the levels of a tree.
 TEST(MetadataCache, AreasAtPowerOfTwoDistancesDoNotShareSets) {
   MetadataCache cache({.size_per_core = {512 << 10}, .ways = 16}, 1);
   const auto look_up_all = [&] {

@@ -1,5 +1,5 @@
-// The coherent hierarchy with cores that do nothing but ask: states, latencies, write-backs, and
-// what a flush's acknowledgement promises.
+// The coherent cache hierarchy, with requests of cores by hand: states, latencies, write-backs, and
+// what the acknowledgement of a flush guarantees.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -141,7 +141,7 @@ TEST_F(HierarchyTest, StatesFollowMesi) {
   EXPECT_EQ(states(line), "EII");
   write(0, line, 1);
   EXPECT_EQ(states(line), "MII");
-  // The owner is asked: snoop latency.
+  // The owner is snooped, which adds the snoop latency.
   const Served second = ask(1, line, false);
   EXPECT_EQ(second.source, Source::kOtherCore);
   EXPECT_EQ(second.took, ns(30 + 18));
@@ -149,13 +149,13 @@ TEST_F(HierarchyTest, StatesFollowMesi) {
   // No private cache owns the line: the shared cache answers alone.
   EXPECT_EQ(ask(2, line, false).took, ns(30));
   EXPECT_EQ(states(line), "SSS");
-  // An upgrade takes the others' copies.
+  // An upgrade invalidates the other cores' copies.
   const Served upgrade = ask(1, line, true);
   EXPECT_EQ(upgrade.state, LineState::kExclusive);
   EXPECT_EQ(upgrade.took, ns(30 + 18));
   EXPECT_EQ(states(line), "IEI");
   EXPECT_EQ(hierarchy.statistics().invalidations, 2u);
-  // A write request takes a modified copy.
+  // A write request invalidates a modified copy of another core.
   write(1, line, 2);
   EXPECT_EQ(ask(2, line, true).took, ns(30 + 18));
   EXPECT_EQ(states(line), "IIE");
@@ -326,7 +326,7 @@ TEST_F(HierarchyTest, InvalidatingFlushRemovesEveryCopy) {
 }
 
 TEST_F(HierarchyTest, OvertakenFlushDoesNotUndoANewerStore) {
-  // Core 0 is ahead: its flush leaves at 100, with what it has stored so far.
+  // Core 0 runs ahead: its flush leaves at 100 and writes the stores made so far.
   write(0, pm_line(0), 1);
   flush(0, pm_line(0), true, at_ns(100), 1);
   write(1, pm_line(0), 2);

@@ -1,4 +1,4 @@
-// Images judged by showing some of them.
+// Verdicts on all images, of which only some are shown.
 #include "pmemsim/checks/images/checked_images.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kManyPages = 40;
 constexpr auto kAllOfThem = ImageSearch::kMostAll;
 
-// A line in each of so many pages is stored to and never flushed.
+// A program that stores to a line in each of this number of pages and never flushes it.
 Program open_pages(std::uint64_t pages) {
   Program program;
   for (std::uint64_t page = 0; page < pages; ++page) {
@@ -54,7 +54,7 @@ Judged checked(const Program& program, std::uint64_t most, const Check& check, s
 }
 
 bool reads_two(Reader& reader) { return reader.word(3) + reader.word(30) < 10; }
-// Each page says whether there is a next one.
+// Each page's contents say whether the checker reads the next page.
 bool reads_a_list(Reader& reader) {
   std::uint64_t page = 0;
   while (page < kManyPages && reader.word(page) != 0) ++page;
@@ -84,7 +84,7 @@ TEST(CheckedImages, RestOfTheBudgetIsSpentOnLinesThatAreRead) {
   EXPECT_EQ(found.rejected, 0);
   EXPECT_TRUE(found.complete);
   EXPECT_LT(found.shown, 20);
-  // A list needs more than there are left.
+  // A checker that follows a list of pages needs more images than the limit allows.
   const Judged list = checked(open_pages(kManyPages), 30, reads_a_list);
   EXPECT_FALSE(list.complete);
   EXPECT_LE(list.shown, 30);

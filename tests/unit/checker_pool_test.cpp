@@ -1,4 +1,4 @@
-// Checkers in processes of their own: what they say of which image.
+// Checkers in processes of their own: each image gets the verdict on its own contents.
 #include "pmemsim/checks/checkers/checker_pool.hpp"
 
 #include <gtest/gtest.h>
@@ -35,8 +35,8 @@ CheckerCommand shell(const std::string& script, double timeout_s = 60) {
           timeout_s,     ""};
 }
 
-// Says the numbers in both regions as its status: 16 times the first one, plus the second one. A
-// page that the image doesn't have must be zero.
+// A checker whose exit status is made of the numbers in both regions: 16 times the first one, plus
+// the second one. A page that the image doesn't have must be zero.
 const std::string kSayNumbers =
     "test $(od -An -tu8 -N8 $1) -eq 0 || exit 255; a=$(od -An -tu8 -j4096 -N8 $1); b=$(od -An -tu8 "
     "-j8192 -N8 $2); exit $((16 * a + b))";

@@ -109,7 +109,7 @@ const std::vector<std::string> kExact{
     "at_once", "in_a_thread",  "raw",        "without_right",
     "at_exit",
 };
-// Ways of reading whose pages aren't reported exactly, but with pages near them.
+// Ways of reading for which neighbouring pages are reported, too.
 const std::vector<std::string> kRoughly{"shared_read_only", "mapped_before_fork", "by_stdio",
                                         "after_main"};
 const std::vector<std::string> kUntold{
@@ -188,8 +188,8 @@ TEST_P(ReadsOfPrograms, ReadingAllPagesReportsAllPages) {
   EXPECT_EQ(found.read->size(), kReadPages);
 }
 
-// A signal that comes just while the checker is stopped may leave untold what it reads, now and
-// then: on a busy host more often.
+// If a signal arrives while the checker is stopped, its reads may not be reported. This is rare,
+// and more frequent on a busy host.
 TEST_P(ReadsOfPrograms, PagesReadAreReportedDespiteSignals) {
   int told = 0;
   for (int time = 0; time < 8; ++time) {
@@ -202,7 +202,7 @@ TEST_P(ReadsOfPrograms, PagesReadAreReportedDespiteSignals) {
   EXPECT_GT(told, 0);
 }
 
-// A program that can't run while it is watched is run again without.
+// A program that can't run while it is watched is run again unwatched.
 TEST_P(VerdictsOfPrograms, ProgramThatFailsWhileWatchedIsRunAgainUnwatched) {
   const Judged found = checked(GetParam(), "unwatched", kSome);
   EXPECT_TRUE(found.accepted);
@@ -220,7 +220,7 @@ TEST_P(VerdictsOfPrograms, BadPageIsRejected) {
   }
 }
 
-// One checker's image after the other, read in one way or another.
+// One checker reads several images in sequence, each in another way.
 TEST_P(ReadsOfPrograms, PagesReadBelongToTheCurrentImage) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 6; ++round) {
@@ -255,7 +255,7 @@ TEST_P(ReadsOfPrograms, PagesReadInThePreviousImageAreNotReported) {
   }
 }
 
-// Only the kernel knows what it may do, and whether it does that while it is watched.
+// The kernel decides what the checker may do, and whether it may do so while it is watched.
 TEST_P(VerdictsOfPrograms, SetuidProgramReportsNoReads) {
   namespace fs = std::filesystem;
   const fs::path program =

@@ -1,4 +1,4 @@
-// A machine to crash programs of few lines on.
+// A machine with small structures, to crash programs that use few lines.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace pmemsim {
 
-// Small caches and queues, so that lines are evicted inside their regions and the log is written
-// out; a ring of eight records, so that it wraps around and grows.
+// Small caches and queues, so that lines are evicted inside their regions and the log is written to
+// PM. The log is a ring of eight records, so that it wraps around and grows.
 inline Configuration crash_configuration(const std::vector<KeyValue>& more,
                                          std::string_view wpq_entries = "8") {
   return configure(settings({{"ordering", "x86"},

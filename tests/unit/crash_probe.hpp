@@ -1,5 +1,5 @@
-// Crashing a hardware log: a program whose state is known after every region, and a plug that is
-// pulled at every change of the persistent state.
+// Crash tests of hardware logs: a program whose state after every region is known, and a probe that
+// crashes it at every change of the persistent state.
 #pragma once
 
 #include <cstring>
@@ -50,7 +50,7 @@ class Regions {
   }
 
   trace::TraceBuilder builder;
-  std::vector<Words> states;  // after so many regions
+  std::vector<Words> states;  // By number of executed regions
 
  private:
   template <class Detail>
@@ -141,13 +141,13 @@ class CrashProbe final : public PersistenceObserver {
   const Recover recover_;
 };
 
-// How often at least, so that the test shows something.
+// Minimum counts, so that the test is meaningful.
 struct Least {
   int crashes = 0, undone = 0;
 };
 
-// Every crash of the program on a design leaves whole regions: those that have committed, as many
-// as recover(survivors, image) returns; in the end all.
+// Expects that every crash of the program on a design leaves whole regions: the committed ones,
+// whose number recover(survivors, image) returns. After the run, all regions are committed.
 template <class Design, class Recover>
 void expect_whole_regions(Regions& program, const Configuration& configuration, Recover recover,
                           const Least& least) {

@@ -1,5 +1,5 @@
-// Every hardware design with random small sizes of all its structures, and random programs: it
-// never stands still, and recovers from a crash at every change of the persistent state.
+// Every hardware design with random small sizes of all its structures, and random programs: every
+// run completes, and every crash at a change of the persistent state is recovered.
 #include <gtest/gtest.h>
 
 #include "long_tests.hpp"
@@ -89,8 +89,8 @@ TEST_P(RandomCrash, RunCompletesAndEveryCrashRecovers) {
         .seed = seed, .threads = 1 + seed % 4, .regions = 20, .lines_per_lock = 1 + seed % 20};
     RandomSettings settings(seed, GetParam(), options.threads);
     if (GetParam() == "asap" && seed % 3 == 0) {
-      // A region that holds a lock that others want can't wait for what these hold until it has
-      // committed.
+      // A region that holds a lock until its commit must not depend on regions that wait for this
+      // lock.
       options.locks_inside = options.false_sharing = true;
       settings.add("asap.fence_every_region", "false");
       settings.add("asap.dependence_entries", "128");

@@ -1,4 +1,4 @@
-// The crash engine itself: which points it visits, and that it finds what is wrong.
+// The crash engine: the points that it visits, and that it finds violations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ TEST(Crash, EveryCrashPointIsVisited) {
   EXPECT_FALSE(all.explanation);
 }
 
-// Nothing persists, so there is no point at all; yet the program was promised its region.
+// Nothing persists, so there is no crash point; yet the design has guaranteed the region.
 TEST(Crash, ImageIsCheckedAgainWhenMoreIsGuaranteed) {
   const CrashResult flushed = crash_without_log("accepted");
   EXPECT_EQ(flushed.points, 1);
@@ -276,7 +276,7 @@ struct ImageBench {
   CrashImage image{pm, pm.device(), recovery, nullptr};
 };
 
-// Repairs one line, as long as it is asked to.
+// A recovery that repairs one line while the test requires it.
 struct Repair final : Recovery {
   void run(RecoveryView pm) override {
     if (wanted) pm.write(kRepaired, LineData{std::byte{1}});
@@ -301,7 +301,7 @@ TEST(CrashImage, ChangedLinesIncludeThoseOfThePreviousRecovery) {
   EXPECT_TRUE(bench.image.changed().empty());
 }
 
-// Does what it was given, and may find traces of its own.
+// A recovery that makes the given writes and may read its own earlier writes.
 class Scripted final : public Recovery {
  public:
   using Script = std::function<void(RecoveryView)>;
@@ -412,7 +412,8 @@ TEST(CrashImage, AlternativeImageCanBeUndone) {
   EXPECT_EQ(bench.image.changed(), std::vector{kRepaired});
 }
 
-// Repairs one line, if another one says so, and goes on from there as long as that stays so.
+// A recovery that repairs one line if another line requires it, and keeps its result while that
+// line is unchanged.
 class Staying final : public Recovery {
  public:
   void changed(Line line, const LineData& data) override {
@@ -434,8 +435,8 @@ class Staying final : public Recovery {
   bool wanted_ = false, done_ = false;
 };
 
-// An alternative image may undo a repair of an earlier recovery, and the image then stays like
-// that.
+// An alternative image may undo a repair of an earlier recovery. The image may then stay without
+// the repair.
 TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
   ImageBench<Staying> bench;
   bench.image.update(kOther, LineData{std::byte{1}});
@@ -454,7 +455,7 @@ TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
   EXPECT_EQ(std::ranges::count(bench.image.changed(), kRepaired), 1);
 }
 
-// Requests a line again that it has never written, as a broken recovery may do.
+// Restores a line that it has never written, as a faulty recovery may do.
 struct Mistaken final : Recovery {
   void run(RecoveryView) override {}
   bool may_keep_image() const override { return true; }
@@ -517,7 +518,7 @@ TEST(Crash, FirstViolationOfOracleOrUserCheckerIsExplained) {
   EXPECT_EQ(later.explanation->lines, alone.explanation->lines);
 }
 
-// There is no pool, although the trace says so.
+// The directory of the pool, which the trace names, does not exist.
 TEST(Crash, RecoveryThatGivesUpIsAViolation) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 26));
@@ -570,7 +571,8 @@ TEST(Crash, DesignWithoutGuaranteesIsRejected) {
       << "fences that order nothing leave the log no way to keep its promise";
 }
 
-// The sentence that a crash of the program is refused with, without its file; empty: none.
+// Returns the error message with which crash() rejects the program, without the file's name; empty:
+// none.
 std::string why_not_checked(trace::TraceBuilder& builder, const std::vector<KeyValue>& design,
                             const CrashOptions& options = {}) {
   const TemporaryTrace temporary(builder);
@@ -639,7 +641,7 @@ TEST(Crash, ProgramWithoutRegionsIsRejectedForALogOnlyDesign) {
   EXPECT_EQ(checker.shown, 1);
 }
 
-// The region is promised, although nothing ever persists.
+// The design guarantees the region, although nothing persists.
 TEST(Crash, UserCheckerWithoutAnyImageIsAnError) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));

@@ -107,7 +107,7 @@ TEST(DecodedImage, MissingRegistersAreNamed) {
   }
 }
 
-// Lines 0 to 2 of a region of four: the gap has moved by two places from behind line 3.
+// Lines 0 to 2 of a region of four: the gap was after line 3 and has moved by two lines.
 TEST(DecodedImage, WearLevelingGapIsUndone) {
   SurvivingRegisters registers;
   registers.operations = {"wear-leveling"};
@@ -139,7 +139,7 @@ TEST(DecodedImage, OneFlippedBitIsCorrectedAndTwoAreAnError) {
   EXPECT_EQ(image.problem, "1 lines have errors that can't be corrected");
 }
 
-// The bit is that of the place, and of all lines whose data are there.
+// The bit belongs to the location, and so to all lines whose data are in this location.
 TEST(DecodedImage, LinesMarkedAsCompressedAreDecompressed) {
   SurvivingRegisters registers;
   registers.operations = {"compression", "deduplication"};

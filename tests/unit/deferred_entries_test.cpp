@@ -1,5 +1,5 @@
-// Selective metadata atomicity: which entries of lines come later than their data, when they do,
-// and what a crash in between leaves.
+// Selective metadata atomicity: which entries persist later than their data, when they persist, and
+// which data a crash before that leaves readable.
 #include "pmemsim/designs/backend/deferred_entries.hpp"
 #include "pmemsim/designs/backend/entry_layout.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr Line kA{0}, kB{1}, kFar{40};  // the first two have their entries in one line
 
-// Follows what would survive, change by change.
+// Decodes the surviving data at each change.
 class Selective : public Sealed, public PersistenceObserver {
  public:
   explicit Selective(bool deduplicates = false, const MetadataCacheParameters& cache = {},
@@ -184,8 +184,8 @@ TEST(DeferredEntries, PublishedEntryPersistsItsTreeNodes) {
   EXPECT_EQ(std::ranges::count_if(bench.order, [](Line line) { return is_node(line); }), 8);
 }
 
-// Tree nodes are published by themselves, or with another node of their line. PM then has all that
-// the cache has.
+// Tree nodes are published by themselves, or with another node of their line. PM then has all
+// contents of the cache.
 TEST(DeferredEntries, PublishedTreeNodesAreCleanInTheCache) {
   IntegrityParameters integrity;
   integrity.persist_nodes = PersistNodes::kAll;
@@ -259,8 +259,8 @@ TEST(DeferredEntries, EachCommitWaitsForTheEntriesBeforeIt) {
   EXPECT_EQ(std::ranges::count(bench.order, kFar), 2) << "they don't come together";
 }
 
-// Whatever comes in which order: no image is refused, what mustn't wait never does, and a commit
-// leaves nothing behind that has been accepted before it came.
+// For any order of writes: every image can be decoded, and writes that must not be deferred never
+// are. A commit publishes all entries accepted before it.
 class RandomDeferredEntries : public testing::TestWithParam<std::tuple<bool, PersistNodes>> {};
 INSTANTIATE_TEST_SUITE_P(WithDeduplication, RandomDeferredEntries,
                          testing::Combine(testing::Bool(), testing::Values(PersistNodes::kLeaves,

@@ -96,7 +96,7 @@ TEST_F(DpoWithAFullQueue, NextWriteLeavesWhenThePreviousIsAccepted) {
                       {pm_line_of(12), 12, at_ns(208)}}));  // has arrived at 134
 }
 
-// Rule 1: what joins, and what doesn't.
+// Rule 1: the stores that coalesce.
 TEST_F(DpoTest, StoreCoalescesWithTheYoungestEntryOfItsLine) {
   bench.store(0, kW0, 1);            // leaves at once
   bench.store(0, kW1, 2);            // waits for the token
@@ -150,7 +150,7 @@ TEST_F(DpoTest, StoreDoesNotCoalesceWithAnEntryThatAnotherCoreDependsOn) {
             (Arrivals{{kL0, 1, at_ns(20)}, {kL1, 2, at_ns(40)}, {kL1, 3, at_ns(60)}}));
 }
 
-// Rule 2: what is a barrier. Two stores to a line that could join don't, with one between.
+// Rule 2: the operations that are barriers. Two stores to a line don't coalesce across a barrier.
 struct DpoOfSixteenEntries : DpoTest {
   DpoOfSixteenEntries() : DpoTest({.buffer_entries = 16, .faults = {}}) {}
 };
@@ -172,7 +172,7 @@ TEST_F(DpoOfSixteenEntries, FullFencesAndLocksAreBarriers) {
   EXPECT_EQ(bench.arrivals.size(), 5);
 }
 
-// A barrier before which there is nothing orders nothing.
+// A barrier in an empty buffer orders nothing.
 TEST_F(DpoTest, BarrierInAnEmptyBufferTakesNoEntry) {
   EXPECT_TRUE(bench.ofence(0).at_once);
   bench.store(0, kW0, 1);
@@ -365,7 +365,7 @@ TEST_F(DpoTest, OrderingFenceIsFulfilledByTheStoresBeforeIt) {
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(33)}}));
 }
 
-// ---- What is protected, taken away.
+// ---- Injected faults: a protection is removed
 
 struct DpoOutOfOrder : DpoTest {
   DpoOutOfOrder() : DpoTest({.faults = {.order = true}}) {}

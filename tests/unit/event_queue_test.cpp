@@ -11,8 +11,8 @@
 namespace pmemsim {
 namespace {
 
-// Executes events that schedule others, `at_once` at a time on the average, and writes down what
-// should have been executed when.
+// Executes events that schedule others, `at_once` at a time on the average, and records the
+// expected order of execution.
 class Program {
  public:
   explicit Program(std::uint32_t at_once) : at_once_(at_once) {}

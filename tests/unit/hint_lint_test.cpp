@@ -1,5 +1,5 @@
-// The linter of hints: to what the time goes that writes wait for their operations, with times that
-// can be added up by hand.
+// The linter of hints: the causes to which it attributes the waits of writes, with times that can
+// be added up by hand.
 #include "pmemsim/checks/hints/hint_lint.hpp"
 
 #include <gtest/gtest.h>

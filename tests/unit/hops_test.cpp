@@ -330,7 +330,7 @@ TEST_F(HopsTest, EmptyEpochCompletesWithTheEpochsThatItFollows) {
   }
 }
 
-// A poll tells what may leave, not when.
+// A poll decides which stores may leave, not when they leave.
 TEST_F(HopsTest, PollDoesNotStartFlushing) {
   bench.store(0, kW0, 1);
   bench.load(1, kW0);
@@ -355,7 +355,7 @@ TEST_F(HopsTest, ReadWaitsForTheStoreToItsLine) {
   EXPECT_EQ(count("stale_reads"), 0);
 }
 
-// The filter can't tell whose store it is.
+// The filter does not know which core has made a store.
 TEST_F(HopsTest, StoreDuringAReadsWaitLeavesAtOnce) {
   bench.store(0, kW0, 1);
   bench.fetch(1, kL0);
@@ -420,7 +420,7 @@ TEST_F(HopsTest, EveryTransferTakesACycleLonger) {
   EXPECT_EQ(bench.clock.duration(bench.ordering->transfer_latency()), kBenchCycle);
 }
 
-// ---- What is protected, taken away.
+// ---- Injected faults: a protection is removed
 
 struct HopsWithoutEpochs : HopsTest {
   HopsWithoutEpochs() : HopsTest({.faults = {.epochs = true}}, ordering_memory(2, 1)) {}

@@ -1,5 +1,5 @@
-// The hardware redo log: what it writes and when, and what recovery makes of a crash at every
-// change of the persistent state.
+// The hardware redo log: its writes and their times, and recovery from a crash at every change of
+// the persistent state.
 #include <gtest/gtest.h>
 
 #include "long_tests.hpp"

@@ -1,5 +1,5 @@
-// The hardware undo log: what it writes, what it holds back, and what recovery makes of a crash at
-// every change of the persistent state.
+// The hardware undo log: the writes that it makes, the writes that it delays, and recovery from a
+// crash at every change of the persistent state.
 #include <gtest/gtest.h>
 
 #include <map>

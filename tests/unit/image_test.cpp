@@ -1,4 +1,4 @@
-// The bytes of an address space.
+// Images: the bytes of an address space, in pages that copies share.
 #include "pmemsim/common/image.hpp"
 
 #include <gtest/gtest.h>

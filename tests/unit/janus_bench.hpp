@@ -1,5 +1,5 @@
-// Janus on a workbench: a design with all operations that Janus starts early, whose metadata are
-// cached, hints and writes by hand.
+// A test bench for Janus: a design with all operations that Janus starts early, and cached
+// metadata. Tests give hints and writes by hand.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace pmemsim {
 
-// A request's way and what takes what: the tree, and all of it.
+// Latencies: of a request's path, of the tree, and of all operations in parallel.
 inline constexpr Picoseconds kWay = ns(15), kTree = ns(360), kParallel = ns(681);
 inline constexpr std::uint64_t kHintedAddress = kPmBase + 4096;
 inline constexpr Line kHintedLine = Line::of(kHintedAddress);

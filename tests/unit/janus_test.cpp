@@ -1,5 +1,5 @@
 // Janus's request queue, decoder, operation queue and intermediate result buffer (4.3, 4.4, 4.6),
-// on requests written by hand, and what other writes do to results (4.3.1).
+// on requests written by hand, and the effect of other writes on results (4.3.1).
 #include "pmemsim/designs/precompute/janus.hpp"
 #include "pmemsim/designs/backend/backend.hpp"
 

@@ -1,5 +1,5 @@
-// LAD on a workbench, between real memory and caches that the test plays: lines that a region holds
-// while others write them, too.
+// LAD between real memory and caches that the test simulates: lines that a region holds while other
+// regions write them, too.
 #include <gtest/gtest.h>
 
 #include "pmemsim/designs/atomicity/atomicity.hpp"

@@ -1,5 +1,5 @@
-// LAD: what the controllers keep, what overflows into the log, and what recovery makes of a crash
-// at every change of the persistent state.
+// LAD: the lines that controllers keep, regions that overflow into the log, and recovery from a
+// crash at every change of the persistent state.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -321,8 +321,8 @@ TEST(Lad, DataDontWaitForAHeaderInTheAdrBuffer) {
   EXPECT_EQ(statistic(overflown, "log.buffered_headers"), 0);
 }
 
-// Four cores whose regions share lines and fill each other's queues: everybody gets on, and in the
-// end the device holds what the program has stored. The long form has six seeds instead of two.
+// Four cores whose regions share lines and fill each other's queues. All regions complete, and
+// finally the device holds all stores of the program. The long form has six seeds instead of two.
 class LadManyCores
     : public testing::TestWithParam<std::tuple<std::uint32_t, std::string_view, std::string_view>> {
 };

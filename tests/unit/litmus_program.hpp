@@ -1,6 +1,6 @@
-// Small programs of several threads whose operations become visible in the order in which they are
-// written down, as recordings; and the images that a crash may leave of them, straight from the
-// definition in persistency_model.hpp: each set of pieces is tried against each rule.
+// Recordings of small programs of several threads. The operations become visible in the order in
+// which a test lists them. Also the images that a crash may leave, by the definition in
+// persistency_model.hpp: each set of pieces is checked against each rule.
 #pragma once
 
 #include <algorithm>
@@ -213,8 +213,8 @@ class Definition {
     return program_[step].thread == thread && (kind == Do::kSfence || kind == Do::kMfence ||
                                                kind == Do::kExchange || kind == Do::kLock);
   }
-  // Returns the step of the thread's next fence: a store that becomes visible later is behind that
-  // fence.
+  // Returns the step of the thread's next fence: a store that becomes visible after this step
+  // follows the fence.
   std::size_t next_fence(std::size_t step) const {
     std::size_t fence = step + 1;
     while (fence < program_.size() && !fences(fence, program_[step].thread)) ++fence;

@@ -1,5 +1,5 @@
-// Random traffic: whatever happens, nothing is lost, told twice or written in the wrong order, and
-// what would survive a crash is at every moment what has been declared persistent.
+// Random traffic: no write is lost, notified twice or written in the wrong order. At any time, the
+// data that would survive a crash are the data that have been notified as persistent.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -137,7 +137,7 @@ class RandomTraffic : public PersistenceObserver {
     EXPECT_EQ(bench_.memory.drop(id), possible);
   }
 
-  // With drops, what a line falls back to is the device's or an older entry's business.
+  // After a drop, the line's surviving data are those of an older entry or of the device.
   void check_survivors() {
     if (drops_) return;
     std::map<std::uint64_t, std::uint64_t> found;

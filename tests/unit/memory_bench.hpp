@@ -1,5 +1,5 @@
-// A memory on a workbench: one bank's worth of timings that are easy to add up, and a record of
-// when every request was answered.
+// A test bench for the memory: timings that are easy to add up, and a record of the time at which
+// every request was answered.
 #pragma once
 
 #include <cstring>
@@ -22,7 +22,8 @@ constexpr Picoseconds ns(std::int64_t count) { return {count * 1000}; }
 // Time after the start of the run.
 constexpr Time at_ns(std::int64_t count) { return Time{} + ns(count); }
 
-// One channel, one rank, four banks of two-line rows; every timing another round number.
+// One channel and one rank with four banks, whose rows have two lines. Every timing is a different
+// round number.
 inline MemoryParameters simple_memory() {
   MemoryParameters p;
   p.controllers = p.channels_per_controller = p.ranks = 1;
@@ -49,7 +50,8 @@ inline MemoryParameters simple_memory() {
   return p;
 }
 
-// The line of simple_memory() that lies in that bank and row, and is the first or second there.
+// The line of simple_memory() in this bank and row; `column` 0 is the row's first line, 1 its
+// second.
 constexpr Line line_in(std::uint64_t bank, std::uint64_t row, std::uint64_t column = 0) {
   return {(row * 4 + bank) * 2 + column};
 }
@@ -70,7 +72,7 @@ class MemoryBench {
  public:
   explicit MemoryBench(const MemoryParameters& parameters) : memory(queue, parameters) {}
 
-  // Each request has a number of the test's own, by which its times are found again.
+  // The test gives each request a number, by which the request's times are recorded.
   void read(std::uint64_t number, Line line) {
     memory.read(line, completion<&MemoryBench::note_read>(*this, number));
   }
@@ -81,7 +83,7 @@ class MemoryBench {
   WriteId write_reserved(std::uint64_t number, Line line, WriteKind kind = WriteKind::kData) {
     return memory.write_reserved(make_write(number, line, kind, 0));
   }
-  // Runs everything that happens up to and including `until`, and leaves the time there.
+  // Executes all events up to and including `until`, which becomes the current time.
   void run_until(Time until) {
     bool reached = false;
     queue.schedule(

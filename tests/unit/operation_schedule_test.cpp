@@ -658,7 +658,7 @@ TEST(OperationSchedule, Crc32TakesLessTimeAndComparesDuplicates) {
 
 // ---- A newer write of a line that is still worked on
 
-// The fingerprint that is being made is of no use any more, and its unit makes it to its end.
+// The fingerprint in progress is useless then, but its unit computes it to the end.
 TEST(Coalescing, NewerDataRestartTheSubOperations) {
   Janus bench;
   const Time sent = bench.queue.now();

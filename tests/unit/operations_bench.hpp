@@ -1,5 +1,5 @@
-// Operations of the backend on a workbench: how long writes and reads take, and, at every point at
-// which a crash could come, whether what survives is read as what was accepted.
+// A test bench for operations of the backend. It measures how long writes and reads take. At every
+// crash point, it checks that the surviving image is decoded to the accepted data.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
                          .persisting = completion<&OperationsBench::accept>(*this, number)})});
     return sent_.back().id;
   }
-  // Writes, waits for it, and says how long it has taken.
+  // Writes, waits until the write is done, and returns the time that it has taken.
   Picoseconds write(Line line, const LineData& data) {
     const Time before = queue.now();
     const std::size_t number = sent_.size();
@@ -120,7 +120,8 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
     return 0;
   }
 
-  // Writes, and drops if they are wanted, on so many lines, until something is wrong.
+  // Executes random writes, and drops if requested, on this number of lines, until there is a
+  // problem.
   void write_at_random(std::uint64_t seed, int writes, std::uint64_t lines, bool drops) {
     std::mt19937_64 random(seed);
     for (int i = 0; i < writes && problem.empty(); ++i) {
@@ -137,7 +138,7 @@ class OperationsBench : public MemoryBench, public PersistenceObserver, public P
     EXPECT_TRUE(memory.idle());
   }
 
-  // ---- What survives
+  // ---- Surviving data
 
   void persisted(const Write& write, PersistencePoint, Time) override {
     follow(write.line, write.data);

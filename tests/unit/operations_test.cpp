@@ -1,4 +1,4 @@
-// A machine whose backend has operations: what a run and a crash make of what they do to lines.
+// Runs and crashes of a machine whose backend operations change lines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ ChoiceTable with_operation(std::string_view name) {
   return table;
 }
 
-// Never has done with data.
+// An operation that never ends.
 class Endless final : public BackendOperation, public WriteGate {
  public:
   WriteGate* gate() override { return this; }

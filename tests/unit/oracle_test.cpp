@@ -78,7 +78,7 @@ class Program {
     builder.plain(lfence_);
     return *this;
   }
-  // Everything that this thread did comes before everything that the other one will do.
+  // All past operations of this thread happen before all later operations of the other thread.
   Program& before(CoreId from, CoreId to) {
     on(from).builder.sync(trace::SyncKind::kSignal, 0, 0, ++version_);
     on(to).builder.sync(trace::SyncKind::kWait, 0, 0, version_);
@@ -218,7 +218,7 @@ TEST(Oracle, MissingGuaranteedRegionIsLost) {
   EXPECT_EQ(bench.holds(kB, 0).verdict(), Fault::kLost);
 }
 
-// A lost store is explained by its promise, not by an earlier image.
+// A lost store is explained by its guarantee, not by an earlier image.
 TEST(Oracle, LossIsExplainedByItsGuarantee) {
   Program program;
   program.begin().store(kA, 1).end();
@@ -379,7 +379,7 @@ TEST(Oracle, FenceGuaranteesOnlyTheStoresBeforeIt) {
   EXPECT_EQ(bench.verdict(), Fault::kLost);
 }
 
-// Stores outside regions: a line persists as it is, different lines in any order.
+// Stores outside regions: a line persists whole, and different lines persist in any order.
 TEST(Oracle, StoresOfALinePersistInOrder) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store(kB, 3).store(kA, 4);
@@ -429,7 +429,8 @@ TEST(Oracle, StoreFollowsThePreviousStoreToItsWord) {
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
 
-// The region goes without having been promised, and the store before it hasn't left the caches.
+// The region rolls back, since it was not guaranteed, and the overwritten store has not left the
+// caches.
 TEST(Oracle, RegionMayPersistWithoutTheOverwrittenStore) {
   Program program;
   program.store(kA, 1).begin().store(kA, 2).end();
@@ -560,7 +561,7 @@ TEST(Oracle, WordsOfOneStorePersistInAnyOrder) {
   EXPECT_EQ(bench.holds(kA + 8, 2).verdict(), Fault::kTorn);
 }
 
-// ---- Stores follow what their thread has read of others'
+// ---- Stores follow the stores of other threads that their thread has read
 
 constexpr Promises kReadsInOrder{.reads_in_order = true, .fences = FencePromise::kStores};
 

@@ -1,8 +1,8 @@
-// A persist ordering on a workbench: real controllers, and cores, caches and threads that do what a
-// test says, at the time at which it says so. Every answer is kept with its time, and so is what
-// the controllers have accepted.
+// A test bench for persist orderings: real controllers, and cores, caches and threads whose actions
+// a test schedules. Every answer, and every write that the controllers have accepted, is recorded
+// with its time.
 //
-// A cycle is half a nanosecond; what else takes time is another round number of nanoseconds.
+// A cycle is 0.5 ns. All other latencies are different round numbers of nanoseconds.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ inline constexpr Picoseconds kBenchCycle{500};
 inline constexpr Picoseconds kBenchWayOut = ns(7), kBenchWayBack = ns(9), kBenchFrontEnd = ns(4);
 // Time from a controller's acceptance of a store to its acknowledgement at the core.
 inline constexpr Picoseconds kBenchAcknowledgement = kBenchFrontEnd + kBenchWayBack;
-// A read that nothing delays, from the controller back to there.
+// Latency of a read that nothing delays, from the controller and back to it.
 inline constexpr Picoseconds kPmRead = ns(175) + kBenchFrontEnd;
 
 // A memory of `controllers` controllers, whose lines alternate. With more stores than entries, they
@@ -88,7 +88,7 @@ inline void PrintTo(const std::optional<Time>& when, std::ostream* out) {
   *out << (when ? std::to_string(when->count) + "ps" : "never");
 }
 
-// The answer to what a core has asked: when it went on.
+// The answer to a core's request: the time at which the core continued.
 struct Answer {
   std::optional<Time> when;
   bool at_once = false;
@@ -112,7 +112,7 @@ class OrderingBench : public PersistenceObserver,
     ordering->connect({queue, clock, *this, backend, dram, pm_space, program_events, *this});
   }
 
-  // ---- What a test plans
+  // ---- Actions that a test schedules
 
   void at(Time when, std::function<void()> action) {
     actions_.push_back(std::move(action));
@@ -122,16 +122,16 @@ class OrderingBench : public PersistenceObserver,
     while (queue.step()) {
     }
   }
-  // All that happens up to that time.
+  // Executes all events up to this time.
   void run_until(Time until) {
     bool reached = false;
     at(until, [&reached] { reached = true; });
     while (!reached) queue.step();
   }
 
-  // ---- What cores do, now
+  // ---- Actions of cores at the current time
 
-  // A store of a word, which becomes visible as soon as it may.
+  // Stores a word, which becomes visible as soon as the design allows it.
   const Answer& store(CoreId core, std::uint64_t address, std::uint64_t value,
                       bool atomic = false) {
     PerCore& own = cores_[core];
@@ -176,14 +176,14 @@ class OrderingBench : public PersistenceObserver,
         [&](Completion resume) { return ordering->region_end(core, region, now(), resume); });
   }
 
-  // ---- What the shared cache does, now
+  // ---- Actions of the shared cache at the current time
 
-  // A modified line is evicted: it goes nowhere.
+  // Evicts a modified line; the bench writes it nowhere.
   void evict(Line line) {
     EXPECT_FALSE(ordering->may_leave(line));
     EXPECT_EQ(ordering->evicted(line, pm_space.newest().read(line), now()), Eviction::kTaken);
   }
-  // A miss has reached the controller: when it is answered.
+  // Starts a read at the controller after a miss. Returns when it is answered.
   const Answer& fetch(CoreId core, Line line) {
     return ask([&](Completion done) {
       if (!ordering->fetch(core, line, now(), done)) backend.read(line, done);
@@ -191,7 +191,7 @@ class OrderingBench : public PersistenceObserver,
     });
   }
 
-  // ---- What came of it
+  // ---- Results
 
   Time now() const { return queue.now(); }
   double statistic(const std::string& name) const {
@@ -214,8 +214,8 @@ class OrderingBench : public PersistenceObserver,
   Notices fulfilled, durable;                                 // fences and regions
   std::vector<std::pair<CoreId, std::uint64_t>> stale_loads;  // with their regions
   std::vector<std::pair<Line, Time>> reported, dropped_lines;
-  Notices paused, resumed, rewound;  // those taken back with their regions
-  bool drops = true;  // lines that it is asked to; otherwise they are on their way from memory
+  Notices paused, resumed, rewound;  // rewound: with the rolled-back regions
+  bool drops = true;                 // False: lines to be dropped are in flight from memory
 
   EventQueue queue;
   Clock clock{{2'000'000'000}, 1};
@@ -267,7 +267,7 @@ class OrderingBench : public PersistenceObserver,
   void pause(CoreId core) override { paused.push_back({core, 0, now()}); }
   void resume(CoreId core) override { resumed.push_back({core, 0, now()}); }
   bool in_region(CoreId core) const override { return cores_[core].region != 0; }
-  // All that the core has stored since its region began is undone, the latest first.
+  // Undoes all stores of the core since its region began, the latest first.
   void rewind(CoreId core) override {
     PerCore& own = cores_[core];
     rewound.push_back({core, own.region, now()});
@@ -330,7 +330,7 @@ class OrderingBench : public PersistenceObserver,
   }
 
   std::vector<PerCore> cores_;
-  // Their places are known to completions.
+  // Completions have references to these objects.
   std::deque<Asked> queried_;
   std::deque<Leaving> leaving_;
   std::deque<std::function<void()>> actions_;

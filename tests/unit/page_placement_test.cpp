@@ -1,4 +1,5 @@
-// Where a program's pages lie: one-to-one, spread evenly, and each copy's elsewhere.
+// The frames of a program's pages: equal to the addresses, or spread evenly, with different frames
+// for each copy.
 #include "pmemsim/common/page_placement.hpp"
 
 #include <gtest/gtest.h>

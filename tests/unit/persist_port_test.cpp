@@ -1,4 +1,4 @@
-// The way of a design's own writes, which data on other ways may overtake.
+// The path of a design's own writes, which writes on other paths may overtake.
 #include "pmemsim/designs/interface/persist_port.hpp"
 #include "pmemsim/designs/backend/backend.hpp"
 

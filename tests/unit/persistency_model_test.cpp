@@ -241,7 +241,7 @@ TEST(Eadr, NonTemporalStoresMayBeMissingUntilTheirFence) {
 // ------------------------------------------------------------------------------------
 
 TEST(PersistencyModel, InstantWithoutANewPieceIsSkipped) {
-  // Each before a fence that makes something sure, and the end.
+  // Two fences guarantee a piece. The end adds no piece.
   const Program program{store(0, kX), on(0, Do::kClwb, kX), on(0, Do::kSfence), on(0, Do::kSfence),
                         store(0, kY), on(0, Do::kClwb, kY), on(0, Do::kSfence)};
   const Found found = all_of(program);
@@ -399,7 +399,7 @@ std::pair<std::uint64_t, std::uint64_t> digests(const Program& program) {
   return found;
 }
 
-// Calls that synchronise have no line to tell of.
+// Calls that synchronise have no source line.
 TEST(PersistencyModel, LastVisibleOperationOfEachThreadIsReported) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
@@ -428,7 +428,7 @@ TEST(Survey, DigestDoesNotDependOnAUselessFlush) {
   EXPECT_EQ(whole, without);
 }
 
-// Here the flush of y makes an instant of the fence, whatever becomes of x.
+// The flush of y makes the fence an instant, whether or not x is flushed.
 TEST(Survey, DigestDependsOnThePossiblyLostPieces) {
   const auto [whole, without] =
       digests({store(0, kX), on(0, Do::kClflushopt, kX), store(0, kY), on(0, Do::kClwb, kY),

@@ -1,4 +1,4 @@
-// A design on a workbench: between real caches and real memory, without cores.
+// A test bench for a design between real caches and real memory, without cores.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@ struct Platform {
     return {queue, clock, caches, design.backend(), dram, pm_space, program_events, threads};
   }
 
-  // Runs until `reached`, as it must be some time.
+  // Runs until `reached` returns true; the test fails if it never does.
   void until(const std::function<bool()>& reached) {
     while (!reached()) {
       if (queue.step()) continue;

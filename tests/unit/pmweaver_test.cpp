@@ -1,5 +1,5 @@
-// PMWeaver in front of operations: when predictions are made, what writes find, and what becomes of
-// predictions; stores and flushes by hand.
+// PMWeaver with backend operations: the times of predictions, the results that writes use, and the
+// outcomes of predictions. Stores and flushes are made by hand.
 #include "pmemsim/designs/precompute/pmweaver.hpp"
 #include "pmemsim/designs/backend/backend.hpp"
 

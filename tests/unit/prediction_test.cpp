@@ -1,5 +1,5 @@
-// Operations that start before a write comes: what that saves, to the picosecond, what a write may
-// use, and what becomes of each prediction.
+// Operations that start before their write arrives: the time saved, to the picosecond, the results
+// that a write may use, and the outcome of each prediction.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -441,7 +441,7 @@ TEST_P(RandomPredictions, EachHasExactlyOneOutcome) {
   EXPECT_EQ(bench.backend->pending(), "");
 }
 
-// Expects with each hint a write that never comes.
+// Predicts a write that never arrives for each hint.
 class Hopeful final : public Precompute {
  public:
   void connect(const LayerContext& context) override { pm_ = &context.pm; }

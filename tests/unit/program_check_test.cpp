@@ -27,7 +27,7 @@ constexpr std::uint64_t kOther = kLine + (1 << 14), kThird = kOther + (1 << 14);
 constexpr std::uint64_t kHeapWord = 0x555500000000;
 constexpr std::uint64_t kLockWord = 0x555500001000;
 
-// Source lines tell the sites apart.
+// Source lines distinguish the sites.
 struct CheckedTrace : trace::TraceBuilder {
   explicit CheckedTrace(std::string_view source = "/mnt/pmem/file") {
     pm_region(kPmBase, kPmBase + (1 << 20), source);
@@ -60,7 +60,7 @@ struct CheckedTrace : trace::TraceBuilder {
     plain(log_call);
     mark(MarkKind::kLogRange, address, bytes);
   }
-  // Thread 0 has stored, thread 1 goes on behind that.
+  // Thread 1 continues after thread 0's stores.
   void hand_over(std::uint32_t version = 1) {
     sync(SyncKind::kThreadCreate, kLockWord, 0, version);
     thread(1);
@@ -320,7 +320,8 @@ TEST(ProgramCheck, PointerToItsOwnLineIsNotReported) {
   EXPECT_EQ(trace.check(), Found{});
 }
 
-// kLine -> kOther, both new: who finds neither finds nothing wrong.
+// kOther points to kLine, and both are new. A reader that can't reach kOther can't see an
+// inconsistency.
 TEST(ProgramCheck, PointerInANewLineIsNotReported) {
   CheckedTrace trace;
   trace.put(kLine);
@@ -962,7 +963,7 @@ TEST(ProgramCheck, PointerToVolatileMemoryIsReported) {
   EXPECT_EQ(trace.check(), Found{"volatile-pointer 10"});
 }
 
-// A structure that is copied whole may have holes, in which anything stands.
+// A structure that is copied whole may have padding with arbitrary contents.
 TEST(ProgramCheck, CopiedPointerToVolatileMemoryIsNotReported) {
   CheckedTrace trace;
   const std::uint32_t copy = trace.at(15, SiteKind::kCopyStore, 0);

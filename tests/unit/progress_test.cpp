@@ -1,4 +1,4 @@
-// A run ends with a sentence if its events make no progress, and names what waits.
+// A run whose events make no progress ends with an error that names the stalled component.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -14,7 +14,7 @@
 namespace pmemsim {
 namespace {
 
-// A store waits for something that never happens; what looks for it is an event each picosecond.
+// A store waits for an event that never happens, and polls for it every picosecond.
 class PollingOrdering final : public NoOrdering {
  public:
   void connect(const LayerContext& context) override { context_.emplace(context); }

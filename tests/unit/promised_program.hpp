@@ -1,6 +1,6 @@
-// Small programs of two threads with regions, locks, flushes and fences, as recordings; and the
-// images that a crash may leave of them, straight from what a design promises: each instant of a
-// crash, and each set of units, is tried against each promise.
+// Recordings of small programs of two threads with regions, locks, flushes and fences. Also the
+// images that a crash may leave, by the definition of a design's guarantees: each instant of a
+// crash and each set of units is checked against each guarantee.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ enum class Act : std::uint8_t {
   kLoad,
   kFlush,
   kOrder,    // a fence that only orders
-  kDurable,  // one that makes durable
+  kDurable,  // a fence that makes stores durable
   kBareFence,
   kLock,
   kUnlock,
@@ -47,8 +47,8 @@ using WordImages = std::set<WordValues>;
 
 class DeedRecorder {
  public:
-  // `flushes_regions`: at a region's end its lines are flushed, for designs that leave that to the
-  // program.
+  // `flushes_regions`: the program flushes a region's lines at the region's end, for designs that
+  // require this.
   explicit DeedRecorder(const Deeds& deeds, std::uint32_t threads = 2, bool flushes_regions = false)
       : flushes_regions_(flushes_regions), written_(threads) {
     builder.pm_region(kPmBase, kPmBase + (1 << 20));
@@ -188,7 +188,7 @@ class PromisesDefinition {
            fences_before(set, unit) && reads_before(set, unit);
   }
 
-  // Rule 3, and what a region's flushes cover.
+  // Rule 3, and the stores that a region's flushes cover.
   bool region_follows(Set set, std::size_t unit) const {
     for (std::size_t other = 0; other < unit; ++other) {
       const bool before = units_[other].region && units_[other].thread == units_[unit].thread;
@@ -210,7 +210,7 @@ class PromisesDefinition {
     }
     return true;
   }
-  // A store of the thread's outside regions, before the unit begins?
+  // True if `other` is a store of the unit's thread, outside regions, before the unit begins.
   bool stored_before(std::size_t other, const Unit& unit) const {
     return !units_[other].region && units_[other].thread == unit.thread &&
            units_[other].first < unit.first;
@@ -296,7 +296,7 @@ class PromisesDefinition {
     for (const Deed& deed : deeds_) done.push_back(met[deed.thread]++ < instant[deed.thread]);
     return locks_are_taken(done) && nothing_to_come(done, set) && promises_kept(done, set);
   }
-  // A lock is taken after it was given back.
+  // True if no thread acquires a lock before its previous holder has released it.
   bool locks_are_taken(const std::vector<bool>& done) const {
     bool given_back = true;
     for (std::size_t at = 0; at < deeds_.size(); ++at) {
@@ -305,7 +305,8 @@ class PromisesDefinition {
     }
     return true;
   }
-  // A region can be there when all has been done but its end.
+  // True if all operations of the set's units are done. (A region can be in an image right before
+  // its end.)
   bool nothing_to_come(const std::vector<bool>& done, Set set) const {
     for (std::size_t at = 0; at < deeds_.size(); ++at) {
       if (!done[at] && !is(at, Act::kEnd) && of_[at] != kOutside && has(set, of_[at])) return false;
@@ -353,8 +354,8 @@ class PromisesDefinition {
 
 // ---- Random programs ----------------------------------------------------------------------------
 
-// Each thread has lines of its own, and as many belong to the lock. A region that has given the
-// lock back doesn't take it again.
+// Each thread has lines of its own, and the lock protects the same number of lines. A region that
+// has released the lock does not acquire it again.
 class RandomDeeds {
  public:
   struct Options {
@@ -362,7 +363,7 @@ class RandomDeeds {
     std::uint32_t threads = 2;
     std::uint32_t own_lines = 1, lock_lines = 2;
     std::uint32_t words = 2;   // words of a line
-    bool locks_inside = true;  // do regions take and release the lock?
+    bool locks_inside = true;  // True if regions acquire and release the lock
   };
   RandomDeeds(std::mt19937& random, const Options& options) : random_(random), options_(options) {
     const std::uint32_t steps = options.least + below(options.most - options.least + 1);

@@ -1,4 +1,5 @@
-// Checkers that follow references in their images, line by line, and images with one line a page.
+// Checkers that follow references from line to line of their images, and images with one line in
+// each page.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,7 @@ class Reader {
 // Returns true if it accepts the image.
 using Check = std::function<bool(Reader&)>;
 
-// Goes from line to line as their contents say, and rejects one end in `one_in`.
+// Reads the lines that a chain of references leads to, and rejects one in `one_in` of the chains.
 inline Check wandering(std::uint64_t seed, std::uint64_t lines, std::uint64_t one_in) {
   return [=](Reader& reader) {
     std::uint64_t state = mix(seed);
@@ -69,7 +70,7 @@ inline Check wandering(std::uint64_t seed, std::uint64_t lines, std::uint64_t on
   };
 }
 
-// Judges images like a pool of checkers: answers come late, and some only when they are waited for.
+// Checks images like a pool of checkers: answers are delayed, some until finish().
 class LateChecker : public ImageChecker {
  public:
   explicit LateChecker(Check check, std::size_t late = 0) : check_(std::move(check)), late_(late) {}
@@ -90,8 +91,8 @@ class LateChecker : public ImageChecker {
     return std::exchange(reads_, {});
   }
 
-  bool tells = true;                              // what it reads
-  std::vector<std::vector<std::uint64_t>> shown;  // what it has read of each
+  bool tells = true;                              // Reports its reads
+  std::vector<std::vector<std::uint64_t>> shown;  // Pages read of each shown image
   std::size_t was_watched = 0;
 
  private:

@@ -1,5 +1,5 @@
-// A hardware log on a workbench: between real caches and real memory of two banks that take 300 ns
-// for a write; controller and bus take none.
+// A test bench for a hardware log, between real caches and a real memory of two banks. A write
+// takes a bank 300 ns; controller and bus take no time.
 #pragma once
 
 #include <string_view>
@@ -50,7 +50,7 @@ inline bool queued(const Platform& platform, Line line, WriteKind kind) {
 inline LineData in_pm(const Platform& platform, Line line) {
   return platform.pm.device().read(line);
 }
-// Entries of the ADR buffer that headers have, while no data are there.
+// The number of ADR buffer entries that headers use, while no data use any.
 inline std::uint32_t adr_entries(const Platform& platform, std::uint32_t all) {
   std::uint32_t free = 0;
   while (platform.pm.can_reserve(0, free + 1)) ++free;
@@ -76,12 +76,12 @@ class RedoBench {
       platform.pm_space.newest().write(line, after);
     }
   }
-  // TxEnd: the core waits.
+  // TxEnd: the core waits for the commit.
   void end(std::uint64_t region) {
     resumed = false;
     EXPECT_FALSE(redo.region_end(0, region, platform.now(), completion<&RedoBench::resume>(*this)));
   }
-  // ... until the transaction has committed.
+  // Runs until the transaction has committed. Returns the time of the commit.
   Time commit() {
     platform.until([this] { return resumed; });
     return platform.now();

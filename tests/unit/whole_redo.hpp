@@ -1,4 +1,4 @@
-// A recovery that redoes all of a redo log: what an incremental one must leave, too.
+// A recovery that redoes a whole redo log. An incremental recovery must leave the same image.
 #pragma once
 
 #include "pmemsim/designs/atomicity/redo_regions.hpp"
