@@ -1,6 +1,6 @@
-// Crashes of a design that sends the bytes of each store by themselves: what two cores have stored
-// to one line survives, each as far as it was promised, merged or not, held by operations or not,
-// and torn where the device is written word by word.
+// Crashes of a design that sends the bytes of each store by themselves: the stores of two cores to
+// one line survive as far as each is guaranteed. Writes may be merged, held by operations, or torn
+// where the device is written word by word.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -187,7 +187,7 @@ std::vector<Setting> settings_of(std::string_view atomicity, const Backends& bac
   return settings(more);
 }
 
-// Designs that drop accepted writes, or don't.
+// Designs that drop accepted writes, and designs that don't.
 constexpr std::array<std::string_view, 5> kAtomicities{"none", "asap", "hw-redo", "hw-undo", "lad"};
 
 TEST_P(DecodedImages, FullDecodingEqualsIncrementalDecoding) {

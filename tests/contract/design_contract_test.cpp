@@ -161,7 +161,7 @@ class DesignContract : public testing::TestWithParam<Layers> {
             .lines = 100,
             .pm_source = pool()};
   }
-  // Past the caches, whose dirty lines it drops.
+  // True for orderings that send stores past the caches, whose dirty lines they drop.
   static bool sends_stores_itself(const Configuration& configuration) {
     const auto& ordering = std::get<Choice::MakeOrdering>(configuration.design.ordering().make);
     return !ordering(configuration.blueprint())->may_leave(Line::of(kPmBase));
@@ -186,8 +186,8 @@ class DesignContract : public testing::TestWithParam<Layers> {
 INSTANTIATE_TEST_SUITE_P(Every, DesignContract, testing::ValuesIn(legal_designs()),
                          [](const auto& info) { return name(info.param); });
 
-// A layer that looks at stores makes nothing faster or slower. (Backends delay what the caches
-// write back. Orderings with a path of their own hold stores back when that is full.)
+// A layer that only observes stores does not change the time of a run. (Backends delay what the
+// caches write back. Orderings with a path of their own hold stores back when that is full.)
 TEST_P(DesignContract, LayerThatOnlyObservesStoresTakesNoTime) {
   const Configuration design = configuration();
   if (!design.design.operations().empty() || sends_stores_itself(design)) return;
@@ -289,7 +289,7 @@ TEST_P(DesignContract, RunDrainsCompletelyAndIsReproducible) {
   }
 }
 
-// A design that doesn't listen to them runs a program with Janus's hints as one without them.
+// A design without Janus runs a program with hints in the same time as the program without hints.
 TEST_P(DesignContract, HintsCostNothingWithoutJanus) {
   if (GetParam()[3].value == "janus") return;  // programs pay for its calls
   const auto simulated = [](bool hints) {
@@ -356,7 +356,8 @@ TEST_P(DesignContract, RunStopsWhenTheCallbackReturnsFalse) {
   EXPECT_EQ(reports, 1);
 }
 
-// Where one operation prepares, two do: what the second has made of a line is to be undone first.
+// Adds designs with the operations preparing and delaying instead of preparing alone. The second
+// operation's encoding must be undone first.
 void add_lists_of_two(std::vector<Layers>& all) {
   std::vector<Layers> of_two;
   for (Layers layers : all) {
@@ -368,7 +369,7 @@ void add_lists_of_two(std::vector<Layers>& all) {
   all.insert(all.end(), of_two.begin(), of_two.end());
 }
 
-// Designs that promise something to a program that keeps a log of its own, or that keeps none.
+// Designs that guarantee something to a program with a log of its own, or without a log.
 std::vector<Layers> promising_designs(bool software_log) {
   std::vector<Layers> all = legal_designs();
   std::erase_if(all, [&](const Layers& layers) {
@@ -463,7 +464,7 @@ TEST_P(SelectiveMetadata, SurvivesEveryCrash) {
   }
 }
 
-// The other atomicities write everything through.
+// The other atomicities write all metadata through.
 class DeferredMetadata : public SelectiveMetadata {};
 INSTANTIATE_TEST_SUITE_P(Of, DeferredMetadata, testing::Values("software-undo", "hw-undo"));
 
@@ -477,7 +478,7 @@ TEST_P(DeferredMetadata, CrashesRevealInjectedFaults) {
   }
 }
 
-// A program whose log is broken goes wrong, so that the above says something.
+// A program with a faulty log has violations, so the tests above are meaningful.
 bool goes_wrong(trace::ProgramLog log, const std::string& atomicity, const std::string& defect) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     LoggedRegions program(log, seed, 2, 30);

@@ -1,7 +1,7 @@
 // PMEM-Spec under conditions in which it misspeculates in most programs: tiny caches, persist paths
-// slower than the memory, many threads. Every crash of every program is judged, and every load of
-// stale bytes that counts. Then what the paper leaves unsound, as published, and what it has
-// against misspeculation, taken away: each is found in such programs.
+// slower than the memory, many threads. Every crash of every program is checked, and every load of
+// stale bytes that matters. Further tests run the rules that are unsound as published, and injected
+// faults that remove a protection: crashes of such programs reveal each of them.
 //
 // The long form has more programs, and counts in how many of them a defect is found.
 #include <gtest/gtest.h>
@@ -351,7 +351,7 @@ TEST(PmemSpecWithoutIds, OvertakenStoresStay) {
   EXPECT_EQ(found.violating, 1u);
   EXPECT_NE(found.explanation.find("it should hold 0xc8"), std::string::npos) << found.explanation;
 }
-// Where releases wait, they find nothing, and nothing is lost without them.
+// Where releases wait, IDs detect no misspeculation, and no store is lost without IDs.
 TEST(PmemSpecWithoutIds, NothingIsLostWhereReleasesWait) {
   for (const char* tags : {"", "pmem_spec.tags"}) {
     const std::vector<KeyValue> more{{"pmemsim.faults", tags}};
@@ -394,7 +394,7 @@ TEST_P(BrokenSpeculationBuffer, MissesStaleReads) {
   EXPECT_NE(found.explanation.find("read line"), std::string::npos) << found.explanation;
 }
 
-// Regions wait for their stores anyway, before their commit and at their end; and those of
+// Regions wait for their stores in any case, before their commit and at their end. Regions of
 // different threads have no lines in common.
 class BrokenPmemSpecOutside : public BrokenPmemSpec {};
 INSTANTIATE_TEST_SUITE_P(, BrokenPmemSpecOutside, testing::Values("barrier", "masks"),

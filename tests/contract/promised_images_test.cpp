@@ -1,5 +1,6 @@
-// Whatever the simulated machine leaves of a design's program, any machine may leave that keeps
-// what the design promises; and what a broken one leaves isn't all so.
+// Every image that a crash of the simulated machine leaves is one that the design's guarantees
+// allow on some machine. A machine with an injected fault also leaves images that the guarantees do
+// not allow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -172,7 +173,7 @@ TEST_P(MixedPrograms, CrashesLeaveOnlyAllowedImages) {
   EXPECT_GT(shown, 1'000);
 }
 
-// A broken design leaves images that aren't allowed.
+// A design with an injected fault leaves images that aren't allowed.
 struct Broken {
   Layered layers;
   std::string_view defect;

@@ -1,5 +1,5 @@
-// Threads that are paused and taken back at random moments, in random programs: what PM holds is
-// what it holds if that never happens, and every crash leaves what it may.
+// Pauses and rollbacks of threads at random times, in random programs. The final contents of PM
+// equal those of a run without them, and every crash leaves an allowed image.
 #include <gtest/gtest.h>
 
 #include "long_tests.hpp"
@@ -160,7 +160,8 @@ TEST_P(Rewind, CrashesOfRunsWithRollbacksKeepGuarantees) {
   EXPECT_GT(crashes, 100 * seeds);
 }
 
-// The order of critical sections follows from the times, so that PM holds other values.
+// Under simulated lock order, rollbacks change the order of critical sections, so that PM may hold
+// other values.
 TEST_P(Rewind, RunEndsUnderSimulatedLockOrder) {
   std::uint64_t rewinds = 0;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {
@@ -177,8 +178,8 @@ TEST_P(Rewind, RunEndsUnderSimulatedLockOrder) {
   EXPECT_GT(rewinds, 100u);
 }
 
-// Programs with atomic variables, copies, non-temporal stores, branches and races: what the order
-// of threads can't change is the same. The long form has more programs.
+// Programs with atomic variables, copies, non-temporal stores, branches and races: data that do not
+// depend on the order of threads are equal. The long form has more programs.
 TEST(RewindOfRandomPrograms, UnsharedDataEqualARunWithoutRollbacks) {
   std::uint64_t rewinds = 0;
   for (std::uint32_t seed = 1; seed <= (long_tests() ? 15u : 6u); ++seed) {

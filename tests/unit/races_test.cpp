@@ -1,4 +1,4 @@
-// Accesses that race: found, in the recorded order, and no others.
+// Racing accesses: exactly these are found, in the recorded order.
 #include "pmemsim/analysis/races.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@ namespace {
 struct RaceTrace : TraceBuilder {
   RaceTrace() { pm_region(kPmBase, kPmBase + 4096); }
 
-  // Number of the operation, other thread, how many of its operations.
+  // Number of the operation, the other thread, and the number of the other thread's operations that
+  // it waits for.
   using Waits = std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>>;
   Waits waits(std::uint32_t of_thread) {
     const TemporaryTrace written(*this);
@@ -86,7 +87,7 @@ TEST(Races, WriteWaitsForTheReadsBeforeIt) {
   EXPECT_EQ(trace.waits(1), Waits{});
 }
 
-// Two bytes of a word race in PM, where words are judged as a whole; elsewhere they don't.
+// Two bytes of a word race in PM, where a word is checked as a whole; elsewhere they don't race.
 TEST(Races, BytesOfAWordRaceOnlyInPm) {
   for (const std::uint64_t base : {kPmBase, kDramBase}) {
     RaceTrace trace;
@@ -171,7 +172,7 @@ TEST(Races, AccessAfterTheReleaseRaces) {
   EXPECT_EQ(trace.waits(1), (Waits{{1, 0, 2}}));
 }
 
-// A lock that is given back by a plain store.
+// A lock that is released by a plain store.
 TEST(Races, AtomicAccessesRaceOnlyWithPlainAccesses) {
   RaceTrace trace;
   trace.atomic(trace.atomic_store, kDramBase, 0, 1, 1);

@@ -1,4 +1,4 @@
-// Images that needn't be shown, because of the reads of other images.
+// Images that need not be shown, because the reads of other images determine their verdicts.
 #include "pmemsim/checks/images/read_tree.hpp"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,8 @@ TEST(ReadTree, RunsAreDistinguishedByTheirFirstReads) {
   EXPECT_EQ(verdict({3, 5, 6}), -1);
 }
 
-// Page 1 was read first, and tells which of 0 and 2 is; in ascending order that can't be seen.
+// The checker reads page 1 first; its contents say whether page 0 or page 2 is next. Reads in
+// ascending order don't show this.
 TEST(ReadTree, RunsAreDistinguishedWithoutTheOrderOfReads) {
   ReadTree tree;
   tree.add(Pages{4, 1, 6}.run({0, 1}));

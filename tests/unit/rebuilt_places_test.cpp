@@ -1,5 +1,5 @@
-// Tables of deduplication that recovery rebuilds from an image. The tests find any table entry that
-// a run keeps otherwise.
+// Tables of deduplication that recovery rebuilds from an image. The tests compare them with the
+// tables that the run keeps.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -25,7 +25,7 @@ class Bench : public Sealed {
   explicit Bench(const DeduplicationParameters& parameters = {},
                  Sealing sealing = Sealing::kVerified, bool defers = false)
       : Sealed(true, {}, parameters, sealing, defers) {}
-  // Writes lines one after the other, each to the device before the next.
+  // Writes lines one after the other. Each is on the device before the next write.
   void write_all(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& writes) {
     for (const auto& [line, value] : writes) {
       write({line}, value);
@@ -39,7 +39,7 @@ class Bench : public Sealed {
     return decoder->problem();
   }
   std::string problem() const { return problem(lines()); }
-  // True: all entries are there already.
+  // Returns true if all entries are in PM already.
   bool publish() { return backend->parts().publish(completion<&Bench::published>(*this)); }
 
  private:
@@ -75,7 +75,7 @@ TEST(RebuiltLocations, LocationsEqualTheStateOfDeduplication) {
   EXPECT_EQ(bench.problem(), "");
 }
 
-// A line leaves its own place to others before any other place is free.
+// A line's own location becomes free for other lines before any other location.
 TEST(RebuiltLocations, LocationWithoutAMappingIsFree) {
   Bench bench;
   bench.write_all({{1, 42}, {2, 42}, {2, 7}, {1, 42}});
@@ -196,7 +196,7 @@ class Watch final : public PersistenceObserver {
   const std::unique_ptr<ImageDecoder> decoder_;
 };
 
-// A place is left when the line's new data are written, and nothing in the image changes with it.
+// A location becomes free when the line's new data are written. This does not change the image.
 TEST(RebuiltLocations, FreedLocationIsComparedWithoutAChangeOfTheImage) {
   DeduplicationParameters broken;
   broken.faults.references = true;
@@ -249,8 +249,8 @@ TEST(RebuiltLocations, LocationsFreedBeforePublicationAreComparedLater) {
             "deduplication considers location 0x40 free, but 1 lines have their data there");
 }
 
-// Writes that wait for room in their queue have their places, and their lines aren't there yet:
-// that of line 1 the place that line 2 has left, that of line 2 one that no line had before.
+// Writes that wait for space in their queue have a location that does not hold their data yet. Line
+// 1 gets the location that line 2 has left; line 2 gets a location that no line had before.
 class Waiting {
  public:
   explicit Waiting(const DeduplicationParameters& parameters = {})

@@ -1,4 +1,5 @@
-// Where hints and flushes come from, and which hinted lines are freed, on traces built by hand.
+// The call sites of hints and flushes, and the hinted lines that are freed, on traces built by
+// hand.
 #include "pmemsim/checks/hints/recorded_calls.hpp"
 
 #include <gtest/gtest.h>

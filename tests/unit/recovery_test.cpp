@@ -1,4 +1,5 @@
-// Effects of recovery on persistent memory, and its reads of data that a crash possibly lost.
+// Recovery's stores to persistent memory, and its reads of data that were possibly lost at the
+// crash.
 #include "pmemsim/checks/images/recorded_recovery.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,8 @@ using Reads = std::set<OpenRead>;
 
 constexpr std::uint64_t kElsewhere = kPmBase + (std::uint64_t{1} << 30);
 
-// A recovery whose sites each have eight bytes, in a memory that isn't where the program has it.
+// Builds a recording of recovery: each access has 8 bytes by default, and PM is mapped at another
+// address than in the program.
 class RecoveryBuilder {
  public:
   explicit RecoveryBuilder(std::uint64_t first_word = 0) {
@@ -107,7 +109,7 @@ TEST(RecoveryPlaces, RecoveryLinesAreMappedToTheCrashedProgram) {
   EXPECT_EQ(places.line_in_crashed_program(Line::of(0x3000)), Line::of(0x1000));
 }
 
-// The program: a store to a line, then two to one word of another, and one beside.
+// The program stores to one line, then twice to a word of another line, and once to the next word.
 class OpenReadsTest : public testing::Test {
  protected:
   OpenReadsTest() {

@@ -1,4 +1,5 @@
-// Going on from the crash before leaves what redoing the whole log leaves, at every crash.
+// At every crash, recovery that continues from the previous crash leaves the same image as redoing
+// the whole log.
 #include "pmemsim/designs/atomicity/atomicity.hpp"
 #include "pmemsim/designs/atomicity/hw_redo_recovery.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"

@@ -98,7 +98,7 @@ class Planned final : public NoOrdering {
   std::uint64_t address_ = 0;
 };
 
-// Notes hints, and what becomes of them.
+// Records hints and their outcomes.
 class Hinted final : public Precompute {
  public:
   void connect(const LayerContext& context) override { pm_ = &context.pm; }
@@ -281,7 +281,7 @@ TEST(Rewind, RegionIsExecutedAgain) {
   EXPECT_EQ(with.regions, 1u);
 }
 
-// Nothing is left of the first time: neither instructions that had been dispatched, nor waiting.
+// The first execution leaves no effect: neither dispatched instructions nor waiting time.
 TEST(Rewind, TakesTheTimeOfTheRegionAgain) {
   Program program;
   program.begin();
@@ -474,7 +474,7 @@ TEST_P(Locks, ReleasedLockIsNotTakenAgainAfterARollback) {
   EXPECT_LT(ran.ns, 3000 + 1000) << "thread 0 doesn't wait for it";
 }
 
-// The lock is taken at once; its line takes longer to come.
+// The lock is acquired at once; its line arrives later.
 TEST_P(Locks, LockIsHeldBeforeItsLineArrives) {
   program.thread(0).begin();
   program.lock(0, 0);
@@ -573,7 +573,7 @@ TEST(Rewind, RacingStoreIsWaitedForUntilItIsReexecuted) {
   EXPECT_GT(ran.ns, 2000);
 }
 
-// Thread 0 waits at the race when it is taken back; thread 1 comes to its store later.
+// Thread 0 waits at the race when it rolls back; thread 1 executes its store later.
 TEST(Rewind, RaceWaitIsRepeated) {
   Program program;
   const std::uint32_t load = program.builder.site(SiteKind::kLoad, 8);
@@ -592,8 +592,8 @@ TEST(Rewind, RaceWaitIsRepeated) {
                                                 "store 1 B=6", "store 0 A=5"}));
 }
 
-// Atomic loads that have been taken back still wait for their version, or for their time, with what
-// depended on them.
+// Rolled-back atomic loads still wait for their version or their time, and so do the operations
+// that depend on them.
 TEST(Rewind, RolledBackLoadsNeverComplete) {
   Program program;
   const std::uint32_t write = program.builder.site(SiteKind::kAtomicStore, 8);
@@ -652,7 +652,7 @@ TEST(Rewind, PurposeAndFenceMeaningAreRestored) {
   }
 }
 
-// ---- The stores that may be taken back
+// ---- Stores that may be rolled back
 
 class SpeculativeStoresTest : public testing::Test {
  protected:

@@ -1,5 +1,5 @@
-// Images of encrypted, verified and deduplicated PM: what recovery reads there, and that it finds
-// out whatever somebody has changed.
+// Images of encrypted, verified and deduplicated PM: recovery reads the written data and detects
+// every change by an attacker.
 #include "pmemsim/designs/backend/sealed_image.hpp"
 #include "pmemsim/designs/backend/backend.hpp"
 #include "pmemsim/designs/backend/entry_layout.hpp"
@@ -33,7 +33,7 @@ struct Reading {
     }
     problem = decoder->problem();
   }
-  // Nothing is refused, and everything is as it was written.
+  // True if the image is accepted and every line has the written data.
   bool is(const std::map<std::uint64_t, std::uint64_t>& plain) const {
     if (!problem.empty()) return false;
     for (const auto& [number, value] : plain) {
@@ -42,7 +42,8 @@ struct Reading {
     }
     return true;
   }
-  // The image is refused, or some line can't be read; whatever can be is as it was written.
+  // True if the image is rejected or some line is unreadable, and every readable line has the
+  // written data.
   bool finds_out(const std::map<std::uint64_t, std::uint64_t>& plain) const {
     if (!problem.empty()) return true;
     bool unreadable = false;
@@ -122,7 +123,7 @@ TEST_P(SealedImages, InitialContentsAreSealed) {
   EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is(bench.plain));
 }
 
-// The pad of what was there before is used, too.
+// The pads of initial contents count as used, too.
 TEST_P(SealedImages, PadsOfInitialContentsAreNotUsedAgain) {
   Sealed bench(GetParam());
   bench.find({{1, 11}});
@@ -184,7 +185,7 @@ TEST_P(SealedImages, AnyFlippedBitIsDetected) {
   EXPECT_LT(harmless, found_out) << "places that no line refers to";
 }
 
-// ---- Nodes that are persisted with what is below them
+// ---- Tree nodes that persist with the nodes below them
 
 TEST_P(SealedImages, HoldAllNodesOrThoseThatAreEvicted) {
   Sealed leaves(GetParam());
@@ -359,12 +360,14 @@ TEST_P(SealedImages, MacOfAnotherKeyIsDetected) {
   EXPECT_TRUE(Reading(*bench.backend, lines).finds_out(bench.plain));
 }
 
-// ---- Machines that are switched on again
+// ---- Restarted machines
 
-// A crash comes when a write waits for room in its queue, where it can have been seen; then another
-// machine writes the same line. Its counters go on from where the first one's register says.
+// A crash occurs while a write waits for space in its queue, where an attacker may have seen it.
+// Then another machine writes the same line. Its counters continue from the first machine's
+// register.
 struct TwoMachines {
-  // `counter`: what the second one finds in that register, if it isn't what the first one left.
+  // `counter`: the register's value that the second machine finds, if it differs from the value
+  // that the first machine left.
   explicit TwoMachines(std::optional<std::uint64_t> counter = {}) {
     first.write({1}, 11);
     first.settle();
@@ -430,7 +433,7 @@ TEST(Restart, WrongCounterRegisterReusesAPad) {
   }
 }
 
-// ---- What deduplication makes of lines
+// ---- Deduplicated lines
 
 TEST(Deduplication, SharedDataAreWrittenOnceAndMovedWhenOverwritten) {
   Sealed bench(true);
@@ -448,7 +451,7 @@ TEST(Deduplication, SharedDataAreWrittenOnceAndMovedWhenOverwritten) {
   EXPECT_TRUE(Reading(*bench.backend, bench.lines()).is({{1, 43}, {2, 44}}));
 }
 
-// Without the address in MACs, entry and data of one line would do for another one.
+// Without the address in MACs, entry and data of one line would be accepted for another line.
 TEST(SealedImage, AMacWithoutTheAddressLetsLinesBeSwapped) {
   IntegrityParameters broken;
   broken.faults.address = true;
@@ -490,7 +493,7 @@ TEST(SealedImage, APublishedMacCanBeMadeByAnybody) {
   }
 }
 
-// Places that no line refers to are taken again, before others are.
+// Locations that no line refers to are used again before other locations.
 TEST(Deduplication, NoLocationIsLeaked) {
   for (const bool leaks : {false, true}) {
     DeduplicationParameters parameters;

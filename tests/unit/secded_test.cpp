@@ -1,4 +1,4 @@
-// The code of words that corrects one wrong bit and detects two: all of them, on random words.
+// The SECDED code of a word corrects any one wrong bit and detects any two, tested on random words.
 #include "pmemsim/designs/backend/secded.hpp"
 
 #include <gtest/gtest.h>

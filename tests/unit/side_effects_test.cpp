@@ -1,6 +1,5 @@
-// Whatever a check of a library does, the next one finds all as if it were the first
-// (side_effects_checker.c), although one that has had no side effects is followed by others in its
-// process.
+// Side effects of a library's check do not affect the next check (side_effects_checker.c), although
+// a process makes several checks as long as none has side effects.
 #include <gtest/gtest.h>
 
 #include <signal.h>
@@ -145,7 +144,7 @@ TEST_P(SideEffectsTest, SideEffectsEndWithTheCheck) {
   }
 }
 
-// Where the kernel can tell of system calls.
+// On kernels that can report system calls.
 TEST_P(SideEffectsTest, SideEffectsEndTheProcess) {
   if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0) != 0) {
     GTEST_SKIP() << "this system can't tell a process of its own system calls";
@@ -217,7 +216,7 @@ TEST(SideEffects, KilledWaitingProcessIsReplaced) {
   for (const int status : {5, 6, 7, 8}) expect_returned(checks.check_image(WORK, status), status);
 }
 
-// A checker that always has side effects doesn't pay for being watched.
+// A checker that always has side effects is rarely watched, so that watching costs little.
 TEST(SideEffects, CheckerWithConstantSideEffectsIsRarelyWatched) {
   Checks checks;
   for (int i = 0; i < 100; ++i) expect_returned(checks.check_image(COUNT, 3), 3);

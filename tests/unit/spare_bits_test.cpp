@@ -1,4 +1,4 @@
-// Bits that go with the writes of a line, in whatever order these are dropped.
+// Spare bits of a line's writes, with drops of writes in any order.
 #include "pmemsim/designs/backend/spare_bits.hpp"
 
 #include <gtest/gtest.h>

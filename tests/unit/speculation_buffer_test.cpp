@@ -34,7 +34,7 @@ class SpeculationBufferTest : public testing::Test {
     return found->false_alarm ? Verdict::kFalseLoad : Verdict::kLoad;
   }
   Verdict persist(Time when) { return persist(kWatched, {}, when); }
-  // The three states, at `when`: by write-back, and by a read after that.
+  // Bring the line into a state at `when`: by a write-back, and by a read after it.
   void evict(Time when) { buffer.write_back(kWatched, when); }
   void speculate(Time when, bool stale = true) {
     evict(when);
@@ -342,7 +342,7 @@ TEST_F(NaiveSpeculationBuffer, StoresInTheWrongOrderAreFound) {
   EXPECT_EQ(persist(kWatched, 1, at_ns(10)), Verdict::kStore);
 }
 
-// ---- What its states protect from, taken away
+// ---- Injected faults: a state is removed
 
 struct ForgetfulSpeculationBuffer : SpeculationBufferTest {
   ForgetfulSpeculationBuffer() {

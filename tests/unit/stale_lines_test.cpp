@@ -1,5 +1,5 @@
-// Lines that the caches hold with other contents than they should
-// (designs/interface/stale_lines.hpp), and the loads that read them.
+// Lines that the caches hold with stale contents (designs/interface/stale_lines.hpp), and the loads
+// that read them.
 #include <gtest/gtest.h>
 
 #include "pmemsim/designs/interface/stale_lines.hpp"
@@ -64,7 +64,8 @@ TEST_F(StaleLinesTest, LoadForwardedFromItsOwnStoreIsNotReported) {
   EXPECT_TRUE(bench.stale_loads.empty());
 }
 
-// A store to other bytes than the missed store leaves the missed bytes stale.
+// A later store makes its own bytes current. The bytes of another store that the read has missed
+// stay stale.
 TEST_F(StaleLinesTest, StoreMakesOnlyItsOwnBytesCurrent) {
   store(kFirst, 5);
   store(kSecond, 6);
@@ -76,7 +77,7 @@ TEST_F(StaleLinesTest, StoreMakesOnlyItsOwnBytesCurrent) {
   EXPECT_FALSE(load(kSecond));
 }
 
-// Data that become visible later aren't missing in the caches.
+// A line without stale bytes is removed, so that later visible data do not make it stale.
 TEST_F(StaleLinesTest, LineWithoutStaleBytesIsRemoved) {
   store(kFirst, 5);
   read(4);

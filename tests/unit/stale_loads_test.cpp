@@ -1,5 +1,5 @@
-// Loads that have read what isn't newest any more, as crashes judge them (crash/crash.hpp, rule 5):
-// of a layer that reports each load of one word as such, and then what a test has planned.
+// Crash verification of loads that read stale data (crash/crash.hpp, rule 5). A test layer reports
+// each load of one word as stale, and then acts as the test has planned.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Statistics and what they say of each other: each relation, when it holds and when it does not.
+// Relations between statistics: each relation when it holds, and when it does not.
 #include <gtest/gtest.h>
 
 #include "pmemsim/common/error.hpp"

@@ -1,4 +1,4 @@
-// Locks, versions and who goes next, in both lock orders.
+// Locks, versions and the order in which waiting callers continue, in both lock orders.
 #include <gtest/gtest.h>
 
 #include "pmemsim/machine/cpu/synchronisation.hpp"
@@ -92,7 +92,8 @@ TEST_P(SimulatedOrder, ReadersShareALockAndWritersDoNot) {
   EXPECT_EQ(grants, Grants({3, 4}));
 }
 
-// Thread 1 waits for both signals, and holds what the one who gives the first of them needs.
+// Thread 1 waits for both signals, and holds the lock that the thread that gives the first signal
+// needs.
 TEST_P(SimulatedOrder, SignalImpliesTheSignalsBeforeIt) {
   std::uint32_t object = 0;
   for (const auto& [wait, signal] :

@@ -174,7 +174,7 @@ TEST(Synchronised, ReleaseIsNotifiedBeforeTheAcquisitionThatWaitsForIt) {
   }
 }
 
-// A write lock has two records, and is held when the readers have left.
+// A write lock has two records. It is acquired when the readers have released it.
 TEST(Synchronised, WriteLockIsNotifiedOnceWhenItIsAcquired) {
   constexpr std::uint32_t kLock = 0, kReaders = 1;
   for (const std::string_view lock_order : {"recorded", "simulated"}) {

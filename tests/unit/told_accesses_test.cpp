@@ -1,5 +1,6 @@
 // Notifications of an ordering layer about a program's loads and stores: lines that they cross,
-// atomic variables, regions; and the fences and non-temporal stores that the layer doesn't keep.
+// atomic variables, regions; and the lowering of fences and non-temporal stores that the layer does
+// not need.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -164,7 +165,7 @@ TraceBuilder fences_of_all_kinds() {
   return builder;
 }
 
-// Number of fences that are left, by purpose.
+// Number of kept fences, by purpose.
 std::vector<int> fences_left(const Lowering& lowering) {
   TraceBuilder builder = fences_of_all_kinds();
   const TemporaryTrace temporary(builder);

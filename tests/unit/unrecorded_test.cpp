@@ -1,4 +1,5 @@
-// Memory that has changed without a recorded store, found by the contents at the end.
+// Bytes that have changed without a recorded store, found in the contents at the end of the
+// recording.
 #include "pmemsim/analysis/unrecorded.hpp"
 
 #include <gtest/gtest.h>
@@ -140,7 +141,7 @@ TEST(UnrecordedBytes, LowestRangesAreListed) {
   EXPECT_EQ(found.lowest.back().begin, kPmBase + (Unrecorded::kMostPlaces - 1) * 64);
 }
 
-// Whichever of two threads' stores was the last.
+// Either of two threads' last stores may be the last of both.
 TEST(UnrecordedBytes, LastStoreOfAnyThreadIsAccepted) {
   for (const std::uint8_t value : {1, 2, 3}) {
     Program program;

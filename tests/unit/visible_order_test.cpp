@@ -1,4 +1,4 @@
-// The order in which the operations of all threads are taken.
+// The order in which the operations of all threads become visible.
 #include "pmemsim/checks/images/visible_order.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(VisibleOrder, LocksAreTakenInTheRecordedOrder) {
   EXPECT_EQ(trace.order(), (Order{{1, 0}, {1, 1}, {1, 2}, {0, 0}}));
 }
 
-// Thread 1 has come last when it was recorded, and comes first now.
+// Thread 1 arrived last in the recording, and arrives first here.
 TEST(VisibleOrder, BarrierOpensWhenAllThreadsHaveArrived) {
   OrderTrace trace;
   trace.stores(0, static_cast<int>(VisibleOrder::kTurn) + 1);
@@ -99,8 +99,7 @@ TEST(VisibleOrder, BarrierOpensWhenAllThreadsHaveArrived) {
   EXPECT_EQ(order.back(), (Order::value_type{1, 2}));
 }
 
-// A race that thread 0 has waited for is no synchronisation. Thread 1 hasn't flushed its stores
-// yet.
+// Thread 0's wait for a race does not synchronise. Thread 1 has not flushed its stores yet.
 TEST(VisibleOrder, ThreadThatWaitedForARaceContinuesAtOnce) {
   OrderTrace trace;
   trace.thread(1).store(trace.store_site, kDramBase, 1);
@@ -169,7 +168,7 @@ TEST(VisibleOrder, RacesKeepTheRecordedOrder) {
   EXPECT_EQ(trace.order(), (Order{{1, 0}, {0, 0}, {1, 1}, {0, 1}}));
 }
 
-// Its own store isn't seen, but what comes behind it is.
+// The order does not contain the racing load itself, but the operations after it.
 TEST(VisibleOrder, RacingLoadDelaysTheOperationsAfterIt) {
   OrderTrace trace;
   const std::uint32_t load = trace.site(SiteKind::kLoad, 8);

@@ -1,4 +1,4 @@
-// A model's images as a whole: the same as by their changes, forwards and back.
+// A model's whole images, moved to forwards and backwards, equal their base with their changes.
 #include "pmemsim/checks/images/whole_images.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kWholeLines = 12;
 
-// Some lines settle, others stay open, so that there are several rounds over changing bases.
+// Some lines become guaranteed and others stay possibly lost, so that there are several rounds over
+// changing bases.
 Program some_settle() {
   Program program;
   for (std::uint64_t line = 0; line < kWholeLines; ++line) {
