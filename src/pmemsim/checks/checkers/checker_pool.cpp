@@ -6,11 +6,11 @@
 namespace pmemsim {
 
 CheckerPool::CheckerPool(CheckerCommand command, std::vector<trace::PmRegion> regions,
-                         std::size_t most, Heard heard)
+                         std::size_t most, AnswerCallback on_answer)
     : command_(std::move(command)),
       regions_(std::move(regions)),
       most_(most),
-      heard_(std::move(heard)) {
+      on_answer_(std::move(on_answer)) {
   workers_.reserve(most);
 }
 
@@ -66,7 +66,7 @@ void CheckerPool::await_one(const CheckerProcess::KeepGoing& keep_going) {
   }
   Worker& worker = *busy[await_readable(sockets, keep_going)];
   last_ = worker.checker->answer();
-  if (heard_) heard_(*worker.busy, last_, worker.checker->printed());
+  if (on_answer_) on_answer_(*worker.busy, last_, worker.checker->printed());
   if (!is_consistent(last_, command_.library)) {
     rejected_.emplace(*worker.busy, last_);
   } else if (last_.reads_reported) {

@@ -27,11 +27,11 @@ inline bool is_consistent(const CheckerAnswer& answer, bool library) {
 class CheckerPool {
  public:
   // Receives each answer and a reader's output, in no particular order.
-  using Heard =
+  using AnswerCallback =
       std::function<void(std::uint64_t, const CheckerAnswer&, const std::string& printed)>;
 
   CheckerPool(CheckerCommand command, std::vector<trace::PmRegion> regions, std::size_t most,
-              Heard heard = {});
+              AnswerCallback on_answer = {});
 
   // Shows the next image to a checker, as soon as one is free. `changed`: the lines in which it may
   // differ from the image shown before. `watched`: the pages read are to be reported. Throws Error,
@@ -71,7 +71,7 @@ class CheckerPool {
   const CheckerCommand command_;
   const std::vector<trace::PmRegion> regions_;
   const std::size_t most_;
-  const Heard heard_;
+  const AnswerCallback on_answer_;
   std::vector<Worker> workers_;
   std::uint64_t shown_ = 0, checked_ = 0;
   std::map<std::uint64_t, CheckerAnswer> rejected_;

@@ -251,15 +251,15 @@ bool Watch::receive_printed() {
   // The buffer is small, so that a check touches few pages; a reader that prints much fills it
   // several times.
   std::array<char, 4096> bytes;
-  std::size_t heard = 0;
+  std::size_t received = 0;
   ssize_t size = 0;
   do {
     size = read(printed_by_->output, bytes.data(), bytes.size());
     if (size <= 0) break;
     printed_.append(bytes.data(), static_cast<std::size_t>(size));
-    heard += static_cast<std::size_t>(size);
-  } while (static_cast<std::size_t>(size) == bytes.size() && heard < kMostPrintedAtOnce);
-  return heard > 0;
+    received += static_cast<std::size_t>(size);
+  } while (static_cast<std::size_t>(size) == bytes.size() && received < kMostPrintedAtOnce);
+  return received > 0;
 }
 
 CheckerAnswer Watch::answer(pid_t child, Event event) const {
