@@ -66,7 +66,7 @@ struct Platform {
   EventQueue queue;
   PmSpace pm_space;
   const ProgramEvents program_events;
-  Threads threads;
+  RunningThreads threads;
   Clock clock;
   Memory dram, pm;
   Design design;
