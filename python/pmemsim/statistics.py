@@ -63,7 +63,8 @@ def statistic_of(name: str) -> DeclaredStatistic:
     every = statistics()
     wanted = _OF_ONE_CORE.sub("core.", name)
     if wanted not in every:
-        if any(wanted in relation for each in every.values() for relation in each.relations):
+        whole = re.compile(rf"(?<![\w.]){re.escape(wanted)}(?![\w.])")
+        if any(whole.search(relation) for each in every.values() for relation in each.relations):
             raise Error(
                 f"'{name}' is not a statistic: runs compute it only to check the relations of "
                 "statistics; docs/reference/statistics.md explains it"

@@ -72,7 +72,11 @@ def test_show_statistic_prints_place_relations_and_designs() -> None:
 
 @pytest.mark.parametrize(
     ("name", "cure"),
-    [("pm.write", "did you mean 'pm.writes'?"), ("zzz", "`pmemsim list statistics` shows all")],
+    [
+        ("pm.write", "did you mean 'pm.writes'?"),
+        ("core.fence", "did you mean 'core.fences'?"),
+        ("zzz", "`pmemsim list statistics` shows all"),
+    ],
 )
 def test_an_unknown_statistic_is_refused_with_a_cure(name: str, cure: str) -> None:
     done = pmemsim("show", "statistic", name)

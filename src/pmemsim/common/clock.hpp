@@ -1,8 +1,8 @@
 // The time base inside a core. A slot is 1/width of a clock cycle: the time in which a core of that
 // width dispatches or retires one instruction. The window model counts in slots, so that it needs
 // no division. Times are converted to picoseconds only where the core interacts with other
-// components. The conversion is exact and does not drift: slot n ends at n * 10^12 / (frequency *
-// width).
+// components. The conversion is exact and does not drift: slot n begins at
+// n * 10^12 / (frequency * width) ps.
 #pragma once
 
 #include <cstdint>

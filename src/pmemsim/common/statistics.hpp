@@ -24,7 +24,7 @@
 namespace pmemsim {
 
 struct Statistic {
-  std::string name;  // "core0.stall_fence_ns"
+  std::string name;  // "core0.fences"
   double value;
   std::string unit;
   std::string description;

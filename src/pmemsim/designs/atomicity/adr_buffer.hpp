@@ -4,8 +4,7 @@
 //   1  Headers are buffered in the ADR buffer, the channel's write pending queue: a header takes as
 //      many entries there as it has lines (Backend::reserve). A crash persists them.
 //   2  Headers stay in the buffer until they aren't needed any more. They are then discarded
-//   without
-//      a write to PM. Entries may therefore persist before or after their header.
+//      without a write to PM. Entries may therefore persist before or after their header.
 //   3  When there is no room, a buffered header is written to PM, and releases its entries when
 //      that write is persistent. The paper says "of a selected transaction"; here it is the oldest
 //      header whose record is complete.

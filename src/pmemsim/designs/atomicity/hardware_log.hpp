@@ -4,9 +4,8 @@
 //
 //   1  Seven entries share a header (log entry collation, LEC).
 //   2  A LogSpace assigns locations to a record's lines (policy `allocation`). Either records
-//   follow
-//      each other (sequential_log.hpp), or each line goes to the bank with the fewest pending
-//      operations, and a chain of headers leads to it (LALEA, load_aware_log.hpp).
+//      follow each other (sequential_log.hpp), or each line goes to the bank with the fewest
+//      pending operations, and a chain of headers leads to it (LALEA, load_aware_log.hpp).
 //   3  A HeaderBuffer contains headers that aren't in PM, if it has room (policy `metadata`). It is
 //      either a persistent queue of the channel, with headers of incomplete records
 //      (header_queue.hpp), or the ADR buffer, with headers of logs that haven't been released

@@ -10,10 +10,9 @@
 //      hw_redo.commit_after=dram-cache, the lines then go to the DRAM cache, and the region commits
 //      when the core is notified of their arrival.
 //   4  After the commit, the region's lines go to the DRAM cache, and then to their home addresses
-//   in
-//      PM, without the core. With `eager`, they are written in place at once. With `lazy`, they are
-//      written in place when the log or the DRAM cache is almost full, oldest regions first. A line
-//      that a later region has committed since is then written once.
+//      in PM, without the core. With `eager`, they are written in place at once. With `lazy`, they
+//      are written in place when the log or the DRAM cache is almost full, oldest regions first. A
+//      line that a later region has committed since is then written once.
 //   5  A log is released when its region's lines are in place, and so are those of all regions that
 //      committed before it. Otherwise redoing an older region could undo a newer one.
 //

@@ -21,9 +21,8 @@
 //      then frees the region's log.
 //   6  A region has committed if at least one controller's array records it.
 //   7  The program's own flush of an unfinished region's line writes the line in place. It
-//   therefore
-//      stalls until the line is logged as in rule 4. The core sends the controller a request to log
-//      the line. All data that left the core earlier arrive before this request.
+//      therefore stalls until the line is logged as in rule 4. The core sends the controller a
+//      request to log the line. All data that left the core earlier arrive before this request.
 //
 // If two regions write the same line at the same time, each has an entry for it. This occurs
 // without isolation, or if their data share a line. Older data never overwrite newer data that are

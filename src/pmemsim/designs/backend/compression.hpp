@@ -14,8 +14,7 @@
 //      because the bit follows from the data.
 //   4  A read is decompressed after the line's data have arrived.
 //   5  A compressed line can be read only if all of its words are present. It must therefore
-//   persist
-//      as a whole, as it does on machines whose queues survive a crash.
+//      persist as a whole, as it does on machines whose queues survive a crash.
 #pragma once
 
 #include "pmemsim/common/relations.hpp"

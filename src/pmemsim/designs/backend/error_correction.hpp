@@ -9,9 +9,8 @@
 //      the device. They are therefore computed when they are needed, and not stored here.
 //   2  A read takes the same time for its correction after the line's data have arrived.
 //   3  Bits may flip while the power is off: data bits and check bits, also those of metadata.
-//   Errors in
-//      a crash image are corrected before the image is used in any other way. Recovery gives up if
-//      an error can't be corrected.
+//      Errors in a crash image are corrected before the image is used in any other way. Recovery
+//      gives up if an error can't be corrected.
 #pragma once
 
 #include "pmemsim/common/relations.hpp"

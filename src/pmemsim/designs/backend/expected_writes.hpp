@@ -5,8 +5,7 @@
 //      once for all predictions of a line ("limited to at most 16 recalculations", V-C3). Results
 //      that depend on data are computed for each prediction (V-C1).
 //   2  With enough units, the end of a sub-operation follows from the times at which its inputs
-//   were
-//      known. It is therefore computed only when a write arrives. The write takes over all
+//      were known. It is therefore computed only when a write arrives. The write takes over all
 //      sub-operations that are done or running at that time.
 //   3  Lines of metadata that aren't cached are read when a prediction is made, all at once. [Open.
 //      PMWeaver's artifact looks metadata up for predictions, too.] A write that arrives before

@@ -5,8 +5,8 @@
 //   1  A sub-operation waits for all sub-operations in its `after`, of any operation. Two
 //      sub-operations without a path between them may run at the same time.
 //   2  A sub-operation also needs the external inputs of all sub-operations that it waits for. It
-//   is
-//      address-dependent, data-dependent, or both, and may run as soon as these inputs are known.
+//      is address-dependent, data-dependent, or both, and may run as soon as these inputs are
+//      known.
 //   3  Serialized operations run as undivided units, one after the other in the order in which they
 //      were chosen. Each executes its sub-operations in its own order.
 #pragma once

@@ -7,10 +7,9 @@
 //       is read, and written back.
 //
 //   1  Every write, and every read, reads all lines of a path of `levels` buckets below the root.
-//   It
-//      writes these lines back at the end of its time. A leaf is drawn at random for each access,
-//      since the mapping changes after each. [Open: the time is Table 1's, even if the reads of the
-//      path's lines take longer. These reads occupy the banks and the bus.]
+//      It writes these lines back at the end of its time. A leaf is drawn at random for each
+//      access, since the mapping changes after each. [Open: the time is Table 1's, even if the
+//      reads of the path's lines take longer. These reads occupy the banks and the bus.]
 //   2  Position map and stash are on the chip. [Open: the map of a large memory would itself be in
 //      ORAMs.]
 //   3  The pad (E2) doesn't wait for the access. [Open: Path ORAM encrypts a bucket with a

@@ -2,11 +2,10 @@
 // of the tree's roots, as recovery does.
 //
 //   1  A line's entry in the image has the place of its data, and their MAC. If the MAC doesn't
-//   match
-//      the contents of that location, the line can't be read. A crash leaves such a line only where
-//      its data have been dropped, or where a write was accepted without its entry. No
-//      location may have had two contents with one counter: an attacker who has seen both knows
-//      the XOR of their plaintexts.
+//      match the contents of that location, the line can't be read. A crash leaves such a line only
+//      where its data have been dropped, or where a write was accepted without its entry. No
+//      location may have had two contents with one counter: an attacker who has seen both knows the
+//      XOR of their plaintexts.
 //   2  The tree is rebuilt from all lines of entries. If a root isn't the register's, an attacker
 //      has changed entries, and the whole image is rejected. If nodes are persistent with what is
 //      below them, those in PM are checked, too. They must equal the nodes of the rebuilt tree, so

@@ -4,9 +4,8 @@
 //   1  The gap is the location that has no line. The other locations have the lines in their cyclic
 //      order. Without the gap, line 0 would be at location `start`.
 //   2  The gap moves by one location when the line before it moves into the gap. After as many
-//   moves
-//      as there are locations, the gap has been at each of them, and every line has moved by one
-//      location.
+//      moves as there are locations, the gap has been at each of them, and every line has moved by
+//      one location.
 #pragma once
 
 #include <cstdint>

@@ -4,9 +4,9 @@
 //   W1  Computes the line's location. W1 starts only after deduplication has chosen one.
 //
 //   1  A region has a number of adjacent lines, and one spare location that isn't adjacent. Start
-//   and gap are
-//      persistent registers. [Open: the paper also scatters addresses by a fixed permutation, so
-//      that frequently written lines aren't neighbours. Here addresses aren't scattered.]
+//      and gap are persistent registers. [Open: the paper also scatters addresses by a fixed
+//      permutation, so that frequently written lines aren't neighbours. Here addresses aren't
+//      scattered.]
 //   2  After a number of writes to a region its gap moves: the line before it is read and written
 //      to the gap. When that copy is persistent, the registers change. If a crash precedes
 //      that change, the line is at its former location; otherwise it is in the gap. Both locations

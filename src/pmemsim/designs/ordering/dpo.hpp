@@ -26,9 +26,8 @@
 //      next entry then depends on the youngest entry of that line. It is sent when that entry is
 //      persistent.
 //   5  Reads of PM that miss the caches snoop all buffers, and are therefore never stale. Bytes
-//   that
-//      the buffers don't contain are read from PM. If the buffers contain the whole line, PM isn't
-//      read.
+//      that the buffers don't contain are read from PM. If the buffers contain the whole line, PM
+//      isn't read.
 //   6  Dirty lines of PM that the shared cache evicts are dropped (2.2).
 //   7  Each line fill of a core's caches takes `snoop_latency` longer for each core whose buffer is
 //      snooped (8.3.1: the burden of the coherence bus grows with the cores).

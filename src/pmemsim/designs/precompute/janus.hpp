@@ -9,8 +9,7 @@
 //      PRE_START_BUF of their object. Buffered requests of one object with the same or adjacent
 //      lines are merged (4.3.2, 4.4).
 //   3  While the request queue is full, a new request displaces the oldest buffered request (4.6).
-//   If
-//      no request is buffered, the new one is dropped (4.3.2).
+//      If no request is buffered, the new one is dropped (4.3.2).
 //   4  The decoder splits a request into operations of a line each, one after the other (4.3.2).
 //      [Open: the rate; here one per cycle] While the operation queue is full, new operations are
 //      dropped.

@@ -4,8 +4,7 @@
 //
 //   1  An entry of the prediction table has the last write that its path was learnt from.
 //   2  If a write's address or chunks aren't in the store history, they are predicted as those of
-//   the
-//      last write plus a learnt difference. [Open: from the last write, not from a prediction
+//      the last write plus a learnt difference. [Open: from the last write, not from a prediction
 //      that may never be written]
 //   3  The first write of a path creates an entry that predicts nothing yet. [Open]
 #pragma once
