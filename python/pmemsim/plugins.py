@@ -9,6 +9,7 @@ programs, and `injected_faults.yaml`.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -30,7 +31,16 @@ def installed_dir() -> Path:
 
 
 def want(path: str) -> None:
-    """Add a plug-in that this process and its child processes load."""
+    """Add a plug-in that this process and its child processes load.
+
+    A source that has changed since the build is noted: the plug-in lacks the change.
+    """
+    if newer := _newer_source(Path(path)):
+        print(
+            f"pmemsim: note: {newer} is newer than the plug-in; to build it again, run: pmemsim "
+            f"plugin build {newer.parent}",
+            file=sys.stderr,
+        )
     others = os.environ.get(PLUGINS)
     absolute = str(Path(path).absolute())
     os.environ[PLUGINS] = f"{others}:{absolute}" if others else absolute
@@ -49,6 +59,15 @@ def load_added() -> None:
             raise Error(f"{name}: no such plug-in; build it with `pmemsim plugin build FOLDER`")
         _core.load_plugin(str(path), str(installed_dir() / "lib" / "libpmemsim.so"))
         _loaded.append(path)
+
+
+def _newer_source(plugin: Path) -> Path | None:
+    """Return a source of the plug-in's folder that has changed since the build, if there is one."""
+    if not plugin.is_file():
+        return None
+    built = plugin.stat().st_mtime
+    sources = (path for path in plugin.parent.glob("*.[ch]pp") if path.stat().st_mtime > built)
+    return next(iter(sorted(sources)), None)
 
 
 def loaded() -> tuple[Path, ...]:

@@ -114,6 +114,20 @@ def test_command_that_shows_a_violation_again_names_the_plugin(
     assert "my-atomicity does not recover queue" in repeated.stderr
 
 
+def test_a_source_newer_than_its_plugin_is_noted(shared_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copy(built("atomicity", shared_folder), tmp_path)
+    show = ("show", "design", "my-atomicity", "--plugin", copy)
+    shutil.copytree(
+        Path(built("atomicity", shared_folder)).parent / "designs", tmp_path / "designs"
+    )
+    assert "newer" not in pmemsim(*show).stderr
+    (tmp_path / "mine.cpp").write_text("")
+    os.utime(copy, (1, 1))
+    done = pmemsim(*show)
+    assert done.returncode == 0
+    assert f"note: {tmp_path}/mine.cpp is newer than the plug-in" in done.stderr
+
+
 def test_plugin_is_there_in_python(shared_folder: Path) -> None:
     program = (
         "import pmemsim; "

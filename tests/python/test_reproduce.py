@@ -25,6 +25,7 @@ from rich.console import Console
 
 from pmemsim import jobs
 from pmemsim.cli import console
+from pmemsim.cli import reproduce as reproduce_command
 from pmemsim.errors import Error
 from pmemsim.jobs import Job, Outcome, Simulate
 from pmemsim.predictability import predictability, share_found
@@ -1431,6 +1432,16 @@ def test_what_is_set_for_the_machine_holds_in_all_experiments() -> None:
 
 
 # ---- the command -----------------------------------------------------------------------------
+
+
+def test_deviations_name_the_page_with_their_causes(capsys: pytest.CaptureFixture[str]) -> None:
+    page = "experiments/asap/DEVIATIONS.md"
+    for verdict, named in (("off", True), ("fails", True), ("within 15%", False)):
+        finding: Any = SimpleNamespace(verdict=verdict, paper=SimpleNamespace(name="asap"))
+        reproduce_command._print_summary([finding], "results.json")
+        printed = capsys.readouterr().out
+        assert f"1 entry: 1 {verdict}; all values of this run: results.json" in printed
+        assert (page in printed.replace("\n", "")) == named
 
 
 def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:

@@ -225,7 +225,7 @@ def _print_reads(run: ModelRun, recovery: RecoveryRun) -> None:
         return recovery.right_either_way(read), -times.there - times.lost
 
     reads = sorted(recovery.reads, key=order)  # instructions that may matter are first
-    columns = ["recovery reads at", "data stored at", ">there", ">lost", ""]
+    columns = ["recovery reads at", "data stored at", ">kept", ">lost", "verdict"]
     rows = [
         (
             shown(read.load),

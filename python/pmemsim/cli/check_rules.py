@@ -16,7 +16,7 @@ def print_findings(report: Report, top: int) -> None:
     shown = report.findings[:top]
     if shown:
         columns = ["finding", "at", "function", ">times", "first", "what is wrong"]
-        title = f"{report.workload}: findings of the rules under {report.rules}"
+        title = f"{report.workload}: findings under {report.rules}"
         out.print(table(title, columns, [_row(finding) for finding in shown]))
     if rest := len(report.findings) - len(shown):
         out.print(f"{rest} more findings; --top {len(report.findings)} shows all")

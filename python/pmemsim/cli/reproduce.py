@@ -20,7 +20,7 @@ from pmemsim.files import check_writable, write_json
 from pmemsim.jobs import Job, Outcome
 from pmemsim.reproduce import runs
 from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.papers import is_paper, load_paper
+from pmemsim.reproduce.papers import experiments_dir, is_paper, load_paper
 from pmemsim.reproduce.plan import Experiment, Paper, Scale
 from pmemsim.reproduce.report import to_dict
 from pmemsim.reproduce.storage import storage
@@ -225,5 +225,14 @@ def _print_storage(title: str, paper: Paper) -> None:
 def _print_summary(found: Sequence[Finding], json_path: str) -> None:
     counts = Counter(finding.verdict for finding in found)
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    entries = f"{len(found)} entries: {verdicts}" if found else "no entry has a paper's value"
+    entries = f"{_counted(len(found))}: {verdicts}" if found else "no entry has a paper's value"
     out.print(f"{entries}; all values of this run: {json_path}", markup=False)
+    deviating = [each for each in found if each.verdict in ("off", "fails")]
+    for name in dict.fromkeys(finding.paper.name for finding in deviating):
+        causes = experiments_dir() / name / "DEVIATIONS.md"
+        if causes.is_file():
+            out.print(f"causes of deviations: {causes}", markup=False)
+
+
+def _counted(entries: int) -> str:
+    return f"{entries} entry" if entries == 1 else f"{entries} entries"

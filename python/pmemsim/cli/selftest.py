@@ -148,7 +148,8 @@ def _print(verdicts: Sequence[FaultVerdict]) -> None:
         for verdict in verdicts
     ]
     columns = [
-        "design", "fault", "what is missing", "stress", "workload", ">points", ">violations", "",
+        "design", "fault", "what is missing", "stress", "workload", ">points", ">violations",
+        "result",
     ]  # fmt: skip
     out.print(table("injected faults", columns, rows))
 

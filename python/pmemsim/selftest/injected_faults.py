@@ -162,7 +162,7 @@ def labels(chosen: Sequence[InjectedFault]) -> list[str]:
     """Return the labels of the cases that `check_faults` crashes, in its order."""
     return [
         *(f"{fault.design} with {fault.switch}" for fault in chosen),
-        *(f"{fault.design} without it" for fault in _sound(chosen)),
+        *(f"{fault.design} without faults" for fault in _sound(chosen)),
     ]
 
 
