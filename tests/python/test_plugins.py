@@ -278,10 +278,17 @@ def test_asap_and_pmem_spec_as_plugins_give_the_pinned_numbers(tmp_path: Path) -
     assert int(done.stdout) > 1000
 
 
-def test_new_design_with_the_name_of_an_implementation_is_refused(tmp_path: Path) -> None:
-    done = pmemsim("new-design", "asap", "--layer", "atomicity", cwd=tmp_path)
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("software-undo", "an implementation in pmemsim has this name"),
+        ("np", "a design of this name exists"),
+    ],
+)
+def test_new_design_with_a_taken_name_is_refused(tmp_path: Path, name: str, why: str) -> None:
+    done = pmemsim("new-design", name, "--layer", "atomicity", cwd=tmp_path)
     assert done.returncode == 2
-    assert "asap: an implementation in pmemsim has this name" in done.stderr
+    assert f"{name}: {why}" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

@@ -10,6 +10,8 @@ import typer
 from pmemsim import new_design
 from pmemsim.cli.command import DESIGN, OUTPUT, Command, Group, argument, declared, option
 from pmemsim.cli.console import out
+from pmemsim.errors import Error
+from pmemsim.presets import preset_names
 
 app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Build plug-ins that contain your own designs."
@@ -52,6 +54,8 @@ def new_design_command(
     CMakeLists.txt. docs/explanation/layer_rules.md explains what an implementation of each layer
     may do and must do.
     """
+    if name in preset_names("design"):
+        raise Error(f"{name}: a design of this name exists; choose another name")
     folder = new_design.write_design(name, layer, output)
     out.print(
         f"{folder}: change {folder.name}.hpp and {folder.name}.cpp, then\n"
