@@ -23,9 +23,9 @@ using check::Finding;
 using check::Report;
 using trace::SourcePlace;
 
-std::vector<SourcePlace> known_calls(const Finding& finding) {
+std::vector<SourcePlace> known(const std::vector<SourcePlace>& calls) {
   std::vector<SourcePlace> known;
-  std::ranges::copy_if(finding.calls, std::back_inserter(known),
+  std::ranges::copy_if(calls, std::back_inserter(known),
                        [](const SourcePlace& call) { return call != SourcePlace{}; });
   return known;
 }
@@ -35,9 +35,10 @@ std::optional<SourcePlace> other_place(const Finding& finding) {
   return finding.other;
 }
 
-Report check_program(const trace::TraceFile& trace, bool eadr, const Progress& progress) {
+Report check_program(const trace::TraceFile& trace, bool eadr, bool each_path,
+                     const Progress& progress) {
   const nb::gil_scoped_release release;
-  return check::check_program(trace, {.eadr = eadr},
+  return check::check_program(trace, {.eadr = eadr, .each_path = each_path},
                               [&](double share) { return bindings::report(progress, share); });
 }
 
@@ -48,8 +49,9 @@ void bind_check(nb::module_& module) {
       .def_prop_ro("kind", [](const Finding& finding) { return name_of(finding.kind); })
       .def_prop_ro("reason", [](const Finding& finding) { return name_of(finding.reason); })
       .def_ro("place", &Finding::place)
-      .def_prop_ro("calls", &known_calls)
+      .def_prop_ro("calls", [](const Finding& finding) { return known(finding.calls); })
       .def_prop_ro("other", &other_place)
+      .def_prop_ro("other_calls", [](const Finding& finding) { return known(finding.other_calls); })
       .def_ro("count", &Finding::count)
       .def_ro("executions", &Finding::executions)
       .def_ro("thread", &Finding::thread)
@@ -63,9 +65,10 @@ void bind_check(nb::module_& module) {
       .def_ro("fences", &Report::fences)
       .def_ro("regions", &Report::regions)
       .def_ro("allocations", &Report::allocations)
-      .def_ro("from_the_start", &Report::from_the_start);
+      .def_ro("from_the_start", &Report::from_the_start)
+      .def_ro("all_in_vain", &Report::all_in_vain);
   module.def("check_program", &check_program, nb::arg("trace"), nb::arg("eadr"),
-             nb::arg("progress").none());
+             nb::arg("each_path"), nb::arg("progress").none());
 }
 
 }  // namespace pmemsim::bindings

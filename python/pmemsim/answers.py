@@ -217,6 +217,7 @@ class _Group:
             place=self.place,
             calls=(),
             other=None,
+            other_calls=(),
             count=self.count,
             executions=0,
             thread=self.thread,

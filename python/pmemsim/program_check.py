@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -178,6 +178,12 @@ _REASONS = {
     "stored": "a store",
     "loaded": "a load",
 }
+# Reasons why the rules can't decide whether a finding is an error.
+_UNDECIDED = {
+    "tag_bits": "it only clears tag bits of a pointer that is persistent",
+    "sequence": "the word is the sequence word of a seqlock, which recovery may reset",
+    "unreferenced": "no pointer or offset in PM leads to the memory, which may have been freed",
+}
 
 
 @dataclass(frozen=True)
@@ -222,6 +228,8 @@ class Finding:
     """Calls that led to the first occurrence, the innermost first."""
     other: Place | None
     """The second location: of the line's flush, the pointer's store, or the free."""
+    other_calls: tuple[Place, ...]
+    """Calls that led to the second location, the innermost first."""
     count: int
     executions: int
     """Number of executions of a useless flush or fence at this location."""
@@ -236,6 +244,11 @@ class Finding:
         return KINDS[self.kind].loses_data
 
     @property
+    def note(self) -> bool:
+        """Return whether the rules can't decide if it is an error."""
+        return self.reason in _UNDECIDED
+
+    @property
     def effect(self) -> str:
         """Say what the error may break or cost."""
         return KINDS[self.kind].effect
@@ -246,7 +259,8 @@ class Finding:
         if self.wrong_answer:
             what = "lost by a crash" if self.wrong_answer.lost else "a crash right behind it,"
             return f"{what} {self.wrong_answer.where}"
-        told = [_REASONS[self.reason]] if self.reason in _REASONS else []
+        reasons = _REASONS | _UNDECIDED
+        told = [reasons[self.reason]] if self.reason in reasons else []
         if self.kind == "flushed-by-another":
             sentence = _OTHER[self.kind]
         else:
@@ -263,9 +277,11 @@ class Finding:
             "kind": self.kind,
             "reason": self.reason,
             "loses_data": self.loses_data,
+            "note": self.note,
             **self.place.to_dict(),
             "calls": [call.to_dict() for call in self.calls],
             "other": self.other.to_dict() if self.other else None,
+            "other_calls": [call.to_dict() for call in self.other_calls],
             "count": self.count,
             "executions": self.executions or None,
             "first": {"thread": self.thread, "operation": self.operation},
@@ -346,8 +362,14 @@ class Report:
 
     @property
     def faults(self) -> list[Finding]:
-        """Return the findings of the rules that can lose data."""
-        return [each for each in self.findings if each.loses_data and not each.wrong_answer]
+        """Return the findings of the rules that can lose data, without notes."""
+        rules = [each for each in self.findings if not each.wrong_answer]
+        return [each for each in rules if each.loses_data and not each.note]
+
+    @property
+    def undecided(self) -> list[Finding]:
+        """Return the notes: findings that may be intended, about which rules can't decide."""
+        return [finding for finding in self.findings if finding.note]
 
     @property
     def wrong_answers(self) -> list[Finding]:
@@ -390,7 +412,7 @@ def check_program(
     `more` has findings from other sources, and is listed first.
     """
     _check_has_pm(trace)
-    found = _core.check_program(trace.file, model != "px86", progress)
+    found = _core.check_program(trace.file, model != "px86", bool(suppressions), progress)
     counts = {
         "operations": found.operations,
         "instructions": found.instructions,
@@ -420,19 +442,36 @@ def check_program(
         if by
     ]
     hidden = {id(finding) for finding, _ in suppressed}
+    shown = _merged(finding for finding in findings if id(finding) not in hidden)
     return Report(
         workload=trace.name,
         model=model,
         counts=counts,
-        findings=tuple(finding for finding in findings if id(finding) not in hidden),
+        findings=tuple(shown),
         suppressed=tuple(suppressed),
         unused=tuple(
             each for each in suppressions if not any(each.covers(finding) for finding in findings)
         ),
         not_looked_for=_not_looked_for(trace, model, counts),
-        notes=tuple(_notes(trace, model, counts, from_the_start=found.from_the_start)),
+        notes=tuple(_notes(trace, model, found)),
         trace_hash=trace.hash,
     )
+
+
+def _merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Merge findings that differ only in calls behind the innermost one, in their order."""
+    merged: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        key = (
+            *(finding.kind, finding.reason, finding.place, finding.calls[:1]),
+            *(finding.other, finding.other_calls[:1], finding.wrong_answer),
+        )
+        if known := merged.get(key):
+            first = min(known, finding, key=lambda each: (each.thread, each.operation))
+            merged[key] = replace(first, count=known.count + finding.count)
+        else:
+            merged[key] = finding
+    return list(merged.values())
 
 
 def _check_has_pm(trace: Trace) -> None:
@@ -450,6 +489,7 @@ def _finding(found: _core.Finding) -> Finding:
         place=found.place,
         calls=tuple(found.calls),
         other=found.other,
+        other_calls=tuple(found.other_calls),
         count=found.count,
         executions=found.executions,
         thread=found.thread,
@@ -494,15 +534,15 @@ def _not_looked_for(trace: Trace, model: Model, counts: dict[str, int]) -> dict[
     return reasons | _unknown_to(model)
 
 
-def _notes(
-    trace: Trace, model: Model, counts: dict[str, int], *, from_the_start: bool
-) -> list[str]:
+def _notes(trace: Trace, model: Model, found: _core.Report) -> list[str]:
     notes = notes_on_crashes(trace.metadata)
-    if not from_the_start:
+    if not found.from_the_start:
         notes.append(
             "the recording begins at pm_roi_begin: earlier stores without a flush are unknown"
         )
-    if model == "px86" and counts["flushes"] == 0:
+    if not found.all_in_vain:
+        notes.append("after the first 1,048,576, useless flushes are not counted")
+    if model == "px86" and found.flushes == 0:
         notes.append(
             "the recording has no flush; if other code flushes, compile it with pmemsim-cc; if "
             "the program targets eADR, use --model eadr; otherwise each store may be lost"

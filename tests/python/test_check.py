@@ -105,9 +105,11 @@ def test_a_finding_says_all_there_is_to_know(never_flushed: Path) -> None:
         "kind": "never-flushed",
         "reason": "",
         "loses_data": True,
+        "note": False,
         "line": planted(BARE)["never-flushed"],
         "function": "never_flushed",
         "other": None,
+        "other_calls": [],
         "count": 1,
         "executions": None,
         "effect": KINDS["never-flushed"].effect,
@@ -175,6 +177,44 @@ def test_an_unused_suppression_is_said(
     assert f"{path}:1: this line suppresses no finding; remove it" in done.stderr
 
 
+MANY_PLACES = r"""
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/mman.h>
+struct item { uint64_t free[7], cas; };
+static void set(uint64_t* word, uint64_t value) { *word = value; }
+__attribute__((noinline)) static void meant(struct item* it) {
+  set(&it->free[0], 1); set(&it->free[1], 1);
+  it->free[2] = 1;
+  it->free[3] = 1;
+  it->free[4] = 1;
+}
+__attribute__((noinline)) static void forgotten(struct item* it) { set(&it->cas, 7); }
+int main(void) {
+  struct item* it = mmap((void*)0x100000000000, 4096, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  for (int i = 0; i < 5; ++i) { meant(it + i); forgotten(it + i); }
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_suppressions_leave_findings_at_other_places_of_the_line(
+    tmp_path: Path, level: str
+) -> None:
+    source = tmp_path / "many.c"
+    source.write_text(MANY_PLACES)
+    trace = tmp_path / "many.pmt"
+    program = compiled(tmp_path, source, level)
+    done = pmemsim("record", "-o", trace, *RANGE, "--", program)
+    assert done.returncode == 0, done.stderr
+    path = suppressions(tmp_path, function="meant")
+    report = checked(trace, "--suppress", path, status=1)
+    (finding,) = report["findings"]
+    assert "forgotten" in [finding["function"], *(call["function"] for call in finding["calls"])]
+    assert finding["count"] == 5
+
+
 def test_all_that_is_wrong_with_a_suppression_file_is_said(tmp_path: Path) -> None:
     path = tmp_path / "meant.yaml"
     path.write_text("- kind: never-flush\n  source: a.c\n  comment: x\n- kind: leaked\n")
@@ -193,6 +233,35 @@ def test_bad_arguments_are_said_at_once(never_flushed: Path, tmp_path: Path) -> 
     assert "--model x86: unknown model; did you mean 'px86'?" in done.stderr
     assert "--top 0: must be at least 1" in done.stderr
     assert f"{tmp_path / 'none'}: the file could not be read" in done.stderr
+
+
+NOTE = r"""
+#include <immintrin.h>
+#include <stdint.h>
+#include <sys/mman.h>
+int main(void) {
+  volatile uint64_t* pm = mmap((void*)0x100000000000, 4096, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  *pm = 0x100000000041; _mm_clflush((void*)pm); _mm_sfence();
+  *pm = 0x100000000040;
+}
+"""
+
+
+def test_notes_change_the_exit_code_only_if_strict(tmp_path: Path) -> None:
+    source = tmp_path / "note.c"
+    source.write_text(NOTE)
+    trace = tmp_path / "note.pmt"
+    done = pmemsim("record", "-o", trace, *RANGE, "--", compiled(tmp_path, source))
+    assert done.returncode == 0, done.stderr
+    lenient = pmemsim("check", trace)
+    assert lenient.returncode == 0
+    assert "notes, about which rules can't decide" in lenient.stdout
+    assert "--verify CMD" in lenient.stdout
+    assert "0 findings that can lose data, 0 that cost time or space, 1 note;" in lenient.stdout
+    strict = pmemsim("check", trace, "--strict")
+    assert strict.returncode == 1
+    assert "note: 1 note (--strict); the first:" in strict.stderr
 
 
 WITHOUT_PM = "int main(void) { volatile int x = 1; return x - 1; }\n"

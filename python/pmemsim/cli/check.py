@@ -64,6 +64,10 @@ class _Options:
         OUTPUT, "--suppress", value="FILE",
         help="A file of intended findings, which are not reported (docs/guides/check_program.md).",
     )] = None  # fmt: skip
+    strict: Annotated[bool, option(
+        OUTPUT, "--strict",
+        help="Count notes as errors: findings about which rules can't decide.",
+    )] = False  # fmt: skip
     top: Top = 20
     json_path: Json = None
     jobs: Jobs = None
@@ -195,7 +199,8 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         2   the input is wrong, or there is nothing to check
         3   a method left more than 1% of its cases undecided
 
-    Images that --budget leaves unchecked are reported, and change no exit code.
+    Images that --budget leaves unchecked are reported, and change no exit code. Neither do notes:
+    findings about which the rules can't decide, unless --strict is given.
     """
     request = options.request(target, given.problems())
     (trace,) = open_traces(request.found, None)
@@ -232,7 +237,8 @@ def _check(trace: Trace, request: _Request, checker: Checker | None) -> _Done:
     report = _check_rules(trace, request, answers)
     if answers:
         verdicts.append(by_answers.verdict(answers, request.options.model, report))
-    return _Done(report, images, answers, [by_rules.verdict(report), *verdicts])
+    rules = by_rules.verdict(report, strict=request.options.strict)
+    return _Done(report, images, answers, [rules, *verdicts])
 
 
 @contextmanager

@@ -7,21 +7,35 @@ from collections.abc import Sequence
 from pmemsim.cli.console import out, table
 from pmemsim.cli.verdicts import Verdict
 from pmemsim.program_check import Finding, Report
+from pmemsim.trace import Place
 
 _SHOWN_CALLS = 3
 
 
 def print_findings(report: Report, top: int) -> None:
     """Print a table of the findings, including wrong answers."""
-    shown = report.findings[:top]
-    if shown:
-        columns = ["finding", "at", "function", ">times", "first", "what is wrong"]
-        title = f"{report.workload}: findings under {report.rules}"
-        out.print(table(title, columns, [_row(finding) for finding in shown]))
-    if rest := len(report.findings) - len(shown):
-        out.print(f"{rest} more findings; --top {len(report.findings)} shows all")
+    findings = [each for each in report.findings if not each.note]
+    _print_table(f"{report.workload}: findings under {report.rules}", findings, top)
+    _print_table(f"{report.workload}: notes, about which rules can't decide", report.undecided, top)
+    if report.undecided:
+        out.print(_DECIDED_BY_A_CHECKER, markup=False)
     if report.suppressed:
         out.print(f"suppressed: {_findings(len(report.suppressed))}")
+
+
+_DECIDED_BY_A_CHECKER = (
+    "notes change no exit code, unless --strict is given; to decide about them, check the images "
+    "that a crash may leave: pmemsim check TARGET --verify CMD, where CMD is the program's checker"
+)
+
+
+def _print_table(title: str, findings: Sequence[Finding], top: int) -> None:
+    if not findings:
+        return
+    columns = ["finding", "at", "function", ">times", "first", "what is wrong"]
+    out.print(table(title, columns, [_row(finding) for finding in findings[:top]]))
+    if len(findings) > top:
+        out.print(f"{len(findings) - top} more; --top {len(findings)} shows all")
 
 
 def print_limits(report: Report, more: Sequence[str], *, rules_alone: bool) -> None:
@@ -43,43 +57,57 @@ _ONLY_THE_PROGRAM_KNOWS = (
 )
 
 
-def verdict(report: Report) -> Verdict:
-    """Return the verdict of the rules, without the reader's wrong answers."""
+def verdict(report: Report, *, strict: bool) -> Verdict:
+    """Return the verdict of the rules, without the reader's wrong answers.
+
+    If `strict`, notes are errors.
+    """
     faults = report.faults
     costly = len([each for each in report.findings if not each.loses_data])
     counts = report.counts
+    notes = f", {_counted(len(report.undecided), 'note')}" if report.undecided else ""
     text = (
-        f"{_findings(len(faults))} that can lose data, {costly} that cost time or space; "
+        f"{_findings(len(faults))} that can lose data, {costly} that cost time or space{notes}; "
         f"{counts['pm_stores']:,} stores to persistent memory, {counts['flushes']:,} flushes, "
         f"{counts['fences']:,} fences, {counts['regions']:,} regions"
     )
-    if not faults:
-        return Verdict("rules", report.rules, text)
-    first = faults[0]
-    found = (
-        f"{report.workload}: {_findings(len(faults))} that can lose data; the first: "
-        f"{first.place}: {first.kind}: {first.effect}"
-    )
-    return Verdict("rules", report.rules, text, (found,))
+    found = []
+    if faults:
+        found.append(f"{_findings(len(faults))} that can lose data; the first: {_first(faults)}")
+    if strict and report.undecided:
+        number = _counted(len(report.undecided), "note")
+        found.append(f"{number} (--strict); the first: {_first(report.undecided)}")
+    return Verdict("rules", report.rules, text, tuple(f"{report.workload}: {it}" for it in found))
+
+
+def _first(findings: Sequence[Finding]) -> str:
+    first = findings[0]
+    return f"{first.place}: {first.kind}: {first.effect}"
 
 
 def _row(finding: Finding) -> tuple[str, ...]:
     times = f"{finding.count:,}"
     if finding.executions:
         times += f" of {finding.executions:,}"
-    calls = [f"called at {call} in {call.function}" for call in finding.calls[:_SHOWN_CALLS]]
-    if len(finding.calls) > _SHOWN_CALLS:
-        calls.append("...")
-    wrong = [finding.explanation, finding.effect] if finding.explanation else [finding.effect]
+    wrong = [finding.explanation, *_calls(finding.other_calls)] if finding.explanation else []
     return (
         finding.kind,
-        "\n".join([str(finding.place), *calls]),
+        "\n".join([str(finding.place), *_calls(finding.calls)]),
         finding.place.function,
         times,
         f"thread {finding.thread}, operation {finding.operation}",
-        "\n".join(wrong),
+        "\n".join([*wrong, finding.effect]),
     )
 
 
+def _calls(calls: Sequence[Place]) -> list[str]:
+    shown = [f"called at {call} in {call.function}" for call in calls[:_SHOWN_CALLS]]
+    return [*shown, "..."] if len(calls) > _SHOWN_CALLS else shown
+
+
 def _findings(count: int) -> str:
-    return "1 finding" if count == 1 else f"{count} findings"
+    return _counted(count, "finding")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count} {what}s"

@@ -3,6 +3,7 @@
 
 #include <cassert>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "pmemsim/common/slab.hpp"
@@ -37,7 +38,7 @@ class FlatTable {
     for (std::size_t at = (hole + 1) & mask; entries_[at].generation == generation_;
          at = (at + 1) & mask) {
       if (((at - home(entries_[at].key)) & mask) < ((at - hole) & mask)) continue;
-      entries_[hole] = entries_[at];
+      entries_[hole] = std::move(entries_[at]);
       hole = at;
     }
     entries_[hole].generation = 0;
@@ -84,8 +85,8 @@ class FlatTable {
   void grow() {
     std::vector<Entry> old(2 * entries_.size());
     old.swap(entries_);
-    for (const Entry& entry : old) {
-      if (entry.generation == generation_) entries_[slot_of(entry.key)] = entry;
+    for (Entry& entry : old) {
+      if (entry.generation == generation_) entries_[slot_of(entry.key)] = std::move(entry);
     }
   }
 

@@ -1,5 +1,6 @@
 #include "pmemsim/checks/rules/allocations.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -98,6 +99,25 @@ void Allocations::reach_from(const Image& memory, Line line, std::vector<Block>&
     std::memcpy(&word, data.data() + at, sizeof(word));
     reach(word, reached);
   }
+}
+
+std::vector<std::uint64_t> Allocations::references(const Image& memory) const {
+  std::vector<std::uint64_t> found;
+  memory.for_each_page([&](std::uint64_t page, const std::byte* bytes) {
+    for (std::uint64_t at = 0; at < Image::kPageBytes; at += kWordBytes) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes + at, sizeof(word));
+      if (word == 0) continue;
+      const std::uint64_t address = word & kAddressBits & ~(kWordBytes - 1);
+      for (const trace::PmRegion& region : regions_) {
+        if (page < region.begin || page >= region.end) continue;
+        if (address >= region.begin && address < region.end) found.push_back(address);
+        if (word < region.end - region.begin) found.push_back(region.begin + word);
+      }
+    }
+  });
+  std::ranges::sort(found);
+  return found;
 }
 
 void Allocations::find_leaks(const Image& memory, const LineTable<bool>& log) {

@@ -43,6 +43,10 @@ class Allocations {
   }
   // Returns the allocation that contains an address.
   std::optional<Block> find(std::uint64_t address) const;
+  bool is_freed(Line line) const { return freed_.find(line) != nullptr; }
+  // Returns, in ascending order, the addresses in PM that words of PM contain, as an address
+  // without tag bits or as an offset in a PM region.
+  std::vector<std::uint64_t> references(const Image& memory) const;
   // Rule A2. `memory`: contents at the end; `log`: the lines that a software log has written.
   void find_leaks(const Image& memory, const LineTable<bool>& log);
 

@@ -17,6 +17,7 @@ class Contexts {
   struct Call {
     Node parent = kRoot;
     std::uint32_t line = 0;  // Line in the calling function
+    auto operator<=>(const Call&) const = default;
   };
 
   Node called(Node parent, std::uint32_t line) {

@@ -15,8 +15,9 @@ constexpr std::array<std::string_view, kKinds> kKindNames{
 };
 
 constexpr std::array<std::string_view, kReasons> kReasonNames{
-    "",      "published",      "region_end", "unlock", "end",
-    "clean", "flushed_before", "outside_pm", "stored", "loaded",
+    "",         "published",      "region_end",   "unlock", "end",
+    "clean",    "flushed_before", "outside_pm",   "stored", "loaded",
+    "tag_bits", "sequence",       "unreferenced",
 };
 
 }  // namespace

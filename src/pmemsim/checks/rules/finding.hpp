@@ -47,8 +47,12 @@ enum class Reason : std::uint8_t {
   kOutsidePm,
   kStored,  // A store to freed memory
   kLoaded,
+  // Reasons why rules can't decide: the finding is a note.
+  kTagBits,
+  kSequence,
+  kUnreferenced,
 };
-inline constexpr std::size_t kReasons = 10;
+inline constexpr std::size_t kReasons = 13;
 
 // Return the names that programs read.
 std::string_view name_of(Kind kind);
@@ -61,10 +65,12 @@ struct Finding {
   trace::SourcePlace place{};
   std::vector<trace::SourcePlace> calls{};  // Calls at the first occurrence, the innermost first
   trace::SourcePlace other{};               // Second location, if the kind has one
+  std::vector<trace::SourcePlace> other_calls{};  // Calls that led to it, the innermost first
   std::uint64_t count = 0;
-  std::uint64_t executions = 0;  // Useless flush or fence: its executions; otherwise 0
-  std::uint32_t thread = 0;      // Thread of the first occurrence
-  std::uint64_t operation = 0;   // Its number in the thread, from 0
+  // Useless flush or fence: its executions from its innermost caller; otherwise 0.
+  std::uint64_t executions = 0;
+  std::uint32_t thread = 0;     // Thread of the first occurrence
+  std::uint64_t operation = 0;  // Its number in the thread, from 0
 };
 
 }  // namespace pmemsim::check

@@ -7,11 +7,13 @@
 namespace pmemsim::check {
 
 Findings::Findings(const trace::SiteTable& sites) : sites_(sites) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;  // By file and line
   for (std::uint32_t line = 0; line < sites.lines(); ++line) {
     const bool library = sites.string(sites.line(line).file).starts_with("library/");
     library_.push_back(library ? 1 : 0);
     elsewhere_.push_back(library || trace::in_system_header(sites, line) ? 1 : 0);
-    program_lines_.push_back(trace::program_line(sites, line));
+    const trace::SourceLine& source = sites.line(trace::program_line(sites, line));
+    source_lines_.push_back(numbers.try_emplace({source.file, source.line}, line).first->second);
   }
 }
 
@@ -21,31 +23,36 @@ Contexts::Call Findings::in_program(const At& at) const {
 }
 
 void Findings::add(Kind kind, Reason reason, const At& at, const At& other) {
-  const Contexts::Call program = in_program(at);
-  Found& found = found_[{kind, reason, program.line, program.parent, in_program(other).line}];
+  Found& found = found_[{kind, reason, in_program(at), in_program(other)}];
   const bool earlier =
       std::tie(at.thread, at.operation) < std::tie(found.first.thread, found.first.operation);
   if (found.count++ == 0 || earlier) found.first = at;
 }
 
-void Findings::executed(const At& at) {
-  const Contexts::Call program = in_program(at);
-  ++executions_[{program.line, program.parent}];
-}
+void Findings::executed(const At& at) { ++executions_[in_program(at)]; }
 
 Finding Findings::describe(const Key& key, const Found& found) const {
   Finding finding{.kind = key.kind,
                   .reason = key.reason,
-                  .place = trace::place_of(sites_, key.line),
+                  .place = trace::place_of(sites_, key.at.line),
+                  .calls = calls_to(key.at.parent),
                   .count = found.count,
                   .thread = found.first.thread,
                   .operation = found.first.operation};
-  for (Contexts::Node node = next_call(key.context); node != Contexts::kRoot;
-       node = next_call(contexts_[node].parent)) {
-    finding.calls.push_back(trace::place_of(sites_, contexts_[node].line));
+  if (key.other.line != trace::kExternalSite) {
+    finding.other = trace::place_of(sites_, key.other.line);
+    finding.other_calls = calls_to(key.other.parent);
   }
-  if (key.other != trace::kExternalSite) finding.other = trace::place_of(sites_, key.other);
   return finding;
+}
+
+std::vector<trace::SourcePlace> Findings::calls_to(Contexts::Node context) const {
+  std::vector<trace::SourcePlace> calls;
+  for (Contexts::Node node = next_call(context); node != Contexts::kRoot;
+       node = next_call(contexts_[node].parent)) {
+    calls.push_back(trace::place_of(sites_, contexts_[node].line));
+  }
+  return calls;
 }
 
 Contexts::Node Findings::next_call(Contexts::Node node) const {
@@ -53,28 +60,33 @@ Contexts::Node Findings::next_call(Contexts::Node node) const {
   return node;
 }
 
-trace::SourcePlace Findings::caller(Contexts::Node context) const {
-  const Contexts::Node node = next_call(context);
-  return node == Contexts::kRoot ? trace::SourcePlace{}
-                                 : trace::place_of(sites_, contexts_[node].line);
-}
-
-// Merges findings of one line and its caller: a line may have several sites, and code may be
-// inlined.
-std::vector<Finding> Findings::list() const {
-  using Caller = std::pair<trace::SourcePlace, trace::SourcePlace>;
-  std::map<Caller, std::uint64_t> executions;
-  for (const auto& [place, count] : executions_) {
-    executions[{trace::place_of(sites_, place.first), caller(place.second)}] += count;
+// A line may have several sites, and code may be inlined, so findings that differ in that alone are
+// merged.
+std::vector<Finding> Findings::list(bool each_path) const {
+  using Places = std::vector<trace::SourcePlace>;
+  // Returns a location with its callers, or with the innermost one.
+  const auto with_calls = [](const trace::SourcePlace& place, const Places& calls, bool all) {
+    Places places{place};
+    const std::size_t count = all ? calls.size() : std::min<std::size_t>(calls.size(), 1);
+    places.insert(places.end(), calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(count));
+    return places;
+  };
+  std::map<Places, std::uint64_t> executions;
+  for (const auto& [at, count] : executions_) {
+    const Places calls = calls_to(at.parent);
+    executions[with_calls(trace::place_of(sites_, at.line), calls, false)] += count;
   }
-  std::map<std::tuple<Kind, Reason, Caller, trace::SourcePlace>, Finding> lines;
+  std::map<std::tuple<Kind, Reason, Places, Places>, Finding> merged;
   for (const auto& [key, found] : found_) {
     Finding finding = describe(key, found);
-    const Caller at{finding.place, caller(key.context)};
+    const Places at = with_calls(finding.place, finding.calls, each_path);
     const bool in_vain = key.kind == Kind::kUselessFlush || key.kind == Kind::kUselessFence;
-    finding.executions = in_vain ? executions.at(at) : 0;
-    const auto [entry, fresh] =
-        lines.try_emplace({key.kind, key.reason, at, finding.other}, finding);
+    if (in_vain) {
+      finding.executions = executions.at(with_calls(finding.place, finding.calls, false));
+    }
+    const auto [entry, fresh] = merged.try_emplace(
+        {key.kind, key.reason, at, with_calls(finding.other, finding.other_calls, each_path)},
+        finding);
     if (fresh) continue;
     Finding& all = entry->second;
     finding.count += all.count;
@@ -84,10 +96,10 @@ std::vector<Finding> Findings::list() const {
     all.count = finding.count;
   }
   std::vector<Finding> list;
-  for (auto& [places, finding] : lines) list.push_back(std::move(finding));
+  for (auto& [places, finding] : merged) list.push_back(std::move(finding));
   std::ranges::sort(list, {}, [](const Finding& each) {
     return std::tuple(each.kind, UINT64_MAX - each.count, each.thread, each.operation, each.place,
-                      each.other);
+                      each.calls, each.other, each.other_calls);
   });
   return list;
 }

@@ -1,4 +1,4 @@
-// Collects findings, one for each source line, caller and second location.
+// Collects findings, one for each pair of locations with their callers.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,8 @@ class Findings {
   // True if the site is in pm.h's library.
   bool in_library(std::uint32_t site) const { return library_[site] != 0; }
 
-  // True if both operations are of one source line.
-  bool on_one_line(const At& a, const At& b) const {
-    const trace::SourceLine& first = sites_.line(program_lines_[a.site]);
-    const trace::SourceLine& second = sites_.line(program_lines_[b.site]);
-    return first.line == second.line && first.file == second.file;
-  }
+  // Returns a number of the operation's source line in the program.
+  std::uint32_t source_line(const At& at) const { return source_lines_[at.site]; }
 
   void add(Kind kind, Reason reason, const At& at) { add(kind, reason, at, At{}); }
   void add(Kind kind, Reason reason, const At& at, const At& other);
@@ -44,15 +40,14 @@ class Findings {
   void executed(const At& at);
 
   // Returns all findings: first those that can lose data; in each part, the most frequent first.
-  std::vector<Finding> list() const;
+  // Findings that differ only in calls behind the innermost one are merged, unless `each_path`.
+  std::vector<Finding> list(bool each_path) const;
 
  private:
   struct Key {
     Kind kind;
     Reason reason;
-    std::uint32_t line;
-    Contexts::Node context;
-    std::uint32_t other;
+    Contexts::Call at, other;
     auto operator<=>(const Key&) const = default;
   };
   struct Found {
@@ -66,16 +61,18 @@ class Findings {
   bool elsewhere(std::uint32_t line) const { return elsewhere_[line] != 0; }
   // Returns the next call in the program's own code, or kRoot.
   Contexts::Node next_call(Contexts::Node node) const;
-  trace::SourcePlace caller(Contexts::Node context) const;
+  // Returns the calls in the program's own code that lead to a call path's end, the innermost
+  // first.
+  std::vector<trace::SourcePlace> calls_to(Contexts::Node context) const;
 
   const trace::SiteTable& sites_;
   // By line: library_ is true if the line is in pm.h's library, elsewhere_ if it is in the library
   // or a system header.
   std::vector<std::uint8_t> library_, elsewhere_;
-  std::vector<std::uint32_t> program_lines_;  // By line
+  std::vector<std::uint32_t> source_lines_;  // By line
   Contexts contexts_;
   std::map<Key, Found> found_;
-  std::map<std::pair<std::uint32_t, Contexts::Node>, std::uint64_t> executions_;
+  std::map<Contexts::Call, std::uint64_t> executions_;
 };
 
 }  // namespace pmemsim::check

@@ -41,10 +41,9 @@ void FlushCheck::note_race(LineState& state) const {
   }
 }
 
-LineState& FlushCheck::note_store(const At& at, std::uint64_t address, std::uint64_t bytes) {
-  LineState& state = line(Line::of(address));
+LineState& FlushCheck::note_store(const At& at, Line number, Words words) {
+  LineState& state = line(number);
   note_race(state);
-  const Words words = words_of(address, bytes);
   state.run = state.version > 0 && state.store.thread == thread_ ? state.run | words : words;
   state.known = true;
   ++state.version;
@@ -54,22 +53,38 @@ LineState& FlushCheck::note_store(const At& at, std::uint64_t address, std::uint
 }
 
 void FlushCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes, By by,
-                       bool of_lock) {
+                       Change change) {
   if (shared_.eadr) return;
   if (by.program && !by.in_region) check_late(Line::of(address));
   stores_ += by.program ? 1 : 0;
-  LineState& state = note_store(at, address, bytes);
-  state.dirty |= words_of(address, bytes);
-  state.possibly_lost |= words_of(address, bytes);
-  if (!by.program || by.in_region || of_lock) return;
-  if (state.pending && state.flush.thread == thread_ && !state.late) {
-    state.late = true;
-    state.late_store = at;
+  const Words words = words_of(address, bytes);
+  LineState& state = note_store(at, Line::of(address), words);
+  const StoreList::Store entry{at, findings_.source_line(at), words};
+  note_sequence(state, address, entry, change);
+  if (change == Change::kTagsCleared && (state.persisted & words) != 0 &&
+      is_guaranteed(state, words, order_, thread_)) {
+    return state.tags.add(entry);
   }
-  const auto end = state.stores.begin() + state.store_count;
-  const bool known = std::any_of(state.stores.begin(), end,
-                                 [&](const At& other) { return findings_.on_one_line(other, at); });
-  if (!known && state.store_count < LineState::kStores) state.stores[state.store_count++] = at;
+  state.dirty |= words;
+  state.possibly_lost |= words;
+  if (!by.program || by.in_region || by.lock) return;
+  const bool late = state.pending && state.flush.thread == thread_;
+  (late ? state.late : state.stores).add(entry);
+}
+
+void FlushCheck::note_sequence(LineState& state, std::uint64_t address,
+                               const StoreList::Store& store, Change change) {
+  if (change == Change::kToOdd) {
+    odd_words_[next_odd_word_++ % odd_words_.size()] = {address, store, stores_};
+  } else if (change == Change::kToEven) {
+    const auto odd = std::ranges::find(odd_words_, address, &OddWord::address);
+    const bool encloses =
+        odd != odd_words_.end() && stores_ > odd->stores + 1 && odd->store.place() != store.place();
+    if (odd != odd_words_.end()) *odd = {};
+    (encloses ? state.sequence : state.no_sequence) |= store.words;
+  } else if (change != Change::kZeroed) {
+    state.no_sequence |= store.words;
+  }
 }
 
 // Processes a non-temporal store, which leaves the cached contents of the line unchanged.
@@ -77,12 +92,13 @@ void FlushCheck::store_past_caches(const At& at, std::uint64_t address, std::uin
                                    By by) {
   if (by.program && !by.in_region) check_late(Line::of(address));
   stores_ += by.program ? 1 : 0;
-  LineState& state = note_store(at, address, bytes);
   const Words words = words_of(address, bytes);
+  LineState& state = note_store(at, Line::of(address), words);
+  state.no_sequence |= words;
   state.dirty &= static_cast<Words>(~words);
   state.possibly_lost |= words;
   if (state.dirty == 0) {
-    state.store_count = 0;
+    state.clear_stores();
     state.flush = at;
     state.flushed = true;
     state.pending = true;
@@ -123,9 +139,11 @@ void FlushCheck::publish(const At& at, std::uint64_t place, std::uint64_t pointe
 void FlushCheck::publish_line(const At& at, Line target, const LineState& state) {
   if (state.racy) return;
   const bool own = state.version > 0 && state.store.thread == thread_;
-  if (!shared_.eadr && own && state.store_count > 0 && state.persisted == 0 && !state.flushed &&
-      !state.told) {
-    return findings_.add(Kind::kPublishedUnflushed, Reason::kPublished, state.stores[0], at);
+  if (!shared_.eadr && own && !state.stores.empty() && state.persisted == 0 && !state.flushed) {
+    for (const StoreList::Store& store : state.stores.distinct()) {
+      findings_.add(Kind::kPublishedUnflushed, Reason::kPublished, store.at, at);
+    }
+    return;
   }
   if (!state.pending || state.flush.thread != thread_) return;
   for (Unfenced& flush : unfenced_) {
@@ -161,6 +179,8 @@ void FlushCheck::flush(const At& at, std::uint64_t address, trace::FlushKind kin
     const Reason reason = state.flushed ? Reason::kFlushedBefore : Reason::kClean;
     if (shared_.in_vain.size() < kMostInVain) {
       shared_.in_vain.push_back({number, reason, at, state.flushed ? state.flush : At{}});
+    } else {
+      shared_.all_in_vain = false;
     }
   }
   state.known = true;
@@ -169,9 +189,7 @@ void FlushCheck::flush(const At& at, std::uint64_t address, trace::FlushKind kin
   if (useless && state.pending) return;
   const bool covers = state.dirty != 0;
   state.dirty = 0;
-  state.store_count = 0;
-  state.late = false;
-  state.told = false;
+  state.clear_stores();
   if (covers || !state.pending) {
     state.flush = at;
     state.pending = true;
@@ -182,7 +200,7 @@ void FlushCheck::flush(const At& at, std::uint64_t address, trace::FlushKind kin
 
 // Rule P8.
 bool FlushCheck::is_useless(const LineState& state) const {
-  if (state.dirty != 0) return false;
+  if (state.dirty != 0 || !state.tags.empty()) return false;
   if (!state.known) return shared_.from_the_start;
   if (state.pending) return state.flush.thread == thread_;
   return is_guaranteed(state, 0xff, order_, thread_);
@@ -243,7 +261,7 @@ void FlushCheck::end_flush(const Unfenced& flush) {
   } else if (state.ended != 0 && state.fence_thread != thread_) {
     newly_guaranteed_[flush.line.number] = flush.version;
   }
-  if (last && state.late) late_.push_back({flush.line, state.late_store, flush.at});
+  if (last && !state.late.empty()) late_.push_back({flush.line, flush.at});
 }
 
 // Rule P2.
@@ -253,8 +271,11 @@ void FlushCheck::check_late(Line except) {
     if (late.line == except) return false;
     LineState& state = line(late.line);
     if (state.dirty != 0 && same(state.flush, late.flush)) {
-      findings_.add(Kind::kStoredAfterFlush, Reason::kNone, late.store, late.flush);
-      state.told = true;
+      for (const StoreList::Store& store : state.late.distinct()) {
+        const Reason reason = state.is_sequence(store.words) ? Reason::kSequence : Reason::kNone;
+        findings_.add(Kind::kStoredAfterFlush, reason, store.at, late.flush);
+      }
+      state.late.clear();
     }
     return true;
   });
@@ -337,18 +358,12 @@ void FlushCheck::end(const At& at) {
   check_late(kNoLine);
 }
 
-// Rules P1 and P8.
+// Rule P8.
 void FlushCheck::finish(Findings& findings, const Shared& shared) {
   for (const InVain& flush : shared.in_vain) {
     const LineState* const state = shared.lines.find(flush.line);
     if (!state->racy) findings.add(Kind::kUselessFlush, flush.reason, flush.at, flush.other);
   }
-  shared.lines.for_each([&](Line, const LineState& state) {
-    if (state.dirty == 0 || state.told) return;
-    for (std::uint32_t i = 0; i < state.store_count; ++i) {
-      findings.add(Kind::kNeverFlushed, Reason::kNone, state.stores[i]);
-    }
-  });
 }
 
 }  // namespace pmemsim::check

@@ -1,7 +1,9 @@
-// Check of one thread's flushes and fences, and of the operations that depend on them: rules P1 to
+// Check of one thread's flushes and fences, and of the operations that depend on them: rules P2 to
 // P8 of program_check.hpp.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +29,7 @@ class FlushCheck {
   struct Shared {
     Lines lines{};
     std::vector<InVain> in_vain{};
+    bool all_in_vain = true;        // False: flushes that seem useless were dropped
     const Image* memory = nullptr;  // Current contents
     bool from_the_start = true;
     bool eadr = false;
@@ -35,6 +38,15 @@ class FlushCheck {
   struct By {
     bool program;    // Not by the library
     bool in_region;  // In an atomic region
+    bool lock;       // The acquisition or release of a lock
+  };
+  // The change of an aligned word by a store.
+  enum class Change : std::uint8_t {
+    kOther,
+    kZeroed,       // The word becomes zero
+    kTagsCleared,  // Tag bits of a pointer into PM become zero
+    kToOdd,        // The word is incremented by one
+    kToEven,
   };
 
   FlushCheck(Findings& findings, Shared& shared, const Allocations& allocations,
@@ -46,7 +58,7 @@ class FlushCheck {
         thread_(thread) {}
 
   // Processes the part of a store that lies in one line.
-  void store(const At& at, std::uint64_t address, std::uint64_t bytes, By by, bool of_lock);
+  void store(const At& at, std::uint64_t address, std::uint64_t bytes, By by, Change change);
   void store_past_caches(const At& at, std::uint64_t address, std::uint64_t bytes, By by);
   void allocated(std::uint64_t address, std::uint64_t bytes);
   // Checks a pointer that is about to be stored at `place`.
@@ -91,14 +103,22 @@ class FlushCheck {
     At unlock{};
     std::uint64_t stores = 0;  // Value of stores_ at the unlock
   };
+  // A word that the thread has incremented by one to an odd number.
+  struct OddWord {
+    std::uint64_t address = 0;
+    StoreList::Store store{};
+    std::uint64_t stores = 0;  // Value of stores_ at that store
+  };
   // A line that was stored to between its flush and the fence.
   struct Late {
     Line line;
-    At store, flush;
+    At flush;
   };
 
   LineState& line(Line number);
-  LineState& note_store(const At& at, std::uint64_t address, std::uint64_t bytes);
+  LineState& note_store(const At& at, Line number, Words words);
+  void note_sequence(LineState& state, std::uint64_t address, const StoreList::Store& store,
+                     Change change);
   void note_race(LineState& state) const;
   bool is_useless(const LineState& state) const;
   void add_unfenced(const At& at, Line number, const LineState& state, Words words, bool checked,
@@ -122,7 +142,9 @@ class FlushCheck {
   std::unordered_map<std::uint64_t, std::uint32_t> newly_guaranteed_;
   bool anything_unfenced_ = false;
   bool fenced_before_ = false;
-  std::uint64_t stores_ = 0;  // Number of the program's stores to PM
+  std::uint64_t stores_ = 0;            // Number of the program's stores to PM
+  std::array<OddWord, 8> odd_words_{};  // The last ones; the oldest is at next_odd_word_
+  std::size_t next_odd_word_ = 0;
   std::uint64_t region_begin_ = 0;
   std::uint32_t locks_ = 0;         // Number of locks held
   std::uint64_t locked_since_ = 0;  // Operation that acquired the outermost lock

@@ -1,18 +1,15 @@
 // The check's state of each line of persistent memory.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "pmemsim/analysis/happens_before.hpp"
 #include "pmemsim/checks/rules/findings.hpp"
+#include "pmemsim/checks/rules/store_list.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/units.hpp"
 
 namespace pmemsim::check {
-
-// One bit for each of a line's 8-byte words.
-using Words = std::uint8_t;
 
 // Returns the words of a range that lies in one line.
 constexpr Words words_of(std::uint64_t address, std::uint64_t bytes) {
@@ -23,13 +20,10 @@ constexpr Words words_of(std::uint64_t address, std::uint64_t bytes) {
 
 // The state of a line. A flush has ended once its thread has executed a fence.
 struct LineState {
-  static constexpr std::uint32_t kStores = 3;
-
   bool known = false;       // Stored to or flushed
   bool racy = false;        // Threads race on the line
   bool flushed = false;     // Flushed at any time
   bool pending = false;     // The last flush has not ended
-  bool told = false;        // The stores since the last flush are reported already
   bool pointed = false;     // A pointer to the line has been stored in PM
   Words dirty = 0;          // Words stored to since the last flush
   Words possibly_lost = 0;  // Words stored to since the last flush that has ended
@@ -46,11 +40,21 @@ struct LineState {
   CoreId fence_thread = 0;
   HappensBefore::Epoch fence = 0;
 
-  // The program's own stores since the last flush, at most kStores at different source lines.
-  std::array<At, kStores> stores{};
-  std::uint32_t store_count = 0;
-  bool late = false;  // The last flush's thread has stored again before its fence
-  At late_store{};    // The first store before that fence
+  // The program's own stores since the last flush that are in neither `late` nor `tags`.
+  StoreList stores{};
+  // Stores by the last flush's thread between that flush and its fence.
+  StoreList late{};
+  // Stores that clear tag bits of persistent pointers, since the last flush.
+  StoreList tags{};
+  // Words that are sequence words (rule P1), and words that are not.
+  Words sequence = 0, no_sequence = 0;
+
+  bool is_sequence(Words words) const { return (words & ~(sequence & ~no_sequence)) == 0; }
+  void clear_stores() {
+    stores.clear();
+    late.clear();
+    tags.clear();
+  }
 };
 
 using Lines = LineTable<LineState>;

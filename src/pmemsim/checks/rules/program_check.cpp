@@ -15,6 +15,7 @@
 #include "pmemsim/checks/rules/findings.hpp"
 #include "pmemsim/checks/rules/flush_check.hpp"
 #include "pmemsim/checks/rules/lines.hpp"
+#include "pmemsim/checks/rules/never_flushed.hpp"
 #include "pmemsim/checks/rules/read_check.hpp"
 #include "pmemsim/checks/rules/region_check.hpp"
 #include "pmemsim/checks/rules/touched.hpp"
@@ -35,6 +36,8 @@ using trace::SiteKind;
 
 constexpr std::string_view kHeap = "--pm-heap";
 constexpr std::uint64_t kLowestPointer = std::uint64_t{1} << 32;
+// Bits of a pointer to 8 B that its address doesn't need.
+constexpr std::uint64_t kTagBits = ~(trace::kMaxAddress - kWordBytes);
 
 // State shared by all threads.
 struct Program {
@@ -62,10 +65,11 @@ struct Program {
   Allocations allocations;
   FlushCheck::Shared flushes;
   RegionCheck::Shared regions;
-  ReadCheck::Shared built;
+  ReadCheck::Shared reads;
   std::vector<FlushCheck*> threads;  // By number
   LineTable<bool> log_lines;         // Lines that a software log has written
-  Touched touched;
+  Touched touched;                   // Volatile memory that the program has accessed
+  Touched loaded;                    // PM that the program has loaded from
   Image memory;
   bool redo;
   bool several_threads;
@@ -84,8 +88,8 @@ class Thread {
         calls_(program.findings.contexts(), program.trace.sites(), program.call_marks),
         flushes_(program.findings, program.flushes, program.allocations, program.order, number),
         regions_(program.findings, program.regions, program.order, number, program.redo),
-        reads_(program.built, program.flushes.lines, flushes_, program.trace.sites(), program.order,
-               number),
+        reads_(program.findings, program.reads, program.flushes.lines, flushes_,
+               program.trace.sites(), program.order, number),
         number_(number) {
     program.threads.push_back(&flushes_);
     more_ = stream_.next(operation_);
@@ -162,6 +166,7 @@ class Thread {
       return;
     }
     if (!by_program_itself()) return;
+    program_.loaded.add(operation_.address);
     const At now = at();
     program_.allocations.access(now, operation_.address, Reason::kLoaded);
     const std::uint64_t bytes =
@@ -177,7 +182,10 @@ class Thread {
     }
     ++program_.report.pm_stores;
     const At now = at();
-    const FlushCheck::By by{by_program_itself(), regions_.open()};
+    const bool lock = operation_.kind >= SiteKind::kAtomicStore &&
+                      operation_.kind <= SiteKind::kAtomicUpdate &&
+                      operation_.detail != static_cast<std::uint8_t>(trace::LockRole::kNone);
+    const FlushCheck::By by{by_program_itself(), regions_.open(), lock};
     if (by.program) store_of_program(now, by);
     look_at_pointers(now, by);
     store_lines(now, by);
@@ -194,9 +202,7 @@ class Thread {
   }
 
   void store_lines(const At& now, FlushCheck::By by) {
-    const bool of_lock = operation_.kind >= SiteKind::kAtomicStore &&
-                         operation_.kind <= SiteKind::kAtomicUpdate &&
-                         operation_.detail != static_cast<std::uint8_t>(trace::LockRole::kNone);
+    const FlushCheck::Change change = change_of(by);
     std::uint64_t address = operation_.address;
     const std::uint64_t end = address + operation_.size;
     while (address < end) {
@@ -204,13 +210,30 @@ class Thread {
       if (operation_.kind == SiteKind::kNonTemporal) {
         flushes_.store_past_caches(now, address, bytes, by);
       } else {
-        flushes_.store(now, address, bytes, by, of_lock);
+        flushes_.store(now, address, bytes, by, change);
       }
       if (purpose_ == Purpose::kLog && program_.log_lines.find(Line::of(address)) == nullptr) {
         program_.log_lines.insert(Line::of(address)) = true;
       }
       address += bytes;
     }
+  }
+
+  FlushCheck::Change change_of(FlushCheck::By by) {
+    using enum FlushCheck::Change;
+    const bool word =
+        (operation_.size == 8 || operation_.size == 4) && operation_.address % operation_.size == 0;
+    if (!by.program || by.in_region || by.lock || !word) return kOther;
+    std::uint64_t before = 0;
+    std::uint64_t after = 0;
+    const LineData line = program_.memory.read(Line::of(operation_.address));
+    std::memcpy(&before, line.data() + operation_.address % kLineBytes, operation_.size);
+    std::memcpy(&after, operation_.value, operation_.size);
+    if (after == 0) return kZeroed;
+    if (after == before + 1) return after % 2 != 0 ? kToOdd : kToEven;
+    const bool cleared = before != after && (before & after) == after;
+    const bool tags_alone = ((before ^ after) & ~kTagBits) == 0;
+    return cleared && tags_alone && pm_.contains(before & ~kTagBits) ? kTagsCleared : kOther;
   }
 
   // True if the access is one aligned word. A copy does not count: the program may never have
@@ -381,11 +404,14 @@ Report check_program(const trace::TraceFile& trace, const Options& options,
   Program program(trace, options);
   Walk(program).go(progress);
   FlushCheck::finish(program.findings, program.flushes);
-  ReadCheck::finish(program.findings, program.built, program.flushes.lines);
+  report_never_flushed(program.findings, program.flushes.lines, program.allocations, program.memory,
+                       program.loaded);
+  ReadCheck::finish(program.findings, program.reads, program.flushes.lines);
   if (program.allocations.any()) {
     program.allocations.find_leaks(program.memory, program.log_lines);
   }
-  program.report.findings = program.findings.list();
+  program.report.findings = program.findings.list(options.each_path);
+  program.report.all_in_vain = program.flushes.all_in_vain;
   return std::move(program.report);
 }
 

@@ -6,7 +6,8 @@
 // depends on this order counts only if the synchronisation implies it (happens_before.hpp).
 //
 //   P1  never-flushed: at the end, a line has been stored to, outside of regions, since its last
-//       flush. Non-temporal stores need no flush.
+//       flush, and it has not been freed. Non-temporal stores need no flush. never_flushed.hpp says
+//       which of these findings are only notes.
 //   P2  stored-after-flush: the flushing thread stores to the line again between its flush and that
 //       flush's fence. The line has not been flushed again when the thread stores to another line
 //       after the fence, releases a lock, or ends.
@@ -57,6 +58,8 @@ namespace pmemsim::check {
 struct Options {
   // Caches are persistent: only non-temporal stores need fences, and no store needs a flush.
   bool eadr = false;
+  // Findings with different call paths are listed apart, even if their innermost calls are equal.
+  bool each_path = false;
 };
 
 struct Report {
@@ -65,6 +68,7 @@ struct Report {
   std::uint64_t pm_stores = 0, flushes = 0, fences = 0;
   std::uint64_t regions = 0, allocations = 0;
   bool from_the_start = true;  // False: the recording begins at pm_roi_begin
+  bool all_in_vain = true;     // False: further useless flushes were not counted
 };
 
 // Checks the program. Calls progress(share) repeatedly; if it returns false, the check ends

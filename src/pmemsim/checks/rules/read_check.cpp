@@ -1,9 +1,19 @@
 #include "pmemsim/checks/rules/read_check.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace pmemsim::check {
 namespace {
 
-constexpr std::size_t kMost = 1 << 20;
+// False if the line may never be flushed after the store.
+bool is_flushed_later(const ReadCheck::Built& each, const LineState& state) {
+  return state.flushes != each.flushes;
+}
+
+void report(Findings& findings, const ReadCheck::Built& each) {
+  findings.add(Kind::kReadsUnpersisted, Reason::kNone, each.read, each.store);
+}
 
 }  // namespace
 
@@ -25,8 +35,18 @@ void ReadCheck::store_pm(const At& at, std::uint64_t address) {
   if (by_site_.empty()) return;
   const Read* const read = read_by(at, false);
   if (read == nullptr || read->line == Line::of(address) || !still_possibly_lost(*read)) return;
-  if (built_.size() == kMost) return;
-  built_.push_back({read->line, lines_.find(read->line)->flushes, read->at, at});
+  shared_.built.push_back({read->line, lines_.find(read->line)->flushes, read->at, at});
+  if (shared_.built.size() >= shared_.limit) report_certain();
+}
+
+// Bounds the memory of a recording with many findings.
+void ReadCheck::report_certain() {
+  std::erase_if(shared_.built, [&](const Built& each) {
+    if (!is_flushed_later(each, *lines_.find(each.line))) return false;
+    report(findings_, each);
+    return true;
+  });
+  shared_.limit = std::max(shared_.limit, 2 * shared_.built.size());
 }
 
 void ReadCheck::load_volatile(const At& at, std::uint64_t address) {
@@ -68,11 +88,10 @@ bool ReadCheck::still_possibly_lost(const Read& read) const {
   return state.version == read.version && !is_guaranteed(state, read.words, order_, thread_);
 }
 
-void ReadCheck::finish(Findings& findings, const Shared& built, const Lines& lines) {
-  for (const Built& each : built) {
+void ReadCheck::finish(Findings& findings, const Shared& shared, const Lines& lines) {
+  for (const Built& each : shared.built) {
     const LineState& state = *lines.find(each.line);
-    if (!state.pending && state.dirty != 0 && state.flushes == each.flushes) continue;
-    findings.add(Kind::kReadsUnpersisted, Reason::kNone, each.read, each.store);
+    if (state.pending || state.dirty == 0 || is_flushed_later(each, state)) report(findings, each);
   }
 }
 

@@ -23,11 +23,15 @@ class ReadCheck {
     std::uint32_t flushes;
     At read, store;
   };
-  using Shared = std::vector<Built>;
+  struct Shared {
+    std::vector<Built> built{};
+    std::size_t limit = 1 << 16;  // Number of stores at which those that are certain are reported
+  };
 
-  ReadCheck(Shared& built, const Lines& lines, const FlushCheck& flushes,
+  ReadCheck(Findings& findings, Shared& shared, const Lines& lines, const FlushCheck& flushes,
             const trace::SiteTable& sites, const HappensBefore& order, CoreId thread)
-      : built_(built),
+      : findings_(findings),
+        shared_(shared),
         lines_(lines),
         flushes_(flushes),
         sites_(sites),
@@ -42,7 +46,7 @@ class ReadCheck {
 
   // Reports the findings when all threads have ended. Data that are never flushed are left out:
   // they are a finding of rule P1.
-  static void finish(Findings& findings, const Shared& built, const Lines& lines);
+  static void finish(Findings& findings, const Shared& shared, const Lines& lines);
 
  private:
   struct Read {
@@ -55,8 +59,10 @@ class ReadCheck {
 
   const Read* read_by(const At& store, bool data_only) const;
   bool still_possibly_lost(const Read& read) const;
+  void report_certain();
 
-  Shared& built_;
+  Findings& findings_;
+  Shared& shared_;
   const Lines& lines_;
   const FlushCheck& flushes_;
   const trace::SiteTable& sites_;

@@ -31,7 +31,9 @@ void RegionCheck::begin() {
 void RegionCheck::end() {
   if (depth_ == 0 || --depth_ > 0) return;
   lines_.for_each([&](Line, const RegionLine& line) {
-    if (line.undeclared) findings_.add(Kind::kNotLogged, Reason::kNone, line.stored_at);
+    for (const StoreList::Store& store : line.undeclared.distinct()) {
+      findings_.add(Kind::kNotLogged, Reason::kNone, store.at);
+    }
   });
   shared_.ends[region_] = order_.now(thread_);
   lines_.clear();
@@ -69,10 +71,10 @@ void RegionCheck::declare(const At& at, std::uint64_t address, std::uint64_t byt
 // Rules R2 and R4.
 void RegionCheck::declare_line(const At& at, Line number, RegionLine& line) {
   line.declared_at = at;
-  if (line.undeclared) {
-    findings_.add(Kind::kLoggedLate, Reason::kNone, at, line.stored_at);
-    line.undeclared = false;
+  for (const StoreList::Store& store : line.undeclared.distinct()) {
+    findings_.add(Kind::kLoggedLate, Reason::kNone, at, store.at);
   }
+  line.undeclared.clear();
   Declared* last = shared_.declared.find(number);
   if (last == nullptr) {
     last = &shared_.declared.insert(number);
@@ -90,9 +92,7 @@ void RegionCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes
   for_each_line(address, bytes, [&](Line number, ByteMask) {
     if (!redo_ && allocated_here(number.address())) return;
     RegionLine& known = line(number);
-    if (known.declared != 0 || known.undeclared) return;
-    known.undeclared = true;
-    known.stored_at = at;
+    if (known.declared == 0) known.undeclared.add({at, findings_.source_line(at), 0});
   });
 }
 

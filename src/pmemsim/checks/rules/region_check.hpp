@@ -15,6 +15,7 @@
 
 #include "pmemsim/analysis/happens_before.hpp"
 #include "pmemsim/checks/rules/findings.hpp"
+#include "pmemsim/checks/rules/store_list.hpp"
 #include "pmemsim/common/image.hpp"
 #include "pmemsim/common/line_table.hpp"
 
@@ -54,8 +55,7 @@ class RegionCheck {
   struct RegionLine {
     ByteMask declared = 0;
     At declared_at{};
-    bool undeclared = false;  // Stored to, but not declared so far
-    At stored_at{};
+    StoreList undeclared{};  // Stores to the line while it is not declared
   };
   struct Range {
     std::uint64_t address, bytes;

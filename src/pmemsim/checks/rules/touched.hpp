@@ -1,5 +1,5 @@
-// The lines of volatile memory that a recording has accessed. add() is called for each access, so
-// the last line is cached.
+// A set of lines that a recording has accessed. add() is called for each access, so the last line
+// is cached.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,31 @@
+// Rule P1 of program_check.hpp: the stores whose lines nothing has flushed at the recording's end.
+//
+// Rules can't decide about some of these stores, which are notes:
+//
+//   N1  tag_bits: the store clears only tag bits (the lowest 3 and the highest 16) of a pointer
+//   into
+//       PM, and the word was persistent before. A crash that loses the store leaves the tags, which
+//       link-and-persist structures tolerate.
+//   N2  sequence: the word is the sequence word of a seqlock. Every store increments it by one, or
+//       clears it. Each increment to an even number follows, in the same thread, one to an odd
+//       number from another source line or caller, with other stores to PM between both.
+//   N3  unreferenced: the memory may have been freed. No 8-byte word of PM has, at the end, an
+//       address or an offset (from its PM region's begin) within the stores of this source line and
+//       call path. Such words lead to memory both below and above it, and the program has loaded
+//       nothing from it.
+#pragma once
+
+#include "pmemsim/checks/rules/allocations.hpp"
+#include "pmemsim/checks/rules/findings.hpp"
+#include "pmemsim/checks/rules/lines.hpp"
+#include "pmemsim/checks/rules/touched.hpp"
+#include "pmemsim/common/image.hpp"
+
+namespace pmemsim::check {
+
+// Reports the findings when all threads have ended. `memory`: contents at the end; `loaded`: lines
+// of PM that the program has loaded from.
+void report_never_flushed(Findings& findings, const Lines& lines, const Allocations& allocations,
+                          const Image& memory, const Touched& loaded);
+
+}  // namespace pmemsim::check

@@ -1,0 +1,295 @@
+// Rule P1 of a program's check: every location of an unflushed store is listed, and stores about
+// which rules can't decide are notes.
+#include "pmemsim/checks/rules/never_flushed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checked_trace.hpp"
+
+namespace pmemsim::check {
+namespace {
+
+// ---- All locations
+
+TEST(NeverFlushed, EachOfManyStoresToOneLineIsReported) {
+  CheckedTrace trace;
+  Found expected;
+  for (std::uint32_t line = 100; line < 180; ++line) {
+    trace.store(trace.at(line, SiteKind::kStore, 8), kLine + line % 8 * 8, 7);
+    expected.push_back("never-flushed " + std::to_string(line));
+  }
+  EXPECT_EQ(trace.check(), expected);
+}
+
+TEST(NeverFlushed, StoreExecutedManyTimesIsReportedOnceForItsLine) {
+  CheckedTrace trace;
+  std::vector<std::uint32_t> sites;
+  for (std::uint32_t line = 100; line < 130; ++line) {
+    sites.push_back(trace.at(line, SiteKind::kStore, 8));
+  }
+  for (int round = 0; round < 20; ++round) {
+    for (const std::uint32_t site : sites) trace.store(site, kLine, 7);
+  }
+  const std::vector<Finding> findings = trace.report().findings;
+  ASSERT_EQ(findings.size(), 30);
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    EXPECT_EQ(findings[i].count, 1);
+    EXPECT_EQ(findings[i].operation, i);
+  }
+}
+
+// Stores to kLine + 8 * i through helper() from line 91 + i of its caller.
+void store_through_helper(CheckedTrace& trace, std::uint32_t callers) {
+  const std::uint32_t call = trace.inlined_call({"mine.c", "main", 80});
+  for (std::uint32_t i = 0; i < callers; ++i) {
+    const std::uint32_t site = trace.at(90, SiteKind::kStore, 8, 0, 0, "helper");
+    trace.inlined(site, trace.inlined_call({"mine.c", "caller", 91 + i}, call));
+    trace.store(site, kLine + 8 * i, 7);
+  }
+}
+
+TEST(NeverFlushed, EachCallerOfOneStoreIsReported) {
+  CheckedTrace trace;
+  store_through_helper(trace, 5);
+  const std::vector<Finding> findings = trace.report().findings;
+  ASSERT_EQ(findings.size(), 5);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(findings[i].place.line, 90);
+    EXPECT_EQ(findings[i].calls[0].line, 91 + i);
+  }
+}
+
+TEST(NeverFlushed, OuterCallersAreListedApartOnlyIfEachPathIsRequested) {
+  CheckedTrace trace;
+  for (std::uint32_t outer = 80; outer < 83; ++outer) {
+    const std::uint32_t site = trace.at(90, SiteKind::kStore, 8, 0, 0, "helper");
+    const std::uint32_t call = trace.inlined_call({"mine.c", "main", outer});
+    trace.inlined(site, trace.inlined_call({"mine.c", "caller", 91}, call));
+    trace.store(site, kLine + 64 * outer, 7);
+  }
+  EXPECT_EQ(trace.check(), Found{"never-flushed 90 x3"});
+  EXPECT_EQ(trace.check({.each_path = true}),
+            (Found{"never-flushed 90", "never-flushed 90", "never-flushed 90"}));
+}
+
+TEST(NeverFlushed, StoreBehindAReportedLateStoreIsReported) {
+  CheckedTrace trace;
+  const std::uint32_t third = trace.at(12, SiteKind::kStore, 8);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.sfence();
+  trace.store(third, kLine + 16, 1);
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), (Found{"never-flushed 12", "stored-after-flush 11/20"}));
+}
+
+TEST(StoredAfterFlush, EachStoreBetweenFlushAndFenceIsReported) {
+  CheckedTrace trace;
+  const std::uint32_t third = trace.at(12, SiteKind::kStore, 8);
+  trace.put(kLine);
+  trace.clwb(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.store(third, kLine + 16, 1);
+  trace.sfence();
+  trace.persist(kOther);
+  EXPECT_EQ(trace.check(), (Found{"stored-after-flush 11/20", "stored-after-flush 12/20"}));
+}
+
+TEST(PublishedUnflushed, EachStoreToTheNewLineIsReported) {
+  CheckedTrace trace;
+  trace.persist(kOther, 1);
+  trace.put(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  const std::uint32_t pointer = trace.at(13, SiteKind::kStore, 8);
+  trace.store(pointer, kOther, kLine);
+  trace.clwb(kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(),
+            (Found{"published-unflushed:published 10/13", "published-unflushed:published 11/13"}));
+}
+
+TEST(NotLogged, EachStoreToAnUndeclaredLineIsReported) {
+  CheckedTrace trace;
+  trace.begin();
+  trace.put(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.end();
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), (Found{"not-logged 10", "not-logged 11"}));
+}
+
+// ---- N1: tag bits
+
+TEST(TagBits, StoreThatClearsOnlyTagsOfAPersistentPointerIsANote) {
+  CheckedTrace trace;
+  trace.persist(kOther, kLine + 1);
+  trace.store(trace.second, kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{"never-flushed:tag_bits 11"});
+}
+
+TEST(TagBits, HighTagsCountToo) {
+  CheckedTrace trace;
+  trace.persist(kOther, kLine | std::uint64_t{5} << 60);
+  trace.store(trace.second, kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{"never-flushed:tag_bits 11"});
+}
+
+TEST(TagBits, StoreThatSetsATagIsReported) {
+  CheckedTrace trace;
+  trace.persist(kOther, kLine);
+  trace.store(trace.second, kOther, kLine + 1);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
+}
+
+TEST(TagBits, StoreThatChangesTheAddressIsReported) {
+  CheckedTrace trace;
+  trace.persist(kOther, kLine + 9);
+  trace.store(trace.second, kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
+}
+
+TEST(TagBits, StoreBeforeThePointerIsPersistentIsReported) {
+  CheckedTrace trace;
+  trace.put(kOther, kLine + 1);
+  trace.store(trace.second, kOther, kLine);
+  EXPECT_EQ(trace.check(), (Found{"never-flushed 10", "never-flushed 11"}));
+}
+
+TEST(TagBits, NumberOutsidePmHasNoTags) {
+  CheckedTrace trace;
+  trace.persist(kOther, kHeapWord + 1);
+  trace.store(trace.second, kOther, kHeapWord);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
+}
+
+TEST(TagBits, FlushOfClearedTagsIsNotUseless) {
+  CheckedTrace trace;
+  trace.persist(kOther, kLine + 1);
+  trace.store(trace.second, kOther, kLine);
+  trace.clwb(kOther);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+// ---- N2: sequence words
+
+struct Seqlock : CheckedTrace {
+  const std::uint32_t opening = at(80, SiteKind::kAtomicUpdate, 8);
+  const std::uint32_t closing = at(81, SiteKind::kAtomicUpdate, 8);
+
+  void bump(std::uint32_t site, std::uint64_t value) {
+    atomic(site, kOther, 0, ++version_, value, true);
+  }
+
+ private:
+  std::uint32_t version_ = 0;
+};
+
+TEST(SequenceWord, StoresOfASeqlockAreNotes) {
+  Seqlock trace;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    trace.bump(trace.opening, 2 * i + 1);
+    trace.persist(kLine, i + 1);  // Increments another word
+    trace.bump(trace.closing, 2 * i + 2);
+  }
+  EXPECT_EQ(trace.check(), (Found{"never-flushed:sequence 80", "never-flushed:sequence 81"}));
+}
+
+TEST(SequenceWord, CounterOfOneSourceLineIsReported) {
+  Seqlock trace;
+  for (std::uint64_t i = 1; i < 7; ++i) {
+    trace.persist(kLine, i);
+    trace.bump(trace.opening, i);
+  }
+  EXPECT_EQ(trace.check(), Found{"never-flushed 80"});
+}
+
+TEST(SequenceWord, PairWithoutAStoreBetweenIsReported) {
+  Seqlock trace;
+  trace.bump(trace.opening, 1);
+  trace.bump(trace.closing, 2);
+  EXPECT_EQ(trace.check(), (Found{"never-flushed 80", "never-flushed 81"}));
+}
+
+TEST(SequenceWord, WordWithAnotherStoreIsReported) {
+  Seqlock trace;
+  trace.bump(trace.opening, 1);
+  trace.persist(kLine);
+  trace.bump(trace.closing, 2);
+  trace.bump(trace.closing, 40);
+  EXPECT_EQ(trace.check(), (Found{"never-flushed 80", "never-flushed 81"}));
+}
+
+// ---- N3, and freed memory
+
+// Objects at kLine and kThird, to which words at kOther lead.
+struct Objects : CheckedTrace {
+  Objects() {
+    persist(kOther, kLine);
+    persist(kOther + 8, kThird);
+    persist(kLine);
+    persist(kThird);
+  }
+};
+constexpr std::uint64_t kBetween = kLine + 256;
+
+TEST(Unreferenced, StoreToMemoryThatNothingLeadsToIsANote) {
+  Objects trace;
+  trace.store(trace.second, kBetween, 7);
+  trace.store(trace.second, kBetween + 64, 7);
+  EXPECT_EQ(trace.check(), Found{"never-flushed:unreferenced 11 x2"});
+}
+
+TEST(Unreferenced, StoreIsReportedIfAPointerLeadsToItsRun) {
+  Objects trace;
+  trace.persist(kOther + 16, kBetween + 64);
+  trace.store(trace.second, kBetween, 7);
+  trace.store(trace.second, kBetween + 64, 7);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11 x2"});
+}
+
+TEST(Unreferenced, StoreIsReportedIfAnOffsetLeadsToIt) {
+  Objects trace;
+  trace.persist(kOther + 16, kBetween - kPmBase);
+  trace.store(trace.second, kBetween, 7);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
+}
+
+TEST(Unreferenced, StoreIsReportedIfItsMemoryWasLoaded) {
+  Objects trace;
+  trace.access(trace.load_site, kBetween + 8);
+  trace.store(trace.second, kBetween, 7);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
+}
+
+TEST(Unreferenced, StoreIsReportedBehindTheLastReferencedMemory) {
+  Objects trace;
+  trace.store(trace.second, kThird + 256, 7);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11"});
+}
+
+TEST(Unreferenced, StoreIsReportedIfOneOfItsRunsIsReferenced) {
+  Objects trace;
+  trace.store(trace.second, kLine + 8, 7);
+  trace.store(trace.second, kBetween, 7);
+  EXPECT_EQ(trace.check(), Found{"never-flushed 11 x2"});
+}
+
+TEST(NeverFlushed, StoreToMemoryThatIsFreedLaterIsNotReported) {
+  CheckedTrace trace;
+  trace.persist(kOther);
+  trace.mark(MarkKind::kAllocate, kLine, 64);
+  trace.put(kLine);
+  trace.mark(MarkKind::kFree, kLine);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+}  // namespace
+}  // namespace pmemsim::check
