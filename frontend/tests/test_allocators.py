@@ -80,7 +80,7 @@ def outside(done: subprocess.CompletedProcess[str], output: Path) -> list[str]:
     "program",
     ["plain", "dynamic", "dynamic_instrumented", "static_library", "own", "preloaded"],
 )
-def test_every_operator_gives_from_the_persistent_heap(
+def test_every_operator_new_allocates_from_the_persistent_heap(
     programs: Path, tmp_path: Path, program: str
 ) -> None:
     output = tmp_path / "trace.pmt"

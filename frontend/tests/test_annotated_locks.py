@@ -115,9 +115,7 @@ def test_annotated_lock_is_reported_after_acquisition_and_before_release(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_program_has_the_instructions_that_it_has_without_annotations(
-    toolchain: Toolchain, level: str
-) -> None:
+def test_lock_annotations_add_no_instructions(toolchain: Toolchain, level: str) -> None:
     plain = "#define PM_ACQUIRES\n#define PM_TRY_ACQUIRES\n#define PM_RELEASES\n"
     without = (LOCKS + USES).replace('#include "pmemsim/pm.h"', plain)
     annotated, bare = (toolchain.record(code, level) for code in (LOCKS + USES, without))
@@ -187,7 +185,7 @@ def test_only_annotated_functions_report_locks(toolchain: Toolchain) -> None:
 
 
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
-def test_calls_survive_inlining_in_their_places(toolchain: Toolchain, level: str) -> None:
+def test_lock_calls_keep_their_order_when_inlined(toolchain: Toolchain, level: str) -> None:
     code = functions(intermediate_code(toolchain, LOCKS + USES, level))
     assert "take" not in code and "call_next" not in code
     for name, acquiring in (("use_spin", "cmpxchg"), ("use_ticket", "load atomic.* acquire")):
@@ -231,7 +229,7 @@ two:
         ("releases", ("void", "", "")),
     ],
 )
-def test_every_return_has_its_call_once(
+def test_each_return_of_an_annotated_function_has_one_lock_call(
     toolchain: Toolchain, role: str, level: str, returns: tuple[str, str, str]
 ) -> None:
     """Declaration and definition may both have the annotation, also in two steps of compilation."""
@@ -262,7 +260,9 @@ def test_every_return_has_its_call_once(
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_the_lock_is_the_object_or_the_first_pointer(toolchain: Toolchain, level: str) -> None:
+def test_annotated_lock_is_the_object_or_the_first_pointer_argument(
+    toolchain: Toolchain, level: str
+) -> None:
     code = r"""
 #include <atomic>
 #include <cstdio>
@@ -307,7 +307,9 @@ int main() {
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_an_exception_leaves_without_the_lock(toolchain: Toolchain, level: str) -> None:
+def test_exception_from_an_acquiring_function_reports_no_lock(
+    toolchain: Toolchain, level: str
+) -> None:
     code = r"""
 #include <atomic>
 #include "pmemsim/pm.h"
@@ -375,7 +377,7 @@ WRONG = {
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_be_annotated_is_a_compile_error(
+def test_annotation_of_an_unsuitable_function_is_a_compile_error(
     toolchain: Toolchain, name: str, level: str
 ) -> None:
     suffix, code, sentence = WRONG[name]
@@ -390,7 +392,7 @@ def test_what_cannot_be_annotated_is_a_compile_error(
     assert not (toolchain.scratch / "program.o").exists()
 
 
-def test_releasing_may_go_on_by_musttail(toolchain: Toolchain) -> None:
+def test_releasing_function_may_end_in_a_musttail_call(toolchain: Toolchain) -> None:
     code = """
 #include "pmemsim/pm.h"
 void other(int* lock);
@@ -400,7 +402,7 @@ PM_RELEASES void give_back(int* lock) { __attribute__((musttail)) return other(l
     assert told(body, RELEASED)[0] < lines_with(body, "musttail call")[0]
 
 
-def test_other_compilers_take_the_annotations(toolchain: Toolchain) -> None:
+def test_other_compilers_accept_the_lock_annotations(toolchain: Toolchain) -> None:
     source = toolchain.write(LOCKS + USES)
     for compiler in ("gcc", "clang-19"):
         program = toolchain.scratch / compiler

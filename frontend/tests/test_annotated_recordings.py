@@ -73,7 +73,7 @@ def locks(recording: Path) -> Counter[tuple[str, bool]]:
 
 @pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O0"))
 @pytest.mark.parametrize("name", RECORDED)
-def test_each_critical_section_takes_its_locks_once(
+def test_each_critical_section_records_one_lock_and_one_unlock(
     recorded: Callable[..., Path], name: str, level: str
 ) -> None:
     recording = recorded(name, level)
@@ -88,7 +88,9 @@ def test_each_critical_section_takes_its_locks_once(
 
 
 @pytest.mark.parametrize("name", [name for name in RECORDED if RECORDED[name][0] > 0])
-def test_what_locks_protect_is_done_under_them(recorded: Callable[..., Path], name: str) -> None:
+def test_regions_declare_their_stores_while_the_lock_is_held(
+    recorded: Callable[..., Path], name: str
+) -> None:
     """Regions declare their stores while the thread has the lock."""
     trace = Trace(recorded(name))
     for thread in range(trace.threads):
@@ -104,7 +106,9 @@ def test_what_locks_protect_is_done_under_them(recorded: Callable[..., Path], na
         assert held == 0
 
 
-def test_without_annotations_there_are_none(recorded: Callable[..., Path]) -> None:
+def test_program_without_annotations_records_no_annotated_locks(
+    recorded: Callable[..., Path],
+) -> None:
     assert not [kind for kind, annotated in locks(recorded("mcs", "-O2", PLAIN)) if annotated]
 
 
@@ -119,7 +123,9 @@ def test_annotated_program_recorded_twice_gives_the_same_bytes(
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_no_lock_order_gets_stuck(recorded: Callable[..., Path], name: str) -> None:
+def test_annotated_locks_run_under_recorded_and_simulated_order(
+    recorded: Callable[..., Path], name: str
+) -> None:
     """The recording, simulated time, or both may decide which thread gets a lock."""
     for order in ("recorded", "simulated"):
         for design in ("np", "pmem-spec"):
@@ -180,7 +186,7 @@ def test_stores_in_the_wrong_order_are_found_by_their_ids(recorded: Callable[...
 
 @pytest.mark.parametrize("options", [(), ("--stress",)])
 @pytest.mark.parametrize("name", ["ticket", "mcs"])
-def test_crashes_lose_nothing(
+def test_crash_finds_no_violation_in_annotated_programs(
     recorded: Callable[..., Path], name: str, options: tuple[str, ...]
 ) -> None:
     done = command(
@@ -202,7 +208,7 @@ WRONG = {
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("name", WRONG)
-def test_a_lock_that_two_threads_have_is_refused(
+def test_lock_held_by_two_threads_is_refused(
     recorded: Callable[..., Path], tmp_path: Path, name: str, level: str
 ) -> None:
     program = recorded("ticket", level).parent / f"program{level}"

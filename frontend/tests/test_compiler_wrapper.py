@@ -27,7 +27,7 @@ def fails(*command: str | Path, **options: object) -> str:
     return result.stderr
 
 
-def test_informational_options(toolchain: Toolchain) -> None:
+def test_informational_options_print_what_clang_prints(toolchain: Toolchain) -> None:
     """Options that don't compile have clang's effect."""
     for compiler, clang in ((toolchain.cc, "clang-19"), (toolchain.cxx, "clang++-19")):
         for option in ("--version", "-dumpmachine", "-dumpversion", "-print-search-dirs",
@@ -36,7 +36,7 @@ def test_informational_options(toolchain: Toolchain) -> None:
         assert "clang version 19" in run(compiler, "-v").stderr
 
 
-def test_help_begins_with_what_is_its_own(toolchain: Toolchain) -> None:
+def test_help_begins_with_the_wrappers_own_options(toolchain: Toolchain) -> None:
     for compiler, clang in ((toolchain.cc, "clang-19"), (toolchain.cxx, "clang++-19")):
         own, rest = run(compiler, "--help").stdout.split("\n\n", 1)
         first, second, third, *options = own.splitlines()
@@ -51,7 +51,7 @@ def test_help_begins_with_what_is_its_own(toolchain: Toolchain) -> None:
         assert rest == run(clang, "--help").stdout
 
 
-def test_the_pm_librarys_level_may_be_another(toolchain: Toolchain) -> None:
+def test_pm_library_option_selects_the_level_of_the_library(toolchain: Toolchain) -> None:
     """The size of the code shows which library is linked."""
     source = toolchain.write(
         "#include <pmemsim/pm.h>\nint main(void) { return !pm_open(0, 0, 0); }"
@@ -88,7 +88,7 @@ def test_compiler_stages_run_one_by_one(toolchain: Toolchain) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_bitcode(toolchain: Toolchain, level: str) -> None:
+def test_bitcode_is_instrumented_once(toolchain: Toolchain, level: str) -> None:
     """The pass doesn't process bitcode that it has processed before."""
     program, module = toolchain.scratch / "program", toolchain.scratch / "program.bc"
     source = toolchain.write(PROGRAM)
@@ -99,7 +99,7 @@ def test_bitcode(toolchain: Toolchain, level: str) -> None:
     assert [(op.name, op.site) for op in toolchain.execute(program).operations] == at_once
 
 
-def test_assembler_files(toolchain: Toolchain) -> None:
+def test_assembler_files_pass_through_uninstrumented(toolchain: Toolchain) -> None:
     """Assembler, preprocessed or not, passes through."""
     folder = toolchain.scratch
     (folder / "add.S").write_text(
@@ -112,14 +112,14 @@ def test_assembler_files(toolchain: Toolchain) -> None:
     toolchain.execute(folder / "program")
 
 
-def test_standard_input_and_language_option(toolchain: Toolchain) -> None:
+def test_source_from_standard_input_is_compiled(toolchain: Toolchain) -> None:
     """`-x c -` must not make the runtime a C file."""
     program = toolchain.scratch / "program"
     run(toolchain.cc, "-x", "c", "-", "-o", program, input=PROGRAM)
     assert toolchain.execute(program).output == "hello\n"
 
 
-def test_response_file(toolchain: Toolchain) -> None:
+def test_arguments_in_a_response_file_are_used(toolchain: Toolchain) -> None:
     """Arguments in a file count like arguments."""
     source = toolchain.write(PROGRAM)
     folder = toolchain.scratch
@@ -130,7 +130,7 @@ def test_response_file(toolchain: Toolchain) -> None:
     assert toolchain.execute(folder / "program").output == "hello\n"
 
 
-def test_spaces_and_symbolic_links(toolchain: Toolchain) -> None:
+def test_paths_with_spaces_and_symbolic_links_are_accepted(toolchain: Toolchain) -> None:
     """Paths with spaces; the wrapper called by a symbolic link."""
     folder = toolchain.scratch / "a folder"
     folder.mkdir()
@@ -144,7 +144,7 @@ def test_spaces_and_symbolic_links(toolchain: Toolchain) -> None:
 
 
 @pytest.mark.quick
-def test_source_lines_without_debug_option(toolchain: Toolchain) -> None:
+def test_source_lines_are_recorded_without_a_debug_option(toolchain: Toolchain) -> None:
     """Lines are there without -g, and -g keeps working."""
     for flags in ((), ("-g",), ("-O2",), ("-ggdb3",)):
         source = toolchain.write(PROGRAM)
@@ -154,7 +154,7 @@ def test_source_lines_without_debug_option(toolchain: Toolchain) -> None:
         assert 4 in {op.site.line for op in stores}
 
 
-def test_shared_library(toolchain: Toolchain) -> None:
+def test_shared_library_uses_the_executables_runtime(toolchain: Toolchain) -> None:
     """A shared library uses the executable's runtime, even if it forbids undefined symbols."""
     folder = toolchain.scratch
     (folder / "library.c").write_text("long counter; void count(long n) { counter += n; }")
@@ -193,7 +193,7 @@ def test_static_executable_is_refused(toolchain: Toolchain) -> None:
     assert "error" in message
 
 
-def test_static_library_and_partial_link(toolchain: Toolchain) -> None:
+def test_static_library_and_partial_link_contain_no_runtime(toolchain: Toolchain) -> None:
     """`ar` and `ld -r` steps leave the runtime to the executable."""
     folder = toolchain.scratch
     (folder / "a.c").write_text("int a; void set_a(void) { a = 1; }")
@@ -213,7 +213,9 @@ def test_static_library_and_partial_link(toolchain: Toolchain) -> None:
 @pytest.mark.parametrize(
     ("flags", "expected"), [((), "O0"), (("-O0",), "O0"), (("-O2",), "O2"), (("-O3",), "O2")]
 )
-def test_pm_library(toolchain: Toolchain, flags: tuple[str, ...], expected: str) -> None:
+def test_pm_library_of_the_compiled_level_is_linked(
+    toolchain: Toolchain, flags: tuple[str, ...], expected: str
+) -> None:
     """<pmemsim/pm.h> is found, and the recorded library of the right level linked."""
     source = toolchain.write(
         "#include <pmemsim/pm.h>\nvoid *volatile used = (void *)pm_open; int main(void) { return 0; }"
@@ -242,7 +244,9 @@ def test_foreign_architecture_is_refused(toolchain: Toolchain) -> None:
     assert "x86-64" in result.stderr
 
 
-def test_without_clang(toolchain: Toolchain, tmp_path: Path) -> None:
+def test_missing_clang_is_reported_with_what_to_install(
+    toolchain: Toolchain, tmp_path: Path
+) -> None:
     """The error says what to install."""
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -255,14 +259,14 @@ def test_without_clang(toolchain: Toolchain, tmp_path: Path) -> None:
     assert "apt-get install clang-19" in message
 
 
-def test_unfollowable_assembly_is_reported(toolchain: Toolchain) -> None:
+def test_unrecordable_assembly_is_reported(toolchain: Toolchain) -> None:
     """A flush whose address can't be told is a warning with its place, not silence."""
     source = toolchain.write('void f(void) { asm volatile("clflush (%rbx)"); }')
     result = run(toolchain.cc, "-c", source, "-o", toolchain.scratch / "program.o")
     assert "program.c: line 1: inline assembly 'clflush' flushes an address" in result.stderr
 
 
-def test_make_project(toolchain: Toolchain) -> None:
+def test_make_project_is_compiled(toolchain: Toolchain) -> None:
     """`make CC=pmemsim-cc` with the built-in rules."""
     folder = toolchain.scratch
     (folder / "main.c").write_text("void part(void); int main(void) { part(); return 0; }")
@@ -274,7 +278,7 @@ def test_make_project(toolchain: Toolchain) -> None:
     ]
 
 
-def test_cmake_project(toolchain: Toolchain) -> None:
+def test_cmake_project_is_compiled(toolchain: Toolchain) -> None:
     """CMake with C and C++, a shared library and an executable."""
     folder = toolchain.scratch
     (folder / "CMakeLists.txt").write_text(
@@ -310,7 +314,7 @@ int main() { std::thread(part).join(); }
     assert "part" in functions
 
 
-def test_configure_project(toolchain: Toolchain) -> None:
+def test_configure_script_accepts_the_compiler(toolchain: Toolchain) -> None:
     """A configure script's checks pass: a compiler that makes executables that run."""
     folder = toolchain.scratch
     (folder / "configure").write_text(
@@ -334,7 +338,7 @@ $CC -o conftest -fno-builtin conftest.c -lm 2>/dev/null
     run("sh", "configure", cwd=folder, env={**os.environ, "CC": str(toolchain.cc), "CFLAGS": "-O2"})
 
 
-def test_precompiled_headers(toolchain: Toolchain) -> None:
+def test_precompiled_headers_are_compiled_and_used(toolchain: Toolchain) -> None:
     """A header is compiled, not linked, however it is named."""
     folder = toolchain.scratch
     header = folder / "program.h"
@@ -349,7 +353,7 @@ def test_precompiled_headers(toolchain: Toolchain) -> None:
         toolchain.execute(program)
 
 
-def test_coverage_and_profiles(toolchain: Toolchain) -> None:
+def test_programs_with_coverage_or_profiling_run(toolchain: Toolchain) -> None:
     """The compiler's additions to the program run before the runtime has the module."""
     for option in ("--coverage", "-fprofile-generate"):
         program = toolchain.scratch / "program"

@@ -18,7 +18,9 @@ MAIN = "\nint main(void) { return 0; }\n"
 NOINLINE = "#define NOINLINE __attribute__((noinline))\n"
 
 
-def test_list_traversal(toolchain: Toolchain) -> None:
+def test_address_of_a_list_node_depends_on_the_load_of_the_previous_node(
+    toolchain: Toolchain,
+) -> None:
     """Each node's address comes from the load of the node before."""
     recording = toolchain.record(
         NOINLINE
@@ -39,7 +41,9 @@ NOINLINE long walk(struct node *p) {
     assert end.data == [(following.number, 1)]
 
 
-def test_array_indexing(toolchain: Toolchain) -> None:
+def test_streaming_loads_are_independent_and_indirect_loads_depend_on_the_index(
+    toolchain: Toolchain,
+) -> None:
     """A streaming loop's loads don't depend on each other; a[b[i]] depends on b[i]."""
     recording = toolchain.record(
         NOINLINE
@@ -67,7 +71,7 @@ NOINLINE void scatter(long *restrict a, const long *restrict b, long n) {
     assert store.data == [(index.number, 1 + 1)]  # by 5 multiplies lea; addition
 
 
-def test_hash_chain(toolchain: Toolchain) -> None:
+def test_hash_bucket_depends_on_the_key_and_the_chain_on_the_bucket(toolchain: Toolchain) -> None:
     """The bucket's address comes from the key; the chain from the bucket and from itself."""
     recording = toolchain.record(
         NOINLINE
@@ -148,7 +152,7 @@ NOINLINE void sum(const double *a, long n, double *out) {
     assert sorted(store.data) == sorted([(before.number, 4), (load.number, 4)])
 
 
-def test_atomics_and_selects(toolchain: Toolchain) -> None:
+def test_select_depends_on_both_sides_and_an_atomic_condition(toolchain: Toolchain) -> None:
     """Atomics are sources; a select depends on both sides and the condition."""
     recording = toolchain.record(
         NOINLINE
@@ -179,7 +183,7 @@ def test_at_most_eight_dependences_are_kept(toolchain: Toolchain) -> None:
     assert {number for number, _ in store.data} == {load.number for load in loads[12:]}
 
 
-def test_index_in_inline_assembly(toolchain: Toolchain) -> None:
+def test_flush_in_inline_assembly_depends_on_base_and_index(toolchain: Toolchain) -> None:
     """A flush waits for base and index, whether the base is a pointer or an integer."""
     recording = toolchain.record(
         NOINLINE

@@ -43,7 +43,7 @@ def recorded(tmp_path: Path, level: str, hints: str) -> Trace:
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
-def test_hints_carry_their_data_and_no_instructions(tmp_path: Path, level: str) -> None:
+def test_hints_record_their_data_and_add_no_instructions(tmp_path: Path, level: str) -> None:
     with_hints = recorded(tmp_path, level, HINTS)
     without = recorded(tmp_path, level, "")
     instructions = [trace.summary()["total"]["instructions"] for trace in (with_hints, without)]

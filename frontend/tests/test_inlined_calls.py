@@ -58,7 +58,7 @@ def test_sites_in_always_inline_functions_have_their_callers(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_what_the_compiler_chooses_to_inline_has_its_caller(
+def test_function_that_the_compiler_inlines_has_its_caller(
     toolchain: Toolchain, level: str
 ) -> None:
     stores = toolchain.record(STATIC, level).of(Kind.STORE, function="set")
@@ -77,7 +77,7 @@ def test_atomics_of_a_system_header_have_the_line_that_uses_them(
     assert outermost == ("program.cpp", 5, "insert")
 
 
-def test_calls_that_stand_at_one_place_are_one(toolchain: Toolchain) -> None:
+def test_inlined_calls_of_one_source_line_share_an_entry(toolchain: Toolchain) -> None:
     """Their sites share the place, so that tables stay small."""
     recording = toolchain.record(
         PERSIST.replace("persist(a);", "persist(a); persist(a + 1);"), "-O2"
@@ -100,7 +100,7 @@ def calls_of(recording: Recording) -> list[str]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_functions_begin_and_end(toolchain: Toolchain, level: str) -> None:
+def test_calls_record_the_begin_and_end_of_functions(toolchain: Toolchain, level: str) -> None:
     recording = toolchain.record(
         """
 long a[8];

@@ -36,7 +36,7 @@ def callgrind_count(program: Path, scratch: Path) -> int:
 
 @pytest.mark.parametrize("level", long_except(LEVELS, "-O2"))
 @pytest.mark.parametrize("kernel", sorted(p.name for p in (HERE / "kernels").glob("*.c*")))
-def test_instruction_count(
+def test_instruction_count_is_within_15_percent_of_callgrind(
     toolchain: Toolchain, kernel: str, level: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The counts agree within 15% at every level."""

@@ -112,7 +112,7 @@ void f(int key, struct two_lines val) {
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("suffix", [".c", ".cpp"])
-def test_figure_8a_gets_the_hints_that_it_has_by_hand(
+def test_program_of_janus_figure_8a_gets_the_papers_hints(
     toolchain: Toolchain, suffix: str, level: str
 ) -> None:
     code = FIGURE_8A if suffix == ".c" else f'extern "C" {{{FIGURE_8A}}}'
@@ -160,7 +160,7 @@ def write_back(flush: str, fence: str) -> str:
 
 @BOTH_LEVELS
 @pytest.mark.parametrize(("flush", "fence"), KINDS)
-def test_every_flush_and_every_fence_is_known(
+def test_every_kind_of_flush_and_fence_gets_hints(
     toolchain: Toolchain, flush: str, fence: str, level: str
 ) -> None:
     text = auto(toolchain, write_back(FLUSHES[flush], FENCES[fence]), level)
@@ -201,7 +201,9 @@ def test_flushes_without_a_fence_get_no_hints(toolchain: Toolchain, name: str, l
 
 
 @BOTH_LEVELS
-def test_assembly_may_flush_and_fence_at_once(toolchain: Toolchain, level: str) -> None:
+def test_flush_and_fence_in_one_assembly_statement_get_an_address_hint(
+    toolchain: Toolchain, level: str
+) -> None:
     both = 'asm volatile("clflush 128(%0); mfence" : : "r"(p) : "memory");'
     text = auto(toolchain, write_back(both, ""), level)
     assert events(text) == ["INIT", "ADDR", "other", "store", "asm"]
@@ -244,9 +246,7 @@ def test_write_backs_in_a_loop_get_no_hints(toolchain: Toolchain, name: str, lev
 
 
 @BOTH_LEVELS
-def test_behind_a_loop_the_address_comes_before_it_or_right_behind(
-    toolchain: Toolchain, level: str
-) -> None:
+def test_address_hint_is_before_a_loop_or_right_after_it(toolchain: Toolchain, level: str) -> None:
     over = (
         "void f(struct line* p, long n) { while (n--) other(); pm_flush((void*)p, 8); pm_order(); }"
     )
@@ -379,14 +379,14 @@ def test_address_hint_follows_the_computation_of_the_address(
 
 
 @BOTH_LEVELS
-def test_a_load_is_moved_not_repeated(toolchain: Toolchain, level: str) -> None:
+def test_load_of_an_address_is_moved_not_repeated(toolchain: Toolchain, level: str) -> None:
     code = "extern char* table; void f(void) { pm_order(); char* p = table; pm_order(); " + END
     text = auto(toolchain, code, level)
     assert len(re.findall(r"load ptr, ptr @table", text)) == 1
     assert text.index("load ptr, ptr @table") < text.index("@pm_pre_addr(")
 
 
-def test_a_variable_that_is_partly_overwritten_is_loaded(toolchain: Toolchain) -> None:
+def test_address_hint_follows_a_partial_overwrite_of_its_variable(toolchain: Toolchain) -> None:
     code = """
 void f(char* table, long i) {
   long j = i; pm_order(); *(int*)&j = 5; char* p = table + j; pm_order(); """
@@ -472,7 +472,9 @@ def test_call_that_throws_counts_as_a_write(toolchain: Toolchain) -> None:
 
 
 @BOTH_LEVELS
-def test_a_member_of_the_object_is_loaded_early(toolchain: Toolchain, level: str) -> None:
+def test_address_in_a_member_of_the_object_is_loaded_early(
+    toolchain: Toolchain, level: str
+) -> None:
     code = """
 struct Tree { line* root; void __attribute__((noinline, used)) f(long v); };
 void Tree::f(long v) {
@@ -591,7 +593,9 @@ def test_hint_of_the_last_update_follows_the_second_last_update(
         ("atomic_exchange((_Atomic long*)p, v);", []),
     ],
 )
-def test_atomic_updates(toolchain: Toolchain, update: str, told: list[str]) -> None:
+def test_lines_with_atomic_updates_get_hints(
+    toolchain: Toolchain, update: str, told: list[str]
+) -> None:
     """At -O0 variables after an atomic update are unknown."""
     code = f"void f(struct line* p, long v) {{ pm_order(); {update} pm_flush((void*)p, 24); pm_order(); }}"
     done = events(auto(toolchain, code, "-O2"))
@@ -621,7 +625,7 @@ void f(struct two_lines* p, struct two_lines value) {
 
 
 @pytest.mark.parametrize(("words", "early"), [(8, True), (7, False)])
-def test_the_rest_of_a_line_may_be_changed_by_calls(
+def test_hint_precedes_a_call_only_if_the_whole_line_is_overwritten(
     toolchain: Toolchain, words: int, early: bool
 ) -> None:
     code = f"""
@@ -653,7 +657,9 @@ NUMBERS = {
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("kind", NUMBERS)
-def test_hints_of_numbers_have_their_size(toolchain: Toolchain, kind: str, level: str) -> None:
+def test_value_hints_have_the_size_of_their_type(
+    toolchain: Toolchain, kind: str, level: str
+) -> None:
     name, size = NUMBERS[kind]
     code = f"void f({kind} volatile* p, {kind} v) {{ pm_order(); *p = v; pm_flush((void*)p, 64); pm_order(); }}"
     text = auto(toolchain, code, level)
@@ -701,7 +707,9 @@ CONDITIONS = {
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_hints_stay_under_the_condition(toolchain: Toolchain, name: str, level: str) -> None:
+def test_hints_stay_under_the_condition_of_their_write_back(
+    toolchain: Toolchain, name: str, level: str
+) -> None:
     statements, order = CONDITIONS[name]
     text = auto(toolchain, f"void f(struct line* p, long v) {{ {statements} }}", level)
     done = events(text)
@@ -742,7 +750,7 @@ extern "C" void f(line* p, long v) {{
 
 
 @BOTH_LEVELS
-def test_an_earlier_write_back_of_the_line_comes_first(toolchain: Toolchain, level: str) -> None:
+def test_hint_follows_an_earlier_write_back_of_its_line(toolchain: Toolchain, level: str) -> None:
     code = """
 void f(struct line* log, struct line* p, long v) {
   log->a = 1; pm_flush((void*)log, 8); pm_order();
@@ -835,7 +843,7 @@ REGIONS = {
 
 @BOTH_LEVELS
 @pytest.mark.parametrize("name", REGIONS)
-def test_regions_write_back_what_they_have_declared(
+def test_ends_of_regions_count_as_write_backs_of_declared_ranges(
     toolchain: Toolchain, name: str, level: str
 ) -> None:
     statements, order = REGIONS[name]
@@ -896,7 +904,7 @@ def test_the_program_stores_and_flushes_the_same_in_the_same_order(
 
 
 @BOTH_LEVELS
-def test_hints_by_hand_stay(toolchain: Toolchain, level: str) -> None:
+def test_hand_placed_hints_are_kept(toolchain: Toolchain, level: str) -> None:
     code = """
 void f(struct line* p) {
   pm_pre mine; pm_pre_init(&mine); pm_pre_addr_buf(&mine, (void*)p, 64); pm_pre_start_buf(&mine);
@@ -955,7 +963,7 @@ def test_janus_auto_works_in_every_stage_of_compilation(toolchain: Toolchain) ->
     )
 
 
-def test_help_has_the_option(toolchain: Toolchain) -> None:
+def test_help_lists_janus_auto(toolchain: Toolchain) -> None:
     assert "  --janus-auto    " in run(toolchain.cc, "--help").stdout.split("OVERVIEW")[0]
 
 
@@ -980,7 +988,7 @@ int main(void) {
 
 
 @BOTH_LEVELS
-def test_recordings_have_the_values(tmp_path: Path, level: str) -> None:
+def test_recordings_contain_the_hinted_values(tmp_path: Path, level: str) -> None:
     source, program, output = (tmp_path / name for name in ("program.c", "program", "program.pmt"))
     source.write_text(PARTS)
     run(built_toolchain() / "bin" / "pmemsim-cc", level, "--janus-auto", source, "-o", program)

@@ -73,7 +73,7 @@ def test_profile_hints_follow_copies_and_fills(toolchain: Toolchain, level: str)
 
 
 @BOTH_LEVELS
-def test_variables_of_the_function_are_in_no_pm(toolchain: Toolchain, level: str) -> None:
+def test_local_variables_get_no_profile_hints(toolchain: Toolchain, level: str) -> None:
     assert hints(compiled(toolchain, level, VARIABLE)) == []
 
 
@@ -104,7 +104,7 @@ def test_a_file_may_be_named_by_the_end_of_its_path(
     assert bool(hints(text.read_text())) == there
 
 
-def test_a_profile_that_is_none_stops_the_compiler(toolchain: Toolchain, tmp_path: Path) -> None:
+def test_invalid_profile_stops_the_compiler(toolchain: Toolchain, tmp_path: Path) -> None:
     source = toolchain.write("int main(void) { return 0; }\n", ".c")
     cc = toolchain.compiler(source)
     bad = tmp_path / "bad.txt"

@@ -38,7 +38,9 @@ def separate(statement: str) -> str:
     return f'{statement}; __asm__ volatile("" ::: "memory");'
 
 
-def test_loads_and_stores(toolchain: Toolchain, level: str) -> None:
+def test_loads_and_stores_record_address_size_value_and_line(
+    toolchain: Toolchain, level: str
+) -> None:
     """Addresses, sizes and values of ordinary accesses, with their source lines."""
     recording = toolchain.record(
         OPAQUE
@@ -74,7 +76,7 @@ int main(void) {
         assert op.site.file.endswith("program.c")
 
 
-def test_what_the_code_generator_stores(toolchain: Toolchain, level: str) -> None:
+def test_stores_of_the_code_generator_are_recorded(toolchain: Toolchain, level: str) -> None:
     """At -O0 these are return addresses, the frame pointer, and spilled results."""
     recording = toolchain.record(
         """
@@ -152,7 +154,7 @@ FLUSHES = {
 
 
 @pytest.mark.parametrize("suffix", [".c", ".cpp"])
-def test_flushes(toolchain: Toolchain, level: str, suffix: str) -> None:
+def test_every_kind_of_flush_is_recorded(toolchain: Toolchain, level: str, suffix: str) -> None:
     """Every spelling of a cache flush, with its kind and address."""
     statements = "".join(
         f"  p += 64; *p = 1; if (has_{NAMES[detail]}) {{ {statement}; }}\n"
@@ -213,7 +215,7 @@ BARRIERS = (
 )
 
 
-def test_fences(toolchain: Toolchain, level: str) -> None:
+def test_every_fence_is_recorded_but_no_compiler_barrier(toolchain: Toolchain, level: str) -> None:
     """Every spelling of a fence is recorded; a barrier for the compiler only costs nothing."""
     statements = "".join(f"  {separate(statement)}\n" for statement in (*FENCES, *BARRIERS))
     recording = toolchain.record(
@@ -224,7 +226,9 @@ def test_fences(toolchain: Toolchain, level: str) -> None:
     )
 
 
-def test_atomics(toolchain: Toolchain, level: str) -> None:
+def test_atomic_operations_record_kind_fence_outcome_and_value(
+    toolchain: Toolchain, level: str
+) -> None:
     """Kinds, fences, outcomes and values of atomic operations."""
     recording = toolchain.record(
         """
@@ -271,7 +275,7 @@ ASSEMBLY_UPDATES = {
 }
 
 
-def test_assembly_updates(toolchain: Toolchain, level: str) -> None:
+def test_locked_assembly_is_recorded_as_atomic_updates(toolchain: Toolchain, level: str) -> None:
     """Locked instructions of inline assembly are atomic updates."""
     statements = "".join(
         f"  *p = three = 3; one = 1; {statement};\n" for statement in ASSEMBLY_UPDATES
@@ -296,7 +300,7 @@ int main(void) {{
     assert len({op.address for op in updates}) == 1
 
 
-def test_assembly_accesses(toolchain: Toolchain, level: str) -> None:
+def test_memory_operands_of_assembly_are_recorded(toolchain: Toolchain, level: str) -> None:
     """Memory operands of other inline assembly are loads and stores; movnti is non-temporal."""
     recording = toolchain.record(
         """
@@ -346,7 +350,7 @@ NON_TEMPORAL = {
 }  # fmt: skip
 
 
-def test_non_temporal_stores(toolchain: Toolchain, level: str) -> None:
+def test_non_temporal_stores_of_each_width_are_recorded(toolchain: Toolchain, level: str) -> None:
     """Streaming stores of each width, masked ones, and those of inline assembly."""
     statements = "".join(f"  p += 64; {statement};\n" for statement in NON_TEMPORAL)
     recording = toolchain.record(
@@ -414,7 +418,7 @@ REGISTER_ADDRESSES = {
 }  # fmt: skip
 
 
-def test_assembly_addresses_in_registers(toolchain: Toolchain, level: str) -> None:
+def test_assembly_accesses_through_registers_are_recorded(toolchain: Toolchain, level: str) -> None:
     """The text writes the address itself; the mnemonic selects the operation there."""
     for statement, p, done in recorded_assembly(toolchain, level, REGISTER_ADDRESSES):
         seen = [(op.site.kind, op.site.size) for op in done if op.address == p]
@@ -451,7 +455,9 @@ DECLARED_ADDRESSES = {
 }  # fmt: skip
 
 
-def test_assembly_does_what_its_mnemonics_say(toolchain: Toolchain, level: str) -> None:
+def test_assembly_mnemonics_override_the_declared_operands(
+    toolchain: Toolchain, level: str
+) -> None:
     """An operand that is declared as an input may be written; an unknown mnemonic is trusted."""
     for statement, p, done in recorded_assembly(toolchain, level, DECLARED_ADDRESSES):
         seen = [(op.site.kind, op.site.size) for op in done if op.address == p]
@@ -481,7 +487,7 @@ INDEXED_ADDRESSES = {
 }  # fmt: skip
 
 
-def test_assembly_addresses_with_index(toolchain: Toolchain, level: str) -> None:
+def test_indexed_addresses_of_assembly_are_computed(toolchain: Toolchain, level: str) -> None:
     """The text adds up base, scaled index and displacement."""
     for statement, p, done in recorded_assembly(toolchain, level, INDEXED_ADDRESSES):
         seen = [(op.site.kind, op.address - p) for op in done]
@@ -500,7 +506,9 @@ def test_assembly_addresses_with_index(toolchain: Toolchain, level: str) -> None
         "lock incq memory",
     ],
 )
-def test_unfollowable_assembly_is_named(toolchain: Toolchain, level: str, statement: str) -> None:
+def test_unrecordable_assembly_is_reported_with_its_line(
+    toolchain: Toolchain, level: str, statement: str
+) -> None:
     """The warning is a sentence with the line."""
     source = toolchain.write(
         f'long memory[8];\nvoid f(void) {{ asm volatile("{statement}" :: "r"(0L), "r"(memory)); }}\n'
@@ -532,7 +540,7 @@ LOST = {
 }  # fmt: skip
 
 
-def test_unanalysable_effects_of_assembly_are_named(toolchain: Toolchain, level: str) -> None:
+def test_unrecordable_effects_of_assembly_are_reported(toolchain: Toolchain, level: str) -> None:
     """Examples are changed registers, loops, and undeclared or unknown writes."""
     lines = "".join(
         f'  asm volatile("{text}" : "+D"(d), "+S"(s), "+c"(n) : "m"(m), "a"(0L), "r"(64L)'
@@ -558,7 +566,9 @@ KEPT = {
 }  # fmt: skip
 
 
-def test_assembly_is_followed_as_far_as_it_goes(toolchain: Toolchain, level: str) -> None:
+def test_recordable_part_of_assembly_is_recorded_without_a_warning(
+    toolchain: Toolchain, level: str
+) -> None:
     """There is no warning, which `record` would refuse."""
     statements = "".join(
         f'  asm volatile("{text}" : "+D"(d), "+S"(s), "+c"(n) : "a"(0L) : "memory", "cc");'
@@ -583,7 +593,7 @@ int main(void) {{
         assert len(wrote) == count, line
 
 
-def test_intel_syntax_is_named(toolchain: Toolchain, level: str) -> None:
+def test_assembly_in_intel_syntax_is_reported(toolchain: Toolchain, level: str) -> None:
     """Its operands have the reverse order; a directive in the text switches, too."""
     for text, flags in (
         ("mov qword ptr [%0], %1", ["-masm=intel"]),
@@ -598,7 +608,9 @@ def test_intel_syntax_is_named(toolchain: Toolchain, level: str) -> None:
         assert "line 2: inline assembly 'mov' accesses an address" in compiled.stderr
 
 
-def test_assembly_keeps_its_order(toolchain: Toolchain, level: str) -> None:
+def test_instructions_of_one_assembly_are_recorded_in_order(
+    toolchain: Toolchain, level: str
+) -> None:
     """One assembly has several instructions: a flush and a fence follow the stores they are for."""
     recording = toolchain.record(
         """
@@ -649,7 +661,9 @@ MAY_BECOME_STORES = ("memcpy(to, from, 24)", "memmove(to, to + 8, 24)", "memset(
 
 
 @pytest.mark.parametrize("flags", [(), ("-fno-builtin",)])
-def test_copies(toolchain: Toolchain, level: str, flags: tuple[str, ...]) -> None:
+def test_memory_copies_are_recorded(
+    toolchain: Toolchain, level: str, flags: tuple[str, ...]
+) -> None:
     """Memory intrinsics and the C library's copying functions, with their three sites."""
     statements = "".join(f"  {separate(statement)}\n" for statement in COPIES)
     recording = toolchain.record(
@@ -709,7 +723,7 @@ int main(void) {
     assert all(site.size <= 64 for site in recording.sites)
 
 
-def test_masked_accesses(toolchain: Toolchain, level: str) -> None:
+def test_masked_accesses_record_only_active_lanes(toolchain: Toolchain, level: str) -> None:
     """Only the active lanes of a masked access are recorded."""
     recording = toolchain.record(
         """
@@ -737,7 +751,7 @@ int main(void) { work(memory); return memory[7] == 16 && memory[1] == 2 ? 0 : 1;
 @pytest.mark.skipif(
     "avx512vl" not in Path("/proc/cpuinfo").read_text(), reason="the processor has no AVX-512"
 )
-def test_gathered_and_expanded_loads(toolchain: Toolchain, level: str) -> None:
+def test_gathered_and_expanded_loads_record_active_lanes(toolchain: Toolchain, level: str) -> None:
     """Active lanes are recorded at their indices' addresses, or one after the other."""
     recording = toolchain.record(
         """
@@ -760,7 +774,9 @@ int main(void) { work(memory + 8); _mm_prefetch(memory, 0); _mm_setcsr(_mm_getcs
     ]  # fmt: skip
 
 
-def test_intrinsics_that_write_in_ways_unknown_are_named(toolchain: Toolchain, level: str) -> None:
+def test_intrinsics_with_unknown_writes_are_reported_with_their_line(
+    toolchain: Toolchain, level: str
+) -> None:
     """They are recorded with their line in the program, not in the header that defines them."""
     source = toolchain.write(
         """#include <immintrin.h>
@@ -781,7 +797,7 @@ __attribute__((target("xsave,clzero,fxsr,cldemote"))) void f(char *p) {
     ]
 
 
-def test_branches(toolchain: Toolchain, level: str) -> None:
+def test_conditional_branches_record_their_outcome(toolchain: Toolchain, level: str) -> None:
     """Conditional branches carry their outcome."""
     recording = toolchain.record(
         """
@@ -800,7 +816,9 @@ int main(void) {
     assert outcomes in ([0, 1] * 3, [1, 0] * 3)
 
 
-def test_external_functions(toolchain: Toolchain, level: str) -> None:
+def test_uninstrumented_functions_are_bracketed_by_before_and_after(
+    toolchain: Toolchain, level: str
+) -> None:
     """Library functions that are not instrumented are between `before` and `after`."""
     recording = toolchain.record(
         """
@@ -1048,7 +1066,7 @@ def test_unusual_control_flow_survives_instrumentation(
     assert recording.operations
 
 
-def test_string_instructions(toolchain: Toolchain, level: str) -> None:
+def test_string_instructions_are_recorded_as_copies(toolchain: Toolchain, level: str) -> None:
     """`rep movs` and `rep stos` are copies, with or without prefix, in both spellings."""
     recording = toolchain.record(
         """
@@ -1077,7 +1095,9 @@ int main(void) {
     assert (12, struct.pack("<d", 1.0)) in [(op.site.line, op.value) for op in stores]
 
 
-def test_string_instructions_that_go_down(toolchain: Toolchain, level: str) -> None:
+def test_descending_string_instructions_record_their_addresses(
+    toolchain: Toolchain, level: str
+) -> None:
     """With the direction flag set, the addresses are those of the last element."""
     recording = toolchain.record(
         """
@@ -1103,7 +1123,9 @@ int main(void) {
     ]  # fmt: skip
 
 
-def test_unfollowable_string_instruction_is_named(toolchain: Toolchain, level: str) -> None:
+def test_unrecordable_string_instruction_is_reported_with_its_line(
+    toolchain: Toolchain, level: str
+) -> None:
     """The warning is a sentence with the line."""
     source = toolchain.write(
         'char to[8];\nint main(void) { asm volatile("lea to(%%rip), %%rdi\\n stosb" ::: "rdi"); }\n'
@@ -1112,7 +1134,9 @@ def test_unfollowable_string_instruction_is_named(toolchain: Toolchain, level: s
     assert "line 2: inline assembly 'stosb' writes to an address" in compiled.stderr
 
 
-def test_writes_of_library_functions(toolchain: Toolchain, level: str) -> None:
+def test_writes_of_library_functions_and_the_kernel_are_recorded(
+    toolchain: Toolchain, level: str
+) -> None:
     """Writes of the C library and of the kernel are recorded with their location and contents."""
     recording = toolchain.record(
         """

@@ -131,7 +131,7 @@ def test_record_waits_for_a_recorded_background_process(tmp_path: Path, programs
     assert recorded_program(output) == "first"
 
 
-def test_a_given_up_recording_does_not_go_on(tmp_path: Path, programs: Path) -> None:
+def test_background_program_of_a_failed_recording_is_ended(tmp_path: Path, programs: Path) -> None:
     pid = tmp_path / "pid"
     script = IN_BACKGROUND.format(tmp_path) + f"echo $! > {pid}; exit 3"
     done = record(tmp_path / "x.pmt", programs, "sh", "-c", script)
@@ -148,7 +148,9 @@ def test_a_given_up_recording_does_not_go_on(tmp_path: Path, programs: Path) -> 
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_a_recorded_program_starts(tmp_path: Path, programs: Path, way: str) -> None:
+def test_programs_started_by_the_recorded_program_are_noted(
+    tmp_path: Path, programs: Path, way: str
+) -> None:
     """It isn't recorded, and only recordable programs are named. The program doesn't notice."""
     traces = [tmp_path / "1.pmt", tmp_path / "2.pmt"]
     for output in traces:
@@ -162,7 +164,7 @@ def test_what_a_recorded_program_starts(tmp_path: Path, programs: Path, way: str
     assert (done.returncode, said(done)) == (0, "")
 
 
-def test_forked_child(tmp_path: Path, programs: Path) -> None:
+def test_forked_child_is_noted_and_not_recorded(tmp_path: Path, programs: Path) -> None:
     output = tmp_path / "x.pmt"
     done = record(output, programs, "./first", "fork")
     assert done.returncode == 0, done.stderr

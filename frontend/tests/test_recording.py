@@ -207,7 +207,7 @@ def test_timing_does_not_change_what_is_recorded(
     assert traces[0].read_bytes() == traces[1].read_bytes()
 
 
-def test_timing_does_not_change_what_is_left_on_stacks(
+def test_timing_does_not_change_unwritten_stack_contents(
     build: Callable[[str, str], Path], tmp_path: Path, bad_timing: Path
 ) -> None:
     """A program that stores memory that it has never written stores the same each time."""
@@ -220,7 +220,7 @@ def test_timing_does_not_change_what_is_left_on_stacks(
     assert len(contents) == 1
 
 
-def test_threads_end_while_the_watchdog_looks(
+def test_threads_may_end_while_the_watchdog_inspects_them(
     build: Callable[[str, str], Path], tmp_path: Path, bad_timing: Path
 ) -> None:
     """Its data must not vanish while it looks at them; of a thousand ends, it sees a few."""
@@ -233,7 +233,9 @@ def test_threads_end_while_the_watchdog_looks(
 
 
 @pytest.mark.parametrize("name", USUALLY_THREADED)
-def test_threads_run_without_being_recorded(build: Callable[[str, str], Path], name: str) -> None:
+def test_instrumented_threads_run_without_a_recording(
+    build: Callable[[str, str], Path], name: str
+) -> None:
     assert run(build("threads.cpp", "-O2"), name, "4").stdout == "right\n"
 
 
@@ -280,7 +282,7 @@ def table(
     return recorded
 
 
-def test_threads_that_have_waited_run_beside_the_others(
+def test_thread_that_waited_does_not_catch_up_with_the_others(
     table: Callable[[str, int], Path],
 ) -> None:
     """They don't catch up on the other threads' progress in the meantime."""
@@ -288,7 +290,7 @@ def test_threads_that_have_waited_run_beside_the_others(
     assert time_of(recording, "recorded") < 1.1 * time_of(recording, "simulated")
 
 
-def test_threads_without_contention_keep_their_turns(
+def test_threads_without_contention_are_switched_rarely(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     """A switch takes most of the recording's time; turns of 2000 instructions have some updates."""
@@ -304,7 +306,7 @@ def time_of(recording: Path, lock_order: str) -> float:
 
 @pytest.mark.parametrize("threads", [2, 4, 8] if LONG_TESTS else [8])
 @pytest.mark.parametrize("kind", TABLES)
-def test_threads_that_meet_are_interleaved_finely(
+def test_contention_grows_equally_in_recorded_and_simulated_order(
     table: Callable[[str, int], Path], kind: str, threads: int
 ) -> None:
     """In recorded order, time grows as if each lock went to the first in simulated time."""
@@ -352,14 +354,14 @@ def test_locks_of_the_programs_own_are_recognised(
     assert roles == OWN_LOCKS[name]
 
 
-def test_simulated_time_decides_about_locks_of_the_programs_own(
+def test_simulated_lock_order_applies_to_the_programs_own_locks(
     table: Callable[[str, int], Path],
 ) -> None:
     recording = table("spin_lock", 8)
     assert time_of(recording, "simulated") < 0.97 * time_of(recording, "recorded")
 
 
-def test_spins_become_waits(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+def test_long_spins_record_few_loads(build: Callable[[str, str], Path], tmp_path: Path) -> None:
     """However long a thread spins, the trace has a few loads of it."""
     output = tmp_path / "spins.pmt"
     assert record(build("threads.cpp", "-O2"), "spins", "8", output=output).returncode == 0
@@ -375,7 +377,7 @@ def test_spins_become_waits(build: Callable[[str, str], Path], tmp_path: Path) -
         "jump_out_of_handlers", "fork_a_child", "wait_for_children", "leave_threads_running",
     ),
 )  # fmt: skip
-def test_programs_that_end_well_are_recorded(
+def test_programs_that_end_normally_are_recorded(
     build: Callable[[str, str], Path], tmp_path: Path, name: str
 ) -> None:
     output = tmp_path / "trace.pmt"
@@ -397,7 +399,7 @@ def test_library_loaded_late_is_recorded(build: Callable[[str, str], Path], tmp_
     assert (verified(output).to_frame(0)["kind"] == "store").sum() > 3 * 3000
 
 
-def test_program_that_becomes_another_one(
+def test_program_replaced_by_exec_leaves_no_recording(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     output = tmp_path / "trace.pmt"
@@ -408,7 +410,7 @@ def test_program_that_becomes_another_one(
 
 
 @pytest.mark.parametrize("name", long_except(SLEEPERS, "own_futex", "shell", "named_pipe"))
-def test_sleeping_unseen_does_not_stop_a_recording(
+def test_unseen_sleep_of_a_thread_is_noted_and_does_not_stop_the_recording(
     build: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -419,7 +421,7 @@ def test_sleeping_unseen_does_not_stop_a_recording(
     assert verified(output).metadata["turns_by_real_time"] >= 1
 
 
-def test_openmp_of_a_library(tmp_path: Path) -> None:
+def test_program_with_openmp_threads_of_a_library_is_recorded(tmp_path: Path) -> None:
     """GCC's OpenMP has threads that wait at futexes of its own."""
     library, program = tmp_path / "library.cpp", tmp_path / "program.cpp"
     library.write_text("""
@@ -541,7 +543,7 @@ def test_only_the_librarys_own_instructions_are_counted(tmp_path: Path, level: s
 
 
 @pytest.mark.parametrize("name", BAD_ENDINGS)
-def test_programs_that_end_badly_leave_nothing(
+def test_programs_that_end_abnormally_leave_no_recording(
     build: Callable[[str, str], Path], tmp_path: Path, name: str
 ) -> None:
     output = tmp_path / "trace.pmt"
@@ -565,7 +567,9 @@ def test_core_dump_takes_no_time(build: Callable[[str, str], Path], tmp_path: Pa
     assert done.returncode == -signal.SIGSEGV
 
 
-def test_a_program_that_is_not_recorded_needs_no_room(build: Callable[[str, str], Path]) -> None:
+def test_program_without_a_recording_needs_little_address_space(
+    build: Callable[[str, str], Path],
+) -> None:
     few = 1 << 30
     done = subprocess.run(
         [build("endings.cpp", "-O1"), "much"],
@@ -607,7 +611,9 @@ def test_recording_with_too_little_address_space_names_the_limit(
     assert_nothing_left(output)
 
 
-def test_program_may_have_its_own_zstd(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+def test_program_with_its_own_zstd_is_recorded(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
     output = tmp_path / "trace.pmt"
     done = record(build("own_zstd.c", "-O1"), output=output)
     assert done.returncode == 0, done.stderr
@@ -624,7 +630,9 @@ def test_deadlock_is_reported(build: Callable[[str, str], Path], tmp_path: Path)
     assert_nothing_left(output)
 
 
-def test_interrupted_from_outside(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+def test_interrupted_program_leaves_no_recording(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
     output = tmp_path / "trace.pmt"
     environment = {**os.environ, "PMEMSIM_TRACE": str(output)}
     process = subprocess.Popen(
@@ -681,7 +689,9 @@ def test_impossible_settings_are_refused(
     assert_nothing_left(output)
 
 
-def test_metadata(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+def test_metadata_of_the_caller_is_stored_except_the_number_of_threads(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
     output = tmp_path / "trace.pmt"
     given = {"workload": "été", "seed": 2**63, "threads": 77}
     done = record(
@@ -706,7 +716,7 @@ def stores_to_pm(trace: Trace) -> int:
 
 
 @pytest.mark.parametrize("source", ["path", "range", "heap"])
-def test_persistent_memory_is_found(
+def test_persistent_memory_is_declared_by_path_range_or_heap(
     build: Callable[[str, str], Path], tmp_path: Path, source: str
 ) -> None:
     output, file = tmp_path / "trace.pmt", tmp_path / "pm" / "pool"
@@ -785,7 +795,7 @@ def mapped(
         "moved", "privately", "anonymously", "spinning",
     ),
 )  # fmt: skip
-def test_a_file_is_one_memory_however_it_is_mapped(
+def test_all_mappings_of_a_file_are_one_persistent_memory(
     mapped: Callable[[str], tuple[Trace, list[Path]]], tmp_path: Path, way: str
 ) -> None:
     """The simulated program leaves the same in PM as the recorded one in the file."""
@@ -807,7 +817,7 @@ assert image[4096 + 3] != 3 or image[1:3] == b"\\1\\2"
 """
 
 
-def test_a_checker_gets_one_file_with_what_both_mappings_stored(
+def test_checker_gets_one_file_with_the_stores_of_both_mappings(
     mapped: Callable[[str], tuple[Trace, list[Path]]], tmp_path: Path
 ) -> None:
     trace, _ = mapped("header_last")
@@ -821,7 +831,7 @@ def test_a_checker_gets_one_file_with_what_both_mappings_stored(
     assert " 4 " in done.stdout.replace("│", " ")
 
 
-def test_atomic_variables_are_one_however_they_are_mapped(
+def test_atomic_variable_in_two_mappings_is_one_variable(
     mapped: Callable[[str], tuple[Trace, list[Path]]],
 ) -> None:
     trace, _ = mapped("threads")
@@ -832,7 +842,7 @@ def test_atomic_variables_are_one_however_they_are_mapped(
     assert set(atomics["version"]) == {1, 2}
 
 
-def test_marks_have_the_addresses_that_accesses_have(
+def test_marks_use_addresses_of_the_first_mapping(
     mapped: Callable[[str], tuple[Trace, list[Path]]],
 ) -> None:
     trace, _ = mapped("marks")
@@ -842,7 +852,7 @@ def test_marks_have_the_addresses_that_accesses_have(
 
 
 @pytest.mark.parametrize("way", ["cramped", "outgrown"])
-def test_a_file_that_has_grown_into_other_memory_is_refused(
+def test_file_that_outgrows_its_first_mapping_is_refused(
     build: Callable[[str, str], Path], tmp_path: Path, way: str
 ) -> None:
     output, file = tmp_path / "trace.pmt", tmp_path / "file"
@@ -855,7 +865,7 @@ def test_a_file_that_has_grown_into_other_memory_is_refused(
     assert_nothing_left(output)
 
 
-def test_a_new_file_of_an_old_name_is_another_memory(
+def test_recreated_file_is_another_persistent_memory(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     output, file = tmp_path / "trace.pmt", tmp_path / "file"
@@ -914,7 +924,7 @@ def test_flushes_outside_persistent_memory_say_where(
         assert flushed(build, tmp_path, **options)[1] == rest
 
 
-def test_what_is_asked_for_at_a_hinted_address_is_persistent(
+def test_mapping_at_a_hinted_address_is_persistent(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     """One mapping gets the address, others follow it; a replacement is a new memory."""
@@ -930,7 +940,7 @@ def test_what_is_asked_for_at_a_hinted_address_is_persistent(
     assert stores_to_pm(trace) == 3 * 5 + 6
 
 
-def test_whole_run_has_everything(build: Callable[[str, str], Path], tmp_path: Path) -> None:
+def test_whole_run_is_recorded_if_wanted(build: Callable[[str, str], Path], tmp_path: Path) -> None:
     output = tmp_path / "trace.pmt"
     done = record(
         build("memory.c", "-O1"), "heap", output=output, PMEMSIM_PM_HEAP="1", PMEMSIM_ROI="whole"
@@ -942,7 +952,7 @@ def test_whole_run_has_everything(build: Callable[[str, str], Path], tmp_path: P
     assert trace.summary()["warm_lines"] == 0
 
 
-def test_every_allocator_gives_from_the_persistent_heap(
+def test_every_allocator_allocates_from_the_persistent_heap(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     output = tmp_path / "trace.pmt"
@@ -971,7 +981,7 @@ def test_contents_of_a_mapped_file_are_in_the_image(
 
 
 @pytest.mark.parametrize("region", ["whole", "marked"])
-def test_file_ends_before_its_mapping(
+def test_image_of_a_file_shorter_than_its_mapping_has_its_contents(
     build: Callable[[str, str], Path], tmp_path: Path, region: str
 ) -> None:
     """The image has the file's contents; memory after its end can't be accessed."""
@@ -988,7 +998,7 @@ def test_file_ends_before_its_mapping(
     assert trace.summary()["image_pages"] == 1
 
 
-def test_region_of_interest_that_never_begins(
+def test_region_of_interest_that_never_begins_is_an_error(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     output = tmp_path / "trace.pmt"
@@ -1016,7 +1026,7 @@ def test_writes_of_libraries_and_kernel(
     }
 
 
-def test_threads_of_a_program_with_an_instrumented_allocator(
+def test_threads_are_recorded_with_an_instrumented_allocator(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
     """Turns may end within the creation of a thread, for which the C library allocates."""
@@ -1053,7 +1063,7 @@ def replayed_stores(output: Path) -> bytes:
         ),
     ],
 )
-def test_stores_of_single_instructions(
+def test_replayed_stores_of_single_instructions_give_the_final_memory(
     build: Callable[[str, str], Path], tmp_path: Path, source: str, level: str
 ) -> None:
     """The recorded stores, replayed, give the memory as the program leaves it."""

@@ -94,7 +94,7 @@ def count_right_reads(trace: Trace, shared: int, seen: int, block: int) -> Count
     + [{"PMEMSIM_SCHEDULE": f"{number}:3", "PMEMSIM_QUANTUM": "100"} for number in (1, 2, 3)],
     ids=lambda options: "-".join(options.values()) or "default",
 )
-def test_races_are_recorded_as_they_went(
+def test_recorded_turns_give_the_values_of_racing_reads(
     program: Path, tmp_path: Path, options: dict[str, str]
 ) -> None:
     trace, addresses = record(program, tmp_path / "races.pmt", **options)

@@ -48,12 +48,12 @@ std::string problem(const ChoiceTable& table, std::string_view fault) {
 TEST(DocsExample, EveryCrashKeepsItsGuarantees) { EXPECT_EQ(problem(as_it_stands(), ""), ""); }
 
 // The example has no flushes, so that a broken fence is visible only if fences cover stores.
-TEST(DocsExample, ShowsAFenceThatDoesNotWait) {
+TEST(DocsExample, CrashesRevealAFenceThatDoesNotWait) {
   EXPECT_NE(problem(as_it_stands(), "write_through.fence"), "");
   EXPECT_EQ(problem(that_promises_less(), "write_through.fence"), "");
 }
 
-TEST(DocsExample, RunsToItsEnd) {
+TEST(DocsExample, RandomProgramRunsToItsEnd) {
   RandomTrace random({.seed = 3, .threads = 4, .operations = 4000, .lines = 100});
   const TemporaryTrace temporary(random.builder);
   const trace::TraceFile file(temporary.path());

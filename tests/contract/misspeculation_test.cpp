@@ -172,7 +172,7 @@ TEST(Misspeculation, LeavesStoresOutsideRegionsInOrder) {
 // shows a violation ends the search.
 constexpr std::uint32_t kEnough = 60;
 
-TEST(PublishedPmemSpec, RegionCommitsBeforeTheInterrupt) {
+TEST(PublishedPmemSpec, RegionWithAStaleReadCommitsBeforeTheInterrupt) {
   const Found found = crash_regions(kEnough, "1", {{"pmem_spec.commit_check", "published"}});
   report(found);
   EXPECT_GT(found.violating, 0u);
@@ -344,7 +344,7 @@ TEST_P(OvertakenStores, RegionOfAnOvertakenStoreRollsBack) {
   EXPECT_EQ(found.violating, 0u) << found.explanation;
 }
 
-TEST(PmemSpecWithoutIds, OvertakenStoresStay) {
+TEST(PmemSpecWithoutIds, OvertakenStoreIsAnUndetectedViolation) {
   const Found found = crash_overtaken_store({{"pmemsim.faults", "pmem_spec.tags"}});
   report(found);
   EXPECT_EQ(found.alarms, 0u);
@@ -352,7 +352,7 @@ TEST(PmemSpecWithoutIds, OvertakenStoresStay) {
   EXPECT_NE(found.explanation.find("it should hold 0xc8"), std::string::npos) << found.explanation;
 }
 // Where releases wait, IDs detect no misspeculation, and no store is lost without IDs.
-TEST(PmemSpecWithoutIds, NothingIsLostWhereReleasesWait) {
+TEST(PmemSpecWithoutIds, NoStoreIsLostIfReleasesWait) {
   for (const char* tags : {"", "pmem_spec.tags"}) {
     const std::vector<KeyValue> more{{"pmemsim.faults", tags}};
     for (const Found& found : {crash_regions(long_tests() ? 60 : 20, "1", more),
@@ -375,7 +375,7 @@ INSTANTIATE_TEST_SUITE_P(, BrokenPmemSpecInRegions,
                                          "rollback"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(BrokenPmemSpecInRegions, InjectedFaultIsFound) {
+TEST_P(BrokenPmemSpecInRegions, CrashesRevealTheInjectedFault) {
   const Found found = crash_regions(kEnough, "1", {{"pmemsim.faults", fault_}});
   report(found);
   EXPECT_GT(found.violating, 0u);
@@ -387,7 +387,7 @@ INSTANTIATE_TEST_SUITE_P(, BrokenSpeculationBuffer,
                          testing::Values("second_write_back", "early_store"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(BrokenSpeculationBuffer, MissesStaleReads) {
+TEST_P(BrokenSpeculationBuffer, CrashesRevealMissedStaleReads) {
   const Found found = crash_regions(4 * kEnough, "1", {{"pmemsim.faults", fault_}});
   report(found);
   EXPECT_GT(found.violating, 0u);
@@ -396,17 +396,17 @@ TEST_P(BrokenSpeculationBuffer, MissesStaleReads) {
 
 // Regions wait for their stores in any case, before their commit and at their end. Regions of
 // different threads have no lines in common.
-class BrokenPmemSpecOutside : public BrokenPmemSpec {};
-INSTANTIATE_TEST_SUITE_P(, BrokenPmemSpecOutside, testing::Values("barrier", "masks"),
+class BrokenPmemSpecOutsideRegions : public BrokenPmemSpec {};
+INSTANTIATE_TEST_SUITE_P(, BrokenPmemSpecOutsideRegions, testing::Values("barrier", "masks"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(BrokenPmemSpecOutside, InjectedFaultIsFound) {
+TEST_P(BrokenPmemSpecOutsideRegions, CrashesRevealTheInjectedFault) {
   const Found found = crash_stores(kEnough, "1", {{"pmemsim.faults", fault_}});
   report(found);
   EXPECT_GT(found.violating, 0u);
 }
 
-TEST(UnorderedControllers, InjectedFaultIsFound) {
+TEST(UnorderedControllers, CrashesRevealTheInjectedFault) {
   const Found found = crash_regions(3 * kEnough, "4", {{"pmemsim.faults", "pmem_spec.order"}});
   report(found);
   EXPECT_GT(found.violating, 0u);

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(, PersistOrderingChoices,
                            return name;
                          });
 
-TEST_P(PersistOrderingChoices, RegionsSurvive) {
+TEST_P(PersistOrderingChoices, RegionsOfSoftwareLogsSurviveEveryCrash) {
   for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
     const bool redo = seed % 2 == 0;
     LoggedRegions program(redo ? trace::ProgramLog::kRedo : trace::ProgramLog::kUndo, seed,
@@ -69,7 +69,7 @@ TEST_P(PersistOrderingChoices, RegionsSurvive) {
   }
 }
 
-TEST_P(PersistOrderingChoices, StoresOutsideRegionsStayInOrder) {
+TEST_P(PersistOrderingChoices, StoresOutsideRegionsPersistInOrder) {
   for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
     SharedRegions program(
         {.seed = seed, .threads = 2 + seed % 3, .locks_inside = true, .false_sharing = true});

@@ -179,8 +179,8 @@ struct Broken {
   std::string_view defect;
   bool regions;
 };
-class BrokenPromises : public testing::TestWithParam<Broken> {};
-INSTANTIATE_TEST_SUITE_P(Designs, BrokenPromises,
+class DesignWithInjectedFault : public testing::TestWithParam<Broken> {};
+INSTANTIATE_TEST_SUITE_P(Designs, DesignWithInjectedFault,
                          testing::Values(Broken{{"x86", "asap"}, "asap.dependences", true},
                                          Broken{{"x86", "asap"}, "asap.lock_bit", true},
                                          Broken{{"x86", "hw-undo"}, "log.order", true},
@@ -192,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(Designs, BrokenPromises,
                                          Broken{{"hops", "none"}, "hops.epochs", false},
                                          Broken{{"hops", "none"}, "hops.dependences", false}));
 
-TEST_P(BrokenPromises, CrashesLeaveImagesThatAreNotAllowed) {
+TEST_P(DesignWithInjectedFault, CrashesLeaveImagesThatAreNotAllowed) {
   const Broken& broken = GetParam();
   std::uint64_t outside = 0;
   for (std::uint32_t seed = 0; seed < 200 && outside == 0; ++seed) {

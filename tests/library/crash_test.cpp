@@ -363,7 +363,7 @@ class CrashEverywhere : public Crash {
 };
 
 // The long form has two programs instead of one.
-TEST_F(CrashEverywhere, OneThreadFindsWhatItCommitted) {
+TEST_F(CrashEverywhere, EveryImageHasTheCommittedRegionsOfOneThread) {
   for (unsigned seed = 1; seed <= (pmemsim::long_tests() ? 2 : 1); ++seed) {
     const Outcome outcome = run(1, 30, 2, seed);
     EXPECT_EQ(0u, outcome.wrong) << outcome.first_problem;
@@ -373,7 +373,7 @@ TEST_F(CrashEverywhere, OneThreadFindsWhatItCommitted) {
 }
 
 // How many images there are depends on how the threads meet: about 250.
-TEST_F(CrashEverywhere, ThreadsFindWhatTheyCommitted) {
+TEST_F(CrashEverywhere, EveryImageHasTheCommittedRegionsOfSeveralThreads) {
   const Outcome outcome = run(kThreads, 25, 8, 11);
   EXPECT_EQ(0u, outcome.wrong) << outcome.first_problem;
   EXPECT_GT(outcome.images, 50u);
@@ -381,24 +381,24 @@ TEST_F(CrashEverywhere, ThreadsFindWhatTheyCommitted) {
 }
 
 // The check can fail: without the durability of the log, or of the data, or of the commits.
-TEST_F(CrashEverywhere, FindsLostLogs) {
+TEST_F(CrashEverywhere, LostLogIsDetected) {
   // The first log segment is the first chunk that a thread takes after the root object.
   const std::uint64_t begin = first_chunk_offset(kPoolBytes);
   const std::uint64_t root_end = begin + (sizeof(Root) / CHUNK_BYTES + 2) * CHUNK_BYTES;
   EXPECT_GT(run(1, 20, 2, 1, {begin, root_end}).wrong, 0u);
 }
 
-TEST_F(CrashEverywhere, FindsLostCommits) {
+TEST_F(CrashEverywhere, LostCommitsAreDetected) {
   EXPECT_GT(run(1, 20, 2, 1, {COMMIT_OFFSET, SHELF_OFFSET}).wrong, 0u);
 }
 
-TEST_F(CrashEverywhere, FindsLostAllocatorState) {
+TEST_F(CrashEverywhere, LostAllocatorStateIsDetected) {
   EXPECT_GT(run(1, 20, 2, 1, {SHELF_OFFSET, CHUNK_TABLE_OFFSET}).wrong, 0u);
 }
 
 // Blocks on their way between threads: freed one by one and all at once, handed to the depot and
 // taken from there.
-TEST_F(Crash, BlocksTravelBetweenThreads) {
+TEST_F(Crash, BlocksMovingBetweenThreadsAreNeitherLostNorShared) {
   constexpr std::size_t kBlocks = 300;
   struct Point {
     Image image;
@@ -461,7 +461,7 @@ TEST_F(Crash, BlocksTravelBetweenThreads) {
 #ifndef PM_REDO_LOG
 // A torn first record hides whole ones behind it. They must not come back to life when a later
 // region writes a whole record of the same size in front of them.
-TEST_F(Crash, RecordsBehindATornOneStayDead) {
+TEST_F(Crash, RecordsAfterATornRecordAreNeverRecovered) {
   std::vector<Image> images;
   const auto crash_at_next_fence = [&images] {
     images.clear();
@@ -512,7 +512,7 @@ TEST_F(Crash, RecordsBehindATornOneStayDead) {
 #endif
 
 // A pool is either not there or whole, wherever its making is interrupted.
-TEST_F(Crash, MakingAPool) {
+TEST_F(Crash, PoolIsUsableAfterACrashDuringItsCreation) {
   std::vector<Image> images;
   persist_model().sample([&](Image image) { images.push_back(std::move(image)); }, 20, 1, 3);
   pm_pool* pool = create();
@@ -537,7 +537,7 @@ TEST_F(Crash, MakingAPool) {
 
 // pm_recover_image does what pm_open does, on an image that lies elsewhere: undoes what hasn't
 // committed, redoes what has.
-TEST_F(Crash, RecoversAnImageAnywhere) {
+TEST_F(Crash, ImageAtAnotherAddressIsRecovered) {
 #ifdef PM_REDO_LOG
   constexpr std::uint64_t kBefore = 0, kAfter = 17;  // in the log, not yet in place
 #else
@@ -591,7 +591,7 @@ TEST_F(Crash, RecoversAnImageAnywhere) {
 
 #ifdef PM_REDO_LOG
 // Recovery reports a log that no crash explains, and leaves the image unchanged.
-TEST_F(Crash, RefusesALogThatCannotBe) {
+TEST_F(Crash, ImpossibleLogIsRejectedAndTheImageStaysUnchanged) {
   pm_pool* pool = create();
   std::uint64_t* const word = &root_of(pool)->part[0].words[0];
   pm_begin(pool);
@@ -617,7 +617,7 @@ TEST_F(Crash, RefusesALogThatCannotBe) {
 
 // A region reads its own stores, in segments of any size. No other code reads them before the
 // region ends.
-TEST_F(Crash, ReadsThroughTheLogPartByPart) {
+TEST_F(Crash, RegionReadsItsOwnLoggedStoresOfAnySize) {
   pm_pool* pool = create();
   auto* const bytes = reinterpret_cast<unsigned char*>(root_of(pool)->part[0].bulk);
   std::vector<unsigned char> expected(256);

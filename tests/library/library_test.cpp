@@ -308,7 +308,7 @@ std::uint64_t hint_word(std::uint64_t bytes, hint kind, pm_pre object) {
   return bytes | std::uint64_t{kind} << 32 | std::uint64_t{object.id} << 40;
 }
 
-TEST_F(Pool, TellsWhatItsCodeIsFor) {
+TEST_F(Pool, RegionsFencesAndPurposesOfCodeAreRecordedAsMarks) {
   const pm_range ranges[] = {{&root_[0], 8}, {&root_[9], 16}};
   pm_pre before;
   pm_pre_init(&before);
@@ -351,7 +351,7 @@ TEST_F(Pool, TellsWhatItsCodeIsFor) {
   EXPECT_EQ(expected, marks);
 }
 
-TEST_F(Pool, TellsAllocationsAndHints) {
+TEST_F(Pool, AllocationsAndHintsAreRecordedAsMarks) {
   void* memory = pm_alloc(pool_, 100);
   pm_free(pool_, memory);
   EXPECT_EQ(1, std::count(marks.begin(), marks.end(), Mark{MARK_ALLOCATE, address(memory), 100}));
@@ -382,7 +382,7 @@ TEST_F(Pool, TellsAllocationsAndHints) {
 
 using PoolDeathTest = Pool;
 
-TEST_F(PoolDeathTest, BreachesOfTheInterfaceEndTheProgram) {
+TEST_F(PoolDeathTest, MisuseOfTheInterfaceEndsTheProgram) {
   EXPECT_DEATH(pm_end(), "pm_end: there is no region to end");
   EXPECT_DEATH(pm_log(root_, 8), "pm_log: not inside a region");
   std::uint64_t outside;
@@ -444,7 +444,7 @@ TEST_F(Pool, MemoryFreedIsUsedAgainAfterTheRegion) {
 
 // A block that one thread frees can be allocated by another: a producer and a consumer don't fill
 // the pool.
-TEST_F(Pool, BlocksTravelBetweenThreads) {
+TEST_F(Pool, BlocksFreedByAnotherThreadAreReused) {
   constexpr int kRounds = 200, kBlocks = 500;  // 800 bytes each: 76 MiB through a pool of 8
   for (int round = 0; round < kRounds; ++round) {
     std::vector<void*> blocks;
@@ -493,7 +493,7 @@ TEST_F(Pool, ThreadsNeverShareABlock) {
 
 // ---- Threads ---------------------------------------------------------------------------------
 
-TEST_F(Pool, ThreadsHaveIndicesOfTheirOwn) {
+TEST_F(Pool, ThreadIndexIsUniqueUntilItsThreadEnds) {
   EXPECT_EQ(-1, pm_thread(pool_, PM_MAX_THREADS));
   EXPECT_STREQ("pm_thread: index 128 is above 127", pm_error());
   EXPECT_EQ(-1, pm_thread(pool_, 5));
@@ -507,7 +507,7 @@ TEST_F(Pool, ThreadsHaveIndicesOfTheirOwn) {
     }).join();
 }
 
-TEST_F(Pool, TwoPoolsAtOnce) {
+TEST_F(Pool, TwoOpenPoolsKeepTheirOwnData) {
   pm_pool* other = pm_open(nullptr, kPoolBytes, kPool + 1);
   ASSERT_TRUE(other) << pm_error();
   auto* theirs = static_cast<std::uint64_t*>(pm_root(other, 64));

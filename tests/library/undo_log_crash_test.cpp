@@ -117,7 +117,7 @@ class UndoLogCrash : public testing::Test {
                             "pmemsim_undo_log_crash_test_" + std::to_string(getpid());
 };
 
-TEST_F(UndoLogCrash, IsWholeAfterEveryCrash) {
+TEST_F(UndoLogCrash, EveryImageIsWholeAfterRecovery) {
   for (const unsigned threads : {1, 3}) {
     const std::vector<CrashPoint> points = run(threads, false);
     EXPECT_GT(points.size(), kCrashes);
@@ -127,7 +127,7 @@ TEST_F(UndoLogCrash, IsWholeAfterEveryCrash) {
 }
 
 // Recovery may end in a signal then.
-TEST_F(UndoLogCrash, NeedsTheFencesOfItsLog) {
+TEST_F(UndoLogCrash, MissingLogFencesAreDetected) {
   const auto damaged = [&](const CrashPoint& point) {
     const pid_t child = fork();
     if (child == 0) {

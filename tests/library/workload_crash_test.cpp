@@ -120,9 +120,11 @@ using Structures = testing::Types<workload::SwapWorkload<array_swap::ArraySwapLo
                                   workload::Map<linked_list::LinkedLists>, queue::LowLevelQueues>;
 TYPED_TEST_SUITE(LowLevel, Structures);
 
-TYPED_TEST(LowLevel, IsWholeWhereverItCrashes) { EXPECT_TRUE(this->is_whole_in_all()); }
+TYPED_TEST(LowLevel, DataAreWholeAfterEveryCrash) { EXPECT_TRUE(this->is_whole_in_all()); }
 
 // The check can fail.
-TYPED_TEST(LowLevel, FindsFencesThatLie) { EXPECT_FALSE(this->is_whole_in_all({0, kPoolBytes})); }
+TYPED_TEST(LowLevel, FencesWithoutEffectAreDetected) {
+  EXPECT_FALSE(this->is_whole_in_all({0, kPoolBytes}));
+}
 
 }  // namespace

@@ -61,7 +61,7 @@ class Workload : public testing::TestWithParam<std::string> {
 };
 
 // The long form has three seeds instead of one, and more numbers of threads.
-TEST_P(Workload, ChecksItself) {
+TEST_P(Workload, RunPassesItsOwnCheck) {
   std::vector<const char*> seeds{"1"}, counts{"1", "18"};
   if (pmemsim::long_tests()) {
     seeds = {"1", "2", "3"};
@@ -83,7 +83,7 @@ TEST_P(Workload, ChecksItself) {
 }
 
 // The long form kills it eight times instead of twice, and later in its life.
-TEST_P(Workload, IsWholeAfterBeingKilled) {
+TEST_P(Workload, PoolIsWholeAfterItsProcessIsKilled) {
   const char* const before = pmemsim::long_tests() ? "100000" : "10000";
   ASSERT_EQ(0,
             run(GetParam(), with_data_bytes("1024", {"--pool", pool_, "--items", "300", "--regions",
@@ -100,7 +100,7 @@ TEST_P(Workload, IsWholeAfterBeingKilled) {
 }
 
 // Overwrites bytes everywhere, in data and in pointers.
-TEST_P(Workload, FindsDamage) {
+TEST_P(Workload, DamagedPoolIsRejected) {
   ASSERT_EQ(0, run(GetParam(), with_data_bytes("4096", {"--pool", pool_, "--items", "2000"})));
   ASSERT_EQ(0, run(GetParam(), {"--verify", pool_}));
   std::fstream file(pool_, std::ios::in | std::ios::out | std::ios::binary);
@@ -114,7 +114,7 @@ TEST_P(Workload, FindsDamage) {
   EXPECT_EQ(1, run(GetParam(), {"--verify", pool_}));
 }
 
-TEST_P(Workload, RefusesBadInput) {
+TEST_P(Workload, BadInputIsRejected) {
   EXPECT_EQ(0, run(GetParam(), {"--help"}));
   EXPECT_EQ(2, run(GetParam(), {"--threads", "0"}));
   EXPECT_EQ(2, run(GetParam(), {"--threads", "x"}));
@@ -131,7 +131,7 @@ TEST_P(Workload, RefusesBadInput) {
   EXPECT_EQ(2, run(GetParam(), {"--pool", pool_}));
 }
 
-TEST(Workloads, RefuseEachOthersPools) {
+TEST(Workloads, PoolOfAnotherWorkloadIsRejected) {
   const std::string pool = testing::TempDir() + "pmemsim_foreign_pool_" + std::to_string(getpid());
   ASSERT_EQ(0, run("queue", {"--pool", pool, "--items", "10", "--regions", "10"}));
   EXPECT_EQ(2, run("btree", {"--pool", pool}));

@@ -202,12 +202,12 @@ class TraceCorruptionTest : public testing::Test {
   Bytes original_;
 };
 
-TEST_F(TraceCorruptionTest, TheOriginalReadsRight) {
+TEST_F(TraceCorruptionTest, UndamagedFileIsAccepted) {
   EXPECT_TRUE(use());
   EXPECT_TRUE(verify(TraceFile(path_)).notes.empty());
 }
 
-TEST_F(TraceCorruptionTest, CutAtEveryByteItIsRefused) {
+TEST_F(TraceCorruptionTest, FileCutAtAnyByteIsRejected) {
   for (std::size_t length = 0; length < original_.size(); ++length) {
     write_file(Bytes(original_.begin(), original_.begin() + static_cast<std::ptrdiff_t>(length)));
     ASSERT_FALSE(use()) << "cut at byte " << length;
@@ -216,7 +216,7 @@ TEST_F(TraceCorruptionTest, CutAtEveryByteItIsRefused) {
 
 // Every byte of a file is covered by a check, so no change at all may pass. The long form makes
 // more changes.
-TEST_F(TraceCorruptionTest, EveryChangeIsRefused) {
+TEST_F(TraceCorruptionTest, AnyRandomChangeIsRejected) {
   Random random(20261121);
   const int rounds = long_tests() ? 20'000 : 3'000;
   for (int round = 0; round < rounds; ++round) {
@@ -231,7 +231,7 @@ TEST_F(TraceCorruptionTest, EveryChangeIsRefused) {
 // An attacker computes the checksums of a hostile file, too. Here the contents of one frame change,
 // and its checksums are correct. The long form writes more such files and simulates all that the
 // reader accepts instead of every eighth.
-TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
+TEST_F(TraceCorruptionTest, HostileContentsWithCorrectChecksumsAreRejectedOrSimulated) {
   struct Frame {
     FrameHeader header;
     Bytes raw;
@@ -274,7 +274,7 @@ TEST_F(TraceCorruptionTest, HostileContentsWithRightChecksums) {
 }
 
 // Headers, index and footer change, with correct checksums. The long form writes more such files.
-TEST_F(TraceCorruptionTest, HostileStructureWithRightChecksums) {
+TEST_F(TraceCorruptionTest, HostileStructureWithCorrectChecksumsIsRejectedOrRead) {
   FileFooter footer;
   std::memcpy(&footer, original_.data() + original_.size() - sizeof(footer), sizeof(footer));
   Random random(7);

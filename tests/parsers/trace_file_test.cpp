@@ -54,7 +54,7 @@ class TraceFileTest : public testing::Test {
   std::string path_;
 };
 
-TEST_F(TraceFileTest, ReadsBackEveryKind) {
+TEST_F(TraceFileTest, EveryKindOfOperationReadsBackUnchanged) {
   TraceBuilder builder;
   const auto load = builder.site(SiteKind::kLoad, 8, 3, {}, {}, 0, 0, {"a.c", "f", 12});
   const auto store = builder.site(SiteKind::kStore, 64, 2, {load << 8 | 1}, {load << 8 | 4});
@@ -215,7 +215,7 @@ TEST_F(TraceFileTest, ReadsRecordingsOlderThanSomeKinds) {
   EXPECT_EQ(static_cast<SyncKind>(op.detail), SyncKind::kWait);
 }
 
-TEST_F(TraceFileTest, KnowsByWhichCallsASiteWasInlined) {
+TEST_F(TraceFileTest, InlinedSiteHasItsChainOfCalls) {
   TraceBuilder builder;
   const auto plain = builder.site(SiteKind::kExecute);
   const auto deep = builder.site(SiteKind::kExecute);
@@ -282,7 +282,7 @@ TEST_F(TraceFileTest, StreamsAndSeeksAcrossFrames) {
   EXPECT_THROW(stream.seek(kCount + 1), Error);
 }
 
-TEST_F(TraceFileTest, SkipsToTheKindsWantedAcrossFrames) {
+TEST_F(TraceFileTest, ReaderSkipsUnwantedKindsAcrossFrames) {
   TraceBuilder builder;
   const auto load = builder.site(SiteKind::kLoad, 8);
   const auto store = builder.site(SiteKind::kStore, 64);
@@ -313,7 +313,7 @@ TEST_F(TraceFileTest, SkipsToTheKindsWantedAcrossFrames) {
   EXPECT_FALSE(skipping.next(operation));
 }
 
-TEST_F(TraceFileTest, SameContentSameHash) {
+TEST_F(TraceFileTest, EqualContentsHaveEqualHashes) {
   const auto build = [&](std::uint64_t address) {
     TraceBuilder builder;
     builder.access(builder.site(SiteKind::kLoad, 8), address);
@@ -326,7 +326,7 @@ TEST_F(TraceFileTest, SameContentSameHash) {
 }
 
 // A terminal would obey them.
-TEST_F(TraceFileTest, NamesHaveNoControlCharacters) {
+TEST_F(TraceFileTest, ControlCharactersInNamesAreReplaced) {
   TraceBuilder builder;
   builder.plain(
       builder.site(SiteKind::kExecute, 0, 1, {}, {}, 0, 0,
@@ -338,7 +338,7 @@ TEST_F(TraceFileTest, NamesHaveNoControlCharacters) {
   EXPECT_EQ(file.sites().string(site.function), "\xc3\xa9t\xc3\xa9???\xe2\x82\xac??");
 }
 
-TEST_F(TraceFileTest, NothingIsLeftOfAnUnfinishedFile) {
+TEST_F(TraceFileTest, UnfinishedFileIsRemoved) {
   std::filesystem::remove(path_);
   {
     Writer writer(path_);
@@ -349,7 +349,7 @@ TEST_F(TraceFileTest, NothingIsLeftOfAnUnfinishedFile) {
   EXPECT_THROW(Writer("/nonexistent/folder/trace.pmt"), Error);
 }
 
-TEST_F(TraceFileTest, RefusesForeignFilesInWords) {
+TEST_F(TraceFileTest, ForeignFileIsRejectedWithAReason) {
   expect_mentions(complaint(), "the trace could not be opened: No such file");
   std::ofstream(path_) << "#!/bin/sh\necho this is a shell script\n";
   expect_mentions(complaint(), "this is not a .pmt file");
@@ -374,7 +374,7 @@ struct Nonsense {
 
 class TraceNonsenseTest : public TraceFileTest, public testing::WithParamInterface<Nonsense> {};
 
-TEST_P(TraceNonsenseTest, IsRefused) {
+TEST_P(TraceNonsenseTest, ContradictoryRecordingIsRejected) {
   TraceBuilder builder;
   GetParam().build(builder);
   builder.write(path_);

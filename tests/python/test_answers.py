@@ -109,7 +109,7 @@ def test_a_bug_is_one_finding_at_its_line(
     assert finding["wrong_answer"]["lost"] == (bug != IN_TWO_STEPS)
 
 
-def test_the_story_says_what_was_answered_and_what_would_have_been_right(build: Build) -> None:
+def test_explanation_has_the_wrong_answer_and_the_allowed_answers(build: Build) -> None:
     done = ask(build(IN_TWO_STEPS))
     assert done.returncode == 1
     text = done.stderr.split("wrong-answer")[1]
@@ -129,14 +129,14 @@ def test_the_story_says_what_was_answered_and_what_would_have_been_right(build: 
     )
 
 
-def test_what_a_later_crash_loses_is_named(build: Build) -> None:
+def test_explanation_names_a_store_that_is_never_flushed(build: Build) -> None:
     """The head's last store is never flushed, and no operation follows it."""
     (finding,) = wrong(answers(build(HEAD_NOT_FLUSHED)))
     story = "\n".join(finding["wrong_answer"]["story"])
     assert f"{LIST}:{line_of('head')}" in story
 
 
-def test_set_up_may_be_there_in_part_but_not_wrong(build: Build) -> None:
+def test_incomplete_set_up_is_allowed_but_not_a_torn_one(build: Build) -> None:
     assert wrong(answers(build(RIGHT))) == []
     (finding,) = wrong(answers(build(SET_UP_TORN)))
     assert finding["function"] == "set_up"
@@ -155,7 +155,7 @@ def test_regions_count_as_operations_without_operation_option(build: Build) -> N
     assert found["answers"]["operations_are"] == []
 
 
-def test_jobs_change_nothing(build: Build) -> None:
+def test_number_of_jobs_changes_no_answer(build: Build) -> None:
     one = answers(build(NODE_NOT_FLUSHED, 2), "--budget", "200", "--jobs", "1")
     three = answers(build(NODE_NOT_FLUSHED, 2), "--budget", "200", "--jobs", "3")
     for each in (one, three):
@@ -180,7 +180,7 @@ def test_wrong_answers_can_be_suppressed(build: Build, tmp_path: Path) -> None:
     assert "suppressed: 1 finding" in done.stdout
 
 
-def test_one_image(build: Build) -> None:
+def test_image_option_checks_one_image(build: Build) -> None:
     found = answers(build(RIGHT), "--image", "3")
     assert found["answers"]["images"] == 1
     done = ask(build(RIGHT), "--image", "1000")

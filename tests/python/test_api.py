@@ -29,7 +29,7 @@ pytestmark = pytest.mark.quick
         ({"overrides": {3: 4}}, r"overrides: 3: unknown key"),
     ],
 )
-def test_comparisons_that_cannot_be(arguments: dict[str, Any], sentence: str) -> None:
+def test_impossible_comparisons_are_refused(arguments: dict[str, Any], sentence: str) -> None:
     right: dict[str, Any] = {"traces": ["queue"], "designs": ["np"], "machine": "asap"}
     with pytest.raises(Error, match=sentence):
         pmemsim.compare(**{**right, **arguments})
@@ -41,19 +41,19 @@ def test_a_recording_under_two_names_counts_once(queue_trace: Path) -> None:
         pmemsim.compare([queue_trace, again], designs=["np"], machine="asap")
 
 
-def test_recording_nothing(tmp_path: Path) -> None:
+def test_record_refuses_an_empty_command(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="the command to record is missing"):
         pmemsim.record([], tmp_path / "x.pmt")
 
 
-def test_errors_and_traces_reach_other_processes(queue_trace: Path) -> None:
+def test_errors_and_traces_can_be_pickled(queue_trace: Path) -> None:
     error = pickle.loads(pickle.dumps(ConfigError(["first", "second"])))
     assert (error.problems, str(error)) == (["first", "second"], "first\nsecond")
     trace = Trace(queue_trace)
     assert pickle.loads(pickle.dumps(trace)).hash == trace.hash
 
 
-def test_configuration_answers_by_key() -> None:
+def test_configuration_returns_values_by_key() -> None:
     overrides = {"core.rob_entries": 96, "asap.cl_entries": 4}
     configuration = pmemsim.configure("asap", "asap", overrides)
     assert configuration["core.rob_entries"] == configuration.values["core.rob_entries"] == "96"
@@ -83,7 +83,7 @@ def test_configuration_that_is_wrong_names_every_problem() -> None:
     assert second.startswith("overrides: no.such: unknown key")
 
 
-def test_configurations_and_results_reach_other_processes(queue_trace: Path) -> None:
+def test_configurations_and_results_can_be_pickled(queue_trace: Path) -> None:
     configuration = pmemsim.configure("sw-undo", "asap", {"core.rob_entries": 96})
     again = pickle.loads(pickle.dumps(configuration))
     assert again.values == configuration.values

@@ -130,7 +130,7 @@ def ns(text: str) -> float:
 
 
 @pytest.mark.quick
-def test_a_fit_gives_the_machine_back_that_was_measured() -> None:
+def test_fit_recovers_the_measured_machine() -> None:
     found = fitted(figures())
     assert found["core.count"] == "2"
     assert found["core.frequency"] == "4000MHz"
@@ -167,7 +167,7 @@ def test_a_fit_gives_the_machine_back_that_was_measured() -> None:
     assert "prefetch.streams" not in found
 
 
-def test_what_some_processors_have_is_fitted_where_it_shows() -> None:
+def test_optional_features_of_processors_are_fitted_from_measurements() -> None:
     times = figures()
     times[measurements.READ.format(1)] = 4.0
     times[measurements.LOAD_AFTER] = times[measurements.CLWB_MFENCE] + 100
@@ -183,7 +183,7 @@ def test_what_some_processors_have_is_fitted_where_it_shows() -> None:
     assert not any(key.startswith("tlb.") for key in fitted(without | flat))
 
 
-def test_what_a_neighbour_leaves_of_the_l3_is_the_l3() -> None:
+def test_l3_shared_with_a_neighbour_is_fitted_smaller() -> None:
     times = figures()
     for size in LOAD_SIZES:
         if 4 * MIB <= size < MEMORY_SIZE:
@@ -193,7 +193,7 @@ def test_what_a_neighbour_leaves_of_the_l3_is_the_l3() -> None:
     assert ns(found["shared.latency"]) == pytest.approx(SHARED, abs=0.01)
 
 
-def test_a_dax_file_gives_pm_latencies_of_its_own() -> None:
+def test_dax_file_gives_its_own_pm_latencies() -> None:
     times = figures()
     times[measurements.PERSISTENT_LOAD] = load(MEMORY_SIZE) + 170
     found = fitted(times)
@@ -204,7 +204,7 @@ def test_a_dax_file_gives_pm_latencies_of_its_own() -> None:
     assert "pm.channels_per_controller" not in found
 
 
-def test_a_processor_without_clwb_is_fitted_by_what_it_has() -> None:
+def test_processor_without_clwb_is_fitted_with_other_flushes() -> None:
     times = figures()
     del times[measurements.CLWB], times[measurements.CLWB_MFENCE], times[measurements.LOAD_AFTER]
     found = fitted(times)
@@ -215,13 +215,13 @@ def test_a_processor_without_clwb_is_fitted_by_what_it_has() -> None:
         fitted(times)
 
 
-def test_a_single_processor_has_no_line_to_hand_over() -> None:
+def test_single_processor_gets_no_snoop_latency() -> None:
     times = figures()
     del times[measurements.HAND_OVER]
     assert "shared.snoop_latency" not in fitted(times)
 
 
-def test_a_machine_without_its_memory_is_no_machine() -> None:
+def test_fit_without_memory_measurements_or_cache_sizes_is_refused() -> None:
     times = figures()
     name = measurements.LOAD.format("256 MiB")
     del times[name]
@@ -234,13 +234,13 @@ def test_a_machine_without_its_memory_is_no_machine() -> None:
         fitted(figures(), dataclasses.replace(PROCESSOR, cache_bytes={1: 32 * KIB}))
 
 
-def test_what_a_busy_machine_measures_stays_within_what_can_be_simulated() -> None:
+def test_measurements_of_a_busy_machine_are_limited_to_legal_values() -> None:
     times = figures() | {"independent instruction": 0.001, measurements.INDEPENDENT: 0.1}
     found = fitted(times)
     assert (found["core.width"], found["core.mshrs"]) == ("16", "64")
 
 
-def test_figures_that_make_no_machine_are_refused(
+def test_measurements_of_an_impossible_machine_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = sys.modules["pmemsim.calibration.calibrate"]
@@ -254,7 +254,7 @@ def test_figures_that_make_no_machine_are_refused(
     assert not output.exists()
 
 
-def test_a_preset_says_what_is_unsure_and_what_is_missing(tmp_path: Path) -> None:
+def test_calibrated_preset_lists_noisy_and_missing_measurements(tmp_path: Path) -> None:
     times = figures()
     all_of_it = measured(times, clwb="the processor does not support clwb")
     noisy = dataclasses.replace(all_of_it.found["addition"], spread=0.3)
@@ -279,7 +279,7 @@ def test_figures_are_medians_with_the_spread_of_their_middle_half() -> None:
     assert not found.is_sure
 
 
-def test_what_the_processor_lacks_is_not_measured(tmp_path: Path) -> None:
+def test_benchmarks_of_missing_features_are_not_run(tmp_path: Path) -> None:
     alone = dataclasses.replace(PROCESSOR, flags=frozenset(), cpus=(0,))
     wanted = [
         each

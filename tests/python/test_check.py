@@ -96,7 +96,7 @@ def never_flushed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recorded(program, "never-flushed", "bug")
 
 
-def test_a_finding_says_all_there_is_to_know(never_flushed: Path) -> None:
+def test_finding_in_json_has_all_its_fields(never_flushed: Path) -> None:
     (finding,) = checked(never_flushed, status=1)["findings"]
     first = finding.pop("first")
     assert finding.pop("calls")[-1]["function"] == "main"
@@ -168,7 +168,7 @@ def test_intended_findings_can_be_suppressed(
 @pytest.mark.parametrize(
     "fields", [{"kind": "leaked"}, {"source": "other.c"}, {"function": "persist"}]
 )
-def test_an_unused_suppression_is_said(
+def test_unused_suppression_is_reported(
     never_flushed: Path, tmp_path: Path, fields: dict[str, str]
 ) -> None:
     path = suppressions(tmp_path, **fields)
@@ -215,7 +215,7 @@ def test_suppressions_leave_findings_at_other_places_of_the_line(
     assert finding["count"] == 5
 
 
-def test_all_that_is_wrong_with_a_suppression_file_is_said(tmp_path: Path) -> None:
+def test_all_problems_of_a_suppression_file_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "meant.yaml"
     path.write_text("- kind: never-flush\n  source: a.c\n  comment: x\n- kind: leaked\n")
     with pytest.raises(ConfigError) as error:
@@ -225,7 +225,7 @@ def test_all_that_is_wrong_with_a_suppression_file_is_said(tmp_path: Path) -> No
     assert any("the key 'comment' is missing" in problem for problem in error.value.problems)
 
 
-def test_bad_arguments_are_said_at_once(never_flushed: Path, tmp_path: Path) -> None:
+def test_check_reports_all_bad_arguments_at_once(never_flushed: Path, tmp_path: Path) -> None:
     done = pmemsim(
         "check", never_flushed, "--model", "x86", "--top", "0", "--suppress", tmp_path / "none"
     )
@@ -324,7 +324,7 @@ def test_workloads_have_no_findings_but_known_ones(workload: str, opt: str) -> N
     assert done.returncode == (1 if kinds else 0)
 
 
-def test_from_python(queue_trace: Path) -> None:
+def test_program_is_checked_from_python(queue_trace: Path) -> None:
     report = check_program(Trace(queue_trace))
     assert report.faults == []
     assert report.counts["regions"] == 200

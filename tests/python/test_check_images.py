@@ -92,7 +92,7 @@ def test_checker_accepts_all_images_of_a_right_program(build: Build, bug: int) -
     assert "81 of 81" in done.stdout
 
 
-def test_a_story_names_only_what_matters(build: Build) -> None:
+def test_explanation_names_only_losses_that_matter(build: Build) -> None:
     """Each value may be missing, from the second image on; one is enough."""
     lost = crash(build(PARTIAL_LINE)).stderr.split(
         "lost in this image, although visible at the crash:"
@@ -102,7 +102,7 @@ def test_a_story_names_only_what_matters(build: Build) -> None:
     assert re.search(rf"{line_of('value')}, thread 0: 8 bytes from 0x\w+: never flushed", only)
 
 
-def test_a_story_says_where_all_threads_have_come_to(build: Build) -> None:
+def test_explanation_has_the_position_of_each_thread(build: Build) -> None:
     text = crash(build(OTHER_THREAD)).stderr
     assert re.search(
         r"the crash is immediately before the sfence of thread 0 at \S+items.c:\d+", text
@@ -111,7 +111,7 @@ def test_a_story_says_where_all_threads_have_come_to(build: Build) -> None:
     assert re.search(r"thread 1 has reached \S+items.c:\d+", text)
 
 
-def test_caches_that_survive_need_no_flush(build: Build) -> None:
+def test_eadr_model_needs_fences_only_for_non_temporal_stores(build: Build) -> None:
     for bug, code in {NO_FENCE: 0, PARTIAL_LINE: 0, OTHER_THREAD: 0, NT_NO_FENCE: 1}.items():
         program, trace = build(bug)
         done = pmemsim("check", trace, "--model", "eadr", "--verify", program)
@@ -138,7 +138,7 @@ def test_report_has_the_numbers_of_checked_and_possible_images(
     assert "--image 2" in run["story"]["command"]
 
 
-def test_budgets(build: Build) -> None:
+def test_budget_is_a_number_of_images_or_a_time(build: Build) -> None:
     assert crash(build(RIGHT), "--budget", "all").returncode == 0
     done = crash(build(RIGHT), "--budget", "0.05s")
     assert done.returncode == 0
@@ -149,7 +149,7 @@ def test_budgets(build: Build) -> None:
             Budget.of(text)
 
 
-def test_flushes_that_a_budget_leaves_open_are_undecided(build: Build, tmp_path: Path) -> None:
+def test_flushes_beyond_the_budget_are_undecided(build: Build, tmp_path: Path) -> None:
     output = tmp_path / "out.json"
     done = crash(build(RIGHT), "--without-each", "--budget", "1", "--json", output)
     assert done.returncode == 3, done.stderr
@@ -160,7 +160,7 @@ def test_flushes_that_a_budget_leaves_open_are_undecided(build: Build, tmp_path:
     assert f"items0, images under px86: {images['text']}" in done.stdout
 
 
-def test_what_rules_find_counts_more_than_a_checker_that_judges_nothing(build: Build) -> None:
+def test_rule_findings_determine_the_exit_code_if_no_image_is_checked(build: Build) -> None:
     program, trace = build(PARTIAL_LINE)
     done = crash((program, trace), "--image", "99999999")
     assert done.returncode == 1
@@ -192,7 +192,7 @@ def test_an_image_that_has_lost_nothing_may_be_rejected(build: Build) -> None:
     assert "lost in this image, although visible at the crash" not in done.stderr
 
 
-def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
+def test_keep_image_writes_an_image_that_the_checker_rejects(build: Build, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     program, trace = build(NO_FENCE)
     done = crash((program, build(RIGHT)[1]), "--keep-image", kept)

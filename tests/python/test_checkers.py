@@ -188,7 +188,7 @@ def test_a_program_that_changes_its_files_changes_no_other_image(
     assert [path.name for path in tmp_path.iterdir()] == ["check"]
 
 
-def test_images_are_found_by_whom_a_checker_starts(
+def test_program_started_by_a_checker_finds_the_image(
     right: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """The environment that the checker inherits doesn't matter."""
@@ -211,7 +211,7 @@ def test_checker_messages_hide_paths_of_image_files(
         assert "ended with status 1: image 1: bad, unlike image 0\n" in done.stderr
 
 
-def test_what_a_checker_starts_ends_with_it(
+def test_processes_of_a_checker_end_with_it(
     right: tuple[Path, Path], library: Library, tmp_path: Path
 ) -> None:
     text = f'setsid sleep {MARK} &\nsleep {MARK} &\ncat "$1" > /dev/null\n'
@@ -223,7 +223,7 @@ def test_what_a_checker_starts_ends_with_it(
 
 
 @pytest.mark.parametrize("end", ["interrupt", "kill"])
-def test_nothing_is_left_of_what_was_stopped(
+def test_stopped_check_leaves_no_processes_or_files(
     right: tuple[Path, Path], tmp_path: Path, end: str
 ) -> None:
     begun = tmp_path / "begun"
@@ -275,7 +275,7 @@ def test_a_checker_with_varying_verdicts_is_reported(
         ),
     ],
 )
-def test_libraries_that_can_not_check(
+def test_unusable_checker_libraries_are_refused(
     right: tuple[Path, Path], tmp_path: Path, source: str | None, sentence: str
 ) -> None:
     path = tmp_path / "check.so"
@@ -313,7 +313,7 @@ def test_libraries_may_need_recorded_addresses(right: tuple[Path, Path], library
 # ---- Of designs ----------------------------------------------------------------------------------
 
 
-def test_designs_show_all_images_that_the_oracle_judges(tmp_path: Path) -> None:
+def test_checker_gets_all_images_that_the_oracle_checks(tmp_path: Path) -> None:
     options = (
         "-d",
         "sw-undo",
@@ -370,7 +370,7 @@ def test_report_of_a_design_is_equal_for_any_number_of_jobs(
     assert found[0][1]["story"]["lines"][1] in again.stderr
 
 
-def test_numbers_of_images(right: tuple[Path, Path]) -> None:
+def test_invalid_number_of_images_is_refused(right: tuple[Path, Path]) -> None:
     done = pmemsim(
         "crash", right[1], "-d", "x86-bare", "--verify", "true", "--verify-images", "some"
     )

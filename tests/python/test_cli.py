@@ -70,7 +70,7 @@ def test_every_preset_can_be_shown() -> None:
         ["trace"], ["trace", "info"], ["trace", "dump"], ["trace", "verify"],
     ],
 )  # fmt: skip
-def test_help(command: list[str]) -> None:
+def test_every_command_has_help(command: list[str]) -> None:
     done = pmemsim(*command, "--help")
     assert done.returncode == 0
     assert " ".join(["Usage: pmemsim", *command]) in done.stdout
@@ -223,7 +223,7 @@ def test_files_of_other_kinds_are_refused_as_design_or_trace(
     assert "folder: this is a folder; name a workload" in refused("run", "folder", *ON_ASAP)
 
 
-def test_what_is_no_program_is_not_recorded(
+def test_record_refuses_a_file_that_is_no_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -273,7 +273,7 @@ def test_problems_of_a_file_and_of_its_values_are_reported_at_once(tmp_path: Pat
     assert "--set: core.rob_entires: unknown key" in text
 
 
-def test_a_presets_text_is_printed_as_it_is(tmp_path: Path) -> None:
+def test_preset_text_with_markup_characters_is_printed_literally(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text('name: "[/x]"\nsummary: "[red]"\ncitation: "[/y]"\ninherits: np\n')
     done = pmemsim("show", "design", path)
@@ -281,7 +281,9 @@ def test_a_presets_text_is_printed_as_it_is(tmp_path: Path) -> None:
     assert done.stdout.startswith("[/x]: [red]\n[/y]\n")
 
 
-def test_places_are_printed_as_they_are(tmp_path: Path, queue_trace: Path) -> None:
+def test_paths_with_markup_characters_are_printed_literally(
+    tmp_path: Path, queue_trace: Path
+) -> None:
     path = tmp_path / ":x:[1].yaml"
     path.write_text("name: mine\nsummary: s\nparameters:\n" + 96 * "\n" + "  core.frequency: 2\n")
     assert f"{path}:100: core.frequency" in refused("run", "queue", "-d", "np", "-m", path)
@@ -353,7 +355,7 @@ def test_an_unknown_machine_hides_no_problem_of_keys_and_makes_none_up() -> None
     assert len(text.splitlines()) == 2
 
 
-def test_a_folder_of_pm_whose_path_has_a_colon(tmp_path: Path) -> None:
+def test_pm_path_with_a_colon_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "a:b"
     folder.mkdir()
     text = refused("record", "-o", "x.pmt", "--pm-path", folder, "--", "ls")
@@ -405,7 +407,7 @@ def test_commands_share_their_options() -> None:
     assert {"--threads", "--seed", "--duplicate-ratio"} <= options("record") & options("run")
 
 
-def test_a_file_that_is_no_trace(tmp_path: Path) -> None:
+def test_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.pmt"
     path.write_text("#!/bin/sh\n")
     assert "not a .pmt file" in refused("run", path, *ON_ASAP)
@@ -432,14 +434,14 @@ def test_commands_work_in_folders_whose_names_are_not_utf8(
     assert "/?/taken" in done.stderr
 
 
-def test_a_program_that_was_not_built_for_recording(tmp_path: Path) -> None:
+def test_uninstrumented_program_is_refused(tmp_path: Path) -> None:
     output = tmp_path / "x.pmt"
     text = refused("record", "-o", output, "--", "true")
     assert "build it with pmemsim-cc or pmemsim-c++" in text
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_the_front_end(tmp_path: Path, queue_trace: Path) -> None:
+def test_installation_without_clang_runs_recordings(tmp_path: Path, queue_trace: Path) -> None:
     """Without clang 19, existing recordings run, and recording says what is missing."""
     package = tmp_path / "site" / "pmemsim"
     shutil.copytree(
@@ -486,7 +488,7 @@ def test_run_writes_json_and_a_plot(tmp_path: Path, queue_trace: Path) -> None:
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_results_take_no_inputs_place(tmp_path: Path, queue_trace: Path) -> None:
+def test_output_that_would_overwrite_an_input_is_refused(tmp_path: Path, queue_trace: Path) -> None:
     trace = tmp_path / "q.pmt"
     shutil.copy(queue_trace, trace)
     plot = tmp_path / "same.svg"
@@ -613,14 +615,16 @@ def test_bench_counts_host_instructions(queue_trace: Path) -> None:
     assert run.host_instructions_reason == ""
 
 
-def test_bench_measures_no_memory_but_its_own(queue_trace: Path) -> None:
+def test_bench_excludes_the_memory_of_its_caller(queue_trace: Path) -> None:
     ballast = b"x" * (256 << 20)
     recording = Recording("queue", 1, queue_trace, queue_trace, True)
     (run,) = bench([(recording, "np")], "asap", ()).runs
     assert 1 << 24 < run.peak_memory_bytes < len(ballast)
 
 
-def test_bench_of_what_no_design_can_run(tmp_path: Path, queue_trace: Path) -> None:
+def test_bench_refuses_a_recording_that_no_design_supports(
+    tmp_path: Path, queue_trace: Path
+) -> None:
     machine = tmp_path / "small.yaml"
     machine.write_text("name: s\nsummary: s\ninherits: asap\nparameters: {core.count: 1}\n")
     text = refused("bench", queue_trace, "-m", machine)
@@ -669,7 +673,7 @@ def test_control_c_while_the_command_is_loaded() -> None:
     interrupt(process)  # while modules are being loaded
 
 
-def test_output_on_a_full_disk(queue_trace: Path) -> None:
+def test_output_on_a_full_disk_is_an_error(queue_trace: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [str(Path(sys.executable).with_name("pmemsim")), "run", queue_trace, *ON_ASAP,
@@ -688,7 +692,7 @@ def test_turns_of_another_length_make_another_recording(monkeypatch: pytest.Monk
     assert run.cached_trace != usual
 
 
-def test_a_cache_that_cannot_be_a_folder(tmp_path: Path) -> None:
+def test_cache_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = pmemsim("run", "queue", *ON_ASAP, environment={"PMEMSIM_CACHE": str(tmp_path / "file")})
     assert done.returncode == 2

@@ -187,7 +187,7 @@ def results_of(executor: Cluster | LocalProcesses, jobs: list[Job]) -> list[obje
     return [found[index] for index in range(len(jobs))]
 
 
-def test_a_recording_travels_once(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recording_is_sent_once(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     """It isn't sent again for other jobs or another client, unless it is damaged."""
     sent = 0
     keep = cluster._keep_recording
@@ -297,7 +297,7 @@ def test_a_job_that_is_refused_is_a_failure() -> None:
 @pytest.mark.parametrize(
     "address", long_except(["tcp://127.0.0.1:9", "what://ever"], "what://ever")
 )
-def test_no_scheduler_is_a_sentence(tmp_path: Path, address: str) -> None:
+def test_missing_scheduler_is_reported(tmp_path: Path, address: str) -> None:
     spec = tmp_path / "sweep.yaml"
     spec.write_text(SWEEP)
     done = pmemsim("sweep", spec, "--scheduler", address)
@@ -307,9 +307,7 @@ def test_no_scheduler_is_a_sentence(tmp_path: Path, address: str) -> None:
 
 
 @pytest.mark.long
-def test_a_scheduler_that_goes_is_a_sentence(
-    workers: Workers, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_lost_scheduler_is_reported(workers: Workers, capfd: pytest.CaptureFixture[str]) -> None:
     workers.add()
     trace = small_jobs()[0].trace
     jobs = [

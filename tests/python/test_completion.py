@@ -90,7 +90,7 @@ def test_values_complete(file: Path, line: str, offered: list[str]) -> None:
     assert completed(file, line) == offered
 
 
-def test_all_names_are_in_the_file(file: Path) -> None:
+def test_completion_file_has_all_names(file: Path) -> None:
     assert completed(file, "pmemsim run x -d ") == preset_names("design")
     assert completed(file, "pmemsim run x -m ") == preset_names("machine")
     assert completed(file, "pmemsim crash x --backends ") == ["none", *preset_names("backend")]
@@ -143,7 +143,7 @@ zpty -d shell
 """
 
 
-def test_a_shell_that_is_not_known_is_refused() -> None:
+def test_completion_for_an_unknown_shell_is_refused() -> None:
     done = pmemsim("completion", "fish")
     assert done.returncode == 2
     assert "fish: completion does not support this shell; known names: bash, zsh" in done.stderr

@@ -24,7 +24,7 @@ from support import interrupt, long_except, pmemsim
 TINY = ("--threads", "2", "--regions", "40")
 
 
-def test_every_point_of_a_design_is_right(tmp_path: Path) -> None:
+def test_crash_finds_no_violation_at_any_point_of_asap(tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
     done = pmemsim("crash", "queue", "--design", "asap", *TINY, "--json", output)
     assert done.returncode == 0, done.stderr
@@ -47,7 +47,7 @@ def test_every_point_of_a_design_is_right(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_all_designs_that_promise_something(tmp_path: Path) -> None:
+def test_all_designs_with_guarantees_have_no_violation(tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
     done = pmemsim(
         "crash", "--all-designs", "--workloads", "queue,hashmap", *TINY, "--subsets", "2",
@@ -68,7 +68,7 @@ def test_all_designs_that_promise_something(tmp_path: Path) -> None:
             assert run["restarts"] > 0, "the library's recovery reads what it writes"
 
 
-def test_a_sample_of_points(queue_trace: Path, tmp_path: Path) -> None:
+def test_points_option_checks_a_sample(queue_trace: Path, tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
     done = pmemsim(
         "crash", queue_trace, "--design", "lad", "--points", "50", "--seed", "7",
@@ -103,7 +103,7 @@ def runs_before_backends(output: Path, *arguments: str) -> list[dict[str, object
     return found["runs"]  # type: ignore[no-any-return]
 
 
-def test_every_kind_of_design_before_every_backend(tmp_path: Path) -> None:
+def test_every_kind_of_design_recovers_with_every_backend(tmp_path: Path) -> None:
     runs = runs_before_backends(
         tmp_path / "crash.json", "--design", BEFORE_BACKENDS, "--backends", BACKENDS
     )
@@ -115,7 +115,7 @@ def test_every_kind_of_design_before_every_backend(tmp_path: Path) -> None:
     assert len(runs) == 42
 
 
-def test_undo_logs_before_entries_that_come_later(tmp_path: Path) -> None:
+def test_undo_logs_recover_with_selective_metadata(tmp_path: Path) -> None:
     runs = runs_before_backends(
         tmp_path / "crash.json", "--design", "sw-undo,hw-undo", "--backends", "verified-janus",
         "--set", "backend.metadata_atomicity=selective",
@@ -123,7 +123,7 @@ def test_undo_logs_before_entries_that_come_later(tmp_path: Path) -> None:
     assert len(runs) == 2
 
 
-def test_nodes_of_the_tree_that_are_persisted(tmp_path: Path) -> None:
+def test_designs_recover_with_persisted_tree_nodes(tmp_path: Path) -> None:
     for metadata in ("write-through", "selective"):
         runs = runs_before_backends(
             tmp_path / "crash.json", "--design", "sw-undo,hw-undo,asap,lad", "--backends",
@@ -161,7 +161,7 @@ def test_stress_crashes_each_design_with_all_sets_that_it_takes(tmp_path: Path) 
     assert min(Counter(design for design, _ in ran).values()) >= 4
 
 
-def test_what_the_user_sets_holds_under_stress(tmp_path: Path) -> None:
+def test_user_settings_override_stress_settings(tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
     accepted = ("--set", "pm.persistence=accepted")
     done = pmemsim(
@@ -175,7 +175,7 @@ def test_what_the_user_sets_holds_under_stress(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_random_programs_find_nothing(tmp_path: Path) -> None:
+def test_random_programs_have_no_violation(tmp_path: Path) -> None:
     output = tmp_path / "crash.json"
     count = 100
     own = {"PMEMSIM_CACHE": str(tmp_path / "cache")}  # other tests record random programs, too
@@ -195,7 +195,7 @@ def test_random_programs_find_nothing(tmp_path: Path) -> None:
     assert all(programs[design] == count for design in set(programs) - refused)
 
 
-def test_a_random_program_that_goes_wrong_is_seen_again() -> None:
+def test_violation_in_a_random_program_is_reproduced() -> None:
     broken = ("--design", "hw-redo", "--set", "pmemsim.faults=log.release")
     done = pmemsim("crash", "--random", "3", *broken)
     assert done.returncode == 1, done.stderr
@@ -265,7 +265,7 @@ def seen_again(story: str) -> str:
     return done.stderr
 
 
-def test_a_broken_design_tells_its_story(queue_trace: Path) -> None:
+def test_violation_of_a_broken_design_is_explained(queue_trace: Path) -> None:
     done = pmemsim(
         "crash", queue_trace, "--design", "hw-undo", "--set", "pmemsim.faults=log.commit"
     )
@@ -277,7 +277,7 @@ def test_a_broken_design_tells_its_story(queue_trace: Path) -> None:
     assert "the word at 0x" in seen_again(done.stderr)
 
 
-def test_a_programs_own_check(queue_trace: Path, tmp_path: Path) -> None:
+def test_rejection_by_a_user_checker_is_reported(queue_trace: Path, tmp_path: Path) -> None:
     script = tmp_path / "check"
     script.write_text('#!/bin/sh\n[ -s "$1" ] || exit 3\necho "the queue has a hole" >&2\nexit 1\n')
     script.chmod(0o755)
@@ -304,7 +304,7 @@ def test_the_image_that_a_check_rejects_is_kept(
     assert kept.read_bytes() == seen.read_bytes()
 
 
-def test_a_wrong_image_is_kept_and_the_last_one_of_a_time(
+def test_keep_image_writes_the_wrong_image_or_the_last_one_of_a_time(
     queue_trace: Path, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"
@@ -323,14 +323,14 @@ def test_a_wrong_image_is_kept_and_the_last_one_of_a_time(
     assert right != wrong
 
 
-def test_what_is_lost_before_anything_is_persistent_is_seen_again(queue_trace: Path) -> None:
+def test_violation_before_the_first_persist_is_reproduced(queue_trace: Path) -> None:
     done = pmemsim("crash", queue_trace, "--design", "eadr", "--set", "pmemsim.faults=eadr.caches")
     assert done.returncode == 1
     assert "after change 0 of the persistent state" in done.stderr
     assert "after change 0 of the persistent state" in seen_again(done.stderr)
 
 
-def test_a_checker_finds_the_image_as_it_is(queue_trace: Path, tmp_path: Path) -> None:
+def test_checker_gets_an_unchanged_image_each_time(queue_trace: Path, tmp_path: Path) -> None:
     """The checker may change its file, and it gets no input from a terminal."""
     seen = tmp_path / "seen"
     script = tmp_path / "check"
@@ -359,7 +359,7 @@ def test_a_checker_that_does_not_end_is_ended(queue_trace: Path, tmp_path: Path)
     assert not any(Path(f"/proc/{pid}/exe").exists() for pid in sleeper.read_text().split())
 
 
-def test_what_a_checker_has_started_ends_with_it(queue_trace: Path, tmp_path: Path) -> None:
+def test_crash_ends_processes_that_a_checker_has_started(queue_trace: Path, tmp_path: Path) -> None:
     script, sleeper = tmp_path / "check", tmp_path / "sleeper"
     script.write_text(f"#!/bin/sh\nsleep 100 &\necho $! > {sleeper}\n")
     script.chmod(0o755)
@@ -415,7 +415,9 @@ def test_a_checker_does_not_outlive_a_command_that_is_killed(
     assert not running
 
 
-def test_a_design_of_ones_own_is_seen_again_by_its_path(queue_trace: Path, tmp_path: Path) -> None:
+def test_violation_of_a_users_design_is_reproduced_by_its_path(
+    queue_trace: Path, tmp_path: Path
+) -> None:
     design = tmp_path / "my design.yaml"
     design.write_text(
         "name: mine\nsummary: commits too early\nparameters:\n"
@@ -576,7 +578,9 @@ def test_crash_checks_a_recording_without_regions(
     assert done.returncode == 0, done.stderr
 
 
-def test_a_check_that_has_seen_nothing_is_no_success(without_regions: dict[str, Path]) -> None:
+def test_crash_with_a_user_checker_of_no_image_is_no_success(
+    without_regions: dict[str, Path],
+) -> None:
     done = pmemsim("crash", without_regions["unflushed"], "-d", "sw-undo", "--verify", "true")
     assert done.returncode == 2
     assert "no image was checked" in done.stderr

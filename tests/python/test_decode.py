@@ -76,7 +76,7 @@ def test_encrypted_device_does_not_contain_the_plain_data(saved: Path, tmp_path:
     assert len(lines - there) > 20
 
 
-def test_registers_hold_nothing_else(saved: Path) -> None:
+def test_registers_file_has_exactly_the_expected_keys(saved: Path) -> None:
     facts = json.loads((saved / "crash.image.registers.json").read_text())
     assert set(facts) == {
         "format", "pm_regions", "operations", "encryption_key", "authentication_key",
@@ -165,7 +165,7 @@ def set_to(key: str, value: object) -> Callable[[dict[str, Any]], object]:
         ),
     ],
 )
-def test_registers_that_cannot_be_are_refused(
+def test_impossible_registers_are_refused(
     copy: Path, tmp_path: Path, what: Callable[[dict[str, Any]], object], sentence: str
 ) -> None:
     change(copy, what)
@@ -202,7 +202,7 @@ def test_decode_names_missing_files(tmp_path: Path) -> None:
     assert "--registers names another file" in done.stderr
 
 
-def test_inputs_are_kept(copy: Path) -> None:
+def test_decode_refuses_to_overwrite_its_input(copy: Path) -> None:
     done = pmemsim("decode", copy, "-o", copy)
     assert done.returncode == 2
     assert "already reads or writes this file" in done.stderr
@@ -210,7 +210,7 @@ def test_inputs_are_kept(copy: Path) -> None:
 
 # After a change of any bit, the image is refused, or the line is named, or the bit is of a line
 # that nothing refers to.
-def test_changed_bits_are_found_out(copy: Path, tmp_path: Path) -> None:
+def test_changed_bits_are_detected(copy: Path, tmp_path: Path) -> None:
     right, image = tmp_path / "right", copy.read_bytes()
     assert pmemsim("decode", copy, "-o", right).returncode == 0
     found_out = 0
@@ -256,7 +256,7 @@ def test_save_image_refuses_impossible_combinations(
 
 
 # ASAP drops log entries whose regions have committed, and never reads them again.
-def test_lines_that_a_design_has_dropped(tmp_path: Path) -> None:
+def test_unreadable_log_lines_of_asap_are_counted(tmp_path: Path) -> None:
     image, output = tmp_path / "crash.image", tmp_path / "found.json"
     done = pmemsim(
         "crash", *QUEUE, "--design", "asap", "--save-image", image, "--verify-images", "0",
@@ -285,7 +285,7 @@ def test_published_macs_need_no_key(tmp_path: Path) -> None:
 
 
 # Nodes are the lines from 2 ** 54 on.
-def test_persisted_nodes_are_held_against_what_is_below_them(tmp_path: Path) -> None:
+def test_persisted_nodes_are_compared_with_their_children(tmp_path: Path) -> None:
     image = tmp_path / "crash.image"
     done = pmemsim(
         "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--verify-images", "0",
@@ -316,7 +316,7 @@ def test_persisted_nodes_are_held_against_what_is_below_them(tmp_path: Path) -> 
 
 
 # With all operations and flipped bits, the decoded image is the one that the program finds.
-def test_all_operations(tmp_path: Path) -> None:
+def test_image_of_all_backend_operations_is_decoded(tmp_path: Path) -> None:
     from pmemsim.programs import run_program
     from pmemsim.recording import build_workload
 

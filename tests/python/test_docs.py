@@ -64,7 +64,7 @@ USUAL = [page for page in PAGES if page.name == "commands.md"]
 
 
 @pytest.mark.parametrize("page", long_except(PAGES, *USUAL), ids=lambda page: page.name)
-def test_examples(page: Path, tmp_path: Path) -> None:
+def test_examples_of_each_page_run_as_documented(page: Path, tmp_path: Path) -> None:
     scripts = str(Path(sys.executable).parent)
     environment = {
         **os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "COLUMNS": "200",
@@ -84,7 +84,7 @@ def test_examples(page: Path, tmp_path: Path) -> None:
             assert matches(expected, done.stdout), f"$ {command}\n{done.stdout}"
 
 
-def test_there_are_examples() -> None:
+def test_tour_and_commands_pages_have_examples() -> None:
     assert {"tour.md", "commands.md"} <= {page.name for page in PAGES}
 
 

@@ -40,7 +40,7 @@ def without(energy: dict[str, float]) -> set[str]:
     return {name for name, value in energy.items() if value == 0}
 
 
-def test_pmweavers_run_by_hand(tmp_path: Path) -> None:
+def test_energy_of_pmweaver_matches_a_hand_computation(tmp_path: Path) -> None:
     """The energy in pJ follows from the documented constants (docs/explanation/model.md)."""
     stats = run(tmp_path, "sw-undo@enc+veri-pmweaver")
     energy = parts(stats)
@@ -80,7 +80,7 @@ def test_energy_has_a_part_for_each_operation(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_constants_are_parameters(tmp_path: Path) -> None:
+def test_energy_parts_scale_with_their_parameters(tmp_path: Path) -> None:
     stats = run(tmp_path, "sw-undo@enc+veri")
     more = run(tmp_path, "sw-undo@enc+veri", "energy.core=26W", "energy.pad=624pJ")
     assert more["energy.cores_nj"] == 2 * stats["energy.cores_nj"]
@@ -88,7 +88,7 @@ def test_constants_are_parameters(tmp_path: Path) -> None:
     assert more["energy.macs_nj"] == stats["energy.macs_nj"]
 
 
-def test_a_run_without_operations_has_none(tmp_path: Path) -> None:
+def test_run_without_backend_operations_has_no_energy_statistics(tmp_path: Path) -> None:
     assert parts(run(tmp_path, "sw-undo")) == {}
 
 

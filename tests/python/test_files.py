@@ -53,7 +53,7 @@ def test_files_have_the_users_permissions(tmp_path: Path) -> None:
     assert (tmp_path / "out.json").stat().st_mode & 0o777 == 0o640
 
 
-def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_home_folder_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(user: int) -> None:
         raise KeyError(user)
 
@@ -64,20 +64,20 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
         cache_dir()
 
 
-def test_a_full_disk_is_said_in_words(tmp_path: Path) -> None:
+def test_full_disk_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(Error, match="No space left on device"), replacing(tmp_path / "out"):
         Path("/dev/full").write_text("x")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_sentence_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+def test_error_names_the_requested_file_instead_of_the_partial_one(tmp_path: Path) -> None:
     target = tmp_path / "out.img"
     with pytest.raises(Error) as told, replacing(target) as partial:
         raise Error(f"{partial}: the image could not be written")
     assert str(told.value) == f"{target}: the image could not be written"
 
 
-def test_what_is_no_ordinary_file_stays_where_it_is(tmp_path: Path) -> None:
+def test_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -87,7 +87,7 @@ def test_what_is_no_ordinary_file_stays_where_it_is(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
+def test_symbolic_link_is_kept_and_its_target_written(tmp_path: Path) -> None:
     link, target = tmp_path / "link.json", tmp_path / "out.json"
     target.write_text("old")
     link.symlink_to(target)
@@ -96,7 +96,7 @@ def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
     assert json.loads(target.read_text()) == {"a": 1}
 
 
-def test_bad_places_are_refused_before_work_is_done(tmp_path: Path) -> None:
+def test_missing_folders_and_folders_are_refused_as_output(tmp_path: Path) -> None:
     with pytest.raises(Error, match="does not exist"):
         check_writable(tmp_path / "no" / "out.json")
     with pytest.raises(Error, match="is a folder"):

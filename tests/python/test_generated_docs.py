@@ -13,7 +13,7 @@ def test_the_documentation_is_up_to_date(section: Section) -> None:
     assert written(section), f"docs/{section.page} is behind; run: make docs"
 
 
-def test_a_new_choice_with_parameters_of_its_own_needs_no_change_here(
+def test_parameters_of_a_new_implementation_are_no_machine_parameters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before, table = machine_parameters(), machine_table()

@@ -87,7 +87,7 @@ def test_guarantees_show_images_that_one_machine_never_leaves(build: Build) -> N
     assert crash((program, trace), "asap").returncode == 1
 
 
-def test_asap_keeps_what_the_program_has_waited_for(build: Build) -> None:
+def test_receipts_after_a_region_fence_are_not_reported(build: Build) -> None:
     done = crash(build("receipts", "-DWAITS"), "asap,lad")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("21 of 21 images checked") == 2
@@ -108,7 +108,7 @@ def test_a_missing_ofence_is_found(build: Build) -> None:
     assert crash(build("epochs", "-DORDERED"), "hops-bare,x86-bare").returncode == 0
 
 
-def test_each_fence_is_left_out(build: Build, tmp_path: Path) -> None:
+def test_without_each_leaves_out_each_fence(build: Build, tmp_path: Path) -> None:
     output = tmp_path / "out.json"
     done = crash(
         build("epochs", "-DORDERED"), "hops-bare,dpo-bare", "--without-each", "--json", output
@@ -150,7 +150,7 @@ def test_guarantees_need_designs(build: Build) -> None:
     assert "did you mean 'asap'?" in done.stderr
 
 
-def test_an_image_is_kept(build: Build, tmp_path: Path) -> None:
+def test_keep_image_writes_an_image_allowed_by_the_guarantees(build: Build, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     done = crash(build("epochs", ""), "hops-bare", "--keep-image", kept)
     assert done.returncode == 1

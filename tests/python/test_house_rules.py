@@ -122,7 +122,7 @@ def test_every_form_of_import_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["test", "lint"])
-def test_what_takes_long_says_how_long_it_took(target: str) -> None:
+def test_make_test_and_lint_print_how_long_they_took(target: str) -> None:
     command = ["make", "--no-print-directory", "--dry-run", target]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True)
     assert f"make %s took %d min %02d s\\n' {target} " in done.stdout.splitlines()[-1]

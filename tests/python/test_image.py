@@ -92,7 +92,7 @@ def queue_items(design: str, folder: Path) -> str:
     return verify("queue", image).stdout.split("; ")[1]
 
 
-def test_the_image_holds_what_persistent_caches_do(tmp_path: Path) -> None:
+def test_image_includes_the_contents_of_persistent_caches(tmp_path: Path) -> None:
     assert queue_items("eadr", tmp_path) == queue_items("sw-undo", tmp_path)
 
 
@@ -107,7 +107,7 @@ def small_files() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_an_image_that_is_too_large_for_a_file_is_said_in_words(tmp_path: Path) -> None:
+def test_image_too_large_for_a_file_is_an_error(tmp_path: Path) -> None:
     trace = shared_recording("queue")
     (region,) = trace.metadata["pm_regions"]
     begin, end = region["begin"], region["end"]
@@ -122,7 +122,7 @@ def test_an_image_that_is_too_large_for_a_file_is_said_in_words(tmp_path: Path) 
         crash.verify(trace, configure("sw-undo", "asap"), Points(), Checker(("true",), 1), "")
 
 
-def test_without_flushes_the_image_holds_what_there_was_before(tmp_path: Path) -> None:
+def test_image_without_flushes_has_the_initial_contents(tmp_path: Path) -> None:
     """A small queue stays in the caches, so PM keeps the state of the set-up."""
     set_up = "10000 items checked\n"
     assert queue_items("np", tmp_path) == set_up

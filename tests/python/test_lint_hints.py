@@ -63,7 +63,7 @@ def findings(trace: Path, *options: str, status: int) -> list[dict[str, Any]]:
     return found
 
 
-def test_five_misuses_are_found_where_they_stand(planted: Path) -> None:
+def test_five_planted_misuses_are_found_at_their_lines(planted: Path) -> None:
     found = findings(planted, status=1)
     own = [finding for finding in found if Path(finding["file"]).name == PLANTED.name]
     kinds = {finding["line"]: finding["kind"] for finding in own if finding["fault"]}
@@ -103,7 +103,7 @@ def test_five_misuses_are_found_where_they_stand(planted: Path) -> None:
         ("missing", "flush", False, False),
     ],
 )
-def test_what_a_program_is_at_fault_for(
+def test_kind_and_origin_decide_whether_a_finding_is_a_fault(
     kind: str, reason: str, of_library: bool, fault: bool
 ) -> None:
     place = Place("mine.c", 7, "main")
@@ -123,7 +123,7 @@ def test_finding_of_a_hint_has_the_documented_keys(planted: Path) -> None:
     assert f"{too_short['missing_ns']:.0f} ns too early" in too_short["advice"]
 
 
-def test_the_most_costly_stand_first_and_top_leaves_out_the_rest(planted: Path) -> None:
+def test_findings_are_sorted_by_cost_and_limited_by_top(planted: Path) -> None:
     found = findings(planted, status=1)
     lost = [finding["lost_ns"] for finding in found]
     assert lost == sorted(lost, reverse=True)
@@ -134,7 +134,7 @@ def test_the_most_costly_stand_first_and_top_leaves_out_the_rest(planted: Path) 
     assert "findings of hints to correct" in done.stderr
 
 
-def test_a_recording_without_hints_lacks_them_and_is_not_at_fault(tmp_path: Path) -> None:
+def test_missing_hints_of_a_recording_without_hints_are_no_fault(tmp_path: Path) -> None:
     source = tmp_path / "plain.c"
     source.write_text(WITHOUT_HINTS)
     trace = recorded(tmp_path, source)
@@ -166,7 +166,7 @@ int main(void) {
 """
 
 
-def test_a_profile_gives_hints_where_they_lack(tmp_path: Path) -> None:
+def test_profile_adds_the_missing_hints(tmp_path: Path) -> None:
     source, profile = tmp_path / "window.c", tmp_path / "lines.txt"
     source.write_text(WITH_A_WINDOW)
     trace = recorded(tmp_path, source)
@@ -185,7 +185,7 @@ def test_a_profile_gives_hints_where_they_lack(tmp_path: Path) -> None:
     assert better["time_ns"] < plain["time_ns"]
 
 
-def test_a_profile_that_cannot_be_written_is_refused_before(queue_trace: Path) -> None:
+def test_unwritable_profile_is_refused(queue_trace: Path) -> None:
     done = pmemsim("lint-hints", queue_trace, "--profile", queue_trace)
     assert done.returncode == 2
     assert "this command already reads or writes this file" in done.stderr
@@ -218,7 +218,7 @@ def test_options_change_the_machine(planted: Path) -> None:
 
 
 @pytest.mark.parametrize("workload", ["tatp_lowlevel", "queue"])
-def test_linting_changes_nothing_and_leaves_no_waiting_out(workload: str) -> None:
+def test_findings_add_up_to_the_waiting_of_the_unchanged_run(workload: str) -> None:
     trace = find_target(workload, threads=2, regions=200).trace()
     configuration = configure("janus", "janus")
     report, result = lint(trace, configuration), simulate(trace, configuration)
@@ -239,7 +239,7 @@ def test_designs_that_see_no_hints_are_refused(queue_trace: Path) -> None:
     )
 
 
-def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
+def test_lint_hints_reports_all_problems_at_once(tmp_path: Path) -> None:
     done = pmemsim("lint-hints", tmp_path / "no.pmt", "--top", "0", "--set", "janus.scale=x")
     assert done.returncode == 2
     assert "no.pmt: no such trace" in done.stderr

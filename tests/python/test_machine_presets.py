@@ -233,7 +233,9 @@ NOT_IN_PRESETS = {
     ("machine", "row", "key", "value"),
     [(machine, *figure) for machine, table in PAPERS.items() for figure in table],
 )
-def test_every_figure_of_the_papers_tables(machine: str, row: str, key: str, value: str) -> None:
+def test_machine_presets_have_the_values_of_the_papers_tables(
+    machine: str, row: str, key: str, value: str
+) -> None:
     assert resolved(load_preset("machine", machine))[key] == value, row
 
 
@@ -241,12 +243,14 @@ def test_every_figure_of_the_papers_tables(machine: str, row: str, key: str, val
     ("backend", "row", "key", "value"),
     [(backend, *figure) for backend, table in BACKENDS.items() for figure in table],
 )
-def test_every_figure_of_pmweavers_backends(backend: str, row: str, key: str, value: str) -> None:
+def test_backend_presets_have_pmweavers_values(
+    backend: str, row: str, key: str, value: str
+) -> None:
     assert resolved(load_preset("backend", backend))[key] == value, row
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_pmweavers_backends_say_nothing_else(backend: str) -> None:
+def test_pmweavers_backend_presets_set_nothing_else(backend: str) -> None:
     given = {setting.key for setting in load_preset("backend", backend).settings}
     assert given == {key for _, key, _ in BACKENDS[backend]}
 
@@ -306,7 +310,9 @@ def test_presets_say_what_they_are_and_where_they_come_from(kind: str) -> None:
         ("lad+lalea", "x86", "lad"),
     ],
 )
-def test_the_layers_of_the_designs(design: str, ordering: str, atomicity: str) -> None:
+def test_design_presets_choose_their_ordering_and_atomicity(
+    design: str, ordering: str, atomicity: str
+) -> None:
     layers = resolved(load_preset("design", design))
     assert [layers[layer] for layer in LAYERS] == [ordering, atomicity, "none", "none"]
 

@@ -35,7 +35,7 @@ def test_a_cell_is_crashed_at_ten_thousand_points(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_every_design_side_by_side(tmp_path: Path) -> None:
+def test_matrix_compares_all_designs(tmp_path: Path) -> None:
     """All presets run on two workloads, with few points each."""
     out, plot = tmp_path / "out.json", tmp_path / "out.png"
     done = pmemsim(
@@ -76,7 +76,7 @@ def test_every_design_side_by_side(tmp_path: Path) -> None:
     assert asap["pm_write_bytes"] == times["asap"]["pm_write_bytes"]
 
 
-def test_designs_before_backends(tmp_path: Path) -> None:
+def test_matrix_combines_designs_with_backends(tmp_path: Path) -> None:
     """Unpublished combinations: other papers' designs on PM that encrypts or deduplicates."""
     out = tmp_path / "out.json"
     done = pmemsim(
@@ -143,7 +143,7 @@ def test_unknown_backends_are_refused() -> None:
     assert "--backends names no backend" in done.stderr
 
 
-def test_the_baseline_need_not_be_shown(tmp_path: Path) -> None:
+def test_baseline_need_not_be_among_the_designs(tmp_path: Path) -> None:
     speedups = []
     for arguments in (("--designs", "asap"), ("--designs", "asap", "--baseline", "asap")):
         out = tmp_path / "out.json"
@@ -156,7 +156,7 @@ def test_the_baseline_need_not_be_shown(tmp_path: Path) -> None:
     assert speedups[1] == 1
 
 
-def test_a_cell_that_cannot_work_says_why_and_takes_no_other_with_it(tmp_path: Path) -> None:
+def test_impossible_cell_has_a_reason_and_other_cells_run(tmp_path: Path) -> None:
     bare = tmp_path / "bare.yaml"
     bare.write_text(
         "name: bare\nsummary: A log without fences\nparameters: {ordering: none, atomicity: "
@@ -172,7 +172,7 @@ def test_a_cell_that_cannot_work_says_why_and_takes_no_other_with_it(tmp_path: P
     assert [found["queue", "bare"][key] for key in KEYS[3:9]] == [None] * 6
 
 
-def test_a_workload_that_cannot_be_recorded_takes_no_other_with_it(tmp_path: Path) -> None:
+def test_damaged_recording_fails_only_its_own_cells(tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.pmt"
     damaged.write_bytes(b"PMT?")
     out = tmp_path / "out.json"
@@ -185,7 +185,7 @@ def test_a_workload_that_cannot_be_recorded_takes_no_other_with_it(tmp_path: Pat
 
 
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
-def test_targets_of_one_name_are_all_there(tmp_path: Path, order: tuple[str, str]) -> None:
+def test_targets_of_one_name_have_their_own_rows(tmp_path: Path, order: tuple[str, str]) -> None:
     good, damaged = (tmp_path / folder / "queue.pmt" for folder in "ab")
     for path in (good, damaged):
         path.parent.mkdir()
@@ -217,7 +217,7 @@ def test_designs_for_redo_logs_are_compared_with_the_software_one(tmp_path: Path
 
 
 @pytest.mark.long
-def test_a_result_that_was_half_written_is_measured_again(
+def test_truncated_result_is_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PMEMSIM_CACHE", str(tmp_path / "cache"))
@@ -235,7 +235,7 @@ def test_a_result_that_was_half_written_is_measured_again(
         assert cells_of(tmp_path / "out.json") == before
 
 
-def test_a_broken_design_fails(tmp_path: Path) -> None:
+def test_matrix_fails_for_a_design_with_violations(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     done = pmemsim("matrix", "queue", *SMALL, "-m", "asap", "--designs", "sw-undo,asap",
                    "--points", "all", "--set", "pmemsim.faults=software_undo.log_flush",
@@ -261,14 +261,14 @@ def test_a_broken_design_fails(tmp_path: Path) -> None:
         (["queue", "-m", "asap", "-j", "2", "--scheduler", "tcp://x:1"], "give one of them"),
     ],
 )
-def test_bad_input_is_a_sentence(arguments: list[str], sentence: str) -> None:
+def test_matrix_refuses_bad_input(arguments: list[str], sentence: str) -> None:
     done = pmemsim("matrix", *arguments)
     assert done.returncode == 2, done.stdout
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_heat_map_with_nothing_in_a_row(tmp_path: Path) -> None:
+def test_heat_map_with_an_empty_row_is_drawn(tmp_path: Path) -> None:
     cell = Cell("queue", "asap", "asap", 2, 1.5, 640, 12.5, 300, 1, None)
     nothing = replace(cell, workload="other", speedup=None, pm_write_bytes=None, violations=None)
     plot_matrix(Matrix((cell, nothing), "sw-undo"), tmp_path / "out.png")

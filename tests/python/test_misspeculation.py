@@ -34,7 +34,7 @@ def simulated(trace: Trace, image: Path | None = None, **settings: str) -> dict[
     return {**found, "time_ns": result.time_ns}
 
 
-def test_a_load_is_too_early_on_a_slow_path_alone() -> None:
+def test_loads_misspeculate_only_with_a_slow_persist_path() -> None:
     trace = recorded("load_misspeculation", threads=8, regions=200)
     fast, usual, slow = (simulated(trace, path_latency=latency) for latency in (FAST, "20ns", SLOW))
     for never in (fast, usual):
@@ -66,12 +66,12 @@ def crashed(*options: str) -> tuple[int, int]:
     return done.returncode, row["violations"]
 
 
-def test_a_crash_while_regions_are_taken_back_loses_nothing() -> None:
+def test_crashes_of_runs_with_rollbacks_lose_nothing() -> None:
     assert crashed() == (0, 0)
 
 
 @pytest.mark.parametrize("defect", ["detection", "window"])
-def test_verification_finds_that_nothing_is_taken_back(defect: str) -> None:
+def test_crashes_reveal_missing_rollbacks(defect: str) -> None:
     code, violations = crashed("--set", f"pmemsim.faults=pmem_spec.{defect}")
     assert code == 1
     assert violations > 0

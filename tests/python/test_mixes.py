@@ -60,7 +60,7 @@ def test_regions_of_insert_delete_keep_the_number_of_items() -> None:
     assert abs(found["allocate"] - found["free"]) <= 60
 
 
-def test_the_default_is_a_mix_like_the_others() -> None:
+def test_default_mix_equals_the_same_mix_by_name() -> None:
     default = WorkloadRun.of("hashmap")
     named = WorkloadRun.of("hashmap", mix="insert-update")
     assert default.arguments == named.arguments
@@ -95,7 +95,7 @@ def test_the_command_line_takes_mix_and_items(tmp_path: Path) -> None:
     assert refused.stderr == "pmemsim: --mix insert: queue supports nothing else\n"
 
 
-def test_a_paper_says_what_its_benchmarks_do(tmp_path: Path) -> None:
+def test_experiment_sets_the_mix_of_its_benchmarks(tmp_path: Path) -> None:
     folder = tmp_path / "lalea"
     shutil.copytree(ROOT / "experiments" / "lalea", folder)
     plan = folder / "experiment.yaml"

@@ -104,7 +104,7 @@ def test_experiments_show_the_mechanisms(exemption: Exemption) -> None:
     assert exemption.workload not in slowdowns(times)
 
 
-def test_slowdowns_are_found_by_hand() -> None:
+def test_slowdowns_in_made_up_times_are_found() -> None:
     same = [100.0, 100.0, 100.0]
     times = dict.fromkeys(WORKLOADS, same)
     assert slowdowns(times) == {}

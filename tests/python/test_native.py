@@ -17,7 +17,7 @@ def row(ratio: float, program: str = "p") -> Row:
     return Row(program, 100.0, 90.0, 110.0, 100.0 * ratio)
 
 
-def test_a_program_is_held_against_its_own_time_and_all_against_the_mean() -> None:
+def test_limits_apply_to_each_program_and_to_the_mean() -> None:
     assert missed([row(1.09), row(0.93)]) == []
     assert missed([row(1.24), row(1.0), row(1.0)]) == []
     (one,) = missed([row(1.3, "slow"), *[row(1.0)] * 9])

@@ -90,7 +90,7 @@ def test_injected_fault_of_a_new_design_is_noticed(layer: str, shared_folder: Pa
     ],
     ids=lambda words: words[0],
 )  # fmt: skip
-def test_plugin_is_there_in_every_command(
+def test_every_command_lists_the_design_of_a_plugin(
     command: tuple[str, ...], shared_folder: Path, tmp_path: Path
 ) -> None:
     environment = {"PMEMSIM_PLUGINS": str(built("atomicity", shared_folder))}
@@ -128,7 +128,7 @@ def test_a_source_newer_than_its_plugin_is_noted(shared_folder: Path, tmp_path: 
     assert f"note: {tmp_path}/mine.cpp is newer than the plug-in" in done.stderr
 
 
-def test_plugin_is_there_in_python(shared_folder: Path) -> None:
+def test_python_interface_runs_the_design_of_a_plugin(shared_folder: Path) -> None:
     program = (
         "import pmemsim; "
         "result = pmemsim.run('queue', design='my-atomicity', machine='asap'); "
@@ -293,7 +293,7 @@ def test_new_design_with_a_taken_name_is_refused(tmp_path: Path, name: str, why:
 
 
 @pytest.mark.long
-def test_build_of_a_plugin_without_rows_is_refused(tmp_path: Path) -> None:
+def test_plugin_that_registers_no_implementation_is_refused(tmp_path: Path) -> None:
     folder = write_design("mine", "ordering", tmp_path)
     source = folder / "mine.cpp"
     source.write_text(re.sub(r"PMEMSIM_PLUGIN\(.*\)", "", source.read_text()))

@@ -70,7 +70,7 @@ def test_maps_insert_items_of_8_bytes_with_random_keys(workload: str, tmp_path: 
     assert np.mean(keys) == pytest.approx(8 * 256, rel=0.2)
 
 
-def test_a_seed_draws_the_keys(tmp_path: Path) -> None:
+def test_different_seeds_draw_different_keys(tmp_path: Path) -> None:
     pools = [
         pool_after(recorded("hashmap", items=2, mix="pmweaver", seed=seed), tmp_path)
         for seed in (1, 2)

@@ -51,7 +51,7 @@ def analysed(*arguments: str | Path) -> list[dict[str, Any]]:
     return found
 
 
-def test_what_is_passed_on_the_stack_is_found(tmp_path: Path) -> None:
+def test_values_passed_on_the_stack_are_predictable(tmp_path: Path) -> None:
     """At -O0, address and value are stored as arguments before they are used."""
     found = predictability(recorded(tmp_path, "-O0"))
     assert found.total.write_backs == 100
@@ -76,7 +76,7 @@ def test_address_kept_in_registers_is_not_predictable(tmp_path: Path) -> None:
     assert found.frequent_share == 0.0
 
 
-def test_several_levels_stand_side_by_side() -> None:
+def test_several_optimization_levels_are_compared() -> None:
     levels = ("O0", "O0+O2", "O2")
     found = analysed("queue", "--opt", ",".join(levels), "--regions", "100")
     assert [each["optimization"] for each in found] == list(levels)
@@ -94,7 +94,7 @@ def test_several_levels_stand_side_by_side() -> None:
         assert sum(bin["write_backs"] for bin in each["distances"]) == total["write_backs"]
 
 
-def test_the_tables_and_the_plot(tmp_path: Path) -> None:
+def test_analysis_prints_tables_and_draws_a_plot(tmp_path: Path) -> None:
     plot = tmp_path / "found.svg"
     done = pmemsim("analyze", "predictability", "queue", "--regions", "100", "--plot", plot)
     assert done.returncode == 0, done.stderr
@@ -120,7 +120,9 @@ def test_the_tables_and_the_plot(tmp_path: Path) -> None:
         (("queue", "--plot", "a.xyz"), "the suffix selects the plot's format"),
     ],
 )
-def test_bad_input_is_a_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
+def test_predictability_refuses_bad_input(
+    tmp_path: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
     done = pmemsim("analyze", "predictability", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert sentence in done.stderr

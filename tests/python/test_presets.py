@@ -96,21 +96,21 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_files_that_are_no_presets(tmp_path: Path, text: str, message: str) -> None:
+def test_files_that_are_no_presets_are_refused(tmp_path: Path, text: str, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(ConfigError, match=message) as caught:
         load_preset("design", path)
     assert path in str(caught.value)
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_preset_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_bytes(b"name: \xff\n")
     with pytest.raises(ConfigError, match="could not be read"):
         load_preset("design", str(path))
 
 
-def test_inheriting_in_a_circle(tmp_path: Path) -> None:
+def test_circular_inheritance_is_refused(tmp_path: Path) -> None:
     first, second = str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")
     write(tmp_path, f"name: a\nsummary: a\ninherits: {second}\n", "a.yaml")
     write(tmp_path, f"name: b\nsummary: b\ninherits: {first}\n", "b.yaml")
@@ -160,14 +160,14 @@ def test_an_unknown_backend_gets_a_suggestion() -> None:
 
 
 @pytest.mark.parametrize("kind", ["machine", "design", "backend"])
-def test_every_preset_of_ours_loads_and_is_named_as_its_file(kind: str) -> None:
+def test_every_bundled_preset_loads_and_is_named_as_its_file(kind: str) -> None:
     names = preset_names(kind)  # type: ignore[arg-type]
     assert names
     for name in names:
         assert load_preset(kind, name).name == name  # type: ignore[arg-type]
 
 
-def test_overrides() -> None:
+def test_malformed_overrides_are_each_reported() -> None:
     problems: list[str] = []
     assert parse_overrides(["a.b=1", "a", "=1", "b=", " c = 2ns "], problems) == [
         Setting("a.b", "1", "--set"),

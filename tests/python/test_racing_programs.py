@@ -52,7 +52,7 @@ def shown(program: Path, trace: Trace) -> ModelRun:
     return show_images(trace, Wanted("px86", Budget.of("500")), checker, "")
 
 
-def test_a_lock_that_is_given_back_by_a_plain_store_is_a_lock(build: Build) -> None:
+def test_lock_released_by_a_plain_store_is_recognised(build: Build) -> None:
     program, traces = build("-DRIGHT")
     for path in traces:
         run = shown(program, Trace(path))

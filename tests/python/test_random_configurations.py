@@ -25,7 +25,9 @@ GROUPS, CASES = (range(4, 14), 50) if LONG_TESTS else (range(2), 10)
 
 @pytest.mark.quick
 @pytest.mark.parametrize("group", GROUPS)
-def test_random_configurations(group: int, record_property: Callable[[str, object], None]) -> None:
+def test_random_configurations_run_or_are_refused(
+    group: int, record_property: Callable[[str, object], None]
+) -> None:
     trials = run_trials(first_seed=1000 * group, wanted=CASES)
     record_property("summary", str(trials))
     assert trials.failures == [], "\n".join(trials.failures)
@@ -35,7 +37,7 @@ def test_random_configurations(group: int, record_property: Callable[[str, objec
         assert ": " in refusal or "; " in refusal, refusal
 
 
-def test_a_seed_has_one_case() -> None:
+def test_equal_seeds_give_equal_cases() -> None:
     cases = []
     for seed in range(1, 600):
         try:
@@ -134,7 +136,7 @@ SYMPTOMS = {
 
 
 @pytest.mark.parametrize("defect", KNOWN_DEFECTS, ids=lambda each: each.name)
-def test_known_defects_are_not_mended(defect: KnownDefect) -> None:
+def test_known_defects_still_fail(defect: KnownDefect) -> None:
     case = WITH_KNOWN_DEFECTS[defect.name]
     values = case.configuration.values
     assert known_defect(values) == defect

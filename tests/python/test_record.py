@@ -78,7 +78,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_c(source)
 
 
-def test_persistent_memory_that_is_nowhere_is_noted(tmp_path: Path, bare: Path) -> None:
+def test_recording_without_persistent_memory_is_noted(tmp_path: Path, bare: Path) -> None:
     done = pmemsim("record", "-o", tmp_path / "bare.pmt", "--", bare)
     assert done.returncode == 0
     assert "no memory of the program was persistent; declare it with pm.h, --pm-path" in done.stderr
@@ -88,7 +88,7 @@ def test_persistent_memory_that_is_nowhere_is_noted(tmp_path: Path, bare: Path) 
     assert "flushes of volatile memory │ 100 of 100:" in shown
 
 
-def test_a_hint_is_a_range_that_needs_no_end(tmp_path: Path, bare: Path) -> None:
+def test_pm_hint_finds_the_end_of_its_mapping(tmp_path: Path, bare: Path) -> None:
     output = tmp_path / "bare.pmt"
     hints = ["--pm-hint", "500000000000", "--pm-hint", "0x600000000000"]
     done = pmemsim("record", "-o", output, *hints, "--", bare)
@@ -149,7 +149,7 @@ def test_flushes_of_memory_that_is_no_file_say_what_it_is() -> None:
     )
 
 
-def test_a_program_with_bare_flushes(tmp_path: Path, bare: Path) -> None:
+def test_program_with_bare_flushes_is_recorded(tmp_path: Path, bare: Path) -> None:
     output = tmp_path / "bare.pmt"
     done = pmemsim(
         "record", "-o", output, "--name", "mine", "--pm-range", "0x500000000000:0x500000100000",
@@ -172,7 +172,7 @@ def test_a_program_with_bare_flushes(tmp_path: Path, bare: Path) -> None:
     assert np.time_ns < result.time_ns
 
 
-def test_a_program_of_ones_own_goes_wherever_a_workload_does(tmp_path: Path) -> None:
+def test_commands_accept_the_recording_of_a_users_program(tmp_path: Path) -> None:
     source = tmp_path / "counters.c"
     source.write_text(WITH_REGIONS)
     own = tmp_path / "own.pmt"
@@ -215,7 +215,7 @@ def test_a_program_that_fails_leaves_no_trace(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_program_that_dies_of_a_signal_without_a_name(tmp_path: Path) -> None:
+def test_death_by_an_unnamed_signal_is_reported_by_number(tmp_path: Path) -> None:
     number = signal.SIGRTMIN + 2
     done = pmemsim("record", "-o", tmp_path / "x.pmt", "--", "sh", "-c", f"kill -{number} $$")
     assert done.returncode == 2
@@ -255,7 +255,7 @@ def test_an_interrupted_recording_leaves_no_trace(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_recording_that_is_killed_leaves_nothing_for_long(tmp_path: Path, bare: Path) -> None:
+def test_next_recording_removes_files_of_a_killed_one(tmp_path: Path, bare: Path) -> None:
     """Its program ends, too, and the next recording removes its files."""
     command = [str(Path(sys.executable).with_name("pmemsim")), "record", "-o"]
     process = subprocess.Popen([*command, tmp_path / "x.pmt", "--", bare, "forever"])

@@ -25,7 +25,7 @@ RECORDS = [
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
-def test_record_reaches_other_processes(record: object) -> None:
+def test_record_can_be_pickled(record: object) -> None:
     again = pickle.loads(pickle.dumps(record))
     assert again == record
     assert again is not record
@@ -64,7 +64,7 @@ def test_time_beyond_64_bits_is_refused() -> None:
         _core.CrashExplanation(1, 1 << 63, [])
 
 
-def test_types_are_installed_and_leave_nothing_open() -> None:
+def test_installed_type_stubs_have_no_untyped_values() -> None:
     assert _core.__file__ is not None
     stub = Path(_core.__file__).with_name("_core.pyi").read_text(encoding="utf-8")
     untyped = re.compile(r"\bAny\b|(?:->|: ) ?(?:object|dict|list|tuple)(?::| \|| =)")

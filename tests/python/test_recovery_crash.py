@@ -132,7 +132,9 @@ def test_a_second_recovery_that_hangs_is_found(build: Callable[[int], Built]) ->
     assert "did not end within 2 s" in done.stderr
 
 
-def test_jobs_change_nothing(build: Callable[[int], Built], tmp_path: Path) -> None:
+def test_number_of_jobs_changes_no_result_of_second_crashes(
+    build: Callable[[int], Built], tmp_path: Path
+) -> None:
     found = [
         recovery_of(build(bug), tmp_path / "out.json", "--jobs", jobs)
         for bug in (RIGHT, RECOVERY)
@@ -235,11 +237,11 @@ def test_impossible_options_of_second_crashes_are_refused(build: Callable[[int],
     )
 
 
-def test_one_image_is_only_shown(build: Callable[[int], Built], tmp_path: Path) -> None:
+def test_image_option_runs_no_second_crashes(build: Callable[[int], Built], tmp_path: Path) -> None:
     assert recovery_of(build(RECOVERY), tmp_path / "out.json", "--image", "3") is None
 
 
-def test_workloads_recover_well_twice(tmp_path: Path) -> None:
+def test_workloads_recover_from_second_crashes(tmp_path: Path) -> None:
     output = tmp_path / "out.json"
     budget = 60 if LONG_TESTS else 20
     done = pmemsim("check", "queue", "--verify", "own", "--threads", "2", "--regions", "20",
@@ -250,7 +252,7 @@ def test_workloads_recover_well_twice(tmp_path: Path) -> None:
     assert recovery["images"] > recovery["different"] > 5
 
 
-def test_half_of_the_recorded_are_the_first_and_half_are_spread() -> None:
+def test_half_of_the_recorded_recoveries_are_the_first_and_half_are_spread() -> None:
     assert _chosen(3) == [1, 2, 3]
     numbers = _chosen(10_000)
     half = MOST_RECORDED // 2

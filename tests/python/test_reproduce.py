@@ -195,7 +195,7 @@ def test_verdict_is_within_15_percent_or_off(
 
 
 @pytest.mark.quick
-def test_metrics() -> None:
+def test_metrics_are_computed_from_statistics() -> None:
     run = outcome(
         "0123", regions=10, time_ns=200.0,
         stats={
@@ -366,7 +366,7 @@ def pm_latency_seen(slowdown: dict[str, float], base: dict[str, float]) -> tuple
     return seen.holds, seen.text
 
 
-def test_the_shape_of_figure_10() -> None:
+def test_shape_pm_latency_of_asap_figure_10() -> None:
     holds, text = pm_latency_seen(SLOWDOWN, BASE)
     assert holds
     assert "HWRedo over HWUndo 0.94 at 1x, 1.81 at 16x" in text
@@ -388,12 +388,12 @@ def holds(shape: str, paper: str, experiment: str, slow: str, time_ns: float) ->
 @pytest.mark.parametrize(
     ("time_ns", "there"), [(1.0, True), (1.04, True), (1.1, False), (0.9, False)]
 )
-def test_fences(time_ns: float, there: bool) -> None:
+def test_shape_fences(time_ns: float, there: bool) -> None:
     assert holds("fences", "asap", "fence", "ASAP, fences", time_ns) == there
 
 
 @pytest.mark.parametrize(("time_ns", "there"), [(1.01, True), (0.99, False)])
-def test_lad_below_redu(time_ns: float, there: bool) -> None:
+def test_shape_lad_below_redu(time_ns: float, there: bool) -> None:
     assert holds("lad_below_redu", "lalea", "fig4", "LAD", time_ns) == there
 
 
@@ -506,7 +506,7 @@ def test_a_count_of_zero_is_compared() -> None:
     assert twice.verdict == "off"
 
 
-def test_a_value_may_be_of_another_point(tmp_path: Path) -> None:
+def test_entry_may_be_of_another_point_than_its_quantity(tmp_path: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     plan = (folder / "experiment.yaml").read_text()
     before, found, after = plan.partition("  latency:")
@@ -551,7 +551,9 @@ SPEEDUPS = {
         ("DPO", "TPCC", 3.0, False),
     ],
 )
-def test_speculation_speedups(design: str, benchmark: str, speedup: float, there: bool) -> None:
+def test_shape_speculation_speedups(
+    design: str, benchmark: str, speedup: float, there: bool
+) -> None:
     def time_of(of: str, _point: Point, which: Benchmark, _seed: int) -> float:
         usual = SPEEDUPS[of].get(which.name, 0.9 if of == "DPO" else 1.0)
         return 1 / (speedup if (of, which.name) == (design, benchmark) else usual)
@@ -561,7 +563,7 @@ def test_speculation_speedups(design: str, benchmark: str, speedup: float, there
 
 
 @pytest.mark.parametrize(("time_ns", "there"), [(1.1, True), (1.0, False), (0.9, False)])
-def test_dpo_below_x86_on_every_benchmark(time_ns: float, there: bool) -> None:
+def test_shape_dpo_below_x86(time_ns: float, there: bool) -> None:
     def time_of(design: str, point: Point, benchmark: Benchmark, _seed: int) -> float:
         if design != "DPO":
             return 1.0
@@ -613,7 +615,9 @@ def test_shape_above_x86(design: str) -> None:
         ({"200ns": 9.0}, 1.0, False),
     ],
 )
-def test_provoked_misspeculation(alarms: dict[str, float], unrepaired: float, there: bool) -> None:
+def test_shape_provoked_misspeculation(
+    alarms: dict[str, float], unrepaired: float, there: bool
+) -> None:
     measured = made_up(
         load_paper("pmem-spec"), "synthetic", lambda *_: 1.0,
         lambda _, point, *__: {
@@ -683,7 +687,7 @@ def test_bars_by_benchmark_and_size_and_their_mean(monkeypatch: pytest.MonkeyPat
         assert [bar.get_height() for bar in bars] == pytest.approx([1.0] * 10)
 
 
-def test_lines_where_something_varies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_varied_parameter_is_plotted_as_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     slower = {"NP": 1.0, "HWRedo": 2.0, "HWUndo": 4.0, "ASAP": 1.25}
     measured = made_up(
         load_paper("asap"), "fig10",
@@ -839,7 +843,7 @@ def executed(share: float) -> Measurements:
     )  # fmt: skip
 
 
-def test_the_share_that_was_executed_before() -> None:
+def test_share_of_sub_operations_executed_before_is_compared() -> None:
     (found,) = findings(executed(0.4))
     assert found.measured == pytest.approx(0.4)
     assert found.verdict == "within 15%"
@@ -873,7 +877,9 @@ def usual_speedup(design: str, point: str, benchmark: str) -> float:
         (("Parallel", "1", "TPCC"), 99.0, False),
     ],
 )
-def test_preexecution_speedups(which: tuple[str, str, str], speedup: float, there: bool) -> None:
+def test_shape_preexecution_speedups(
+    which: tuple[str, str, str], speedup: float, there: bool
+) -> None:
     def speedups(*case: str) -> float:
         return speedup if case == which else usual_speedup(*case)
 
@@ -884,7 +890,7 @@ def test_preexecution_speedups(which: tuple[str, str, str], speedup: float, ther
     ("benchmark", "speedup", "there"),
     [("TATP", 1.9, True), ("Queue", 1.9, False), ("RB-Tree", 1.9, False)],
 )
-def test_compiler_close_to_hand(benchmark: str, speedup: float, there: bool) -> None:
+def test_shape_compiler_close_to_hand(benchmark: str, speedup: float, there: bool) -> None:
     def speedups(design: str, _: str, name: str) -> float:
         if design == "Janus":
             return 2.0
@@ -904,7 +910,7 @@ def test_compiler_close_to_hand(benchmark: str, speedup: float, there: bool) -> 
         ("CRC-32 50%", 1.45, False),
     ],
 )
-def test_duplicates_matter_little(point: str, speedup: float, there: bool) -> None:
+def test_shape_duplicates_matter_little(point: str, speedup: float, there: bool) -> None:
     usual = {"CRC-32 25%": 1.5, "CRC-32 50%": 1.6, "CRC-32 75%": 1.7}
 
     def speedups(_: str, at: str, __: str) -> float:
@@ -922,7 +928,7 @@ def test_duplicates_matter_little(point: str, speedup: float, there: bool) -> No
         (("Parallel", "8 KB"), 1.0, False),
     ],
 )
-def test_sizes_rise_then_fall(which: tuple[str, str], speedup: float, there: bool) -> None:
+def test_shape_sizes_rise_then_fall(which: tuple[str, str], speedup: float, there: bool) -> None:
     sizes = [point.name for point in load_paper("janus").experiments["fig13"].points]
 
     def speedups(design: str, at: str, _: str) -> float:
@@ -942,7 +948,7 @@ def test_sizes_rise_then_fall(which: tuple[str, str], speedup: float, there: boo
         (("2x", ""), 1.0, False),
     ],
 )
-def test_resources_saturate(which: tuple[str, str], speedup: float, there: bool) -> None:
+def test_shape_resources_saturate(which: tuple[str, str], speedup: float, there: bool) -> None:
     usual = {"1x": 1.2, "2x": 1.6, "4x": 2.0, "unlimited": 2.0}
 
     def speedups(_: str, at: str, benchmark: str) -> float:
@@ -958,7 +964,7 @@ def test_resources_saturate(which: tuple[str, str], speedup: float, there: bool)
 # ---- PMWeaver's ----------------------------------------------------------------------------------
 
 
-def test_recordings_alone_are_looked_at_by_level() -> None:
+def test_analysed_recordings_differ_by_optimization_level() -> None:
     paper = load_paper("pmweaver")
     cases = paper.cases(paper.experiments["fig10"], "quick")
     assert len(cases) == 10 * 3 * 3
@@ -982,7 +988,7 @@ def test_programs_without_a_library_are_not_optimised_unless_all_are() -> None:
     assert set(levels(paper.ablated(paper.ablations["all-O2"])).values()) == {"O2"}
 
 
-def test_programs_have_hints_where_a_design_listens() -> None:
+def test_only_designs_with_janus_run_programs_with_hints() -> None:
     paper = load_paper("pmweaver")
     cases = paper.cases(paper.experiments["fig20"], "quick")
     hints = {(case.design, dict(case.settings).get("precompute")): case.run.hints for case in cases}
@@ -1065,13 +1071,13 @@ def test_a_benchmark_without_the_quantity_has_no_part_in_its_mean(
     assert bars[9:] == pytest.approx([100, (8 * 100 + 25) / 9])
 
 
-def test_recordings_that_have_nothing_are_an_error() -> None:
+def test_recording_without_the_quantity_is_an_error() -> None:
     measured = made_up(load_paper("pmweaver"), "fig11", lambda *_: 1.0)
     with pytest.raises(Error, match="the recording has no share of the 20 most frequent sets"):
         findings(measured)
 
 
-def test_the_artifact_counts_addresses_in_its_way() -> None:
+def test_artifact_ablation_counts_addresses_as_the_artifact_does() -> None:
     paper = load_paper("pmweaver")
     artifact = paper.ablated(paper.ablations["artifact-addresses"])
     stats = {
@@ -1146,7 +1152,7 @@ def pmweaver_holds(shape: str, experiment: str, speedups: Callable[[str, str, st
         (("Dedup, address", "Array Swap"), 20.0, False),
     ],
 )
-def test_addresses_and_data(which: tuple[str, str], speedup: float, there: bool) -> None:
+def test_shape_addresses_and_data(which: tuple[str, str], speedup: float, there: bool) -> None:
     low_level = ("Linked List", "Hashmap Low-Level", "Array Swap", "TATP", "TPCC")
 
     def speedups(design: str, _: str, benchmark: str) -> float:
@@ -1191,7 +1197,9 @@ def test_shape_hints_below_prediction(
         ("Enc+Veri, PMWeaver", "2", 1.6, False),
     ],
 )
-def test_instances_keep_speedup(design: str, instances: str, speedup: float, there: bool) -> None:
+def test_shape_instances_keep_speedup(
+    design: str, instances: str, speedup: float, there: bool
+) -> None:
     def speedups(of: str, at: str, _: str) -> float:
         slower = 1 / int(at)  # all that runs beside it
         if (of, at) == (design, instances):
@@ -1201,7 +1209,7 @@ def test_instances_keep_speedup(design: str, instances: str, speedup: float, the
     assert pmweaver_holds("instances_keep_speedup", "fig25", speedups) == there
 
 
-def test_instances_keep_speedup_only_if_there_is_one() -> None:
+def test_shape_instances_keep_speedup_needs_a_speedup() -> None:
     assert not pmweaver_holds("instances_keep_speedup", "fig25", lambda *_: 1.0)
 
 
@@ -1244,7 +1252,7 @@ def test_shape_longer_paths(point: str, covered: int, made: int, there: bool) ->
         ("Enc+Veri, PMWeaver", "1x", 1.3, False),
     ],
 )
-def test_structures_suffice(design: str, point: str, speedup: float, there: bool) -> None:
+def test_shape_structures_suffice(design: str, point: str, speedup: float, there: bool) -> None:
     usual = {"0.25x": 1.2, "0.5x": 1.3, "1x": 1.5, "2x": 1.5, "32x": 1.5}
 
     def speedups(of: str, at: str, _: str) -> float:
@@ -1327,7 +1335,7 @@ def test_an_experiment_may_have_a_machine_of_its_own() -> None:
     assert set.union(*machines.values()) == {"asap"}
 
 
-def test_threads_share_data_or_instances_have_their_own() -> None:
+def test_asap_runs_8_threads_and_lalea_runs_4_instances() -> None:
     for name, threads, instances in (("asap", 8, "1"), ("lalea", 1, "4")):
         paper = load_paper(name)
         studies = paper.experiments.values()
@@ -1512,7 +1520,7 @@ RECORDINGS = """
 
 
 @pytest.mark.long
-def test_recordings_are_looked_at_without_a_design(tmp_path: Path, cache: Path) -> None:
+def test_recordings_are_analysed_without_a_design(tmp_path: Path, cache: Path) -> None:
     folder = write_paper(tmp_path / "tiny")
     text = (folder / "experiment.yaml").read_text().replace("  large: {data_bytes: 128}\n", "")
     text = text.replace(", large: 60", "").replace(", large: 80", "")
@@ -1603,7 +1611,7 @@ def test_a_killed_run_is_resumed(tmp_path: Path, cache: Path) -> None:
     assert len(list((cache / "results").glob("[!.]*.json"))) == 8
 
 
-def test_control_c_says_how_to_go_on(tmp_path: Path, cache: Path) -> None:
+def test_control_c_prints_how_to_continue(tmp_path: Path, cache: Path) -> None:
     folder = write_paper(tmp_path / "tiny", regions=3000)
     process = start(cache, folder, results=1)
     process.send_signal(signal.SIGINT)
@@ -1661,7 +1669,7 @@ def test_a_changed_parameter_is_simulated_again(tmp_path: Path, cache: Path) -> 
         (["asap", "storage", "--out", f"{__file__}/x"], "the folder could not be created"),
     ],
 )
-def test_bad_input(arguments: list[str], sentence: str, cache: Path) -> None:
+def test_reproduce_refuses_bad_input(arguments: list[str], sentence: str, cache: Path) -> None:
     done = reproduce(cache, *arguments)
     assert done.returncode == 2, (done.stdout, done.stderr)
     assert sentence in done.stderr

@@ -15,7 +15,7 @@ def compare(*paths: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, text=True, capture_output=True, check=False)
 
 
-def test_what_differs_is_named_but_for_what_a_clock_has_given(tmp_path: Path) -> None:
+def test_differences_are_named_except_measured_times(tmp_path: Path) -> None:
     before, after = tmp_path / "before.json", tmp_path / "after.json"
     run = {"name": "queue", "wall_s": 1.5, "statistics": [{"name": "cycles", "value": 10}]}
     before.write_text(json.dumps({"runs": [run]}))

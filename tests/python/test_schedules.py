@@ -120,7 +120,7 @@ def stored(trace: Trace, line: int) -> list[int]:
 
 
 @pytest.mark.parametrize("level", long_except(["-O0", "-O2"], "-O2"))
-def test_a_lost_update_is_reached(tmp_path: Path, level: str) -> None:
+def test_schedules_reach_a_lost_update(tmp_path: Path, level: str) -> None:
     traces = recorded(compiled(tmp_path, "lost", LOST_UPDATE, level))
     results = {max(stored(trace, 0)) for trace in traces}
     assert 6 in results, "nothing is lost where the threads don't overlap"
@@ -157,7 +157,7 @@ def test_schedule_0_is_the_recording_without_schedules(tmp_path: Path) -> None:
     assert recorded(program, count=1)[0].path.read_bytes() == usual.read_bytes()
 
 
-def test_one_schedule_alone_is_that_of_several(tmp_path: Path) -> None:
+def test_schedule_recorded_alone_equals_that_of_several(tmp_path: Path) -> None:
     program = compiled(tmp_path, "lost", LOST_UPDATE)
     third = recorded(program, "--seed", "9", count=4)[3]
     alone = tmp_path / "alone.pmt"
@@ -194,7 +194,7 @@ def test_every_result_names_its_schedule(tmp_path: Path) -> None:
     assert f"pmemsim crash {traces[1]} " in done.stderr
 
 
-def test_schedules_of_a_workload(tmp_path: Path) -> None:
+def test_workload_is_recorded_under_several_schedules(tmp_path: Path) -> None:
     output = tmp_path / "queue.pmt"
     recipe = ("--threads", "2", "--regions", "40")
     done = pmemsim("record", "queue", *recipe, "--schedules", "3", "-o", output)
@@ -251,7 +251,7 @@ def test_a_program_that_fails_under_a_schedule_says_which(tmp_path: Path) -> Non
     assert (tmp_path / "fails.0.pmt").exists(), "what was recorded before is kept"
 
 
-def test_an_interruption_says_how_many_are_kept(tmp_path: Path) -> None:
+def test_interrupted_recording_of_schedules_reports_how_many_are_kept(tmp_path: Path) -> None:
     program = compiled(tmp_path, "lost", LOST_UPDATE)
     third, script = tmp_path / "third", tmp_path / "script"
     script.write_text(
@@ -300,7 +300,7 @@ def test_record_refuses_impossible_schedules(
     assert sentence in done.stderr
 
 
-def test_a_recording_has_its_schedule_already(queue_trace: Path) -> None:
+def test_schedule_option_is_refused_for_a_recording(queue_trace: Path) -> None:
     done = pmemsim("run", queue_trace, "-d", "asap", "-m", "asap", "--schedule", "1")
     assert done.returncode == 2
     assert "this is a recording; remove --schedule, which only workloads accept" in done.stderr

@@ -23,13 +23,13 @@ COMMANDS = {
 }  # fmt: skip
 
 
-def test_shares_are_all_jobs_once() -> None:
+def test_shares_contain_each_job_once() -> None:
     for count in (1, 3, 7, 10):
         shares = [Share(number, count).take(range(7)) for number in range(count)]
         assert sorted(job for share in shares for job in share) == list(range(7))
 
 
-def test_options_are_left_out_with_their_values() -> None:
+def test_slurm_options_are_removed_with_their_values() -> None:
     given = ["sweep", "--slurm", "a.sh", "x", "--tasks=3", "--at-once", "2", "--jobs", "4"]
     assert without(given, ("--slurm", "--tasks", "--at-once")) == ["sweep", "x", "--jobs", "4"]
 
@@ -97,7 +97,7 @@ def test_a_share_whose_simulations_fail_ends_with_an_error(tmp_path: Path) -> No
     assert "2 of 2 simulations failed" in text
 
 
-def test_bad_options_are_a_sentence(tmp_path: Path) -> None:
+def test_bad_slurm_options_are_refused(tmp_path: Path) -> None:
     for name in ("matrix", "reproduce"):
         text = refused(*COMMANDS[name], "--share", "2/2", "--tasks", "0", cwd=tmp_path)
         assert "--share 2/2: must be K/N" in text

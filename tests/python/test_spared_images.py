@@ -110,7 +110,9 @@ def test_unread_lines_do_not_multiply_images(trace: Path, checks: Checks, tmp_pa
     assert not run["exact"]
 
 
-def test_a_budget_is_enough_for_what_is_read(trace: Path, checks: Checks) -> None:
+def test_images_that_differ_in_unread_lines_use_the_budget_without_a_check(
+    trace: Path, checks: Checks
+) -> None:
     run = crash(trace, checks("two_words"), "3000")
     assert run.story is None
     assert run.complete
@@ -173,7 +175,9 @@ def sees_all(trace: Path, wanted: CheckerWanted) -> None:
         crash(trace, wanted, "all")
 
 
-def test_a_program_that_reads_what_it_has_inherited_sees_all(trace: Path, tmp_path: Path) -> None:
+def test_program_that_reads_an_inherited_file_checks_every_image(
+    trace: Path, tmp_path: Path
+) -> None:
     script = tmp_path / "check"
     script.write_text('#!/bin/sh\nhead -c 8 < "$1" | cmp -s -n 1 - /dev/null\nexit 0\n')
     script.chmod(0o755)
@@ -189,7 +193,7 @@ def test_a_program_that_reads_what_it_has_inherited_sees_all(trace: Path, tmp_pa
         "image.seek(at) and image.read(1)[0]",
     ],
 )
-def test_scripts_are_watched_too(trace: Path, tmp_path: Path, reads: str) -> None:
+def test_reads_of_scripts_are_observed(trace: Path, tmp_path: Path, reads: str) -> None:
     script = tmp_path / "check.py"
     script.write_text(
         "import mmap, os, sys\n"
@@ -201,7 +205,7 @@ def test_scripts_are_watched_too(trace: Path, tmp_path: Path, reads: str) -> Non
 
 
 @needs_watching
-def test_a_sanitized_program_is_watched_too(trace: Path, tmp_path: Path) -> None:
+def test_reads_of_a_sanitized_program_are_observed(trace: Path, tmp_path: Path) -> None:
     sanitizer = "-fsanitize=address"
     try:
         program = build_program(SOURCE, tmp_path / "check", "-DCHECK=two_words", sanitizer)
@@ -225,7 +229,9 @@ def library_of(case: str, folder: Path, *options: str) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("fixed", [False, True], ids=["bug", "fixed"])
-def test_verdicts_are_the_same(tmp_path: Path, shared_folder: Path, name: str, fixed: bool) -> None:
+def test_sparing_images_changes_no_verdict(
+    tmp_path: Path, shared_folder: Path, name: str, fixed: bool
+) -> None:
     case = recorded(name, shared_folder, fixed=fixed)
     options = ["-DFIXED"] if fixed else []
     library = CheckerWanted(library=library_of(name, tmp_path, *options))

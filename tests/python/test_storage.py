@@ -37,7 +37,7 @@ def test_storage_of_every_preset_is_a_number_or_a_reason() -> None:
     assert wrong == []
 
 
-def test_janus_by_hand() -> None:
+def test_storage_of_janus_matches_a_hand_computation() -> None:
     """Machine janus: 8 cores. The paper prints 9.25 KB a core, the result buffer alone."""
     queues = 8 * (16 * 119 / 8 + 64 * 103 / 8 + 64 * 148)
     caches = 8 * 3 * 512 * 1024 + 2 * 8
@@ -71,7 +71,7 @@ def test_pmweavers_structures_are_those_of_table_i(name: str, printed: float, di
     assert abs(structure.printed / 1024 - printed) < 0.01
 
 
-def test_pmweaver_by_hand() -> None:
+def test_storage_of_pmweaver_matches_a_hand_computation() -> None:
     """VI-B9: learner and predictor take 15.2 kB a core, and the validator 38 kB."""
     core = 32 * 8 + 512 * 140 / 8 + 32 * 18 * 8 + 4 * 68 / 8 + 128 * 70 / 8 + 8 * 73
     assert round(core / 1024, 1) == 15.2
@@ -103,11 +103,11 @@ def test_pmweavers_structures_grow(key: str, value: object, more: int) -> None:
 
 
 @pytest.mark.parametrize("design", ["np", "sw-undo", "sw-data-only", "x86-bare", "eadr"])
-def test_software_costs_nothing(design: str) -> None:
+def test_designs_without_hardware_need_no_storage(design: str) -> None:
     assert bytes_of(design) == 0
 
 
-def test_asap_by_hand() -> None:
+def test_storage_of_asap_matches_a_hand_computation() -> None:
     """Machine asap: 18 cores, 2 channels, L1 32 KiB, L2 1 MiB, shared 8 MiB."""
     lines = (18 * (32 * 1024 + 1024 * 1024) + 8 * 1024 * 1024) // 64
     channel = 128 * (4 * 32 + 2 + 32) / 8 + 128 * 70 + 1024
@@ -128,7 +128,7 @@ def test_lalea_adds_its_fifos_and_counters() -> None:
     assert bytes_of("lad+lalea") - bytes_of("lad") == added
 
 
-def test_headers_stand_in_a_queue_or_cost_nothing() -> None:
+def test_log_headers_need_storage_only_in_a_header_queue() -> None:
     assert bytes_of("hw-redo") - bytes_of("redu") == 2 * 128 * 70
     assert bytes_of("redu+blom") == bytes_of("redu")
 
@@ -137,7 +137,9 @@ LINE_ENTRY = 48 + 64 * 8 + 64  # address, data, mask, in bits
 
 
 @pytest.mark.parametrize(("machine", "channels"), [("pmem-spec", 1), ("asap", 2)])
-def test_the_persist_orderings_by_hand(machine: str, channels: int) -> None:
+def test_storage_of_persist_orderings_matches_a_hand_computation(
+    machine: str, channels: int
+) -> None:
     """PMEM-Spec prints 64 B for its buffer; what the others have is the model's."""
     cores, lines = {
         "pmem-spec": (8, (8 * 64 + 16 * 1024) * 1024 // 64),

@@ -20,7 +20,7 @@ LOW_LEVEL = ("hashmap_lowlevel", "linked_list")
 
 @pytest.mark.parametrize("ratio", long_except([0.0, 0.5], 0.5))
 @pytest.mark.parametrize("workload", long_except(READERS, "hashmap_lowlevel", "memcached"))
-def test_the_device_holds_what_a_dictionary_does(
+def test_device_contents_equal_those_of_a_dictionary(
     workload: str, ratio: float, tmp_path: Path
 ) -> None:
     trace = find_target(

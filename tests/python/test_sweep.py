@@ -59,7 +59,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.quick
-def test_axes_multiply_and_pairs_go_together(tmp_path: Path) -> None:
+def test_axes_are_multiplied_and_paired_axes_vary_together(tmp_path: Path) -> None:
     spec = read_spec(written(tmp_path, SWEEP))
     assert spec.names == [
         "workload", "design", "machine", "threads", "regions", "pm.trcd",
@@ -74,7 +74,7 @@ def test_axes_multiply_and_pairs_go_together(tmp_path: Path) -> None:
     ]
 
 
-def test_everything_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
+def test_all_problems_of_a_sweep_are_reported_with_their_line(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         """axes:
@@ -137,7 +137,7 @@ paired:
         ("axes: {design: ./no.yaml}", "./no.yaml: no such file"),
     ],
 )
-def test_a_file_of_another_kind_is_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+def test_file_that_is_no_sweep_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
     done = sweep(tmp_path, tmp_path, text=text)
     assert done.returncode == 2
     assert "pmemsim: sweep.yaml" in done.stderr
@@ -165,7 +165,7 @@ def test_a_file_of_another_kind_is_a_sentence(tmp_path: Path, text: str, sentenc
         (["--jobs", "0"], "--jobs 0: must be at least 1"),
     ],
 )
-def test_bad_options_are_a_sentence(
+def test_bad_sweep_options_are_refused(
     cache: Path, tmp_path: Path, arguments: list[str], sentence: str
 ) -> None:
     done = sweep(cache, tmp_path, *arguments)
@@ -178,7 +178,7 @@ def test_bad_options_are_a_sentence(
 
 
 @pytest.mark.quick
-def test_a_row_has_the_axes_and_what_a_run_says(cache: Path, tmp_path: Path) -> None:
+def test_row_has_the_axes_and_the_results_of_its_run(cache: Path, tmp_path: Path) -> None:
     done = sweep(cache, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "8 of 8 points have results; all are in sweep.parquet" in done.stdout
@@ -246,7 +246,7 @@ def test_names_of_axes_and_results_are_different(cache: Path, tmp_path: Path) ->
     assert not names & set(columns)
 
 
-def test_failures_stand_beside_results(cache: Path, tmp_path: Path) -> None:
+def test_failed_points_have_rows_beside_results(cache: Path, tmp_path: Path) -> None:
     """These are a refused combination, a recording that can't be made, and a run that fails."""
     text = """
 axes:
@@ -287,7 +287,7 @@ axes:
     )
 
 
-def test_a_sweep_of_which_nothing_works_fails(cache: Path, tmp_path: Path) -> None:
+def test_sweep_fails_if_all_points_fail(cache: Path, tmp_path: Path) -> None:
     done = sweep(cache, tmp_path, text=SWEEP + "  - {core.count: [1, 1], threads: [2, 2]}\n"
                  .replace("threads", "run.instances"))  # fmt: skip
     assert done.returncode == 2
@@ -332,7 +332,7 @@ def test_sweep_repeats_failed_points(cache: Path, tmp_path: Path) -> None:
     assert "8 of 8 points have results" in sweep(cache, tmp_path, text=text).stdout
 
 
-def test_a_failure_in_the_file_is_no_result(tmp_path: Path) -> None:
+def test_row_of_a_failed_point_is_not_read_as_a_result(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     rows: list[table.Row] = [
         {"threads": 1, "point": "a", "status": "ok", "reason": "", "time_ns": 1.5},
@@ -343,7 +343,9 @@ def test_a_failure_in_the_file_is_no_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 but not really", None])
-def test_a_file_of_somebody_elses_stays(cache: Path, tmp_path: Path, content: bytes | None) -> None:
+def test_foreign_output_file_is_not_overwritten(
+    cache: Path, tmp_path: Path, content: bytes | None
+) -> None:
     path = tmp_path / "sweep.parquet"
     if content is None:
         pd.DataFrame({"a": [1]}).to_parquet(path)
@@ -357,7 +359,7 @@ def test_a_file_of_somebody_elses_stays(cache: Path, tmp_path: Path, content: by
     assert path.read_bytes() == before
 
 
-def test_damaged_results_are_none(tmp_path: Path) -> None:
+def test_damaged_results_are_refused_or_unchanged(tmp_path: Path) -> None:
     """After a change of any bit the file is refused, or its results are unchanged."""
     path = tmp_path / "x.parquet"
     rows: list[table.Row] = [
@@ -380,7 +382,7 @@ def test_damaged_results_are_none(tmp_path: Path) -> None:
     assert refused > 50
 
 
-def test_what_another_program_has_written_is_no_result(tmp_path: Path) -> None:
+def test_results_written_by_another_program_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     rows: list[table.Row] = [{"threads": 1, "point": "a", "status": "ok", "time_ns": 1.5}]
     table.write(rows, ["threads"], path)
@@ -420,7 +422,7 @@ def test_an_interrupted_sweep_loses_nothing(
     assert len(pd.read_parquet(tmp_path / "sweep.parquet")) == 8
 
 
-def test_a_configuration_is_the_same_wherever_its_values_come_from() -> None:
+def test_identity_of_a_point_ignores_where_its_values_are_set() -> None:
     """The identity of a point has values, not their places."""
     from pmemsim.jobs import Job, Simulate
     from pmemsim.presets import Setting

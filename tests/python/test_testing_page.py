@@ -103,7 +103,7 @@ def is_quick(test: str) -> bool:
     )
 
 
-def test_the_table_knows_what_make_quick_runs() -> None:
+def test_table_separates_tests_of_make_quick() -> None:
     for modules, quick, others in cells():
         assert quick, f"no test of {modules} runs in make quick"
         assert [test for test in quick if not is_quick(test)] == []

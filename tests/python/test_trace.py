@@ -44,7 +44,7 @@ def test_sites_name_source_lines(queue_trace: Path) -> None:
     assert (sites.loc[sites["kind"] == "store", "size"] > 0).all()
 
 
-def test_bad_arguments(queue_trace: Path, tmp_path: Path) -> None:
+def test_trace_refuses_bad_arguments_and_files(queue_trace: Path, tmp_path: Path) -> None:
     trace = package.Trace(queue_trace)
     with pytest.raises(package.Error, match="there is no thread 2, only threads 0 to 1"):
         trace.to_frame(2)
@@ -67,13 +67,13 @@ def test_recording_twice_gives_the_same_bytes(tmp_path: Path, queue_trace: Path)
     assert again.read_bytes() == queue_trace.read_bytes()
 
 
-def test_info(queue_trace: Path) -> None:
+def test_trace_info_describes_one_trace(queue_trace: Path) -> None:
     assert "queue" in pmemsim("trace", "info", queue_trace).stdout
     facts = json.loads(pmemsim("trace", "info", "--json", queue_trace).stdout)
     assert facts["hash"] == package.Trace(queue_trace).hash
 
 
-def test_info_of_several(queue_trace: Path) -> None:
+def test_trace_info_compares_several_traces(queue_trace: Path) -> None:
     assert "busiest lock share" in pmemsim("trace", "info", queue_trace, queue_trace).stdout
     done = pmemsim("trace", "info", "--json", queue_trace, queue_trace)
     first, second = json.loads(done.stdout)["traces"]
@@ -105,7 +105,7 @@ def test_info_of_a_program_with_regions(queue_trace: Path) -> None:
     assert region["instructions"] < region["instructions_with_log"]
 
 
-def test_dump(queue_trace: Path) -> None:
+def test_trace_dump_prints_a_range_of_operations(queue_trace: Path) -> None:
     lines = pmemsim("trace", "dump", queue_trace, "--first", "10", "-n", "5").stdout.splitlines()
     assert [int(line.split()[0]) for line in lines] == [10, 11, 12, 13, 14]
     first = json.loads(pmemsim("trace", "dump", queue_trace, "-n", "1", "--json").stdout)
@@ -116,7 +116,7 @@ def test_dump(queue_trace: Path) -> None:
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
-def test_verify(queue_trace: Path, tmp_path: Path) -> None:
+def test_trace_verify_refuses_a_damaged_trace(queue_trace: Path, tmp_path: Path) -> None:
     assert "good" in pmemsim("trace", "verify", queue_trace).stdout
     damaged = bytearray(queue_trace.read_bytes())
     damaged[len(damaged) // 2] ^= 1

@@ -29,7 +29,7 @@ def test_only_the_measured_regions_are_recorded(workload: str) -> None:
     assert warm.hash != cold.hash
 
 
-def test_what_the_warm_up_has_used_is_in_the_caches() -> None:
+def test_warm_up_fills_the_caches() -> None:
     # 20,000 subscribers don't fit in caches of 256 KiB, but most regions are of a few of them.
     def reads(warm_up: int) -> float:
         target = find_target("tatp", threads=1, regions=100, items=20_000, warm_up=warm_up)
@@ -57,7 +57,7 @@ def test_warm_up_of_0_adds_no_argument() -> None:
         WorkloadRun.of("queue", warm_up=-1)
 
 
-def test_a_paper_says_how_long_it_is(tmp_path: Path) -> None:
+def test_experiment_sets_the_length_of_the_warm_up(tmp_path: Path) -> None:
     folder = tmp_path / "lalea"
     shutil.copytree(ROOT / "experiments" / "lalea", folder)
     plan = folder / "experiment.yaml"

@@ -19,7 +19,7 @@ ADDRESS_ONLY, DATA_ONLY, START = 1, 2, 7  # kinds of hints (library/marks.h)
 
 
 @pytest.mark.parametrize("workload", long_except(MEASURED_BY_JANUS, "queue", "tatp"))
-def test_every_region_is_announced(workload: str) -> None:
+def test_every_region_has_hints(workload: str) -> None:
     trace = shared_recording(workload)
     counts = dict.fromkeys(DETAILS["mark"], 0)
     for thread in range(trace.threads):

@@ -142,7 +142,7 @@ const litmus::Program kTwoLines{
     {0, Do::kStore, 0, 7}, {0, Do::kClwb, 64},     {0, Do::kSfence},
 };
 
-TEST(History, PiecesHaveTheirVisibleAndGuaranteedSteps) {
+TEST(History, StoredWordsHaveTheirVisibleAndGuaranteedSteps) {
   litmus::Recorder recorder(kTwoLines, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());
@@ -172,7 +172,7 @@ TEST(History, PiecesHaveTheirVisibleAndGuaranteedSteps) {
   EXPECT_EQ(first(1), 5);
 }
 
-TEST(NothingLost, AddedPiecesAreRemovedAtTheNextCall) {
+TEST(NothingLost, AddedWordsAreRemovedAtTheNextCall) {
   litmus::Recorder recorder(kTwoLines, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());

@@ -94,12 +94,12 @@ TEST_P(AsapSharedCrashByPolicy, LeavesAClosedSetOfWholeRegionsAtEveryPoint) {
   }
 }
 
-class AsapDefect : public testing::TestWithParam<std::string_view> {};
-INSTANTIATE_TEST_SUITE_P(All, AsapDefect,
+class AsapInjectedFault : public testing::TestWithParam<std::string_view> {};
+INSTANTIATE_TEST_SUITE_P(All, AsapInjectedFault,
                          testing::Values("dependences", "lock_bit", "lpo_dropping"),
                          [](const auto& defect) { return std::string(defect.param); });
 
-TEST_P(AsapDefect, CrashesRevealTheInjectedFault) {
+TEST_P(AsapInjectedFault, CrashesRevealTheInjectedFault) {
   std::string problem;
   for (std::uint32_t seed = 0; seed < 4 && problem.empty(); ++seed) {
     problem = crash_asap({.seed = seed, .threads = 2}, "8", GetParam()).problem;
@@ -134,7 +134,7 @@ TEST(Asap, LineOfARegionPersistsOnceAndItsLogIsDropped) {
   EXPECT_EQ(statistic(result, "pm.bytes_written"), 6 * 64);
 }
 
-TEST(Asap, DataLoggedByALaterRegionAreDropped) {
+TEST(Asap, DataPersistOperationOfALineLoggedByALaterRegionIsDropped) {
   TraceBuilder builder = one_line_regions(6, true);
   const auto result = run_trace(builder, settings({{"ordering", "x86"}, {"atomicity", "asap"}}));
   EXPECT_EQ(statistic(result, "asap.dpos"), 6);
@@ -142,7 +142,7 @@ TEST(Asap, DataLoggedByALaterRegionAreDropped) {
   EXPECT_EQ(statistic(result, "pm.bytes_written") / 64 + statistic(result, "asap.dpos_dropped"), 6);
 }
 
-TEST(Asap, WithoutCoalescingEveryStoreIsPersisted) {
+TEST(Asap, WithoutCoalescingAndDroppingMoreDataAndAllLogEntriesAreWritten) {
   TraceBuilder builder = one_line_regions(6, false);
   const auto result = run_trace(builder, settings({{"ordering", "x86"},
                                                    {"atomicity", "asap"},
@@ -181,7 +181,7 @@ std::string stuck(TraceBuilder& builder, std::string_view list, std::string_view
 }
 
 // Thread 0's region waits for a lock that thread 1 has while its own region begins.
-TEST(Asap, DependenceListHasAnEntryForEachThread) {
+TEST(Asap, DependenceListSmallerThanTheNumberOfThreadsIsRejected) {
   TraceBuilder builder;
   builder.thread(0).mark(MarkKind::kRegionBegin, 1);
   builder.sync(SyncKind::kMutexLock, kDramBase, 0, 1);
@@ -303,7 +303,7 @@ TEST(Asap, NestedRegionsAreOneRegion) {
   EXPECT_EQ(statistic(result, "asap.lpos"), 1);
 }
 
-TEST(Asap, OnlyPersistentLinesAreLogged) {
+TEST(Asap, OnlyPmLinesStoredByRegionsAreLogged) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
   const auto store = builder.site(SiteKind::kStore, 8, 1);
@@ -411,7 +411,7 @@ TEST(Asap, LoadAcrossTwoLinesDependsOnBothOwners) {
   EXPECT_EQ(statistic(result, "asap.data_dependences"), 1);
 }
 
-TEST(Asap, OwnersSurviveEvictions) {
+TEST(Asap, OwnersOfEvictedLinesAreSavedInDramAndFoundAgain) {
   // 200 lines don't fit into the caches.
   std::vector<Line> lines;
   for (std::uint64_t i = 0; i < 200; ++i) lines.push_back(Line::of(kPmBase + i * kLineBytes));

@@ -107,7 +107,7 @@ TEST(Choices, RowWithAFieldOfAnotherLayerIsRejected) {
             "operation has a decoder");
 }
 
-TEST(Choices, PromisesOfTwoLayersAreCombined) {
+TEST(Choices, GuaranteesOfTwoLayersAreCombined) {
   const auto promises = [](const std::vector<KeyValue>& layers) {
     return unchecked(settings(layers)).design.promises();
   };

@@ -26,7 +26,7 @@ bool mention(const std::vector<std::string>& problems, std::string_view text) {
 
 TEST(Configuration, DefaultsAreLegal) { EXPECT_TRUE(problems({}).empty()); }
 
-TEST(Configuration, SaysEverythingThatIsWrongAtOnce) {
+TEST(Configuration, AllProblemsAreReportedAtOnce) {
   const auto found = problems({{"core.rob_entires", "64"},
                                {"core.frequency", "2"},
                                {"core.width", "99"},
@@ -45,14 +45,14 @@ TEST(Configuration, SaysEverythingThatIsWrongAtOnce) {
   EXPECT_EQ(found.size(), 6u);
 }
 
-TEST(Configuration, TheSharedCacheIncludesThePrivateOnes) {
+TEST(Configuration, SharedCacheSmallerThanThePrivateCachesIsRejected) {
   EXPECT_TRUE(mention(problems({{"shared.size", "64KiB"}, {"shared.size_per_core", "0B"}}),
                       "includes the private ones"));
   EXPECT_TRUE(mention(problems({{"l1.size", "0B"}}), "every core needs an L1"));
   EXPECT_TRUE(problems({{"l2.size", "0B"}}).empty());
 }
 
-TEST(Configuration, TlbsAreMadeOfWholeSetsAndTheSecondNeedsTheFirst) {
+TEST(Configuration, TlbWithPartialSetsOrOnlyASecondLevelIsRejected) {
   EXPECT_TRUE(mention(problems({{"tlb.entries", "10"}, {"tlb.ways", "4"}}),
                       "tlb.entries: 10 entries can't be divided into 4 ways (tlb.ways)"));
   EXPECT_TRUE(mention(
@@ -92,7 +92,7 @@ TEST(Configuration, ProblemsOfSeveralParametersNameWhereEachWasSet) {
   }
 }
 
-TEST(Configuration, AValueThatCannotBeReadIsNotComparedWithOthers) {
+TEST(Configuration, UnreadableValueIsNotComparedWithOtherValues) {
   const auto found = problems({{"shared.size", "64KiB"}, {"shared.size_per_core", "none"}});
   EXPECT_EQ(found.size(), 1u);
   EXPECT_TRUE(mention(found, "shared.size_per_core: 'none' is not a number"));
@@ -108,21 +108,21 @@ TEST(Configuration, SingleValuesCanBeCheckedWithoutTheOthers) {
   }
 }
 
-TEST(Configuration, ClocksConvertExactly) {
+TEST(Configuration, FrequencyThatIsNoMultipleOf100KhzIsRejected) {
   EXPECT_TRUE(problems({{"core.frequency", "2.1333GHz"}}).empty());
   EXPECT_TRUE(mention(problems({{"core.frequency", "2999999999Hz"}}), "core.frequency"));
 }
 
-TEST(Configuration, LaterSettingsWin) {
+TEST(Configuration, LastSettingReplacesEarlierSettings) {
   EXPECT_EQ(configure(settings({{"core.width", "2"}, {"core.width", "6"}})).core.width, 6u);
 }
 
-TEST(Configuration, RefusesCombinationsThatCannotWork) {
+TEST(Configuration, SoftwareLogWithoutOrderingIsRejected) {
   EXPECT_TRUE(mention(problems({{"ordering", "none"}, {"atomicity", "software-undo"}}),
                       "choose ordering=x86"));
 }
 
-TEST(Configuration, SaysWhereMetadataAndTheirQueuesWereChosen) {
+TEST(Configuration, MetadataProblemNamesTheSettingsOfBackendAndLogQueue) {
   const std::vector<Setting> list = {{"backend", "delaying", "design.yaml:3"},
                                      {"pm.log_queue_entries", "16", "machine.yaml:9"}};
   try {
@@ -135,7 +135,7 @@ TEST(Configuration, SaysWhereMetadataAndTheirQueuesWereChosen) {
   }
 }
 
-TEST(Configuration, LoadsDontPassLocksWhereADesignFollowsThem) {
+TEST(Configuration, LoadsThatPassLocksAreRejectedWithAsap) {
   trace::TraceBuilder builder;
   builder.plain(builder.site(trace::SiteKind::kExecute, 0, 4));
   const auto run = [&](std::string_view atomicity) {
@@ -152,7 +152,7 @@ TEST(Configuration, LoadsDontPassLocksWhereADesignFollowsThem) {
   }
 }
 
-TEST(Configuration, ThreadsMustFitOnTheCores) {
+TEST(Configuration, MoreThreadsThanCoresAreRejected) {
   trace::TraceBuilder builder;
   const std::uint32_t work = builder.site(trace::SiteKind::kExecute, 0, 4);
   for (const std::uint32_t thread : {0u, 1u, 2u}) builder.thread(thread).plain(work);
@@ -169,7 +169,7 @@ TEST(Configuration, ThreadsMustFitOnTheCores) {
 }
 
 // Each thread keeps an entry while it is in a region that waits for a lock.
-TEST(Configuration, ListsHoldARegionOfEachThread) {
+TEST(Configuration, ListSmallerThanTheNumberOfThreadsIsRejected) {
   trace::TraceBuilder builder;
   const std::uint32_t work = builder.site(trace::SiteKind::kExecute, 0, 4);
   for (const std::uint32_t thread : {0u, 1u, 2u}) builder.thread(thread).plain(work);
@@ -204,14 +204,14 @@ TEST(Configuration, ListsHoldARegionOfEachThread) {
   EXPECT_EQ(problem("hw-undo", "log.header_entries", "1", "adr-buffered"), "") << "it has none";
 }
 
-TEST(Configuration, CachesMustFitIntoMemory) {
+TEST(Configuration, CachesTooLargeToSimulateAreRejected) {
   const auto found = problems({{"shared.size", "4GiB"}, {"l2.size", "2GiB"}, {"core.count", "8"}});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_NE(found[0].find("bytes; at most 17179869184 can be simulated"), std::string::npos)
       << found[0];
 }
 
-TEST(Configuration, LocksOfAllInstancesMustBeCountable) {
+TEST(Configuration, TooManyLocksInAllInstancesAreRejected) {
   constexpr std::uint32_t kObjects = trace::kMaxSyncObjects / 64;
   trace::TraceBuilder builder;
   builder.sync(trace::SyncKind::kSignal, 0, kObjects, 1);
@@ -229,7 +229,7 @@ TEST(Configuration, LocksOfAllInstancesMustBeCountable) {
   }
 }
 
-TEST(Configuration, NoMachineIsSuggestedThatCannotBe) {
+TEST(Configuration, TooManyInstancesAreRejectedWithoutSuggestingMoreCores) {
   trace::TraceBuilder builder;
   const std::uint32_t work = builder.site(trace::SiteKind::kExecute, 0, 4);
   for (const std::uint32_t thread : {0u, 1u, 2u}) builder.thread(thread).plain(work);
@@ -243,7 +243,7 @@ TEST(Configuration, NoMachineIsSuggestedThatCannotBe) {
   }
 }
 
-TEST(Configuration, EveryParameterReadsBackAsItIsPrinted) {
+TEST(Configuration, ListedParametersCanBeSetAgain) {
   std::vector<Setting> list;
   for (const ParameterInfo& info : parameters(configure({}))) {
     EXPECT_FALSE(info.description.empty()) << info.key;

@@ -63,7 +63,7 @@ TEST(Parameters, FlagsAreTrueOrFalse) {
   EXPECT_EQ(problem<bool>("1"), "'1' is not a flag; write true or false");
 }
 
-TEST(Parameters, TimesAreExact) {
+TEST(Parameters, TimesAreReadExactlyOrRejected) {
   EXPECT_EQ(parsed<Picoseconds>("0.833ns").count, 833);
   EXPECT_EQ(parsed<Picoseconds>("14.16ns").count, 14160);
   EXPECT_EQ(parsed<Picoseconds>("7.8us").count, 7'800'000);
@@ -96,7 +96,7 @@ TEST(Parameters, DelaysAreTimesOrCycles) {
             "'200cycles' is too large; at most 100cycles");
 }
 
-TEST(Parameters, FrequenciesSizesBandwidthsEnergiesPowers) {
+TEST(Parameters, EachQuantityAcceptsOnlyItsUnits) {
   EXPECT_EQ(parsed<Hertz>("2GHz").count, 2'000'000'000u);
   EXPECT_EQ(parsed<Hertz>("2.45GHz").count, 2'450'000'000u);
   EXPECT_EQ(problem<Hertz>("2"), "'2': missing unit; write 2GHz");
@@ -128,7 +128,7 @@ TEST(Parameters, RatiosAreFractionsOrPercent) {
   EXPECT_EQ(problem<Ratio>("1e-3"), "'1e-3' is not a ratio; write something like 0.85 or 85%");
 }
 
-TEST(Parameters, LimitsAreWrittenForPeople) {
+TEST(Parameters, LimitsAreFormattedWithUnits) {
   EXPECT_EQ(format_limits({}, Picoseconds{}), "");
   EXPECT_EQ(format_limits({.least = 1, .most = 64}, std::uint32_t{}), "1 to 64");
   EXPECT_EQ(format_limits({.least = 0.01, .most = 1000}, Ratio{}), "0.01 to 1000");
@@ -145,7 +145,7 @@ TEST(Parameters, LimitsAreWrittenForPeople) {
   EXPECT_EQ(format_limits({.most = 1}, true), "");
 }
 
-TEST(Parameters, ValuesAreWrittenForPeople) {
+TEST(Parameters, ValuesAreFormattedWithUnits) {
   EXPECT_EQ(format_value(Picoseconds{14160}), "14.16ns");
   EXPECT_EQ(format_value(Picoseconds{833}), "833ps");
   EXPECT_EQ(format_value(Picoseconds{7'800'000}), "7.8us");
@@ -177,7 +177,7 @@ class Numbers {
   std::mt19937_64 random_{20260611};
 };
 
-TEST(Parameters, WhatIsWrittenReadsBack) {
+TEST(Parameters, FormattedValuesParseToTheSameValue) {
   Numbers numbers;
   for (int i = 0; i < 20'000; ++i) {
     const std::int64_t n = numbers.next();
@@ -199,7 +199,7 @@ TEST(Parameters, WhatIsWrittenReadsBack) {
 }
 
 // No text crashes the reader, and what it accepts is unchanged by writing and reading again.
-TEST(Parameters, AnyTextIsReadOrRefused) {
+TEST(Parameters, RandomTextIsParsedOrRejected) {
   std::mt19937 random{7};
   constexpr std::string_view kLetters = "0123456789..-+eE%xKMGTiBpnums/Hzcyl \n\0";
   for (int i = 0; i < 50'000; ++i) {
@@ -225,7 +225,7 @@ TEST(Parameters, AnyTextIsReadOrRefused) {
   }
 }
 
-TEST(Parameters, ChoicesSuggestTheNearest) {
+TEST(Parameters, UnknownChoiceIsRejectedWithTheNearestName) {
   const std::string_view names[] = {"page", "line"};
   int index = -1;
   EXPECT_FALSE(parse_choice("line", names, index));
@@ -238,7 +238,7 @@ TEST(Parameters, ChoicesSuggestTheNearest) {
   EXPECT_EQ(index, 1);
 }
 
-TEST(Parameters, NearestIsASlipOfTheHand) {
+TEST(Parameters, OnlyNamesWithATypingErrorAreSuggested) {
   const std::vector<std::string> words = {"core.rob_entries", "core.load_queue_entries",
                                           "pm.ranks"};
   EXPECT_EQ(nearest("core.rob_entires", words), "core.rob_entries");
@@ -247,7 +247,7 @@ TEST(Parameters, NearestIsASlipOfTheHand) {
   EXPECT_EQ(nearest("x", {}), std::nullopt);
 }
 
-TEST(Parameters, SetterReportsEverythingAtOnce) {
+TEST(Parameters, SetterReportsAllProblemsAtOnce) {
   MemoryParameters memory;
   const Setting settings[] = {
       {"pm.wpq_entries", "64", "machine.yaml:3"}, {"pm.wpq_entries", "96", "--set"},
@@ -274,7 +274,7 @@ TEST(Parameters, SetterReportsEverythingAtOnce) {
   }
 }
 
-TEST(Parameters, AnUnknownKeyIsAnsweredByKeysLikeIt) {
+TEST(Parameters, UnknownKeyIsRejectedWithSimilarKeys) {
   const auto said = [](const std::string& key) -> std::string {
     MemoryParameters memory;
     const Setting settings[] = {{key, "1", "--set"}};
@@ -335,20 +335,20 @@ class Faults : public testing::Test {
   FaultSet set_;
 };
 
-TEST_F(Faults, AreDeclaredWithTheNameOfTheirGroup) {
+TEST_F(Faults, NameBeginsWithTheNameOfItsGroup) {
   ASSERT_EQ(set_.declared().size(), 2u);
   EXPECT_EQ(set_.declared()[1].name, "one.flush");
   EXPECT_EQ(set_.declared()[1].what, "flushes don't flush");
 }
 
-TEST_F(Faults, OnlyThoseNamedAreInjected) {
+TEST_F(Faults, OnlyNamedFaultsAreInjected) {
   EXPECT_EQ(problem("one.flush"), "");
   inject();
   EXPECT_FALSE(faults_.fence);
   EXPECT_TRUE(faults_.flush);
 }
 
-TEST_F(Faults, LastSettingWins) {
+TEST_F(Faults, LastSettingReplacesEarlierSettings) {
   EXPECT_EQ(problem("one.flush"), "");
   EXPECT_EQ(problem("one.fence"), "");
   EXPECT_EQ(set_.injected(), std::vector<std::string_view>{"one.fence"});
@@ -356,7 +356,7 @@ TEST_F(Faults, LastSettingWins) {
   EXPECT_TRUE(set_.injected().empty());
 }
 
-TEST_F(Faults, AConfigurationListsOnlyInjectedOnes) {
+TEST_F(Faults, ConfigurationListsOnlyInjectedFaults) {
   ParameterLister none;
   none.faults(set_);
   EXPECT_TRUE(none.found.empty());
@@ -368,13 +368,13 @@ TEST_F(Faults, AConfigurationListsOnlyInjectedOnes) {
   EXPECT_EQ(both.found[0].value, "one.fence,one.flush");
 }
 
-TEST_F(Faults, UnknownNamesAreReportedWithTheNearest) {
+TEST_F(Faults, UnknownFaultIsRejectedWithTheNearestName) {
   EXPECT_NE(problem("one.fense").find("unknown fault \"one.fense\"; did you mean one.fence?"),
             std::string::npos);
   EXPECT_NE(problem("x").find("`pmemsim list faults` shows all"), std::string::npos);
 }
 
-TEST(Parameters, SetterIsQuietWhenNothingIsWrong) {
+TEST(Parameters, ValidSettingIsAppliedWithoutAProblem) {
   MemoryParameters memory;
   const Setting settings[] = {{"pm.trcd", "48ns", "--set"}};
   ParameterSetter setter(settings);
@@ -384,7 +384,7 @@ TEST(Parameters, SetterIsQuietWhenNothingIsWrong) {
 }
 
 // Everything that a memory lists can be set to what it lists, within its own limits.
-TEST(Parameters, MemoryReadsBackItsOwnListing) {
+TEST(Parameters, ListedMemoryParametersCanBeSetAgain) {
   MemoryParameters memory;
   ParameterLister lister;
   lister.group("pm", memory);
@@ -404,7 +404,7 @@ TEST(Parameters, MemoryReadsBackItsOwnListing) {
   }
 }
 
-TEST(Parameters, MemoryRefusesWhatDoesntGoTogether) {
+TEST(Parameters, ContradictoryMemoryParametersAreRejected) {
   MemoryParameters memory;
   EXPECT_TRUE(memory.problems().empty());
   memory.ranks = 8;

@@ -21,11 +21,12 @@ namespace {
 
 using Calls = std::vector<std::string>;
 
-// Answers that the layers give, and the order in which they were called. There is one script for
-// all designs, because a table's rows are functions without parameters.
+// Sets whether a layer stalls stores and ends of regions, takes evicted lines and answers fetches,
+// and lists the layers in the order of their calls. All designs share one script, because a table's
+// rows are functions without parameters.
 struct Script {
   std::uint32_t interests = kStores | kLoads | kEvictions | kFetches | kRegions;
-  bool atomicity_keeps = false, ordering_keeps = false;
+  bool atomicity_stalls = false, ordering_stalls = false;
   Calls asked{};
 };
 Script& script() {
@@ -37,23 +38,23 @@ class ScriptedAtomicity final : public Atomicity {
  public:
   Lowering lowering() const override { return {}; }
   std::uint32_t interests() const override { return script().interests; }
-  bool store(const Store&, Time, Completion) override { return !keeps(); }
-  void load(const Load&, Time) override { keeps(); }
+  bool store(const Store&, Time, Completion) override { return !stalls(); }
+  void load(const Load&, Time) override { stalls(); }
   Eviction evicted(Line, const LineData&, Time) override {
-    return keeps() ? Eviction::kTaken : Eviction::kWrite;
+    return stalls() ? Eviction::kTaken : Eviction::kWrite;
   }
-  bool may_leave(Line) const override { return !script().atomicity_keeps; }
-  bool fetch(CoreId, Line, Time, Completion) override { return keeps(); }
-  bool region_end(CoreId, std::uint64_t, Time, Completion) override { return !keeps(); }
+  bool may_leave(Line) const override { return !script().atomicity_stalls; }
+  bool fetch(CoreId, Line, Time, Completion) override { return stalls(); }
+  bool region_end(CoreId, std::uint64_t, Time, Completion) override { return !stalls(); }
   std::string pending() const override { return "something atomic"; }
   void statistics(StatisticsCollector& collector) const override {
     collector("of_atomicity", std::uint64_t{1}, "things", "Counted by atomicity");
   }
 
  private:
-  static bool keeps() {
+  static bool stalls() {
     script().asked.push_back("atomicity");
-    return script().atomicity_keeps;
+    return script().atomicity_stalls;
   }
 };
 
@@ -63,24 +64,24 @@ class ScriptedOrdering final : public Ordering {
   std::uint32_t interests() const override { return script().interests; }
   bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
   bool fence(const Fence&, Time, Completion) override { return true; }
-  bool store(const Store&, Time, Completion) override { return !keeps(); }
-  void load(const Load&, Time) override { keeps(); }
+  bool store(const Store&, Time, Completion) override { return !stalls(); }
+  void load(const Load&, Time) override { stalls(); }
   Eviction evicted(Line, const LineData&, Time) override {
-    return keeps() ? Eviction::kTaken : Eviction::kWrite;
+    return stalls() ? Eviction::kTaken : Eviction::kWrite;
   }
-  bool may_leave(Line) const override { return !script().ordering_keeps; }
-  bool fetch(CoreId, Line, Time, Completion) override { return keeps(); }
-  void region_begin(CoreId, std::uint64_t) override { keeps(); }
-  bool region_end(CoreId, std::uint64_t, Time, Completion) override { return !keeps(); }
+  bool may_leave(Line) const override { return !script().ordering_stalls; }
+  bool fetch(CoreId, Line, Time, Completion) override { return stalls(); }
+  void region_begin(CoreId, std::uint64_t) override { stalls(); }
+  bool region_end(CoreId, std::uint64_t, Time, Completion) override { return !stalls(); }
   std::string pending() const override { return "something in order"; }
   void statistics(StatisticsCollector& collector) const override {
     collector("of_ordering", std::uint64_t{1}, "things", "Counted by ordering");
   }
 
  private:
-  static bool keeps() {
+  static bool stalls() {
     script().asked.push_back("ordering");
-    return script().ordering_keeps;
+    return script().ordering_stalls;
   }
 };
 
@@ -130,9 +131,9 @@ const ChoiceTable& with_scripted_layers() {
   return kTable;
 }
 
-class DesignOfTwo : public testing::Test {
+class TwoLayerDesign : public testing::Test {
  protected:
-  explicit DesignOfTwo(const Script& answers = {}) : platform_(configured(answers)) {}
+  explicit TwoLayerDesign(const Script& answers = {}) : platform_(configured(answers)) {}
 
   // Layers that a call reaches, in this order.
   Calls store() {
@@ -158,7 +159,7 @@ class DesignOfTwo : public testing::Test {
   bool may_leave() const { return platform_.design.may_leave(kLine); }
   Calls fetch() {
     fetched_ = false;
-    platform_.design.fetch(0, kLine, {}, completion<&DesignOfTwo::fetched>(*this));
+    platform_.design.fetch(0, kLine, {}, completion<&TwoLayerDesign::fetched>(*this));
     platform_.run();
     return asked();
   }
@@ -191,7 +192,7 @@ class DesignOfTwo : public testing::Test {
                      .region = 0};
 };
 
-TEST_F(DesignOfTwo, AtomicityIsCalledBeforeOrdering) {
+TEST_F(TwoLayerDesign, AtomicityIsCalledBeforeOrdering) {
   EXPECT_EQ(store(), kAtomicityFirst);
   EXPECT_TRUE(store_goes_on_);
   EXPECT_EQ(load(), kAtomicityFirst);
@@ -201,52 +202,52 @@ TEST_F(DesignOfTwo, AtomicityIsCalledBeforeOrdering) {
   EXPECT_EQ(fetch(), kAtomicityFirst);
   EXPECT_TRUE(fetched_) << "by PM, since no layer has answered";
 }
-TEST_F(DesignOfTwo, BothLayersAreNotifiedOfRegions) {
+TEST_F(TwoLayerDesign, RegionBeginReachesOrderingAndRegionEndBothLayers) {
   EXPECT_EQ(region_begin(), kOrderingAlone) << "atomicity notes nothing here";
   EXPECT_EQ(region_end(), kAtomicityFirst);
   EXPECT_TRUE(end_goes_on_);
 }
 
-struct DesignWhoseAtomicityKeeps : DesignOfTwo {
-  DesignWhoseAtomicityKeeps() : DesignOfTwo({.atomicity_keeps = true}) {}
+struct DesignWithStallingAtomicity : TwoLayerDesign {
+  DesignWithStallingAtomicity() : TwoLayerDesign({.atomicity_stalls = true}) {}
 };
-TEST_F(DesignWhoseAtomicityKeeps, LineThatAtomicityTakesIsNotPassedToOrdering) {
+TEST_F(DesignWithStallingAtomicity, LineThatAtomicityTakesIsNotPassedToOrdering) {
   EXPECT_EQ(evicted(), kAtomicityAlone);
   EXPECT_EQ(eviction_, Eviction::kTaken);
   EXPECT_FALSE(may_leave());
   EXPECT_EQ(fetch(), kAtomicityAlone);
   EXPECT_FALSE(fetched_);
 }
-TEST_F(DesignWhoseAtomicityKeeps, OrderingIsCalledWhenAStalledStoreRetries) {
+TEST_F(DesignWithStallingAtomicity, OrderingIsCalledWhenAStalledStoreRetries) {
   EXPECT_EQ(store(), kAtomicityAlone);
   EXPECT_FALSE(store_goes_on_);
   EXPECT_EQ(store(), kOrderingAlone);
   EXPECT_TRUE(store_goes_on_);
 }
 
-TEST_F(DesignWhoseAtomicityKeeps, OrderingIsCalledWhenAStalledRegionEndRetries) {
+TEST_F(DesignWithStallingAtomicity, OrderingIsCalledWhenAStalledRegionEndRetries) {
   EXPECT_EQ(region_end(), kAtomicityAlone);
   EXPECT_FALSE(end_goes_on_);
   EXPECT_EQ(region_end(), kOrderingAlone);
   EXPECT_TRUE(end_goes_on_);
 }
 
-struct DesignWhoseOrderingKeeps : DesignOfTwo {
-  DesignWhoseOrderingKeeps() : DesignOfTwo({.ordering_keeps = true}) {}
+struct DesignWithStallingOrdering : TwoLayerDesign {
+  DesignWithStallingOrdering() : TwoLayerDesign({.ordering_stalls = true}) {}
 };
-TEST_F(DesignWhoseOrderingKeeps, NoLayerIsCalledTwiceForAStore) {
+TEST_F(DesignWithStallingOrdering, NoLayerIsCalledTwiceForAStore) {
   EXPECT_EQ(store(), kAtomicityFirst);
   EXPECT_FALSE(store_goes_on_);
   EXPECT_EQ(store(), kNoCall);
   EXPECT_TRUE(store_goes_on_);
 }
-TEST_F(DesignWhoseOrderingKeeps, NoLayerIsCalledTwiceForARegionsEnd) {
+TEST_F(DesignWithStallingOrdering, NoLayerIsCalledTwiceForARegionsEnd) {
   EXPECT_EQ(region_end(), kAtomicityFirst);
   EXPECT_FALSE(end_goes_on_);
   EXPECT_EQ(region_end(), kNoCall);
   EXPECT_TRUE(end_goes_on_);
 }
-TEST_F(DesignWhoseOrderingKeeps, OrderingMayTakeALineThatAtomicityDoesNotTake) {
+TEST_F(DesignWithStallingOrdering, OrderingMayTakeALineThatAtomicityDoesNotTake) {
   EXPECT_EQ(evicted(), kAtomicityFirst);
   EXPECT_EQ(eviction_, Eviction::kTaken);
   EXPECT_FALSE(may_leave());
@@ -254,9 +255,9 @@ TEST_F(DesignWhoseOrderingKeeps, OrderingMayTakeALineThatAtomicityDoesNotTake) {
   EXPECT_FALSE(fetched_);
 }
 
-struct DesignWithoutInterests : DesignOfTwo {
+struct DesignWithoutInterests : TwoLayerDesign {
   DesignWithoutInterests()
-      : DesignOfTwo({.interests = 0, .atomicity_keeps = true, .ordering_keeps = true}) {}
+      : TwoLayerDesign({.interests = 0, .atomicity_stalls = true, .ordering_stalls = true}) {}
 };
 TEST_F(DesignWithoutInterests, NoLayerIsCalledForAccesses) {
   EXPECT_EQ(store(), kNoCall);
@@ -273,7 +274,7 @@ TEST_F(DesignWithoutInterests, NoLayerIsCalledForARegionsEnd) {
   EXPECT_TRUE(end_goes_on_);
 }
 
-TEST(DesignOfFour, SaysWhatEachLayerHasPendingAndHasCounted) {
+TEST(FourLayerDesign, PendingWorkAndStatisticsOfEachLayerAreListed) {
   Platform platform(configure(settings({{"ordering", "scripted-ordering"},
                                         {"atomicity", "scripted-atomicity"},
                                         {"backend", "holding"},

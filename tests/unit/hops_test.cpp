@@ -116,7 +116,7 @@ TEST_F(HopsTest, StoreDoesNotCoalesceWithAnEntryThatHasLeft) {
   EXPECT_EQ(bench.arrivals[3], (Arrival{kL2, 4, at_ns(54)}));
 }
 
-TEST_F(HopsTest, DfenceStallsTheNextStoreAndReleases) {
+TEST_F(HopsTest, DfenceStallsTheNextStoreOfItsCoreOnly) {
   bench.store(0, kW0, 1);
   bench.store(0, kW1, 2);
   EXPECT_TRUE(bench.dfence(0).at_once) << "loads and volatile stores go on";
@@ -148,10 +148,10 @@ TEST_F(HopsTest, DfenceOfAnEmptyBufferCompletesAtOnce) {
   EXPECT_EQ(count("dfences"), 0);
 }
 
-struct HopsWhoseOfencesOnlyEndEpochs : HopsTest {
-  HopsWhoseOfencesOnlyEndEpochs() : HopsTest({.ofence = Ofence::kEndsEpoch, .faults = {}}) {}
+struct HopsOfencesOnlyEndEpochs : HopsTest {
+  HopsOfencesOnlyEndEpochs() : HopsTest({.ofence = Ofence::kEndsEpoch, .faults = {}}) {}
 };
-TEST_F(HopsWhoseOfencesOnlyEndEpochs, OfenceDoesNotStartFlushing) {
+TEST_F(HopsOfencesOnlyEndEpochs, OfenceDoesNotStartFlushing) {
   bench.store(0, kW0, 1);
   EXPECT_TRUE(bench.ofence(0).at_once);
   bench.store(0, kW1, 2);
@@ -160,7 +160,7 @@ TEST_F(HopsWhoseOfencesOnlyEndEpochs, OfenceDoesNotStartFlushing) {
   EXPECT_EQ(bench.fulfilled, (Notices{{0, 1, at_ns(1033)}}));
   EXPECT_EQ(count("epochs"), 1);
 }
-TEST_F(HopsWhoseOfencesOnlyEndEpochs, DfenceStartsFlushing) {
+TEST_F(HopsOfencesOnlyEndEpochs, DfenceStartsFlushing) {
   bench.store(0, kW0, 1);
   bench.ofence(0);
   bench.at(at_ns(10), [&] { bench.dfence(0); });
@@ -168,11 +168,11 @@ TEST_F(HopsWhoseOfencesOnlyEndEpochs, DfenceStartsFlushing) {
   EXPECT_EQ(bench.arrivals, (Arrivals{{kL0, 1, at_ns(30)}}));
 }
 
-struct HopsWhoseDfencesStopAll : HopsTest {
-  HopsWhoseDfencesStopAll()
+struct HopsDfencesStallStoreQueue : HopsTest {
+  HopsDfencesStallStoreQueue()
       : HopsTest({.dfence_stops = DurableFence::kStopsStoreQueue, .faults = {}}) {}
 };
-TEST_F(HopsWhoseDfencesStopAll, DfenceStallsTheStoreQueue) {
+TEST_F(HopsDfencesStallStoreQueue, DfenceStallsTheStoreQueue) {
   EXPECT_TRUE(bench.dfence(0).at_once) << "the buffer is empty";
   bench.store(0, kW0, 1);
   EXPECT_TRUE(bench.ofence(0).at_once);
@@ -261,7 +261,7 @@ TEST_F(HopsTest, StoreAfterALoadFollowsTheEpochOfTheLoadedStore) {
 
 // An acknowledgement at the time of a poll comes after the poll; the next poll, 500 ns later, sees
 // it.
-TEST_F(HopsTest, PollSeesStoresPersistedBeforeIt) {
+TEST_F(HopsTest, StoreAcknowledgedAtTheTimeOfAPollIsSeenByTheNextPoll) {
   bench.at(at_ns(467), [&] {  // acknowledged at 500
     bench.store(0, kW0, 1);
     bench.load(1, kW0);
@@ -416,7 +416,7 @@ TEST_F(HopsTest, ReadDoesNotWaitForAStorePersistedDuringTheLookUp) {
 }
 
 // Rule 7.
-TEST_F(HopsTest, EveryTransferTakesACycleLonger) {
+TEST_F(HopsTest, EveryLineFillTakesOneMoreCycle) {
   EXPECT_EQ(bench.clock.duration(bench.ordering->transfer_latency()), kBenchCycle);
 }
 

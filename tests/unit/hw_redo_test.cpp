@@ -216,7 +216,7 @@ TEST(HwRedo, LineNotYetWrittenInPlaceIsReadFromTheDramCache) {
 
 // Rule 3: all lines start when the log is persistent. The commit completes when the core is
 // notified of the lines.
-TEST(HwRedo, CanCommitWhenItsLinesAreInTheDramCache) {
+TEST(HwRedo, RegionCommitsWhenItsLinesAreInTheDramCacheIfConfigured) {
   const Lines lines{kBank1, {kBank1.number + 1}};
   const auto committed = [&](std::string_view after) {
     RedoBench bench{{"hw_redo.commit_after", after},
@@ -300,7 +300,7 @@ TEST(HwRedo, FlushWaitsForAnEndedRegionOfAnotherCore) {
 }
 
 // hardware_log.hpp: until it is known whether the region has more to log.
-TEST(RedoLog, TheLastHeaderIsWrittenWithTheOrderOfCommitsEvenIfItIsFull) {
+TEST(RedoLog, FullLastHeaderIsWrittenWithTheOrderOfCommitsWhenItsRegionEnds) {
   const Configuration configuration = two_banks({});
   Platform platform(configuration);
   HardwareLog log({.kind = LogKind::kRedo,

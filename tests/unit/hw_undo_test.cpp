@@ -71,7 +71,7 @@ TEST(LogLinks, TornLinksAreInvalid) {
   }
 }
 
-TEST(LineTable, FindsAndForgets) {
+TEST(LineTable, InsertedLinesAreFoundUntilCleared) {
   LineTable<int> table;
   for (int generation = 0; generation < 3; ++generation) {
     for (std::uint64_t i = 0; i < 1000; ++i) {
@@ -84,7 +84,7 @@ TEST(LineTable, FindsAndForgets) {
   }
 }
 
-TEST(LineMap, ValuesStayWhileOthersComeAndGo) {
+TEST(LineMap, ValuesKeepTheirAddressWhileOthersAreInsertedAndErased) {
   LineMap<std::uint64_t> map;
   std::map<std::uint64_t, std::uint64_t*> expected;
   std::mt19937_64 random(1);

@@ -155,7 +155,7 @@ TEST(LadLines, LateCommitDoesNotUndoCommitsOfTwoOtherRegions) {
   bench.expect_newest_in_pm();
 }
 
-TEST(LadLines, KeptLinesSurviveInTheOrderOfTheirEviction) {
+TEST(LadLines, EvictedUncommittedLinesSurviveInTheOrderOfTheirEviction) {
   LadBench bench;
   for (const CoreId core : {1u, 0u}) {
     bench.store_and_evict(core);
@@ -168,7 +168,7 @@ TEST(LadLines, KeptLinesSurviveInTheOrderOfTheirEviction) {
 }
 
 // Rule 6.
-TEST(LadRecovery, RegionIsCommittedIfAnyControllerSaysSo) {
+TEST(LadRecovery, RegionIsCommittedIfAnyControllerHasCommittedIt) {
   for (const Lad::Survivors& survivors :
        {Lad::Survivors{{{1}, {0}}, {{0, 1, kShared, data_of(7)}}, {}},
         Lad::Survivors{{{0}, {1}}, {{0, 1, kShared, data_of(7)}}, {}}}) {

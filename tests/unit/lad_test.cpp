@@ -208,7 +208,7 @@ TEST(Lad, RegionThatFitsWritesOnlyItsData) {
   EXPECT_EQ(statistic(result, "lad.log_completion_ns"), statistic(result, "lad.commit_latency_ns"));
 }
 
-TEST(Lad, LogsAllLinesOfARegionThatOverflows) {
+TEST(Lad, RegionThatOverflowsLogsAllItsLines) {
   // One entry of the eight is never reserved.
   TraceBuilder builder = one_region(10, false);
   const auto result = run_trace(builder, lad("8"));
@@ -260,7 +260,7 @@ TEST(Lad, DataWaitForTheHeaderWithoutAHeaderQueue) {
             statistic(written, "lad.commit_latency_ns"));
 }
 
-TEST(Lad, FlushInsideARegionWaitsForItsLog) {
+TEST(Lad, FlushInsideARegionIsDelayedAndItsLineIsLogged) {
   TraceBuilder builder = one_region(3, true);
   const auto result = run_trace(builder, lad("8"));
   EXPECT_EQ(statistic(result, "lad.delayed_flushes"), 3);
@@ -302,7 +302,7 @@ TEST(Lad, RegionWithoutStoresCommitsAtOnce) {
 
 // BLOM for LAD: a header in the ADR buffer beside the region's lines holds nothing up. One that
 // finds no room there, as after an overflow, is written.
-TEST(Lad, DataDontWaitForAHeaderInTheAdrBuffer) {
+TEST(Lad, DataDoNotWaitForAHeaderInTheAdrBuffer) {
   const auto run = [](std::string_view metadata, std::uint64_t lines, bool flushes) {
     std::vector<Setting> list = lad_on_slow_pm("32", "0");
     list.push_back({"log.metadata", std::string(metadata), "test"});

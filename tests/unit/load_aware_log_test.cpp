@@ -86,7 +86,7 @@ TEST(LoadAwareLog, GrowsWhenNoBankHasABlock) {
   EXPECT_EQ(log.growths(), 2u);
 }
 
-TEST(LoadAwareLog, CountersHaveEightBits) {
+TEST(LoadAwareLog, CountersOfPendingWritesSaturateAt255) {
   MemoryBench bench(two_banks());
   const Backend backend(bench.queue, bench.memory, {}, ns(0));
   for (std::uint64_t number = 0; number < 260; ++number) {

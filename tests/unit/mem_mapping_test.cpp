@@ -20,7 +20,7 @@ MemoryParameters two_by_two() {
   return p;
 }
 
-TEST(MemoryMapping, PagesGoRoundChannelsThenBanksThenRows) {
+TEST(MemoryMapping, PagesInterleaveChannelsThenBanksThenRows) {
   const Mapping mapping(two_by_two());
   const auto page = [&](std::uint64_t number) { return mapping.place(Line{number * 64}); };
   for (std::uint64_t i = 0; i < 4; ++i) EXPECT_EQ(page(i).channel, i);
@@ -36,7 +36,7 @@ TEST(MemoryMapping, PagesGoRoundChannelsThenBanksThenRows) {
             std::tie(last.channel, last.bank, last.row));
 }
 
-TEST(MemoryMapping, LinesGoRoundChannelsThenBanksThenRows) {
+TEST(MemoryMapping, LinesInterleaveChannelsThenBanksThenRows) {
   MemoryParameters p = two_by_two();
   p.interleaving = Interleaving::kLine;
   const Mapping mapping(p);
@@ -48,7 +48,7 @@ TEST(MemoryMapping, LinesGoRoundChannelsThenBanksThenRows) {
   EXPECT_EQ(mapping.place(Line{16 * 128}).row, 1u);
 }
 
-TEST(MemoryMapping, PagesLargerThanRowsFillSeveral) {
+TEST(MemoryMapping, PageLargerThanARowFillsSeveralRows) {
   MemoryParameters p = two_by_two();
   p.row_size = {1024};
   const Mapping mapping(p);

@@ -252,15 +252,15 @@ MemoryParameters random_memory(std::uint64_t seed) {
 
 class MemoryProperty : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(MemoryProperty, NothingIsLostOrDoneTwice) {
+TEST_P(MemoryProperty, EachRequestCompletesOnce) {
   RandomTraffic(random_memory(GetParam()), GetParam(), false).run(3000);
 }
 
-TEST_P(MemoryProperty, NothingIsLostOrDoneTwiceWithDrops) {
+TEST_P(MemoryProperty, EachRequestCompletesOrIsDroppedOnce) {
   RandomTraffic(random_memory(GetParam()), GetParam(), true).run(3000);
 }
 
-TEST_P(MemoryProperty, SameTrafficTakesTheSameCourse) {
+TEST_P(MemoryProperty, EqualTrafficHasEqualHistories) {
   RandomTraffic first(random_memory(GetParam()), GetParam(), true);
   RandomTraffic second(random_memory(GetParam()), GetParam(), true);
   first.run(1000);

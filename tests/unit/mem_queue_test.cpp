@@ -68,7 +68,7 @@ TEST(MemoryQueue, AcceptedWriteIsPersistentAndStaysInTheQueue) {
   EXPECT_EQ(bench.memory.describe_pending(), "");
 }
 
-TEST(MemoryQueue, WithPersistenceAtTheBankWritesDontWaitForOthers) {
+TEST(MemoryQueue, PersistenceWrittenStartsAWriteAtOnceAndPersistsItWhenWritten) {
   MemoryParameters p = simple_memory();
   p.persistence = PersistencePoint::kWritten;
   MemoryBench bench(p);
@@ -109,7 +109,7 @@ TEST(MemoryQueue, LogQueueWritesAtOnceAndPersistsWhenWritten) {
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{3}));
 }
 
-TEST(MemoryQueue, FullLogQueueHoldsUpLogWritesAlone) {
+TEST(MemoryQueue, FullLogQueueDelaysOnlyLogWrites) {
   MemoryParameters p = simple_memory();
   p.log_queue_entries = 1;
   MemoryBench bench(p);
@@ -126,7 +126,7 @@ TEST(MemoryQueue, FullLogQueueHoldsUpLogWritesAlone) {
   EXPECT_EQ(bench.memory.statistics().wpq_full_time, ns(0));
 }
 
-TEST(MemoryStatistics, AreSummedOverChannelsButForTheTimeOfABurst) {
+TEST(MemoryStatistics, ChannelsAreSummedExceptTheBurstTime) {
   std::array<std::int64_t, sizeof(MemoryStatistics) / sizeof(std::int64_t)> numbers{};
   std::iota(numbers.begin(), numbers.end(), 1);
   const auto channel = std::bit_cast<MemoryStatistics>(numbers);
@@ -139,7 +139,7 @@ TEST(MemoryStatistics, AreSummedOverChannelsButForTheTimeOfABurst) {
   EXPECT_EQ(std::bit_cast<decltype(numbers)>(both), std::bit_cast<decltype(numbers)>(expected));
 }
 
-TEST(MemoryQueue, FullWpqHoldsUpNoLogWrite) {
+TEST(MemoryQueue, FullWpqDoesNotDelayWritesToTheLogQueue) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 1;
   p.log_queue_entries = 1;
@@ -152,7 +152,7 @@ TEST(MemoryQueue, FullWpqHoldsUpNoLogWrite) {
   EXPECT_EQ(bench.persisted_at[3], Times{at_ns(130 + 30)});
 }
 
-TEST(MemoryQueue, ReservationsTakeEntriesUpToTheLastButOne) {
+TEST(MemoryQueue, ReservationsNeverTakeTheLastEntry) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 3;
   MemoryBench bench(p);
@@ -179,7 +179,7 @@ TEST(MemoryQueue, ReservationsTakeEntriesUpToTheLastButOne) {
   EXPECT_TRUE(bench.memory.reserve(0));
 }
 
-TEST(MemoryQueue, NothingIsReservedAheadOfWritesThatWait) {
+TEST(MemoryQueue, ReleasedEntryGoesToAWaitingWriteBeforeANewReservation) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 2;
   p.persistence = PersistencePoint::kWritten;
@@ -193,7 +193,7 @@ TEST(MemoryQueue, NothingIsReservedAheadOfWritesThatWait) {
   EXPECT_TRUE(bench.memory.reserve(0));
 }
 
-TEST(MemoryQueue, ReservedEntriesCountAsTaken) {
+TEST(MemoryQueue, ReservedEntriesCountAsOccupied) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 2;
   MemoryBench bench(p);
@@ -205,7 +205,7 @@ TEST(MemoryQueue, ReservedEntriesCountAsTaken) {
   EXPECT_EQ(bench.memory.statistics().wpq_full_time, ns(130 + 30));
 }
 
-TEST(MemoryQueue, ReservationStartsWrites) {
+TEST(MemoryQueue, ReservationAboveTheLowWatermarkStartsWrites) {
   MemoryBench bench(simple_memory());  // low watermark 4
   for (std::uint64_t i = 0; i < 3; ++i) bench.write(i, line_in(i, 0));
   bench.run();
@@ -252,7 +252,7 @@ TEST(MemoryQueue, MergingReservedWriteReleasesItsEntry) {
   EXPECT_EQ(bench.persisted_at[2].size(), 1u);
 }
 
-TEST(MemoryQueue, ReservedEntryIsInTheWpqWhateverTheKind) {
+TEST(MemoryQueue, ReservedLogHeaderEntersTheWpqDespiteALogQueue) {
   MemoryParameters p = simple_memory();
   p.log_queue_entries = 4;
   MemoryBench bench(p);
@@ -261,7 +261,7 @@ TEST(MemoryQueue, ReservedEntryIsInTheWpqWhateverTheKind) {
   EXPECT_EQ(accepted(bench.memory), (std::vector<std::uint64_t>{1}));
 }
 
-TEST(MemoryQueue, FullQueueHoldsWritesBackInOrder) {
+TEST(MemoryQueue, WritesThatWaitForAFullQueueAreAcceptedInOrder) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 2;
   MemoryBench bench(p);
@@ -309,7 +309,7 @@ TEST(MemoryQueue, WithoutMergingEachWriteHasItsEntry) {
   EXPECT_EQ(bench.memory.statistics().all_lines_written(), 2u);
 }
 
-TEST(MemoryQueue, WritesOfOtherKindOrOwnerDontMerge) {
+TEST(MemoryQueue, WritesOfDifferentKindOrOwnerDoNotMerge) {
   MemoryBench bench(simple_memory());
   bench.write(1, line_in(0, 0), WriteKind::kData, 5);
   bench.write(2, line_in(0, 0), WriteKind::kData, 6);
@@ -322,7 +322,7 @@ TEST(MemoryQueue, WritesOfOtherKindOrOwnerDontMerge) {
   EXPECT_EQ(bench.memory.statistics().writes_merged, 0u);
 }
 
-TEST(MemoryQueue, WriteThatABankHasTakenDoesntMerge) {
+TEST(MemoryQueue, WriteInProgressAtABankDoesNotMerge) {
   MemoryParameters p = simple_memory();
   p.persistence = PersistencePoint::kWritten;
   MemoryBench bench(p);
@@ -335,7 +335,7 @@ TEST(MemoryQueue, WriteThatABankHasTakenDoesntMerge) {
   EXPECT_EQ(on_device(bench, line_in(0, 0)), 2u);
 }
 
-TEST(MemoryQueue, MergedWritesPersistWithTheirBank) {
+TEST(MemoryQueue, MergedWritesPersistTogetherWithPersistenceWritten) {
   MemoryParameters p = simple_memory();
   p.persistence = PersistencePoint::kWritten;
   MemoryBench bench(p);
@@ -346,7 +346,7 @@ TEST(MemoryQueue, MergedWritesPersistWithTheirBank) {
   EXPECT_EQ(bench.persisted_at[2], Times{at_ns(130)});
 }
 
-TEST(MemoryQueue, WaitingWriteMergesWhenItsTurnComes) {
+TEST(MemoryQueue, WaitingWriteMergesWhenTheQueueAcceptsIt) {
   MemoryParameters p = simple_memory();
   p.wpq_entries = 2;
   MemoryBench bench(p);
@@ -420,7 +420,7 @@ TEST(MemoryQueue, DropFreesAnEntryAndCancelsTheAcknowledgement) {
   EXPECT_EQ(bench.persisted_at[4], Times{at_ns(0)});
 }
 
-TEST(MemoryQueue, WriteThatABankHasTakenCantBeDropped) {
+TEST(MemoryQueue, WriteInProgressAtABankCannotBeDropped) {
   MemoryBench bench(simple_memory());
   const WriteId id = bench.write(1, line_in(0, 0));
   bench.memory.drain();
@@ -432,7 +432,7 @@ TEST(MemoryQueue, WriteThatABankHasTakenCantBeDropped) {
   EXPECT_EQ(on_device(bench, line_in(0, 0)), 1u);
 }
 
-TEST(MemoryQueue, IdOfAnOldWriteDoesntNameALaterOne) {
+TEST(MemoryQueue, IdOfAFinishedWriteIsInvalid) {
   MemoryBench bench(simple_memory());
   const WriteId old = bench.write(1, line_in(0, 0));
   bench.drain();
@@ -455,7 +455,7 @@ TEST(MemoryQueue, FindReturnsTheNewestWriteOfItsKind) {
   EXPECT_FALSE(bench.memory.find(line_in(0, 1), WriteKind::kData, found));
 }
 
-TEST(MemoryQueue, IdleChannelWritesDownToBelowTheLowWatermark) {
+TEST(MemoryQueue, IdleChannelWritesUntilTheQueueIsBelowTheLowWatermark) {
   MemoryBench bench(simple_memory());  // low watermark 4, at least 2 writes a turn
   for (std::uint64_t i = 0; i < 4; ++i) bench.write(i, line_in(i, 0));
   bench.run();
@@ -479,7 +479,7 @@ class MemoryWatermark : public testing::TestWithParam<WriteKind> {
 INSTANTIATE_TEST_SUITE_P(Kinds, MemoryWatermark,
                          testing::Values(WriteKind::kData, WriteKind::kLog));
 
-TEST_P(MemoryWatermark, ReadsGoBeforeWritesUpToIt) {
+TEST_P(MemoryWatermark, ReadsPrecedeWritesUpToTheHighWatermark) {
   MemoryBench bench(parameters());
   for (std::uint64_t i = 0; i < 6; ++i) bench.write(i, line_in(i % 4, 0, i / 4), GetParam());
   for (std::uint64_t i = 0; i < 4; ++i) bench.read(i, line_in(i, 1));
@@ -492,7 +492,7 @@ TEST_P(MemoryWatermark, ReadsGoBeforeWritesUpToIt) {
   }
 }
 
-TEST_P(MemoryWatermark, AboveItWritesGoBetweenReads) {
+TEST_P(MemoryWatermark, WritesInterruptReadsAboveTheHighWatermark) {
   MemoryBench bench(parameters());
   for (std::uint64_t i = 0; i < 7; ++i) bench.write(i, line_in(i % 4, 0, i / 4), GetParam());
   for (std::uint64_t i = 0; i < 4; ++i) bench.read(i, line_in(i, 1));
@@ -516,7 +516,7 @@ TEST(MemoryQueue, DrainEndsWhenTheQueueIsEmpty) {
   EXPECT_FALSE(bench.written_at.count(2));
 }
 
-TEST(MemoryQueue, CompletionsMayCallBack) {
+TEST(MemoryQueue, CompletionsMaySendNewRequests) {
   MemoryBench bench(simple_memory());
   struct Chain {
     MemoryBench& bench;
@@ -536,7 +536,7 @@ TEST(MemoryQueue, CompletionsMayCallBack) {
   EXPECT_TRUE(bench.memory.idle());
 }
 
-TEST(MemoryQueue, WaitingRequestsCountAtTheirBanks) {
+TEST(MemoryQueue, PendingRequestsAreCountedPerBank) {
   MemoryBench bench(simple_memory());
   EXPECT_EQ(bench.memory.bank_of(line_in(3, 5)), 3u);
   bench.read(1, line_in(3, 0));
@@ -561,7 +561,7 @@ MemoryParameters behind_a_link(QueuePlace place) {
   return p;
 }
 
-TEST(MemoryLink, ReadCrossesTwice) {
+TEST(MemoryLink, ReadTakesTheLinkLatencyTwice) {
   for (const QueuePlace place : {QueuePlace::kHost, QueuePlace::kDevice}) {
     MemoryBench bench(behind_a_link(place));
     bench.read(1, line_in(0, 0));

@@ -33,7 +33,7 @@ TEST(MemorySchedule, ControllerLatenciesArePartOfARead) {
   EXPECT_AT(bench, read_at, 1, at_ns(35 + 11 + 13));
 }
 
-TEST(MemorySchedule, RowHitsFollowAtBurstDistance) {
+TEST(MemorySchedule, RowHitsFollowOneBurstApart) {
   MemoryBench bench(simple_memory());
   bench.read(1, line_in(0, 0, 0));
   bench.read(2, line_in(0, 0, 1));
@@ -59,7 +59,7 @@ TEST(MemorySchedule, RowConflictPrechargesFirst) {
   EXPECT_EQ(bench.memory.statistics().row_conflicts, 1u);
 }
 
-TEST(MemorySchedule, RowStaysOpenForTras) {
+TEST(MemorySchedule, PrechargeWaitsForTras) {
   MemoryBench bench(simple_memory());
   bench.read(1, line_in(0, 0));
   bench.read(2, line_in(0, 1));
@@ -67,7 +67,7 @@ TEST(MemorySchedule, RowStaysOpenForTras) {
   EXPECT_AT(bench, read_at, 2, at_ns(50 + 30 + 10 + 20 + 5));
 }
 
-TEST(MemorySchedule, ReadHoldsItsRowForTrtp) {
+TEST(MemorySchedule, PrechargeAfterAReadWaitsForTrtp) {
   MemoryParameters p = simple_memory();
   p.tras = ns(0);
   p.trtp = ns(60);
@@ -77,7 +77,7 @@ TEST(MemorySchedule, ReadHoldsItsRowForTrtp) {
   EXPECT_AT(bench, read_at, 2, at_ns(10 + 60 + 30 + 10 + 20 + 5));
 }
 
-TEST(MemorySchedule, BanksWorkInParallelButForTrrd) {
+TEST(MemorySchedule, ActivatesOfTwoBanksAreTrrdApart) {
   MemoryParameters p = simple_memory();
   p.trrd = ns(9);
   p.tfaw = ns(0);
@@ -88,7 +88,7 @@ TEST(MemorySchedule, BanksWorkInParallelButForTrrd) {
   EXPECT_AT(bench, read_at, 2, at_ns(9 + 35));
 }
 
-TEST(MemorySchedule, BusTakesOneBurstAtATime) {
+TEST(MemorySchedule, BusTransfersOneBurstAtATime) {
   MemoryBench bench(simple_memory());
   bench.read(1, line_in(0, 0));
   bench.read(2, line_in(1, 0));  // its activate could go at 2, but the bus is free at 35 only
@@ -116,7 +116,7 @@ TEST(MemorySchedule, FifthActivateWaitsForTfaw) {
   EXPECT_AT(bench, read_at, 4, at_ns(40 + 35));
 }
 
-TEST(MemorySchedule, FirstReadyFirstComeFirstServed) {
+TEST(MemorySchedule, RowHitPrecedesAnOlderRowConflict) {
   MemoryBench bench(simple_memory());
   bench.read(1, line_in(0, 0, 0));
   bench.read(2, line_in(0, 1, 0));  // older, but the third hits the open row
@@ -125,7 +125,7 @@ TEST(MemorySchedule, FirstReadyFirstComeFirstServed) {
   EXPECT_AT(bench, read_at, 2, at_ns(50 + 30 + 35));
 }
 
-TEST(MemorySchedule, RowHitTooLateForAClosingRow) {
+TEST(MemorySchedule, ReadThatArrivesDuringThePrechargeIsNoRowHit) {
   MemoryParameters p = simple_memory();
   p.tras = ns(0);
   MemoryBench bench(p);
@@ -149,7 +149,7 @@ TEST(MemorySchedule, ClosedPagePolicyHidesThePrecharge) {
   EXPECT_AT(bench, read_at, 2, at_ns(200 + 35));
 }
 
-TEST(MemorySchedule, RowGivesWayAfterItsMostAccesses) {
+TEST(MemorySchedule, RowConflictPrecedesRowHitsBeyondTheAccessLimitOfARow) {
   MemoryParameters p = simple_memory();
   p.max_accesses_per_row = 2;
   p.row_size = p.page_size = {256};
@@ -184,7 +184,7 @@ TEST(MemorySchedule, ReadAfterWriteWaitsForTwtr) {
   EXPECT_AT(bench, written_at, 1, at_ns(30 + 100));
 }
 
-TEST(MemorySchedule, WriteAfterReadWaitsForTheBusToTurn) {
+TEST(MemorySchedule, WriteAfterReadWaitsForTheBusTurnaround) {
   MemoryParameters p = simple_memory();
   p.persistence = PersistencePoint::kWritten;
   MemoryBench bench(p);
@@ -195,7 +195,7 @@ TEST(MemorySchedule, WriteAfterReadWaitsForTheBusToTurn) {
   EXPECT_AT(bench, written_at, 2, at_ns(35 + 3 + 5 + 100));
 }
 
-TEST(MemorySchedule, WriteHoldsItsBankForTwr) {
+TEST(MemorySchedule, PrechargeAfterAWriteWaitsForTwr) {
   MemoryParameters p = simple_memory();
   p.persistence = PersistencePoint::kWritten;
   MemoryBench bench(p);
@@ -213,7 +213,7 @@ TEST(MemorySchedule, LatencyFactorScalesTheArrayNotTheBus) {
   EXPECT_AT(bench, read_at, 1, at_ns(4 * 10 + 4 * 20 + 5));
 }
 
-TEST(MemorySchedule, RefreshHoldsUpAllBanks) {
+TEST(MemorySchedule, RefreshDelaysReadsAndClosesTheRow) {
   MemoryParameters p = simple_memory();
   p.trefi = ns(1000);
   p.trfc = ns(300);
@@ -228,7 +228,7 @@ TEST(MemorySchedule, RefreshHoldsUpAllBanks) {
   EXPECT_EQ(bench.memory.statistics().refreshes, 4u);
 }
 
-TEST(MemorySchedule, FixedDeviceTakesItsBankForItsLatency) {
+TEST(MemorySchedule, FixedDeviceOccupiesItsBankForItsLatency) {
   MemoryParameters p = simple_memory();
   p.device = DeviceKind::kFixed;
   p.persistence = PersistencePoint::kWritten;

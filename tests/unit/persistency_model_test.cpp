@@ -104,7 +104,7 @@ TEST(Px86, StoresToOneLinePersistInTheirOrder) {
   EXPECT_EQ(values({store(0, kX), store(1, kSameLine)}, {kX, kSameLine}), kInOrder);
 }
 
-TEST(Px86, AFenceAloneOrdersNothing) {
+TEST(Px86, FenceWithoutAFlushOrdersNothing) {
   for (const Do fence : {Do::kSfence, Do::kMfence, Do::kLock}) {
     EXPECT_EQ(values({store(0, kX), on(0, fence), store(0, kY)}, {kX, kY}), kAny);
   }
@@ -140,13 +140,13 @@ TEST(Px86, ClflushoptAndClwbAreOrderedByFences) {
   }
 }
 
-TEST(Px86, WhatNoFenceIs) {
+TEST(Px86, LfenceOrFenceOfAnotherThreadOrdersNothing) {
   for (const Step& step : {on(0, Do::kLfence), on(1, Do::kSfence), Step{1, Do::kExchange, kZ, 1}}) {
     EXPECT_EQ(values({store(0, kX), on(0, Do::kClwb, kX), step, store(0, kY)}, {kX, kY}), kAny);
   }
 }
 
-TEST(Px86, AFlushCoversWhatItsLineHeldThen) {
+TEST(Px86, FlushCoversOnlyEarlierStoresOfItsLine) {
   const auto x_and_y = [](const Program& program) { return values(program, {kX, kY}); };
   EXPECT_EQ(x_and_y({on(0, Do::kClwb, kX), store(0, kX), on(0, Do::kSfence), store(0, kY)}), kAny);
   EXPECT_EQ(x_and_y({store(0, kX), on(0, Do::kClwb, kX), store(0, kX, 2), on(0, Do::kSfence),
@@ -165,7 +165,7 @@ TEST(Px86, AFlushCoversWhatItsLineHeldThen) {
             kInOrder);
 }
 
-TEST(Px86, AFlushOfAnotherThreadWaitsForThatThreadsFence) {
+TEST(Px86, FlushIsOrderedByFencesOfItsOwnThread) {
   const Program program{store(0, kX), on(1, Do::kClwb, kX), on(0, Do::kSfence), store(0, kY)};
   EXPECT_EQ(values(program, {kX, kY}), kAny);
   Program fenced = program;
@@ -173,7 +173,7 @@ TEST(Px86, AFlushOfAnotherThreadWaitsForThatThreadsFence) {
   EXPECT_EQ(values(fenced, {kX, kY}), kInOrder);
 }
 
-TEST(Px86, TwoThreadsWithLockedInstructions) {
+TEST(Px86, LockedInstructionOrdersFlushesOfItsOwnThreadOnly) {
   // Message passing: data, flush; exchange of the flag; the reader stores what it makes of it.
   EXPECT_EQ(values({store(0, kX), on(0, Do::kClwb, kX), {0, Do::kExchange, kZ, 1}, store(1, kY)},
                    {kX, kY}),
@@ -193,7 +193,7 @@ TEST(Px86, StoresTearAtEightBytes) {
   EXPECT_EQ(values({store(0, kY - 4, ones)}, {kY - 4, kY}), kAny);
 }
 
-TEST(Px86, ACopysWordsHaveNoOrder) {
+TEST(Px86, WordsOfACopyHaveNoOrder) {
   const Step copy{0, Do::kCopy, kX, 0x0101010101010101, 16};
   EXPECT_EQ(values({copy}, {kX, kX + 8}), kAny);
   // A store after the copy persists after all words of the copy.
@@ -203,7 +203,7 @@ TEST(Px86, ACopysWordsHaveNoOrder) {
   EXPECT_EQ(values({{0, Do::kCopy, kX, 1}, {0, Do::kCopy, kX + 8, 1}}, {kX, kX + 8}), kInOrder);
 }
 
-TEST(Px86, NonTemporalStoresWaitForAFenceAlone) {
+TEST(Px86, NonTemporalStoresNeedAFenceButNoFlush) {
   EXPECT_EQ(values({non_temporal(0, kX), store(0, kY)}, {kX, kY}), kAny);
   EXPECT_EQ(values({non_temporal(0, kX), on(0, Do::kSfence), store(0, kY)}, {kX, kY}), kInOrder);
   EXPECT_EQ(values({non_temporal(0, kX), on(1, Do::kSfence), store(0, kY)}, {kX, kY}), kAny);
@@ -212,7 +212,7 @@ TEST(Px86, NonTemporalStoresWaitForAFenceAlone) {
   EXPECT_EQ(values({non_temporal(0, kX), non_temporal(0, kSameLine)}, {kX, kSameLine}), kAny);
 }
 
-TEST(Px86, APointerFlippedBeforeItsDataIsFound) {
+TEST(Px86, PointerStoredBeforeItsDataPersistMayPersistWithoutThem) {
   const Program wrong{store(0, kX, 7), store(0, kY), on(0, Do::kClwb, kX), on(0, Do::kClwb, kY),
                       on(0, Do::kSfence)};
   const Program right{store(0, kX, 7), on(0, Do::kClwb, kX), on(0, Do::kSfence),
@@ -240,7 +240,7 @@ TEST(Eadr, NonTemporalStoresMayBeMissingUntilTheirFence) {
 // ---- Instants
 // ------------------------------------------------------------------------------------
 
-TEST(PersistencyModel, InstantWithoutANewPieceIsSkipped) {
+TEST(PersistencyModel, InstantWithoutANewWordIsSkipped) {
   // Two fences guarantee a piece. The end adds no piece.
   const Program program{store(0, kX), on(0, Do::kClwb, kX), on(0, Do::kSfence), on(0, Do::kSfence),
                         store(0, kY), on(0, Do::kClwb, kY), on(0, Do::kSfence)};
@@ -251,7 +251,7 @@ TEST(PersistencyModel, InstantWithoutANewPieceIsSkipped) {
   EXPECT_EQ(all_of({}).instants, 1);
 }
 
-TEST(PersistencyModel, EachSetOfPiecesIsShownOnce) {
+TEST(PersistencyModel, EachSetOfWordsIsShownOnce) {
   // Lines that are possibly lost over several instants.
   Program program{store(0, kZ)};
   for (std::uint64_t value = 1; value < 5; ++value) {
@@ -429,14 +429,14 @@ TEST(Survey, DigestDoesNotDependOnAUselessFlush) {
 }
 
 // The flush of y makes the fence an instant, whether or not x is flushed.
-TEST(Survey, DigestDependsOnThePossiblyLostPieces) {
+TEST(Survey, DigestDependsOnThePossiblyLostWords) {
   const auto [whole, without] =
       digests({store(0, kX), on(0, Do::kClflushopt, kX), store(0, kY), on(0, Do::kClwb, kY),
                store(0, kX, 2), on(0, Do::kSfence), store(0, kZ)});
   EXPECT_NE(whole, without);
 }
 
-TEST(Survey, DigestDependsOnTheGuaranteedPieces) {
+TEST(Survey, DigestDependsOnTheGuaranteedWords) {
   const auto [whole, without] =
       digests({non_temporal(0, kX), store(1, kSameLine), on(1, Do::kClflushopt, kX), store(1, kY),
                on(1, Do::kClwb, kY), on(1, Do::kSfence), store(1, kZ)});

@@ -444,7 +444,7 @@ TEST_F(PmemSpecWithoutDetection, MisspeculationIsNotReported) {
 
 // The other core's path is backed up from 21 to 114: the window of 12 to 52 is over at 145.
 using PmemSpecWithABackedUpPath = PmemSpecWithAFullQueue;
-TEST_F(PmemSpecWithABackedUpPath, WindowsStandStillWhileThePathIsBackedUp) {
+TEST_F(PmemSpecWithABackedUpPath, WindowsPauseWhileThePathIsBackedUp) {
   for (const std::uint64_t line : {0, 4, 8}) bench.store(1, pm_word(line), line);
   bench.at(at_ns(5), [this] { bench.evict(kL1); });
   bench.at(at_ns(15), [this] { bench.fetch(0, kL1); });

@@ -159,7 +159,7 @@ TEST(PmWeaver, EachCoreLearnsItsOwnPatterns) {
   EXPECT_EQ(bench.item(kItems + 128, 7, ns(1000), 1), ns(0));
 }
 
-TEST(PmWeaver, FlushOfAnotherCoresStoreTeachesNothing) {
+TEST(PmWeaver, FlushOfAnotherCoresStoreIsNotLearnt) {
   WeaverBench bench({kNoTimeout});
   bench.announce(kItems, 5, 0);
   bench.store(203, kItems, 5, 0);
@@ -167,7 +167,7 @@ TEST(PmWeaver, FlushOfAnotherCoresStoreTeachesNothing) {
   EXPECT_EQ(bench.count("write_backs"), 0);
 }
 
-TEST(PmWeaver, EvictionsTeachNothing) {
+TEST(PmWeaver, EvictionsAreNotLearnt) {
   WeaverBench bench({kNoTimeout});
   bench.announce(kItems, 5);
   bench.store(203, kItems, 5);

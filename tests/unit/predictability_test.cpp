@@ -109,7 +109,7 @@ TEST(Predictability, HalfAWordIsAChunk) {
   EXPECT_EQ(trace.analyse().total.without_own, (Predictable::Found{0, 1, 0, 0, 0}));
 }
 
-TEST(Predictability, BytesAreNotRemembered) {
+TEST(Predictability, StoresOfSingleBytesAreNotRemembered) {
   StoreTrace trace;
   trace.store(trace.byte, kDram, 7);
   trace.store(trace.byte, kFirst, 7);
@@ -176,7 +176,7 @@ TEST(Predictability, StoreAcrossTwoLinesCountsForBoth) {
   EXPECT_EQ(trace.analyse().total.write_backs, 2);
 }
 
-TEST(Predictability, TellsWriteBacksApartByTheLineOfTheLastStore) {
+TEST(Predictability, WriteBacksAreGroupedByTheSourceLineOfTheLastStore) {
   StoreTrace trace;
   for (const std::uint64_t line : {kFirst, kSecond}) {
     trace.store(trace.other_word, line, kValue + line);

@@ -425,7 +425,7 @@ TEST(PromisedImages, RestoringALossRestoresWhatItFollows) {
   EXPECT_EQ(allowed.words()[kA], 0u);
 }
 
-TEST(PromisedValues, LastWriterWinsWhicheverIsSetFirst) {
+TEST(PromisedValues, LastWriterDeterminesTheValueInAnyOrderOfCalls) {
   // A region doesn't follow the store outside regions that it has overwritten.
   const Deeds program = one_after_another({{store(0, kA, 1)}, region(0, {store(0, kA, 2)})});
   DeedRecorder recorder(program);

@@ -82,7 +82,7 @@ class Comparison final : public PersistenceObserver {
 class RedoRecoveryTest : public testing::TestWithParam<Case> {};
 
 // The long form has 8 programs instead of one.
-TEST_P(RedoRecoveryTest, LeavesWhatRedoingTheWholeLogLeaves) {
+TEST_P(RedoRecoveryTest, RecoveredImageEqualsARedoOfTheWholeLog) {
   std::vector<KeyValue> design{
       {"atomicity", "hw-redo"}, {"core.count", "3"}, {"log.ring_size", "8KiB"}};
   design.insert(design.end(), GetParam().design.begin(), GetParam().design.end());

@@ -187,7 +187,7 @@ TEST_P(SealedImages, AnyFlippedBitIsDetected) {
 
 // ---- Tree nodes that persist with the nodes below them
 
-TEST_P(SealedImages, HoldAllNodesOrThoseThatAreEvicted) {
+TEST_P(SealedImages, TreeNodesAreInPmIfAllArePersisted) {
   Sealed leaves(GetParam());
   leaves.write({1}, 11);
   leaves.settle();
@@ -202,7 +202,7 @@ TEST_P(SealedImages, HoldAllNodesOrThoseThatAreEvicted) {
   EXPECT_TRUE(Reading(*all.backend, all.lines()).is(all.plain));
 }
 
-TEST_P(SealedImages, WithNodesAreReadAsTheyWereWritten) {
+TEST_P(SealedImages, PersistedNodesAreVerifiedWhenAnImageIsDecoded) {
   Sealed bench(GetParam(), with_nodes_persisted());
   bench.find({{1, 11}, {70, 12}});
   EXPECT_EQ(nodes_in(bench.lines()), 9) << "of what was there before";
@@ -217,7 +217,7 @@ TEST_P(SealedImages, WithNodesAreReadAsTheyWereWritten) {
   EXPECT_NE(without->problem(), "");
 }
 
-TEST_P(SealedImages, AnyBitOfAPersistedNodeIsFoundOut) {
+TEST_P(SealedImages, AnyFlippedBitOfAPersistedNodeIsDetected) {
   Sealed bench(GetParam(), with_nodes_persisted());
   bench.write_at_random(200);
   const std::map<Line, LineData> lines = bench.lines();
@@ -238,7 +238,7 @@ TEST_P(SealedImages, AnyBitOfAPersistedNodeIsFoundOut) {
   }
 }
 
-TEST_P(SealedImages, OlderNodesAreFoundOut) {
+TEST_P(SealedImages, ReplayOfOlderNodesIsDetected) {
   Sealed bench(GetParam(), with_nodes_persisted());
   bench.write_at_random(200);
   const std::map<Line, LineData> older = bench.lines();
@@ -251,7 +251,7 @@ TEST_P(SealedImages, OlderNodesAreFoundOut) {
   EXPECT_NE(Reading(*bench.backend, lines).problem, "");
 }
 
-TEST(Metadata, KindsAreCountedSeparately) {
+TEST(Metadata, ReadsAndWritesAreCountedByKind) {
   for (const bool all : {false, true}) {
     Sealed bench(false, all ? with_nodes_persisted() : IntegrityParameters{});
     bench.write({1}, 11);
@@ -269,7 +269,7 @@ TEST(Metadata, KindsAreCountedSeparately) {
 }
 
 // A cache of two nodes evicts six of eight, again and again; with `all` PM has them as they are.
-TEST(Metadata, AreNotWrittenTwice) {
+TEST(Metadata, EvictedNodesThatArePersistedAreNotWrittenAgain) {
   IntegrityParameters parameters = with_nodes_persisted();
   parameters.cache = with_nodes_in_pm().cache;
   Sealed bench(false, parameters);
@@ -281,7 +281,7 @@ TEST(Metadata, AreNotWrittenTwice) {
   EXPECT_EQ(bench.statistic("metadata.lowest_nodes_written"), 4);
 }
 
-TEST_P(SealedImages, LinesThatAreSwappedAreFoundOut) {
+TEST_P(SealedImages, SwappedLinesAreDetected) {
   Sealed bench(GetParam());
   for (std::uint64_t line = 0; line < 16; ++line) bench.write({line}, 100 + line);
   bench.settle();
@@ -301,7 +301,7 @@ TEST_P(SealedImages, LinesThatAreSwappedAreFoundOut) {
 }
 
 // All initial contents have the same counter, so that only data and MAC distinguish lines.
-TEST(SealedImage, LinesOfOneCounterThatAreSwappedAreFoundOutByTheMacsAddress) {
+TEST(SealedImage, SwappedLinesOfOneCounterAreDetectedOnlyByTheKeyedMac) {
   IntegrityParameters published;
   published.mac = MacForm::kPublished;
   for (const bool keyed : {true, false}) {
@@ -325,7 +325,7 @@ TEST(SealedImage, LinesOfOneCounterThatAreSwappedAreFoundOutByTheMacsAddress) {
   }
 }
 
-TEST_P(SealedImages, OlderContentsAreFoundOut) {
+TEST_P(SealedImages, ReplayOfOlderContentsIsDetected) {
   Sealed bench(GetParam(), with_nodes_in_pm());
   bench.write_at_random(200);
   bench.write({5}, 1000);
@@ -452,7 +452,7 @@ TEST(Deduplication, SharedDataAreWrittenOnceAndMovedWhenOverwritten) {
 }
 
 // Without the address in MACs, entry and data of one line would be accepted for another line.
-TEST(SealedImage, AMacWithoutTheAddressLetsLinesBeSwapped) {
+TEST(SealedImage, SwappedLinesAreNotDetectedIfMacsLackTheAddress) {
   IntegrityParameters broken;
   broken.faults.address = true;
   Sealed bench(false, broken);
@@ -472,7 +472,7 @@ TEST(SealedImage, AMacWithoutTheAddressLetsLinesBeSwapped) {
 // With the published MAC, an attacker who has an image can change a line's data and compute the MAC
 // for it. The attacker can also put a line's data and MAC in the place of another line with the
 // same counter. Only the counters' tree withstands this.
-TEST(SealedImage, APublishedMacCanBeMadeByAnybody) {
+TEST(SealedImage, PublishedMacCanBeForgedWithoutTheKey) {
   IntegrityParameters published;
   published.mac = MacForm::kPublished;
   for (const bool keyed : {true, false}) {
@@ -494,7 +494,7 @@ TEST(SealedImage, APublishedMacCanBeMadeByAnybody) {
 }
 
 // Locations that no line refers to are used again before other locations.
-TEST(Deduplication, NoLocationIsLeaked) {
+TEST(Deduplication, FreedLocationsAreReusedBeforeOthers) {
   for (const bool leaks : {false, true}) {
     DeduplicationParameters parameters;
     parameters.faults.leak = leaks;
@@ -530,7 +530,7 @@ double counted(const Sealed& bench, std::string_view name) {
   return std::ranges::find(collector.found, name, &Statistic::name)->value;
 }
 
-TEST(Deduplication, ComparesWithAllDataOfOneCrc) {
+TEST(Deduplication, WriteIsComparedWithAllDataOfTheSameCrc) {
   DeduplicationParameters parameters;
   parameters.fingerprint = Fingerprint::kCrc32;
   Sealed bench(true, {}, parameters);
@@ -554,7 +554,7 @@ TEST(Deduplication, ComparesWithAllDataOfOneCrc) {
   }
 }
 
-TEST(Deduplication, OverwrittenDataAreNoLongerFound) {
+TEST(Deduplication, OverwrittenDataAreNotFoundAsDuplicates) {
   Sealed bench(true);
   bench.write({1}, 42);
   bench.settle();

@@ -379,7 +379,7 @@ struct NoSpeculationWindow : SpeculationBufferTest {
   NoSpeculationWindow() { buffer = SpeculationBuffer(parameters, {}); }
 };
 
-TEST_F(NoSpeculationWindow, NothingIsEverFound) {
+TEST_F(NoSpeculationWindow, NoMisspeculationIsDetected) {
   speculate(at_ns(0));
   EXPECT_EQ(persist(at_ns(0)), Verdict::kRight);
   persist(kWatched, 2, at_ns(1));

@@ -264,7 +264,7 @@ TEST(IndependentMisses, AccessAcrossTwoLinesFetchesBoth) {
   expect_near(ns, 2 * (kSharedTags + kPmRead) / 8);
 }
 
-TEST(Pipeline, RetiresItsWidth) {
+TEST(Pipeline, RetiresItsWidthPerCycle) {
   const double ns = steady_ns(
       [](TraceBuilder& builder, int loads) {
         const std::uint32_t load = builder.site(SiteKind::kLoad, 8, 3);

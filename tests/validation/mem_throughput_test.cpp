@@ -121,7 +121,7 @@ TEST(MemoryThroughput, StreamFillsTheBus) {
   expect_near(Load(p, stream()).reads_per_ns(48), 1 / in_ns(p.tburst));
 }
 
-TEST(MemoryThroughput, RefreshTakesItsShare) {
+TEST(MemoryThroughput, RefreshReducesTheBandwidthByItsShareOfTime) {
   MemoryParameters p = ddr4();
   p.trefi = ns(7800);
   const double share = 1 - in_ns(p.trfc) / in_ns(p.trefi);
@@ -130,7 +130,7 @@ TEST(MemoryThroughput, RefreshTakesItsShare) {
   EXPECT_LT(measured, 0.975 / in_ns(p.tburst));
 }
 
-TEST(MemoryThroughput, ChannelsAddUp) {
+TEST(MemoryThroughput, FourChannelsHaveFourTimesTheBandwidth) {
   MemoryParameters p = ddr4();
   p.controllers = 2;
   p.channels_per_controller = 2;
@@ -177,7 +177,7 @@ TEST(MemoryThroughput, RandomReadsAreLimitedByTheirNumber) {
   expect_near(Load(p, line).reads_per_ns(8), 8 / in_ns(p.trcd + p.tcl + p.tburst));
 }
 
-TEST(MemoryThroughput, ReadQueueLimitsWhatIsOutstanding) {
+TEST(MemoryThroughput, ReadQueueLimitsOutstandingReads) {
   MemoryParameters p = page_is_row(ddr4());
   p.device = DeviceKind::kFixed;
   p.read_queue_entries = 8;
@@ -212,7 +212,7 @@ MemoryParameters module_of_256_bytes() {
 std::function<Line()> anywhere() {
   return [random = std::mt19937_64(1)]() mutable { return Line{random() % (1 << 28)}; };
 }
-TEST(Buffered, AReadFindsWhatItsNeighbourHasBrought) {
+TEST(Buffered, SequentialReadsShareAReadOfTheMedia) {
   Load in_order(module_of_256_bytes(), stream());
   expect_near(1 / in_order.reads_per_ns(1), (180 + 4 * (50.0 + 3)) / 4);
   Load at_random(module_of_256_bytes(), anywhere());
@@ -233,7 +233,7 @@ TEST(Buffered, WritesAreLimitedByTheMedia) {
 }
 // Streams that take turns: a line is chosen to go before it is whole, the likelier the more there
 // are.
-TEST(Buffered, ManyWritersSplitLines) {
+TEST(Buffered, MoreWriteStreamsIncreaseWriteAmplification) {
   double before = 1;
   for (const std::uint64_t writers : {1u, 4u, 16u}) {
     MemoryParameters p = module_of_256_bytes();
@@ -253,7 +253,7 @@ TEST(Buffered, ManyWritersSplitLines) {
   EXPECT_GT(before, 1.1);
 }
 
-TEST(MemoryThroughput, FullQueueTakesWritesAsItsBankFinishesThem) {
+TEST(MemoryThroughput, FullQueueAcceptsWritesAtTheRateOfItsBanks) {
   const MemoryParameters p = page_is_row(pcm());
   // Bank cycle of a write to a row that isn't open.
   const double cycle = in_ns(p.trcd + p.tcwd + p.tburst + p.twr + p.trp);

@@ -67,7 +67,7 @@ RandomTraceOptions options(std::uint32_t seed) {
       .seed = seed, .threads = 1 + seed % 6, .operations = 6000, .lines = seed % 2 ? 12u : 200u};
 }
 
-TEST_P(EverySeed, DrainsAndCountsEverything) {
+TEST_P(EverySeed, RunDrainsAndCountsEveryInstructionAndWrite) {
   RandomTrace random(options(GetParam()));
   const FinishedRun run(random, small_machine());
   EXPECT_TRUE(run.machine.pm().idle());
@@ -98,7 +98,7 @@ TEST_P(EverySeed, CausesAddUpToTheTimeOfEveryCore) {
   EXPECT_NEAR(sum, run["stall.total_ns"], 0.001 * kCauses);
 }
 
-TEST_P(EverySeed, TwoRunsAreTheSame) {
+TEST_P(EverySeed, TwoRunsHaveEqualTimesAndStatistics) {
   RandomTrace random(options(GetParam()));
   const FinishedRun first(random, small_machine());
   const FinishedRun second(random, small_machine());
@@ -123,7 +123,7 @@ TEST_P(EverySeed, FencedLinesHoldTheirNewestValue) {
   }
 }
 
-TEST_P(EverySeed, EverythingFlushedIsEverythingThere) {
+TEST_P(EverySeed, PmHasTheNewestContentsIfAllIsFlushed) {
   RandomTraceOptions all = options(GetParam());
   all.flush_all = true;
   RandomTrace random(all);
@@ -140,7 +140,7 @@ TEST_P(EverySeed, EverythingFlushedIsEverythingThere) {
   EXPECT_GT(pages, 0);
 }
 
-TEST_P(EverySeed, LocksGoInTheRecordedOrder) {
+TEST_P(EverySeed, LocksAreTakenInTheRecordedOrder) {
   RandomTrace random(options(GetParam()));
   const FinishedRun run(random, small_machine());
   EXPECT_FALSE(random.last_in_lock_order.empty());
@@ -152,7 +152,7 @@ TEST_P(EverySeed, LocksGoInTheRecordedOrder) {
   }
 }
 
-TEST_P(EverySeed, SimulatedLockOrderDrainsToo) {
+TEST_P(EverySeed, RunUnderSimulatedLockOrderCompletes) {
   RandomTraceOptions no_atomics = options(GetParam());
   no_atomics.atomics = false;  // their recorded order may contradict that of the locks around them
   RandomTrace random(no_atomics);
