@@ -31,8 +31,8 @@ inline LineData unreadable() {
   return data;
 }
 
-// A register: the lines of which the device holds what an operation has made of them, for a write
-// of theirs has been accepted and not dropped again. Others hold what they held before the run.
+// A persistent register that lists the lines with an accepted write that wasn't dropped. The device
+// has the encoded contents of these lines, and the initial contents of all others.
 class EncodedLines {
  public:
   void accepted(Line line) { ++writes_[line]; }
@@ -84,7 +84,7 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
     return false;
   }
 
-  // Nothing is random here: it may be asked again.
+  // Makes no random choice, because the backend may encode a write more than once.
   void encode(const Write& write, const Prepared&, Encoded& encoded) const override {
     encoded.place = moves(encoded.place) ? next_place() : place(encoded.place);
     encoded.data = encrypted(write.line, encoded.data);
@@ -148,8 +148,8 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
   }
 
  private:
-  static constexpr std::uint64_t kSpare = std::uint64_t{1} << 52;     // places, as line numbers
-  static constexpr std::uint64_t kMetadata = std::uint64_t{1} << 53;  // the same
+  static constexpr std::uint64_t kSpare = std::uint64_t{1} << 52;     // first line of the locations
+  static constexpr std::uint64_t kMetadata = std::uint64_t{1} << 53;  // first line of the metadata
   static constexpr std::uint64_t kMostDelay = 400'000;                // ps
 
   static constexpr std::uint64_t kFactor = 0xff51afd7ed558ccd;
@@ -254,15 +254,15 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
   EncodedLines encrypted_;
   std::map<std::uint64_t, Completion> held_;
   std::uint64_t requests_ = 0, sent_ = 0, taken_ = 0;
-  std::deque<Line> free_;        // places that held a line once
-  std::map<Line, Line> places_;  // register: of lines that aren't at their own
-  std::map<Line, Line> owners_;  // the other way round
-  std::map<Line, Line> before_;  // by place: where its line was before, until it is written
+  std::deque<Line> free_;        // locations that a line has left
+  std::map<Line, Line> places_;  // register: location of each moved line
+  std::map<Line, Line> owners_;  // by location: its line
+  std::map<Line, Line> before_;  // by location: the line's previous one, until it is written
   std::vector<Line> moved_;
-  std::set<Line> dropped_;  // register: whose metadata don't fit, for their write was dropped
+  std::set<Line> dropped_;  // register: lines whose write was dropped, so that metadata differ
 };
 
-// All choices, and this one.
+// Returns the table of all implementations, with this operation added.
 inline const ChoiceTable& with_delaying_backend() {
   static const ChoiceTable kTable = [] {
     ChoiceTable table = choices();

@@ -1,11 +1,11 @@
-// Programs that keep an undo or a redo log of their own, as the library does (library/log.c,
-// library/redo.c), in a pool as the library's recovery finds it: for crashing designs that leave
-// the log to the program.
+// Programs that write their own undo or redo log in the library's format (library/log.c,
+// library/redo.c), so that its recovery accepts their pool. Tests crash designs with them that
+// leave the log to the program.
 //
 // With an undo log a region first logs the lines that it will store to, in the records of its
-// thread's segment; then come its stores, their flushes, and the commit. With a redo log it first
-// logs the words that it will store; then come the commit, its stores, their flushes, and the log's
-// release. In random programs threads hold the lock of what they share from before a region's begin
+// thread's segment. Its stores, their flushes, and the commit follow. With a redo log it first logs
+// the words that it will store. The commit, its stores, their flushes, and the log's release
+// follow. In random programs, threads hold the lock of shared lines from before a region's begin
 // until after its end.
 #pragma once
 
@@ -152,7 +152,7 @@ class LoggedProgram {
     builder.image_page(kPmBase + offset - offset % page.size(), page);
   }
 
-  // Returns the lines that it takes.
+  // Writes a record and returns the lines that it occupies.
   std::vector<std::uint64_t> log_record(std::uint32_t thread, std::uint64_t place,
                                         std::span<const std::uint64_t> lines) {
     std::array<record, 1 + RECORD_LINES> bytes{};  // the header, and old contents as long

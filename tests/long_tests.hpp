@@ -1,5 +1,5 @@
-// The long form of the tests, which `make test-long` asks for by PMEMSIM_LONG_TESTS: more of what
-// differs only in its random numbers. Each place that is shorter otherwise says what the long form
+// The long form of the tests, which `make test-long` selects with PMEMSIM_LONG_TESTS. It runs more
+// cases that differ only in their random numbers; each shortened test has a comment on what it
 // adds.
 #pragma once
 
@@ -14,8 +14,7 @@ inline bool long_tests() {
   return asked != nullptr && *asked != '\0';
 }
 
-// Seeds from `first` on, for INSTANTIATE_TEST_SUITE_P: so many usually, and so many in the long
-// form.
+// Returns `usually` seeds from `first` on, or `in_long_form`, for INSTANTIATE_TEST_SUITE_P.
 template <class Seed>
 auto seeds(Seed first, Seed usually, Seed in_long_form) {
   return testing::Range(first, first + (long_tests() ? in_long_form : usually));

@@ -144,7 +144,7 @@ class PreparingOperation final : public BackendOperation, public WriteGate {
     Image device_;
   };
 
-  // Twice: as it was.
+  // Masking a line twice restores it.
   static LineData masked(Line line, const LineData& data) {
     return with_each_word(line, data,
                           [](std::uint64_t word, std::uint64_t key) { return word ^ key; });
@@ -188,8 +188,8 @@ class PreparingOperation final : public BackendOperation, public WriteGate {
   std::map<Line, std::uint64_t> counters_;  // register: writes accepted
 };
 
-// Predicts from the stores that retire and the lines that leave the caches, of which most come too
-// late.
+// Makes predictions from retired stores, and from lines that leave the caches. Most of the latter
+// predictions are too late.
 class RandomPrecompute final : public Precompute {
  public:
   void connect(const LayerContext& context) override {
@@ -220,7 +220,7 @@ class RandomPrecompute final : public Precompute {
 
   const std::map<Fate, std::uint64_t>& outcomes() const { return outcomes_; }
   std::uint64_t late() const { return late_; }
-  // Predictions that have had no outcome yet, or more than one.
+  // Returns the number of predictions with no outcome or with more than one.
   std::uint64_t wrong_outcomes() const { return open_.size() + twice_; }
 
  private:
@@ -261,7 +261,7 @@ class RandomPrecompute final : public Precompute {
     const PreparedId id = pm_->predictions().prepare(prediction);
     if (id) open_[id] = prediction.line.has_value();
   }
-  // More of some prediction, be it right or not.
+  // Adds a line or data, right or wrong, to one of the predictions in use.
   void complete(Line line, const LineData& data) {
     auto chosen = open_.begin();
     std::advance(chosen, random_() % open_.size());
@@ -292,7 +292,8 @@ class RandomPrecompute final : public Precompute {
   std::map<Fate, std::uint64_t> outcomes_;
 };
 
-// All choices, the delaying operation, and this pair, of which neither goes without the other.
+// Returns the table of all implementations, with the delaying operation and this pair of layers
+// added. Each of the pair requires the other.
 inline const ChoiceTable& with_doubles() {
   static const ChoiceTable kTable = [] {
     constexpr std::string_view kStartEarly = "operations that start early";

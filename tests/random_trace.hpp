@@ -16,14 +16,14 @@ namespace pmemsim {
 struct RandomTraceOptions {
   std::uint32_t seed = 1;
   std::uint32_t threads = 4;
-  int operations = 2000;     // in sum
-  std::uint64_t lines = 64;  // shared by all, in PM and in DRAM; as many private ones a thread
+  int operations = 2000;     // sum over all threads
+  std::uint64_t lines = 64;  // shared lines in PM and in DRAM, and private lines of each thread
   bool flush_all = false;    // at the end one thread flushes every PM line that was stored to
   bool atomics = true;
-  bool pm = true;  // is any of it persistent memory?
+  bool pm = true;  // declares persistent memory
   std::string pm_source = "test";
   bool persists = true;  // flushes, fences, stores past the caches
-  bool regions = true;   // only beside these
+  bool regions = true;   // only together with `persists`
 };
 
 class RandomTrace {
@@ -45,7 +45,7 @@ class RandomTrace {
   std::uint64_t instructions = 0;
   // Private PM lines that were flushed (and fenced) after their last store.
   std::set<std::uint64_t> persistent_lines;
-  // Each lock's PM word, and what the last critical section of the recording stored there.
+  // Each lock's PM word, and the value that the recording's last critical section stored there.
   std::map<std::uint64_t, std::uint64_t> last_in_lock_order;
 
  private:

@@ -14,7 +14,7 @@
 
 namespace pmemsim {
 
-// Random regions, in an order that locks and threads agree with.
+// Random regions, in an order that respects the locks and each thread's own order.
 class SharedRegions {
  public:
   struct Options {
@@ -151,8 +151,8 @@ struct SharedRun {
   std::string problem;
   std::uint64_t crashes, undone;
 };
-// Runs the program, and crashes the design at every point; at each, also with a few lines more
-// written back.
+// Runs the program, and crashes the design at every crash point, each time also with a few more
+// lines written back.
 inline SharedRun crash_program(trace::TraceBuilder& builder, const Configuration& configuration) {
   const TemporaryTrace temporary(builder);
   const CrashResult result =

@@ -1,12 +1,13 @@
-// Layers that take threads back at random (designs/interface/thread_control.hpp), for tests of what
-// that restores.
+// Layers that roll threads back at random (designs/interface/thread_control.hpp), for tests of what
+// a rollback restores.
 //
-// The ordering layer's caches are persistent, so that what is taken back is seen at each crash. It
-// follows the program in a model of its own, with which it compares PM whenever it has taken a
-// thread back: all of it, at that moment, for then it is clear what it has to hold, whatever other
-// threads are doing; and the line of each store when that is visible, so that the region's next
-// execution is compared, too. The atomicity layer keeps an undo log of bytes in persistent
-// registers.
+// The ordering layer's caches are persistent, so that every crash shows the effect of a rollback.
+// The layer has a model of the program's stores, with which it compares memory:
+//
+//   - all lines after each rollback, when the expected contents don't depend on other threads
+//   - a store's line when the store becomes visible, which also checks re-executed regions
+//
+// The atomicity layer keeps an undo log of bytes in persistent registers.
 #pragma once
 
 #include <algorithm>
@@ -47,11 +48,11 @@ class RepeatedStores {
  public:
   explicit RepeatedStores(std::uint32_t cores) : latest_(cores) {}
 
-  // Before the first store to the line: what it holds without one.
+  // Sets the initial contents of a line, before its first store.
   void begins_with(Line line, const LineData& data) {
     if (lines_.try_emplace(line, History{data, {}}).second) expected_.write(line, data);
   }
-  // `region` 0: outside of any, for ever.
+  // Adds a store. Stores of `region` 0 are outside regions and never roll back.
   void stored(CoreId core, std::uint64_t region, std::uint64_t address,
               const std::vector<std::byte>& value) {
     Latest& latest = latest_[core];
@@ -69,7 +70,7 @@ class RepeatedStores {
     stores.push_back({address, value, true});
     expected_.write(address, value.data(), value.size());
   }
-  // If the region has come to a store.
+  // Removes the stores of the core's latest region, if it is this one.
   void rolled_back(CoreId core, std::uint64_t region) {
     if (latest_[core].region != region) return;
     for (const Place place : latest_[core].places) {
@@ -190,12 +191,13 @@ class SpeculatingOrdering final : public NoOrdering {
         Phase::kController, completion);
   }
 
-  // Every way in which a thread may be taken back: at once, or after a pause of it or of all cores.
+  // Schedules a rollback of a random thread.
   void alarm() {
-    if (++alarms_ > kMostAlarms) return;  // a long region would never come to its end
+    if (++alarms_ > kMostAlarms) return;  // otherwise a long region would never end
     const CoreId core = static_cast<CoreId>(random_() % context_->threads.cores());
     later(random_() % 400'000, completion<&SpeculatingOrdering::alarmed>(*this, core));
   }
+  // Rolls the core back at once, or after a pause of this core or of all cores.
   void alarmed(std::uint64_t core, Time) {
     const auto first = static_cast<CoreId>(core);
     switch (random_() % 3) {
@@ -228,7 +230,7 @@ class SpeculatingOrdering final : public NoOrdering {
     rewinding_ = true;
     context_->threads.rewind(core);
     rewinding_ = false;
-    // Otherwise the region hasn't come to a store, and what was announced is another's.
+    // Without a restored store, the announced region is an earlier one.
     if (restored_ > 0) history_.rolled_back(core, announced_[core].region);
     wrong_ += history_.wrong_lines(context_->pm_space.newest());
   }
@@ -244,8 +246,9 @@ class SpeculatingOrdering final : public NoOrdering {
   bool rewinding_ = false;
 };
 
-// Keeps the bytes that a crash must restore: those before the stores of regions that aren't over.
-// With `together`, regions that read each other's stores are over when no thread is in a region.
+// Keeps the bytes that a crash must restore: the old values of stores of unfinished regions. With
+// `together`, all regions finish at once, when no thread is in a region, because regions may read
+// each other's stores.
 class UndoBytes final : public Atomicity {
  public:
   UndoBytes(std::uint32_t cores, bool together)
@@ -320,7 +323,8 @@ class UndoBytesRecovery final : public Recovery {
   const UndoBytes& design_;
 };
 
-// The choices "speculating" and "undo-bytes", or "undo-bytes-together".
+// Returns the table of all implementations, with "speculating", "undo-bytes" and
+// "undo-bytes-together" added.
 inline const ChoiceTable& with_speculation() {
   static const ChoiceTable kTable = [] {
     ChoiceTable table = choices();

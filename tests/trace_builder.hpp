@@ -1,4 +1,4 @@
-// Builds small traces for tests: sites and operations by hand, written with trace::Writer.
+// Builds small traces for tests from sites and operations, and writes them with trace::Writer.
 #pragma once
 
 #include <algorithm>
@@ -31,11 +31,11 @@ class TraceBuilder {
                      std::vector<std::uint32_t> data_dependences = {}, std::uint8_t detail = 0,
                      std::uint8_t flags = 0, Source source = {"test.c", "test", 1});
 
-  // A call that was inlined, into code that `outer` has inlined (0: into a compiled function's
-  // own). Returns its number.
+  // Adds an inlined call and returns its number. `outer` is the inlined call that contains it, or
+  // 0.
   std::uint32_t inlined_call(Source source, std::uint32_t outer = 0);
   void raw_inlined_call(const InlinedCall& call) { inlined_calls_.push_back(call); }
-  // The site is part of what the call has inlined.
+  // Makes the site part of the call's inlined code.
   void inlined(std::uint32_t site, std::uint32_t call) { innermost_calls_[site] = call; }
 
   // Selects the thread of the following operations.
@@ -44,9 +44,9 @@ class TraceBuilder {
     return *this;
   }
 
-  // Loads and flushes.
+  // Adds a load or a flush.
   void access(std::uint32_t site, std::uint64_t address) { begin(site).put(address); }
-  // Ordinary and non-temporal stores of `size` bytes of the site.
+  // Adds an ordinary or non-temporal store of the site's size.
   void store(std::uint32_t site, std::uint64_t address, std::uint64_t value) {
     begin(site).put(address).value(value, sites_[site].size);
   }
@@ -63,7 +63,7 @@ class TraceBuilder {
   }
   void branch(std::uint32_t site, bool taken) { begin(site, taken); }
   void recurrence(std::uint32_t site, bool goes_on) { begin(site, goes_on); }
-  // kExecute and fences.
+  // Adds a fence, or instructions without memory accesses (kExecute).
   void plain(std::uint32_t site) { begin(site); }
   void external(std::uint32_t instructions) { begin(kExternalSite).put(instructions); }
   void mark(MarkKind kind, std::uint64_t first = 0, std::uint64_t second = 0) {
@@ -75,11 +75,11 @@ class TraceBuilder {
     note_object(object);
   }
 
-  // With what has been put so far the current thread's turn ends. A trace in which none does
-  // doesn't say when the threads ran.
+  // Ends the current thread's turn after the operations added so far. A trace without turns has no
+  // order of its threads' operations.
   void end_turn(std::uint64_t number) { turns_[thread_].push_back({number, operations_[thread_]}); }
 
-  // Instead of those that the operations have.
+  // Adds an entry to the table of races, which replaces the races of the operations.
   void race(const RaceRecord& record) { races_.push_back(record); }
 
   // Replaces the record of a built-in site in the table.
@@ -87,7 +87,7 @@ class TraceBuilder {
 
   // Ends the current frame of the current thread; the next operation begins another.
   void cut() { flush(thread_); }
-  // Takes another builder's operations instead of one's own, but not its sites.
+  // Replaces the operations by another builder's, and keeps the sites.
   void take_operations(const TraceBuilder& other) {
     open_ = other.open_;
     frames_ = other.frames_;
@@ -96,7 +96,7 @@ class TraceBuilder {
   void image_page(std::uint64_t address, std::span<const std::byte> page);
   void warm(std::uint64_t line, std::uint32_t thread);
   void pm_region(std::uint64_t begin, std::uint64_t end, std::string_view source = "test");
-  // Instead of the metadata that the builder makes.
+  // Replaces the default metadata.
   void metadata(std::string json) { metadata_ = std::move(json); }
 
   std::string default_metadata() const;

@@ -1,4 +1,4 @@
-// A configuration whose parts may not go together, for tests of what is said about that.
+// A configuration whose combination of settings isn't checked, for tests of that check.
 #pragma once
 
 #include <vector>

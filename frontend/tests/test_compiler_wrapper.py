@@ -260,7 +260,7 @@ def test_missing_clang_is_reported_with_what_to_install(
 
 
 def test_unrecordable_assembly_is_reported(toolchain: Toolchain) -> None:
-    """A flush whose address can't be told is a warning with its place, not silence."""
+    """A flush of an unknown address causes a warning with its line."""
     source = toolchain.write('void f(void) { asm volatile("clflush (%rbx)"); }')
     result = run(toolchain.cc, "-c", source, "-o", toolchain.scratch / "program.o")
     assert "program.c: line 1: inline assembly 'clflush' flushes an address" in result.stderr

@@ -97,7 +97,7 @@ NOINLINE struct entry *find(const unsigned long *key) {
     assert sorted(compare.data) == [(key.number, 1), (entry_key.number, 1)]
 
 
-def test_unoptimized_code_goes_through_the_stack(toolchain: Toolchain) -> None:
+def test_unoptimized_use_depends_only_on_the_reload_of_its_variable(toolchain: Toolchain) -> None:
     """At -O0 each use reloads a variable, and depends on that reload alone."""
     recording = toolchain.record(
         NOINLINE

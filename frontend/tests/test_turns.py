@@ -104,7 +104,7 @@ def test_recorded_turns_give_the_values_of_racing_reads(
     assert counts["read of others"] > (20 if options else 0)
 
 
-def test_one_thread_has_no_turns(tmp_path: Path) -> None:
+def test_recording_of_one_thread_has_no_turns(tmp_path: Path) -> None:
     source = tmp_path / "alone.c"
     source.write_text("int main(void) { volatile int i = 0; return i; }\n")
     run(built_toolchain() / "bin" / "pmemsim-cc", source, "-o", tmp_path / "alone")

@@ -421,8 +421,8 @@ TEST_P(SoftwareLogContract, SurvivesEveryCrashUnderStress) {
   });
 }
 
-// Entries of lines that come later than their data (selective metadata atomicity), where lines are
-// evicted within regions and meet their flushes on the way.
+// With selective metadata atomicity, a line's entry is written later than its data. Here lines are
+// also evicted within regions, while their flushes are in flight.
 class SelectiveMetadata : public testing::TestWithParam<std::string_view> {
  protected:
   SharedRun run(std::uint32_t seed, std::string_view wpq_entries, std::string_view defect) const {

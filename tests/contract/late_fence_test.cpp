@@ -60,7 +60,7 @@ class PersistBuffer final : public Ordering {
   bool may_leave(Line) const override { return false; }
   std::string pending() const override { return waiting_.empty() ? "" : "stores in the buffer"; }
 
-  // Fences that were fulfilled when their core had come to a later store.
+  // Returns the number of fences that were fulfilled after a later store of their core.
   std::uint64_t late() const { return late_; }
 
  private:

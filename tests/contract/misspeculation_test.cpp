@@ -210,9 +210,9 @@ TEST(PublishedPmemSpec, SecondAlarmReplacesTheFirst) {
   EXPECT_NE(found.explanation.find("read line"), std::string::npos) << found.explanation;
 }
 
-// Thread 0 stores to many lines, which the controller has no room for, and to A, under a lock;
-// thread 1 reads A under the lock, and stores to B. Its persist path is empty: B arrives before A.
-// (All lines have come into the caches before, so that nothing but PM's writing is slow.)
+// Thread 0 stores under a lock to more lines than the controller's queue holds, and then to A.
+// Thread 1 reads A under the lock, and stores to B. Its persist path is empty, so that B arrives
+// before A. All lines are cached before, so that only PM's writes are slow.
 Found crash_read_after_write(std::string_view releases) {
   trace::TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + (1 << 20));
@@ -260,10 +260,10 @@ TEST(PublishedPmemSpec, StoreOvertakesTheStoreThatItsThreadHasRead) {
       << published.explanation;
 }
 
-// Two regions with critical sections inside, which store to one word; the store of the first is
-// overtaken. Thread 1 stores behind a row of others, which change nothing and for which the
-// controller has no room. Thread 0 logs and stores when it has the lock, and commits when the first
-// region is over. Recovery undoes thread 0's region first, as it has to here.
+// Two regions with critical sections inside store to one word, and the store of the first is
+// overtaken. Thread 1 stores after many stores of unchanged values, which overfill the controller's
+// queue. Thread 0 logs and stores when it has the lock, and commits when the first region has
+// ended. Recovery must undo thread 0's region first, and does.
 class OvertakenStore : public LoggedProgram {
  public:
   OvertakenStore() : LoggedProgram(trace::ProgramLog::kUndo, 2) {

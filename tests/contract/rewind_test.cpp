@@ -46,8 +46,8 @@ double found(const StatisticsCollector& collector, std::string_view name) {
 // SharedRegions uses nothing beyond: the last line is that of all threads' words.
 constexpr std::uint64_t kLines = (1 << 10) + 1;
 
-// Looks for threads that wait for a lock when a store is taken back; the thread that has stored
-// doesn't wait any more. (SharedRegions' threads wait for nothing else.)
+// Detects rollbacks of a store while another thread waits for a lock. Threads of SharedRegions wait
+// only for locks.
 class Waiting final : public ProgramObserver {
  public:
   explicit Waiting(Machine& machine)

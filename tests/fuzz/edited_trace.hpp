@@ -1,8 +1,11 @@
-// The valid trace with edits, for a fuzzer: what is changed, each time by five bytes of its input.
+// A valid trace with edits, for a fuzzer. Five bytes of the fuzzer's input make one edit; the first
+// byte chooses what is changed, and the others mean:
+//
 //   0  a value of the metadata: which key, what kind of value, which of these, (unused)
 //   1  a byte of a frame: which frame, its place in the frame (two bytes), the new byte
 //   2  a frame's header: which frame, its thread, its operations (two bytes)
-// Whatever the edits are, the checksums are right, so that the reader sees what stands there.
+//
+// The checksums are correct after any edits, so that the reader gets past them.
 #pragma once
 
 #include <algorithm>

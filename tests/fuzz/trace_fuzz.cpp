@@ -1,10 +1,13 @@
-// Fuzz target: whatever bytes are read as a trace, the reader ends in a TraceError or at the end;
-// so does the check of its program, and what a run and a crash make of the trace before they
-// simulate, in little memory.
+// Fuzz target: for any bytes, reading a trace ends without an error or with a TraceError, in little
+// memory. The same holds for the check of its program, and for the preparations of a run and a
+// crash.
 //
-// The first byte of the input chooses: a whole file as it stands; the contents of frames, which are
-// then written with right checksums, since a fuzzer would never get past those; or edits of a valid
-// trace (edited_trace.hpp).
+// The first byte of the input chooses what the other bytes are:
+//
+//   - a whole file
+//   - the contents of frames, which are written with correct checksums, since a fuzzer would never
+//     find these
+//   - edits of a valid trace (edited_trace.hpp)
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

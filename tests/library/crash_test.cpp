@@ -396,8 +396,7 @@ TEST_F(CrashEverywhere, LostAllocatorStateIsDetected) {
   EXPECT_GT(run(1, 20, 2, 1, {SHELF_OFFSET, CHUNK_TABLE_OFFSET}).wrong, 0u);
 }
 
-// Blocks on their way between threads: freed one by one and all at once, handed to the depot and
-// taken from there.
+// Blocks move between threads through the depot, and are freed one by one and all at once.
 TEST_F(Crash, BlocksMovingBetweenThreadsAreNeitherLostNorShared) {
   constexpr std::size_t kBlocks = 300;
   struct Point {
@@ -459,8 +458,8 @@ TEST_F(Crash, BlocksMovingBetweenThreadsAreNeitherLostNorShared) {
 }
 
 #ifndef PM_REDO_LOG
-// A torn first record hides whole ones behind it. They must not come back to life when a later
-// region writes a whole record of the same size in front of them.
+// A torn first record hides the whole records after it. Recovery must not apply these when a later
+// region has replaced the torn record by a whole one of the same size.
 TEST_F(Crash, RecordsAfterATornRecordAreNeverRecovered) {
   std::vector<Image> images;
   const auto crash_at_next_fence = [&images] {

@@ -1,8 +1,8 @@
 // A model of volatile caches in front of PM, linked in place of library/persist.c.
 //
-// It knows what is certainly durable: what was flushed before a fence. Everything else that was
-// stored may or may not have reached PM, line by line and even word by word. At every flush and
-// fence it can make such crash images, chosen at random, and hand them to the test.
+// Data that were flushed before a fence are durable. Any other stored line, and even any word of
+// it, may or may not have reached PM. At flushes and fences the model can pass random crash images
+// of this kind to the test.
 #pragma once
 
 #include <array>
@@ -16,8 +16,7 @@
 inline constexpr std::uint64_t kPageBytes = 4096;
 using Page = std::array<unsigned char, kPageBytes>;
 
-// A pool's pages in order, null for a page of zeros. Images share the pages that they don't differ
-// in.
+// A pool's pages in order; a page of zeros is null. Images share equal pages.
 using Image = std::vector<std::shared_ptr<const Page>>;
 
 // Makes a pool's file of an image; false if that fails.
@@ -35,7 +34,7 @@ class PersistModel {
   void sample(std::function<void(Image)> sink, unsigned images_per_event, unsigned period,
               unsigned seed);
 
-  // Hardware that lies: fences don't make the lines in this range durable.
+  // Injects a fault: fences don't make the lines in this range durable.
   void break_fences(std::uint64_t begin, std::uint64_t end);
 
   void flush(const unsigned char* line, std::uint64_t lines);
@@ -60,5 +59,5 @@ class PersistModel {
   std::uint64_t fences_ = 0;
 };
 
-// The one that the library under test uses.
+// Returns the model that the library under test uses.
 PersistModel& persist_model();

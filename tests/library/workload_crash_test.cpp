@@ -1,5 +1,5 @@
-// The workloads that order their stores themselves, crashed at their flushes and fences with every
-// mixture of lost and surviving lines that a random choice finds, taken over and checked.
+// Crashes the workloads that order their own stores, at their flushes and fences, with random sets
+// of lost lines; opens each image and checks it.
 //
 // They are programs, each with a main function: so each is included into a namespace.
 #include <gtest/gtest.h>

@@ -385,7 +385,7 @@ def test_a_whole_calibration_writes_a_machine_that_runs(
         ([], "--output"),
     ],
 )
-def test_what_cannot_be_written_or_measured_is_refused(
+def test_calibrate_refuses_bad_arguments(
     arguments: list[str], sentence: str, tmp_path: Path
 ) -> None:
     finished = pmemsim("calibrate", *arguments, cwd=tmp_path)

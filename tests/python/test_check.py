@@ -285,9 +285,9 @@ def test_check_refuses_recordings_without_stores_to_pm(
     assert reason in done.stderr
 
 
-# By hand: the link from the last node is meant to be written back by chance, as the workload's
-# comment says, since recovery goes by the nodes' places. The other two break rules on purpose: one
-# gives locks back inside regions, the other does whatever comes.
+# Findings that are intended. The queue leaves the last node's link to be written back by chance,
+# because its recovery uses the nodes' positions. The other two break rules on purpose: one releases
+# locks inside regions, the other executes random operations.
 KNOWN = {
     "queue_lowlevel": {"never-flushed", "published-unflushed"},
     "store_misspeculation": {"logged-by-two"},

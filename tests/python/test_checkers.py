@@ -337,7 +337,7 @@ def test_checker_gets_all_images_that_the_oracle_checks(tmp_path: Path) -> None:
     assert run["points"] < checked[0] < checked[1]
 
 
-def test_a_library_sees_what_a_design_leaves(
+def test_checker_library_gets_the_images_that_a_design_leaves(
     right: tuple[Path, Path], wrong: tuple[Path, Path], library: Library
 ) -> None:
     """The item that is never flushed stays in the caches of the wrong program."""

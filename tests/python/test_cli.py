@@ -161,7 +161,7 @@ def test_every_command_has_help(command: list[str]) -> None:
         (["show", "design", "nothing"], "unknown design 'nothing'"),
     ],
 )
-def test_bad_input_is_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:
+def test_bad_input_is_refused_with_a_reason(arguments: list[str], sentence: str) -> None:
     assert sentence in refused(*arguments)
 
 
@@ -201,7 +201,7 @@ def test_bad_input_is_refused_in_a_sentence(arguments: list[str], sentence: str)
         ),
     ],
 )
-def test_what_is_no_command_line_is_refused_in_sentences(
+def test_malformed_command_line_is_refused_with_a_line_for_each_problem(
     arguments: list[str], sentences: list[str]
 ) -> None:
     lines = refused(*arguments).splitlines()
@@ -375,9 +375,7 @@ def test_record_reports_all_problems_at_once(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_workload_refuses_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_refusal_by_a_workload_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "queue.pmt"
     text = refused("record", "--name", "queue", "--regions", "4000000000", "-o", path)
     assert text.splitlines()[-1].startswith("pmemsim: queue --threads=4 --regions=4000000000 ")
@@ -685,7 +683,7 @@ def test_output_on_a_full_disk_is_an_error(queue_trace: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_turns_of_another_length_make_another_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_length_of_turns_is_cached_separately(monkeypatch: pytest.MonkeyPatch) -> None:
     run = WorkloadRun.of("queue")
     usual = run.cached_trace
     monkeypatch.setenv("PMEMSIM_QUANTUM", "50")
@@ -710,7 +708,7 @@ def test_closed_pipe_of_the_output_is_no_error(queue_trace: Path) -> None:
     assert len(done.stdout.splitlines()) == 1
 
 
-def test_results_are_kept_and_nothing_else_when_the_reader_goes_away(
+def test_result_file_is_written_although_the_output_pipe_is_closed(
     tmp_path: Path, queue_trace: Path
 ) -> None:
     reading, writing = os.pipe()

@@ -39,7 +39,7 @@ def test_ratios_are_against_the_first_design() -> None:
     assert comparison.geomean() == {"np": 1.0, "sw-undo": pytest.approx(0.5)}
 
 
-def test_what_a_recording_begins_with_is_loaded_once_and_not_kept(
+def test_initial_contents_of_a_recording_are_loaded_once_and_released(
     queue_trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[weakref.ref[object]] = []

@@ -92,7 +92,7 @@ def test_functions_of_commands_are_short(file: Path) -> None:
     assert {each.name for each in functions if lines_of(each) > MOST_LINES} == set()
 
 
-def test_messages_of_cxx_name_no_options_of_the_command_line() -> None:
+def test_messages_in_cpp_code_name_no_command_line_options() -> None:
     """Users of Python read them, too; but a recording's sources of PM are words of the format."""
     option = re.compile(r'"[^"\n]*(?<![\w-])--[a-z][^"\n]*"')
     sources = {"kHeap"}
@@ -128,7 +128,7 @@ def test_make_test_and_lint_print_how_long_they_took(target: str) -> None:
     assert f"make %s took %d min %02d s\\n' {target} " in done.stdout.splitlines()[-1]
 
 
-def test_what_lint_checks_in_seconds_is_checked_before_a_commit() -> None:
+def test_fast_checks_of_lint_are_commit_hooks() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     entries = " ".join(hook["entry"] for hook in hooks)
     for tool in ("ruff check", "ruff format --check", "mypy", "clang-format", "check_modules"):

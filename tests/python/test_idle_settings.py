@@ -88,7 +88,7 @@ def test_python_interface_refuses_settings_without_effect(queue_trace: Path) -> 
         package.compare([queue_trace], designs=["sw-undo"], machine="asap", overrides=idle)
 
 
-def test_a_sweep_along_what_nothing_uses_is_refused(tmp_path: Path) -> None:
+def test_sweep_along_an_unused_parameter_is_refused(tmp_path: Path) -> None:
     spec = tmp_path / "spec.yaml"
     axes = "axes:\n  workload: queue\n  threads: 1\n  regions: 20\n  machine: asap\n"
     spec.write_text(f"{axes}  design: sw-undo\n  asap.cl_entries: [2, 4]\n")

@@ -346,7 +346,7 @@ def nanoseconds(values: dict[str, str], key: str) -> float:
     return float(number) * {"ps": 1e-3, "ns": 1.0, "cycles": cycle, "GB": 1.0}[unit]
 
 
-def test_an_idle_load_over_cxl_takes_what_was_measured() -> None:
+def test_latencies_of_an_idle_load_over_cxl_add_up_to_250_ns() -> None:
     values = resolved(load_preset("machine", "cxl"))
     way = ("l1.latency", "l2.latency", "shared.latency", "path.request_latency",
            "pm.front_latency", "pm.back_latency", "pm.trcd", "pm.tcl", "pm.tburst",

@@ -314,6 +314,6 @@ def test_design_without_its_plugin_says_how_to_load_it() -> None:
     assert "load a plug-in's design with --plugin FILE" in done.stderr
 
 
-def test_refusal_of_a_plugin_is_said_once(tmp_path: Path) -> None:
+def test_refusal_of_a_plugin_is_printed_once(tmp_path: Path) -> None:
     done = pmemsim("run", "queue", "-d", "np", "-m", "asap", "--plugin", tmp_path / "no.so")
     assert done.stderr.count("no such plug-in") == 1

@@ -95,7 +95,7 @@ def test_the_low_level_hash_map_appends(tmp_path: Path) -> None:
     assert longest > 2
 
 
-def test_tatp_asks_for_the_first_rows_and_logs_elsewhere() -> None:
+def test_tatp_of_pmweavers_mix_stores_to_one_or_two_pm_lines() -> None:
     trace = recorded("tatp_lowlevel", items=1000, mix="pmweaver")
     assert 1 <= len(persistent(trace, STORE)) <= 2
     assert count(trace, FENCE) == 4 * REGIONS

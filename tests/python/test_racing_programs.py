@@ -103,7 +103,7 @@ def test_regions_under_a_lock_released_by_a_plain_store_recover(tmp_path: Path) 
         assert done.returncode == 0, done.stderr
 
 
-def test_recordings_say_what_races(build: Build) -> None:
+def test_recordings_list_their_races(build: Build) -> None:
     _, traces = build("-DRIGHT")
     for path in traces:
         verified = pmemsim("trace", "verify", path)
@@ -122,7 +122,7 @@ def test_recordings_say_what_races(build: Build) -> None:
         (MemoryError(), "there is not enough memory to find races"),
     ],
 )
-def test_a_recording_that_can_not_say_what_races_is_kept(
+def test_recording_without_a_list_of_races_is_kept(
     build: Build,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -155,7 +155,7 @@ def test_crash_finds_a_bug_in_a_racing_program(build: Build) -> None:
         assert not any("a guess" in line for line in story.lines)
 
 
-def test_explanation_without_recorded_turns_says_that_it_guesses(
+def test_explanation_without_recorded_turns_is_marked_as_a_guess(
     build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Trace, "has_turns", False)

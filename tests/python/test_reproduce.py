@@ -1418,7 +1418,7 @@ def test_an_ablation_may_use_smaller_data_sets() -> None:
     assert "--items=100" in case.run.arguments
 
 
-def test_an_ablation_may_leave_the_set_up_out() -> None:
+def test_an_ablation_may_exclude_the_set_up() -> None:
     paper = load_paper("pmem-spec")
     kernels = paper.ablated(paper.ablations["without-set-up"])
     runs = {case.run for case in kernels.cases(kernels.experiments["fig9"], "quick")}
@@ -1433,7 +1433,7 @@ def test_an_ablation_may_run_another_design() -> None:
     assert not presets & {"pmem-spec", "pmem-spec-redo"}
 
 
-def test_what_is_set_for_the_machine_holds_in_all_experiments() -> None:
+def test_machine_settings_apply_to_all_experiments() -> None:
     paper = load_paper("asap")
     cases = [case for study in paper.experiments.values() for case in paper.cases(study, "quick")]
     assert {dict(case.settings)["core.full_fences"] for case in cases} == {"true"}

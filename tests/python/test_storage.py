@@ -97,7 +97,7 @@ def test_storage_of_pmweaver_matches_a_hand_computation() -> None:
         ("pmweaver__value_deltas", "true", 32 * 2 * (8 + 64) + 32 * 17 // 8),
     ],
 )
-def test_pmweavers_structures_grow(key: str, value: object, more: int) -> None:
+def test_storage_of_pmweaver_grows_with_its_structures(key: str, value: object, more: int) -> None:
     grown = bytes_of(PMWEAVER, "pmweaver", **{key: value})
     assert grown - bytes_of(PMWEAVER, "pmweaver") == 4 * more
 

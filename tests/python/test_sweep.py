@@ -205,7 +205,7 @@ def test_row_has_the_axes_and_the_results_of_its_run(cache: Path, tmp_path: Path
 
 
 @pytest.mark.long
-def test_a_design_goes_with_its_programs_log(cache: Path, tmp_path: Path) -> None:
+def test_each_kind_of_log_runs_with_its_design(cache: Path, tmp_path: Path) -> None:
     done = sweep(
         cache,
         tmp_path,

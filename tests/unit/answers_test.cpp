@@ -133,7 +133,7 @@ TEST(Regions, OnlyOutermostRegionsAreOperations) {
   EXPECT_EQ(found[1].last, UINT64_MAX);  // the recording ends first
 }
 
-// ---- History and moments -----------------------------------------------------------------------
+// ---- History and points in time -----------------------------------------------------------------
 
 using litmus::Do;
 

@@ -91,8 +91,8 @@ TEST(CountingBloomFilter, NeverMissesALine) {
   for (std::uint64_t other = 0; other < 40; ++other) EXPECT_FALSE(filter.contains({other}));
 }
 
-// 32 lines in 8192 counters, as HOPS has them: a line that isn't there has all four places taken
-// with a probability of (1 - (1 - 1/8192)^128)^4 = 5.8e-8.
+// HOPS has 8192 counters for 32 lines. All four counters of another line are set with a probability
+// of (1 - (1 - 1/8192)^128)^4 = 5.8e-8.
 TEST(CountingBloomFilter, FalsePositivesAreRareAtTheSizeOfHops) {
   CountingBloomFilter filter(8192);
   for (std::uint64_t line = 0; line < 32; ++line) filter.insert({line * 977});

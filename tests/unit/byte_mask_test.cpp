@@ -459,7 +459,7 @@ class RandomParts {
     EXPECT_EQ(pm_.drop(id), possible);
     progress_[number].dropped |= possible;
   }
-  // Operations can take back what a line's newest write has made of it, not what an older one has.
+  // Operations can undo only the newest write of a line.
   bool is_covered(std::size_t number) const {
     for (std::size_t later = number + 1; later < sent_.size() && progress_[number].sent; ++later) {
       const Progress& other = progress_[later];

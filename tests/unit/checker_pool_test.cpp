@@ -67,7 +67,7 @@ TEST_P(CheckerPoolTest, CheckerWritesAreGoneForTheNextImage) {
   Image image;
   for (std::uint64_t number = 1; number < 8; ++number) {
     number_image(image, number);
-    pool.show(image, {});  // it isn't told what has changed
+    pool.show(image, {});  // without the list of changed lines
   }
   pool.finish({});
   ASSERT_EQ(pool.rejected().size(), 7);

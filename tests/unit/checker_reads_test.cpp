@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t kReadBase = 0x500000000000;
 constexpr std::uint64_t kReadPages = 64;
-constexpr std::uint64_t kAtOnce = 16;  // pages that kernels bring in together
+constexpr std::uint64_t kAtOnce = 16;  // pages that a kernel maps together
 const std::vector<trace::PmRegion> kReadRegions{{kReadBase, kReadBase + kReadPages * 4096, ""}};
 
 using Pages = std::set<std::uint64_t>;

@@ -67,7 +67,7 @@ TEST(Choices, EveryNeedIsProvidedByAnotherChoice) {
   }
 }
 
-// A row that promises whole regions declares how a region is recovered, and when it is durable.
+// A row that guarantees whole regions declares a recovery, and when a region is durable.
 TEST(Choices, RowsOfWholeRegionsDeclareRecoveryAndDurability) {
   for (const Choice& choice : choices()) {
     const bool whole = choice.promises.whole_regions;
@@ -79,7 +79,7 @@ TEST(Choices, RowsOfWholeRegionsDeclareRecoveryAndDurability) {
   }
 }
 
-// A recovery or a promise in another layer's row would be passed over in silence.
+// Without this check, a recovery or a guarantee in another layer's row would be ignored.
 TEST(Choices, RowWithAFieldOfAnotherLayerIsRejected) {
   const auto problem = [](const Choice& choice) -> std::string {
     ChoiceTable table = choices();

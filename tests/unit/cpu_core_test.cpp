@@ -113,8 +113,8 @@ std::vector<Setting> design(std::string_view ordering, std::string_view atomicit
   return settings({{"ordering", ordering}, {"atomicity", atomicity}}, more);
 }
 
-// A region of one store with its log, as the library writes it: each part of another length, so
-// that a count tells which parts were kept.
+// A region of one store with its log, as the library writes it. Each part has a different length,
+// so that a count shows which parts were kept.
 struct Region {
   TraceBuilder builder;
   std::uint32_t load = builder.site(SiteKind::kLoad, 8, 3);

@@ -62,7 +62,7 @@ TEST(Crash, EveryCrashPointIsVisited) {
   const CrashResult all = crash_it({{"atomicity", "hw-undo"}});
   EXPECT_GT(all.points, 200);
   EXPECT_EQ(all.points, all.all_points);
-  EXPECT_EQ(all.images, all.points + 60);  // again at each region's promise
+  EXPECT_EQ(all.images, all.points + 60);  // again when each region becomes durable
   EXPECT_EQ(all.violations, 0);
   EXPECT_FALSE(all.explanation);
 }
@@ -746,7 +746,7 @@ TEST(Crash, StoresLostByInjectedCacheFaultsAreFound) {
 
 TEST(Crash, LineIsTornIfQueuesAreVolatile) {
   const CrashResult kept = crash_without_log("accepted");
-  EXPECT_EQ(kept.images, kept.points + 1);  // again when the region is promised
+  EXPECT_EQ(kept.images, kept.points + 1);  // again when the region becomes durable
   EXPECT_EQ(kept.violations, 0);
   const CrashResult torn = crash_without_log("written");
   EXPECT_EQ(torn.images, kept.images + 1);  // the first of two is wrong

@@ -350,7 +350,7 @@ TEST(HintLint, WriteToFreedMemoryIsReportedAsMissingHint) {
                           {HintCause::kMissingAtFlush, kFlush, kParallel}});
 }
 
-// ---- No room: for the last line, whose data's look-up is cached even so
+// ---- Full structures: the last line is dropped, though its data's look-up is cached
 
 TEST(HintLint, HintDroppedByRequestQueueIsReported) {  // a queue of two entries
   LintBench bench(JanusValues{{"janus.request_entries", "1"}, {"janus.decode_latency", "100ns"}});

@@ -84,7 +84,7 @@ TEST(HwUndoLines, StoreStallsUntilItsHeaderHasSpace) {
   EXPECT_EQ(bench.entries(), 2 * kRecordEntries + 2);
 }
 
-// Rule 1: what is old is what the line holds when the store goes on.
+// Rule 1: the old contents are the line's contents when the stalled store continues.
 TEST(HwUndoLines, StalledStoreLogsStoresMadeDuringItsStall) {
   UndoBench bench;
   fill_records(bench);

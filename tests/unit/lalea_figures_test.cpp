@@ -222,7 +222,7 @@ TEST(LaleaFigure2a, LaleaBalancesTheBanks) {
   EXPECT_EQ(chain[1].header.region, 1u);
   EXPECT_EQ(chain[1].entries[2], entries1[1]);
 
-  // Its in-place updates are done: what the first one had goes to the ends of the FIFOs.
+  // The first transaction's in-place updates are done: its blocks go to the ends of the FIFOs.
   figure.log.release(first, false);
   Lines released0 = without_first(entries0, 2), released1 = without_first(entries1, 2);
   released0.push_back(entries0[0]);
@@ -278,9 +278,8 @@ TEST(LaleaFigure2c, RecoveryRebuildsTheFifos) {
   EXPECT_EQ(figure.rebuilt({.first = 4}).free_entries(0).size(), 2 * entries0.size());
 }
 
-// An undo log of the controllers' whose headers find no room in the ADR buffer, for a while: a
-// header isn't put there as long as the chain to it would lead past one that is still being
-// written.
+// The ADR buffer of an undo log is full for a while. No header enters it while an earlier header of
+// its chain is still being written.
 TEST(LaleaWithBlom, ChainNeverSkipsAHeaderThatIsNotPersistent) {
   Figure2 figure("load-aware", "adr-buffered", LogKind::kUndo);
   Platform& platform = figure.platform;
@@ -373,7 +372,7 @@ TEST(BlomFigure3, BlomKeepsTheHeaderUntilTheInPlaceUpdatesAreDone) {
   platform.until([&] { return header().valid == 0b01; });
   EXPECT_EQ(platform.now(), at_ns(300) + platform.core_to_controller());
 
-  // t2: the entries are persistent, nothing else has to be: TX1 commits, TX2 may begin.
+  // t2: the entries are persistent, and no more is required: TX1 commits, TX2 may begin.
   const Time t2 = figure.commit() - platform.caches.controller_to_core();
   EXPECT_EQ(t2, at_ns(2 * 300) + platform.core_to_controller());
   EXPECT_EQ(counters(platform), (Counters{0, 0})) << "no header in flight";

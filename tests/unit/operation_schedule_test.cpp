@@ -242,9 +242,9 @@ TEST(OperationSchedule, DedupTakes300nsFromTheArrivalOfTheData) {
   EXPECT_EQ(bench.write(3), ns(200));
 }
 
-// ---- What is executed, and in vain
+// ---- Executed and unused sub-operations
 
-// Since they were last asked for.
+// Counts of sub-operations since the previous query.
 class Executed {
  public:
   explicit Executed(const Janus& bench) : bench_(bench) { news(); }

@@ -211,8 +211,8 @@ TEST(Oracle, MissingGuaranteedRegionIsLost) {
   program.begin().store(kB, 2).end();
   OracleBench bench(program);
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
-  EXPECT_EQ(bench.holds(kA, 0).verdict(), std::nullopt);  // A's region isn't promised yet
-  bench.promise(0, 2);                                    // promises the earlier region, too
+  EXPECT_EQ(bench.holds(kA, 0).verdict(), std::nullopt);  // A's region isn't guaranteed yet
+  bench.promise(0, 2);                                    // guarantees the earlier region, too
   EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kLost);
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
   EXPECT_EQ(bench.holds(kB, 0).verdict(), Fault::kLost);

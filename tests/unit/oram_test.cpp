@@ -1,4 +1,4 @@
-// The time of an oblivious RAM and its traffic, and that it changes nothing else.
+// Checks the time and the traffic of an oblivious RAM, and that data and images stay unchanged.
 #include "pmemsim/designs/backend/oram.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
 

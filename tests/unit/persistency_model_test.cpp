@@ -237,11 +237,10 @@ TEST(Eadr, NonTemporalStoresMayBeMissingUntilTheirFence) {
   EXPECT_EQ(x_and_y({store(0, kX), non_temporal(0, kY)}), kInOrder);
 }
 
-// ---- Instants
-// ------------------------------------------------------------------------------------
+// ---- Instants -----------------------------------------------------------------------------------
 
 TEST(PersistencyModel, InstantWithoutANewWordIsSkipped) {
-  // Two fences guarantee a piece. The end adds no piece.
+  // Two of the three fences guarantee a new word. The end of the program adds none.
   const Program program{store(0, kX), on(0, Do::kClwb, kX), on(0, Do::kSfence), on(0, Do::kSfence),
                         store(0, kY), on(0, Do::kClwb, kY), on(0, Do::kSfence)};
   const Found found = all_of(program);
@@ -260,7 +259,7 @@ TEST(PersistencyModel, EachSetOfWordsIsShownOnce) {
   const Found found = all_of(program);
   EXPECT_EQ(found.images.size(), 2 * 5);
   EXPECT_EQ(found.shown, found.images.size());
-  // The last piece before an instant is an old one at the next.
+  // The last word before an instant isn't new at the next instant.
   const Found two =
       all_of({store(0, kX), store(0, kZ), on(0, Do::kClwb, kX), on(0, Do::kSfence), store(0, kY)});
   EXPECT_EQ(two.images.size(), 4 + 2);
@@ -277,8 +276,7 @@ TEST(PersistencyModel, StoreOfAnUnchangedValueAddsNoImage) {
             4);
 }
 
-// ---- Random programs
-// -----------------------------------------------------------------------------
+// ---- Random programs ----------------------------------------------------------------------------
 
 Step random_step(std::mt19937& random) {
   const auto up_to = [&](std::uint32_t most) {

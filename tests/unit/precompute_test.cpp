@@ -157,7 +157,7 @@ TEST(Precompute, StoresAreNotifiedInWordsOfEightBytes) {
   EXPECT_EQ(stores[4].site, stores[0].site);
 }
 
-// A store whose two lines have parts of a piece each.
+// A store across two lines has an incomplete word in each.
 TEST(Precompute, WordsOfAStoreAreDistinguished) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);
@@ -173,7 +173,7 @@ TEST(Precompute, WordsOfAStoreAreDistinguished) {
   }
 }
 
-// Few sites, many pieces: a table that is indexed by some bits has use for all of its entries.
+// The words of few sites use all entries of a table that is indexed by some bits of the hash.
 TEST(Precompute, HashSpreadsSitesAndWordsOverTheTable) {
   constexpr std::uint64_t kEntries = 256;
   for (const unsigned shift : {0u, 24u, 56u}) {

@@ -1,5 +1,5 @@
-// The images that a design's promises allow: programs whose images are known, and small random
-// programs against an enumerator written from the definition.
+// Compares the images that a design's guarantees allow with known images of programs, and with an
+// enumeration by the definition for small random programs.
 #include "pmemsim/checks/images/promised_images.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ constexpr Promises kCaches{.stores_in_order = true,
                            .caches_persist = true,
                            .fences = FencePromise::kStores};
 
-// A recording and the images that promises allow of it.
+// A recording and the images that a design's guarantees allow.
 class Allowed {
  public:
   Allowed(const Deeds& deeds, const Promises& promises, std::uint64_t most = ImageSearch::kMostAll,

@@ -36,7 +36,7 @@ struct Deed {
   std::uint64_t word = 0;  // word of an access, 8 words a line; of a flush: any word in the line
   std::uint64_t value = 0;
 };
-using Deeds = std::vector<Deed>;  // in an order that locks and threads agree with
+using Deeds = std::vector<Deed>;  // in an order that respects the locks and each thread's own order
 
 inline constexpr std::uint64_t kWordsOfLine = 8;
 // Contents of the words.

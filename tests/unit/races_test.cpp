@@ -199,8 +199,8 @@ TEST(Races, PlainWriteWaitsForAnAtomicReadBeforeAnAtomicWrite) {
   EXPECT_EQ(trace.waits(2), (Waits{{0, 1, 1}, {0, 0, 1}}));
 }
 
-// Two locks in one word: taken atomically, given back by plain stores. The other half is read
-// before, and in PM that store is one of the whole word.
+// Two locks in one word are acquired atomically and released by plain stores. The other half is
+// read before, and in PM the plain store counts for the whole word.
 TEST(Races, AtomicVariableHidesNoPlainAccessFromAnotherVariable) {
   for (const std::uint64_t base : {kPmBase, kDramBase}) {
     RaceTrace trace;

@@ -114,7 +114,7 @@ TEST(ReadTree, RunsAreDistinguishedByTheirFirstReads) {
 TEST(ReadTree, RunsAreDistinguishedWithoutTheOrderOfReads) {
   ReadTree tree;
   tree.add(Pages{4, 1, 6}.run({0, 1}));
-  tree.add(Pages{5, 1, 6}.run({0, 1}));  // told apart by page 0
+  tree.add(Pages{5, 1, 6}.run({0, 1}));  // distinguished by page 0
   tree.add(Pages{4, 2, 6}.run({1, 2}));  // which this one hasn't read
   EXPECT_EQ(tree.runs(), 3);
   EXPECT_TRUE(knows(tree, {4, 1, 9}));

@@ -268,7 +268,7 @@ TEST(Metadata, ReadsAndWritesAreCountedByKind) {
   }
 }
 
-// A cache of two nodes evicts six of eight, again and again; with `all` PM has them as they are.
+// A cache of two nodes evicts six of eight repeatedly. PM already has their current contents.
 TEST(Metadata, EvictedNodesThatArePersistedAreNotWrittenAgain) {
   IntegrityParameters parameters = with_nodes_persisted();
   parameters.cache = with_nodes_in_pm().cache;
@@ -375,7 +375,7 @@ struct TwoMachines {
     first.settle();
     accepted = *first.backend->parts().registers().write_counter;
     first.backend->parts().stored(
-        {1}, EntryNeed::kLater);  // with its entry, it would wait here for room
+        {1}, EntryNeed::kLater);  // with its entry, the write would wait for queue space here
     first.write({1}, 12);
     first.run_until(first.queue.now() + ns(9 * 40 - 10));  // the tree is nearly done
     for (std::uint64_t i = 0; i < 40; ++i) {               // the queue is full of others

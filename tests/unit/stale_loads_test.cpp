@@ -66,7 +66,7 @@ CrashResult crash_misreading(bool in_region, Answers planned, bool any_region = 
   if (any_region) builder.mark(MarkKind::kRegionBegin, 1);
   builder.store(store, kWritten, 1);
   if (in_region) builder.access(load, kMisread);
-  for (int i = 0; i < 1000; ++i) builder.external(8);  // long enough to be taken back
+  for (int i = 0; i < 1000; ++i) builder.external(8);  // long enough to be rolled back
   builder.store(store, kWritten, 2);
   if (any_region) builder.mark(MarkKind::kRegionEnd, 1);
 

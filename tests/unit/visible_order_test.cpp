@@ -155,8 +155,8 @@ TEST(VisibleOrder, CopyIsNotInterruptedByTheTurnLimit) {
   EXPECT_EQ(other - order.begin(), VisibleOrder::kTurn - 1 + 8);
 }
 
-// By turns alone, thread 0 would come first. It goes on as soon as it may, and waits again, for
-// both threads store to the same place in persistent memory.
+// By turns alone, thread 0 would be first. It continues as soon as it may, and waits again, because
+// both threads store to the same location in persistent memory.
 TEST(VisibleOrder, RacesKeepTheRecordedOrder) {
   OrderTrace trace;
   trace.thread(1).store(trace.store_site, kDramBase, 1);

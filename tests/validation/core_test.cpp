@@ -63,7 +63,7 @@ TEST(Chase, DramReadsAddActivateColumnAndBurst) {
               kWayDown + 14.16 + 3.332 + 10 + 10);
 }
 
-// A stream's line is asked for when the load of the one so many lines before it begins.
+// The prefetcher requests a line when the load of the line `distance` lines before it begins.
 TEST(Prefetcher, HidesTheLatencyUpToItsDistance) {
   for (const std::string_view distance : {"4", "8"}) {
     expect_near(chase_ns_per_load(2 << 20, kPmBase,
@@ -174,7 +174,7 @@ double independent_misses(std::uint64_t stride, int instructions, const std::vec
 }
 
 TEST(IndependentMisses, PmMissesAreLimitedByTheMshrs) {
-  // A register is taken from when the request leaves the private caches until the data come.
+  // A register is in use from the request's leaving the private caches until the data arrive.
   for (const auto& [text, mshrs] : {std::pair{"2", 2.0}, {"4", 4.0}, {"8", 8.0}}) {
     expect_near(independent_misses(kOtherBank, 1, round_machine({{"core.mshrs", text}})),
                 (kSharedTags + kPmRead) / mshrs);
@@ -309,7 +309,7 @@ TEST(Recurrence, RestartedRecurrenceOverlapsWithThePreviousLoop) {
   expect_near(recurrence_ns_per_round(12, 4), 3 / 4.0);
 }
 TEST(Recurrence, DelaysTheOperationsThatUseItsValue) {
-  // The next value comes from a load whose address the last one was.
+  // The next value is that of a load from the address that is the previous value.
   const double ns = steady_ns(
       [](TraceBuilder& builder, int rounds) {
         const std::uint32_t load = trace::kBuiltinSites + 1;
