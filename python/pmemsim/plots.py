@@ -1,4 +1,4 @@
-"""Plot runs and comparisons; the file's suffix chooses the format (png, pdf, svg, ...)."""
+"""Plot runs and comparisons; the file's suffix chooses the format (png, pdf, svg)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _STYLE: dict[Any, Any] = {
 
 def check_plot_path(path: Path) -> None:
     """Raise an `Error` now if a plot could not be written to `path` later."""
-    if path.suffix.lstrip(".").lower() not in Figure().canvas.get_supported_filetypes():
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise Error(f"{path}: the suffix selects the plot's format; use .png, .pdf or .svg")
     check_writable(path)
 

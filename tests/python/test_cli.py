@@ -93,6 +93,7 @@ def test_every_command_has_help(command: list[str]) -> None:
         (["run", "queue", *ON_ASAP, "--opt", "O9"], "must be one of O0, O1, O2, O3"),
         (["run", "queue", *ON_ASAP, "--json", "no/such/out.json"], "no/such does not exist"),
         (["run", "queue", *ON_ASAP, "--plot", "out.xyz"], "format; use .png, .pdf or .svg"),
+        (["compare", "queue", "-d", "np", "-m", "asap", "--plot", "out.gif"], "use .png, .pdf or"),
         (["run", "queue", *ON_ASAP, "--set", "core.rob=3"], "similar keys: core.rob_entries"),
         (["run", "queue", *ON_ASAP, "--set", "xyz=3"], "`pmemsim show machine NAME` lists all"),
         (["run", "queue", *ON_ASAP, "--set", "core"], "--set core: write it as"),

@@ -59,6 +59,7 @@ def test_help_shows_at_most_20_options_and_help_all_shows_each(command: str) -> 
     assert options_on(page) <= options_on(everything) | {"--help-all"}
     chooses = {each.name for each in COMMANDS[command].params} & {"design", "designs"}
     plugin = {"--plugin"} if chooses else set()
+    assert options_on(page) & {"--plugin"} == plugin
     assert options_on(everything) - {"--help"} == declared | plugin
     assert len(options_on(page)) <= MOST_OPTIONS
     assert ("--help-all" in options_on(page)) == (not declared <= options_on(page))

@@ -46,6 +46,11 @@ def test_unknown_matplotlib_backend_is_an_error(tmp_path: Path, queue_trace: Pat
     assert "Traceback" not in done.stderr
 
 
-def test_an_unknown_suffix_is_refused_before_work_is_done(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["a.xyz", "a.gif", "a"])
+def test_suffix_that_help_does_not_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(Error, match=r"use \.png, \.pdf or \.svg"):
-        check_plot_path(tmp_path / "a.xyz")
+        check_plot_path(tmp_path / name)
+
+
+def test_suffix_in_capitals_is_accepted(tmp_path: Path) -> None:
+    check_plot_path(tmp_path / "a.PNG")

@@ -147,7 +147,7 @@ class _Options:
             f"has {random_programs.REGIONS} regions (or --regions).",
     )] = None  # fmt: skip
     keep_image: Annotated[Path | None, option(
-        OUTPUT, "--keep-image", value="FILE",
+        OUTPUT, "--keep-image", value="FILE", more=True,
         help="Writes the first wrong image, after recovery, to this file. With --at, if no image "
             "is wrong, it writes the image of the last point. Several regions of persistent "
             "memory are written to FILE.0, FILE.1, ...",

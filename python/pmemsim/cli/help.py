@@ -84,8 +84,8 @@ def _sections(context: Context, *, everything: bool) -> dict[str, list[tuple[str
     own = found.pop(_HELP, [])
     if len(shown) == len(command.params):  # no further page
         own = [row for row in own if "--help-all" not in row[0]]
-        if any(each.name in _CHOOSES_DESIGNS for each in shown):
-            found["Plug-ins"] = [("--plugin FILE", "Loads the designs of a plug-in; repeatable.")]
+    if any(each.name in _CHOOSES_DESIGNS for each in command.params):
+        found["Plug-ins"] = [("--plugin FILE", "Loads the designs of a plug-in; repeatable.")]
     this = "Prints the usual options." if everything else "Prints this page."
     return {**found, _HELP: [("-h, --help", this), *own]}
 
