@@ -187,8 +187,11 @@ class Job:
 
     @property
     def label(self) -> str:
-        """Describe the job, for progress."""
-        return f"{self.trace.name} {self.work.label}"
+        """Describe the job, for progress; a workload's arguments include its size and seed."""
+        metadata = self.trace.metadata
+        words = metadata["arguments"] if "workload" in metadata else []
+        size = ", ".join(word.removeprefix("--").replace("=", " ") for word in words)
+        return f"{self.trace.name} {self.work.label}" + (f" ({size})" if size else "")
 
     @property
     def weight(self) -> float:

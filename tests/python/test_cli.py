@@ -539,7 +539,8 @@ def test_compare_is_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
             *SMALL, "--jobs", jobs, "--json", path, "--plot", tmp_path / f"{jobs}.svg",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        for word in ("geomean", "over np", "fence stalls", "lock waiting", "store-queue stalls"):
+        words = ("geomean", "over np", "ns/region", "fence stalls", "lock waiting")
+        for word in (*words, "store-queue stalls"):
             assert word in done.stdout
         document = json.loads(path.read_text())
         for run in document["runs"]:

@@ -1786,6 +1786,36 @@ def test_broken_facts_are_refused_with_their_line(
         load_paper(str(folder))
 
 
+def test_experiments_of_one_paper_are_listed_with_their_sizes() -> None:
+    done = pmemsim("list", "experiments", "asap")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"│ asap +│ fig10 +│ +1,080 │", done.stdout)  # 18 sizes, 3 seeds, 4 designs, 5
+    assert "lalea" not in done.stdout
+    unknown = pmemsim("list", "experiments", "assap")
+    assert unknown.returncode == 2
+    assert "unknown paper 'assap'; did you mean 'asap'?" in unknown.stderr
+
+
+def test_shape_is_printed_with_verdict_condition_and_measured_numbers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    measured = made_up(load_paper("asap"), "fence", lambda *_: 100.0)
+    reproduce_command._print(measured, findings(measured), None)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "asap.fence_every_region: holds condition: with asap_fence after every region" in printed
+    assert "measured: ASAP with fences over HWUndo 1.000 ± 0.000" in printed
+
+
+def test_progress_of_a_job_names_size_and_seed_of_its_workload() -> None:
+    work: Any = SimpleNamespace(label="on asap")
+    workload: Any = SimpleNamespace(
+        name="queue", metadata={"workload": "queue", "arguments": ["--regions=800", "--seed=2"]}
+    )
+    program: Any = SimpleNamespace(name="stack", metadata={"arguments": ["--seed=2"]})
+    assert Job(workload, work).label == "queue on asap (regions 800, seed 2)"
+    assert Job(program, work).label == "stack on asap"
+
+
 def test_experiments_are_listed() -> None:
     done = pmemsim("list", "experiments")
     assert done.returncode == 0, done.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated
 
 import typer
@@ -12,6 +12,7 @@ from pmemsim.cli.command import Command, Group, argument, declared
 from pmemsim.cli.console import out, table
 from pmemsim.presets import Kind, Preset, load_preset, preset_names
 from pmemsim.reproduce.papers import load_paper, paper_names
+from pmemsim.reproduce.plan import Experiment, Paper
 from pmemsim.statistics import statistic_of, statistics
 
 list_app = typer.Typer(
@@ -84,14 +85,32 @@ def list_statistics() -> None:
 
 @list_app.command("experiments", cls=Command)
 @declared
-def list_experiments() -> None:
-    """List the papers' experiments and their ablations: names for `reproduce`."""
+def list_experiments(
+    name: Annotated[
+        str | None, argument("PAPER", "A paper's name, or the path of its folder. Default: all.")
+    ] = None,
+) -> None:
+    """List the papers' experiments and their ablations: names for `reproduce`.
+
+    Examples: `pmemsim list experiments`, `pmemsim list experiments asap`
+
+    The column `simulations` shows the size: the number of simulations without kept results, which
+    is the same at each scale.
+    """
     rows = []
-    for paper in map(load_paper, paper_names()):
-        rows += [(paper.name, e.id, f"{e.title} ({e.where})") for e in paper.experiments.values()]
+    for paper in map(load_paper, paper_names() if name is None else [name]):
+        for each in paper.experiments.values():
+            rows.append((paper.name, each.id, _size(paper, [each]), f"{each.title} ({each.where})"))
         for ablation in paper.ablations.values():
-            rows.append((paper.name, ablation.id, f"ablation: {ablation.why}"))
-    out.print(table("", ["paper", "experiment", "what it is"], rows))
+            ablated = paper.ablated(ablation)
+            size = _size(ablated, ablated.experiments.values())
+            rows.append((paper.name, ablation.id, size, f"ablation: {ablation.why}"))
+    out.print(table("", ["paper", "experiment", ">simulations", "what it is"], rows))
+
+
+def _size(paper: Paper, experiments: Iterable[Experiment]) -> str:
+    """Return the number of different simulations of a paper's experiments."""
+    return f"{len({case for each in experiments for case in paper.cases(each, 'quick')}):,}"
 
 
 @show_app.command("design", cls=Command)

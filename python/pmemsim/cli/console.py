@@ -36,7 +36,7 @@ class _Console(Console):
 # A pipe has no width: tables are then as wide as necessary instead of folded at 80 columns.
 out = _Console(highlight=False, emoji=False)
 if not out.is_terminal:
-    out.width = max(out.width, 160)
+    out.width = max(out.width, 180)
 err = _Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 
 

@@ -84,7 +84,11 @@ class Crashes:
         def command_of(program: WorkloadRun, case: Case) -> str:
             return self._command(program.workload, case, replace(recipe, seed=program.seed))
 
-        with progress_of([f"program {program.seed}" for program in programs]) as progress:
+        labels = [
+            f"random program, seed {each.seed}, threads {each.threads}, regions {each.regions}"
+            for each in programs
+        ]
+        with progress_of(labels) as progress:
             return random_programs.crash_programs(
                 programs,
                 self.cases,

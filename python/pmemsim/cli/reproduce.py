@@ -185,7 +185,9 @@ def _print(measured: Measurements, found: Sequence[Finding], figure: Path | None
         out.print(table(title, columns, rows))
     for finding in found:
         if finding.seen:
-            out.print(f"{finding.entry.fact.id}: {finding.seen}", markup=False)
+            fact = finding.entry.fact
+            out.print(f"{fact.id}: {finding.verdict}", markup=False)
+            out.print(f"  condition: {fact.shape}\n  measured: {finding.seen}", markup=False)
     if experiment.metric == "storage":
         _print_storage(title, paper)
     if figure:

@@ -122,8 +122,8 @@ def compare_command(
         pmemsim compare queue hashmap --designs np,sw-undo --machine asap
         pmemsim compare a.pmt b.pmt --designs np,sw-undo -m asap --json out.json --plot out.png
 
-    The table shows each design's throughput relative to the first design, and the causes of its
-    cores' stalls.
+    The table shows each design's throughput relative to the first design, its time for each region,
+    and the causes of its cores' stalls.
     """
     problems = Problems()
     check_jobs(problems, jobs)
@@ -318,13 +318,17 @@ def _print_comparison(comparison: Comparison) -> None:
                 result.design,
                 si(result.regions_per_s) if result.regions else "-",
                 f"{comparison.ratio(result):.3f}",
+                f"{result.time_ns / result.regions:,.1f}" if result.regions else "-",
                 *(percent(shares[label]) for label in labels),
             )
         )
     for design, mean in comparison.geomean().items():
         name = "geomean" if design == baseline else ""
-        rows.append((name, design, "", f"{mean:.3f}", *("" for _ in labels)))
-    columns = ["workload", "design", ">regions/s", f">over {baseline}", *(f">{x}" for x in labels)]
+        rows.append((name, design, "", f"{mean:.3f}", "", *("" for _ in labels)))
+    columns = [
+        "workload", "design", ">regions/s", f">over {baseline}", ">ns/region",
+        *(f">{label}" for label in labels),
+    ]  # fmt: skip
     out.print(table(f"machine {comparison.results[0].machine}", columns, rows))
 
 
