@@ -1,8 +1,8 @@
 // binary_tree: binary search trees without balancing; random keys keep them shallow.
 //
-// One region takes a random key out of twice as many as there are items at the start. If the key is
-// there, its item gets new data; otherwise a new item is inserted where the search ended. The
-// ranges are declared at once: three fences.
+// One region draws a random key. At the start, half of the keys have an item. If the key is there,
+// its item gets new data; otherwise a new item is inserted where the search ended. The ranges are
+// declared at once: three fences.
 //
 // In PM: Root {Header header; Tree tree[kTrees]}, where Tree is a line whose first word is the
 // address of the top node or 0. Node {u64 key, stamp, left, right; from byte 64 on: the data}, with

@@ -1,9 +1,9 @@
 // btree: B-trees of nodes with up to seven keys.
 //
-// One region takes a random key out of twice as many as there are items at the start. If the key is
-// there, its item gets new data; otherwise it is inserted, and full nodes on the path down are
-// split. The region plans its changes on copies of the nodes (common/plan.hpp) and declares them at
-// once: three fences.
+// One region draws a random key. At the start, half of the keys have an item. If the key is there,
+// its item gets new data; otherwise it is inserted, and full nodes on the path down are split. The
+// region plans its changes on copies of the nodes (common/plan.hpp) and declares them at once:
+// three fences.
 //
 // In PM: Root {Header header; Tree tree[kTrees]}, where Tree is a line whose first word is the
 // address of the top node (never 0). Node {u32 count, u32 leaf; u64 key[7]; u64 item[7]; u64

@@ -1,6 +1,6 @@
 // Chains of nodes without a log or regions: every change takes effect by one store of a pointer,
 // which is atomic in PM. A new node is durable before a pointer leads to it (two fences). An item
-// is updated by a new node that replaces the old one; a node is unlinked by one fence. So the
+// is updated by a new node that replaces the old one; unlinking a node takes one fence. So the
 // chains are intact at every point, and a crash leaves at most one unreachable node.
 //
 // In PM: Node {u64 next, key, stamp; from byte 64 on: the data}, where next is the address of the

@@ -1,10 +1,10 @@
 // ctree: crit-bit trees (binary tries that branch at the bits in which keys differ), as PMDK's
 // ctree_map.
 //
-// One region takes a random key out of twice as many as there are items at the start. If the key is
-// there, its item gets new data; otherwise an item is inserted and, unless the tree was empty, a
-// node that separates it from the others. An insertion changes one word of the tree. The ranges are
-// declared at once: three fences.
+// One region draws a random key. At the start, half of the keys have an item. If the key is there,
+// its item gets new data; otherwise an item is inserted and, unless the tree was empty, a node that
+// separates it from the others. An insertion changes one word of the tree. The ranges are declared
+// at once: three fences.
 //
 // In PM: Root {Header header; Tree tree[kTrees]}, where Tree is a line whose first word is a link.
 // A link is 0 (only in an empty tree), the address of an item, or the address of a node plus 1.

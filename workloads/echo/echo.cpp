@@ -3,13 +3,13 @@
 // memory and merges them into the master store in PM, a hash table, in batches.
 //
 // One region is one merge, of kBatch puts to different keys. Every put adds a version with the
-// merge's timestamp; a key keeps its newest kVersions, and the oldest is freed. A random key out of
-// 10/7 as many as there are items at the start makes 7 puts out of 10 updates. The values of a
-// merge have --data-bytes in total, which ASAP (7.1) calls the data size of an atomic region. 64
-// bytes are eight values of 8. Between its puts a client gets values: from its local store,
-// otherwise the version that was the newest at its last merge. One operation in five is a get.
-// These shares and the batch are WHISPER's. A get is not part of a region. All ranges of a merge
-// are declared at once: three fences.
+// merge's timestamp; a key keeps its newest kVersions, and the oldest is freed. There are 10/7 as
+// many keys as items at the start, so that 7 of 10 puts are updates. The values of a merge have
+// --data-bytes in total, which ASAP (7.1) calls the data size of an atomic region. 64 bytes are
+// eight values of 8. Between its puts a client gets values: from its local store, otherwise the
+// version that was the newest at its last merge. One operation in five is a get. These shares and
+// the batch are WHISPER's. A get is not part of a region. All ranges of a merge are declared at
+// once: three fences.
 //
 // Unlike Echo's, merges never fail: a newer version than the client's snapshot is no conflict.
 //

@@ -1,8 +1,8 @@
 // hashmap: a chained hash table with a fixed number of buckets.
 //
-// One region takes a random key out of twice as many as there are items at the start. If the map
-// has it, its item gets new data; otherwise an item is inserted in front of its bucket's chain. The
-// ranges are declared at once: three fences.
+// One region draws a random key. At the start, half of the keys have an item. If the map has it,
+// its item gets new data; otherwise an item is inserted in front of its bucket's chain. The ranges
+// are declared at once: three fences.
 //
 // In PM: Root {Header header; u64 bucket_count; u64 buckets}, where buckets is the address of
 // bucket_count words, each the address of a chain's first node or 0. Node {u64 next, key, stamp;

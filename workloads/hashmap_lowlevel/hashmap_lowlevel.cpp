@@ -1,10 +1,10 @@
 // hashmap_lowlevel: a chained hash table whose pointers are changed directly, without a log, as
 // PMDK's hashmap_atomic.
 //
-// One operation takes a random key out of twice as many as there are items at the start. If the map
-// has it, a new node replaces its node; otherwise one is inserted in front of its bucket's chain.
-// The node is made durable, then the pointer to it is switched: two fences (common/chains.hpp).
-// With --mix pmweaver there are 4007 buckets, and the pointer is the one at the chain's end.
+// One operation draws a random key. At the start, half of the keys have an item. If the map has it,
+// a new node replaces its node; otherwise one is inserted in front of its bucket's chain. The node
+// is made durable, then the pointer to it is switched: two fences (common/chains.hpp). With --mix
+// pmweaver there are 4007 buckets, and the pointer is the one at the chain's end.
 //
 // In PM: Root {Header header; u64 nodes, node_count, node_bytes; u64 bucket_count; u64 buckets},
 // where buckets is the address of bucket_count words, each the address of a chain's first node or

@@ -1,9 +1,9 @@
 // linked_list: persistent linked lists whose pointers are changed directly, without a log.
 //
-// One operation takes a random key out of twice as many as there are items at the start. If it
-// isn't in its list, an item is inserted at the head: the node is made durable, then the head is
-// switched to it, two fences. If it is there, its node is, with even odds, removed, one fence, or
-// replaced by a node with new data, two fences (common/chains.hpp).
+// One operation draws a random key. At the start, half of the keys have an item. If it isn't in its
+// list, an item is inserted at the head: the node is made durable, then the head is switched to it,
+// two fences. If it is there, its node is, with even odds, removed, one fence, or replaced by a
+// node with new data, two fences (common/chains.hpp).
 //
 // In PM: Root {Header header; u64 nodes, node_count, node_bytes; from byte 128 on Head
 // head[kLists]}, where Head is a line whose first word is the address of the list's first node or

@@ -7,22 +7,22 @@
 //   the hash table and at the head of its LRU list. The chunk is a free one, or the next of a page,
 //   or the first of a new page. If there is none, the list's last item is evicted. If a chunk must
 //   be evicted or cut, that is declared first, and everything else after that.
-// - get counts a reference to the item, copies the value out, and takes the reference back; these
-//   two stores are what a get writes in memcached. If the item has not been moved for
-//   kUpdateInterval seconds, it also moves to the head of its list. memslap fills the cache right
-//   before it runs. So such moves happen only in runs that continue with an earlier run's cache
-//   (--pool). For them more than the interval has passed, and within a run no time passes.
+// - get counts a reference to the item, copies the value out, and drops the reference; these two
+//   stores are what a get writes in memcached. If the item has not been moved for kUpdateInterval
+//   seconds, it also moves to the head of its list. memslap fills the cache right before it runs.
+//   So such moves happen only in runs that continue with an earlier run's cache (--pool). For them
+//   more than the interval has passed, and within a run no time passes.
 // The cache holds about as many items as there are at the start; the keys are 5/4 as many. All
 // values of a cache have one size, so that all items are of one slab class, as with memslap -X.
 //
 // In PM: Root {Header header; line {u64 bucket_count, buckets, page_count, pages, page_class}; line
 // {u64 pages_used}; SlabClass slab[kClasses]}. buckets is the address of bucket_count words, each
-// the address of a chain's first item or 0. page_class is that of page_count words, the slab
-// classes of the pages, of which the first pages_used are in use. pages is that of the pages,
-// kPageBytes each, cut into chunks of their class's size. SlabClass, a line: {u64 chunk_bytes,
-// free, uncut, uncut_end, head, tail, items, time}: `free` is the first chunk of the free list,
-// uncut to uncut_end the uncut rest of the newest page, head and tail the ends of the LRU list, all
-// addresses or 0; time is when the list last changed.
+// the address of a chain's first item or 0. page_class is the address of page_count words: the slab
+// classes of the pages. The first pages_used pages are in use. pages is their address; they have
+// kPageBytes each and are cut into chunks of their class's size. SlabClass, a line: {u64
+// chunk_bytes, free, uncut, uncut_end, head, tail, items, time}: `free` is the first chunk of the
+// free list, uncut to uncut_end the uncut rest of the newest page, head and tail the ends of the
+// LRU list, all addresses or 0; time is when the list last changed.
 // Item, at the start of its chunk: line {u64 next, number, hash, stamp, value_bytes, time, u32
 // slab_class, linked, u64 references}, line {u64 previous, next_in_list}, from byte 128 on the
 // value. linked is 1 if it is in the cache; otherwise its next_in_list is the free list's. Keys are
@@ -35,10 +35,10 @@
 //
 // Locks: the eight buckets of a line share a lock, which protects the first lines and the values of
 // their items: bucket b has lock b / 8 % kLocks. A slab class has one for its lists; the pages have
-// one. They are taken in this order. An item's key, which stays while it is in the cache, may be
-// read under either of the first two. An evicted item may be in any bucket, whose lock can
-// therefore only be tried. If it is taken, the item before the last is evicted, and so on (as in
-// memcached 1.4.24; 1.2.4 has one lock for all).
+// one. They are taken in this order. An item's key doesn't change while it is in the cache, and may
+// be read under either of the first two. The item to evict may be in any bucket, so its bucket's
+// lock is only tried. If it is taken, the item before the last is tried, and so on (as in memcached
+// 1.4.24; 1.2.4 has one lock for all).
 #include <algorithm>
 #include <array>
 #include <mutex>

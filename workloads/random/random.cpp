@@ -1,17 +1,17 @@
 // random: random operations that programs may do with persistent memory. It is not for
 // measuring: `pmemsim crash` tests designs with it.
 //
-// One region takes the locks of one block, of two, or of all, before it begins or inside. It
-// writes some of their words by stores of all kinds and widths (plain, non-temporal, locked,
-// across lines) and flushes a few of them itself. Others nest, wait for earlier regions, replace
-// a block's allocated part, or only read one block and write the result to their thread's own
-// line. Between regions, threads store to words beside those of regions, flushed and fenced or
-// not, and to words of a line that eight threads share.
+// One region takes the locks of one block, of two, or of all, before it begins or inside. It writes
+// some of their words by stores of all kinds and widths (plain, non-temporal, locked, across lines)
+// and flushes a few of them itself. Other regions nest, wait for earlier regions, replace a block's
+// allocated part, or only read one block and write the result to their thread's own line. Between
+// regions, threads store to words beside those of regions, flushed and fenced or not, and to words
+// of a line that eight threads share.
 //
-// In PM: Root {Header header; Block* blocks[]; Own shared[], own[]}. Block {u64 sum, count;
-// Part* part; u64 part_sum; from byte 64 on: lines}. Words 5 and 6 of each line are written
-// outside regions only. `sum` is the digest of the others of all lines, and `part_sum` that of
-// the part.
+// In PM: Root {Header header; Block* blocks[]; Own shared[], own[]}. Block {u64 sum, count; Part*
+// part; u64 part_sum; from byte 64 on: lines}. Words 5 and 6 of each line are written outside
+// regions only. `sum` is the digest of all other words of the lines, and `part_sum` that of the
+// part.
 //
 // Locks: one a block, taken in ascending order, also for stores outside regions. A part belongs
 // to its block.

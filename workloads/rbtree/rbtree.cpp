@@ -1,8 +1,8 @@
 // rbtree: red-black trees.
 //
-// One region takes a random key out of twice as many as there are items at the start. If the key
-// isn't there, it is inserted; if it is, it is updated or deleted with even odds. The region plans
-// its changes on copies of the nodes (common/plan.hpp) and declares them at once: three fences. The
+// One region draws a random key. At the start, half of the keys have an item. If the key isn't
+// there, it is inserted; if it is, it is updated or deleted with even odds. The region plans its
+// changes on copies of the nodes (common/plan.hpp) and declares them at once: three fences. The
 // trees' algorithms are in common/red_black_tree.hpp.
 //
 // In PM: Root {Header header; Tree tree[kTrees]}, where Tree is a line whose first word is the

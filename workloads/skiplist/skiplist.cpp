@@ -1,8 +1,8 @@
 // skiplist: skip lists, as PMDK's skiplist_map.
 //
-// One region takes a random key out of twice as many as there are items at the start. If it is
-// there, its item gets new data; otherwise an item is inserted: on level 0, with odds 1/2 on level
-// 1 too, and so on. The ranges are declared at once: three fences.
+// One region draws a random key. At the start, half of the keys have an item. If it is there, its
+// item gets new data; otherwise an item is inserted: on level 0, with odds 1/2 on level 1 too, and
+// so on. The ranges are declared at once: three fences.
 //
 // In PM: Root {Header header; Node head[kTrees]}. Node {u64 key, stamp; u64 next[kLevels]; from
 // byte 64 on, unless it is a head: the data}. next[l] is the address of the next node on level l,

@@ -5,11 +5,11 @@
 // follows from it by the standard's rules.
 //
 // In PM: Root, whose table addresses lead to
-//   subscriber        N rows of 128 bytes, s_id (from 1) at place s_id - 1
+//   subscriber        N rows of 128 bytes, s_id (from 1) at index s_id - 1
 //   access_info       4 N rows of 64 bytes, (s_id, ai_type) at 4 (s_id - 1) + ai_type - 1
 //   special_facility  4 N rows of 64 bytes, (s_id, sf_type) likewise
 //   call_forwarding   12 N rows of 64 bytes, (s_id, sf_type, start_time) at
-//                     3 * the special facility's place + start_time / 8
+//                     3 * the special facility's index + start_time / 8
 //   index             index_slots words of 32 bits, a hash table with linear probing on sub_nbr:
 //                     s_id, or 0 where there is none
 // A row that doesn't exist is all zero. Columns are little-endian, in the order of the structures
