@@ -5,13 +5,15 @@
 //      its last visible step. (At other moments, the thread may be outside of the operation.)
 //   2  If one operation is in execution, and no other thread stores anything from its first to its
 //      last step: the image right before its first step, and the image of its last step.
-//   3  If no operation is in execution: the images of all moments since the last operation ended,
-//      because stores outside of operations guarantee nothing. Usually this is one image, which
-//      contains all operations that have ended.
+//   3  If no operation is in execution: the image at the end of the last operation, and the image
+//      after each store since then, because stores outside of operations guarantee nothing. Usually
+//      this is one image, which contains all operations that have ended.
 //   4  If no operation has begun: also a file of zeros.
-//   5  If operations overlap with stores of other threads: the images of all moments from the start
-//      of the first of these operations to the end of the last one. Also all images of this moment
-//      that contain some of these operations as a whole and nothing of the others.
+//   5  If several operations are in execution, or another thread stores something during the only
+//      one: the images after each store, from right before the first of these operations to the end
+//      of the last one. Also all images of this moment that contain some of these operations as a
+//      whole and nothing of the others. If there are more than six, such an image contains the
+//      seventh and all later ones.
 //
 // An Interval is a sequence of moments with the same operations in execution. The end of an
 // operation starts a new interval.

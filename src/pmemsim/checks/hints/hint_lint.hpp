@@ -5,14 +5,16 @@
 //      wait is attributed to one finding.
 //   2  If the write has claimed a result, the wait is attributed to the result's hint. The first
 //      true reason counts: the data differed from the hinted data; the hint had no data; the
-//      location of the same data in PM had changed; the result was not done yet; other results were
-//      no longer valid. If one hint gave the address and another one the data, the wait is
-//      attributed to one of them: to the data's hint if the data were wrong, to the later hint if
-//      the result was not done yet, and otherwise to the address's hint.
-//   3  If the write has claimed nothing, the wait is attributed to the last hint of its line that
-//      started no operation: a buffered hint without a start, or a hint after the write. If there
-//      is none, it is attributed to the last hint whose result was lost: for lack of space, because
-//      of its age, at its thread's end, or because the line's counter has changed.
+//      prepared location of the same data in PM was wrong; a result was not complete yet; other
+//      results were no longer valid. Without a reason the hint was in time. If one hint gave the
+//      address and another one the data, the wait is attributed to one of them: to the data's hint
+//      if the data were wrong, to the later hint if the result was not done yet, and otherwise to
+//      the address's hint.
+//   3  If the write has claimed nothing, the wait is attributed to the last hint of its line whose
+//      operations have not started: a buffered hint without a start, or a hint whose request was
+//      still queued when the write arrived. If there is none, it is attributed to the last hint
+//      whose request or result was lost: for lack of space, because of its age, at its thread's
+//      end, because the line's counter has changed, or because it was started too late.
 //   4  Otherwise a hint is missing. The wait is attributed to the flush that caused the write. If
 //      no flush has left a core since the line's last write (an eviction or a non-temporal store
 //      caused the write), the wait is attributed to the last store to the line.
@@ -20,7 +22,8 @@
 //      call. The share is the time in which a core dispatches the call's instructions, divided by
 //      the number of the call's lines.
 //   6  A hinted line that the program has freed before its write (recorded_calls.hpp) is a finding
-//      of its own kind. The next write of that line is not the hinted write.
+//      of its own kind. The next write of that line is not the hinted write, unless the hint was in
+//      time for it (rule 2).
 #pragma once
 
 #include <cstddef>

@@ -4,13 +4,13 @@
 //   1  An open line has its visible contents, unless it is fixed.
 //   2  A step covers all images in which some lines are *fixed*. Its first image has the visible
 //      contents of all other lines, and must have the verdict of a run (read_tree.hpp). A next step
-//      follows for each line that the run has read, in their order, and for each of the line's
-//      other contents. The next step fixes this line with these contents, and the lines before it
-//      with their visible contents. So the steps cover all images. An image that agrees with the
-//      run in all lines read has the run's verdict. Any other image is in the step of the first
-//      line in which it differs.
+//      follows for each open line that the run has read and that isn't fixed, in the order of the
+//      reads, and for each of the line's other contents. The next step fixes this line with these
+//      contents, and the lines before it with their visible contents. So the steps cover all
+//      images. An image that agrees with the run in all lines read has the run's verdict. Any other
+//      image is in the step of the first line in which it differs.
 //   3  If no run gives the first image of a step its verdict, this image is *missing*: it has to be
-//      shown. Then the steps are repeated.
+//      shown. Its next steps follow when missing() is called again.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class ExploredImages {
  public:
   // Lines without their visible contents, and the pieces of them that are in the image.
   using Fixed = std::vector<std::pair<Line, Presence>>;
-  // Maximum number of contents of a read line that steps are made for.
+  // A read line with more possible contents than this ends the exploration without a result.
   static constexpr double kMostStates = 4096;
 
   ExploredImages(std::shared_ptr<const Image> first, std::uint64_t unit_bytes)

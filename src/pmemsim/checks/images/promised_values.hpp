@@ -33,6 +33,7 @@ class PromisedValues {
 
  private:
   void put(const ProgramHistory::Write& write);
+  // Restores the word's newest version among the groups in the image, if this was its version.
   void take(const ProgramHistory::Write& write);
   void set_version(ProgramHistory::WordId word, std::uint32_t version);
 

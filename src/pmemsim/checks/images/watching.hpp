@@ -16,6 +16,7 @@ class Watching {
   static constexpr std::uint64_t kTrial = 16, kFirstPause = 256, kLonger = 4;
 
   bool on() const { return on_; }
+  // Counts an image that was shown to the checker.
   void shown() {
     if (++shown_ < (on_ ? kTrial : pause_)) return;
     if (!on_) {
@@ -28,6 +29,7 @@ class Watching {
     }
     shown_ = spared_ = 0;
   }
+  // Counts an image that need not be shown.
   void spared() { ++spared_; }
 
  private:

@@ -5,8 +5,8 @@
 //       size of an allocation before the recording is unknown: only its first line is checked.
 //   A2  leaked: at the recording's end, no reachable word holds an address within the allocation,
 //       or its offset in its PM region. Reachable words are those of persistent memory outside of
-//       allocations, and those of reachable allocations. Words of a software log do not count, and
-//       allocations of an open region are not checked.
+//       allocations and freed lines, and those of reachable allocations. Words of a software log do
+//       not count, and allocations of an open region are not checked.
 #pragma once
 
 #include <cstdint>
