@@ -13,11 +13,11 @@ namespace {
 
 constexpr unsigned kLeastCycles = 2;
 
-// A source, and the sources that its value or address is computed from.
+// A load or a recurrence, and those from which its address or its next value is computed.
 struct Node {
   const llvm::Instruction* source = nullptr;
   llvm::SmallVector<Node*> from = {};
-  llvm::SmallVector<unsigned> cycles = {};
+  llvm::SmallVector<unsigned> cycles = {};  // by index in `from`
 };
 
 }  // namespace
@@ -35,7 +35,7 @@ struct llvm::GraphTraits<pmemsim::pass::Node*> {
 namespace pmemsim::pass {
 namespace {
 
-// The sources of one function.
+// The loads and recurrences of one function. A recurrence is a cycle of nodes without a load.
 class Graph {
  public:
   Graph(const llvm::Function& function, const Dependences& dependences) {

@@ -23,7 +23,8 @@ void submit_turns(Thread& thread) {
   make_records_final(thread);
 }
 
-// Returns the begin of the thread's turn `count` of those that aren't in a frame yet.
+// Returns the position at which a turn of the thread began: turn `count` of those that aren't in a
+// frame yet.
 std::uint64_t begin_of(const Thread& thread, std::uint32_t count) {
   return count == 0 ? thread.turns_end : thread.turns[count - 1].end;
 }

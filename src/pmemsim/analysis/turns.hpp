@@ -48,10 +48,10 @@ class Turns {
   // none.
   bool recorded() const { return !threads_.empty(); }
 
-  // Returns the thread whose turn is next, or nothing if all threads have ended. `pending` gives
-  // the number of a thread's next operation, or nothing if the thread has ended. The number must
-  // never decrease. Throws TraceError if an operation has no turn, or if two threads have the same
-  // one.
+  // Returns the thread whose turn is next, or nothing if all threads have ended. `pending` returns
+  // the number of a thread's next operation, or nothing if the thread has ended. The numbers of a
+  // thread must never decrease. Throws TraceError if an operation has no turn, or if two threads
+  // have the same one.
   template <class Pending>
   std::optional<Next> next(Pending pending) {
     std::optional<Next> first;

@@ -61,8 +61,8 @@ std::uint32_t HardwareLog::channel_of(const Record& record) const {
 
 // ---- Room for headers (rule 3)
 
-// False if there is no room for the record's header. Also false if a chain can't lead to it yet,
-// because a header before it is still being written.
+// Puts the record's header into the buffer. Returns false if there is no room, or if a chain can't
+// lead to the header yet because a header before it is still being written.
 bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
   Log& log = logs_[id];
   Record& record = log.records[number];
@@ -138,7 +138,7 @@ void HardwareLog::start_record(Id id) {
   record.counted = shape_.kind == LogKind::kRedo && !record.buffered;
 }
 
-// A chain links headers in the order in which they get their locations.
+// Headers enter the core's chain in the order in which they are given locations.
 void HardwareLog::place_header(Record& record, HeaderPlace place) {
   record.place = place;
   record.links.previous = space_->append(record.header.core, place.first);

@@ -102,7 +102,8 @@ class HardwareLog {
   std::uint32_t outstanding(Id id) const { return logs_[id].outstanding; }
   // Removes the entries that are in the write pending queues.
   void drop_entries(Id id);
-  // For redo logs: notes that the region has committed.
+  // For redo logs, when the region commits: makes the headers that the core has appended so far
+  // part of the chain that recovery reads (LogSpace::link_last).
   void link(Id id);
   // Releases a log that isn't needed any more. outstanding() must be zero. `drop_pending`: log
   // writes in the write pending queues are dropped.
@@ -114,14 +115,19 @@ class HardwareLog {
   void statistics(StatisticsCollector& collector) const;
 
  private:
-  enum class HeaderState : std::uint8_t { kVolatile, kBuffered, kInFlight, kWritten };
+  enum class HeaderState : std::uint8_t {
+    kVolatile,  // a crash loses the header
+    kBuffered,  // in the persistent header buffer only
+    kInFlight,  // sent to PM; if it was buffered, it also stays in the buffer until it is written
+    kWritten,   // persistent in PM
+  };
   struct Record {
     std::optional<HeaderPlace> place;
     LogHeader header;
     LogLinks links;
     std::uint32_t entries = 0;
     HeaderState state = HeaderState::kVolatile;
-    bool buffered = false;         // true if it occupies the header buffer
+    bool buffered = false;         // true while its header has room in the buffer
     bool counted = false;          // true if the commit waits for its header
     bool kept = false;             // true if it is complete, but stays in the header buffer
     std::uint32_t lines_left = 0;  // number of lines of a header in flight
@@ -134,7 +140,8 @@ class HardwareLog {
     std::vector<Record> records;
     std::uint32_t outstanding = 0;
     std::uint32_t headers_in_flight = 0;
-    // Records whose headers are in flight and aren't linked yet, in the order of their locations.
+    // Records with entries that wait for their headers, in the order in which the headers were
+    // sent. The chain doesn't include these headers yet.
     std::vector<std::uint32_t> unlinked;
     bool closed = false;
     bool released = false;  // true if released, though headers may be in flight

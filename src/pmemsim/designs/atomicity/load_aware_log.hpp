@@ -143,7 +143,7 @@ class LoadAwareSpace final : public LogSpace {
   const std::uint64_t initial_records_;
   const bool registers_survive_;
   std::vector<std::optional<Line>> newest_;  // LR
-  std::vector<std::optional<Line>> last_;    // the core's last record with a place
+  std::vector<std::optional<Line>> last_;    // the last located header
 };
 
 }  // namespace pmemsim

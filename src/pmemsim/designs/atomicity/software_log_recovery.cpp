@@ -20,7 +20,7 @@ namespace pmemsim {
 namespace {
 
 struct Flushed {
-  const std::byte* place;
+  const std::byte* line;
   LineData data;
 };
 
@@ -30,7 +30,7 @@ thread_local std::vector<Flushed>* flushed = nullptr;
 }  // namespace
 }  // namespace pmemsim
 
-// The library's access to persistent memory.
+// The two functions replace those of library/persist.c: flushed lines are collected for the image.
 void persist_flush(const void* address, std::size_t lines) {
   if (pmemsim::flushed == nullptr) return;
   const auto* line = static_cast<const std::byte*>(address);
@@ -44,7 +44,8 @@ void persist_fence(fence_meaning) {}
 
 namespace pmemsim {
 
-// Does the work of pm_recover_image, but searches for the logs only when needed.
+// A copy of a pool in ordinary memory, on which the library's recovery runs. It does the work of
+// pm_recover_image, but searches for the logs only if the lines that locate them have changed.
 class SoftwareLogRecovery::Pool {
  public:
   Pool(std::uint64_t begin, std::uint64_t bytes) : begin_(begin), bytes_(bytes) {
@@ -83,8 +84,8 @@ class SoftwareLogRecovery::Pool {
     flushed = &lines;
     const bool sound = find_logs() && roll_back(memory_, bytes_, kName, segments_.data()) >= 0;
     flushed = nullptr;
-    for (const auto& [place, data] : lines) {
-      const auto offset = static_cast<std::uint64_t>(place - reinterpret_cast<std::byte*>(memory_));
+    for (const auto& [line, data] : lines) {
+      const auto offset = static_cast<std::uint64_t>(line - reinterpret_cast<std::byte*>(memory_));
       pm.write(Line::of(begin_ + offset), data);
     }
     if (!sound) throw RecoveryError(pm_error());
@@ -93,7 +94,7 @@ class SoftwareLogRecovery::Pool {
  private:
   static constexpr const char* kName = "the pool";
 
-  // True for the superblock, or for a line of the chunk table that is or was about a log.
+  // True for the superblock, and for a line of the chunk table whose chunk is or was part of a log.
   bool is_structure(std::uint64_t offset, const LineData& data) const {
     if (offset < POOL_PAGE_BYTES) return true;
     if (offset < CHUNK_TABLE_OFFSET) return false;

@@ -12,14 +12,13 @@ namespace pmemsim {
 
 class SoftwareLogRecovery final : public Recovery {
  public:
-  // The regions of PM that may hold a pool; others have nothing to recover.
+  // `regions`: the recording's regions of PM. Those that aren't pools have nothing to recover.
   explicit SoftwareLogRecovery(const std::vector<trace::PmRegion>& regions);
   ~SoftwareLogRecovery() override;
   SoftwareLogRecovery(const SoftwareLogRecovery&) = delete;
   SoftwareLogRecovery& operator=(const SoftwareLogRecovery&) = delete;
 
-  // Updates the image: its line now holds these data. (The library works on plain memory, which
-  // mirrors the image.)
+  // Copies a changed line of the image to the memory on which the library works.
   void changed(Line line, const LineData& data) override;
   // Throws RecoveryError.
   void run(RecoveryView pm) override;
