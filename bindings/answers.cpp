@@ -108,17 +108,17 @@ std::optional<Wrong> check_image(AnswerImages& images, const Progress& progress)
                interval.set_up, wrong->allowed,       wrong->crash_time};
 }
 
-// The trace of a store in a line.
-struct Piece {
+// At most 8 B of a store to a line.
+struct Segment {
   trace::SourcePlace place;
   std::uint32_t thread = 0;
   std::uint64_t operation = 0;
   bool seen = false;
 };
 
-Piece piece(const AnswerImages& images, std::uint64_t order) {
-  const answers::History::Piece& piece = images.check().history().piece(order);
-  return {trace::place_of(images.trace().sites(), piece.site), piece.thread, piece.number,
+Segment segment(const AnswerImages& images, std::uint64_t order) {
+  const answers::History::Segment& segment = images.check().history().segment(order);
+  return {trace::place_of(images.trace().sites(), segment.site), segment.thread, segment.number,
           order <= images.check().images().images().model().newest_order()};
 }
 
@@ -150,10 +150,10 @@ void bind_answers_records(nb::module_& module) {
               "Orders of images without losses whose answers are right.")
       .def_ro("crash_time", &Wrong::crash_time,
               "The first point in time at which the answer is wrong.");
-  bind_record<Piece>(
-      module, "Piece", "The trace of a store in a line.", field("place", &Piece::place),
-      field("thread", &Piece::thread), field("operation", &Piece::operation),
-      field("seen", &Piece::seen, "True if the store was visible at the image's instant."));
+  bind_record<Segment>(
+      module, "Segment", "At most 8 B of a store to a line.", field("place", &Segment::place),
+      field("thread", &Segment::thread), field("operation", &Segment::operation),
+      field("seen", &Segment::seen, "True if the store was visible at the image's instant."));
 }
 
 }  // namespace
@@ -209,7 +209,7 @@ void bind_answers(nb::module_& module) {
           },
           nb::arg("crash_time"))
       .def("newest", [](const AnswerImages& images) { return images.check().newest(); })
-      .def("piece", &piece, nb::arg("order"))
+      .def("segment", &segment, nb::arg("order"))
       .def_prop_ro("number",
                    [](const AnswerImages& images) { return images.check().images().number(); })
       .def_prop_ro("possible",
@@ -223,8 +223,8 @@ void bind_answers(nb::module_& module) {
       .def_prop_ro(
           "operations",
           [](const AnswerImages& images) { return images.check().intervals().operations().size(); })
-      .def_prop_ro("pieces",
-                   [](const AnswerImages& images) { return images.check().history().pieces(); });
+      .def_prop_ro("segments",
+                   [](const AnswerImages& images) { return images.check().history().segments(); });
   module.def("uses_of_functions", &answers::uses_of_functions, nb::arg("trace"), released);
   module.attr("IMAGE_OF_ZEROS") = AnswerCheck::kZeros;
 }

@@ -73,7 +73,7 @@ class EffectRecorder {
 
   void record_access(const AssemblyEffect& effect, llvm::StringRef function,
                      llvm::Instruction& place) {
-    in_pieces(effect.size, [&](std::uint32_t offset, std::uint32_t bytes) {
+    in_segments(effect.size, [&](std::uint32_t offset, std::uint32_t bytes) {
       const std::uint32_t number =
           recorder_.add(recorder_.access(effect.kind, effect.address, nullptr, bytes));
       recorder_.insert_at(&place, assembly_);

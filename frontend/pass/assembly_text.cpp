@@ -36,24 +36,24 @@ std::string plain_text(StringRef text) {
       skipping = next == '|';
       continue;
     }
-    std::string piece;
+    std::string part;
     if (next == '{') {
       const std::size_t close = text.find('}', i);
       if (close == StringRef::npos) return plain;
       const StringRef reference = text.slice(i + 1, close);
       const StringRef number = reference.take_while(llvm::isDigit);
       const StringRef modifier = reference.drop_front(number.size());
-      piece = kOperandMark + number.str() + width_letter(modifier).str() + kOperandEnd;
-      if (reference.ends_with(":a")) piece = "(" + piece + ")";  // the operand is an address
+      part = kOperandMark + number.str() + width_letter(modifier).str() + kOperandEnd;
+      if (reference.ends_with(":a")) part = "(" + part + ")";  // the operand is an address
       i = close;
     } else if (llvm::isDigit(next)) {
       const StringRef number = text.substr(i).take_while(llvm::isDigit);
-      piece = kOperandMark + number.str() + kOperandEnd;
+      part = kOperandMark + number.str() + kOperandEnd;
       i += number.size() - 1;
     } else {
-      piece = next;
+      part = next;
     }
-    if (!skipping) plain += piece;
+    if (!skipping) plain += part;
   }
   return plain;
 }

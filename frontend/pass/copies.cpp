@@ -129,8 +129,9 @@ void replace_memory_intrinsic(Recorder& recorder, llvm::MemIntrinsic& intrinsic)
   // stores.
   if (auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(intrinsic.getLength());
       bytes != nullptr && !recorder.context().counts.of(intrinsic).calls) {
-    const double pieces = std::ceil(static_cast<double>(bytes->getZExtValue()) / trace::kCopyBytes);
-    recorder.count(-pieces * (transfer != nullptr ? 2 : 1));
+    const double segments =
+        std::ceil(static_cast<double>(bytes->getZExtValue()) / trace::kCopyBytes);
+    recorder.count(-segments * (transfer != nullptr ? 2 : 1));
   }
   recorder.builder().SetInsertPoint(&intrinsic);
   Copier copier(recorder);

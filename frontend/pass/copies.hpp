@@ -1,5 +1,5 @@
 // Replaces calls of memcpy(), memset() and similar functions, both intrinsics and the C library's,
-// by the runtime's own functions. These record each piece that they load and store.
+// by the runtime's own functions. These record each segment that they load and store.
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>

@@ -168,7 +168,7 @@ Value* Recorder::offset_pointer(Value* address, std::int64_t offset) {
 
 void Recorder::record_loads(llvm::Instruction& load, Value* address, std::uint32_t size) {
   llvm::Instruction* place = after(load);
-  in_pieces(size, [&](std::uint32_t offset, std::uint32_t bytes) {
+  in_segments(size, [&](std::uint32_t offset, std::uint32_t bytes) {
     const std::uint32_t number = add(access(SiteKind::kLoad, address, nullptr, bytes));
     if (offset == 0) context_.table.set_source(load, number);
     insert_at(place, load);
@@ -179,7 +179,7 @@ void Recorder::record_loads(llvm::Instruction& load, Value* address, std::uint32
 void Recorder::record_stores(llvm::Instruction& store, SiteKind kind, Value* address, Value* data,
                              std::uint32_t size) {
   llvm::Instruction* place = after(store);
-  in_pieces(size, [&](std::uint32_t offset, std::uint32_t bytes) {
+  in_segments(size, [&](std::uint32_t offset, std::uint32_t bytes) {
     const std::uint32_t number = add(access(kind, address, data, bytes));
     insert_at(place, store);
     call("store", number, {offset_pointer(address, offset), builder_.getInt32(bytes)});

@@ -36,9 +36,9 @@ inline bool is_ordinary_memory(const llvm::Value* pointer) {
   return pointer->getType()->getPointerAddressSpace() == 0;
 }
 
-// Calls `record(offset, bytes)` for each piece of an access that a trace can hold.
+// Calls `record(offset, bytes)` for each segment of an access that a trace can hold.
 template <typename Record>
-void in_pieces(std::uint32_t size, Record record) {
+void in_segments(std::uint32_t size, Record record) {
   for (std::uint32_t offset = 0; offset < size; offset += trace::kMaxAccessBytes) {
     record(offset, std::min(size - offset, trace::kMaxAccessBytes));
   }

@@ -316,14 +316,15 @@ void record_atomic(std::uint32_t site, volatile void* address, std::uint32_t siz
 
 // ---- Memory intrinsics ------------------------------------------------------------------------
 
-// Pieces end at multiples of kCopyBytes of the destination, so that no stored piece crosses a line.
-std::uint32_t piece_bytes(const char* to, std::uint64_t left) {
+// Segments end at multiples of kCopyBytes of the destination, so that no stored segment crosses a
+// line.
+std::uint32_t segment_bytes(const char* to, std::uint64_t left) {
   const auto reach = static_cast<std::uint32_t>(
       trace::kCopyBytes - reinterpret_cast<std::uintptr_t>(to) % trace::kCopyBytes);
   return left < reach ? static_cast<std::uint32_t>(left) : reach;
 }
 
-void record_load_piece(std::uint32_t site, const char* from, std::uint32_t bytes) {
+void record_load_segment(std::uint32_t site, const char* from, std::uint32_t bytes) {
   std::uint8_t* at = record_space(site);
   if (at == nullptr) {
     touch_only(from, bytes, false);
@@ -336,7 +337,7 @@ void record_load_piece(std::uint32_t site, const char* from, std::uint32_t bytes
   hot.budget -= site_instructions[site];
 }
 
-void record_store_piece(std::uint32_t site, const char* to, std::uint32_t bytes) {
+void record_store_segment(std::uint32_t site, const char* to, std::uint32_t bytes) {
   std::uint8_t* at = record_space(site);
   if (at == nullptr) {
     touch_only(to, bytes, true);
@@ -354,14 +355,14 @@ void record_store_piece(std::uint32_t site, const char* to, std::uint32_t bytes)
 void record_copy(std::uint32_t site, char* to, const char* from, std::uint64_t bytes) {
   if (self == nullptr) return;
   while (bytes > 0) {
-    const std::uint32_t piece = piece_bytes(to, bytes);
+    const std::uint32_t segment = segment_bytes(to, bytes);
     if (from != nullptr) {
-      record_load_piece(site + 1, from, piece);
-      from += piece;
+      record_load_segment(site + 1, from, segment);
+      from += segment;
     }
-    record_store_piece(site + 2, to, piece);
-    to += piece;
-    bytes -= piece;
+    record_store_segment(site + 2, to, segment);
+    to += segment;
+    bytes -= segment;
   }
   if (hot.budget < 0) quantum_over();
 }
@@ -369,10 +370,10 @@ void record_copy(std::uint32_t site, char* to, const char* from, std::uint64_t b
 // Records a write that uninstrumented code has made.
 void record_stores(std::uint32_t site, const char* to, std::uint64_t bytes) {
   while (bytes > 0) {
-    const std::uint32_t piece = piece_bytes(to, bytes);
-    record_store_piece(site, to, piece);
-    to += piece;
-    bytes -= piece;
+    const std::uint32_t segment = segment_bytes(to, bytes);
+    record_store_segment(site, to, segment);
+    to += segment;
+    bytes -= segment;
   }
   if (hot.budget < 0) quantum_over();
 }

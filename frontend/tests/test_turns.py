@@ -64,7 +64,7 @@ def count_right_reads(trace: Trace, shared: int, seen: int, block: int) -> Count
     seen_end, block_end = seen + 8 * THREADS * ROUNDS, block + 8 * WORDS
     memory: defaultdict[int, int] = defaultdict(int)
     word, word_of = {}, {}  # each thread's value of `shared`, and the thread that had stored it
-    piece: dict[int, bytes] = {}
+    loaded: dict[int, bytes] = {}
     counts: Counter[str] = Counter()
     last_writer = None
     for thread, kind, address, size, value in in_order(trace):
@@ -72,8 +72,8 @@ def count_right_reads(trace: Trace, shared: int, seen: int, block: int) -> Count
         if kind == "load" and address == shared:
             word[thread], word_of[thread] = there, last_writer
         elif kind == "copy_load":
-            piece[thread] = there if block <= address < block_end else b""
-        elif kind == "copy_store" and (read := piece.pop(thread, b"")):
+            loaded[thread] = there if block <= address < block_end else b""
+        elif kind == "copy_store" and (read := loaded.pop(thread, b"")):
             assert value == read
             counts["copied"] += 1
         elif kind == "store" and seen <= address < seen_end:

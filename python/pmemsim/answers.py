@@ -279,14 +279,14 @@ class _CheckedImages:
 
     def _refuse_failing_reader(self) -> _core.Said:
         """Return the reader's answer to the final image without losses; an `Error` if it fails."""
-        last = self._whole(self.images.pieces)
+        last = self._whole(self.images.segments)
         if not _succeeds(last):
             raise Error(
                 f"{self._name}: the reader fails on the complete image at the end of the "
                 f"recording: {self._words(last)}; it must recover the file that its last argument "
                 "names, print the contents, and exit with 0"
             )
-        if self._whole(self.images.pieces).printed != last.printed:
+        if self._whole(self.images.segments).printed != last.printed:
             raise Error(
                 f"{self._name}: the output differs between runs on the same image; it must depend "
                 "only on the image, not on the file's name, addresses or time"
@@ -326,8 +326,8 @@ class _CheckedImages:
         return any(group.takes(lost) for group in self.groups)
 
     def _place(self, order: int) -> tuple[Place, int, int]:
-        piece = self.images.piece(order)
-        return piece.place, piece.thread, piece.operation
+        segment = self.images.segment(order)
+        return segment.place, segment.thread, segment.operation
 
     def _add(self, number: int, wrong: _core.Wrong) -> None:
         if self._is_known(wrong.crash_time):
@@ -371,7 +371,7 @@ class _CheckedImages:
             self._place(order)[0]
             for line in self.images.lost(crash_time)
             for order in line
-            if not self.images.piece(order).seen
+            if not self.images.segment(order).seen
         )
         if not places:
             return []

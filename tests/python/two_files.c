@@ -1,5 +1,5 @@
 /* A log in one file and the data in another, each of 3 pages. The program maps them at addresses of
- * its own, and its check at others, the data in two pieces.
+ * its own, and its check at others, the data in two parts.
  *
  *     two_files run LOG DATA
  *     two_files check LOG DATA    recovers, then judges

@@ -288,8 +288,8 @@ TEST(AllowedImages, LostLinesCanBeRestoredOneByOne) {
 TEST(AllowedImages, PresentStoresOfAnImageAreReported) {
   ShownImages shown({{0, Do::kStore, 0, 1}, {0, Do::kStore, 64, 1}}, 10);
   while (const auto image = shown.next()) {
-    for (const auto& [line, pieces] : shown.images().model().open()) {
-      const Presence there = shown.images().present({line}, pieces);
+    for (const auto& [line, segments] : shown.images().model().open()) {
+      const Presence there = shown.images().present({line}, segments);
       EXPECT_EQ(there, Presence{(*image)[line * 64 - kPmBase] == 1});
     }
   }

@@ -142,18 +142,18 @@ const litmus::Program kTwoLines{
     {0, Do::kStore, 0, 7}, {0, Do::kClwb, 64},     {0, Do::kSfence},
 };
 
-TEST(History, StoredWordsHaveTheirVisibleAndGuaranteedSteps) {
+TEST(History, SegmentsHaveTheirVisibleAndGuaranteedSteps) {
   litmus::Recorder recorder(kTwoLines, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());
   const History history(read, PersistencyRules::kPx86);
   EXPECT_EQ(history.steps(), 7);
-  ASSERT_EQ(history.pieces(), 3);
-  EXPECT_EQ(history.piece(1).step, 1);
-  EXPECT_EQ(history.piece(1).guaranteed, 4);
-  EXPECT_EQ(history.piece(2).guaranteed, 7);
-  EXPECT_EQ(history.piece(3).before, 5);
-  EXPECT_EQ(history.piece(3).guaranteed, History::kNever);
+  ASSERT_EQ(history.segments(), 3);
+  EXPECT_EQ(history.segment(1).step, 1);
+  EXPECT_EQ(history.segment(1).guaranteed, 4);
+  EXPECT_EQ(history.segment(2).guaranteed, 7);
+  EXPECT_EQ(history.segment(3).before, 5);
+  EXPECT_EQ(history.segment(3).guaranteed, History::kNever);
   EXPECT_EQ(history.order_at(0), 0);
   EXPECT_EQ(history.order_at(4), 2);
   EXPECT_EQ(history.order_at(5), 3);
@@ -172,7 +172,7 @@ TEST(History, StoredWordsHaveTheirVisibleAndGuaranteedSteps) {
   EXPECT_EQ(first(1), 5);
 }
 
-TEST(NothingLost, AddedWordsAreRemovedAtTheNextCall) {
+TEST(NothingLost, AddedSegmentsAreRemovedAtTheNextCall) {
   litmus::Recorder recorder(kTwoLines, 1);
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile read(file.path());

@@ -1,6 +1,6 @@
 // Recordings of small programs of several threads. The operations become visible in the order in
 // which a test lists them. Also the images that a crash may leave, by the definition in
-// persistency_model.hpp: each set of stored words is checked against each rule.
+// persistency_model.hpp: each set of segments is checked against each rule.
 #pragma once
 
 #include <algorithm>
@@ -176,7 +176,7 @@ class Definition {
       at = end;
     }
   }
-  // Each recorded word of a wide store repeats the value from the word's first byte on.
+  // A recorded segment repeats its value from its own beginning on.
   static std::uint8_t byte_of(const Step& step, std::uint64_t byte) {
     std::uint64_t begin = step.at;
     if (step.what == Do::kCopy) begin = std::max(begin, byte / 16 * 16);

@@ -239,8 +239,8 @@ TEST(Eadr, NonTemporalStoresMayBeMissingUntilTheirFence) {
 
 // ---- Instants -----------------------------------------------------------------------------------
 
-TEST(PersistencyModel, InstantWithoutANewWordIsSkipped) {
-  // Two of the three fences guarantee a new word. The end of the program adds none.
+TEST(PersistencyModel, InstantWithoutANewSegmentIsSkipped) {
+  // Two fences guarantee a segment. The end adds no segment.
   const Program program{store(0, kX), on(0, Do::kClwb, kX), on(0, Do::kSfence), on(0, Do::kSfence),
                         store(0, kY), on(0, Do::kClwb, kY), on(0, Do::kSfence)};
   const Found found = all_of(program);
@@ -250,7 +250,7 @@ TEST(PersistencyModel, InstantWithoutANewWordIsSkipped) {
   EXPECT_EQ(all_of({}).instants, 1);
 }
 
-TEST(PersistencyModel, EachSetOfWordsIsShownOnce) {
+TEST(PersistencyModel, EachSetOfSegmentsIsShownOnce) {
   // Lines that are possibly lost over several instants.
   Program program{store(0, kZ)};
   for (std::uint64_t value = 1; value < 5; ++value) {
@@ -259,7 +259,7 @@ TEST(PersistencyModel, EachSetOfWordsIsShownOnce) {
   const Found found = all_of(program);
   EXPECT_EQ(found.images.size(), 2 * 5);
   EXPECT_EQ(found.shown, found.images.size());
-  // The last word before an instant isn't new at the next instant.
+  // The last segment before an instant is an old one at the next.
   const Found two =
       all_of({store(0, kX), store(0, kZ), on(0, Do::kClwb, kX), on(0, Do::kSfence), store(0, kY)});
   EXPECT_EQ(two.images.size(), 4 + 2);
@@ -427,14 +427,14 @@ TEST(Survey, DigestDoesNotDependOnAUselessFlush) {
 }
 
 // The flush of y makes the fence an instant, whether or not x is flushed.
-TEST(Survey, DigestDependsOnThePossiblyLostWords) {
+TEST(Survey, DigestDependsOnThePossiblyLostSegments) {
   const auto [whole, without] =
       digests({store(0, kX), on(0, Do::kClflushopt, kX), store(0, kY), on(0, Do::kClwb, kY),
                store(0, kX, 2), on(0, Do::kSfence), store(0, kZ)});
   EXPECT_NE(whole, without);
 }
 
-TEST(Survey, DigestDependsOnTheGuaranteedWords) {
+TEST(Survey, DigestDependsOnTheGuaranteedSegments) {
   const auto [whole, without] =
       digests({non_temporal(0, kX), store(1, kSameLine), on(1, Do::kClflushopt, kX), store(1, kY),
                on(1, Do::kClwb, kY), on(1, Do::kSfence), store(1, kZ)});

@@ -166,10 +166,10 @@ TEST(Precompute, WordsOfAStoreAreDistinguished) {
   const auto stores = run(builder).all("store");
   ASSERT_EQ(stores.size(), 6u);
   const std::size_t bytes[] = {4, 8, 4};
-  for (std::uint32_t piece = 0; piece < 3; ++piece) {
-    EXPECT_EQ(stores[piece].bytes, bytes[piece]);
-    EXPECT_EQ(stores[piece].site, piece_site(wide, piece));
-    EXPECT_EQ(stores[piece + 3].site, stores[piece].site) << "whenever it is executed";
+  for (std::uint32_t segment = 0; segment < 3; ++segment) {
+    EXPECT_EQ(stores[segment].bytes, bytes[segment]);
+    EXPECT_EQ(stores[segment].site, piece_site(wide, segment));
+    EXPECT_EQ(stores[segment + 3].site, stores[segment].site) << "whenever it is executed";
   }
 }
 
@@ -179,8 +179,8 @@ TEST(Precompute, HashSpreadsSitesAndWordsOverTheTable) {
   for (const unsigned shift : {0u, 24u, 56u}) {
     std::set<std::uint64_t> entries;
     for (std::uint32_t site = 0; site < 64; ++site) {
-      for (std::uint32_t piece = 0; piece < 8; ++piece) {
-        entries.insert((piece_site(site, piece) >> shift) % kEntries);
+      for (std::uint32_t segment = 0; segment < 8; ++segment) {
+        entries.insert((piece_site(site, segment) >> shift) % kEntries);
       }
     }
     // 1 - exp(-2) of them, if at random.

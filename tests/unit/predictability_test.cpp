@@ -169,8 +169,8 @@ TEST(Predictability, ThreadsHaveSeparateHistories) {
 
 TEST(Predictability, StoreAcrossTwoLinesCountsForBoth) {
   StoreTrace trace;
-  const std::uint32_t piece = trace.site(SiteKind::kCopyStore);
-  trace.copy(piece, kSecond - 8, 16, kValue);
+  const std::uint32_t segment = trace.site(SiteKind::kCopyStore);
+  trace.copy(segment, kSecond - 8, 16, kValue);
   trace.flush(kFirst);
   trace.flush(kSecond);
   EXPECT_EQ(trace.analyse().total.write_backs, 2);

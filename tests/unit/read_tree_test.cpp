@@ -239,8 +239,8 @@ TEST_P(RandomReads, ExplorationOfAllInstantsFindsEveryVerdict) {
           LineData data = model.base().read(line);
           if (const auto open = model.open().find(line.number); open != model.open().end()) {
             Presence present(open->second.size(), true);
-            for (const auto& [other, pieces] : fixed) {
-              if (other == line) present = pieces;
+            for (const auto& [other, segments] : fixed) {
+              if (other == line) present = segments;
             }
             data = contents_of(data, open->second, [&](std::size_t i) { return present[i]; });
           }

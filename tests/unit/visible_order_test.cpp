@@ -144,7 +144,7 @@ TEST(VisibleOrder, TurnOfAThreadHasALimit) {
 TEST(VisibleOrder, CopyIsNotInterruptedByTheTurnLimit) {
   OrderTrace trace;
   trace.stores(0, static_cast<int>(VisibleOrder::kTurn) - 1);
-  for (int piece = 0; piece < 4; ++piece) {
+  for (int segment = 0; segment < 4; ++segment) {
     trace.thread(0).copy(trace.load_site, kDramBase, 16);
     trace.thread(0).copy(trace.copy_site, kPmBase, 16, 1);
   }

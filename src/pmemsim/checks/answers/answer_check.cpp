@@ -59,17 +59,17 @@ AnswerCheck::AnswerCheck(const trace::TraceFile& trace, PersistencyRules rules, 
              [this](std::uint64_t, const CheckerAnswer& answer, const std::string& text) {
                last_whole_ = {answer, text};
              }) {
-  piece_operations_.assign(history_.pieces() + 1, SIZE_MAX);
-  for (std::uint64_t order = 1; order <= history_.pieces(); ++order) {
-    piece_operations_[order] = of_piece(order);
+  segment_operations_.assign(history_.segments() + 1, SIZE_MAX);
+  for (std::uint64_t order = 1; order <= history_.segments(); ++order) {
+    segment_operations_[order] = of_segment(order);
   }
 }
 
-std::size_t AnswerCheck::of_piece(std::uint64_t order) const {
-  const History::Piece& piece = history_.piece(order);
-  const Interval interval = in_step(piece.step);
+std::size_t AnswerCheck::of_segment(std::uint64_t order) const {
+  const History::Segment& segment = history_.segment(order);
+  const Interval interval = in_step(segment.step);
   const auto found = std::ranges::find_if(interval.executing, [&](std::size_t index) {
-    return intervals_.operations()[index].what.thread == piece.thread;
+    return intervals_.operations()[index].what.thread == segment.thread;
   });
   return found == interval.executing.end() ? SIZE_MAX : *found;
 }
@@ -92,13 +92,13 @@ CrashTimes AnswerCheck::crash_times() const {
   const PersistencyModel& model = images.model();
   std::uint64_t first = model.newest_guaranteed_step();
   std::uint64_t guaranteed = history_.next_guaranteed(model.newest_order());
-  for (const auto& [line, pieces] : model.open()) {
-    const Presence present = images.present(Line{line}, pieces);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (present[i] || pieces[i].guaranteed) {
-        first = std::max(first, pieces[i].step);
+  for (const auto& [line, segments] : model.open()) {
+    const Presence present = images.present(Line{line}, segments);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (present[i] || segments[i].guaranteed) {
+        first = std::max(first, segments[i].step);
       } else {
-        guaranteed = std::min(guaranteed, history_.piece(pieces[i].order).guaranteed);
+        guaranteed = std::min(guaranteed, history_.segment(segments[i].order).guaranteed);
       }
     }
   }
@@ -109,15 +109,15 @@ std::vector<std::vector<std::uint64_t>> AnswerCheck::lost(std::uint64_t crash_ti
   const AllowedImages& images = images_.images();
   std::map<std::uint64_t, std::vector<std::uint64_t>> lines;
   for (const Line line : images.lost_lines()) {
-    const PersistencyModel::Pieces& pieces = images.model().open().at(line.number);
-    const Presence present = images.present(line, pieces);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (!present[i] && !pieces[i].guaranteed) lines[line.number].push_back(pieces[i].order);
+    const PersistencyModel::Segments& segments = images.model().open().at(line.number);
+    const Presence present = images.present(line, segments);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (!present[i] && !segments[i].guaranteed) lines[line.number].push_back(segments[i].order);
     }
   }
   const std::uint64_t later = history_.order_at(crash_time);
   for (std::uint64_t order = images.model().newest_order() + 1; order <= later; ++order) {
-    lines[Line::of(history_.piece(order).address).number].push_back(order);
+    lines[Line::of(history_.segment(order).address).number].push_back(order);
   }
   std::vector<std::vector<std::uint64_t>> lost;
   for (auto& [number, orders] : lines) lost.push_back(std::move(orders));
@@ -143,7 +143,7 @@ std::vector<std::uint64_t> AnswerCheck::find_wrong(const KeepGoing& keep_going) 
 
 // Shows the images whose answers are needed in any case to many readers at once.
 void AnswerCheck::ask_first(const KeepGoing& keep_going) {
-  std::set<std::uint64_t> orders{0, history_.pieces()};
+  std::set<std::uint64_t> orders{0, history_.segments()};
   for (const auto& [digest, crash_times] : answers_) {
     const Interval interval = crash_times.in_step()
                                   ? in_step(crash_times.first)
@@ -251,7 +251,7 @@ bool AnswerCheck::executes_alone(const Interval& interval) const {
   if (interval.executing.size() != 1) return false;
   const auto [first, last] = span(interval);
   for (std::uint64_t order = first + 1; order <= last; ++order) {
-    if (piece_operations_[order] != interval.executing.front()) return false;
+    if (segment_operations_[order] != interval.executing.front()) return false;
   }
   return true;
 }
@@ -263,10 +263,10 @@ bool AnswerCheck::is_some_subset(const Digest& digest, const Interval& interval,
   for (std::uint64_t set = 0; set < std::uint64_t{1} << count; ++set) {
     std::vector<std::uint64_t> there;
     for (std::uint64_t order = first + 1; order <= last; ++order) {
-      const auto own = std::ranges::find(interval.executing, piece_operations_[order]);
+      const auto own = std::ranges::find(interval.executing, segment_operations_[order]);
       const auto index = static_cast<std::uint64_t>(own - interval.executing.begin());
       const bool is_there = own == interval.executing.end()
-                                ? history_.piece(order).step <= crash_time
+                                ? history_.segment(order).step <= crash_time
                                 : index >= count || (set >> index & 1) != 0;
       if (is_there) there.push_back(order);
     }

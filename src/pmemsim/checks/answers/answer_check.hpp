@@ -3,8 +3,8 @@
 // without losses, of a suitable point in time (intervals.hpp).
 //
 //   1  An image belongs to all points in time at which a crash may leave it: from the visibility of
-//      its last piece until a piece that it lacks becomes guaranteed. Its answer must be correct at
-//      each of these points.
+//      its last segment until a segment that it lacks becomes guaranteed. Its answer must be
+//      correct at each of these points.
 //   2  An answer is the reader's standard output. If the reader's exit status is not 0, the answer
 //      is only its exit status or signal.
 //   3  An answer is not checked if it would have to be compared with the answers of more than
@@ -78,15 +78,15 @@ class AnswerCheck {
     std::vector<std::uint64_t> allowed;
   };
   std::optional<Wrong> check_image(const KeepGoing& keep_going);
-  // Returns the answer for the image with all pieces up to `order`, or for a file of zeros
+  // Returns the answer for the image with all segments up to `order`, or for a file of zeros
   // (kZeros).
   Said whole(std::uint64_t order, const KeepGoing& keep_going);
 
-  // Returns the pieces that the image has lost, by line and order. These are pieces visible at the
-  // image's instant, and pieces that became visible later, until `crash_time`. A crash at
+  // Returns the segments that the image has lost, by line and order. These are segments visible at
+  // the image's instant, and segments that became visible later, until `crash_time`. A crash at
   // `crash_time` must be able to leave the image.
   std::vector<std::vector<std::uint64_t>> lost(std::uint64_t crash_time) const;
-  // Returns the newest piece in the image; 0: there is none.
+  // Returns the newest segment in the image; 0: there is none.
   std::uint64_t newest() const;
 
   WholeImages& images() { return images_; }
@@ -113,7 +113,7 @@ class AnswerCheck {
   Interval in_step(std::uint64_t step) const;
   std::pair<std::uint64_t, std::uint64_t> span(const Interval& interval) const;
   std::uint64_t since(const Interval& interval) const { return history_.order_at(interval.first); }
-  std::size_t of_piece(std::uint64_t order) const;
+  std::size_t of_segment(std::uint64_t order) const;
   void ask_first(const KeepGoing& keep_going);
   Digest digest_of(std::uint64_t order, const KeepGoing& keep_going);
 
@@ -124,8 +124,8 @@ class AnswerCheck {
   std::vector<std::pair<Digest, CrashTimes>> answers_;       // By image
   std::unordered_map<std::uint64_t, Digest> whole_answers_;  // By order
   std::map<std::vector<std::uint64_t>, Digest> subset_answers_;
-  std::vector<std::size_t> piece_operations_;  // By order, from 1: index of the operation
-  std::vector<std::uint64_t> queried_;         // Orders, by their numbers in whole_
+  std::vector<std::size_t> segment_operations_;  // By order, from 1: index of the operation
+  std::vector<std::uint64_t> queried_;           // Orders, by their numbers in whole_
   std::uint64_t unchecked_ = 0;
   Said last_crashed_, last_whole_;
   // Declared after the members that their callbacks use.

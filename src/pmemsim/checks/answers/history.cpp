@@ -44,62 +44,62 @@ History::History(const trace::TraceFile& trace, PersistencyRules rules) {
   steps_ = model.steps();
   if (rules == PersistencyRules::kEadr) note_survivors();
   note_before();
-  next_guaranteed_.assign(pieces_.size() + 1, kNever);
-  for (std::uint64_t order = pieces_.size(); order > 0; --order) {
-    next_guaranteed_[order - 1] = std::min(next_guaranteed_[order], piece(order).guaranteed);
+  next_guaranteed_.assign(segments_.size() + 1, kNever);
+  for (std::uint64_t order = segments_.size(); order > 0; --order) {
+    next_guaranteed_[order - 1] = std::min(next_guaranteed_[order], segment(order).guaranteed);
   }
 }
 
-// Adds the new pieces. Before a piece becomes guaranteed, there is an instant at which it is
+// Adds the new segments. Before a segment becomes guaranteed, there is an instant at which it is
 // possibly lost.
 void History::take_new(const PersistencyModel& model) {
-  pieces_.resize(model.newest_order());
-  for (const auto& [line, pieces] : model.open()) {
-    for (const PersistencyModel::Piece& piece : pieces | std::views::reverse) {
-      if (piece.order <= model.last_order()) break;
-      pieces_[piece.order - 1] = {.address = Line{line}.address() + piece.offset,
-                                  .value = piece.value,
-                                  .before = 0,
-                                  .step = piece.step,
-                                  .guaranteed = kNever,
-                                  .number = piece.number,
-                                  .copy = piece.copy,
-                                  .thread = piece.thread,
-                                  .site = piece.site,
-                                  .size = piece.size,
-                                  .non_temporal = piece.non_temporal};
+  segments_.resize(model.newest_order());
+  for (const auto& [line, segments] : model.open()) {
+    for (const PersistencyModel::Segment& segment : segments | std::views::reverse) {
+      if (segment.order <= model.last_order()) break;
+      segments_[segment.order - 1] = {.address = Line{line}.address() + segment.offset,
+                                      .value = segment.value,
+                                      .before = 0,
+                                      .step = segment.step,
+                                      .guaranteed = kNever,
+                                      .number = segment.number,
+                                      .copy = segment.copy,
+                                      .thread = segment.thread,
+                                      .site = segment.site,
+                                      .size = segment.size,
+                                      .non_temporal = segment.non_temporal};
     }
   }
 }
 
 void History::note_guaranteed(const PersistencyModel& model) {
   for (const PersistencyModel::Guaranteed& guaranteed : model.newly_guaranteed()) {
-    pieces_[guaranteed.order - 1].guaranteed = guaranteed.step;
+    segments_[guaranteed.order - 1].guaranteed = guaranteed.step;
   }
 }
 
 void History::note_survivors() {
-  std::uint64_t copy = 0, end = 0;  // Copy of the piece, and its last step
-  for (Piece& piece : pieces_ | std::views::reverse) {
-    if (piece.non_temporal) continue;
-    if (piece.copy == 0 || piece.copy != copy) end = piece.step;
-    copy = piece.copy;
-    piece.guaranteed = end;
+  std::uint64_t copy = 0, end = 0;  // Copy of the segment, and its last step
+  for (Segment& segment : segments_ | std::views::reverse) {
+    if (segment.non_temporal) continue;
+    if (segment.copy == 0 || segment.copy != copy) end = segment.step;
+    copy = segment.copy;
+    segment.guaranteed = end;
   }
 }
 
 void History::note_before() {
   Image image;
   copy_pages(initial_, image);
-  for (Piece& piece : pieces_) {
-    piece.before = word_at(image, piece.address, piece.size);
-    put(image, piece.address, piece.value, piece.size);
+  for (Segment& segment : segments_) {
+    segment.before = word_at(image, segment.address, segment.size);
+    put(image, segment.address, segment.value, segment.size);
   }
 }
 
 std::uint64_t History::order_at(std::uint64_t crash_time) const {
-  const auto behind = std::ranges::upper_bound(pieces_, crash_time, {}, &Piece::step);
-  return static_cast<std::uint64_t>(behind - pieces_.begin());
+  const auto behind = std::ranges::upper_bound(segments_, crash_time, {}, &Segment::step);
+  return static_cast<std::uint64_t>(behind - segments_.begin());
 }
 
 NothingLost::NothingLost(const History& history) : history_(history) {
@@ -110,10 +110,10 @@ const Image& NothingLost::go_to(std::uint64_t order) {
   forget_additions();
   while (order_ < order) {
     ++order_;
-    write(history_.piece(order_), history_.piece(order_).value);
+    write(history_.segment(order_), history_.segment(order_).value);
   }
   while (order_ > order) {
-    write(history_.piece(order_), history_.piece(order_).before);
+    write(history_.segment(order_), history_.segment(order_).before);
     --order_;
   }
   return image_;
@@ -122,10 +122,10 @@ const Image& NothingLost::go_to(std::uint64_t order) {
 const Image& NothingLost::with(const std::vector<std::uint64_t>& orders) {
   forget_additions();
   for (const std::uint64_t order : orders) {
-    const History::Piece& piece = history_.piece(order);
-    const Line line = Line::of(piece.address);
+    const History::Segment& segment = history_.segment(order);
+    const Line line = Line::of(segment.address);
     replaced_.emplace_back(line.number, image_.read(line));
-    write(piece, piece.value);
+    write(segment, segment.value);
   }
   return image_;
 }
@@ -138,9 +138,9 @@ void NothingLost::forget_additions() {
   replaced_.clear();
 }
 
-void NothingLost::write(const History::Piece& piece, std::uint64_t value) {
-  put(image_, piece.address, value, piece.size);
-  changed_.insert(Line::of(piece.address).number);
+void NothingLost::write(const History::Segment& segment, std::uint64_t value) {
+  put(image_, segment.address, value, segment.size);
+  changed_.insert(Line::of(segment.address).number);
 }
 
 std::vector<Line> NothingLost::changed() {

@@ -3,11 +3,11 @@
 // (checks/images/persistency_model.hpp).
 //
 // With eADR, an ordinary store is guaranteed as soon as it is visible; a copy, as soon as all its
-// pieces are visible. (The model guarantees them only at the next store. No image shows the
+// segments are visible. (The model guarantees them only at the next store. No image shows the
 // difference.)
 //
 // A step is a visible operation, counted from 1. The moment of a step is the point in time between
-// it and the next step; moment 0 is before all steps. A store's pieces are numbered from 1 (their
+// it and the next step; moment 0 is before all steps. A store's segments are numbered from 1 (their
 // order).
 #pragma once
 
@@ -24,11 +24,11 @@ class History {
  public:
   static constexpr std::uint64_t kNever = UINT64_MAX;
 
-  struct Piece {
+  struct Segment {
     std::uint64_t address, value;
     std::uint64_t before;      // Value before the store
-    std::uint64_t step;        // Step that makes the piece visible
-    std::uint64_t guaranteed;  // Step that guarantees the piece
+    std::uint64_t step;        // Step that makes the segment visible
+    std::uint64_t guaranteed;  // Step that guarantees the segment
     std::uint64_t number;      // Number of the thread's operation
     std::uint64_t copy;        // Number of its copy; 0: none
     std::uint32_t thread, site;
@@ -40,11 +40,11 @@ class History {
   History(const trace::TraceFile& trace, PersistencyRules rules);
 
   std::uint64_t steps() const { return steps_; }
-  std::uint64_t pieces() const { return pieces_.size(); }
-  const Piece& piece(std::uint64_t order) const { return pieces_[order - 1]; }
-  // Returns the number of pieces visible at a moment.
+  std::uint64_t segments() const { return segments_.size(); }
+  const Segment& segment(std::uint64_t order) const { return segments_[order - 1]; }
+  // Returns the number of segments visible at a moment.
   std::uint64_t order_at(std::uint64_t crash_time) const;
-  // Returns the first step that guarantees a piece with a higher order than this.
+  // Returns the first step that guarantees a segment with a higher order than this.
   std::uint64_t next_guaranteed(std::uint64_t order) const { return next_guaranteed_[order]; }
   // Returns the contents at the start of the recording.
   const Image& initial() const { return initial_; }
@@ -55,26 +55,26 @@ class History {
   void note_before();
   void note_survivors();
 
-  std::vector<Piece> pieces_;                   // By order
+  std::vector<Segment> segments_;               // By order
   std::vector<std::uint64_t> next_guaranteed_;  // By order, from 0
   std::uint64_t steps_ = 0;
   Image initial_;
 };
 
-// Persistent memory without losses, with the first pieces up to an order.
+// Persistent memory without losses, with the first segments up to an order.
 class NothingLost {
  public:
   explicit NothingLost(const History& history);
 
   // Moves to an order, forwards or backwards.
   const Image& go_to(std::uint64_t order);
-  // Returns the current image with these pieces added, until the next call.
+  // Returns the current image with these segments added, until the next call.
   const Image& with(const std::vector<std::uint64_t>& orders);
   // Returns the lines in which the image may differ from the image at the last call.
   std::vector<Line> changed();
 
  private:
-  void write(const History::Piece& piece, std::uint64_t value);
+  void write(const History::Segment& segment, std::uint64_t value);
   void forget_additions();
 
   const History& history_;

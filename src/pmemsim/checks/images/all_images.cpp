@@ -6,22 +6,23 @@
 namespace pmemsim {
 
 AllImages::AllImages(const PersistencyModel& model, bool old_too) : old_too_(old_too) {
-  for (const auto& [number, pieces] : model.open()) {
-    lines_.push_back(choices_of({number}, model, pieces));
+  for (const auto& [number, segments] : model.open()) {
+    lines_.push_back(choices_of({number}, model, segments));
   }
 }
 
 // Rule 2.
 AllImages::Choices AllImages::choices_of(Line line, const PersistencyModel& model,
-                                         const PersistencyModel::Pieces& pieces) {
+                                         const PersistencyModel::Segments& segments) {
   Choices choices{.line = line, .states = {}};
   const LineData base = model.base().read(line);
-  for_each_state(pieces, [&](const Presence& present) {
+  for_each_state(segments, [&](const Presence& present) {
     bool old = true;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (present[i] && pieces[i].order > model.last_order()) old = false;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (present[i] && segments[i].order > model.last_order()) old = false;
     }
-    const LineData contents = contents_of(base, pieces, [&](std::size_t i) { return present[i]; });
+    const LineData contents =
+        contents_of(base, segments, [&](std::size_t i) { return present[i]; });
     const auto same = std::ranges::find(choices.states, contents, &State::contents);
     if (same == choices.states.end()) {
       choices.states.push_back({contents, present, old});

@@ -103,7 +103,7 @@ void AllowedImages::note_base() {
     before = now;
     base_changes_.push_back(line);
   }
-  for (const auto& [number, pieces] : model_->open()) {
+  for (const auto& [number, segments] : model_->open()) {
     if (base_lines_.contains(number)) continue;
     base_lines_.emplace(number, hash_of({number}, base().read({number})));
   }
@@ -149,7 +149,7 @@ bool AllowedImages::next_of_instant() {
     sets_.pop_back();
   } else if (draws_left_ > 0) {
     --draws_left_;
-    set_ = {.how = PieceSet::How::kRandom, .seed = mix(seed_) + ++drawn_};
+    set_ = {.how = SegmentSet::How::kRandom, .seed = mix(seed_) + ++drawn_};
   } else {
     return false;
   }
@@ -199,10 +199,10 @@ void AllowedImages::show_again(const Explored& image) {
 
 void AllowedImages::compose() {
   changes_.clear();
-  for (const auto& [number, pieces] : model_->open()) {
-    const Presence there = present({number}, pieces);
+  for (const auto& [number, segments] : model_->open()) {
+    const Presence there = present({number}, segments);
     change({number},
-           contents_of(base().read({number}), pieces, [&](std::size_t i) { return there[i]; }));
+           contents_of(base().read({number}), segments, [&](std::size_t i) { return there[i]; }));
   }
 }
 
@@ -223,13 +223,13 @@ std::uint64_t AllowedImages::hash() const {
   return hash;
 }
 
-Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& pieces) const {
-  if (restored_.contains(line.number)) return Presence(pieces.size(), true);
+Presence AllowedImages::present(Line line, const PersistencyModel::Segments& segments) const {
+  if (restored_.contains(line.number)) return Presence(segments.size(), true);
   if (pass_ == Pass::kReads) {
     const auto fixed = std::ranges::find(fixed_, line, &ExploredImages::Fixed::value_type::first);
-    return fixed == fixed_.end() ? Presence(pieces.size(), true) : fixed->second;
+    return fixed == fixed_.end() ? Presence(segments.size(), true) : fixed->second;
   }
-  if (!all_) return presence(set_, line, pieces);
+  if (!all_) return presence(set_, line, segments);
   std::size_t index = 0;
   while (all_->line(index) != line) ++index;
   return all_->present(index);
@@ -239,10 +239,10 @@ Presence AllowedImages::present(Line line, const PersistencyModel::Pieces& piece
 
 std::vector<Line> AllowedImages::lost_lines() const {
   std::vector<std::pair<std::uint64_t, Line>> lost;
-  for (const auto& [number, pieces] : model_->open()) {
-    const Presence there = present({number}, pieces);
+  for (const auto& [number, segments] : model_->open()) {
+    const Presence there = present({number}, segments);
     if (std::ranges::find(there, false) != there.end()) {
-      lost.emplace_back(pieces.back().order, Line{number});
+      lost.emplace_back(segments.back().order, Line{number});
     }
   }
   std::ranges::sort(lost);
@@ -260,9 +260,9 @@ void AllowedImages::restore_losses(Line line, bool restored) {
 }
 
 LineData AllowedImages::contents(Line line) const {
-  const PersistencyModel::Pieces& pieces = model_->open().at(line.number);
-  const Presence there = present(line, pieces);
-  return contents_of(base().read(line), pieces, [&](std::size_t i) { return there[i]; });
+  const PersistencyModel::Segments& segments = model_->open().at(line.number);
+  const Presence there = present(line, segments);
+  return contents_of(base().read(line), segments, [&](std::size_t i) { return there[i]; });
 }
 
 }  // namespace pmemsim

@@ -1,7 +1,7 @@
 // The images of persistent memory that a crash of a recording may leave, each once: all of them, or
 // a given number. Images that are likely to expose bugs come first (image_search.hpp).
 //
-//   1  Most of the likely images (piece_set.hpp) come from the same source lines again and again,
+//   1  Most of the likely images (segment_set.hpp) come from the same source lines again and again,
 //      because of loops. So the search makes rounds over the whole recording. They show at most 1
 //      image of each sort, then 4, then 16, and so on, evenly spread over the recording.
 //   2  Random images are spread over the instants.
@@ -24,7 +24,7 @@
 #include "pmemsim/checks/images/image_search.hpp"
 #include "pmemsim/checks/images/known_reads.hpp"
 #include "pmemsim/checks/images/persistency_model.hpp"
-#include "pmemsim/checks/images/piece_set.hpp"
+#include "pmemsim/checks/images/segment_set.hpp"
 #include "pmemsim/checks/images/survey.hpp"
 #include "pmemsim/common/image.hpp"
 
@@ -72,15 +72,16 @@ class AllowedImages final : private ImageSource {
   std::optional<Explored> explored() const;
   void show_again(const Explored& image);
 
-  // Return the model at the image's crash, and the pieces of an open line that the image contains.
+  // Return the model at the image's crash, and the segments of an open line that the image
+  // contains.
   const PersistencyModel& model() const { return *model_; }
-  Presence present(Line line, const PersistencyModel::Pieces& pieces) const;
+  Presence present(Line line, const PersistencyModel::Segments& segments) const;
 
-  // Returns the lines that lack an open piece, in the order of their last stores.
+  // Returns the lines that lack an open segment, in the order of their last stores.
   std::vector<Line> lost_lines() const;
-  // Restores all visible pieces of a line if `restored`, or undoes that, until the next image. This
-  // helps to find the losses that matter: lines are independent, so the result is an allowed image,
-  // too.
+  // Restores all visible segments of a line if `restored`, or undoes that, until the next image.
+  // This helps to find the losses that matter: lines are independent, so the result is an allowed
+  // image, too.
   void restore_losses(Line line, bool restored);
   LineData contents(Line line) const;
 
@@ -118,9 +119,9 @@ class AllowedImages final : private ImageSource {
   std::uint64_t instant_ = 0, draws_ = 0, drawn_ = 0;
 
   std::optional<AllImages> all_;
-  std::vector<PieceSet> sets_;  // Sets of this instant still to be used, from the back
+  std::vector<SegmentSet> sets_;  // Sets of this instant still to be used, from the back
   std::uint64_t draws_left_ = 0;
-  PieceSet set_{};
+  SegmentSet set_{};
 
   const KnownReads* reads_ = nullptr;
   std::optional<ExploredImages> exploration_;

@@ -8,11 +8,11 @@ namespace pmemsim {
 void ExploredImages::next_instant(const PersistencyModel& model) {
   lines_.clear();
   in_unit_.clear();
-  for (const auto& [number, pieces] : model.open()) {
+  for (const auto& [number, segments] : model.open()) {
     const Line line{number};
     in_unit_[view_.unit_of(line)].push_back(lines_.size());
     lines_.push_back({.line = line,
-                      .pieces = &pieces,
+                      .segments = &segments,
                       .base = model.base().read(line),
                       .others = {},
                       .fixed = false});
@@ -21,7 +21,7 @@ void ExploredImages::next_instant(const PersistencyModel& model) {
 }
 
 LineData ExploredImages::visible(const OpenLine& line) {
-  return contents_of(line.base, *line.pieces, [](std::size_t) { return true; });
+  return contents_of(line.base, *line.segments, [](std::size_t) { return true; });
 }
 
 std::optional<std::vector<ExploredImages::Fixed>> ExploredImages::missing(
@@ -75,12 +75,12 @@ std::vector<std::size_t> ExploredImages::read_lines(const ReadTree::Run& run) co
 
 bool ExploredImages::find_others(OpenLine& line) const {
   if (line.others) return true;
-  if (count_states(*line.pieces, UINT64_MAX) > kMostStates) return false;
+  if (count_states(*line.segments, UINT64_MAX) > kMostStates) return false;
   line.others.emplace();
   const LineData now = visible(line);
-  for_each_state(*line.pieces, [&](const Presence& present) {
+  for_each_state(*line.segments, [&](const Presence& present) {
     const LineData contents =
-        contents_of(line.base, *line.pieces, [&](std::size_t i) { return present[i]; });
+        contents_of(line.base, *line.segments, [&](std::size_t i) { return present[i]; });
     if (contents == now) return;
     if (std::ranges::find(*line.others, contents, &State::contents) != line.others->end()) return;
     line.others->push_back({contents, present});

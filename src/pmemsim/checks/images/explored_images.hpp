@@ -31,7 +31,7 @@ namespace pmemsim {
 
 class ExploredImages {
  public:
-  // Lines without their visible contents, and the pieces of them that are in the image.
+  // Lines without their visible contents, and the segments of them that are in the image.
   using Fixed = std::vector<std::pair<Line, Presence>>;
   // A read line with more possible contents than this ends the exploration without a result.
   static constexpr double kMostStates = 4096;
@@ -53,7 +53,7 @@ class ExploredImages {
   };
   struct OpenLine {
     Line line;
-    const PersistencyModel::Pieces* pieces;
+    const PersistencyModel::Segments* segments;
     LineData base;
     // The contents other than the visible one; set once the line has been read.
     std::optional<std::vector<State>> others;

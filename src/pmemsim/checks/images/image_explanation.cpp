@@ -15,7 +15,7 @@
 namespace pmemsim {
 namespace {
 
-using Piece = PersistencyModel::Piece;
+using Segment = PersistencyModel::Segment;
 using trace::Operation;
 using trace::SiteKind;
 
@@ -74,14 +74,14 @@ class ExplanationBuilder {
         flushes_(later_flushes(trace, model_, images.without())) {
     where();
     Stores lost, there;
-    for (const auto& [number, pieces] : model_.open()) {
+    for (const auto& [number, segments] : model_.open()) {
       const Line line{number};
-      const Presence present = images.present(line, pieces);
-      for (std::size_t i = 0; i < pieces.size(); ++i) {
-        if (pieces[i].guaranteed) continue;
+      const Presence present = images.present(line, segments);
+      for (std::size_t i = 0; i < segments.size(); ++i) {
+        if (segments[i].guaranteed) continue;
         Stores& stores = present[i] ? there : lost;
-        const std::string source = source_line(trace::place_of(trace_.sites(), pieces[i].site));
-        stores[{source, pieces[i].thread, why(line, pieces[i])}].add(line, pieces[i]);
+        const std::string source = source_line(trace::place_of(trace_.sites(), segments[i].site));
+        stores[{source, segments[i].thread, why(line, segments[i])}].add(line, segments[i]);
       }
     }
     list("lost in this image, although visible at the crash:", lost);
@@ -95,10 +95,10 @@ class ExplanationBuilder {
     std::set<std::uint64_t> operations;
     std::uint64_t order = 0;
 
-    void add(Line line, const Piece& piece) {
-      stored[line.number] |= ~std::uint64_t{0} >> (64 - piece.size) << piece.offset;
-      operations.insert(piece.number);
-      order = std::max(order, piece.order);
+    void add(Line line, const Segment& segment) {
+      stored[line.number] |= ~std::uint64_t{0} >> (64 - segment.size) << segment.offset;
+      operations.insert(segment.number);
+      order = std::max(order, segment.order);
     }
     std::uint64_t first() const {
       const auto& [line, bytes] = *stored.begin();
@@ -148,10 +148,11 @@ class ExplanationBuilder {
     }
   }
 
-  std::string why(Line line, const Piece& piece) const {
-    if (piece.non_temporal) return "non-temporal, without a fence of its thread before the crash";
+  std::string why(Line line, const Segment& segment) const {
+    if (segment.non_temporal) return "non-temporal, without a fence of its thread before the crash";
     if (model_.rules() == PersistencyRules::kEadr) return "the last visible store";
-    if (const Place flush = model_.flushed_at(line, piece); flush.site != PersistencyModel::kNone) {
+    if (const Place flush = model_.flushed_at(line, segment);
+        flush.site != PersistencyModel::kNone) {
       return fmt::format("flushed at {}, without a fence of that thread before the crash",
                          text_of(flush));
     }

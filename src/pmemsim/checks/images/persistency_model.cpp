@@ -14,19 +14,19 @@ using trace::SiteKind;
 
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 8;
+constexpr std::uint64_t kSegmentBytes = 8;
 
-bool is_open_store(const PersistencyModel::Piece& piece, std::uint64_t order) {
-  return !piece.guaranteed && !piece.non_temporal && piece.order <= order;
+bool is_open_store(const PersistencyModel::Segment& segment, std::uint64_t order) {
+  return !segment.guaranteed && !segment.non_temporal && segment.order <= order;
 }
 
-// True if the line has pieces up to this one that its flush would guarantee.
-bool has_open(const std::map<std::uint64_t, PersistencyModel::Pieces>& open, std::uint64_t number,
+// True if the line has segments up to this one that its flush would guarantee.
+bool has_open(const std::map<std::uint64_t, PersistencyModel::Segments>& open, std::uint64_t number,
               std::uint64_t order) {
   const auto line = open.find(number);
   return line != open.end() &&
-         std::ranges::any_of(line->second, [&](const PersistencyModel::Piece& piece) {
-           return is_open_store(piece, order);
+         std::ranges::any_of(line->second, [&](const PersistencyModel::Segment& segment) {
+           return is_open_store(segment, order);
          });
 }
 
@@ -75,7 +75,7 @@ bool PersistencyModel::next() {
   return matters;
 }
 
-// Moves to the store's next piece, or to the next operation.
+// Moves to the store's next segment, or to the next operation.
 bool PersistencyModel::step() {
   if (done_ > 0 && done_ < order_.operation().size) return true;
   done_ = 0;
@@ -106,7 +106,7 @@ bool PersistencyModel::is_fence() const {
   }
 }
 
-// True if the next operation guarantees an open piece (rules 3 to 5 and 8).
+// True if the next operation guarantees an open segment (rules 3 to 5 and 8).
 bool PersistencyModel::makes_guaranteed() const {
   if (is_fence() && fence_makes_guaranteed()) return true;
   if (order_.operation().kind == SiteKind::kFlush) return flush_makes_guaranteed();
@@ -133,7 +133,7 @@ bool PersistencyModel::store_makes_guaranteed() const {
          !(continues_copy() && copy_ == visible_copy_);
 }
 
-// True if the current operation is a piece of the copy that the last piece belongs to.
+// True if the current operation is a segment of the copy that the last segment belongs to.
 bool PersistencyModel::continues_copy() const {
   if (!copies() || copy_ == 0 || order_.thread() != copy_thread_) return false;
   return done_ > 0 || order_.number() == copy_operation_ + 1;
@@ -147,7 +147,7 @@ void PersistencyModel::execute() {
   } else if (stores()) {
     copy_ = 0;
   }
-  if (stores()) store_piece();
+  if (stores()) store_segment();
   if (operation.kind == SiteKind::kFlush) flush();
   Place& last = last_places_[order_.thread()];
   if (operation.kind != SiteKind::kSync || last.site == kNone) last = place();
@@ -160,57 +160,58 @@ void PersistencyModel::note_copy() {
 }
 
 // Rule 1.
-void PersistencyModel::store_piece() {
+void PersistencyModel::store_segment() {
   const Operation& operation = order_.operation();
   const std::uint64_t address = operation.address + done_;
   const std::uint64_t size =
-      std::min<std::uint64_t>(operation.size - done_, kPieceBytes - address % kPieceBytes);
+      std::min<std::uint64_t>(operation.size - done_, kSegmentBytes - address % kSegmentBytes);
   if (in_pm()) {
     if (copy_ == 0 || copy_ != visible_copy_) guarantee_visible();
-    Piece piece{.value = 0,
-                .order = newest_order_ + 1,
-                .copy = copy_,
-                .number = order_.number(),
-                .step = steps_,
-                .site = operation.site,
-                .thread = order_.thread(),
-                .offset = static_cast<std::uint8_t>(address % kLineBytes),
-                .size = static_cast<std::uint8_t>(size),
-                .non_temporal = operation.kind == SiteKind::kNonTemporal,
-                .guaranteed = false};
-    std::memcpy(&piece.value, operation.value + done_, size);
-    add(Line::of(address), piece);
+    Segment segment{.value = 0,
+                    .order = newest_order_ + 1,
+                    .copy = copy_,
+                    .number = order_.number(),
+                    .step = steps_,
+                    .site = operation.site,
+                    .thread = order_.thread(),
+                    .offset = static_cast<std::uint8_t>(address % kLineBytes),
+                    .size = static_cast<std::uint8_t>(size),
+                    .non_temporal = operation.kind == SiteKind::kNonTemporal,
+                    .guaranteed = false};
+    std::memcpy(&segment.value, operation.value + done_, size);
+    add(Line::of(address), segment);
   }
   done_ += size;
 }
 
-// True if the piece can persist without the previous contents of the line.
-bool PersistencyModel::may_persist_alone(Line line, const Piece& piece) const {
+// True if the segment can persist without the previous contents of the line.
+bool PersistencyModel::may_persist_alone(Line line, const Segment& segment) const {
   const auto found = open_.find(line.number);
   if (found == open_.end()) return false;
-  return piece.non_temporal || std::ranges::any_of(found->second, &Piece::non_temporal);
+  return segment.non_temporal || std::ranges::any_of(found->second, &Segment::non_temporal);
 }
 
-void PersistencyModel::add(Line line, const Piece& piece) {
+void PersistencyModel::add(Line line, const Segment& segment) {
   const LineData before = newest_.read(line);
-  const bool changes = std::memcmp(before.data() + piece.offset, &piece.value, piece.size) != 0;
-  if (!changes && !may_persist_alone(line, piece)) return;
-  newest_.write(line.address() + piece.offset, reinterpret_cast<const std::byte*>(&piece.value),
-                piece.size);
-  open_[line.number].push_back(piece);
-  newest_order_ = piece.order;
-  if (piece.non_temporal) {
-    threads_[piece.thread].non_temporal.push_back(line.number);
+  const bool changes =
+      std::memcmp(before.data() + segment.offset, &segment.value, segment.size) != 0;
+  if (!changes && !may_persist_alone(line, segment)) return;
+  newest_.write(line.address() + segment.offset, reinterpret_cast<const std::byte*>(&segment.value),
+                segment.size);
+  open_[line.number].push_back(segment);
+  newest_order_ = segment.order;
+  if (segment.non_temporal) {
+    threads_[segment.thread].non_temporal.push_back(line.number);
   } else if (rules_ == PersistencyRules::kEadr) {
     visible_lines_.push_back(line.number);
-    visible_copy_ = piece.copy;
+    visible_copy_ = segment.copy;
   }
 }
 
-PersistencyModel::Place PersistencyModel::flushed_at(Line line, const Piece& piece) const {
+PersistencyModel::Place PersistencyModel::flushed_at(Line line, const Segment& segment) const {
   for (const Thread& thread : threads_) {
     const auto flush = thread.flushed.find(line.number);
-    if (flush != thread.flushed.end() && piece.order <= flush->second.order) {
+    if (flush != thread.flushed.end() && segment.order <= flush->second.order) {
       return flush->second.place;
     }
   }
@@ -236,29 +237,29 @@ void PersistencyModel::fence() {
   for (const std::uint64_t number : thread.non_temporal) {
     const auto line = open_.find(number);
     if (line == open_.end()) continue;  // The line is listed twice
-    for (Piece& piece : line->second) {
-      if (!piece.guaranteed && piece.non_temporal && piece.thread == order_.thread())
-        note_guaranteed(piece);
+    for (Segment& segment : line->second) {
+      if (!segment.guaranteed && segment.non_temporal && segment.thread == order_.thread())
+        note_guaranteed(segment);
     }
     merge_guaranteed(line);
   }
   thread.non_temporal.clear();
 }
 
-// Guarantees the line's prefix up to this piece.
+// Guarantees the line's prefix up to this segment.
 void PersistencyModel::guarantee(std::uint64_t number, std::uint64_t order) {
   const auto line = open_.find(number);
   if (line == open_.end()) return;
-  for (Piece& piece : line->second) {
-    if (is_open_store(piece, order)) note_guaranteed(piece);
+  for (Segment& segment : line->second) {
+    if (is_open_store(segment, order)) note_guaranteed(segment);
   }
   merge_guaranteed(line);
 }
 
-void PersistencyModel::note_guaranteed(Piece& piece) {
-  piece.guaranteed = true;
-  newest_guaranteed_step_ = std::max(newest_guaranteed_step_, piece.step);
-  newly_guaranteed_.push_back({piece.order, steps_});
+void PersistencyModel::note_guaranteed(Segment& segment) {
+  segment.guaranteed = true;
+  newest_guaranteed_step_ = std::max(newest_guaranteed_step_, segment.step);
+  newly_guaranteed_.push_back({segment.order, steps_});
 }
 
 void PersistencyModel::guarantee_visible() {
@@ -266,20 +267,20 @@ void PersistencyModel::guarantee_visible() {
   visible_lines_.clear();
 }
 
-// Moves guaranteed pieces to the base. A guaranteed piece after an open piece moves as soon as the
-// open piece is guaranteed.
-void PersistencyModel::merge_guaranteed(std::map<std::uint64_t, Pieces>::iterator line) {
-  Pieces& pieces = line->second;
-  const auto first = std::ranges::find(pieces, false, &Piece::guaranteed);
-  if (first == pieces.begin()) return;
+// Moves guaranteed segments to the base. A guaranteed segment after an open segment moves as soon
+// as the open segment is guaranteed.
+void PersistencyModel::merge_guaranteed(std::map<std::uint64_t, Segments>::iterator line) {
+  Segments& segments = line->second;
+  const auto first = std::ranges::find(segments, false, &Segment::guaranteed);
+  if (first == segments.begin()) return;
   const Line number{line->first};
-  for (auto piece = pieces.begin(); piece != first; ++piece) {
-    base_.write(number.address() + piece->offset, reinterpret_cast<const std::byte*>(&piece->value),
-                piece->size);
+  for (auto segment = segments.begin(); segment != first; ++segment) {
+    base_.write(number.address() + segment->offset,
+                reinterpret_cast<const std::byte*>(&segment->value), segment->size);
   }
   base_changes_.push_back(number);
-  pieces.erase(pieces.begin(), first);
-  if (pieces.empty()) open_.erase(line);
+  segments.erase(segments.begin(), first);
+  if (segments.empty()) open_.erase(line);
 }
 
 }  // namespace pmemsim

@@ -4,41 +4,41 @@
 // The model (Raad, Wickerson, Neiger, Vafeiadis: "Persistency semantics of the Intel-x86
 // architecture", POPL 2020; Khyzha, Lahav: "Taming x86-TSO persistency", POPL 2021), as rules:
 //
-//   1  A store is cut into *pieces* at addresses that are multiples of 8 B. A crash leaves each
-//      piece whole or not at all. The pieces of a store of more than 8 B become visible in
-//      ascending order. The pieces of a copy (memcpy, memset, rep movs, rep stos: recordings do not
-//      distinguish them) have no order among themselves.
-//   2  An image contains a prefix of each line's pieces, of all threads, in the order in which they
-//      became visible (visible_order.hpp). Lines are otherwise independent.
-//   3  clflush: an image contains pieces that become visible later, in any thread, only together
+//   1  A store is cut into *segments* at addresses that are multiples of 8 B. A crash leaves each
+//      segment whole or not at all. The segments of a store of more than 8 B become visible in
+//      ascending order. The segments of a copy (memcpy, memset, rep movs, rep stos: recordings do
+//      not distinguish them) have no order among themselves.
+//   2  An image contains a prefix of each line's segments, of all threads, in the order in which
+//      they became visible (visible_order.hpp). Lines are otherwise independent.
+//   3  clflush: an image contains segments that become visible later, in any thread, only together
 //      with the prefix that the line had at the flush.
-//   4  clwb, clflushopt: the same as rule 3, but only for pieces that become visible after the
+//   4  clwb, clflushopt: the same as rule 3, but only for segments that become visible after the
 //      flushing thread's next fence: sfence, mfence or a locked instruction (an atomic update, an
 //      exchange, the acquisition of a lock). The prefix is the line's prefix at the flush.
-//   5  Pieces of non-temporal stores are not in their line's prefix and need no flush. Pieces that
-//      become visible after their thread's next fence are in an image only together with the
-//      non-temporal pieces. Until that fence, an image contains any subset of the non-temporal
-//      pieces.
-//   6  A byte holds the value of the piece that stored to it last, in the order of visibility,
-//      among the pieces in the image.
-//   7  A crash occurs after any number of visible operations. Pieces that are not visible yet are
+//   5  Segments of non-temporal stores are not in their line's prefix and need no flush. Segments
+//      that become visible after their thread's next fence are in an image only together with the
+//      non-temporal segments. Until that fence, an image contains any subset of the non-temporal
+//      segments.
+//   6  A byte holds the value of the segment that stored to it last, in the order of visibility,
+//      among the segments in the image.
+//   7  A crash occurs after any number of visible operations. Segments that are not visible yet are
 //      not in the image.
-//   8  eADR, instead of rules 2 to 4: pieces that become visible later are in an image only
-//      together with all pieces visible before. Exceptions are pieces of non-temporal stores, which
-//      follow rule 5, and pieces of the same copy.
+//   8  eADR, instead of rules 2 to 4: segments that become visible later are in an image only
+//      together with all segments visible before. Exceptions are segments of non-temporal stores,
+//      which follow rule 5, and segments of the same copy.
 //
-// A rule "pieces that become visible after an operation are in the image only with X" takes effect
-// when that operation executes. It makes X *guaranteed* (persistent). The images are the same: an
-// image without X contains no later piece, so it is an image of a crash right before. The other
-// pieces are *open* (possibly lost). At each instant, an image contains each line's guaranteed
-// pieces, any prefix of its open pieces, and any of its non-temporal open pieces. While no piece
-// becomes guaranteed, the set of images only grows. The only instants that matter are those right
-// before a piece becomes guaranteed, and the end. They matter only if they have pieces that no
-// earlier instant had.
+// A rule "segments that become visible after an operation are in the image only with X" takes
+// effect when that operation executes. It makes X *guaranteed* (persistent). The images are the
+// same: an image without X contains no later segment, so it is an image of a crash right before.
+// The other segments are *open* (possibly lost). At each instant, an image contains each line's
+// guaranteed segments, any prefix of its open segments, and any of its non-temporal open segments.
+// While no segment becomes guaranteed, the set of images only grows. The only instants that matter
+// are those right before a segment becomes guaranteed, and the end. They matter only if they have
+// segments that no earlier instant had.
 //
-// A piece that changes nothing is omitted, since it would leave the same images twice. If the line
-// has non-temporal stores, such a piece may persist without the line's previous contents; then it
-// is kept.
+// A segment that changes nothing is omitted, since it would leave the same images twice. If the
+// line has non-temporal stores, such a segment may persist without the line's previous contents;
+// then it is kept.
 //
 // Not modelled: the order in which loads execute, and store buffers. The recorded order of
 // visibility is the only one.
@@ -63,9 +63,9 @@ class PersistencyModel {
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   // At most 8 B of a store.
-  struct Piece {
+  struct Segment {
     std::uint64_t value;
-    std::uint64_t order;   // Number in the order of visibility of all pieces, from 1
+    std::uint64_t order;   // Number in the order of visibility of all segments, from 1
     std::uint64_t copy;    // Number of its copy, from 1; 0: none
     std::uint64_t number;  // Number of the thread's operation
     std::uint64_t step;    // Number of its visible operation, from 1
@@ -76,8 +76,8 @@ class PersistencyModel {
     bool non_temporal;
     bool guaranteed;
   };
-  // A line's pieces in the order of visibility, from the first open one on.
-  using Pieces = std::vector<Piece>;
+  // A line's segments in the order of visibility, from the first open one on.
+  using Segments = std::vector<Segment>;
 
   // Reads the recording. `without`: flushes and fences that are left out (visible_order.hpp).
   // Throws trace::TraceError.
@@ -87,12 +87,12 @@ class PersistencyModel {
   // Moves to the next instant that matters. Returns false if there are no more.
   bool next();
 
-  // Returns the lines with open pieces, by the line's number.
-  const std::map<std::uint64_t, Pieces>& open() const { return open_; }
-  // Returns the `order` of the last piece that the previous instant had.
+  // Returns the lines with open segments, by the line's number.
+  const std::map<std::uint64_t, Segments>& open() const { return open_; }
+  // Returns the `order` of the last segment that the previous instant had.
   std::uint64_t last_order() const { return last_order_; }
-  // Returns the data that every crash image contains, except guaranteed pieces that follow open
-  // pieces.
+  // Returns the data that every crash image contains, except guaranteed segments that follow open
+  // segments.
   const Image& base() const { return base_; }
   // Returns the lines in which the base has changed since the previous instant; may list a line
   // twice.
@@ -106,16 +106,16 @@ class PersistencyModel {
     std::uint32_t thread = 0;
     std::uint64_t number = 0;
   };
-  // Returns the clwb or clflushopt of an open piece whose fence has not executed yet, if there is
+  // Returns the clwb or clflushopt of an open segment whose fence has not executed yet, if there is
   // one.
-  Place flushed_at(Line line, const Piece& piece) const;
+  Place flushed_at(Line line, const Segment& segment) const;
 
-  // Return the number of visible pieces, and of operations that have become visible, at least in
+  // Return the number of visible segments, and of operations that have become visible, at least in
   // part.
   std::uint64_t newest_order() const { return newest_order_; }
   std::uint64_t steps() const { return steps_; }
-  // A piece that became guaranteed since the previous instant, and the operation that guaranteed
-  // it. newest_guaranteed_step() is the newest operation with a guaranteed piece.
+  // A segment that became guaranteed since the previous instant, and the operation that guaranteed
+  // it. newest_guaranteed_step() is the newest operation with a guaranteed segment.
   struct Guaranteed {
     std::uint64_t order, step;
   };
@@ -124,7 +124,7 @@ class PersistencyModel {
 
   PersistencyRules rules() const { return rules_; }
   // at_end(): true at the end of the recording. Otherwise the crash occurs right before
-  // next_operation(), which guarantees pieces.
+  // next_operation(), which guarantees segments.
   bool at_end() const { return ended_; }
   const VisibleOrder& next_operation() const { return order_; }
   // Returns each thread's last visible operation. A call that synchronises (which has no source
@@ -133,12 +133,12 @@ class PersistencyModel {
 
  private:
   struct Flush {
-    std::uint64_t order;  // Order of the newest piece before the flush
+    std::uint64_t order;  // Order of the newest segment before the flush
     Place place;
   };
   struct Thread {
     std::map<std::uint64_t, Flush> flushed;   // By line: flushes that the next fence completes
-    std::vector<std::uint64_t> non_temporal;  // Lines with pieces that the next fence guarantees
+    std::vector<std::uint64_t> non_temporal;  // Lines with segments that the next fence guarantees
   };
 
   Place place() const { return {order_.operation().site, order_.thread(), order_.number()}; }
@@ -154,45 +154,45 @@ class PersistencyModel {
   bool continues_copy() const;
   void execute();
   void note_copy();
-  void store_piece();
-  bool may_persist_alone(Line line, const Piece& piece) const;
-  void add(Line line, const Piece& piece);
+  void store_segment();
+  bool may_persist_alone(Line line, const Segment& segment) const;
+  void add(Line line, const Segment& segment);
   void flush();
   void fence();
   void guarantee(std::uint64_t line, std::uint64_t order);
   void guarantee_visible();
-  void note_guaranteed(Piece& piece);
-  void merge_guaranteed(std::map<std::uint64_t, Pieces>::iterator line);
+  void note_guaranteed(Segment& segment);
+  void merge_guaranteed(std::map<std::uint64_t, Segments>::iterator line);
 
   const PersistencyRules rules_;
   VisibleOrder order_;
   mutable trace::PmAddresses pm_;  // Caches the last lookup
   Image base_, newest_;
-  std::map<std::uint64_t, Pieces> open_;
+  std::map<std::uint64_t, Segments> open_;
   std::vector<Thread> threads_;
   std::vector<Place> last_places_;
   std::vector<Line> base_changes_;
-  // Rule 8: lines with pieces that become guaranteed next.
+  // Rule 8: lines with segments that become guaranteed next.
   std::vector<std::uint64_t> visible_lines_;
   std::vector<Guaranteed> newly_guaranteed_;
   std::uint64_t newest_order_ = 0, instant_order_ = 0, last_order_ = 0;
   std::uint64_t steps_ = 0, newest_guaranteed_step_ = 0;
   std::uint64_t done_ = 0;  // Number of bytes of the current store that are visible
-  // The copy that the last piece belongs to: its number, thread and operation. copy_ is 0 if the
-  // last piece is not of a copy.
+  // The copy that the last segment belongs to: its number, thread and operation. copy_ is 0 if the
+  // last segment is not of a copy.
   std::uint64_t copies_ = 0, copy_ = 0, copy_operation_ = 0;
   std::uint32_t copy_thread_ = 0;
-  std::uint64_t visible_copy_ = 0;  // Rule 8: copy of the pieces in visible_lines_
+  std::uint64_t visible_copy_ = 0;  // Rule 8: copy of the segments in visible_lines_
   bool begun_ = false, ended_ = false, waiting_ = false;
 };
 
-// Returns the line's contents with all guaranteed pieces and those for which present(index) is
+// Returns the line's contents with all guaranteed segments and those for which present(index) is
 // true.
 template <class Present>
-LineData contents_of(LineData base, const PersistencyModel::Pieces& pieces, Present present) {
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (!pieces[i].guaranteed && !present(i)) continue;
-    std::memcpy(base.data() + pieces[i].offset, &pieces[i].value, pieces[i].size);
+LineData contents_of(LineData base, const PersistencyModel::Segments& segments, Present present) {
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (!segments[i].guaranteed && !present(i)) continue;
+    std::memcpy(base.data() + segments[i].offset, &segments[i].value, segments[i].size);
   }
   return base;
 }

@@ -60,17 +60,17 @@ void for_each_accessed_line(const Operation& operation, Visit&& visit) {
   }
 }
 
-// Calls found() for the possibly lost pieces that a load of these bytes of a line depends on, the
+// Calls found() for the possibly lost segments that a load of these bytes of a line depends on, the
 // newest first.
 template <class Found>
-void find_possibly_lost(const PersistencyModel::Pieces& pieces, const Presence& present,
+void find_possibly_lost(const PersistencyModel::Segments& segments, const Presence& present,
                         ByteMask bytes, Found&& found) {
-  for (std::size_t i = pieces.size(); i-- > 0 && bytes != 0;) {
-    const ByteMask piece = bytes_from(pieces[i].offset, pieces[i].size);
-    if ((piece & bytes) == 0) continue;
-    const bool there = pieces[i].guaranteed || present[i];
-    if (!pieces[i].guaranteed) found(pieces[i].site, there);
-    if (there) bytes &= ~piece;
+  for (std::size_t i = segments.size(); i-- > 0 && bytes != 0;) {
+    const ByteMask segment = bytes_from(segments[i].offset, segments[i].size);
+    if ((segment & bytes) == 0) continue;
+    const bool there = segments[i].guaranteed || present[i];
+    if (!segments[i].guaranteed) found(segments[i].site, there);
+    if (there) bytes &= ~segment;
   }
 }
 
@@ -119,12 +119,12 @@ std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFil
     for_each_accessed_line(operation, [&](Line at, ByteMask bytes) {
       const std::optional<Line> line = places.line_in_crashed_program(at);
       if (!line || !open.contains(line->number)) return;
-      const PersistencyModel::Pieces& pieces = open.at(line->number);
+      const PersistencyModel::Segments& segments = open.at(line->number);
       ByteMask& own = stored[line->number];
       if (is_load) {
         const Presence& there =
-            present.try_emplace(line->number, images.present(*line, pieces)).first->second;
-        find_possibly_lost(pieces, there, bytes & ~own, [&](std::uint32_t site, bool is_there) {
+            present.try_emplace(line->number, images.present(*line, segments)).first->second;
+        find_possibly_lost(segments, there, bytes & ~own, [&](std::uint32_t site, bool is_there) {
           found.insert({operation.site, site, is_there});
         });
       }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "pmemsim/checks/images/line_states.hpp"
-#include "pmemsim/checks/images/piece_set.hpp"
+#include "pmemsim/checks/images/segment_set.hpp"
 #include "pmemsim/common/mix.hpp"
 
 namespace pmemsim {
@@ -12,21 +12,21 @@ namespace {
 // Returns the number of sets that no previous instant had (all_images.hpp, rule 1).
 double new_sets(const PersistencyModel& model) {
   double all = 1, old = 1;
-  for (const auto& [line, pieces] : model.open()) {
-    all *= count_states(pieces, UINT64_MAX);
-    old *= count_states(pieces, model.last_order());
+  for (const auto& [line, segments] : model.open()) {
+    all *= count_states(segments, UINT64_MAX);
+    old *= count_states(segments, model.last_order());
   }
   return std::isinf(all) ? all : all - old;
 }
 
 std::uint64_t digest_of(const PersistencyModel& model) {
   std::uint64_t digest = mix(model.open().size());
-  for (const auto& [line, pieces] : model.open()) {
+  for (const auto& [line, segments] : model.open()) {
     digest = mix(digest + line);
-    for (const PersistencyModel::Piece& piece : pieces) {
-      digest = mix(digest + piece.order);
-      digest = mix(digest + piece.value);
-      digest = mix(digest + (piece.offset | piece.size << 8 | piece.guaranteed << 16));
+    for (const PersistencyModel::Segment& segment : segments) {
+      digest = mix(digest + segment.order);
+      digest = mix(digest + segment.value);
+      digest = mix(digest + (segment.offset | segment.size << 8 | segment.guaranteed << 16));
     }
   }
   return digest;

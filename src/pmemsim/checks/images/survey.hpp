@@ -9,11 +9,11 @@
 namespace pmemsim {
 
 struct Survey {
-  double possible = 1;  // Number of sets of pieces: an upper bound of the number of images
+  double possible = 1;  // Number of sets of segments: an upper bound of the number of images
   std::uint64_t instants = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> likely;  // Number of sets, by LikelySet::code
-  // Hash of all instants: their open pieces, and which of these are guaranteed. Two programs with
-  // the same stores and the same digest leave the same images: visible pieces that are no longer
+  // Hash of all instants: their open segments, and which of these are guaranteed. Two programs with
+  // the same stores and the same digest leave the same images: visible segments that are no longer
   // open are in the base.
   std::uint64_t digest = 0;
 };

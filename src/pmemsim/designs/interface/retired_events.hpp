@@ -35,8 +35,8 @@ struct RetiredStore {
 
 // Returns a substitute for the program counter of a segment of a store: a distinct number for each
 // site and segment. Its lower bits may index a table.
-constexpr std::uint64_t piece_site(std::uint32_t site, std::uint32_t piece) {
-  return mix(std::uint64_t{piece} << 32 | site);
+constexpr std::uint64_t piece_site(std::uint32_t site, std::uint32_t segment) {
+  return mix(std::uint64_t{segment} << 32 | site);
 }
 
 // The way in which a line of PM left the caches.

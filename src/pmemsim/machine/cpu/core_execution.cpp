@@ -291,17 +291,17 @@ void Core::retired(Entry& oldest) {
     const std::uint8_t kind = sites_->sites()[oldest.site].kind;
     if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
       notify_load(oldest);
-      for (std::uint32_t i = 0, pieces = 0; i < oldest.stores; ++i) {
-        pieces = notify_store(stores_.at(oldest.store + i), pieces);
+      for (std::uint32_t i = 0, segments = 0; i < oldest.stores; ++i) {
+        segments = notify_store(stores_.at(oldest.store + i), segments);
       }
     }
     return;
   }
-  std::uint32_t pieces = 0;
+  std::uint32_t segments = 0;
   for (std::uint32_t i = 0; i < oldest.stores; ++i) {
     StoreEntry& store = stores_.at(oldest.store + i);
     store.eligible = retire_;
-    if (oldest.kind == Kind::kStore) pieces = notify_store(store, pieces);
+    if (oldest.kind == Kind::kStore) segments = notify_store(store, segments);
   }
   if (oldest.stores == 0) return;
   store_head_.request_lines_ahead();
