@@ -21,7 +21,7 @@ SOURCES := $(shell find CMakeLists.txt cmake src bindings include frontend libra
 	docs experiments python -type f -not -name '*.pyc' 2>/dev/null)
 
 # GoogleTest's cases that `make quick` runs: those of components, but not of whole crashes and checkers.
-QUICK := -*Crash*:*Promised*:*DefinitionTest*:*SideEffects*:*SealedImages*:*Programs*:*HostMemory*:*Races*
+QUICK := -*Crash*:*DesignImages*:Guaranteed*.*:*GuaranteeClasses*:GroupValues*:*DefinitionTest*:*SideEffects*:*SealedImages*:*Programs*:*HostMemory*:*Races*
 PYTEST := $(BIN)/python -m pytest --numprocesses $$(($$(nproc) + 1)) --dist worksteal
 
 # Runs the C++ tests that a preset has built, and names the slowest cases.

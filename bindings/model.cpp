@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/checks/images/promised_images.hpp"
+#include "pmemsim/checks/images/design_images.hpp"
 #include "pmemsim/checks/images/whole_images.hpp"
 #include "pmemsim/checks/rules/persist_calls.hpp"
 #include "pmemsim/common/image_file.hpp"
@@ -35,9 +35,9 @@ std::unique_ptr<ImageSequence> sequence(const trace::TraceFile& trace, const Wan
     return std::make_unique<WholeImages>(trace, rules_of(wanted), wanted.seed, wanted.most,
                                          wanted.without.operations);
   }
-  DesignPromises promises = promises_of(*wanted.design, trace);
-  promises.guarantees.without = wanted.without.operations;
-  return std::make_unique<PromisedImages>(trace, promises, wanted.seed, wanted.most);
+  DesignGuarantees design = guarantees_of(*wanted.design, trace);
+  design.guarantees.without = wanted.without.operations;
+  return std::make_unique<DesignImages>(trace, design, wanted.seed, wanted.most);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ const ChoiceTable& as_it_stands() {
   static const ChoiceTable kTable = with_example(FencePromise::kStores);
   return kTable;
 }
-const ChoiceTable& that_promises_less() {
+const ChoiceTable& with_fewer_guarantees() {
   static const ChoiceTable kTable = with_example(FencePromise::kFlushed);
   return kTable;
 }
@@ -50,7 +50,7 @@ TEST(DocsExample, EveryCrashKeepsItsGuarantees) { EXPECT_EQ(problem(as_it_stands
 // The example has no flushes, so that a broken fence is visible only if fences cover stores.
 TEST(DocsExample, CrashesRevealAFenceThatDoesNotWait) {
   EXPECT_NE(problem(as_it_stands(), "write_through.fence"), "");
-  EXPECT_EQ(problem(that_promises_less(), "write_through.fence"), "");
+  EXPECT_EQ(problem(with_fewer_guarantees(), "write_through.fence"), "");
 }
 
 TEST(DocsExample, RandomProgramRunsToItsEnd) {

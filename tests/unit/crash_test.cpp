@@ -143,7 +143,7 @@ TEST(Crash, CrashAtATimeChecksTheLastPointsBeforeIt) {
   const CrashResult one = crash_it({{"atomicity", "hw-redo"}}, {.at = Time{10'000'000}});
   EXPECT_GE(one.points, 1);
   EXPECT_LT(one.points, 10);
-  EXPECT_LT(one.images, 2 * one.points) << "promises after that time don't count";
+  EXPECT_LT(one.images, 2 * one.points) << "guarantees after that time don't count";
   EXPECT_THROW(crash_it({{"atomicity", "hw-redo"}}, {.at = Time{1}}), ConfigError);
 }
 
@@ -559,7 +559,7 @@ TEST(Crash, ExplanationNamesTheTornLineWhereRecoveryGaveUp) {
 TEST(Crash, DesignWithoutGuaranteesIsRejected) {
   try {
     crash_it({{"ordering", "none"}, {"atomicity", "none"}});
-    ADD_FAILURE() << "nothing is promised";
+    ADD_FAILURE() << "nothing is guaranteed";
   } catch (const ConfigError& error) {
     EXPECT_EQ(error.problems(),
               std::vector<std::string>{
@@ -568,7 +568,7 @@ TEST(Crash, DesignWithoutGuaranteesIsRejected) {
   }
   EXPECT_THROW(crash_it({{"atomicity", "asap"}, {"run.lock_order", "simulated"}}), ConfigError);
   EXPECT_THROW(crash_it({{"ordering", "free"}, {"atomicity", "software-undo"}}), ConfigError)
-      << "fences that order nothing leave the log no way to keep its promise";
+      << "fences that order nothing leave the log no way to fulfil its guarantee";
 }
 
 // Returns the error message with which crash() rejects the program, without the file's name; empty:

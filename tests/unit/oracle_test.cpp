@@ -134,8 +134,8 @@ class OracleBench : public Oracle::ImageReader {
     holds(address, value);
     changed_.clear();
   }
-  void promise(CoreId thread, std::uint64_t region) {
-    oracle.promise(history.region(thread, region));
+  void guarantee(CoreId thread, std::uint64_t region) {
+    oracle.guarantee(history.region(thread, region));
   }
 
  private:
@@ -225,7 +225,7 @@ TEST(Oracle, LossIsExplainedByItsGuarantee) {
   program.begin().store(kB, 2).end();
   OracleBench bench(program);
   EXPECT_EQ(bench.holds(kA, 1).holds(kB, 2).verdict(), std::nullopt);
-  bench.promise(0, 1);
+  bench.guarantee(0, 1);
   const auto lost = bench.holds(kA, 0).holds(kB, 0).finding();
   ASSERT_TRUE(lost);
   EXPECT_EQ(lost->unit, bench.history.region(0, 1));
@@ -274,7 +274,7 @@ TEST(Oracle, FreedMemoryIsIgnoredOnceTheFreeingRegionIsInTheImage) {
   program.begin().store(kA, 0).free(kB).end();
   program.begin().allocate(kB, 64).store(kB, 3).store(kA, kB).end();
   OracleBench bench(program);
-  bench.promise(0, 1);
+  bench.guarantee(0, 1);
   bench.holds(kA, kB).holds(kB, 1).holds(kB + 8, 2);
   EXPECT_EQ(bench.verdict(), std::nullopt);
   EXPECT_EQ(bench.holds(kB, 77).verdict(), Fault::kForeignValue);
@@ -328,7 +328,7 @@ TEST(Oracle, AlternativeImageDoesNotAffectLaterVerdicts) {
   EXPECT_EQ(bench.holds(kB, 2).verdict_instead(), Fault::kTorn);
   EXPECT_EQ(bench.holds(kA, 1).holds(kB, 2).verdict_instead(), std::nullopt);
   EXPECT_EQ(bench.holds(kA, 0).holds(kB, 0).verdict(), std::nullopt);
-  bench.promise(0, 1);
+  bench.guarantee(0, 1);
   EXPECT_EQ(bench.holds(kB, 2).verdict_instead(), Fault::kLost);
   EXPECT_EQ(bench.holds(kA, 1).holds(kB, 0).verdict(), std::nullopt);
 }
@@ -373,9 +373,9 @@ TEST(Oracle, FenceGuaranteesOnlyTheStoresBeforeIt) {
   Program program;
   program.store(kA, 1).flush(kA).fence().store(kB, 2).flush(kB).fence();
   OracleBench bench(program);
-  bench.oracle.promise(bench.history.fence(0, 1));
+  bench.oracle.guarantee(bench.history.fence(0, 1));
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
-  bench.oracle.promise(bench.history.fence(0, 2));
+  bench.oracle.guarantee(bench.history.fence(0, 2));
   EXPECT_EQ(bench.verdict(), Fault::kLost);
 }
 
@@ -403,7 +403,7 @@ TEST(Oracle, StoresOfThreadsToALinePersistInOrderIfSynchronised) {
     EXPECT_EQ(bench.holds(kB, 4).verdict(), torn);
     EXPECT_EQ(bench.holds(kA + 8, 2).verdict(), Fault::kTorn);
     EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
-    bench.oracle.promise(bench.history.fence(1, 1));
+    bench.oracle.guarantee(bench.history.fence(1, 1));
     EXPECT_EQ(bench.holds(kA, 0).holds(kA + 8, 0).verdict(),
               synchronised ? std::optional(Fault::kLost) : std::nullopt);
   }
@@ -465,7 +465,7 @@ TEST(Oracle, WordsOfALinePersistInAnyOrderIfLinesCanBeTorn) {
   program.store(kA, 1).store(kA + 8, 2).store(kA, 4).flush(kA).fence();
   OracleBench bench(program, {.promises = kX86Regions, .lines_whole = false});
   EXPECT_EQ(bench.holds(kA + 8, 2).verdict(), std::nullopt);
-  bench.oracle.promise(bench.history.fence(0, 1));
+  bench.oracle.guarantee(bench.history.fence(0, 1));
   EXPECT_EQ(bench.holds(kA, 1).verdict(), Fault::kLost);
   EXPECT_EQ(bench.holds(kA, 4).verdict(), std::nullopt);
   EXPECT_EQ(bench.holds(kA + 8, 0).verdict(), Fault::kLost);
@@ -492,7 +492,7 @@ TEST(Oracle, FenceThatCoversStoresNeedsNoFlushes) {
   EXPECT_EQ(bench.holds(kA + 8, 3).verdict(), Fault::kTorn) << "it comes after the fence";
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
   EXPECT_EQ(bench.holds(kA + 8, 0).holds(kA, 0).verdict(), std::nullopt);
-  bench.oracle.promise(bench.history.fence(0, 1));
+  bench.oracle.guarantee(bench.history.fence(0, 1));
   EXPECT_EQ(bench.holds(kA, 0).verdict(), Fault::kLost);
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
@@ -501,7 +501,7 @@ TEST(Oracle, FlushedAndFencedStoreIsGuaranteed) {
   Program program;
   program.store(kA, 1).flush(kA).store(kA + 8, 2).store(kB, 3).fence();
   OracleBench bench(program);
-  bench.oracle.promise(bench.history.fence(0, 1));
+  bench.oracle.guarantee(bench.history.fence(0, 1));
   EXPECT_EQ(bench.verdict(), Fault::kLost);
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
 }
@@ -642,7 +642,7 @@ TEST(Oracle, FenceGuaranteesOnlyStoresOfItsOwnThread) {
   Program program;
   program.on(0).store(kA, 1).before(0, 1).on(1).store(kC, 3).load(kA).fence().store(kB, 2);
   OracleBench bench(program, {.promises = kReadsInOrder, .lines_whole = true});
-  bench.oracle.promise(bench.history.fence(1, 1));
+  bench.oracle.guarantee(bench.history.fence(1, 1));
   EXPECT_EQ(bench.verdict(), Fault::kLost);
   EXPECT_EQ(bench.holds(kC, 3).verdict(), std::nullopt);
   EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
@@ -659,7 +659,7 @@ TEST(Oracle, FenceNeedsNoFlushesOnEadr) {
   Program program;
   program.store(kA, 1).store(kB, 2).fence();
   OracleBench bench(program, {.promises = kEadrRegions, .lines_whole = true});
-  bench.oracle.promise(bench.history.fence(0, 1));
+  bench.oracle.guarantee(bench.history.fence(0, 1));
   EXPECT_EQ(bench.holds(kA, 1).verdict(), Fault::kLost);
   EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
 }

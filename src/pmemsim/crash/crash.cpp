@@ -27,10 +27,10 @@ namespace pmemsim {
 namespace {
 
 // Runs the machine with these observers only.
-void run(Machine& machine, PersistenceObserver& persistence, ProgramObserver* promises,
+void run(Machine& machine, PersistenceObserver& persistence, ProgramObserver* program,
          const std::function<bool(double)>& progress) {
   machine.observe(&persistence);
-  if (promises != nullptr) machine.observe(promises);
+  if (program != nullptr) machine.observe(program);
   if (!machine.run(progress)) throw Interrupted("the crash run was interrupted");
 }
 
@@ -216,7 +216,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   }
 
   void region_durable(CoreId core, std::uint64_t region) override {
-    promise(history_.region(core, region));
+    guarantee(history_.region(core, region));
     std::erase_if(stale_loads_, [&](const StaleLoad& load) {
       const bool committed = load.core == core && load.region == region;
       if (committed) report(read_stale(load, "is committed"), machine_.now());
@@ -224,7 +224,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
     });
   }
   void fence_fulfilled(CoreId core, std::uint64_t fence) override {
-    promise(history_.fence(core, fence));
+    guarantee(history_.fence(core, fence));
   }
 
   // Rule 5.
@@ -322,14 +322,14 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   }
 
   // Checks the image again after a new guarantee: an image that was correct until now may be wrong.
-  void promise(ProgramHistory::UnitId unit) {
-    if (unit == ProgramHistory::kNone || !oracle_.promise(unit)) return;
+  void guarantee(ProgramHistory::UnitId unit) {
+    if (unit == ProgramHistory::kNone || !oracle_.guarantee(unit)) return;
     if (!visiting_ || (options_.at && machine_.now() > *options_.at)) return;
     ++result.images;
     std::optional<Violation> violation = recover_and_check();
     if (violation) keep_wrong();
     image_.undo_recovery();
-    if (violation) violation->promised_since = true;
+    if (violation) violation->guaranteed_since = true;
     report(std::move(violation), machine_.now());
   }
 

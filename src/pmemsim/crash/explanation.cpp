@@ -71,16 +71,16 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
   }
   void stored(Line, std::uint32_t) override {}
   void region_durable(CoreId core, std::uint64_t region) override {
-    promised(history_.region(core, region));
+    guaranteed(history_.region(core, region));
   }
   void fence_fulfilled(CoreId core, std::uint64_t number) override {
     const UnitId fence = history_.fence(core, number);
     if (fence == ProgramHistory::kNone) return;
-    for (const UnitId unit : history_.follows(fence)) promised(unit);
+    for (const UnitId unit : history_.follows(fence)) guaranteed(unit);
   }
   bool reached() const {
     return points_ > violation_.point || machine_.now() > violation_.when ||
-           (points_ == violation_.point && !violation_.promised_since);
+           (points_ == violation_.point && !violation_.guaranteed_since);
   }
   const std::deque<std::string>& events() const { return events_; }
 
@@ -131,7 +131,7 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
                        value));
     }
   }
-  void promised(UnitId unit) {
+  void guaranteed(UnitId unit) {
     if (unit == ProgramHistory::kNone || reached()) return;
     for (const auto& write : history_.writes(unit)) {
       if (Line::of(history_.word(write.word).address) != line_) continue;

@@ -19,9 +19,9 @@ struct Violation {
   std::optional<Oracle::Finding> finding{};
   std::uint64_t before_recovery = 0;  // Value of the finding's word before recovery
   std::string problem{};
-  std::vector<Line> evicted{};  // Dirty lines that the image assumes to be written back
-  std::optional<Line> torn{};   // Line that the image assumes to be torn
-  bool promised_since = false;  // The image was correct until a later guarantee
+  std::vector<Line> evicted{};    // Dirty lines that the image assumes to be written back
+  std::optional<Line> torn{};     // Line that the image assumes to be torn
+  bool guaranteed_since = false;  // The image was correct until a later guarantee
 };
 
 // Explains the violation. Simulates again up to its point to collect the events that led to it.

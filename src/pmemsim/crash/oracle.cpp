@@ -13,21 +13,21 @@ Oracle::Oracle(const ProgramHistory& history)
   for (std::uint32_t word = 0; word < words_.size(); ++word) set_version(word, 0);
 }
 
-bool Oracle::promise(UnitId unit) {
-  if (units_[unit].promised) return false;
+bool Oracle::guarantee(UnitId unit) {
+  if (units_[unit].guaranteed) return false;
   std::vector<UnitId> left{unit};
-  units_[unit].promised = true;
+  units_[unit].guaranteed = true;
   while (!left.empty()) {
     const UnitId next = left.back();
     left.pop_back();
     if (!units_[next].held) hold_one(next, unit);
     units_[next].reason = unit;  // Replaces the reason, even if an image has shown the unit before
     for (const UnitId earlier : history_.follows(next)) {
-      if (std::exchange(units_[earlier].promised, true)) continue;
+      if (std::exchange(units_[earlier].guaranteed, true)) continue;
       left.push_back(earlier);
     }
   }
-  std::erase_if(unpromised_, [&](UnitId held) { return units_[held].promised; });
+  std::erase_if(not_guaranteed_, [&](UnitId held) { return units_[held].guaranteed; });
   suspect_.insert(suspect_.end(), to_check_.begin(), to_check_.end());
   to_check_.clear();
   return true;
@@ -40,7 +40,7 @@ std::optional<Oracle::Finding> Oracle::check_image(const ImageReader& image,
 
 std::optional<Oracle::Finding> Oracle::check_alternative(const ImageReader& image,
                                                          const std::vector<Line>& changed) {
-  const std::vector<UnitId> unpromised = unpromised_;
+  const std::vector<UnitId> not_guaranteed = not_guaranteed_;
   const std::vector<Line> suspect = suspect_;
   tentative_ = true;
   const std::optional<Finding> finding = find_set(image, changed);
@@ -54,7 +54,7 @@ std::optional<Oracle::Finding> Oracle::check_alternative(const ImageReader& imag
       set_version(change.number, change.before);
     }
   }
-  unpromised_ = unpromised;
+  not_guaranteed_ = not_guaranteed;
   suspect_ = suspect;
   return finding;
 }
@@ -65,9 +65,9 @@ std::optional<Oracle::Finding> Oracle::find_set(const ImageReader& image,
   to_check_.insert(to_check_.end(), suspect_.begin(), suspect_.end());
   suspect_ = to_check_;
   std::optional<Finding> finding = grow(image);
-  if (finding && !unpromised_.empty()) {
+  if (finding && !not_guaranteed_.empty()) {
     to_check_ = suspect_;
-    shrink_to_promised();
+    shrink_to_guaranteed();
     suspect_ = to_check_;
     finding = grow(image);
   }
@@ -119,7 +119,7 @@ void Oracle::hold(UnitId unit, std::uint32_t seen) {
     stack_.pop_back();
     if (units_[next].held) continue;
     hold_one(next, because);
-    unpromised_.push_back(next);
+    not_guaranteed_.push_back(next);
     for (const UnitId earlier : history_.follows(next)) stack_.push_back({earlier, next});
   }
 }
@@ -134,16 +134,16 @@ void Oracle::hold_one(UnitId unit, UnitId reason) {
   }
 }
 
-void Oracle::shrink_to_promised() {
-  for (const UnitId unit : unpromised_) set_held(unit, false);
-  for (const UnitId unit : unpromised_) {
+void Oracle::shrink_to_guaranteed() {
+  for (const UnitId unit : not_guaranteed_) set_held(unit, false);
+  for (const UnitId unit : not_guaranteed_) {
     for (const ProgramHistory::Write& write : history_.writes(unit)) {
       if (write.version > words_[write.word].version) continue;
       set_version(write.word, last_held(write.word, write.version));
       to_check_.push_back(Line::of(history_.word(write.word).address));
     }
   }
-  unpromised_.clear();
+  not_guaranteed_.clear();
 }
 
 // Returns the last version before `version` whose unit is in the set. A region may be in the set
@@ -179,8 +179,8 @@ Oracle::Finding Oracle::explain(std::uint32_t word, std::uint64_t value) const {
   UnitId root = expected.unit;
   while (units_[root].reason != root) root = units_[root].reason;
   finding.because_of = root;
-  if (!units_[root].promised) finding.seen_at = history_.word(units_[root].seen).address;
-  if (known) finding.fault = units_[expected.unit].promised ? Fault::kLost : Fault::kTorn;
+  if (!units_[root].guaranteed) finding.seen_at = history_.word(units_[root].seen).address;
+  if (known) finding.fault = units_[expected.unit].guaranteed ? Fault::kLost : Fault::kTorn;
   return finding;
 }
 

@@ -54,7 +54,7 @@ class Oracle {
 
   // Requires every image from now on to contain the unit, and the units that it follows. Returns
   // false if that was required before.
-  bool promise(UnitId unit);
+  bool guarantee(UnitId unit);
 
   // Checks the image after the latest crash; `changed` are the lines that may differ from the
   // previous image.
@@ -71,7 +71,7 @@ class Oracle {
  private:
   struct UnitState {
     bool held = false;
-    bool promised = false;
+    bool guaranteed = false;
     UnitId reason = ProgramHistory::kNone;       // Unit that required this one, perhaps itself
     std::uint32_t seen = ProgramHistory::kNone;  // Word that showed the unit, if `reason` is itself
   };
@@ -92,7 +92,7 @@ class Oracle {
   std::optional<Finding> check(const ImageReader& image, Line line);
   void hold(UnitId unit, std::uint32_t seen);
   void hold_one(UnitId unit, UnitId reason);
-  void shrink_to_promised();
+  void shrink_to_guaranteed();
   std::uint32_t last_held(std::uint32_t word, std::uint32_t version) const;
   void set_held(UnitId unit, bool held);
   void set_version(std::uint32_t word, std::uint32_t version);
@@ -101,7 +101,7 @@ class Oracle {
   const ProgramHistory& history_;
   std::vector<UnitState> units_;
   std::vector<WordState> words_;
-  std::vector<UnitId> unpromised_;  // Units in the set that are not guaranteed
+  std::vector<UnitId> not_guaranteed_;  // Units in the set that are not guaranteed
   std::vector<Line> to_check_;
   std::vector<Line> suspect_;  // Lines that were wrong, or belong to units guaranteed since
   std::vector<std::pair<UnitId, UnitId>> stack_;

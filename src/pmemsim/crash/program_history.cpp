@@ -28,7 +28,7 @@ class ProgramHistory::Thread {
       : history_(history),
         pm_(file.metadata()),
         stream_(file, number, lowering,
-                {.region_fences = guarantees.after_promises, .allocations = true}),
+                {.region_fences = guarantees.after_guarantees, .allocations = true}),
         number_(number),
         guarantees_(guarantees),
         order_(order),
@@ -37,7 +37,7 @@ class ProgramHistory::Thread {
         first_race_object_(file.metadata().sync_objects),
         awaited_(races.awaited(number)),
         races_(races.of(number)),
-        followed_promises_(file.metadata().threads) {
+        followed_guarantees_(file.metadata().threads) {
     read();
   }
 
@@ -83,7 +83,7 @@ class ProgramHistory::Thread {
       const std::uint32_t object = race_object(wait.thread);
       if (order_.version(object) < wait.version) return false;
       order_.acquire(number_, object, wait.version);
-      if (guarantees_.after_promises) hear_of_promises();
+      if (guarantees_.after_guarantees) follow_other_threads();
       races_ = races_.subspan(1);
     }
     return true;
@@ -91,7 +91,7 @@ class ProgramHistory::Thread {
 
   void execute() {
     order_.synchronise(number_, operation_);
-    if (guarantees_.after_promises && trace::synchronises(operation_)) hear_of_promises();
+    if (guarantees_.after_guarantees && trace::synchronises(operation_)) follow_other_threads();
     switch (operation_.kind) {
       case SiteKind::kMark:
         return mark();
@@ -184,7 +184,7 @@ class ProgramHistory::Thread {
     });
     if (storing_.empty()) return;
     last_store_ = std::exchange(storing_, {});
-    if (guarantees_.promises.caches_persist) promise(PromisedBy::kStore, last_store_);
+    if (guarantees_.promises.caches_persist) guarantee(GuaranteedBy::kStore, last_store_);
   }
 
   template <class Visit>
@@ -303,7 +303,7 @@ class ProgramHistory::Thread {
     if (before != kNone && history_.units_[before].region == 0) follows_.push_back(before);
     if (guarantees_.lines_whole) follow_line(Line::of(address), unit);
     follow_order();
-    follow_promises();
+    follow_guarantees();
     storing_.push_back(unit);
     if (guarantees_.promises.fences == FencePromise::kStores) stored_.push_back(unit);
     writes_.push_back(new_version(unit, word, address));
@@ -327,19 +327,19 @@ class ProgramHistory::Thread {
     const UnitId region = region_;
     finish_region();
     if (region == kNone || guarantees_.promises.regions != RegionPromise::kAtEnd) return;
-    promise(PromisedBy::kRegionEnd, {region});
+    guarantee(GuaranteedBy::kRegionEnd, {region});
   }
 
   // Guarantees the regions before the open one.
   void fence_regions() {
     const std::vector<UnitId>& own = history_.regions_[number_];
     const std::size_t ended = own.size() - (region_ != kNone ? 1 : 0);
-    if (ended > 0) promise(PromisedBy::kRegionsFence, {own[ended - 1]});
+    if (ended > 0) guarantee(GuaranteedBy::kRegionsFence, {own[ended - 1]});
   }
 
   void finish_region() {
     if (region_ == kNone) return;
-    follow_promises();
+    follow_guarantees();
     std::sort(follows_.begin(), follows_.end());
     follows_.erase(std::unique(follows_.begin(), follows_.end()), follows_.end());
     finish(region_);
@@ -386,8 +386,8 @@ class ProgramHistory::Thread {
   void fence() {
     if (static_cast<trace::FenceKind>(operation_.detail) == trace::FenceKind::kLfence) return;
     if (guarantees_.promises.fences != FencePromise::kNothing) cover_stores();
-    history_.fences_[number_].push_back(promised_);
-    if (makes_durable() && promised_ != kNone) promise(PromisedBy::kFence, {promised_});
+    history_.fences_[number_].push_back(covered_);
+    if (makes_durable() && covered_ != kNone) guarantee(GuaranteedBy::kFence, {covered_});
   }
   // True if the fence makes stores durable before the thread continues.
   bool makes_durable() const {
@@ -407,11 +407,11 @@ class ProgramHistory::Thread {
   // The fence guarantees nothing about other threads' stores. Operations after it still follow the
   // stores that this thread has read before.
   void add_fence() {
-    if (promised_ != kNone) flushed_.push_back(promised_);
+    if (covered_ != kNone) flushed_.push_back(covered_);
     const UnitId fence = new_fence(flushed_);
     flushed_.clear();
-    fence_ = fence_ == promised_ ? fence : new_fence({{fence, fence_}});
-    promised_ = fence;
+    fence_ = fence_ == covered_ ? fence : new_fence({{fence, fence_}});
+    covered_ = fence;
     if (region_ != kNone) follows_.push_back(fence_);
   }
   UnitId new_fence(const std::vector<UnitId>& follows) {
@@ -422,33 +422,33 @@ class ProgramHistory::Thread {
   }
 
   // Records that these units, and all guaranteed before, are guaranteed from now on.
-  void promise(PromisedBy by, std::vector<UnitId> what) {
-    if (!guarantees_.after_promises) return;
-    note_promises(by, std::move(what));
-    history_.promises_[number_].push_back({order_.now(number_), known_promises_});
+  void guarantee(GuaranteedBy by, std::vector<UnitId> what) {
+    if (!guarantees_.after_guarantees) return;
+    note_guarantees(by, std::move(what));
+    history_.guarantee_units_[number_].push_back({order_.now(number_), known_guarantees_});
   }
-  void hear_of_promises() {
+  void follow_other_threads() {
     std::vector<UnitId> followed;
-    for (CoreId other = 0; other < followed_promises_.size(); ++other) {
+    for (CoreId other = 0; other < followed_guarantees_.size(); ++other) {
       if (other == number_) continue;
-      const std::vector<Promise>& made = history_.promises_[other];
-      const std::size_t before = followed_promises_[other];
-      while (followed_promises_[other] < made.size() &&
-             order_.before(other, made[followed_promises_[other]].epoch, number_)) {
-        ++followed_promises_[other];
+      const std::vector<GuaranteeUnit>& made = history_.guarantee_units_[other];
+      const std::size_t before = followed_guarantees_[other];
+      while (followed_guarantees_[other] < made.size() &&
+             order_.before(other, made[followed_guarantees_[other]].epoch, number_)) {
+        ++followed_guarantees_[other];
       }
-      if (followed_promises_[other] > before)
-        followed.push_back(made[followed_promises_[other] - 1].unit);
+      if (followed_guarantees_[other] > before)
+        followed.push_back(made[followed_guarantees_[other] - 1].unit);
     }
-    if (!followed.empty()) note_promises(PromisedBy::kOthers, std::move(followed));
+    if (!followed.empty()) note_guarantees(GuaranteedBy::kOthers, std::move(followed));
   }
-  void note_promises(PromisedBy by, std::vector<UnitId> what) {
-    if (known_promises_ != kNone) what.push_back(known_promises_);
-    known_promises_ = new_fence(what);
-    history_.units_[known_promises_].promise = by;
+  void note_guarantees(GuaranteedBy by, std::vector<UnitId> what) {
+    if (known_guarantees_ != kNone) what.push_back(known_guarantees_);
+    known_guarantees_ = new_fence(what);
+    history_.units_[known_guarantees_].guaranteed_by = by;
   }
-  void follow_promises() {
-    if (known_promises_ != kNone) follows_.push_back(known_promises_);
+  void follow_guarantees() {
+    if (known_guarantees_ != kNone) follows_.push_back(known_guarantees_);
   }
 
   ProgramHistory& history_;
@@ -462,7 +462,7 @@ class ProgramHistory::Thread {
   bool more_ = false;
   UnitId region_ = kNone;           // The open region
   UnitId fence_ = kNone;            // Latest fence unit, or the unit that represents data read
-  UnitId promised_ = kNone;         // Latest fence unit that covers this thread's stores
+  UnitId covered_ = kNone;          // Latest fence unit that covers this thread's stores
   UnitId read_ = kNone;             // Latest unit of another thread that this one read from
   std::vector<UnitId> last_store_;  // Words of the last store outside regions
   std::vector<UnitId> storing_;     // Words so far of the store in execution
@@ -479,9 +479,9 @@ class ProgramHistory::Thread {
   std::span<const std::uint64_t> awaited_;
   std::uint32_t places_ = 0;  // Number of positions reached that others wait for
   std::span<const trace::Races::Wait> races_;
-  UnitId known_promises_ = kNone;  // Unit that represents all guarantees so far
+  UnitId known_guarantees_ = kNone;  // Unit that represents all guarantees so far
   std::vector<std::size_t>
-      followed_promises_;  // By thread: number of its guarantees that this thread follows
+      followed_guarantees_;  // By thread: number of its guarantees that this thread follows
 };
 
 ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
@@ -494,7 +494,7 @@ ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lo
   const std::uint32_t count = trace.metadata().threads;
   regions_.resize(count);
   fences_.resize(count);
-  promises_.resize(count);
+  guarantee_units_.resize(count);
   const trace::Races races(trace);
   HappensBefore order(count, trace.metadata().sync_objects + count);
   std::vector<std::unique_ptr<Thread>> threads;

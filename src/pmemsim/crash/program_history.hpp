@@ -26,8 +26,8 @@
 // unit writes nothing. It is in the image as soon as an operation after it is, or as soon as the
 // fence has completed and thus guarantees durability.
 //
-// An analysis without points in time (checks/images/promised_order.hpp) also needs the order of
-// durability guarantees (Guarantees::after_promises). Operations that a thread executes after a
+// An analysis without points in time (checks/images/guaranteed_order.hpp) also needs the order of
+// durability guarantees (Guarantees::after_guarantees). Operations that a thread executes after a
 // guarantee follow the data that the guarantee covers. They also follow the data of another
 // thread's earlier guarantees, if this thread acquires a lock or reads an atomic variable after the
 // other thread, or races with it. Each guarantee is a unit that writes nothing.
@@ -85,7 +85,7 @@ class ProgramHistory {
     std::vector<Version> versions;  // The first version has no unit
   };
   // Event that guarantees durability, if a unit represents one.
-  enum class PromisedBy : std::uint8_t {
+  enum class GuaranteedBy : std::uint8_t {
     kNothing,
     kStore,         // A store is visible, and caches persist
     kFence,         // A fence has completed
@@ -100,7 +100,7 @@ class ProgramHistory {
     bool ended = true;         // False: a region that the recording ends in
     // Site of the fence, or of the operation that gives the guarantee; kNone for other units.
     std::uint32_t fence = kNone;
-    PromisedBy promise = PromisedBy::kNothing;
+    GuaranteedBy guaranteed_by = GuaranteedBy::kNothing;
     std::uint32_t first_write = 0, writes = 0;
     std::uint32_t first_follows = 0, follows = 0;
   };
@@ -113,7 +113,7 @@ class ProgramHistory {
     bool lines_whole;   // A crash leaves a line with the contents of one point in time
     // False if a crash may leave a line unreadable that an unfinished region has written.
     bool lines_readable = true;
-    bool after_promises = false;
+    bool after_guarantees = false;
     trace::LeftOut without = {};
   };
   // Reads the recording. `lowering` says which flushes and fences the design's program has. Throws
@@ -144,7 +144,7 @@ class ProgramHistory {
  private:
   class Thread;
   friend class Thread;
-  struct Promise {
+  struct GuaranteeUnit {
     std::uint32_t epoch;  // Epoch of the thread that has the guarantee
     UnitId unit;
   };
@@ -161,8 +161,8 @@ class ProgramHistory {
   std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // Last store outside regions, by line
   std::unordered_map<std::uint64_t, std::uint64_t> allocations_;  // Size in B, by address
   std::vector<std::vector<UnitId>> regions_;                      // Units, by thread
-  std::vector<std::vector<UnitId>> fences_;     // Units, by thread and number of the fence
-  std::vector<std::vector<Promise>> promises_;  // By thread
+  std::vector<std::vector<UnitId>> fences_;  // Units, by thread and number of the fence
+  std::vector<std::vector<GuaranteeUnit>> guarantee_units_;  // By thread
 };
 
 }  // namespace pmemsim

@@ -35,7 +35,7 @@ from pmemsim.worker import perform
 
 RECORDINGS = ("one_thread", "four_threads", "redo_log")
 _MODELS: tuple[Model, ...] = get_args(Model)
-_PROMISE_NOTHING = ("np", "ideal-free")
+_WITHOUT_GUARANTEES = ("np", "ideal-free")
 
 
 def _where(place: Place | None) -> str:
@@ -79,11 +79,11 @@ def lint_hints() -> Files:
 
 
 def crash() -> Files:
-    """Crash every design that promises something, at every point."""
+    """Crash every design that has durability guarantees, at every point."""
     lines = []
     for machine, designs in DESIGNS.items():
         for design in designs:
-            if design in _PROMISE_NOTHING:
+            if design in _WITHOUT_GUARANTEES:
                 continue
             trace = largest_recording(design, machine)
             run = verify(trace, configuration(design, machine), Points(subsets=1), None, "")

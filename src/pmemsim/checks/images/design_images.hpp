@@ -1,6 +1,6 @@
 // The images that a crash may leave on any machine that keeps a design's durability guarantees
-// (promised_order.hpp), each once: all of them, or a given number. Images that are likely to expose
-// bugs come first (image_search.hpp, promised_sets.hpp).
+// (guaranteed_order.hpp), each once: all of them, or a given number. Images that are likely to
+// expose bugs come first (image_search.hpp, group_sets.hpp).
 //
 // The same recording, design, seed and number give the same images in the same order.
 #pragma once
@@ -9,19 +9,19 @@
 #include <optional>
 #include <vector>
 
-#include "pmemsim/checks/images/design_promises.hpp"
+#include "pmemsim/checks/images/design_guarantees.hpp"
+#include "pmemsim/checks/images/group_sets.hpp"
+#include "pmemsim/checks/images/group_values.hpp"
 #include "pmemsim/checks/images/image_search.hpp"
 #include "pmemsim/checks/images/image_sequence.hpp"
-#include "pmemsim/checks/images/promised_sets.hpp"
-#include "pmemsim/checks/images/promised_values.hpp"
 
 namespace pmemsim {
 
-class PromisedImages final : public ImageSequence, private ImageSource {
+class DesignImages final : public ImageSequence, private ImageSource {
  public:
   // Reads the recording. Throws trace::TraceError.
-  PromisedImages(const trace::TraceFile& trace, const DesignPromises& promises, std::uint64_t seed,
-                 std::uint64_t most);
+  DesignImages(const trace::TraceFile& trace, const DesignGuarantees& design, std::uint64_t seed,
+               std::uint64_t most);
 
   bool next() override;
   bool go_to(std::uint64_t number) override;
@@ -42,9 +42,9 @@ class PromisedImages final : public ImageSequence, private ImageSource {
   std::uint64_t fingerprint() const override { return search_->fingerprint(); }
 
   const ProgramHistory& history() const { return history_; }
-  const PromisedOrder& order() const { return order_; }
+  const GuaranteedOrder& order() const { return order_; }
   // True if the image contains the group.
-  bool has(PromisedOrder::Group group) const { return values_.has(group); }
+  bool has(GuaranteedOrder::Group group) const { return values_.has(group); }
 
  private:
   void begin(Pass pass, std::uint64_t draws) override;
@@ -53,23 +53,23 @@ class PromisedImages final : public ImageSequence, private ImageSource {
   std::uint64_t hash() const override { return values_.hash(); }
 
   void begin_again();
-  void go_to_set(const PromisedSet& set);
+  void go_to_set(const GroupSet& set);
 
   const trace::TraceFile& trace_;
-  const DesignPromises promises_;
+  const DesignGuarantees design_;
   const std::uint64_t seed_, most_;
   const ProgramHistory history_;
-  const PromisedOrder order_;
+  const GuaranteedOrder order_;
   const double sets_;
-  const std::vector<PromisedSet> likely_;
+  const std::vector<GroupSet> likely_;
 
-  PromisedValues values_;
+  GroupValues values_;
   std::optional<ImageSearch> search_;
   Pass pass_ = Pass::kAll;
-  std::optional<EachPromisedSet> all_;
+  std::optional<EachGroupSet> all_;
   std::size_t likely_shown_ = 0;
   std::uint64_t drawn_ = 0, draws_left_ = 0;
-  std::vector<PromisedOrder::Group> restored_;
+  std::vector<GuaranteedOrder::Group> restored_;
 };
 
 }  // namespace pmemsim

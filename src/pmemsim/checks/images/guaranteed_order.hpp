@@ -56,14 +56,14 @@
 
 namespace pmemsim {
 
-class PromisedOrder {
+class GuaranteedOrder {
  public:
   using UnitId = ProgramHistory::UnitId;
   // Groups are numbered so that each has a higher number than the groups that it follows, and that
   // all threads advance evenly.
   using Group = std::uint32_t;
 
-  explicit PromisedOrder(const ProgramHistory& history);
+  explicit GuaranteedOrder(const ProgramHistory& history);
 
   Group groups() const { return static_cast<Group>(writes_.size()); }
   std::span<const UnitId> units(Group group) const { return units_.of(group); }
@@ -107,17 +107,17 @@ class PromisedOrder {
 
 // Iterates over the down-closed sets of writers, each once. The empty set is first, and each set
 // follows the set without its last group.
-class EachPromisedSet {
+class EachGroupSet {
  public:
-  explicit EachPromisedSet(const PromisedOrder& order);
+  explicit EachGroupSet(const GuaranteedOrder& order);
   // Moves to the next set; left() and joined() are the groups removed and added. Returns false if
   // there are no more.
   bool next();
-  const std::vector<PromisedOrder::Group>& left() const { return left_; }
-  const std::vector<PromisedOrder::Group>& joined() const { return joined_; }
+  const std::vector<GuaranteedOrder::Group>& left() const { return left_; }
+  const std::vector<GuaranteedOrder::Group>& joined() const { return joined_; }
 
  private:
-  using Group = PromisedOrder::Group;
+  using Group = GuaranteedOrder::Group;
   struct Level {
     Group added;
     // Groups that may be added next, after `added`, from the back.
@@ -127,7 +127,7 @@ class EachPromisedSet {
   void hold(Group group, std::vector<Group>& ready);
   void release(Group group);
 
-  const PromisedOrder& order_;
+  const GuaranteedOrder& order_;
   std::vector<std::uint32_t> missing_;  // By group: number of missing groups before it
   std::vector<Level> levels_;
   std::vector<Group> left_, joined_, stack_;

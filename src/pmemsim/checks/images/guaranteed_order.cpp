@@ -1,4 +1,4 @@
-#include "pmemsim/checks/images/promised_order.hpp"
+#include "pmemsim/checks/images/guaranteed_order.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -139,7 +139,7 @@ std::vector<std::uint32_t> places_of(const Circles& circles, const ProgramHistor
 
 }  // namespace
 
-PromisedOrder::PromisedOrder(const ProgramHistory& history) {
+GuaranteedOrder::GuaranteedOrder(const ProgramHistory& history) {
   const Circles circles(history);
   const auto units = static_cast<UnitId>(history.units().size());
   Pairs follows;
@@ -177,8 +177,8 @@ PromisedOrder::PromisedOrder(const ProgramHistory& history) {
   }
 }
 
-void PromisedOrder::Lists::set(Group groups,
-                               const std::vector<std::pair<Group, std::uint32_t>>& pairs) {
+void GuaranteedOrder::Lists::set(Group groups,
+                                 const std::vector<std::pair<Group, std::uint32_t>>& pairs) {
   begins_.assign(groups + std::size_t{1}, 0);
   for (const auto& [group, number] : pairs) {
     ++begins_[group + std::size_t{1}];
@@ -187,8 +187,8 @@ void PromisedOrder::Lists::set(Group groups,
   for (Group group = 0; group < groups; ++group) begins_[group + 1] += begins_[group];
 }
 
-double PromisedOrder::count(std::uint64_t most) const {
-  EachPromisedSet sets(*this);
+double GuaranteedOrder::count(std::uint64_t most) const {
+  EachGroupSet sets(*this);
   std::uint64_t count = 0;
   while (sets.next()) {
     if (++count > most) return chains();
@@ -198,7 +198,7 @@ double PromisedOrder::count(std::uint64_t most) const {
 
 // A chain is a sequence of groups, each of which follows the previous one. A set contains a prefix
 // of each chain, which gives an upper bound of the number of sets.
-double PromisedOrder::chains() const {
+double GuaranteedOrder::chains() const {
   std::vector<std::uint32_t> lengths;
   constexpr std::uint32_t kInside = kNoGroup;
   // By group: number of the chain that it ends.
@@ -224,14 +224,14 @@ double PromisedOrder::chains() const {
 
 // ---- All sets -----------------------------------------------------------------------------------
 
-EachPromisedSet::EachPromisedSet(const PromisedOrder& order) : order_(order) {
+EachGroupSet::EachGroupSet(const GuaranteedOrder& order) : order_(order) {
   for (Group group = 0; group < order.groups(); ++group) {
     const auto follows = static_cast<std::uint32_t>(order.follows(group).size());
     missing_.push_back(follows + (order.ends(group) ? 0 : 1));
   }
 }
 
-bool EachPromisedSet::next() {
+bool EachGroupSet::next() {
   left_.clear();
   joined_.clear();
   if (!std::exchange(begun_, true)) {
@@ -262,7 +262,7 @@ bool EachPromisedSet::next() {
   return true;
 }
 
-void EachPromisedSet::add(Group group, std::vector<Group> ready) {
+void EachGroupSet::add(Group group, std::vector<Group> ready) {
   hold(group, ready);
   std::ranges::sort(ready, std::greater{});
   joined_.push_back(group);
@@ -271,7 +271,7 @@ void EachPromisedSet::add(Group group, std::vector<Group> ready) {
 
 // Adds the group, and all groups that write nothing and whose predecessors are in the set now.
 // Appends the writing groups with that property to `ready`.
-void EachPromisedSet::hold(Group group, std::vector<Group>& ready) {
+void EachGroupSet::hold(Group group, std::vector<Group>& ready) {
   stack_.push_back(group);
   while (!stack_.empty()) {
     const Group next = stack_.back();
@@ -283,7 +283,7 @@ void EachPromisedSet::hold(Group group, std::vector<Group>& ready) {
   }
 }
 
-void EachPromisedSet::release(Group group) {
+void EachGroupSet::release(Group group) {
   stack_.push_back(group);
   while (!stack_.empty()) {
     const Group next = stack_.back();

@@ -1,4 +1,4 @@
-#include "pmemsim/checks/images/design_promises.hpp"
+#include "pmemsim/checks/images/design_guarantees.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 namespace pmemsim {
 
-DesignPromises promises_of(const Configuration& configuration, const trace::TraceFile& trace) {
+DesignGuarantees guarantees_of(const Configuration& configuration, const trace::TraceFile& trace) {
   const DesignConfiguration& chosen = configuration.design;
   if (!chosen.promises().any()) {
     throw ConfigError({fmt::format(
@@ -33,7 +33,7 @@ DesignPromises promises_of(const Configuration& configuration, const trace::Trac
           {.promises = promises,
            .lines_whole = true,
            .lines_readable = !design.may_leave_unreadable(),
-           .after_promises = true}};
+           .after_guarantees = true}};
 }
 
 }  // namespace pmemsim

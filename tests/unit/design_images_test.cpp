@@ -1,6 +1,6 @@
 // Compares the images that a design's guarantees allow with known images of programs, and with an
 // enumeration by the definition for small random programs.
-#include "pmemsim/checks/images/promised_images.hpp"
+#include "pmemsim/checks/images/design_images.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "guaranteed_program.hpp"
 #include "long_tests.hpp"
-#include "promised_program.hpp"
 
-namespace pmemsim::promised {
+namespace pmemsim::guaranteed {
 namespace {
 
 constexpr std::size_t kLines = 4;
@@ -58,7 +58,7 @@ class Allowed {
                {{},
                 {.promises = promises,
                  .lines_whole = true,
-                 .after_promises = true,
+                 .after_guarantees = true,
                  .without = without}},
                1, most) {}
 
@@ -85,7 +85,7 @@ class Allowed {
   trace::TraceFile trace_;
 
  public:
-  PromisedImages images;
+  DesignImages images;
   std::size_t shown = 0;
 };
 
@@ -125,7 +125,7 @@ const Rows kAnyTwo{{0, 0}, {0, 1}, {1, 0}, {1, 1}};
 const Rows kFirstThenSecond{{0, 0}, {1, 0}, {1, 1}};
 const Rows kBoth{{0, 0}, {1, 1}};
 
-TEST(PromisedRegions, RegionsAreWholeOrAbsent) {
+TEST(GuaranteedRegions, RegionsAreWholeOrAbsent) {
   const Deeds program = region(0, {store(0, kA), store(0, kB)});
   for (const Promises& promises : {kSoftware, kRedo, kAsap, kEpochRegions, kStrictRegions}) {
     EXPECT_EQ(rows(program, promises, {kA, kB}), kBoth);
@@ -133,14 +133,14 @@ TEST(PromisedRegions, RegionsAreWholeOrAbsent) {
   EXPECT_EQ(rows(program, kX86, {kA, kB}), kAnyTwo) << "no regions there";
 }
 
-TEST(PromisedRegions, RegionsPersistInTheOrderOfTheirThread) {
+TEST(GuaranteedRegions, RegionsPersistInTheOrderOfTheirThread) {
   const Deeds program = one_after_another({region(0, {store(0, kA)}), region(0, {store(0, kB)})});
   for (const Promises& promises : {kSoftware, kAsap, kEpochRegions}) {
     EXPECT_EQ(rows(program, promises, {kA, kB}), kFirstThenSecond);
   }
 }
 
-TEST(PromisedRegions, RegionsDurableAtTheirEndPersistBeforeLaterStores) {
+TEST(GuaranteedRegions, RegionsDurableAtTheirEndPersistBeforeLaterStores) {
   // The later stores are a store outside regions, and one in another thread's region. That thread
   // synchronises with the end by a lock.
   const Deeds same_thread = one_after_another({region(0, {store(0, kA)}), {store(0, kB)}});
@@ -159,7 +159,7 @@ TEST(PromisedRegions, RegionsDurableAtTheirEndPersistBeforeLaterStores) {
             kAnyTwo);
 }
 
-TEST(PromisedRegions, AsapRegionsAreDurableAfterTheirFence) {
+TEST(GuaranteedRegions, AsapRegionsAreDurableAfterTheirFence) {
   const Deeds program =
       one_after_another({region(0, {store(0, kA)}), {deed(0, Act::kFenceRegions), store(0, kB)}});
   EXPECT_EQ(rows(program, kAsap, {kA, kB}), kFirstThenSecond);
@@ -180,7 +180,7 @@ TEST(PromisedRegions, AsapRegionsAreDurableAfterTheirFence) {
       kAnyTwo);
 }
 
-TEST(PromisedRegions, RegionsFollowRegionsWhoseDataTheyReadOrOverwrite) {
+TEST(GuaranteedRegions, RegionsFollowRegionsWhoseDataTheyReadOrOverwrite) {
   const auto with = [](const Deed& what) {
     return one_after_another({{deed(0, Act::kLock)},
                               region(0, {store(0, kA)}),
@@ -192,12 +192,12 @@ TEST(PromisedRegions, RegionsFollowRegionsWhoseDataTheyReadOrOverwrite) {
   EXPECT_EQ(rows(with(deed(1, Act::kLoad, kC)), kAsap, {kA, kB}), kAnyTwo);
 }
 
-TEST(PromisedRegions, UnfinishedRegionIsAbsentFromEveryImage) {
+TEST(GuaranteedRegions, UnfinishedRegionIsAbsentFromEveryImage) {
   const Deeds program{deed(0, Act::kBegin), store(0, kA), deed(0, Act::kDurable)};
   EXPECT_EQ(rows(program, kSoftware, {kA}), (Rows{{0}}));
 }
 
-TEST(PromisedRegions, MutuallyDependentRegionsPersistTogether) {
+TEST(GuaranteedRegions, MutuallyDependentRegionsPersistTogether) {
   // Each reads what the other one has written before it ends.
   const Deeds program{deed(0, Act::kBegin),
                       deed(0, Act::kLock),
@@ -216,14 +216,14 @@ TEST(PromisedRegions, MutuallyDependentRegionsPersistTogether) {
   EXPECT_EQ(rows(program, kAsap, {kA, kB}), kBoth);
 }
 
-TEST(PromisedStores, StoresOfALineKeepTheirOrder) {
+TEST(GuaranteedStores, StoresOfALineKeepTheirOrder) {
   const Deeds program{store(0, kA), store(0, kSecond)};
   EXPECT_EQ(rows(program, kX86, {kA, kSecond}), kFirstThenSecond);
   EXPECT_EQ(rows(program, kEpochs, {kA, kSecond}), kFirstThenSecond);
   EXPECT_EQ(rows({store(0, kA), store(0, kB)}, kEpochs, {kA, kB}), kAnyTwo);
 }
 
-TEST(PromisedStores, StoresFollowTheStoresBeforeAFence) {
+TEST(GuaranteedStores, StoresFollowTheStoresBeforeAFence) {
   for (const Act fence : {Act::kOrder, Act::kDurable, Act::kBareFence}) {
     const Deeds unflushed{store(0, kA), deed(0, fence), store(0, kB)};
     const Deeds flushed{store(0, kA), deed(0, Act::kFlush, kA), deed(0, fence), store(0, kB)};
@@ -237,7 +237,7 @@ TEST(PromisedStores, StoresFollowTheStoresBeforeAFence) {
 }
 
 // The later store is one of another thread, which synchronises with the fence by a lock.
-TEST(PromisedStores, StoresOfOtherThreadsFollowADurableFence) {
+TEST(GuaranteedStores, StoresOfOtherThreadsFollowADurableFence) {
   const auto with = [](Act fence) {
     return Deeds{deed(0, Act::kLock), store(0, kA),          deed(0, Act::kFlush, kA),
                  deed(0, fence),      deed(0, Act::kUnlock), deed(1, Act::kLock),
@@ -247,10 +247,10 @@ TEST(PromisedStores, StoresOfOtherThreadsFollowADurableFence) {
     EXPECT_EQ(rows(with(Act::kDurable), promises, {kA, kB}), kFirstThenSecond);
   }
   EXPECT_EQ(rows(with(Act::kOrder), kX86, {kA, kB}), kFirstThenSecond) << "the same instruction";
-  EXPECT_EQ(rows(with(Act::kOrder), kEpochs, {kA, kB}), kAnyTwo) << "an ofence promises nothing";
+  EXPECT_EQ(rows(with(Act::kOrder), kEpochs, {kA, kB}), kAnyTwo) << "an ofence guarantees nothing";
 }
 
-TEST(PromisedStores, StoresFollowTheDataThatTheirThreadHasRead) {
+TEST(GuaranteedStores, StoresFollowTheDataThatTheirThreadHasRead) {
   const Deeds program{deed(0, Act::kLock),     store(0, kA),
                       deed(0, Act::kUnlock),   deed(1, Act::kLock),
                       deed(1, Act::kLoad, kA), store(1, kB)};
@@ -258,14 +258,14 @@ TEST(PromisedStores, StoresFollowTheDataThatTheirThreadHasRead) {
   EXPECT_EQ(rows(program, kX86, {kA, kB}), kAnyTwo);
 }
 
-TEST(PromisedStores, VisibleStoresArePersistentWithPersistentCaches) {
+TEST(GuaranteedStores, VisibleStoresArePersistentWithPersistentCaches) {
   const Deeds program{deed(0, Act::kLock), store(0, kA), deed(0, Act::kUnlock), deed(1, Act::kLock),
                       store(1, kB)};
   EXPECT_EQ(rows(program, kCaches, {kA, kB}), kFirstThenSecond);
   EXPECT_EQ(rows(program, kStrict, {kA, kB}), kAnyTwo);
 }
 
-TEST(PromisedStores, StoreFlushedInARegionPersistsNoLaterThanTheRegion) {
+TEST(GuaranteedStores, StoreFlushedInARegionPersistsNoLaterThanTheRegion) {
   const Deeds program = one_after_another(
       {{store(0, kSecond)},
        region(0, {store(0, kA), deed(0, Act::kFlush, kA), deed(0, Act::kDurable)})});
@@ -287,18 +287,18 @@ std::string written(const Deeds& deeds) {
   return text;
 }
 
-class PromisedClasses : public testing::TestWithParam<Promises> {};
-INSTANTIATE_TEST_SUITE_P(All, PromisedClasses,
+class GuaranteeClasses : public testing::TestWithParam<Promises> {};
+INSTANTIATE_TEST_SUITE_P(All, GuaranteeClasses,
                          testing::Values(kSoftware, kRedo, kAsap, kX86, kEpochs, kEpochRegions,
                                          kStrict, kStrictRegions, kCaches));
 
-TEST_P(PromisedClasses, ImagesOfRandomProgramsMatchTheDefinition) {
+TEST_P(GuaranteeClasses, ImagesOfRandomProgramsMatchTheDefinition) {
   std::mt19937 random(1);
   std::size_t images = 0;
   const std::size_t programs = long_tests() ? 1'000 : 250;
   for (std::size_t compared = 0; compared < programs;) {
     const Deeds deeds = RandomDeeds(random, {}).deeds;
-    const PromisesDefinition definition(deeds, GetParam(), kLines);
+    const GuaranteesDefinition definition(deeds, GetParam(), kLines);
     if (definition.units() == 0 || definition.units() > 8) continue;
     Allowed allowed(deeds, GetParam());
     const WordImages expected = definition.images();
@@ -312,7 +312,7 @@ TEST_P(PromisedClasses, ImagesOfRandomProgramsMatchTheDefinition) {
 }
 
 // Compares programs with more allowed images than the limit.
-TEST_P(PromisedClasses, LikelyAndRandomImagesAreAllowed) {
+TEST_P(GuaranteeClasses, LikelyAndRandomImagesAreAllowed) {
   std::mt19937 random(2);
   for (int compared = 0; compared < 100;) {
     const Deeds deeds = RandomDeeds(random, {}).deeds;
@@ -330,7 +330,7 @@ TEST_P(PromisedClasses, LikelyAndRandomImagesAreAllowed) {
 
 // ---- The sequence -------------------------------------------------------------------------------
 
-TEST(PromisedImages, GoToRestoresEachImageByItsNumber) {
+TEST(DesignImages, GoToRestoresEachImageByItsNumber) {
   const Deeds program = one_after_another({region(0, {store(0, kA)}),
                                            region(1, {store(1, kB)}),
                                            region(0, {store(0, kC)}),
@@ -347,7 +347,7 @@ TEST(PromisedImages, GoToRestoresEachImageByItsNumber) {
   }
 }
 
-TEST(PromisedImages, ChangedLinesDescribeEachImage) {
+TEST(DesignImages, ChangedLinesDescribeEachImage) {
   const Deeds program = one_after_another({region(0, {store(0, kA)}),
                                            region(1, {store(1, kB)}),
                                            region(0, {store(0, kC)}),
@@ -365,7 +365,7 @@ TEST(PromisedImages, ChangedLinesDescribeEachImage) {
   }
 }
 
-TEST(PromisedImages, CompleteAndEmptyImagesAreShownFirst) {
+TEST(DesignImages, CompleteAndEmptyImagesAreShownFirst) {
   Deeds program;
   for (std::uint32_t number = 0; number < 16; ++number) {
     program.push_back(store(0, number % 4 * kWordsOfLine, number + 1));
@@ -379,7 +379,7 @@ TEST(PromisedImages, CompleteAndEmptyImagesAreShownFirst) {
 }
 
 // A lost store can be restored, and lost again.
-TEST(PromisedImages, LossesListWhatIsLostAndCanBeRestored) {
+TEST(DesignImages, LossesListWhatIsLostAndCanBeRestored) {
   const Deeds program = one_after_another({region(0, {store(0, kA)}),
                                            {deed(0, Act::kFenceRegions)},
                                            region(0, {store(0, kB)}),
@@ -410,7 +410,7 @@ void go_to_image(Allowed& allowed, const std::vector<std::uint64_t>& words,
   }
 }
 
-TEST(PromisedImages, RestoringALossRestoresWhatItFollows) {
+TEST(DesignImages, RestoringALossRestoresWhatItFollows) {
   const Deeds program = one_after_another(
       {region(0, {store(0, kA)}), region(0, {store(0, kB)}), region(0, {store(0, kC)})});
   Allowed allowed(program, kAsap);
@@ -425,21 +425,21 @@ TEST(PromisedImages, RestoringALossRestoresWhatItFollows) {
   EXPECT_EQ(allowed.words()[kA], 0u);
 }
 
-TEST(PromisedValues, LastWriterDeterminesTheValueInAnyOrderOfCalls) {
+TEST(GroupValues, LastWriterDeterminesTheValueInAnyOrderOfCalls) {
   // A region doesn't follow the store outside regions that it has overwritten.
   const Deeds program = one_after_another({{store(0, kA, 1)}, region(0, {store(0, kA, 2)})});
   DeedRecorder recorder(program);
   const TemporaryTrace file(recorder.builder);
   const trace::TraceFile trace(file.path());
   const ProgramHistory history(trace, {},
-                               {.promises = kAsap, .lines_whole = true, .after_promises = true});
-  const PromisedOrder order(history);
+                               {.promises = kAsap, .lines_whole = true, .after_guarantees = true});
+  const GuaranteedOrder order(history);
   ASSERT_EQ(order.writers().size(), 2u);
-  PromisedValues values(trace, history, order);
+  GroupValues values(trace, history, order);
   const auto value = [&] {
     return std::to_integer<int>(values.image().read(Line::of(kPmBase))[0]);
   };
-  const PromisedOrder::Group store = order.group_of(0), region = order.group_of(1);
+  const GuaranteedOrder::Group store = order.group_of(0), region = order.group_of(1);
   values.set(region, true);
   values.set(store, true);
   EXPECT_EQ(value(), 2);
@@ -449,7 +449,7 @@ TEST(PromisedValues, LastWriterDeterminesTheValueInAnyOrderOfCalls) {
   EXPECT_EQ(value(), 0);
 }
 
-TEST(PromisedImages, OmittedFenceAllowsMoreImages) {
+TEST(DesignImages, OmittedFenceAllowsMoreImages) {
   const Deeds program{store(0, kA), deed(0, Act::kOrder), store(0, kB), deed(0, Act::kDurable)};
   Allowed with(program, kEpochs);
   EXPECT_EQ(with.all().size(), 3u);
@@ -461,7 +461,7 @@ TEST(PromisedImages, OmittedFenceAllowsMoreImages) {
   EXPECT_NE(with.images.fingerprint(), without.images.fingerprint());
 }
 
-TEST(PromisedImages, CountHasAnUpperBoundForTooManyImages) {
+TEST(DesignImages, CountHasAnUpperBoundForTooManyImages) {
   Deeds program;
   for (std::uint32_t line = 0; line < 3; ++line) {
     for (std::uint32_t number = 1; number <= 4; ++number) {
@@ -474,4 +474,4 @@ TEST(PromisedImages, CountHasAnUpperBoundForTooManyImages) {
 }
 
 }  // namespace
-}  // namespace pmemsim::promised
+}  // namespace pmemsim::guaranteed

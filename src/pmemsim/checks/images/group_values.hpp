@@ -1,4 +1,4 @@
-// A down-closed set of groups (promised_order.hpp), and the bytes of persistent memory that it
+// A down-closed set of groups (guaranteed_order.hpp), and the bytes of persistent memory that it
 // leaves. The cost of a new set depends on its difference from the previous one.
 #pragma once
 
@@ -6,19 +6,19 @@
 #include <unordered_set>
 #include <vector>
 
-#include "pmemsim/checks/images/promised_order.hpp"
+#include "pmemsim/checks/images/guaranteed_order.hpp"
 #include "pmemsim/common/image.hpp"
 
 namespace pmemsim {
 
-class PromisedValues {
+class GroupValues {
  public:
-  using Group = PromisedOrder::Group;
+  using Group = GuaranteedOrder::Group;
 
-  PromisedValues(const trace::TraceFile& trace, const ProgramHistory& history,
-                 const PromisedOrder& order);
-  PromisedValues(const PromisedValues&) = delete;
-  PromisedValues& operator=(const PromisedValues&) = delete;
+  GroupValues(const trace::TraceFile& trace, const ProgramHistory& history,
+              const GuaranteedOrder& order);
+  GroupValues(const GroupValues&) = delete;
+  GroupValues& operator=(const GroupValues&) = delete;
 
   // has() and set() are for groups that write.
   bool has(Group group) const { return there_[group]; }
@@ -38,7 +38,7 @@ class PromisedValues {
   void set_version(ProgramHistory::WordId word, std::uint32_t version);
 
   const ProgramHistory& history_;
-  const PromisedOrder& order_;
+  const GuaranteedOrder& order_;
   std::vector<bool> there_;
   std::vector<std::uint32_t> versions_;  // By word
   Image image_;

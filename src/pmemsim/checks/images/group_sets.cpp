@@ -1,4 +1,4 @@
-#include "pmemsim/checks/images/promised_sets.hpp"
+#include "pmemsim/checks/images/group_sets.hpp"
 
 #include <algorithm>
 #include <map>
@@ -11,11 +11,11 @@
 namespace pmemsim {
 namespace {
 
-using Group = PromisedOrder::Group;
+using Group = GuaranteedOrder::Group;
 
 // Returns the largest down-closed set in which each writing group satisfies `wanted`.
 template <class Wanted>
-std::vector<bool> closed(const PromisedOrder& order, Wanted wanted) {
+std::vector<bool> closed(const GuaranteedOrder& order, Wanted wanted) {
   std::vector<bool> there(order.groups());
   for (Group group = 0; group < order.groups(); ++group) {
     there[group] =
@@ -25,7 +25,7 @@ std::vector<bool> closed(const PromisedOrder& order, Wanted wanted) {
   return there;
 }
 
-std::vector<bool> followed_by(Group group, const PromisedOrder& order) {
+std::vector<bool> followed_by(Group group, const GuaranteedOrder& order) {
   std::vector<bool> found(order.groups());
   std::vector<Group> left{group};
   found[group] = true;
@@ -41,7 +41,7 @@ std::vector<bool> followed_by(Group group, const PromisedOrder& order) {
   return found;
 }
 
-std::vector<bool> early_without(Group missing, const PromisedOrder& order) {
+std::vector<bool> early_without(Group missing, const GuaranteedOrder& order) {
   const std::vector<bool> there = closed(order, [&](Group group) { return group != missing; });
   Group last = missing + 1;
   while (last < order.groups() && !(order.writes(last) && there[last])) ++last;
@@ -50,7 +50,7 @@ std::vector<bool> early_without(Group missing, const PromisedOrder& order) {
 
 // Returns a random set. The crash occurs at any position. A half or an eighth of the last kLast
 // groups before it is missing.
-std::vector<bool> random_set(std::uint64_t seed, const PromisedOrder& order) {
+std::vector<bool> random_set(std::uint64_t seed, const GuaranteedOrder& order) {
   constexpr std::uint64_t kLast = 64;
   std::mt19937_64 random(seed);
   const std::vector<Group>& writers = order.writers();
@@ -64,7 +64,7 @@ std::vector<bool> random_set(std::uint64_t seed, const PromisedOrder& order) {
 }
 
 // Returns a number that is equal for groups with the same store sites.
-std::uint64_t code_of(Group group, const ProgramHistory& history, const PromisedOrder& order) {
+std::uint64_t code_of(Group group, const ProgramHistory& history, const GuaranteedOrder& order) {
   std::set<std::uint32_t> sites;
   for (const ProgramHistory::UnitId unit : order.units(group)) {
     for (const ProgramHistory::Write& write : history.writes(unit)) sites.insert(write.site);
@@ -90,30 +90,30 @@ std::uint32_t round_of(std::size_t place, std::size_t count) {
 
 }  // namespace
 
-std::vector<bool> members(const PromisedSet& set, const PromisedOrder& order) {
+std::vector<bool> members(const GroupSet& set, const GuaranteedOrder& order) {
   switch (set.how) {
-    case PromisedSet::How::kAll:
+    case GroupSet::How::kAll:
       return closed(order, [](Group) { return true; });
-    case PromisedSet::How::kNothing:
+    case GroupSet::How::kNothing:
       return closed(order, [](Group) { return false; });
-    case PromisedSet::How::kAlone: {
+    case GroupSet::How::kAlone: {
       const std::vector<bool> needed = followed_by(set.group, order);
       return closed(order, [&](Group group) { return needed[group]; });
     }
-    case PromisedSet::How::kWithout:
+    case GroupSet::How::kWithout:
       return closed(order, [&](Group group) { return group != set.group; });
-    case PromisedSet::How::kEarlyWithout:
+    case GroupSet::How::kEarlyWithout:
       return early_without(set.group, order);
-    case PromisedSet::How::kUntil:
+    case GroupSet::How::kUntil:
       return closed(order, [&](Group group) { return group <= set.group; });
-    case PromisedSet::How::kRandom:
+    case GroupSet::How::kRandom:
       break;
   }
   return random_set(set.seed, order);
 }
 
-std::vector<PromisedSet> likely_promised_sets(const ProgramHistory& history,
-                                              const PromisedOrder& order) {
+std::vector<GroupSet> likely_group_sets(const ProgramHistory& history,
+                                        const GuaranteedOrder& order) {
   std::map<std::uint64_t, std::vector<Group>> by_code;
   for (const Group group : order.writers())
     by_code[code_of(group, history, order)].push_back(group);
@@ -124,13 +124,12 @@ std::vector<PromisedSet> likely_promised_sets(const ProgramHistory& history,
     }
   }
   std::ranges::sort(rounds);
-  std::vector<PromisedSet> sets{{.how = PromisedSet::How::kAll},
-                                {.how = PromisedSet::How::kNothing}};
+  std::vector<GroupSet> sets{{.how = GroupSet::How::kAll}, {.how = GroupSet::How::kNothing}};
   for (std::size_t first = 0; first < rounds.size();) {
     std::size_t end = first;
     while (end < rounds.size() && rounds[end].first == rounds[first].first) ++end;
-    for (const PromisedSet::How how : {PromisedSet::How::kEarlyWithout, PromisedSet::How::kAlone,
-                                       PromisedSet::How::kWithout, PromisedSet::How::kUntil}) {
+    for (const GroupSet::How how : {GroupSet::How::kEarlyWithout, GroupSet::How::kAlone,
+                                    GroupSet::How::kWithout, GroupSet::How::kUntil}) {
       for (std::size_t i = first; i < end; ++i) sets.push_back({how, rounds[i].second});
     }
     first = end;

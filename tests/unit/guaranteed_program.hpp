@@ -14,7 +14,7 @@
 #include "pmemsim/designs/interface/promises.hpp"
 #include "run_trace.hpp"
 
-namespace pmemsim::promised {
+namespace pmemsim::guaranteed {
 
 enum class Act : std::uint8_t {
   kBegin,  // begin of a region
@@ -123,9 +123,9 @@ class DeedRecorder {
 
 // ---- By the definition --------------------------------------------------------------------------
 
-class PromisesDefinition {
+class GuaranteesDefinition {
  public:
-  PromisesDefinition(const Deeds& deeds, const Promises& promises, std::size_t lines)
+  GuaranteesDefinition(const Deeds& deeds, const Promises& promises, std::size_t lines)
       : deeds_(deeds), promises_(promises), words_(lines * kWordsOfLine) {
     std::array<std::size_t, 2> open{kOutside, kOutside};
     for (std::size_t at = 0; at < deeds.size(); ++at) {
@@ -294,7 +294,7 @@ class PromisesDefinition {
     std::array<std::size_t, 2> met{};
     std::vector<bool> done;
     for (const Deed& deed : deeds_) done.push_back(met[deed.thread]++ < instant[deed.thread]);
-    return locks_are_taken(done) && nothing_to_come(done, set) && promises_kept(done, set);
+    return locks_are_taken(done) && nothing_to_come(done, set) && guarantees_hold(done, set);
   }
   // True if no thread acquires a lock before its previous holder has released it.
   bool locks_are_taken(const std::vector<bool>& done) const {
@@ -313,14 +313,14 @@ class PromisesDefinition {
     }
     return true;
   }
-  bool promises_kept(const std::vector<bool>& done, Set set) const {
+  bool guarantees_hold(const std::vector<bool>& done, Set set) const {
     for (std::size_t at = 0; at < deeds_.size(); ++at) {
-      if (done[at] && !keeps_promise_of(at, set)) return false;
+      if (done[at] && !fulfils_guarantee_of(at, set)) return false;
     }
     return true;
   }
   // Rules 6 to 8.
-  bool keeps_promise_of(std::size_t at, Set set) const {
+  bool fulfils_guarantee_of(std::size_t at, Set set) const {
     const bool at_end = promises_.regions == RegionPromise::kAtEnd;
     if (is(at, Act::kEnd) && at_end && region_of(at) && !has(set, of_[at])) return false;
     if (is(at, Act::kFenceRegions)) {
@@ -438,4 +438,4 @@ class RandomDeeds {
   std::uint64_t value_ = 0;
 };
 
-}  // namespace pmemsim::promised
+}  // namespace pmemsim::guaranteed

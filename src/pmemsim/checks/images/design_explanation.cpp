@@ -1,4 +1,4 @@
-#include "pmemsim/checks/images/promised_explanation.hpp"
+#include "pmemsim/checks/images/design_explanation.hpp"
 
 #include <algorithm>
 #include <map>
@@ -15,8 +15,8 @@
 namespace pmemsim {
 namespace {
 
-using Group = PromisedOrder::Group;
-using By = ProgramHistory::PromisedBy;
+using Group = GuaranteedOrder::Group;
+using By = ProgramHistory::GuaranteedBy;
 using UnitId = ProgramHistory::UnitId;
 
 constexpr std::size_t kMostListed = 20;  // Entries of each kind
@@ -24,7 +24,7 @@ constexpr std::size_t kMostPlaces = 4;   // Places of a region
 
 // Returns, by group, whether it is in the image. A group that writes nothing is in it as soon as
 // all groups that it follows are.
-std::vector<bool> there_in(const PromisedOrder& order, const PromisedValues& image) {
+std::vector<bool> there_in(const GuaranteedOrder& order, const GroupValues& image) {
   std::vector<bool> there(order.groups());
   for (Group group = 0; group < order.groups(); ++group) {
     there[group] =
@@ -36,13 +36,13 @@ std::vector<bool> there_in(const PromisedOrder& order, const PromisedValues& ima
   return there;
 }
 
-class PromisedExplanation {
+class DesignExplanation {
  public:
-  PromisedExplanation(const trace::TraceFile& trace, const DesignPromises& promises,
-                      const ProgramHistory& history, const PromisedOrder& order,
-                      const PromisedValues& image)
+  DesignExplanation(const trace::TraceFile& trace, const DesignGuarantees& design,
+                    const ProgramHistory& history, const GuaranteedOrder& order,
+                    const GroupValues& image)
       : trace_(trace),
-        promises_(promises.guarantees.promises),
+        promises_(design.guarantees.promises),
         history_(history),
         order_(order),
         there_(there_in(order, image)),
@@ -70,7 +70,7 @@ class PromisedExplanation {
   void where(CoreId thread) {
     for (UnitId unit = 0; unit < history_.units().size(); ++unit) {
       const ProgramHistory::Unit& found = history_.units()[unit];
-      if (found.thread != thread || found.promise == By::kNothing) continue;
+      if (found.thread != thread || found.guaranteed_by == By::kNothing) continue;
       if (there_[order_.group_of(unit)]) continue;
       lines_.push_back(fmt::format("thread {} has reached at most {}", thread, before(unit)));
       return;
@@ -79,7 +79,7 @@ class PromisedExplanation {
   }
   std::string before(UnitId unit) const {
     const ProgramHistory::Unit& found = history_.units()[unit];
-    switch (found.promise) {
+    switch (found.guaranteed_by) {
       case By::kFence:
         return fmt::format("its fence at {}, which has not completed", place(found.fence));
       case By::kRegionEnd:
@@ -113,23 +113,24 @@ class PromisedExplanation {
   // Lists the groups in the image that are later than the first lost group.
   void list_there() {
     if (!first_lost_) return;
-    const std::vector<bool> promised = promised_by_then();
+    const std::vector<bool> guaranteed = guaranteed_by_then();
     Said there;
     for (const Group group : order_.writers()) {
-      if (group > *first_lost_ && there_[group] && !promised[group]) tell(group, "", there);
+      if (group > *first_lost_ && there_[group] && !guaranteed[group]) tell(group, "", there);
     }
     list("kept in this image, although a crash may lose it:", there);
   }
-  std::vector<bool> promised_by_then() const {
-    std::vector<bool> promised(order_.groups());
+  std::vector<bool> guaranteed_by_then() const {
+    std::vector<bool> guaranteed(order_.groups());
     for (Group group = order_.groups(); group-- > 0;) {
       for (const UnitId unit : order_.units(group)) {
-        if (there_[group] && history_.units()[unit].promise != By::kNothing) promised[group] = true;
+        if (there_[group] && history_.units()[unit].guaranteed_by != By::kNothing)
+          guaranteed[group] = true;
       }
-      if (!promised[group]) continue;
-      for (const Group earlier : order_.follows(group)) promised[earlier] = true;
+      if (!guaranteed[group]) continue;
+      for (const Group earlier : order_.follows(group)) guaranteed[earlier] = true;
     }
-    return promised;
+    return guaranteed;
   }
 
   void tell(Group group, const std::string& why, Said& said) const {
@@ -210,7 +211,7 @@ class PromisedExplanation {
   const trace::TraceFile& trace_;
   const Promises promises_;
   const ProgramHistory& history_;
-  const PromisedOrder& order_;
+  const GuaranteedOrder& order_;
   const std::vector<bool> there_, happened_;
   std::optional<Group> first_lost_;
   std::vector<std::string> lines_;
@@ -218,14 +219,14 @@ class PromisedExplanation {
 
 }  // namespace
 
-std::vector<bool> happened_by(const ProgramHistory& history, const PromisedOrder& order,
-                              const PromisedValues& image) {
+std::vector<bool> happened_by(const ProgramHistory& history, const GuaranteedOrder& order,
+                              const GroupValues& image) {
   const std::vector<bool> there = there_in(order, image);
   std::vector<bool> happened(order.groups(), true);
   for (Group group = 0; group < order.groups(); ++group) {
     for (const UnitId unit : order.units(group)) {
       for (const UnitId earlier : history.follows(unit)) {
-        if (history.units()[earlier].promise == By::kNothing) continue;
+        if (history.units()[earlier].guaranteed_by == By::kNothing) continue;
         if (!there[order.group_of(earlier)]) happened[group] = false;
       }
     }
@@ -233,12 +234,12 @@ std::vector<bool> happened_by(const ProgramHistory& history, const PromisedOrder
   return happened;
 }
 
-std::vector<std::string> promised_explanation(const trace::TraceFile& trace,
-                                              const DesignPromises& promises,
-                                              const ProgramHistory& history,
-                                              const PromisedOrder& order,
-                                              const PromisedValues& image) {
-  return PromisedExplanation(trace, promises, history, order, image).take();
+std::vector<std::string> design_explanation(const trace::TraceFile& trace,
+                                            const DesignGuarantees& design,
+                                            const ProgramHistory& history,
+                                            const GuaranteedOrder& order,
+                                            const GroupValues& image) {
+  return DesignExplanation(trace, design, history, order, image).take();
 }
 
 }  // namespace pmemsim

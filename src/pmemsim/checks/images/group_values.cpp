@@ -1,4 +1,4 @@
-#include "pmemsim/checks/images/promised_values.hpp"
+#include "pmemsim/checks/images/group_values.hpp"
 
 #include <cstring>
 #include <utility>
@@ -8,8 +8,8 @@
 
 namespace pmemsim {
 
-PromisedValues::PromisedValues(const trace::TraceFile& trace, const ProgramHistory& history,
-                               const PromisedOrder& order)
+GroupValues::GroupValues(const trace::TraceFile& trace, const ProgramHistory& history,
+                         const GuaranteedOrder& order)
     : history_(history), order_(order), there_(order.groups()), versions_(history.words()) {
   trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> page) {
     image_.write(address, page.data(), page.size());
@@ -19,7 +19,7 @@ PromisedValues::PromisedValues(const trace::TraceFile& trace, const ProgramHisto
   });
 }
 
-void PromisedValues::set(Group group, bool there) {
+void GroupValues::set(Group group, bool there) {
   if (there_[group] == there) return;
   there_[group] = there;
   for (const ProgramHistory::UnitId unit : order_.units(group)) {
@@ -33,11 +33,11 @@ void PromisedValues::set(Group group, bool there) {
   }
 }
 
-void PromisedValues::put(const ProgramHistory::Write& write) {
+void GroupValues::put(const ProgramHistory::Write& write) {
   if (write.version > versions_[write.word]) set_version(write.word, write.version);
 }
 
-void PromisedValues::take(const ProgramHistory::Write& write) {
+void GroupValues::take(const ProgramHistory::Write& write) {
   if (versions_[write.word] != write.version) return;
   const auto& versions = history_.word(write.word).versions;
   std::uint32_t version = write.version - 1;
@@ -45,7 +45,7 @@ void PromisedValues::take(const ProgramHistory::Write& write) {
   set_version(write.word, version);
 }
 
-void PromisedValues::set_version(ProgramHistory::WordId word, std::uint32_t version) {
+void GroupValues::set_version(ProgramHistory::WordId word, std::uint32_t version) {
   const ProgramHistory::Word& found = history_.word(word);
   const auto hash_of = [&](std::uint32_t which) {
     return mix(mix(found.address) + found.versions[which].value);
@@ -58,7 +58,7 @@ void PromisedValues::set_version(ProgramHistory::WordId word, std::uint32_t vers
   changed_.insert(Line::of(found.address).number);
 }
 
-std::vector<Line> PromisedValues::take_changed() {
+std::vector<Line> GroupValues::take_changed() {
   std::vector<Line> lines;
   for (const std::uint64_t number : std::exchange(changed_, {})) lines.push_back(Line{number});
   return lines;

@@ -17,11 +17,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "pmemsim/checks/images/promised_order.hpp"
+#include "pmemsim/checks/images/guaranteed_order.hpp"
 
 namespace pmemsim {
 
-struct PromisedSet {
+struct GroupSet {
   enum class How : std::uint8_t {
     kAll,
     kNothing,
@@ -32,14 +32,14 @@ struct PromisedSet {
     kRandom
   };
   How how = How::kNothing;
-  PromisedOrder::Group group = 0;
+  GuaranteedOrder::Group group = 0;
   std::uint64_t seed = 0;  // Used by kRandom
 };
 
 // Returns, by group, whether it is in the image.
-std::vector<bool> members(const PromisedSet& set, const PromisedOrder& order);
+std::vector<bool> members(const GroupSet& set, const GuaranteedOrder& order);
 
-std::vector<PromisedSet> likely_promised_sets(const ProgramHistory& history,
-                                              const PromisedOrder& order);
+std::vector<GroupSet> likely_group_sets(const ProgramHistory& history,
+                                        const GuaranteedOrder& order);
 
 }  // namespace pmemsim

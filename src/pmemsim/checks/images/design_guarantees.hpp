@@ -9,13 +9,13 @@ namespace pmemsim {
 
 struct Configuration;
 
-struct DesignPromises {
+struct DesignGuarantees {
   Lowering lowering;
   ProgramHistory::Guarantees guarantees;
 };
 
 // Returns the design's guarantees. Throws ConfigError if the design guarantees nothing or can't run
 // the recording.
-DesignPromises promises_of(const Configuration& configuration, const trace::TraceFile& trace);
+DesignGuarantees guarantees_of(const Configuration& configuration, const trace::TraceFile& trace);
 
 }  // namespace pmemsim

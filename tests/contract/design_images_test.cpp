@@ -7,10 +7,10 @@
 #include <set>
 
 #include "logged_regions.hpp"
-#include "pmemsim/checks/images/design_promises.hpp"
+#include "pmemsim/checks/images/design_guarantees.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "shared_regions.hpp"
-#include "unit/promised_program.hpp"
+#include "unit/guaranteed_program.hpp"
 
 namespace pmemsim {
 namespace {
@@ -19,8 +19,8 @@ namespace {
 class AllowedImagesChecker final : public ExternalChecker, public Oracle::ImageReader {
  public:
   AllowedImagesChecker(const Configuration& configuration, const trace::TraceFile& trace)
-      : promises_(promises_of(configuration, trace)),
-        history_(trace, promises_.lowering, promises_.guarantees),
+      : design_(guarantees_of(configuration, trace)),
+        history_(trace, design_.lowering, design_.guarantees),
         oracle_(history_) {
     for (std::uint32_t word = 0; word < history_.words(); ++word) {
       lines_.insert(Line::of(history_.word(word).address).number);
@@ -42,7 +42,7 @@ class AllowedImagesChecker final : public ExternalChecker, public Oracle::ImageR
   std::uint64_t shown = 0, outside = 0;
 
  private:
-  const DesignPromises promises_;
+  const DesignGuarantees design_;
   const ProgramHistory history_;
   Oracle oracle_;
   std::set<std::uint64_t> lines_;
@@ -85,9 +85,9 @@ Configuration small_machine(std::string_view ordering, std::string_view atomicit
 struct Layered {
   std::string_view ordering, atomicity;
 };
-class PromisedContract : public testing::TestWithParam<Layered> {};
+class DesignImagesContract : public testing::TestWithParam<Layered> {};
 
-class RegionsByHardware : public PromisedContract {};
+class RegionsByHardware : public DesignImagesContract {};
 INSTANTIATE_TEST_SUITE_P(Designs, RegionsByHardware,
                          testing::Values(Layered{"x86", "hw-undo"}, Layered{"x86", "hw-redo"},
                                          Layered{"x86", "asap"}, Layered{"x86", "lad"}));
@@ -109,7 +109,7 @@ TEST_P(RegionsByHardware, CrashesLeaveOnlyAllowedImages) {
   EXPECT_GT(shown, 1'000);
 }
 
-class RegionsBySoftware : public PromisedContract {};
+class RegionsBySoftware : public DesignImagesContract {};
 INSTANTIATE_TEST_SUITE_P(
     Designs, RegionsBySoftware,
     testing::Values(Layered{"x86", "software-undo"}, Layered{"x86", "software-redo"},
@@ -146,15 +146,15 @@ INSTANTIATE_TEST_SUITE_P(Designs, MixedPrograms,
                                          Mixed{{"x86", "hw-redo"}}, Mixed{{"x86", "lad"}},
                                          Mixed{{"x86", "asap"}}, Mixed{{"x86", "asap"}, true}));
 
-promised::Deeds mixed_deeds(std::uint32_t seed, std::uint32_t threads, bool locks_inside) {
+guaranteed::Deeds mixed_deeds(std::uint32_t seed, std::uint32_t threads, bool locks_inside) {
   std::mt19937 random(seed);
-  return promised::RandomDeeds(random, {.least = 150,
-                                        .most = 200,
-                                        .threads = threads,
-                                        .own_lines = 4,
-                                        .lock_lines = 6,
-                                        .words = 8,
-                                        .locks_inside = locks_inside})
+  return guaranteed::RandomDeeds(random, {.least = 150,
+                                          .most = 200,
+                                          .threads = threads,
+                                          .own_lines = 4,
+                                          .lock_lines = 6,
+                                          .words = 8,
+                                          .locks_inside = locks_inside})
       .deeds;
 }
 
@@ -163,7 +163,7 @@ TEST_P(MixedPrograms, CrashesLeaveOnlyAllowedImages) {
   const auto [layers, locks_inside] = GetParam();
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     const std::uint32_t threads = 1 + seed % 3;
-    promised::DeedRecorder program(mixed_deeds(seed, threads, locks_inside), threads, true);
+    guaranteed::DeedRecorder program(mixed_deeds(seed, threads, locks_inside), threads, true);
     const Containment found =
         crash_and_compare(program.builder, small_machine(layers.ordering, layers.atomicity));
     EXPECT_EQ(found.violations, 0) << seed;
@@ -205,7 +205,7 @@ TEST_P(DesignWithInjectedFault, CrashesLeaveImagesThatAreNotAllowed) {
       SharedRegions program({.seed = seed, .threads = 2, .regions = 40});
       outside += crash_and_compare(program.builder, machine).outside;
     } else {
-      promised::DeedRecorder program(mixed_deeds(seed, 3, false), 3, true);
+      guaranteed::DeedRecorder program(mixed_deeds(seed, 3, false), 3, true);
       outside += crash_and_compare(program.builder, machine).outside;
     }
   }
