@@ -16,7 +16,7 @@
 #include "checker.hpp"
 #include "pmemsim/checks/answers/answer_check.hpp"
 #include "pmemsim/checks/answers/operations.hpp"
-#include "pmemsim/trace/source_place.hpp"
+#include "pmemsim/trace/source_location.hpp"
 #include "record.hpp"
 
 namespace nb = nanobind;
@@ -110,7 +110,7 @@ std::optional<Wrong> check_image(AnswerImages& images, const Progress& progress)
 
 // At most 8 B of a store to a line.
 struct Segment {
-  trace::SourcePlace place;
+  trace::SourceLocation place;
   std::uint32_t thread = 0;
   std::uint64_t operation = 0;
   bool seen = false;
@@ -118,7 +118,7 @@ struct Segment {
 
 Segment segment(const AnswerImages& images, std::uint64_t order) {
   const answers::History::Segment& segment = images.check().history().segment(order);
-  return {trace::place_of(images.trace().sites(), segment.site), segment.thread, segment.number,
+  return {trace::location_of(images.trace().sites(), segment.site), segment.thread, segment.number,
           order <= images.check().images().images().model().newest_order()};
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 using check::Finding;
 using check::Report;
-using trace::SourcePlace;
+using trace::SourceLocation;
 
 std::vector<SourcePlace> known(const std::vector<SourcePlace>& calls) {
   std::vector<SourcePlace> known;
@@ -30,8 +30,8 @@ std::vector<SourcePlace> known(const std::vector<SourcePlace>& calls) {
   return known;
 }
 
-std::optional<SourcePlace> other_place(const Finding& finding) {
-  if (finding.other == SourcePlace{}) return {};
+std::optional<SourceLocation> other_place(const Finding& finding) {
+  if (finding.other == SourceLocation{}) return {};
   return finding.other;
 }
 

@@ -17,7 +17,7 @@
 #include "pmemsim/checks/images/whole_images.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
 #include "pmemsim/trace/initial_state.hpp"
-#include "pmemsim/trace/source_place.hpp"
+#include "pmemsim/trace/source_location.hpp"
 #include "record.hpp"
 
 namespace nb = nanobind;
@@ -94,7 +94,7 @@ const AllowedImages& allowed(const ModelImages& images) {
 
 // A load of recovery that reads a store which the crash may have lost.
 struct Read {
-  trace::SourcePlace load, store;
+  trace::SourceLocation load, store;
   bool there = false;
 };
 
@@ -102,8 +102,8 @@ std::vector<Read> list_open_reads(const ModelImages& images, const trace::TraceF
                                   const Places& places) {
   std::vector<Read> found;
   for (const OpenRead& read : open_reads(allowed(images), recovery, to_places(places))) {
-    found.push_back({trace::place_of(recovery.sites(), read.load),
-                     trace::place_of(images.trace().sites(), read.store), read.there});
+    found.push_back({trace::location_of(recovery.sites(), read.load),
+                     trace::location_of(images.trace().sites(), read.store), read.there});
   }
   return found;
 }

@@ -29,7 +29,7 @@
 #include "pmemsim/trace/dump.hpp"
 #include "pmemsim/trace/names.hpp"
 #include "pmemsim/trace/reader.hpp"
-#include "pmemsim/trace/source_place.hpp"
+#include "pmemsim/trace/source_location.hpp"
 #include "record.hpp"
 
 namespace nb = nanobind;
@@ -221,13 +221,14 @@ void dump(const TraceFile& file, std::uint32_t thread, std::uint64_t first, std:
 }
 
 void bind_trace_records(nb::module_& module) {
-  using trace::SourcePlace;
-  bind_record<SourcePlace>(module, "Place", "A line of the program's source; `line` 0: unknown.",
-                           field("file", &SourcePlace::file), field("line", &SourcePlace::line),
-                           field("function", &SourcePlace::function))
+  using trace::SourceLocation;
+  bind_record<SourceLocation>(module, "Place", "A line of the program's source; `line` 0: unknown.",
+                              field("file", &SourceLocation::file),
+                              field("line", &SourceLocation::line),
+                              field("function", &SourceLocation::function))
       .def(
           "__str__",
-          [](const SourcePlace& place) {
+          [](const SourceLocation& place) {
             if (place.line > 0) return fmt::format("{}:{}", place.file, place.line);
             return place.file.empty() ? "?" : place.file;
           },

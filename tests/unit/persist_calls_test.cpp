@@ -49,7 +49,7 @@ struct CallingTrace : trace::TraceBuilder {
     std::vector<std::string> all;
     for (const PersistCall& each : persist_calls(trace::TraceFile(file.path()))) {
       std::string text = fmt::format("{} {}", each.name, each.place.line);
-      for (const trace::SourcePlace& call : each.calls) text += fmt::format("<{}", call.line);
+      for (const trace::SourceLocation& call : each.calls) text += fmt::format("<{}", call.line);
       std::string_view before = ":";
       std::uint64_t executed = 0;
       for (const std::vector<std::uint64_t>& numbers : each.operations) {

@@ -411,7 +411,7 @@ TEST(PersistencyModel, LastVisibleOperationOfEachThreadIsReported) {
   PersistencyModel model(trace, PersistencyRules::kPx86);
   while (model.next()) {
   }
-  const std::vector<PersistencyModel::Place>& last = model.last_places();
+  const std::vector<PersistencyModel::Position>& last = model.last_positions();
   ASSERT_GE(last.size(), 2u);
   EXPECT_EQ(last[0].site, site);
   EXPECT_EQ(last[0].number, 0u);

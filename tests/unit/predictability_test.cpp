@@ -187,7 +187,7 @@ TEST(Predictability, WriteBacksAreGroupedByTheSourceLineOfTheLastStore) {
   trace.flush(kFirst);
   const PredictabilityReport report = trace.analyse();
   ASSERT_EQ(report.by_line.size(), 2);
-  EXPECT_EQ(report.by_line[0].store, (trace::SourcePlace{"mine.c", "function", 10}));
+  EXPECT_EQ(report.by_line[0].store, (trace::SourceLocation{"mine.c", "function", 10}));
   EXPECT_EQ(report.by_line[0].found.write_backs, 2);
   EXPECT_EQ(report.by_line[0].found.without_own, (Predictable::Found{}));
   EXPECT_EQ(report.by_line[1].store.line, 20);

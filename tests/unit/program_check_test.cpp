@@ -932,10 +932,10 @@ TEST(ProgramCheck, FindingListsItsCalls) {
   const Report report = trace.report();
   ASSERT_EQ(report.findings.size(), 1);
   const Finding& finding = report.findings[0];
-  EXPECT_EQ(finding.place, (trace::SourcePlace{"mine.c", "helper", 91}));
+  EXPECT_EQ(finding.place, (trace::SourceLocation{"mine.c", "helper", 91}));
   ASSERT_EQ(finding.calls.size(), 2);
-  EXPECT_EQ(finding.calls[0], (trace::SourcePlace{"mine.c", "caller", 90}));
-  EXPECT_EQ(finding.calls[1], (trace::SourcePlace{"mine.c", "work", 10}));
+  EXPECT_EQ(finding.calls[0], (trace::SourceLocation{"mine.c", "caller", 90}));
+  EXPECT_EQ(finding.calls[1], (trace::SourceLocation{"mine.c", "work", 10}));
   EXPECT_EQ(finding.thread, 0);
   EXPECT_EQ(finding.operation, 2);
 }
@@ -952,11 +952,12 @@ TEST(ProgramCheck, FindingListsItsInlinedCalls) {
   trace.access(inlined, kLine);
   const Report report = trace.report();
   ASSERT_EQ(report.findings.size(), 1);
-  EXPECT_EQ(report.findings[0].place, (trace::SourcePlace{"mine.c", "helper", 91}));
-  EXPECT_EQ(report.findings[0].calls, (std::vector<trace::SourcePlace>{{"mine.c", "inner", 92},
-                                                                       {"mine.c", "compiled", 93},
-                                                                       {"mine.c", "caller", 90},
-                                                                       {"mine.c", "work", 10}}));
+  EXPECT_EQ(report.findings[0].place, (trace::SourceLocation{"mine.c", "helper", 91}));
+  EXPECT_EQ(report.findings[0].calls,
+            (std::vector<trace::SourceLocation>{{"mine.c", "inner", 92},
+                                                {"mine.c", "compiled", 93},
+                                                {"mine.c", "caller", 90},
+                                                {"mine.c", "work", 10}}));
 }
 
 TEST(ProgramCheck, FindingInASystemHeaderIsReportedAtItsCaller) {
@@ -976,7 +977,7 @@ TEST(ProgramCheck, FindingInASystemHeaderIsReportedAtItsCaller) {
     trace.store(store, kLine, 7);
     const Report report = trace.report();
     ASSERT_EQ(report.findings.size(), 1);
-    EXPECT_EQ(report.findings[0].place, (trace::SourcePlace{"mine.c", "caller", 90})) << inlined;
+    EXPECT_EQ(report.findings[0].place, (trace::SourceLocation{"mine.c", "caller", 90})) << inlined;
     EXPECT_TRUE(report.findings[0].calls.empty());
   }
 }

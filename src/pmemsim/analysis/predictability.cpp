@@ -199,9 +199,9 @@ class Thread {
 // places.
 std::vector<PredictabilityReport::ByLine> by_line(const std::vector<Predictable>& by_site,
                                                   const trace::SiteTable& sites) {
-  std::map<trace::SourcePlace, Predictable> lines;
+  std::map<trace::SourceLocation, Predictable> lines;
   for (std::uint32_t site = 0; site < by_site.size(); ++site) {
-    if (by_site[site].write_backs > 0) lines[trace::place_of(sites, site)] += by_site[site];
+    if (by_site[site].write_backs > 0) lines[trace::location_of(sites, site)] += by_site[site];
   }
   std::vector<PredictabilityReport::ByLine> list;
   for (const auto& [place, found] : lines) list.push_back({place, found});
@@ -224,7 +224,7 @@ std::vector<PredictabilityReport::StoreSet> most_frequent(
   for (const SetCount* set : ordered) {
     listed.push_back({set->write_backs, {}});
     for (const std::uint32_t site : set->sites) {
-      listed.back().stores.push_back(trace::place_of(sites, site));
+      listed.back().stores.push_back(trace::location_of(sites, site));
     }
   }
   return listed;

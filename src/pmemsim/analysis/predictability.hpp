@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "pmemsim/trace/reader.hpp"
-#include "pmemsim/trace/source_place.hpp"
+#include "pmemsim/trace/source_location.hpp"
 
 namespace pmemsim {
 
@@ -58,12 +58,12 @@ inline constexpr std::size_t kListedSets = 20;
 
 struct PredictabilityReport {
   struct ByLine {
-    trace::SourcePlace store;  // the last store to the line before its write-back
+    trace::SourceLocation store;  // the last store to the line before its write-back
     Predictable found;
   };
   struct StoreSet {
     std::uint64_t write_backs = 0;
-    std::vector<trace::SourcePlace> stores;
+    std::vector<trace::SourceLocation> stores;
   };
   Predictable total;
   std::vector<ByLine> by_line;  // in descending order of write-backs

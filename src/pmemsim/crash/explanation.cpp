@@ -11,7 +11,7 @@
 #include "pmemsim/designs/backend/image_decoder.hpp"
 #include "pmemsim/designs/interface/region_id.hpp"
 #include "pmemsim/machine/run/machine.hpp"
-#include "pmemsim/trace/source_place.hpp"
+#include "pmemsim/trace/source_location.hpp"
 
 namespace pmemsim {
 namespace {
@@ -159,17 +159,15 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
   std::deque<std::string> events_;
 };
 
-std::string place(const trace::TraceFile& trace, std::uint32_t number) {
-  const trace::SourcePlace found = trace::place_of(trace.sites(), number);
-  if (found.line == 0) return "an unknown source line";
-  return fmt::format("{}:{}", found.file, found.line);
+std::string source_of(const trace::TraceFile& trace, std::uint32_t site) {
+  return trace::text_of(trace::location_of(trace.sites(), site));
 }
 
-// Returns the place of the unit's store to the word; nothing if it freed the word instead.
+// Returns the location of the unit's store to the word; nothing if it freed the word instead.
 std::optional<std::string> find_store(const trace::TraceFile& trace, const ProgramHistory& history,
                                       UnitId unit, std::uint64_t address) {
   for (const auto& write : history.writes(unit)) {
-    if (history.word(write.word).address == address) return place(trace, write.site);
+    if (history.word(write.word).address == address) return source_of(trace, write.site);
   }
   return std::nullopt;
 }
@@ -264,7 +262,7 @@ std::vector<std::string> explain(const Violation& violation, const trace::TraceF
   const ProgramHistory::Unit& root = history.units()[finding.because_of];
   if (root.fence != ProgramHistory::kNone) {
     lines.push_back(fmt::format("the fence of thread {} at {}, {}, has completed", root.thread,
-                                place(trace, root.fence), covered(fences)));
+                                source_of(trace, root.fence), covered(fences)));
     return lines;
   }
   const bool itself = finding.because_of == finding.unit;

@@ -41,7 +41,7 @@ std::string detail_of(const Operation& operation) {
   }
 }
 
-std::string place_of(const SiteTable& sites, std::uint32_t number) {
+std::string source_text(const SiteTable& sites, std::uint32_t number) {
   const SourceLine& line = sites.line(number);
   return fmt::format("{}:{} {}", sites.string(line.file), line.line, sites.string(line.function));
 }
@@ -72,10 +72,10 @@ std::string to_text(const Operation& operation, const SiteTable& sites) {
   }
   if (operation.instructions != 1) text += fmt::format(" [{}]", operation.instructions);
   if (sites.line(operation.site).line == 0) return text;
-  text += "  " + place_of(sites, operation.site);
+  text += "  " + source_text(sites, operation.site);
   for (std::uint32_t call = sites.inlined_at(operation.site); call != 0;
        call = sites.inlined_at(call)) {
-    text += " < " + place_of(sites, call);
+    text += " < " + source_text(sites, call);
   }
   return text;
 }

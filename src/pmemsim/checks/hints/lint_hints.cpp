@@ -16,11 +16,12 @@ namespace {
 // Merges findings of one line: a line may have several sites, and code may be inlined in several
 // places.
 std::vector<HintFinding> by_line(const SiteFindings& found, const trace::SiteTable& sites) {
-  std::map<std::tuple<HintCause, trace::SourcePlace, trace::SourcePlace, bool>, SiteFinding> lines;
+  std::map<std::tuple<HintCause, trace::SourceLocation, trace::SourceLocation, bool>, SiteFinding>
+      lines;
   for (const auto& [key, finding] : found) {
-    const trace::SourcePlace store = trace::place_of(sites, key.store);
+    const trace::SourceLocation store = trace::location_of(sites, key.store);
     const bool of_library = key.of_library || in_library(store.file);
-    lines[{key.cause, trace::place_of(sites, key.site), store, of_library}] += finding;
+    lines[{key.cause, trace::location_of(sites, key.site), store, of_library}] += finding;
   }
   std::vector<HintFinding> findings;
   for (const auto& [key, finding] : lines) {

@@ -9,7 +9,7 @@
 
 #include "pmemsim/checks/hints/hint_findings.hpp"
 #include "pmemsim/trace/reader.hpp"
-#include "pmemsim/trace/source_place.hpp"
+#include "pmemsim/trace/source_location.hpp"
 
 namespace pmemsim {
 
@@ -17,9 +17,9 @@ struct Configuration;
 
 struct HintFinding {
   HintCause cause;
-  trace::SourcePlace place;
-  trace::SourcePlace store;  // Missing hint: the last store to the line
-  bool of_library;           // The hint, or that store, is in pm.h's library
+  trace::SourceLocation place;
+  trace::SourceLocation store;  // Missing hint: the last store to the line
+  bool of_library;              // The hint, or that store, is in pm.h's library
   SiteFinding found;
 };
 

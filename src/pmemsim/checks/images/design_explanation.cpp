@@ -10,7 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "pmemsim/trace/source_place.hpp"
+#include "pmemsim/checks/images/listed_losses.hpp"
+#include "pmemsim/trace/source_location.hpp"
 
 namespace pmemsim {
 namespace {
@@ -19,8 +20,7 @@ using Group = GuaranteedOrder::Group;
 using By = ProgramHistory::GuaranteedBy;
 using UnitId = ProgramHistory::UnitId;
 
-constexpr std::size_t kMostListed = 20;  // Entries of each kind
-constexpr std::size_t kMostPlaces = 4;   // Places of a region
+constexpr std::size_t kMostLocations = 4;  // Locations listed of a region's stores
 
 // Returns, by group, whether it is in the image. A group that writes nothing is in it as soon as
 // all groups that it follows are.
@@ -54,10 +54,8 @@ class DesignExplanation {
   std::vector<std::string> take() { return std::move(lines_); }
 
  private:
-  std::string place(std::uint32_t site) const {
-    const trace::SourcePlace found = trace::place_of(trace_.sites(), site);
-    if (found.line == 0) return "an unknown source line";
-    return fmt::format("{}:{}", found.file, found.line);
+  std::string source(std::uint32_t site) const {
+    return trace::text_of(trace::location_of(trace_.sites(), site));
   }
   std::string region(UnitId unit) const {
     const ProgramHistory::Unit& found = history_.units()[unit];
@@ -81,7 +79,7 @@ class DesignExplanation {
     const ProgramHistory::Unit& found = history_.units()[unit];
     switch (found.guaranteed_by) {
       case By::kFence:
-        return fmt::format("its fence at {}, which has not completed", place(found.fence));
+        return fmt::format("its fence at {}, which has not completed", source(found.fence));
       case By::kRegionEnd:
         return "the end of " + region(history_.follows(unit).front());
       case By::kRegionsFence:
@@ -89,23 +87,22 @@ class DesignExplanation {
                            region(history_.follows(unit).front()));
       case By::kStore:
         return fmt::format("its store at {}",
-                           place(history_.writes(history_.follows(unit).front()).front().site));
+                           source(history_.writes(history_.follows(unit).front()).front().site));
       default:
-        return fmt::format("its synchronisation with another thread at {}", place(found.fence));
+        return fmt::format("its synchronisation with another thread at {}", source(found.fence));
     }
   }
 
-  // Entries by their text: the latest group, and the number of bytes.
-  struct Told {
+  struct Entry {
     Group latest = 0;
     std::uint64_t bytes = 0;
   };
-  using Said = std::map<std::string, Told>;
+  using Entries = std::map<std::string, Entry>;  // By text
 
   void list_lost() {
-    Said lost;
+    Entries lost;
     for (const Group group : order_.writers()) {
-      if (happened_[group] && !there_[group]) tell(group, why_lost(group), lost);
+      if (happened_[group] && !there_[group]) add(group, why_lost(group), lost);
       if (happened_[group] && !there_[group] && !first_lost_) first_lost_ = group;
     }
     list("lost in this image, although executed before the crash:", lost);
@@ -114,9 +111,9 @@ class DesignExplanation {
   void list_there() {
     if (!first_lost_) return;
     const std::vector<bool> guaranteed = guaranteed_by_then();
-    Said there;
+    Entries there;
     for (const Group group : order_.writers()) {
-      if (group > *first_lost_ && there_[group] && !guaranteed[group]) tell(group, "", there);
+      if (group > *first_lost_ && there_[group] && !guaranteed[group]) add(group, "", there);
     }
     list("kept in this image, although a crash may lose it:", there);
   }
@@ -133,28 +130,28 @@ class DesignExplanation {
     return guaranteed;
   }
 
-  void tell(Group group, const std::string& why, Said& said) const {
+  void add(Group group, const std::string& why, Entries& entries) const {
     for (const UnitId unit : order_.units(group)) {
       const auto writes = history_.writes(unit);
       if (writes.empty()) continue;
       std::string what =
-          is_region(unit) ? fmt::format("{}, with its stores at {}", region(unit), places(unit))
+          is_region(unit) ? fmt::format("{}, with its stores at {}", region(unit), locations(unit))
                           : fmt::format("{}, thread {}, outside regions",
-                                        place(writes.front().site), history_.units()[unit].thread);
+                                        source(writes.front().site), history_.units()[unit].thread);
       if (!why.empty()) what += ": " + why;
-      Told& told = said[what];
-      told.latest = std::max(told.latest, group);
-      told.bytes += writes.size() * sizeof(std::uint64_t);
+      Entry& entry = entries[what];
+      entry.latest = std::max(entry.latest, group);
+      entry.bytes += writes.size() * sizeof(std::uint64_t);
     }
   }
-  std::string places(UnitId unit) const {
+  std::string locations(UnitId unit) const {
     std::vector<std::string> found;
     for (const ProgramHistory::Write& write : history_.writes(unit)) {
-      const std::string at = place(write.site);
+      const std::string at = source(write.site);
       if (std::ranges::find(found, at) == found.end()) found.push_back(at);
     }
-    if (found.size() > kMostPlaces) {
-      found.resize(kMostPlaces);
+    if (found.size() > kMostLocations) {
+      found.resize(kMostLocations);
       found.emplace_back("others");
     }
     return fmt::format("{}", fmt::join(found, ", "));
@@ -164,7 +161,7 @@ class DesignExplanation {
     if (const auto earlier = lost_before(group)) {
       return is_region(*earlier) ? fmt::format("it depends on {}, which is lost", region(*earlier))
                                  : fmt::format("it depends on the store at {}, which is lost",
-                                               place(history_.writes(*earlier).front().site));
+                                               source(history_.writes(*earlier).front().site));
     }
     if (is_region(order_.units(group).front())) {
       return promises_.regions == RegionPromise::kAtEnd
@@ -192,20 +189,12 @@ class DesignExplanation {
     return {};
   }
 
-  // Lists the latest losses first: an old loss is rarely the cause of the error.
-  void list(std::string title, const Said& said) {
-    if (said.empty()) return;
-    lines_.push_back(std::move(title));
-    std::vector<const Said::value_type*> sorted;
-    for (const auto& entry : said) sorted.push_back(&entry);
-    std::ranges::sort(sorted, std::ranges::greater{},
-                      [](const auto* entry) { return entry->second.latest; });
-    for (std::size_t i = 0; i < std::min(sorted.size(), kMostListed); ++i) {
-      lines_.push_back(fmt::format("  {} bytes: {}", sorted[i]->second.bytes, sorted[i]->first));
+  void list(std::string title, const Entries& entries) {
+    std::vector<ListedLoss> listed;
+    for (const auto& [text, entry] : entries) {
+      listed.push_back({entry.latest, fmt::format("{} bytes: {}", entry.bytes, text)});
     }
-    if (sorted.size() > kMostListed) {
-      lines_.push_back(fmt::format("  and {} more", sorted.size() - kMostListed));
-    }
+    list_latest(lines_, std::move(title), std::move(listed));
   }
 
   const trace::TraceFile& trace_;

@@ -9,8 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "pmemsim/checks/images/listed_losses.hpp"
 #include "pmemsim/trace/names.hpp"
-#include "pmemsim/trace/source_place.hpp"
+#include "pmemsim/trace/source_location.hpp"
 
 namespace pmemsim {
 namespace {
@@ -19,14 +20,7 @@ using Segment = PersistencyModel::Segment;
 using trace::Operation;
 using trace::SiteKind;
 
-constexpr std::size_t kMostStores = 20;  // Stores listed of each kind
-
-using Place = PersistencyModel::Place;
-
-std::string source_line(const trace::SourcePlace& place) {
-  if (place.line == 0) return "an unknown source line";
-  return fmt::format("{}:{}", place.file, place.line);
-}
+using Position = PersistencyModel::Position;
 
 std::string name_of(const Operation& operation) {
   switch (operation.kind) {
@@ -45,7 +39,7 @@ std::string name_of(const Operation& operation) {
 }
 
 // By line: the first flush of it after the crash.
-using LaterFlushes = std::unordered_map<std::uint64_t, Place>;
+using LaterFlushes = std::unordered_map<std::uint64_t, Position>;
 
 LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel& model,
                            const trace::LeftOut& without) {
@@ -59,7 +53,7 @@ LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel
     const Operation& operation = order.operation();
     if (!later || operation.kind != SiteKind::kFlush) continue;
     found.try_emplace(Line::of(operation.address).number,
-                      Place{operation.site, order.thread(), order.number()});
+                      Position{operation.site, order.thread(), order.number()});
   }
   return found;
 }
@@ -80,7 +74,8 @@ class ExplanationBuilder {
       for (std::size_t i = 0; i < segments.size(); ++i) {
         if (segments[i].guaranteed) continue;
         Stores& stores = present[i] ? there : lost;
-        const std::string source = source_line(trace::place_of(trace_.sites(), segments[i].site));
+        const std::string source =
+            trace::text_of(trace::location_of(trace_.sites(), segments[i].site));
         stores[{source, segments[i].thread, why(line, segments[i])}].add(line, segments[i]);
       }
     }
@@ -121,12 +116,12 @@ class ExplanationBuilder {
   // By source line, thread and reason.
   using Stores = std::map<std::tuple<std::string, std::uint32_t, std::string>, Extent>;
 
-  std::string text_of(const Place& place) const {
-    const check::PersistCall* call = check::find_call(calls_, place.thread, place.number);
-    if (call == nullptr) return source_line(trace::place_of(trace_.sites(), place.site));
-    std::string text = source_line(call->place);
-    for (const trace::SourcePlace& caller : call->calls) {
-      text += ", called at " + source_line(caller);
+  std::string text_of(const Position& position) const {
+    const check::PersistCall* call = check::find_call(calls_, position.thread, position.number);
+    if (call == nullptr) return trace::text_of(trace::location_of(trace_.sites(), position.site));
+    std::string text = trace::text_of(call->place);
+    for (const trace::SourceLocation& caller : call->calls) {
+      text += ", called at " + trace::text_of(caller);
     }
     return text;
   }
@@ -140,8 +135,8 @@ class ExplanationBuilder {
                                    name_of(next.operation()), next.thread(),
                                    text_of({next.operation().site, next.thread(), next.number()})));
     }
-    for (std::uint32_t thread = 0; thread < model_.last_places().size(); ++thread) {
-      const Place& last = model_.last_places()[thread];
+    for (std::uint32_t thread = 0; thread < model_.last_positions().size(); ++thread) {
+      const Position& last = model_.last_positions()[thread];
       lines_.push_back(last.site == PersistencyModel::kNone
                            ? fmt::format("thread {} has executed nothing yet", thread)
                            : fmt::format("thread {} has reached {}", thread, text_of(last)));
@@ -151,7 +146,7 @@ class ExplanationBuilder {
   std::string why(Line line, const Segment& segment) const {
     if (segment.non_temporal) return "non-temporal, without a fence of its thread before the crash";
     if (model_.rules() == PersistencyRules::kEadr) return "the last visible store";
-    if (const Place flush = model_.flushed_at(line, segment);
+    if (const Position flush = model_.flushed_at(line, segment);
         flush.site != PersistencyModel::kNone) {
       return fmt::format("flushed at {}, without a fence of that thread before the crash",
                          text_of(flush));
@@ -161,22 +156,14 @@ class ExplanationBuilder {
     return fmt::format("not flushed yet ({} flushes it)", text_of(later->second));
   }
 
-  // Lists the latest losses first: an old loss is rarely the cause of the error.
   void list(std::string title, const Stores& stores) {
-    if (stores.empty()) return;
-    lines_.push_back(std::move(title));
-    std::vector<const Stores::value_type*> sorted;
-    for (const auto& entry : stores) sorted.push_back(&entry);
-    std::ranges::sort(sorted, std::ranges::greater{},
-                      [](const auto* entry) { return entry->second.order; });
-    for (std::size_t i = 0; i < std::min(sorted.size(), kMostStores); ++i) {
-      const auto& [source, thread, why] = sorted[i]->first;
-      lines_.push_back(
-          fmt::format("  {}, thread {}: {}: {}", source, thread, sorted[i]->second.text(), why));
+    std::vector<ListedLoss> listed;
+    for (const auto& [key, extent] : stores) {
+      const auto& [source, thread, why] = key;
+      listed.push_back(
+          {extent.order, fmt::format("{}, thread {}: {}: {}", source, thread, extent.text(), why)});
     }
-    if (sorted.size() > kMostStores) {
-      lines_.push_back(fmt::format("  and {} more", sorted.size() - kMostStores));
-    }
+    list_latest(lines_, std::move(title), std::move(listed));
   }
 
   const trace::TraceFile& trace_;

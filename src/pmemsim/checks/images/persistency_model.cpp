@@ -45,7 +45,7 @@ PersistencyModel::PersistencyModel(const trace::TraceFile& trace, PersistencyRul
       order_(trace, std::move(without)),
       pm_(trace.metadata()),
       threads_(trace.metadata().threads),
-      last_places_(trace.metadata().threads) {
+      last_positions_(trace.metadata().threads) {
   trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> page) {
     base_.write(address, page.data(), page.size());
     newest_.write(address, page.data(), page.size());
@@ -149,8 +149,8 @@ void PersistencyModel::execute() {
   }
   if (stores()) store_segment();
   if (operation.kind == SiteKind::kFlush) flush();
-  Place& last = last_places_[order_.thread()];
-  if (operation.kind != SiteKind::kSync || last.site == kNone) last = place();
+  Position& last = last_positions_[order_.thread()];
+  if (operation.kind != SiteKind::kSync || last.site == kNone) last = position();
 }
 
 void PersistencyModel::note_copy() {
@@ -208,11 +208,11 @@ void PersistencyModel::add(Line line, const Segment& segment) {
   }
 }
 
-PersistencyModel::Place PersistencyModel::flushed_at(Line line, const Segment& segment) const {
+PersistencyModel::Position PersistencyModel::flushed_at(Line line, const Segment& segment) const {
   for (const Thread& thread : threads_) {
     const auto flush = thread.flushed.find(line.number);
     if (flush != thread.flushed.end() && segment.order <= flush->second.order) {
-      return flush->second.place;
+      return flush->second.position;
     }
   }
   return {};
@@ -226,7 +226,7 @@ void PersistencyModel::flush() {
   if (operation.detail == static_cast<std::uint8_t>(trace::FlushKind::kClflush)) {
     guarantee(line, newest_order_);
   } else {
-    threads_[order_.thread()].flushed[line] = {newest_order_, place()};
+    threads_[order_.thread()].flushed[line] = {newest_order_, position()};
   }
 }
 

@@ -101,14 +101,14 @@ class PersistencyModel {
   const Image& newest() const { return newest_; }
 
   // An operation of a thread, numbered as in VisibleOrder.
-  struct Place {
+  struct Position {
     std::uint32_t site = kNone;  // kNone: there is no operation
     std::uint32_t thread = 0;
     std::uint64_t number = 0;
   };
   // Returns the clwb or clflushopt of an open segment whose fence has not executed yet, if there is
   // one.
-  Place flushed_at(Line line, const Segment& segment) const;
+  Position flushed_at(Line line, const Segment& segment) const;
 
   // Return the number of visible segments, and of operations that have become visible, at least in
   // part.
@@ -129,19 +129,19 @@ class PersistencyModel {
   const VisibleOrder& next_operation() const { return order_; }
   // Returns each thread's last visible operation. A call that synchronises (which has no source
   // line) counts only if the thread has no other operation.
-  const std::vector<Place>& last_places() const { return last_places_; }
+  const std::vector<Position>& last_positions() const { return last_positions_; }
 
  private:
   struct Flush {
     std::uint64_t order;  // Order of the newest segment before the flush
-    Place place;
+    Position position;
   };
   struct Thread {
     std::map<std::uint64_t, Flush> flushed;   // By line: flushes that the next fence completes
     std::vector<std::uint64_t> non_temporal;  // Lines with segments that the next fence guarantees
   };
 
-  Place place() const { return {order_.operation().site, order_.thread(), order_.number()}; }
+  Position position() const { return {order_.operation().site, order_.thread(), order_.number()}; }
   bool step();
   bool stores() const;
   bool copies() const;
@@ -170,7 +170,7 @@ class PersistencyModel {
   Image base_, newest_;
   std::map<std::uint64_t, Segments> open_;
   std::vector<Thread> threads_;
-  std::vector<Place> last_places_;
+  std::vector<Position> last_positions_;
   std::vector<Line> base_changes_;
   // Rule 8: lines with segments that become guaranteed next.
   std::vector<std::uint64_t> visible_lines_;

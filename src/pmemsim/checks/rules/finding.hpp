@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pmemsim/trace/source_place.hpp"
+#include "pmemsim/trace/source_location.hpp"
 
 namespace pmemsim::check {
 

@@ -46,13 +46,13 @@ class Reader {
 
   std::vector<PersistCall> calls() const {
     // Merges executions that are one call by rules 2 and 3, whatever calls surround it.
-    std::map<std::pair<std::uint32_t, std::vector<trace::SourcePlace>>, PersistCall> found;
+    std::map<std::pair<std::uint32_t, std::vector<trace::SourceLocation>>, PersistCall> found;
     for (const auto& [path, executions] : executions_) {
       const auto& [site, context] = path;
       const Contexts::Call at = in_program({context, site});
-      std::vector<trace::SourcePlace> calls = through_helpers(at);
+      std::vector<trace::SourceLocation> calls = through_helpers(at);
       const PersistCall first{.name = instruction_name(sites()[site]),
-                              .place = trace::place_of(trace_.sites(), at.line),
+                              .place = trace::location_of(trace_.sites(), at.line),
                               .calls = calls,
                               .operations = {}};
       PersistCall& call = found.try_emplace({site, std::move(calls)}, first).first->second;
@@ -118,11 +118,11 @@ class Reader {
         at, [this](std::uint32_t line) { return trace::in_system_header(trace_.sites(), line); });
   }
 
-  std::vector<trace::SourcePlace> through_helpers(Contexts::Call at) const {
-    std::vector<trace::SourcePlace> calls;
+  std::vector<trace::SourceLocation> through_helpers(Contexts::Call at) const {
+    std::vector<trace::SourceLocation> calls;
     while (at.parent != Contexts::kRoot && in_helper(at.line)) {
       at = in_program(contexts_[at.parent]);
-      calls.push_back(trace::place_of(trace_.sites(), at.line));
+      calls.push_back(trace::location_of(trace_.sites(), at.line));
     }
     return calls;
   }

@@ -24,14 +24,14 @@
 #include <vector>
 
 #include "pmemsim/trace/reader.hpp"
-#include "pmemsim/trace/source_place.hpp"
+#include "pmemsim/trace/source_location.hpp"
 
 namespace pmemsim::check {
 
 struct PersistCall {
-  std::string_view name;                  // One of clwb, clflushopt, clflush, sfence, mfence
-  trace::SourcePlace place;               // Location of the instruction, outside system headers
-  std::vector<trace::SourcePlace> calls;  // Calls of the helpers, the innermost first
+  std::string_view name;                     // One of clwb, clflushopt, clflush, sfence, mfence
+  trace::SourceLocation place;               // Location of the instruction, outside system headers
+  std::vector<trace::SourceLocation> calls;  // Calls of the helpers, the innermost first
   // By thread: the numbers of its executions among the thread's operations, in ascending order.
   std::vector<std::vector<std::uint64_t>> operations;
 

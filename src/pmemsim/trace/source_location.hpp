@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::trace {
 
-struct SourcePlace {
+struct SourceLocation {
   std::string file, function;
   std::uint32_t line = 0;  // 0: unknown
-  auto operator<=>(const SourcePlace&) const = default;
+  auto operator<=>(const SourceLocation&) const = default;
 };
 
 inline bool in_system_header(const SiteTable& sites, std::uint32_t line) {
@@ -27,10 +29,16 @@ inline std::uint32_t program_line(const SiteTable& sites, std::uint32_t line) {
   return outside != 0 ? outside : line;
 }
 
-inline SourcePlace place_of(const SiteTable& sites, std::uint32_t line) {
+inline SourceLocation location_of(const SiteTable& sites, std::uint32_t line) {
   const SourceLine& found = sites.line(program_line(sites, line));
   return {std::string(sites.string(found.file)), std::string(sites.string(found.function)),
           found.line};
+}
+
+// Returns the location as reports name it, such as "list.c:12".
+inline std::string text_of(const SourceLocation& location) {
+  if (location.line == 0) return "an unknown source line";
+  return fmt::format("{}:{}", location.file, location.line);
 }
 
 }  // namespace pmemsim::trace
