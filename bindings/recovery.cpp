@@ -26,22 +26,22 @@ namespace pmemsim::bindings {
 namespace {
 
 // Address ranges: begin and end in the recording of recovery, and the begin in the crashed program.
-using Places = std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>;
+using Ranges = std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>;
 
-RecoveryPlaces to_places(const Places& given) {
-  std::vector<RecoveryPlaces::Place> places;
-  for (const auto& [begin, end, crashed] : given) places.push_back({begin, end, crashed});
-  return RecoveryPlaces(std::move(places));
+RecoveryRanges to_ranges(const Ranges& given) {
+  std::vector<RecoveryRanges::Range> ranges;
+  for (const auto& [begin, end, crashed] : given) ranges.push_back({begin, end, crashed});
+  return RecoveryRanges(std::move(ranges));
 }
 
 // Images that a crash of recovery leaves of an image of the crashed program. Likely images are
 // first, regardless of the wanted number, so that an image's number does not depend on the budget.
 class RecoveryImages final : public ModelImages {
  public:
-  RecoveryImages(const trace::TraceFile& recovery, ModelImages& crashed, const Places& places,
+  RecoveryImages(const trace::TraceFile& recovery, ModelImages& crashed, const Ranges& ranges,
                  const WantedImages& wanted, const CheckerCommand& command, std::size_t jobs)
       : ModelImages(recovery, crashed.shown_as(), wanted, command, jobs),
-        places_(to_places(places)) {
+        ranges_(to_ranges(ranges)) {
     copy(crashed.image());
     // The checker may have written to the file before mapping it.
     trace::for_each_image_page(recovery, [&](std::uint64_t at, std::span<const std::byte> page) {
@@ -75,13 +75,13 @@ class RecoveryImages final : public ModelImages {
     });
   }
   void write(Line recovery_line, const LineData& data) {
-    const std::optional<Line> line = places_.line_in_crashed_program(recovery_line);
+    const std::optional<Line> line = ranges_.line_in_crashed_program(recovery_line);
     if (!line) return;
     image_.write(*line, data);
     changed_.push_back(*line);
   }
 
-  const RecoveryPlaces places_;
+  const RecoveryRanges ranges_;
   std::uint64_t limit_ = UINT64_MAX;
   Image image_;
   std::vector<Line> changed_;
@@ -99,9 +99,9 @@ struct Read {
 };
 
 std::vector<Read> list_open_reads(const ModelImages& images, const trace::TraceFile& recovery,
-                                  const Places& places) {
+                                  const Ranges& ranges) {
   std::vector<Read> found;
-  for (const OpenRead& read : open_reads(allowed(images), recovery, to_places(places))) {
+  for (const OpenRead& read : open_reads(allowed(images), recovery, to_ranges(ranges))) {
     found.push_back({trace::location_of(recovery.sites(), read.load),
                      trace::location_of(images.trace().sites(), read.store), read.there});
   }
@@ -142,9 +142,9 @@ void bind_recovery(nb::module_& module) {
   nb::class_<RecoveryImages, ModelImages>(module, "RecoveryImages",
                                           "Images that a crash of recovery may leave. Checkers "
                                           "receive them as images of the program.")
-      .def(nb::init<const trace::TraceFile&, ModelImages&, const Places&, const WantedImages&,
+      .def(nb::init<const trace::TraceFile&, ModelImages&, const Ranges&, const WantedImages&,
                     const CheckerCommand&, std::size_t>(),
-           nb::arg("recovery"), nb::arg("crashed"), nb::arg("places"), nb::arg("wanted"),
+           nb::arg("recovery"), nb::arg("crashed"), nb::arg("ranges"), nb::arg("wanted"),
            nb::arg("checker"), nb::arg("jobs"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
            released)
       .def("set_limit", &RecoveryImages::set_limit, nb::arg("images"));
@@ -155,7 +155,7 @@ void bind_recovery(nb::module_& module) {
       .def("check_image", &OneChecker::check_image, nb::arg("progress").none(), released);
   module.def("persist_steps", &persist_steps, nb::arg("recovery"), released);
   module.def("open_reads", &list_open_reads, nb::arg("images"), nb::arg("recovery"),
-             nb::arg("places"), released);
+             nb::arg("ranges"), released);
 }
 
 }  // namespace pmemsim::bindings

@@ -58,7 +58,7 @@ class Hints {
         values_(function),
         all_(all),
         it_(it),
-        place_(values_.place_of(it.address)),
+        location_(values_.location_of(it.address)),
         builder_(function.getContext()) {}
 
   void insert() {
@@ -104,10 +104,10 @@ class Hints {
   };
 
   // Returns the extent of the lines that `bytes` bytes may touch (nullopt: unknown).
-  Extent lines_of(const Place& place, std::optional<std::int64_t> bytes) const {
+  Extent lines_of(const Location& location, std::optional<std::int64_t> bytes) const {
     constexpr std::int64_t kFar = std::numeric_limits<std::int32_t>::max();
-    Extent extent{place.offset, place.offset + bytes.value_or(kFar)};
-    if (values_.alignment({place.base, 0}).value() >= static_cast<std::uint64_t>(kLine)) {
+    Extent extent{location.offset, location.offset + bytes.value_or(kFar)};
+    if (values_.alignment({location.base, 0}).value() >= static_cast<std::uint64_t>(kLine)) {
       extent.begin -= (extent.begin % kLine + kLine) % kLine;
       extent.end += (kLine - extent.end % kLine) % kLine;
     } else {
@@ -120,7 +120,7 @@ class Hints {
   std::optional<std::int64_t> bytes_of(const WriteBack& it) const {
     return it.bytes == nullptr ? 1 : constant(it.bytes);
   }
-  Extent lines() const { return lines_of(place_, bytes_of(it_)); }
+  Extent lines() const { return lines_of(location_, bytes_of(it_)); }
 
   // ---- Address (rules 3, 5, 9) ---------------------------------------------------------------
 
@@ -154,9 +154,9 @@ class Hints {
   }
 
   bool is_same_line(const WriteBack& other) {
-    const Place place = values_.place_of(other.address);
-    return values_.same_value(place.base, place_.base) &&
-           lines_of(place, bytes_of(other)).overlaps(lines());
+    const Location location = values_.location_of(other.address);
+    return values_.same_value(location.base, location_.base) &&
+           lines_of(location, bytes_of(other)).overlaps(lines());
   }
 
   static Instruction* behind_effect(Instruction& instruction) {
@@ -223,10 +223,10 @@ class Hints {
 
   // True if the update certainly doesn't write to the object's lines.
   bool misses(const Update& update) {
-    const Place place = values_.place_of(update.address);
+    const Location location = values_.location_of(update.address);
     const std::optional<std::int64_t> bytes = constant(update.bytes);
-    return bytes && values_.same_value(place.base, place_.base) &&
-           !Extent{place.offset, place.offset + *bytes}.overlaps(lines());
+    return bytes && values_.same_value(location.base, location_.base) &&
+           !Extent{location.offset, location.offset + *bytes}.overlaps(lines());
   }
 
   std::optional<Update> update_by(Instruction& instruction) {
@@ -257,21 +257,22 @@ class Hints {
 
   // True if the update writes to the object alone.
   bool is_inside(const Update& update) {
-    const Place place = values_.place_of(update.address);
-    if (!values_.same_value(place.base, place_.base)) return false;
+    const Location location = values_.location_of(update.address);
+    if (!values_.same_value(location.base, location_.base)) return false;
     const std::optional<std::int64_t> bytes = constant(update.bytes);
     if (it_.bytes == nullptr) {
       const std::int64_t natural = bytes.value_or(kLine + 1);
-      if (place.offset == place_.offset && natural <= 8) return true;  // not across lines
+      if (location.offset == location_.offset && natural <= 8) return true;  // not across lines
       const Extent line = lines();
-      return line.end - line.begin == kLine && place.offset >= line.begin &&
-             place.offset + natural <= line.end;
+      return line.end - line.begin == kLine && location.offset >= line.begin &&
+             location.offset + natural <= line.end;
     }
     const std::optional<std::int64_t> all = constant(it_.bytes);
     if (bytes && all) {
-      return place.offset >= place_.offset && place.offset + *bytes <= place_.offset + *all;
+      return location.offset >= location_.offset &&
+             location.offset + *bytes <= location_.offset + *all;
     }
-    return place.offset == place_.offset && values_.same_value(update.bytes, it_.bytes);
+    return location.offset == location_.offset && values_.same_value(update.bytes, it_.bytes);
   }
 
   bool is_number(llvm::Type& type) const {
@@ -282,9 +283,10 @@ class Hints {
 
   // True if the data begin with a line; such data need no address.
   bool is_aligned(const Update& update) {
-    const Place place = values_.place_of(update.address);
-    return update.source != nullptr && it_.bytes != nullptr && place.offset == place_.offset &&
-           std::max(values_.alignment(place), update.alignment).value() >=
+    const Location location = values_.location_of(update.address);
+    return update.source != nullptr && it_.bytes != nullptr &&
+           location.offset == location_.offset &&
+           std::max(values_.alignment(location), update.alignment).value() >=
                static_cast<std::uint64_t>(kLine);
   }
 
@@ -331,7 +333,8 @@ class Hints {
     const auto* writer = llvm::dyn_cast<llvm::MemoryDef>(&access);
     if (writer == nullptr || writer->getMemoryInst() == nullptr) return false;
     const std::optional<Update> update = update_by(*writer->getMemoryInst());
-    return !update || !values_.same_value(values_.place_of(update->address).base, place_.base);
+    return !update ||
+           !values_.same_value(values_.location_of(update->address).base, location_.base);
   }
 
   // Returns the first position at which the data to be copied are already at their source.
@@ -353,7 +356,7 @@ class Hints {
   // True if the data hint's lines include all lines of the address hint (rule 11).
   bool covers_all(const Update& update) {
     if (it_.bytes == nullptr) return true;
-    return values_.same_place(values_.place_of(update.address), place_) &&
+    return values_.same_location(values_.location_of(update.address), location_) &&
            values_.same_value(update.bytes, it_.bytes);
   }
 
@@ -426,8 +429,8 @@ class Hints {
                                builder_.getInt64Ty());
   }
 
-  void go_to(Instruction& place) {
-    builder_.SetInsertPoint(&place);
+  void go_to(Instruction& instruction) {
+    builder_.SetInsertPoint(&instruction);
     builder_.SetCurrentDebugLocation(it_.named->getDebugLoc());
   }
 
@@ -435,7 +438,7 @@ class Hints {
   KnownValues values_;
   const WriteBacks& all_;
   const WriteBack& it_;
-  const Place place_;
+  const Location location_;
   llvm::IRBuilder<> builder_;
   bool data_alone_ = false;  // without their address
   Value* object_ = nullptr;  // the hints' pm_pre

@@ -79,21 +79,22 @@ KnownValues::~KnownValues() = default;
 
 // ---- Equal values ------------------------------------------------------------------------------
 
-Place KnownValues::place_of(Value* pointer) {
-  Place place{pointer, 0};
+Location KnownValues::location_of(Value* pointer) {
+  Location location{pointer, 0};
   for (;;) {
     llvm::APInt offset(64, 0);
-    place.base = place.base->stripAndAccumulateConstantOffsets(function_.getDataLayout(), offset,
-                                                               /*AllowNonInbounds=*/true);
-    place.offset += offset.getSExtValue();
-    auto* load = llvm::dyn_cast<llvm::LoadInst>(place.base);
+    location.base =
+        location.base->stripAndAccumulateConstantOffsets(function_.getDataLayout(), offset,
+                                                         /*AllowNonInbounds=*/true);
+    location.offset += offset.getSExtValue();
+    auto* load = llvm::dyn_cast<llvm::LoadInst>(location.base);
     Value* stored = load == nullptr ? nullptr : forwarded(*load);
-    if (stored == nullptr) return place;
-    place.base = stored;
+    if (stored == nullptr) return location;
+    location.base = stored;
   }
 }
 
-bool KnownValues::same_place(const Place& a, const Place& b) {
+bool KnownValues::same_location(const Location& a, const Location& b) {
   return a.offset == b.offset && same_value(a.base, b.base);
 }
 
@@ -123,12 +124,12 @@ bool KnownValues::same_load(llvm::LoadInst& a, llvm::LoadInst& b) {
   llvm::MemorySSAWalker* walker = analyses_->memory->getWalker();
   return a.isSimple() && b.isSimple() && a.getType() == b.getType() &&
          walker->getClobberingMemoryAccess(&a) == walker->getClobberingMemoryAccess(&b) &&
-         same_place(place_of(a.getPointerOperand()), place_of(b.getPointerOperand()));
+         same_location(location_of(a.getPointerOperand()), location_of(b.getPointerOperand()));
 }
 
-llvm::Align KnownValues::alignment(const Place& place) const {
-  return llvm::commonAlignment(llvm::getKnownAlignment(place.base, function_.getDataLayout()),
-                               static_cast<std::uint64_t>(place.offset));
+llvm::Align KnownValues::alignment(const Location& location) const {
+  return llvm::commonAlignment(llvm::getKnownAlignment(location.base, function_.getDataLayout()),
+                               static_cast<std::uint64_t>(location.offset));
 }
 
 Value* KnownValues::forwarded(llvm::LoadInst& load) {
@@ -219,14 +220,14 @@ Instruction* KnownValues::later(Instruction* a, Instruction* b) const {
 }
 
 Instruction* KnownValues::behind(Instruction& instruction) {
-  const auto place = instruction.getInsertionPointAfterDef();
-  return place ? &**place : nullptr;
+  const auto point = instruction.getInsertionPointAfterDef();
+  return point ? &**point : nullptr;
 }
 
 Instruction* KnownValues::beginning_of(llvm::BasicBlock& block) {
-  auto place = block.getFirstInsertionPt();
-  while (llvm::isa<llvm::AllocaInst>(*place) || llvm::isa<llvm::DbgInfoIntrinsic>(*place)) ++place;
-  return &*place;
+  auto point = block.getFirstInsertionPt();
+  while (llvm::isa<llvm::AllocaInst>(*point) || llvm::isa<llvm::DbgInfoIntrinsic>(*point)) ++point;
+  return &*point;
 }
 
 Instruction* KnownValues::behind_writer(llvm::MemoryAccess& writer, Instruction* from,
@@ -250,12 +251,12 @@ Instruction* KnownValues::behind_writer(llvm::MemoryAccess& writer, Instruction*
 
 Instruction* KnownValues::safe_from(Instruction& access, Value* pointer, std::uint64_t bytes,
                                     Instruction* from) {
-  const Place place = place_of(pointer);
+  const Location location = location_of(pointer);
   bool may_be_null = true, may_be_freed = true;
-  const std::uint64_t known = place.base->getPointerDereferenceableBytes(function_.getDataLayout(),
-                                                                         may_be_null, may_be_freed);
-  if (bytes > 0 && !may_be_null && place.offset >= 0 &&
-      static_cast<std::uint64_t>(place.offset) + bytes <= known) {
+  const std::uint64_t known = location.base->getPointerDereferenceableBytes(
+      function_.getDataLayout(), may_be_null, may_be_freed);
+  if (bytes > 0 && !may_be_null && location.offset >= 0 &&
+      static_cast<std::uint64_t>(location.offset) + bytes <= known) {
     return from;
   }
   // Otherwise the access isn't moved before an instruction that may end the program, or that

@@ -17,7 +17,7 @@
 namespace pmemsim::pass {
 
 // A location in memory: `offset` bytes behind a pointer.
-struct Place {
+struct Location {
   llvm::Value* base;
   std::int64_t offset;
 };
@@ -35,10 +35,10 @@ class KnownValues {
 
   // ---- Equal values --------------------------------------------------------------------------
 
-  Place place_of(llvm::Value* pointer);
+  Location location_of(llvm::Value* pointer);
   bool same_value(llvm::Value* a, llvm::Value* b, unsigned depth = 0);
-  bool same_place(const Place& a, const Place& b);
-  llvm::Align alignment(const Place& place) const;
+  bool same_location(const Location& a, const Location& b);
+  llvm::Align alignment(const Location& location) const;
   // Returns the value at the location that a store has written before `instruction`; nullptr: it is
   // unknown.
   llvm::Value* stored_at(llvm::Value* pointer, std::int64_t offset, llvm::Type* type,

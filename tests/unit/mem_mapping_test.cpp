@@ -1,4 +1,4 @@
-// Where lines lie, and that no two lines lie in the same place.
+// Where lines lie, and that no two lines lie in the same location.
 #include "pmemsim/machine/memory/mapping.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ MemoryParameters two_by_two() {
 
 TEST(MemoryMapping, PagesInterleaveChannelsThenBanksThenRows) {
   const Mapping mapping(two_by_two());
-  const auto page = [&](std::uint64_t number) { return mapping.place(Line{number * 64}); };
+  const auto page = [&](std::uint64_t number) { return mapping.locate(Line{number * 64}); };
   for (std::uint64_t i = 0; i < 4; ++i) EXPECT_EQ(page(i).channel, i);
   EXPECT_EQ(page(3).bank, 0u);
   EXPECT_EQ(page(4).channel, 0u);
@@ -30,8 +30,8 @@ TEST(MemoryMapping, PagesInterleaveChannelsThenBanksThenRows) {
   EXPECT_EQ(page(16).bank, 0u);
   EXPECT_EQ(page(16).row, 0u);  // two pages to a row
   EXPECT_EQ(page(32).row, 1u);
-  const Place first = mapping.place(Line{64});
-  const Place last = mapping.place(Line{127});
+  const DeviceLocation first = mapping.locate(Line{64});
+  const DeviceLocation last = mapping.locate(Line{127});
   EXPECT_EQ(std::tie(first.channel, first.bank, first.row),
             std::tie(last.channel, last.bank, last.row));
 }
@@ -40,22 +40,22 @@ TEST(MemoryMapping, LinesInterleaveChannelsThenBanksThenRows) {
   MemoryParameters p = two_by_two();
   p.interleaving = Interleaving::kLine;
   const Mapping mapping(p);
-  EXPECT_EQ(mapping.place(Line{1}).channel, 1u);
-  EXPECT_EQ(mapping.place(Line{4}).channel, 0u);
-  EXPECT_EQ(mapping.place(Line{4}).bank, 1u);
-  EXPECT_EQ(mapping.place(Line{16}).bank, 0u);
-  EXPECT_EQ(mapping.place(Line{16 * 128 - 1}).row, 0u);
-  EXPECT_EQ(mapping.place(Line{16 * 128}).row, 1u);
+  EXPECT_EQ(mapping.locate(Line{1}).channel, 1u);
+  EXPECT_EQ(mapping.locate(Line{4}).channel, 0u);
+  EXPECT_EQ(mapping.locate(Line{4}).bank, 1u);
+  EXPECT_EQ(mapping.locate(Line{16}).bank, 0u);
+  EXPECT_EQ(mapping.locate(Line{16 * 128 - 1}).row, 0u);
+  EXPECT_EQ(mapping.locate(Line{16 * 128}).row, 1u);
 }
 
 TEST(MemoryMapping, PageLargerThanARowFillsSeveralRows) {
   MemoryParameters p = two_by_two();
   p.row_size = {1024};
   const Mapping mapping(p);
-  EXPECT_EQ(mapping.place(Line{15}).row, 0u);
-  EXPECT_EQ(mapping.place(Line{16}).row, 1u);
-  EXPECT_EQ(mapping.place(Line{63}).row, 3u);
-  EXPECT_EQ(mapping.place(Line{16 * 64}).row, 4u);
+  EXPECT_EQ(mapping.locate(Line{15}).row, 0u);
+  EXPECT_EQ(mapping.locate(Line{16}).row, 1u);
+  EXPECT_EQ(mapping.locate(Line{63}).row, 3u);
+  EXPECT_EQ(mapping.locate(Line{16 * 64}).row, 4u);
 }
 
 TEST(MemoryMapping, EveryRowGetsExactlyItsLines) {
@@ -71,13 +71,13 @@ TEST(MemoryMapping, EveryRowGetsExactlyItsLines) {
       const std::uint64_t rows = 4;
       const std::uint64_t total = channels * 4 * rows * 32;
       for (std::uint64_t line = 0; line < total; ++line) {
-        const Place place = mapping.place(Line{line});
-        EXPECT_LT(place.channel, channels);
-        EXPECT_LT(place.bank, 4u);
-        ++lines[{place.channel, place.bank, place.row}];
+        const DeviceLocation location = mapping.locate(Line{line});
+        EXPECT_LT(location.channel, channels);
+        EXPECT_LT(location.bank, 4u);
+        ++lines[{location.channel, location.bank, location.row}];
       }
       EXPECT_EQ(lines.size(), channels * 4 * rows);
-      for (const auto& [place, count] : lines) EXPECT_EQ(count, 32u);
+      for (const auto& [location, count] : lines) EXPECT_EQ(count, 32u);
     }
   }
 }

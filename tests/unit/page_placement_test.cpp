@@ -65,9 +65,9 @@ TEST(PagePlacement, SpreadsPagesOverTheBanks) {
   unsigned together = 0;
   for (std::uint64_t page = 0; page < kPages; ++page) {
     const Line line{kHeap + page * kPageLines};
-    const std::uint32_t bank = mapping.place(line).bank;
+    const std::uint32_t bank = mapping.locate(line).bank;
     ++pages[bank];
-    together += bank == mapping.place({line.number + kCopy}).bank;
+    together += bank == mapping.locate({line.number + kCopy}).bank;
   }
   // The tolerance is five times the standard deviation of a binomial distribution with mean 1,000.
   for (const unsigned count : pages) EXPECT_NEAR(count, 1000, 150);

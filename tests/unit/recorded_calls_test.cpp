@@ -92,7 +92,7 @@ TEST(RecordedCalls, HintKeepsItsNumberWhenARegionIsExecutedAgain) {
   };
   EXPECT_EQ(next_hint(), 0);
   ASSERT_TRUE(stream.next(operation));
-  const LoweredStream::Place region = stream.before_region();
+  const LoweredStream::SavedPosition region = stream.before_region();
   EXPECT_EQ(next_hint(), 1);
   stream.go_to(region);
   EXPECT_EQ(next_hint(), 1);

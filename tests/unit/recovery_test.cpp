@@ -100,13 +100,13 @@ TEST(PersistSteps, VolatileMemoryIsIgnored) {
   EXPECT_EQ(RecoveryBuilder().update(0, 1, true).steps().stores, 1);
 }
 
-TEST(RecoveryPlaces, RecoveryLinesAreMappedToTheCrashedProgram) {
-  const RecoveryPlaces places({{0x2000, 0x2080, 0x9000}, {0x3000, 0x3040, 0x1000}});
-  EXPECT_EQ(places.line_in_crashed_program(Line::of(0x2000)), Line::of(0x9000));
-  EXPECT_EQ(places.line_in_crashed_program(Line::of(0x2040)), Line::of(0x9040));
-  EXPECT_EQ(places.line_in_crashed_program(Line::of(0x2080)), std::nullopt);
-  EXPECT_EQ(places.line_in_crashed_program(Line::of(0x1fc0)), std::nullopt);
-  EXPECT_EQ(places.line_in_crashed_program(Line::of(0x3000)), Line::of(0x1000));
+TEST(RecoveryRanges, RecoveryLinesAreMappedToTheCrashedProgram) {
+  const RecoveryRanges ranges({{0x2000, 0x2080, 0x9000}, {0x3000, 0x3040, 0x1000}});
+  EXPECT_EQ(ranges.line_in_crashed_program(Line::of(0x2000)), Line::of(0x9000));
+  EXPECT_EQ(ranges.line_in_crashed_program(Line::of(0x2040)), Line::of(0x9040));
+  EXPECT_EQ(ranges.line_in_crashed_program(Line::of(0x2080)), std::nullopt);
+  EXPECT_EQ(ranges.line_in_crashed_program(Line::of(0x1fc0)), std::nullopt);
+  EXPECT_EQ(ranges.line_in_crashed_program(Line::of(0x3000)), Line::of(0x1000));
 }
 
 // The program stores to one line, then twice to a word of another line, and once to the next word.
@@ -123,7 +123,7 @@ class OpenReadsTest : public testing::Test {
   std::vector<Reads> reads(RecoveryBuilder& recovery) {
     const TemporaryTrace program_file(program_.trace()), recovery_file(recovery.trace());
     const trace::TraceFile program(program_file.path()), recorded(recovery_file.path());
-    const RecoveryPlaces places({{kElsewhere, kElsewhere + (1 << 20), kPmBase}});
+    const RecoveryRanges ranges({{kElsewhere, kElsewhere + (1 << 20), kPmBase}});
     AllowedImages images(program, PersistencyRules::kPx86, 1, 100);
     std::vector<Reads> found(4);
     while (images.next()) {
@@ -134,7 +134,7 @@ class OpenReadsTest : public testing::Test {
         return LineData{};
       }();
       const auto first = std::to_integer<std::size_t>(line[0]);
-      found.at(line[8] != std::byte{} ? 3 : first) = open_reads(images, recorded, places);
+      found.at(line[8] != std::byte{} ? 3 : first) = open_reads(images, recorded, ranges);
     }
     return found;
   }

@@ -637,7 +637,7 @@ TEST(Rewind, PurposeAndFenceMeaningAreRestored) {
   trace::Operation operation;
   ASSERT_TRUE(stream.next(operation));
   ASSERT_EQ(operation.kind, SiteKind::kMark);
-  const LoweredStream::Place place = stream.before_region();
+  const LoweredStream::SavedPosition place = stream.before_region();
   for (int time = 0; time < 2; ++time, stream.go_to(place), stream.next(operation)) {
     EXPECT_EQ(stream.purpose(), trace::Purpose::kCommit);
     ASSERT_TRUE(stream.next(operation));

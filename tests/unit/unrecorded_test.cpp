@@ -21,7 +21,7 @@ constexpr std::uint64_t kPage = kImagePageBytes;
 constexpr std::uint64_t kPages = 4;
 
 using Page = std::array<std::uint8_t, kPage>;
-using Places = std::vector<Unrecorded::Place>;
+using Ranges = std::vector<Unrecorded::Range>;
 
 // Four pages, of which the image has the second one, all ones.
 struct Program : TraceBuilder {
@@ -100,19 +100,19 @@ TEST(UnrecordedBytes, DifferencesFromTheImageAreReported) {
   page[8] = 1;
   page[15] = 1;   // the same word
   page[16] = 1;   // the next one
-  page[100] = 1;  // another place
+  page[100] = 1;  // another range
   const Unrecorded found = as_in_image().given(2, page).compared_with(program);
   EXPECT_EQ(found.bytes, 4u);
   EXPECT_EQ(found.places, 2u);
   const std::uint64_t base = kPmBase + 2 * kPage;
-  EXPECT_EQ(found.lowest, (Places{{base + 8, base + 17}, {base + 100, base + 101}}));
+  EXPECT_EQ(found.lowest, (Ranges{{base + 8, base + 17}, {base + 100, base + 101}}));
 }
 
 TEST(UnrecordedBytes, ZeroedPageIsReported) {
   Program program;
   const Unrecorded found = Held().pages(0, kPages, PagesAre::kZero).compared_with(program);
   EXPECT_EQ(found.bytes, kPage);
-  EXPECT_EQ(found.lowest, (Places{{kPmBase + kPage, kPmBase + 2 * kPage}}));
+  EXPECT_EQ(found.lowest, (Ranges{{kPmBase + kPage, kPmBase + 2 * kPage}}));
 }
 
 TEST(UnrecordedBytes, StoreWithoutAnEffectIsReported) {
@@ -128,7 +128,7 @@ TEST(UnrecordedBytes, RangeAcrossAPageBorderIsOneRange) {
   begin[0] = 1;
   const Unrecorded found = as_in_image().given(3, begin).given(2, end).compared_with(program);
   const std::uint64_t border = kPmBase + 3 * kPage;
-  EXPECT_EQ(found.lowest, (Places{{border - 1, border + 1}}));
+  EXPECT_EQ(found.lowest, (Ranges{{border - 1, border + 1}}));
 }
 
 TEST(UnrecordedBytes, LowestRangesAreListed) {
@@ -137,8 +137,8 @@ TEST(UnrecordedBytes, LowestRangesAreListed) {
   for (std::size_t at = 0; at < kPage; at += 64) page[at] = 1;
   const Unrecorded found = as_in_image().given(3, page).given(0, page).compared_with(program);
   EXPECT_EQ(found.places, 2 * kPage / 64);
-  ASSERT_EQ(found.lowest.size(), Unrecorded::kMostPlaces);
-  EXPECT_EQ(found.lowest.back().begin, kPmBase + (Unrecorded::kMostPlaces - 1) * 64);
+  ASSERT_EQ(found.lowest.size(), Unrecorded::kMostRanges);
+  EXPECT_EQ(found.lowest.back().begin, kPmBase + (Unrecorded::kMostRanges - 1) * 64);
 }
 
 // Either of two threads' last stores may be the last of both.

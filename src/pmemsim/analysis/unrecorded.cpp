@@ -219,10 +219,10 @@ class Comparison {
   // Records a changed byte. Bytes of a page arrive in order, pages in any order.
   void note(std::uint64_t address) {
     ++found_.bytes;
-    if (!places_.empty() && places_.back().end <= address && touch(places_.back().end, address)) {
-      places_.back().end = address + 1;
+    if (!ranges_.empty() && ranges_.back().end <= address && touch(ranges_.back().end, address)) {
+      ranges_.back().end = address + 1;
     } else {
-      places_.push_back({address, address + 1});
+      ranges_.push_back({address, address + 1});
     }
   }
   // True if the words are adjacent or the same.
@@ -231,17 +231,17 @@ class Comparison {
   }
 
   Unrecorded summarized() {
-    std::ranges::sort(places_, {}, &Unrecorded::Place::begin);
-    std::vector<Unrecorded::Place> joined;
-    for (const Unrecorded::Place& place : places_) {
-      if (!joined.empty() && touch(joined.back().end, place.begin)) {
-        joined.back().end = place.end;
+    std::ranges::sort(ranges_, {}, &Unrecorded::Range::begin);
+    std::vector<Unrecorded::Range> joined;
+    for (const Unrecorded::Range& range : ranges_) {
+      if (!joined.empty() && touch(joined.back().end, range.begin)) {
+        joined.back().end = range.end;
       } else {
-        joined.push_back(place);
+        joined.push_back(range);
       }
     }
     found_.places = joined.size();
-    joined.resize(std::min(joined.size(), Unrecorded::kMostPlaces));
+    joined.resize(std::min(joined.size(), Unrecorded::kMostRanges));
     found_.lowest = std::move(joined);
     return std::move(found_);
   }
@@ -251,14 +251,14 @@ class Comparison {
   Contents contents_;
   std::vector<LastStores> threads_;
   Unrecorded found_;
-  std::vector<Unrecorded::Place> places_;
+  std::vector<Unrecorded::Range> ranges_;
 };
 
 std::string metadata_with(const Unrecorded& unrecorded, const std::string& metadata) {
   auto json = nlohmann::ordered_json::parse(metadata);
   auto lowest = nlohmann::ordered_json::array();
-  for (const Unrecorded::Place& place : unrecorded.lowest) {
-    lowest.push_back({{"begin", place.begin}, {"end", place.end}});
+  for (const Unrecorded::Range& range : unrecorded.lowest) {
+    lowest.push_back({{"begin", range.begin}, {"end", range.end}});
   }
   json["unrecorded"] = {
       {"bytes", unrecorded.bytes}, {"places", unrecorded.places}, {"lowest", lowest}};

@@ -19,15 +19,15 @@ namespace pmemsim::trace {
 class TraceFile;
 
 struct Unrecorded {
-  struct Place {
+  struct Range {
     std::uint64_t begin, end;  // addresses of the first changed byte, and after the last one
-    bool operator==(const Place&) const = default;
+    bool operator==(const Range&) const = default;
   };
-  static constexpr std::size_t kMostPlaces = 16;
+  static constexpr std::size_t kMostRanges = 16;
 
   std::uint64_t bytes = 0;    // number of changed bytes
   std::uint64_t places = 0;   // number of changed ranges; adjacent changed words are one range
-  std::vector<Place> lowest;  // the ranges with the lowest addresses, at most kMostPlaces
+  std::vector<Range> lowest;  // the ranges with the lowest addresses, at most kMostRanges
 };
 
 // Compares the recording with the file of final contents. Throws TraceError.

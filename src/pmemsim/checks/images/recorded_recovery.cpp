@@ -76,12 +76,12 @@ void find_possibly_lost(const PersistencyModel::Segments& segments, const Presen
 
 }  // namespace
 
-std::optional<Line> RecoveryPlaces::line_in_crashed_program(Line line) const {
+std::optional<Line> RecoveryRanges::line_in_crashed_program(Line line) const {
   const std::uint64_t address = line.address();
-  const auto place = std::ranges::find_if(
-      places_, [&](const Place& each) { return each.begin <= address && address < each.end; });
-  if (place == places_.end()) return {};
-  return Line::of(address - place->begin + place->crashed);
+  const auto range = std::ranges::find_if(
+      ranges_, [&](const Range& each) { return each.begin <= address && address < each.end; });
+  if (range == ranges_.end()) return {};
+  return Line::of(address - range->begin + range->crashed);
 }
 
 PersistSteps persist_steps(const trace::TraceFile& recovery) {
@@ -105,7 +105,7 @@ PersistSteps persist_steps(const trace::TraceFile& recovery) {
 }
 
 std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFile& recovery,
-                              const RecoveryPlaces& places) {
+                              const RecoveryRanges& ranges) {
   const auto& open = images.model().open();
   std::set<OpenRead> found;
   std::unordered_map<std::uint64_t, ByteMask> stored;  // By line: bytes that recovery has stored
@@ -117,7 +117,7 @@ std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFil
                is_store = trace::stores_something(operation);
     if (!is_load && !is_store) continue;
     for_each_accessed_line(operation, [&](Line at, ByteMask bytes) {
-      const std::optional<Line> line = places.line_in_crashed_program(at);
+      const std::optional<Line> line = ranges.line_in_crashed_program(at);
       if (!line || !open.contains(line->number)) return;
       const PersistencyModel::Segments& segments = open.at(line->number);
       ByteMask& own = stored[line->number];

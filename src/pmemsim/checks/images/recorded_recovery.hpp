@@ -16,20 +16,20 @@ namespace pmemsim {
 
 // The address ranges at which recovery has mapped the crashed program's persistent memory. Each
 // range is contiguous in both programs, at addresses that may differ.
-class RecoveryPlaces {
+class RecoveryRanges {
  public:
-  struct Place {
+  struct Range {
     std::uint64_t begin, end;  // In recovery's recording; both aligned to lines
     std::uint64_t crashed;     // Address in the crashed program
   };
-  explicit RecoveryPlaces(std::vector<Place> places) : places_(std::move(places)) {}
+  explicit RecoveryRanges(std::vector<Range> ranges) : ranges_(std::move(ranges)) {}
 
   // Returns the crashed program's line for a line of recovery's recording; nothing if the line is
   // not in a range.
   std::optional<Line> line_in_crashed_program(Line line) const;
 
  private:
-  std::vector<Place> places_;
+  std::vector<Range> ranges_;
 };
 
 // Recovery's stores to persistent memory.
@@ -54,6 +54,6 @@ struct OpenRead {
 // Returns recovery's reads of possibly lost data from the current image of `images`. Reads of bytes
 // that recovery has stored before do not count. Throws trace::TraceError.
 std::set<OpenRead> open_reads(const AllowedImages& images, const trace::TraceFile& recovery,
-                              const RecoveryPlaces& places);
+                              const RecoveryRanges& ranges);
 
 }  // namespace pmemsim

@@ -77,16 +77,16 @@ class LoweredStream {
     std::uint32_t hints = 0;  // number of hints so far
     std::vector<std::byte> hint_data{};
   };
-  struct Place {
+  struct SavedPosition {
     std::uint64_t position;
     State state;
   };
-  // Returns the place just before the last operation, which must be a region's begin.
-  Place before_region() const { return {position() - 1, state_}; }
-  void go_to(const Place& place) {
-    state_ = place.state;
+  // Returns the position just before the last operation, which must be a region's begin.
+  SavedPosition before_region() const { return {position() - 1, state_}; }
+  void go_to(const SavedPosition& saved) {
+    state_ = saved.state;
     left_over_ = 0;
-    stream_.seek(place.position);
+    stream_.seek(saved.position);
   }
 
  private:

@@ -84,8 +84,8 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
     }
     buffer.entries.push_back(
         {.line = line, .order = ++entered_, .after = std::exchange(buffer.after, {})});
-    Place* const youngest = youngest_.find(line);
-    (youngest != nullptr ? *youngest : youngest_.insert(line)) = Place{core, buffer.youngest()};
+    EntryId* const youngest = youngest_.find(line);
+    (youngest != nullptr ? *youngest : youngest_.insert(line)) = EntryId{core, buffer.youngest()};
   }
   ++statistics_.stores;
   statistics_.coalesced += coalesces;
@@ -105,12 +105,12 @@ bool DpoOrdering::coalesces_with(const Buffer& buffer, Line line) const {
 
 // Rule 4 (dpo.hpp).
 void DpoOrdering::depend_on_others(CoreId core, Line line) {
-  const Place* const found = youngest_.find(line);
+  const EntryId* const found = youngest_.find(line);
   if (found == nullptr || found->core == core || parameters_.faults.dependences) return;
   Buffer& other = buffers_[found->core];
   if (found->number <= other.acknowledged) return;
   other.entries[found->number - other.acknowledged - 1].depended_on = true;
-  for (const Place& known : buffers_[core].after) {
+  for (const EntryId& known : buffers_[core].after) {
     if (known.core == found->core && known.number >= found->number) return;
   }
   ++statistics_.dependences;
@@ -193,8 +193,8 @@ bool DpoOrdering::can_send(Buffer& buffer) const {
   const auto all_sent = [&] { return buffer.sent == buffer.entries.size(); };
   while (!all_sent() && buffer.entries[buffer.sent].bytes == 0) ++buffer.sent;
   if (all_sent()) return false;
-  for (const Place& place : buffer.entries[buffer.sent].after) {
-    if (buffers_[place.core].acknowledged < place.number) return false;
+  for (const EntryId& earlier : buffer.entries[buffer.sent].after) {
+    if (buffers_[earlier.core].acknowledged < earlier.number) return false;
   }
   return true;
 }
@@ -218,7 +218,7 @@ void DpoOrdering::free_entries(CoreId core, Time now) {
   Buffer& buffer = buffers_[core];
   const auto leave = [&] {
     const Entry& entry = buffer.entries.front();
-    const Place* const youngest = youngest_.find(entry.line);
+    const EntryId* const youngest = youngest_.find(entry.line);
     ++buffer.acknowledged;
     if (buffer.sent > 0) --buffer.sent;
     if (entry.bytes != 0 && youngest != nullptr && youngest->core == core &&

@@ -83,7 +83,7 @@ class DpoOrdering final : public Ordering {
   static constexpr CoreId kNoCore = UINT32_MAX;
 
   // Identifies an entry of any core's buffer. The entries of a core are numbered from 1.
-  struct Place {
+  struct EntryId {
     CoreId core = kNoCore;
     std::uint64_t number = 0;
   };
@@ -91,9 +91,9 @@ class DpoOrdering final : public Ordering {
     Line line;
     ByteMask bytes = 0;  // written bytes; 0: the entry is a barrier
     LineData data{};
-    bool depended_on = false;    // true if an entry of another core depends on this one
-    std::uint64_t order = 0;     // position among the stores of all cores
-    std::vector<Place> after{};  // entries that this one depends on (rule 4)
+    bool depended_on = false;      // true if an entry of another core depends on this one
+    std::uint64_t order = 0;       // position among the stores of all cores
+    std::vector<EntryId> after{};  // entries that this one depends on (rule 4)
   };
   // A fence that isn't fulfilled yet.
   struct Pending {
@@ -106,7 +106,7 @@ class DpoOrdering final : public Ordering {
     std::size_t sent = 0;            // number of entries in flight, at the front
     std::uint64_t acknowledged = 0;  // number of entries that have left the buffer
     bool barrier = false;            // true if a barrier enters before the next store
-    std::vector<Place> after;        // entries that the next entry depends on
+    std::vector<EntryId> after;      // entries that the next entry depends on
     LeavingStore leaving;            // the store that leaves the store queue
     Completion waiting;              // resumes that store, if it stalls for a free entry
     std::deque<Pending> fences;
@@ -138,7 +138,7 @@ class DpoOrdering final : public Ordering {
   std::vector<Buffer> buffers_;
   PersistPath path_;
   std::optional<LayerContext> context_;
-  LineTable<Place> youngest_;  // by line: the youngest entry in all buffers
+  LineTable<EntryId> youngest_;  // by line: the youngest entry in all buffers
   StaleLines stale_;
   bool in_flight_ = false;     // true while a write is in flight (rule 3)
   CoreId turn_ = 0;            // the core whose turn is next

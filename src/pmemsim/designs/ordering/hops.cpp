@@ -95,7 +95,7 @@ void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
     entry = core.entries.rbegin();
     ++core.epochs.back().entries;
     filter_.insert(line);
-    Place* const writer = last_writers_.find(line);
+    EpochId* const writer = last_writers_.find(line);
     (writer != nullptr ? *writer : last_writers_.insert(line)) = {number, present};
   }
   entry->bytes |= store.bytes();
@@ -107,18 +107,18 @@ void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
 
 // Rule 4 (hops.hpp).
 void HopsOrdering::depend_on_last_writer(CoreId core, Line line) {
-  const Place* const writer = last_writers_.find(line);
+  const EpochId* const writer = last_writers_.find(line);
   if (writer == nullptr || writer->core == core || parameters_.faults.dependences) return;
-  const Place place = *writer;
-  PerCore& other = cores_[place.core];
-  for (const Place& known : cores_[core].epochs.back().after) {
-    if (known.core == place.core && known.epoch >= place.epoch) return;
+  const EpochId last = *writer;
+  PerCore& other = cores_[last.core];
+  for (const EpochId& known : cores_[core].epochs.back().after) {
+    if (known.core == last.core && known.epoch >= last.epoch) return;
   }
-  if (place.epoch == other.present()) end_epoch(place.core);
-  begin_flushing(place.core);
+  if (last.epoch == other.present()) end_epoch(last.core);
+  begin_flushing(last.core);
   ++statistics_.dependences;
   end_epoch(core);
-  cores_[core].epochs.back().after.push_back(place);
+  cores_[core].epochs.back().after.push_back(last);
 }
 
 void HopsOrdering::load(const Load& load, Time) {
@@ -232,10 +232,10 @@ void HopsOrdering::send(CoreId number, std::size_t index) {
 bool HopsOrdering::may_send(CoreId number, Epoch& epoch) {
   const Picoseconds interval = parameters_.poll_interval;
   const Time polled{context_->queue.now().count / interval.count * interval.count};
-  std::erase_if(epoch.after, [&](const Place& place) {
-    const std::deque<Published>& published = cores_[place.core].published;
+  std::erase_if(epoch.after, [&](const EpochId& earlier) {
+    const std::deque<Published>& published = cores_[earlier.core].published;
     return std::ranges::any_of(published, [&](const Published& known) {
-      return known.epoch >= place.epoch && known.when <= polled;
+      return known.epoch >= earlier.epoch && known.when <= polled;
     });
   });
   if (!epoch.after.empty() && !std::exchange(cores_[number].polls, true)) {
@@ -268,7 +268,7 @@ void HopsOrdering::acknowledged(std::uint64_t core_and_entry, Time) {
     ++core.freed;
   }
   filter_.remove(line);
-  const Place* const writer = last_writers_.find(line);
+  const EpochId* const writer = last_writers_.find(line);
   if (writer != nullptr && writer->core == number && writer->epoch == epoch &&
       !in_buffer(core, line)) {
     last_writers_.erase(line);

@@ -79,7 +79,7 @@ class HopsOrdering final : public Ordering {
 
   using EpochNumber = std::uint64_t;  // a core's epochs count from 1
 
-  struct Place {
+  struct EpochId {
     CoreId core = 0;
     EpochNumber epoch = 0;
   };
@@ -92,8 +92,8 @@ class HopsOrdering final : public Ordering {
     bool acknowledged = false;
   };
   struct Epoch {
-    std::uint32_t entries = 0;   // number of entries in the buffer, sent or not
-    std::vector<Place> after{};  // other cores' epochs that must persist before it
+    std::uint32_t entries = 0;     // number of entries in the buffer, sent or not
+    std::vector<EpochId> after{};  // other cores' epochs that must persist before it
   };
   struct PendingFence {
     EpochNumber until;  // the fence is fulfilled when all epochs up to this one have persisted
@@ -161,7 +161,7 @@ class HopsOrdering final : public Ordering {
   PersistPath path_;
   std::optional<LayerContext> context_;
   Picoseconds cycle_{}, filter_latency_{}, flush_interval_{};
-  LineTable<Place> last_writers_;
+  LineTable<EpochId> last_writers_;
   CountingBloomFilter filter_;
   Slab<WaitingRead> reads_;
   std::vector<std::uint32_t> filtered_;  // slots of stalled reads, in the order of their arrival

@@ -213,7 +213,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   // the design may roll back regions.
   struct RegionStart {
     std::uint64_t region;
-    LoweredStream::Place place;
+    LoweredStream::SavedPosition position;
     std::uint32_t locks_held;
     std::uint32_t acquired, released;  // numbers of the last ones before the region
     bool end_retired = false;

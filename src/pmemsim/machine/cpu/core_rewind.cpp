@@ -55,8 +55,8 @@ void Core::rewind() {
   discard_in_flight(restart);
 
   const RegionStart& start = region_starts_.front();
-  stream_->go_to(start.place);
-  races_.roll_back(start.place.position);
+  stream_->go_to(start.position);
+  races_.roll_back(start.position.position);
   has_operation_ = at_end_ = false;
   region_ = regions_retired_ = start.region - 1;
   retired_region_ = 0;

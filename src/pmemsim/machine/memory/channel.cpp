@@ -61,17 +61,17 @@ Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, I
 
 // --- Reads ---------------------------------------------------------------------------------------
 
-void Channel::read(Line line, const Place& place, Completion done) {
+void Channel::read(Line line, const DeviceLocation& location, Completion done) {
   const std::uint32_t slot = reads_.take();
   Read& read = reads_[slot];
-  read.row = place.row;
-  read.bank = place.bank;
+  read.row = location.row;
+  read.bank = location.bank;
   read.line = line;
   read.done = done;
   read.arrived = queue_.now();
   most_reads_ = std::max(most_reads_, ++reads_under_way_);
   ++statistics_.reads;
-  ++operations_[place.bank];
+  ++operations_[location.bank];
   if (queues_in_device_) {
     queue_.schedule(queue_.now() + link_.to_device.latency(), Phase::kController,
                     completion<&Channel::read_arrived>(*this, slot));
@@ -151,7 +151,7 @@ std::uint32_t Channel::slot_of(std::uint64_t number) const {
   return slot;
 }
 
-std::uint64_t Channel::write(const Write& write, const Place& place) {
+std::uint64_t Channel::write(const Write& write, const DeviceLocation& location) {
   const Time now = queue_.now();
   ++statistics_.writes[static_cast<std::size_t>(write.kind)];
   if (!queues_in_device_ && entries_for(write).waiting.empty()) {
@@ -161,20 +161,20 @@ std::uint64_t Channel::write(const Write& write, const Place& place) {
       return number_of(with);
     }
   }
-  return new_write(write, place, false);
+  return new_write(write, location, false);
 }
 
-std::uint64_t Channel::write_reserved(const Write& write, const Place& place) {
+std::uint64_t Channel::write_reserved(const Write& write, const DeviceLocation& location) {
   assert(reserved_ > 0);
   ++statistics_.writes[static_cast<std::size_t>(write.kind)];
-  return new_write(write, place, true);
+  return new_write(write, location, true);
 }
 
-std::uint32_t Channel::take_slot(const Write& write, const Place& place) {
+std::uint32_t Channel::take_slot(const Write& write, const DeviceLocation& location) {
   const std::uint32_t slot = writes_.take();
   PendingWrite& pending = writes_[slot];
-  pending.row = place.row;
-  pending.bank = place.bank;
+  pending.row = location.row;
+  pending.bank = location.bank;
   pending.order = ++order_;
   pending.write = write;
   pending.state = WriteState::kTravelling;
@@ -182,12 +182,13 @@ std::uint32_t Channel::take_slot(const Write& write, const Place& place) {
   pending.arrived = queue_.now();
   pending.same_bucket = std::exchange(lines_[bucket(write.line)], slot);
   most_writes_ = std::max(most_writes_, ++writes_under_way_);
-  ++operations_[place.bank];
+  ++operations_[location.bank];
   return slot;
 }
 
-std::uint64_t Channel::new_write(const Write& write, const Place& place, bool reserved) {
-  const std::uint32_t slot = take_slot(write, place);
+std::uint64_t Channel::new_write(const Write& write, const DeviceLocation& location,
+                                 bool reserved) {
+  const std::uint32_t slot = take_slot(write, location);
   writes_[slot].reserved = reserved;
   writes_[slot].log_queued = !reserved && &entries_for(write) == &log_queue_;
   const std::uint64_t number = number_of(slot);
@@ -200,7 +201,7 @@ std::uint64_t Channel::new_write(const Write& write, const Place& place, bool re
   return number;
 }
 
-std::uint64_t Channel::write_now(const Write& write, const Place& place, bool reserved,
+std::uint64_t Channel::write_now(const Write& write, const DeviceLocation& location, bool reserved,
                                  bool more_follow) {
   assert(!queues_in_device_ && &entries_for(write) == &wpq_);
   const Time now = queue_.now();
@@ -211,7 +212,7 @@ std::uint64_t Channel::write_now(const Write& write, const Place& place, bool re
     merge(slot, write, now);
     if (reserved) release();
   } else {
-    slot = take_slot(write, place);
+    slot = take_slot(write, location);
     if (reserved) {
       --reserved_;
     } else {

@@ -76,12 +76,13 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  void read(Line line, const Place& place, Completion done);
+  void read(Line line, const DeviceLocation& location, Completion done);
   // write() and write_reserved() return the WriteId::number.
-  std::uint64_t write(const Write& write, const Place& place);
-  std::uint64_t write_reserved(const Write& write, const Place& place);
+  std::uint64_t write(const Write& write, const DeviceLocation& location);
+  std::uint64_t write_reserved(const Write& write, const DeviceLocation& location);
   // Accepts the write at once; the WPQ must have a free entry for it.
-  std::uint64_t write_now(const Write& write, const Place& place, bool reserved, bool more_follow);
+  std::uint64_t write_now(const Write& write, const DeviceLocation& location, bool reserved,
+                          bool more_follow);
   bool has_free_entries(std::uint32_t entries) const { return wpq_.held + entries <= wpq_.count; }
   void await_any_free_entry(Completion freed);
   void set_unreservable(std::uint32_t entries) { unreservable_ = entries; }
@@ -192,8 +193,8 @@ class Channel {
   void enter_read_queue(std::uint32_t slot, Time now);
   Entries& entries_for(const Write& write);
   Entries& entries_of(const PendingWrite& write) { return write.log_queued ? log_queue_ : wpq_; }
-  std::uint64_t new_write(const Write& write, const Place& place, bool reserved);
-  std::uint32_t take_slot(const Write& write, const Place& place);
+  std::uint64_t new_write(const Write& write, const DeviceLocation& location, bool reserved);
+  std::uint32_t take_slot(const Write& write, const DeviceLocation& location);
   void notify_observer(const Write& write, PersistencePoint reached, Time now);
   void accept(std::uint32_t slot, Time now);
   void accept_waiting(Entries& entries, Time now);

@@ -17,7 +17,7 @@
 
 namespace pmemsim {
 
-struct Place {
+struct DeviceLocation {
   std::uint32_t channel = 0;
   std::uint32_t bank = 0;  // bank within the channel
   std::uint64_t row = 0;
@@ -27,7 +27,7 @@ class Mapping {
  public:
   explicit Mapping(const MemoryParameters& parameters, PageFrames frames = {});
 
-  Place place(Line program_line) const {
+  DeviceLocation locate(Line program_line) const {
     const Line line = frames_.frame_line(program_line);
     const std::uint64_t chunk = line.number >> chunk_bits_;
     const std::uint64_t within = line.number & ((std::uint64_t{1} << chunk_bits_) - 1);

@@ -45,34 +45,35 @@ Memory::Memory(EventQueue& queue, const MemoryParameters& parameters, Contents c
 Memory::~Memory() = default;
 
 void Memory::read(Line line, Completion done) {
-  const Place place = implementation_->mapping.place(line);
-  implementation_->channels[place.channel]->read(line, place, done);
+  const DeviceLocation location = implementation_->mapping.locate(line);
+  implementation_->channels[location.channel]->read(line, location, done);
 }
 
 WriteId Memory::write(const Write& write) {
-  const Place place = implementation_->mapping.place(write.line);
-  return {place.channel, implementation_->channels[place.channel]->write(write, place)};
+  const DeviceLocation location = implementation_->mapping.locate(write.line);
+  return {location.channel, implementation_->channels[location.channel]->write(write, location)};
 }
 
 WriteId Memory::write_reserved(const Write& write) {
-  const Place place = implementation_->mapping.place(write.line);
-  return {place.channel, implementation_->channels[place.channel]->write_reserved(write, place)};
+  const DeviceLocation location = implementation_->mapping.locate(write.line);
+  return {location.channel,
+          implementation_->channels[location.channel]->write_reserved(write, location)};
 }
 
 bool Memory::write_together(std::span<const Write> writes, bool first_reserved,
                             std::span<WriteId> ids) {
-  const auto place = [this](const Write& write) {
-    return implementation_->mapping.place(write.line);
+  const auto locate = [this](const Write& write) {
+    return implementation_->mapping.locate(write.line);
   };
   for (const Write& one : writes) {
-    const std::uint32_t channel = place(one).channel;
-    const auto needed = static_cast<std::uint32_t>(
-        std::ranges::count_if(writes.subspan(first_reserved ? 1 : 0),
-                              [&](const Write& other) { return place(other).channel == channel; }));
+    const std::uint32_t channel = locate(one).channel;
+    const auto needed = static_cast<std::uint32_t>(std::ranges::count_if(
+        writes.subspan(first_reserved ? 1 : 0),
+        [&](const Write& other) { return locate(other).channel == channel; }));
     if (!implementation_->channels[channel]->has_free_entries(needed)) return false;
   }
   for (std::size_t i = 0; i < writes.size(); ++i) {
-    const Place where = place(writes[i]);
+    const DeviceLocation where = locate(writes[i]);
     const bool reserved = first_reserved && i == 0;
     const bool more_follow = i + 1 < writes.size();
     ids[i] = {where.channel, implementation_->channels[where.channel]->write_now(
@@ -119,12 +120,12 @@ const Write* Memory::pending(WriteId id) const {
 }
 
 std::uint32_t Memory::channel_of(Line line) const {
-  return implementation_->mapping.place(line).channel;
+  return implementation_->mapping.locate(line).channel;
 }
 
 std::uint32_t Memory::bank_of(Line line) const {
-  const Place place = implementation_->mapping.place(line);
-  return place.channel * implementation_->banks + place.bank;
+  const DeviceLocation location = implementation_->mapping.locate(line);
+  return location.channel * implementation_->banks + location.bank;
 }
 
 LineData Memory::newest(Line line) const {
