@@ -167,14 +167,14 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
     void changed(Line place, const LineData& data, const Tell& tell) override {
       device_.write(place, data);
       if (place.number >= kMetadata && place.number < 2 * kMetadata) {
-        return told({place.number - kMetadata}, tell);
+        return report_line({place.number - kMetadata}, tell);
       }
       const auto owner = backend_.owners_.find(place);
-      if (owner != backend_.owners_.end()) return told(owner->second, tell);
-      if (backend_.place(place) == place) told(place, tell);
+      if (owner != backend_.owners_.end()) return report_line(owner->second, tell);
+      if (backend_.place(place) == place) report_line(place, tell);
     }
     void registers_changed(const Tell& tell) override {
-      for (; known_ < backend_.moved_.size(); ++known_) told(backend_.moved_[known_], tell);
+      for (; known_ < backend_.moved_.size(); ++known_) report_line(backend_.moved_[known_], tell);
     }
     std::string problem() const override {
       if (unreadable_.empty()) return {};
@@ -182,7 +182,7 @@ class DelayingBackend final : public BackendOperation, public WriteGate {
     }
 
    private:
-    void told(Line line, const Tell& tell) {
+    void report_line(Line line, const Tell& tell) {
       const LineData data = device_.read(backend_.place(line));
       const LineData metadata = device_.read(metadata_of(line));
       const bool known = metadata == LineData{} || metadata == authenticator(line, data);

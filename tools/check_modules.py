@@ -219,12 +219,12 @@ def circles(includes: Includes, root: Path) -> list[str]:
         units[unit].discard(unit)
     found = []
     reached = {unit: _reached(unit, units) for unit in units}
-    told: set[Path] = set()
+    reported: set[Path] = set()
     for unit in sorted(units):
         circle = {other for other in reached[unit] if unit in reached.get(other, ())}
-        if not circle or unit in told:
+        if not circle or unit in reported:
             continue
-        told |= circle
+        reported |= circle
         names = ", ".join(str(other.relative_to(root)) for other in sorted(circle))
         found.append(
             f"{names}: these units include each other in a circle; move what they share into a "

@@ -266,8 +266,8 @@ class Finding:
         else:
             sentence = _OTHER.get(self.reason) or _OTHER.get(self.kind, "")
         if sentence and (self.other or "{}" not in sentence):
-            told.append(sentence.format(self.other))
-        return ", ".join(told)
+            parts.append(sentence.format(self.other))
+        return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding for `--json` (keys: docs/guides/check_program.md)."""

@@ -104,12 +104,12 @@ class PersistBuffer final : public Ordering {
   }
   void tell(const Waiting& fence) {
     const std::uint64_t before = std::exchange(last_fences_[fence.core], fence.fence);
-    const std::uint64_t told = kManner == Manner::kTellsLate ? before : fence.fence;
-    if (told == 0) return;
+    const std::uint64_t reported = kManner == Manner::kTellsLate ? before : fence.fence;
+    if (reported == 0) return;
     late_ += std::ranges::any_of(waiting_, [&](const auto& other) {
       return other.second.core == fence.core && other.second.fence == 0;
     });
-    program_events_->fence_fulfilled(fence.core, told);
+    program_events_->fence_fulfilled(fence.core, reported);
   }
   void tell_behind_head() {
     for (auto next = std::next(waiting_.begin()); next != waiting_.end() && next->second.fence != 0;

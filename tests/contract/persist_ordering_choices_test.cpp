@@ -41,10 +41,10 @@ class PersistOrderingChoices : public testing::TestWithParam<OpenChoice> {
                                                             {GetParam().key, GetParam().value}}));
     const CrashResult result = crash(file, configuration, {}, {});
     EXPECT_GT(result.points, 0u);
-    std::string told;
-    if (!result.explanation) return told;
-    for (const std::string& line : result.explanation->lines) told += line + "\n";
-    return told;
+    std::string reported;
+    if (!result.explanation) return reported;
+    for (const std::string& line : result.explanation->lines) reported += line + "\n";
+    return reported;
   }
   const std::uint32_t programs_ = long_tests() ? 20 : 6;
 };

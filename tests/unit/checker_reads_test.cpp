@@ -68,8 +68,8 @@ Judged checked(CheckerPool& pool, const Image& image) {
   pool.show(image, lines, {}, true);
   pool.finish({});
   Judged found{.accepted = !pool.rejected().contains(number), .read = {}};
-  for (const auto& [told, pages] : pool.take_pages_read()) {
-    EXPECT_EQ(told, number);
+  for (const auto& [reported, pages] : pool.take_pages_read()) {
+    EXPECT_EQ(reported, number);
     found.read.emplace();
     for (const std::uint64_t page : pages) found.read->insert(page - kReadBase / 4096);
   }
@@ -112,7 +112,7 @@ const std::vector<std::string> kExact{
 // Ways of reading for which neighbouring pages are reported, too.
 const std::vector<std::string> kRoughly{"shared_read_only", "mapped_before_fork", "by_stdio",
                                         "after_main"};
-const std::vector<std::string> kUntold{
+const std::vector<std::string> kUntraceable{
     "by_a_killed_child",   "by_who_goes_on", "truncated",     "by_another_name",
     "by_splice",           "by_residence",   "by_holes",      "by_other_calls",
     "from_standard_input", "by_readv",       "onto_the_heap", "collapsed",
@@ -175,7 +175,7 @@ TEST_P(ReadsOfPrograms, PagesReadAreReportedWithNeighbouringPages) {
 }
 
 TEST_P(VerdictsOfPrograms, UntraceableReadsAreNotReported) {
-  for (const std::string& way : kUntold) {
+  for (const std::string& way : kUntraceable) {
     const Judged found = checked(GetParam(), way, kSome);
     EXPECT_TRUE(found.accepted) << way;
     EXPECT_FALSE(found.read) << way;
@@ -191,15 +191,15 @@ TEST_P(ReadsOfPrograms, ReadingAllPagesReportsAllPages) {
 // If a signal arrives while the checker is stopped, its reads may not be reported. This is rare,
 // and more frequent on a busy host.
 TEST_P(ReadsOfPrograms, PagesReadAreReportedDespiteSignals) {
-  int told = 0;
+  int reported = 0;
   for (int time = 0; time < 8; ++time) {
     const Judged found = checked(GetParam(), "interrupted", kSome);
     EXPECT_TRUE(found.accepted);
     if (!found.read) continue;
-    ++told;
+    ++reported;
     EXPECT_TRUE(std::ranges::includes(*found.read, kSome));
   }
-  EXPECT_GT(told, 0);
+  EXPECT_GT(reported, 0);
 }
 
 // A program that can't run while it is watched is run again unwatched.

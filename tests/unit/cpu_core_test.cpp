@@ -503,16 +503,16 @@ TEST_F(OwnLock, StaysTakenWhenItIsReinitializedTooEarly) {
 // The operations of an annotated lock are in the recording. The annotation takes no more time than
 // the lock needs to stall the operations after it.
 TEST(AnnotatedLock, AnnotationTakesNoTime) {
-  const auto time = [](std::string_view lock_order, bool told, bool annotated) {
+  const auto time = [](std::string_view lock_order, bool recorded, bool annotated) {
     TraceBuilder builder;
     const std::uint32_t take = builder.site(SiteKind::kAtomicUpdate, 4);
     const std::uint32_t give_back = builder.site(SiteKind::kAtomicStore, 4);
     const std::uint32_t store = builder.site(SiteKind::kStore, 8);
     for (std::uint32_t i = 0; i < 100; ++i) {
       builder.atomic(take, kDramBase, 0, 2 * i + 1, 1, true);
-      if (told) builder.sync(SyncKind::kMutexLock, kDramBase, 1, i, annotated);
+      if (recorded) builder.sync(SyncKind::kMutexLock, kDramBase, 1, i, annotated);
       builder.store(store, kDramBase + 64, i);
-      if (told) builder.sync(SyncKind::kMutexUnlock, kDramBase, 1, i + 1, annotated);
+      if (recorded) builder.sync(SyncKind::kMutexUnlock, kDramBase, 1, i + 1, annotated);
       builder.atomic(give_back, kDramBase, 0, 2 * i + 2, 0);
     }
     return nanoseconds(

@@ -100,19 +100,19 @@ TEST(Energy, PredictorEnergyNeedsAPredictor) {
 TEST(Energy, StatisticsAreInNanojoules) {
   StatisticsCollector collector;
   collector.group("energy", of({{"pm.bytes_read", 64}}, kTwoMicroseconds));
-  std::map<std::string, double> told;
+  std::map<std::string, double> reported;
   double parts = 0;
   for (const Statistic& statistic : collector.found) {
     EXPECT_EQ(statistic.unit, "nJ");
-    told[statistic.name] = statistic.value;
+    reported[statistic.name] = statistic.value;
     if (statistic.name != "energy.total_nj" && statistic.name != "energy.unused_nj") {
       parts += statistic.value;
     }
   }
-  EXPECT_EQ(told.at("energy.cores_nj"), 26e3);
-  EXPECT_EQ(told.at("energy.pm_reads_nj"), 1.741);
-  EXPECT_DOUBLE_EQ(told.at("energy.total_nj"), 26'001.741);
-  EXPECT_DOUBLE_EQ(parts, told.at("energy.total_nj"));
+  EXPECT_EQ(reported.at("energy.cores_nj"), 26e3);
+  EXPECT_EQ(reported.at("energy.pm_reads_nj"), 1.741);
+  EXPECT_DOUBLE_EQ(reported.at("energy.total_nj"), 26'001.741);
+  EXPECT_DOUBLE_EQ(parts, reported.at("energy.total_nj"));
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ class OracleBench : public Oracle::ImageReader {
     return finding->fault;
   }
   // Changes the word without a notification that its line has changed.
-  void hold_untold(std::uint64_t address, std::uint64_t value) {
+  void hold_without_notice(std::uint64_t address, std::uint64_t value) {
     holds(address, value);
     changed_.clear();
   }
@@ -340,7 +340,7 @@ TEST(Oracle, CorrectAlternativeImageDoesNotCorrectAWrongImage) {
   OracleBench bench(program);
   EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kTorn);
   EXPECT_EQ(bench.holds(kA, 1).verdict_instead(), std::nullopt);
-  bench.hold_untold(kA, 0);
+  bench.hold_without_notice(kA, 0);
   EXPECT_EQ(bench.verdict(), Fault::kTorn);
 }
 

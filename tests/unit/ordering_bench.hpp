@@ -80,8 +80,9 @@ struct Notice {
   bool operator==(const Notice&) const = default;
 };
 using Notices = std::vector<Notice>;
-inline void PrintTo(const Notice& told, std::ostream* out) {
-  *out << "core " << told.core << ", number " << told.number << " at " << told.when.count << "ps";
+inline void PrintTo(const Notice& notice, std::ostream* out) {
+  *out << "core " << notice.core << ", number " << notice.number << " at " << notice.when.count
+       << "ps";
 }
 
 inline void PrintTo(const std::optional<Time>& when, std::ostream* out) {
@@ -311,7 +312,7 @@ class OrderingBench : public PersistenceObserver,
   }
   void goes_on(std::uint64_t number, Time when) {
     Asked& asked = queried_[number];
-    EXPECT_FALSE(asked.answer.when) << "told twice";
+    EXPECT_FALSE(asked.answer.when) << "answered twice";
     asked.answer.when = when;
     if (asked.store == nullptr) return;
     const auto& [core, address, value] = *asked.store;

@@ -29,7 +29,7 @@ constexpr std::uint32_t kHintInstructions = 40;
 
 class Recorder final : public Precompute {
  public:
-  struct Told {
+  struct Notice {
     std::string what;
     CoreId core;
     std::uint64_t address, value;
@@ -52,7 +52,7 @@ class Recorder final : public Precompute {
     note(std::string(kHow[static_cast<int>(how)]), core, line.address(), std::span(data).first(8),
          0, when);
   }
-  std::vector<Told> told;
+  std::vector<Notice> notices;
 
  private:
   void note(std::string what, CoreId core, std::uint64_t address, std::span<const std::byte> value,
@@ -61,7 +61,7 @@ class Recorder final : public Precompute {
     for (std::size_t i = std::min(value.size(), sizeof first); i > 0; --i) {
       first = first << 8 | std::to_integer<std::uint64_t>(value[i - 1]);
     }
-    told.push_back({std::move(what), core, address, first, value.size(), site, when});
+    notices.push_back({std::move(what), core, address, first, value.size(), site, when});
   }
 };
 
@@ -79,12 +79,12 @@ const ChoiceTable& with_recorder() {
 }
 
 struct Recorded {
-  std::vector<Recorder::Told> told;
+  std::vector<Recorder::Notice> notices;
   std::uint64_t instructions = 0;
 
-  std::vector<Recorder::Told> all(std::string_view what) const {
-    std::vector<Recorder::Told> found;
-    for (const auto& one : told) {
+  std::vector<Recorder::Notice> all(std::string_view what) const {
+    std::vector<Recorder::Notice> found;
+    for (const auto& one : notices) {
       if (one.what == what) found.push_back(one);
     }
     return found;
@@ -106,7 +106,7 @@ Recorded run(TraceBuilder& builder, std::string_view atomicity = "none") {
                   file);
   EXPECT_TRUE(machine.run({}));
   Recorded run;
-  run.told = dynamic_cast<const Recorder&>(machine.design().precompute()).told;
+  run.notices = dynamic_cast<const Recorder&>(machine.design().precompute()).notices;
   for (const auto& core : machine.cores()) run.instructions += core->statistics().instructions;
   return run;
 }

@@ -70,8 +70,8 @@ class Predictions : public MemoryBench, public PredictionObserver {
   void outcome(const Outcome& outcome) override { outcomes.push_back(outcome); }
   void note(std::uint64_t write, Time when) { persisted_at[write].push_back(when); }
 
-  // The only one so far.
-  const Outcome& told() const {
+  // Returns the only outcome so far.
+  const Outcome& only_outcome() const {
     EXPECT_EQ(outcomes.size(), 1u);
     return outcomes.at(0);
   }
@@ -95,13 +95,13 @@ TEST(Prediction, FinishedLineAndDataPredictionSavesTheWholeTime) {
   const PreparedId id = bench.prepare(kLine, 1, kWholeLine, 3);
   bench.run_until(Time{} + kAll);
   EXPECT_EQ(bench.write(1), ns(0));
-  EXPECT_EQ(bench.told().id, id);
-  EXPECT_EQ(bench.told().core, 3u);
-  EXPECT_EQ(bench.told().number, 1u);
-  EXPECT_EQ(bench.told().fate, Fate::kUsed);
-  EXPECT_EQ(bench.told().when, Time{} + kAll);
-  EXPECT_EQ(bench.told().differing, 0u);
-  EXPECT_FALSE(bench.told().late);
+  EXPECT_EQ(bench.only_outcome().id, id);
+  EXPECT_EQ(bench.only_outcome().core, 3u);
+  EXPECT_EQ(bench.only_outcome().number, 1u);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kUsed);
+  EXPECT_EQ(bench.only_outcome().when, Time{} + kAll);
+  EXPECT_EQ(bench.only_outcome().differing, 0u);
+  EXPECT_FALSE(bench.only_outcome().late);
   EXPECT_EQ(bench.graph->results(), 0u);
   EXPECT_EQ(bench.write(1), kAll) << "used once";
 }
@@ -111,8 +111,8 @@ TEST(Prediction, UnfinishedPredictionSavesTheTimeSpent) {
   bench.prepare(kLine, 1);
   bench.run_until(Time{} + kAll - ns(1));
   EXPECT_EQ(bench.write(1), ns(1));
-  EXPECT_EQ(bench.told().fate, Fate::kUsed);
-  EXPECT_TRUE(bench.told().late);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kUsed);
+  EXPECT_TRUE(bench.only_outcome().late);
 }
 
 TEST(Prediction, LinePredictionSavesLineSubOperations) {
@@ -121,8 +121,8 @@ TEST(Prediction, LinePredictionSavesLineSubOperations) {
   bench.run_until(at_ns(50));
   // The line's part is done at 200, the data's at 150.
   EXPECT_EQ(bench.write(1), ns(200 + 50 - 50));
-  EXPECT_EQ(bench.told().fate, Fate::kUsedInPart);
-  EXPECT_EQ(bench.told().differing, 0u);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kUsedInPart);
+  EXPECT_EQ(bench.only_outcome().differing, 0u);
   bench.prepare(kLine, {});
   bench.run_until(at_ns(1000));
   EXPECT_EQ(bench.write(1), kDataTime + kBothTime);
@@ -138,7 +138,7 @@ TEST(Prediction, DataPredictionIsUsedOnceItsLineIsKnown) {
       bench.backend->predictions().complete(id, kLine));  // at 400: both parts are done at 600
   bench.run_until(at_ns(500));
   EXPECT_EQ(bench.write(1), ns(150));
-  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kUsed);
   EXPECT_FALSE(bench.backend->predictions().complete(id, data_of(2), kWholeLine));
 }
 
@@ -149,7 +149,7 @@ TEST(Prediction, LinePredictionIsUsedFullyOnceItsDataAreKnown) {
   EXPECT_TRUE(bench.backend->predictions().complete(id, data_of(1), ~bytes_from(0, 8)));
   bench.run_until(at_ns(300));
   EXPECT_EQ(bench.write(1), ns(30)) << "180 + 100 for the data, 50 for both";
-  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kUsed);
 }
 
 TEST(Prediction, PredictionWithOtherDataSavesLineSubOperations) {
@@ -157,9 +157,9 @@ TEST(Prediction, PredictionWithOtherDataSavesLineSubOperations) {
   bench.prepare(kLine, 0x0201);
   bench.run_until(Time{} + kAll);
   EXPECT_EQ(bench.write(0x0301), kDataTime + kBothTime);
-  EXPECT_EQ(bench.told().fate, Fate::kUsedInPart);
-  EXPECT_EQ(bench.told().differing, 1u << 1);
-  EXPECT_FALSE(bench.told().late);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kUsedInPart);
+  EXPECT_EQ(bench.only_outcome().differing, 1u << 1);
+  EXPECT_FALSE(bench.only_outcome().late);
 }
 
 TEST(Prediction, ReplacedBytesRestartTheDataSubOperations) {
@@ -169,7 +169,7 @@ TEST(Prediction, ReplacedBytesRestartTheDataSubOperations) {
   bench.backend->predictions().complete(id, data_of(2), bytes_from(0, 1));
   bench.run_until(at_ns(440));
   EXPECT_EQ(bench.write(2), ns(10)) << "300 + 100 for the data, 50 for both";
-  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kUsed);
   bench.backend->predictions().complete(bench.prepare(kLine, 1), data_of(2), bytes_from(0, 1));
   bench.run_until(at_ns(1000));
   EXPECT_EQ(bench.write(1), kDataTime + kBothTime) << "not that of the old ones";
@@ -190,8 +190,8 @@ TEST(Prediction, PredictionWithTheWritesDataIsPreferredThenTheOldest) {
     bench.prepare(kLine, {});
     bench.prepare(kOther, value);
     bench.send(value);
-    EXPECT_EQ(bench.told().fate, value == 1 ? Fate::kUsed : Fate::kUsedInPart);
-    EXPECT_EQ(bench.told().number, value == 1 ? 3u : 1u);
+    EXPECT_EQ(bench.only_outcome().fate, value == 1 ? Fate::kUsed : Fate::kUsedInPart);
+    EXPECT_EQ(bench.only_outcome().number, value == 1 ? 3u : 1u);
   }
 }
 
@@ -201,7 +201,7 @@ TEST(Prediction, PartialWriteIsComparedAsAWholeLine) {
   bench.prepare(kLine, 0x0102);
   bench.run_until(at_ns(1000));
   EXPECT_EQ(bench.write(0xee02, kLine, bytes_from(0, 1)), ns(0));
-  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kUsed);
 }
 
 TEST(Prediction, PredictionIsNotUsedForDataThatADropHasChanged) {
@@ -209,7 +209,7 @@ TEST(Prediction, PredictionIsNotUsedForDataThatADropHasChanged) {
   const WriteId dropped = bench.send(0x0100, kLine, bytes_from(1, 1));
   bench.prepare(kLine, 0x0102);
   bench.send(0x0002, kLine, bytes_from(0, 1));
-  EXPECT_EQ(bench.told().fate, Fate::kUsed);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kUsed);
   EXPECT_TRUE(bench.backend->drop(dropped));
   bench.run();
   const std::unique_ptr<ImageDecoder> decoder = bench.backend->parts().decoder();
@@ -289,9 +289,9 @@ TEST_P(DiscardedPrediction, PredictionIsNotUsed) {
   const PreparedId id = bench.prepare(kLine, 1, kWholeLine, 5);
   bench.run_until(at_ns(400));
   discard(bench, id);
-  EXPECT_EQ(bench.told().id, id);
-  EXPECT_EQ(bench.told().fate, GetParam());
-  EXPECT_EQ(bench.told().when, at_ns(400));
+  EXPECT_EQ(bench.only_outcome().id, id);
+  EXPECT_EQ(bench.only_outcome().fate, GetParam());
+  EXPECT_EQ(bench.only_outcome().when, at_ns(400));
   EXPECT_EQ(bench.graph->results(), 0u);
   EXPECT_FALSE(bench.backend->predictions().complete(id, data_of(1), kWholeLine));
   EXPECT_EQ(bench.write(1), kAll);
@@ -304,7 +304,7 @@ TEST(Prediction, DataPredictionIsNotDiscardedByAddress) {
   bench.backend->predictions().discard_range({0}, {UINT64_MAX}, Fate::kRangeDiscarded);
   EXPECT_TRUE(bench.outcomes.empty());
   bench.backend->predictions().discard_thread(0);
-  EXPECT_EQ(bench.told().fate, Fate::kThreadEnded);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kThreadEnded);
 }
 
 TEST(Prediction, TooOldPredictionIsNotUsed) {
@@ -316,8 +316,8 @@ TEST(Prediction, TooOldPredictionIsNotUsed) {
     bench.backend->predictions().complete(id, data_of(1), kWholeLine);  // doesn't make it younger
     bench.run_until(one_earlier ? Time{599'999} : at_ns(600));
     EXPECT_EQ(bench.write(1), one_earlier ? ns(0) : kAll);
-    EXPECT_EQ(bench.told().fate, one_earlier ? Fate::kUsed : Fate::kTooOld);
-    EXPECT_EQ(bench.told().when, one_earlier ? Time{599'999} : at_ns(600));
+    EXPECT_EQ(bench.only_outcome().fate, one_earlier ? Fate::kUsed : Fate::kTooOld);
+    EXPECT_EQ(bench.only_outcome().when, one_earlier ? Time{599'999} : at_ns(600));
   }
 }
 
@@ -327,7 +327,7 @@ TEST(Prediction, TooOldPredictionReleasesItsEntry) {
   bench.run_until(at_ns(800));
   EXPECT_TRUE(bench.outcomes.empty());
   EXPECT_TRUE(bench.prepare(kLine, 1));
-  EXPECT_EQ(bench.told().when, at_ns(500));
+  EXPECT_EQ(bench.only_outcome().when, at_ns(500));
 }
 
 // ---- What a write has claimed
@@ -336,8 +336,8 @@ TEST(Prediction, ClaimedPredictionIsLostWithADroppedWrite) {
   Predictions bench;
   bench.prepare(kLine, 1);
   const WriteId id = bench.send(1);
-  EXPECT_EQ(bench.told().fate, Fate::kUsed);
-  EXPECT_TRUE(bench.told().late);
+  EXPECT_EQ(bench.only_outcome().fate, Fate::kUsed);
+  EXPECT_TRUE(bench.only_outcome().late);
   EXPECT_EQ(bench.graph->results(), 1u);
   EXPECT_TRUE(bench.backend->drop(id));
   EXPECT_EQ(bench.graph->results(), 0u);

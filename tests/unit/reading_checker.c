@@ -296,7 +296,7 @@ static int raw(void) {
   return 2;
 }
 
-/* What can't be told. */
+/* Reads that can't be traced. */
 static int by_a_killed_child(void) {
   const pid_t child = fork();
   if (child == 0) {

@@ -43,7 +43,7 @@ struct Plan {
     CoreId core = 0;
   };
   std::vector<Step> steps;
-  std::vector<std::string> told;
+  std::vector<std::string> notices;
 };
 Plan* plan = nullptr;  // plan of the running test
 
@@ -59,7 +59,7 @@ class Planned final : public NoOrdering {
   }
   std::uint32_t interests() const override { return kStores | kVisibleStores | kRewind; }
   bool fence(const Fence& fence, Time, Completion) override {
-    plan->told.push_back("fence " + std::to_string(fence.number));
+    plan->notices.push_back("fence " + std::to_string(fence.number));
     return true;
   }
   bool store(const Store& store, Time, Completion) override {
@@ -74,8 +74,8 @@ class Planned final : public NoOrdering {
  private:
   void tell(const std::string& what, CoreId core, std::uint64_t address) {
     const LineData line = context_->pm_space.newest().read(Line::of(address));
-    plan->told.push_back(what + " " + std::to_string(core) + " " + (address < kB ? "A" : "B") +
-                         "=" + std::to_string(std::to_integer<int>(line[address % kLineBytes])));
+    plan->notices.push_back(what + " " + std::to_string(core) + " " + (address < kB ? "A" : "B") +
+                            "=" + std::to_string(std::to_integer<int>(line[address % kLineBytes])));
   }
   void step(std::uint64_t number, Time) {
     const Plan::Step& step = plan->steps[number];
@@ -86,7 +86,7 @@ class Planned final : public NoOrdering {
         return context_->threads.resume(step.core);
       case Plan::kRewind:
         if (!context_->threads.in_region(step.core)) {
-          plan->told.push_back("not in a region");
+          plan->notices.push_back("not in a region");
         } else {
           context_->threads.rewind(step.core);
         }
@@ -105,12 +105,12 @@ class Hinted final : public Precompute {
   ResultBufferSize result_buffer() const override { return {.entries = 8}; }
   std::uint32_t interests() const override { return kHints; }
   void hint(CoreId core, const Hint& hint, Time) override {
-    plan->told.push_back("hint " + std::to_string(hint.bytes));
+    plan->notices.push_back("hint " + std::to_string(hint.bytes));
     pm_->predictions().prepare(
         {.core = core, .number = hint.bytes, .line = Line::of(hint.address)});
   }
   void outcome(const Outcome& outcome) override {
-    plan->told.push_back("discarded " + std::to_string(outcome.number));
+    plan->notices.push_back("discarded " + std::to_string(outcome.number));
   }
 
  private:
@@ -124,7 +124,7 @@ class Uninterested final : public Atomicity {
     return Lowering::without({trace::Purpose::kLog, trace::Purpose::kCommit});
   }
   bool region_begin(CoreId, std::uint64_t, Time, Completion) override {
-    plan->told.push_back("region begins");
+    plan->notices.push_back("region begins");
     return true;
   }
 };
@@ -202,7 +202,7 @@ class Program {
 };
 
 struct Ran {
-  std::vector<std::string> told;
+  std::vector<std::string> notices;
   double ns = 0;              // until the last core ended
   double speculation_ns = 0;  // sum over all cores
   std::uint64_t regions = 0;
@@ -227,7 +227,7 @@ Ran run(Program& program, const std::vector<Plan::Step>& steps,
                   file);
   EXPECT_TRUE(machine.run({}));
   plan = nullptr;
-  Ran ran{planned.told, static_cast<double>(machine.end().count) / 1000, 0, 0};
+  Ran ran{planned.notices, static_cast<double>(machine.end().count) / 1000, 0, 0};
   for (const auto& core : machine.cores()) {
     EXPECT_EQ(core->clock().time(core->account().total()), core->end());
     ran.speculation_ns +=
@@ -252,7 +252,8 @@ TEST(Pause, LetsTheStoreQueueContinue) {
   program.compute(2000);
   program.store(kB, 2);
   const Ran with = run(program, {{20, Plan::kPause}, {3000, Plan::kResume}, {3001, Plan::kRewind}});
-  EXPECT_EQ(with.told, (std::vector<std::string>{"store 0 A=1", "not in a region", "store 0 B=2"}));
+  EXPECT_EQ(with.notices,
+            (std::vector<std::string>{"store 0 A=1", "not in a region", "store 0 B=2"}));
   EXPECT_GT(with.ns, 4000);
 }
 
@@ -269,11 +270,11 @@ TEST(Rewind, RegionIsExecutedAgain) {
   program.compute(500);
   const Ran without = run(program, {});
   const Ran with = run(program, {{1800, Plan::kRewind}});
-  EXPECT_EQ(without.told,
+  EXPECT_EQ(without.notices,
             (std::vector<std::string>{"store 0 B=7", "store 0 A=1", "store 0 B=8", "store 0 A=2"}));
-  EXPECT_EQ(with.told, (std::vector<std::string>{"store 0 B=7", "store 0 A=1", "store 0 B=8",
-                                                 "restored 0 B=7", "restored 0 A=0", "store 0 A=1",
-                                                 "store 0 B=8", "store 0 A=2"}));
+  EXPECT_EQ(with.notices, (std::vector<std::string>{"store 0 B=7", "store 0 A=1", "store 0 B=8",
+                                                    "restored 0 B=7", "restored 0 A=0",
+                                                    "store 0 A=1", "store 0 B=8", "store 0 A=2"}));
   // The region began at 1000 ns, or when its first lines arrived; they are cached when it is
   // executed again.
   EXPECT_GT(with.ns, without.ns + 400);
@@ -322,8 +323,8 @@ TEST(Rewind, HintsOfTheRegionAreGivenAgain) {
   program.compute(500);
   program.hint(3);
   const Ran ran = run(program, {{50, Plan::kRewind}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"restored 0 A=0", "store 0 A=1", "fence 1",
-                                                "hint 1", "hint 2", "hint 3"}));
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"restored 0 A=0", "store 0 A=1", "fence 1",
+                                                   "hint 1", "hint 2", "hint 3"}));
 }
 
 // Rule 7. (The flushes are what hardware logs need of the ordering layer.)
@@ -372,7 +373,8 @@ TEST(Rewind, DiscardsPredictionsOfTheRegion) {
   program.compute(1000);
   program.end();
   const Ran ran = run(program, {{500, Plan::kRewind}}, "recorded", "1ns", {{"backend", "plain"}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"hint 1", "discarded 1", "hint 1", "discarded 1"}));
+  EXPECT_EQ(ran.notices,
+            (std::vector<std::string>{"hint 1", "discarded 1", "hint 1", "discarded 1"}));
 }
 
 // The ordering layer asks for regions, in a way.
@@ -383,7 +385,7 @@ TEST(Rewind, NotifiesOnlyLayersInterestedInRegions) {
   program.end();
   EXPECT_TRUE(
       run(program, {{500, Plan::kRewind}}, "recorded", "1ns", {{"atomicity", "uninterested"}})
-          .told.empty());
+          .notices.empty());
 }
 
 TEST(Rewind, IsPossibleOnlyInsideARegion) {
@@ -395,7 +397,7 @@ TEST(Rewind, IsPossibleOnlyInsideARegion) {
   program.compute(500);
   const Ran ran =
       run(program, {{100, Plan::kRewind}, {1900, Plan::kRewind}, {1000, Plan::kRewind}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"not in a region"}))
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"not in a region"}))
       << "at 1900 it is in there again";
 }
 
@@ -408,7 +410,7 @@ TEST(Rewind, FencesKeepTheirProgramNumbers) {
   program.end();
   program.mfence();
   const Ran ran = run(program, {{600, Plan::kRewind}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"fence 1", "fence 2", "fence 2", "fence 3"}));
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"fence 1", "fence 2", "fence 2", "fence 3"}));
 }
 
 // Two regions fly in the window at once; the second one's begin has been dispatched.
@@ -421,7 +423,7 @@ TEST(Rewind, RollsBackTheOldestRegionInFlight) {
   program.store(kB, 2);
   program.end();
   const Ran ran = run(program, {{60, Plan::kRewind}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"restored 0 A=0", "store 0 A=1", "store 0 B=2"}))
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"restored 0 A=0", "store 0 A=1", "store 0 B=2"}))
       << "of the store that had been announced only";
   EXPECT_EQ(ran.regions, 2u);
 }
@@ -451,8 +453,9 @@ TEST_P(Locks, HeldLockStaysHeldAfterARollback) {
   program.store(kA, 2);
   program.unlock(0, 2);
   const Ran ran = run_locks({{1500, Plan::kRewind}, {2500, Plan::kRewind}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=1", "restored 0 A=0", "store 0 A=1",
-                                                "restored 0 A=0", "store 0 A=1", "store 1 A=2"}));
+  EXPECT_EQ(ran.notices,
+            (std::vector<std::string>{"store 0 A=1", "restored 0 A=0", "store 0 A=1",
+                                      "restored 0 A=0", "store 0 A=1", "store 1 A=2"}));
 }
 
 TEST_P(Locks, ReleasedLockIsNotTakenAgainAfterARollback) {
@@ -469,8 +472,8 @@ TEST_P(Locks, ReleasedLockIsNotTakenAgainAfterARollback) {
   program.unlock(0, 2);
   const Ran ran = run_locks({{1500, Plan::kRewind}});
   // Thread 1 has the lock meanwhile, and its store came after thread 0's.
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=1", "store 1 A=2", "restored 0 A=2",
-                                                "store 0 A=2"}));
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"store 0 A=1", "store 1 A=2", "restored 0 A=2",
+                                                   "store 0 A=2"}));
   EXPECT_LT(ran.ns, 3000 + 1000) << "thread 0 doesn't wait for it";
 }
 
@@ -482,7 +485,7 @@ TEST_P(Locks, LockIsHeldBeforeItsLineArrives) {
   program.unlock(0, 1);
   program.end();
   const Ran ran = run_locks({{20, Plan::kRewind}, {25, Plan::kRewind}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=1"}));
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"store 0 A=1"}));
 }
 
 TEST_P(Locks, LockIsReleasedOnceDespiteARollback) {
@@ -501,7 +504,7 @@ TEST_P(Locks, LockIsReleasedOnceDespiteARollback) {
   program.store(kB, 2);
   program.unlock(0, 3);
   const Ran ran = run_locks({{900, Plan::kRewind}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 B=1", "store 2 B=2"}));
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"store 1 B=1", "store 2 B=2"}));
 }
 
 // Under simulated lock order, atomic variables keep their recorded order outside locks alone.
@@ -516,7 +519,7 @@ TEST_P(Locks, LockIsCountedOnceDespiteARollback) {
   program.thread(1).compute(4000);
   program.builder.atomic(write, kA, 1, 1, 4);
   const Ran ran = run_locks({{500, Plan::kRewind}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 A=4", "store 0 A=5"}));
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"store 1 A=4", "store 0 A=5"}));
 }
 
 TEST_P(Locks, LockWaitIsRepeatedAfterARollback) {
@@ -532,9 +535,9 @@ TEST_P(Locks, LockWaitIsRepeatedAfterARollback) {
   program.unlock(0, 2);
   program.end();
   const Ran ran = run_locks({{1000, Plan::kRewind, 1}, {1500, Plan::kRewind, 1}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 B=1", "restored 1 B=0", "store 1 B=1",
-                                                "restored 1 B=0", "store 1 B=1", "store 0 A=1",
-                                                "store 1 A=2"}));
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"store 1 B=1", "restored 1 B=0", "store 1 B=1",
+                                                   "restored 1 B=0", "store 1 B=1", "store 0 A=1",
+                                                   "store 1 A=2"}));
 }
 
 TEST(Rewind, AtomicVersionsStayReleased) {
@@ -550,8 +553,8 @@ TEST(Rewind, AtomicVersionsStayReleased) {
   program.compute(1500);
   program.builder.atomic(write, kB, 1, 1, 6);
   const Ran ran = run(program, {{900, Plan::kRewind}, {2100, Plan::kRewind}});
-  EXPECT_EQ(std::count(ran.told.begin(), ran.told.end(), "store 1 B=6"), 1);
-  EXPECT_EQ(ran.told.front(), "store 0 A=5");
+  EXPECT_EQ(std::count(ran.notices.begin(), ran.notices.end(), "store 1 B=6"), 1);
+  EXPECT_EQ(ran.notices.front(), "store 0 A=5");
   EXPECT_EQ(ran.regions, 1u);
 }
 
@@ -569,7 +572,8 @@ TEST(Rewind, RacingStoreIsWaitedForUntilItIsReexecuted) {
   program.store(kB, 6);
   program.builder.end_turn(1);
   const Ran ran = run(program, {{1020, Plan::kRewind}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"restored 0 A=0", "store 0 A=5", "store 1 B=6"}));
+  EXPECT_EQ(ran.notices,
+            (std::vector<std::string>{"restored 0 A=0", "store 0 A=5", "store 1 B=6"}));
   EXPECT_GT(ran.ns, 2000);
 }
 
@@ -588,8 +592,8 @@ TEST(Rewind, RaceWaitIsRepeated) {
   program.end();
   program.builder.end_turn(1);
   const Ran ran = run(program, {{900, Plan::kRewind}});
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 0 A=4", "restored 0 A=0", "store 0 A=4",
-                                                "store 1 B=6", "store 0 A=5"}));
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"store 0 A=4", "restored 0 A=0", "store 0 A=4",
+                                                   "store 1 B=6", "store 0 A=5"}));
 }
 
 // Rolled-back atomic loads still wait for their version or their time, and so do the operations
@@ -613,7 +617,7 @@ TEST(Rewind, RolledBackLoadsNeverComplete) {
     steps.push_back({when, Plan::kRewind});
   }
   const Ran ran = run(program, steps);
-  EXPECT_EQ(ran.told, (std::vector<std::string>{"store 1 B=6"}));
+  EXPECT_EQ(ran.notices, (std::vector<std::string>{"store 1 B=6"}));
   EXPECT_EQ(ran.regions, 1u);
 }
 
@@ -663,9 +667,10 @@ class SpeculativeStoresTest : public testing::Test {
     return std::to_integer<int>(newest.read(Line::of(address))[address % kLineBytes]);
   }
   std::vector<std::uint64_t> take_back(CoreId core) {
-    std::vector<std::uint64_t> told;
-    stores.roll_back(core, [&](std::uint64_t address, std::uint32_t) { told.push_back(address); });
-    return told;
+    std::vector<std::uint64_t> notices;
+    stores.roll_back(core,
+                     [&](std::uint64_t address, std::uint32_t) { notices.push_back(address); });
+    return notices;
   }
 
   Image newest;

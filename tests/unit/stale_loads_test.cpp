@@ -32,8 +32,8 @@ class Misreading final : public NoOrdering {
     persist(Line::of(address));
   }
   void load(const Load& load, Time) override {
-    if (load.address != kMisread || told_) return;
-    told_ = true;  // once: executed again, the region reads it right
+    if (load.address != kMisread || misread_once_) return;
+    misread_once_ = true;  // once: executed again, the region reads it right
     context_->program_events.stale_load(load.core, load.region, load.line());
     if (answers == Answers::kNothing) return;
     context_->queue.schedule(context_->queue.now() + Picoseconds{1000}, Phase::kController,
@@ -53,7 +53,7 @@ class Misreading final : public NoOrdering {
   }
 
   std::optional<LayerContext> context_;
-  bool told_ = false;
+  bool misread_once_ = false;
 };
 
 CrashResult crash_misreading(bool in_region, Answers planned, bool any_region = true) {

@@ -20,7 +20,7 @@ using trace::SyncKind;
 using trace::TraceBuilder;
 using Kinds = std::vector<SyncKind>;
 
-struct Told {
+struct Notice {
   CoreId core;
   SyncKind kind;
   Time when;
@@ -34,13 +34,13 @@ class Listener final : public Ordering {
   bool flush(CoreId, Line, trace::FlushKind, bool, Time, Completion) override { return true; }
   bool fence(const Fence&, Time, Completion) override { return true; }
   void synchronised(CoreId core, SyncKind kind, Time when) override {
-    told.push_back({core, kind, when});
+    notices.push_back({core, kind, when});
   }
-  std::vector<Told> told;
+  std::vector<Notice> notices;
 };
 
 template <std::uint32_t kInterests>
-std::vector<Told> listen(TraceBuilder& builder, std::string_view lock_order) {
+std::vector<Notice> listen(TraceBuilder& builder, std::string_view lock_order) {
   ChoiceTable table = choices();
   table.push_back({.name = "listener",
                    .summary = "Records its notifications",
@@ -55,26 +55,27 @@ std::vector<Told> listen(TraceBuilder& builder, std::string_view lock_order) {
                             table),
                   file);
   EXPECT_TRUE(machine.run({}));
-  return dynamic_cast<const Listener<kInterests>&>(machine.design().ordering()).told;
+  return dynamic_cast<const Listener<kInterests>&>(machine.design().ordering()).notices;
 }
 
-std::vector<Told> told(TraceBuilder& builder, std::string_view lock_order = "recorded") {
+std::vector<Notice> notices(TraceBuilder& builder, std::string_view lock_order = "recorded") {
   return listen<kSynchronisation>(builder, lock_order);
 }
 
-Kinds kinds_of(const std::vector<Told>& told, CoreId core) {
+Kinds kinds_of(const std::vector<Notice>& notices, CoreId core) {
   Kinds kinds;
-  for (const Told& one : told) {
+  for (const Notice& one : notices) {
     if (one.core == core) kinds.push_back(one.kind);
   }
   return kinds;
 }
 
 // Position of the core's notification of this kind, number `turn` from 0 on.
-std::ptrdiff_t place(const std::vector<Told>& told, CoreId core, SyncKind kind, int turn = 0) {
-  const auto found = std::ranges::find_if(
-      told, [&](const Told& one) { return one.core == core && one.kind == kind && turn-- == 0; });
-  return found - told.begin();
+std::ptrdiff_t place(const std::vector<Notice>& notices, CoreId core, SyncKind kind, int turn = 0) {
+  const auto found = std::ranges::find_if(notices, [&](const Notice& one) {
+    return one.core == core && one.kind == kind && turn-- == 0;
+  });
+  return found - notices.begin();
 }
 
 // Writes what a thread does with objects of one program.
@@ -123,7 +124,7 @@ TraceBuilder two_threads(bool annotates = false) {
 
 TEST(Synchronised, LayerIsNotifiedOfEveryKindInThreadOrder) {
   TraceBuilder builder = two_threads();
-  const std::vector<Told> all = told(builder);
+  const std::vector<Notice> all = notices(builder);
   EXPECT_EQ(kinds_of(all, 0),
             (Kinds{SyncKind::kThreadCreate, SyncKind::kMutexLock, SyncKind::kMutexUnlock,
                    SyncKind::kBarrierArrive, SyncKind::kBarrierWait, SyncKind::kMutexLock,
@@ -140,15 +141,15 @@ TEST(Synchronised, AnnotatedLocksAreNotifiedLikeOtherLocks) {
     SCOPED_TRACE(lock_order);
     TraceBuilder annotated = two_threads(true), others = two_threads();
     for (const CoreId core : {0, 1}) {
-      EXPECT_EQ(kinds_of(told(annotated, lock_order), core),
-                kinds_of(told(others, lock_order), core));
+      EXPECT_EQ(kinds_of(notices(annotated, lock_order), core),
+                kinds_of(notices(others, lock_order), core));
     }
   }
 }
 
 TEST(Synchronised, ReleaseIsNotifiedBeforeTheAcquisitionThatWaitsForIt) {
   TraceBuilder builder = two_threads();
-  const std::vector<Told> all = told(builder);
+  const std::vector<Notice> all = notices(builder);
   struct Pair {
     CoreId releaser;
     SyncKind release;
@@ -188,9 +189,9 @@ TEST(Synchronised, WriteLockIsNotifiedOnceWhenItIsAcquired) {
     writer(SyncKind::kWriteLock, kLock, 0);
     builder.sync(SyncKind::kWriteLock, 0, kReaders, 1);
     writer(SyncKind::kWriteUnlock, kLock, 1);
-    const std::vector<Told> all = told(builder, lock_order);
+    const std::vector<Notice> all = notices(builder, lock_order);
     Kinds kinds;
-    for (const Told& one : all) kinds.push_back(one.kind);
+    for (const Notice& one : all) kinds.push_back(one.kind);
     EXPECT_EQ(kinds, (Kinds{SyncKind::kReadLock, SyncKind::kReadUnlock, SyncKind::kWriteLock,
                             SyncKind::kWriteUnlock}));
   }
@@ -200,7 +201,7 @@ TEST(Synchronised, SynchronisationWithoutAnAddressIsNotified) {
   TraceBuilder builder;
   builder.sync(SyncKind::kSignal, 0, 0, 1);
   builder.thread(1).sync(SyncKind::kWait, 0, 0, 1);
-  const std::vector<Told> all = told(builder);
+  const std::vector<Notice> all = notices(builder);
   EXPECT_EQ(kinds_of(all, 0), Kinds{SyncKind::kSignal});
   EXPECT_EQ(kinds_of(all, 1), Kinds{SyncKind::kWait});
 }
@@ -213,7 +214,7 @@ TEST(Synchronised, AtomicAccessesAreNotNotified) {
   builder.atomic(store, kDramBase, 0, 1, 1);
   builder.atomic(update, kDramBase, 0, 2, 2, true);
   builder.atomic(load, kDramBase, 0, 2);
-  EXPECT_TRUE(told(builder).empty());
+  EXPECT_TRUE(notices(builder).empty());
 }
 
 TEST(Synchronised, LayersWithoutInterestAreNotNotified) {

@@ -206,45 +206,45 @@ class _Fit:
     # ---- Caches ---------------------------------------------------------------------------------
 
     def _caches(self) -> None:
-        told, ways = self._processor.cache_bytes, self._processor.cache_ways
+        reported, ways = self._processor.cache_bytes, self._processor.cache_ways
         in_l2 = self._ns(LOAD.format("128 KiB"))
         self._l2 = max(0.0, in_l2 - self._l1)
         for level, ns, source in (
             (1, self._l1, f"a load, 16 KiB: {self._l1:.2f} ns"),
             (2, self._l2, f"a load, 128 KiB: {in_l2:.2f} ns, less the L1's"),
         ):
-            self._add(f"l{level}.size", f"{told[level] // 1024}KiB", "reported by the system")
+            self._add(f"l{level}.size", f"{reported[level] // 1024}KiB", "reported by the system")
             self._add(f"l{level}.ways", str(ways[level]), "reported by the system")
             self._add_ns(f"l{level}.latency", ns, source)
             self._add_ns(f"l{level}.tag_latency", ns, "as a hit")
-        self._shared_cache(told, ways)
+        self._shared_cache(reported, ways)
 
-    def _shared_cache(self, told: dict[int, int], ways: dict[int, int]) -> None:
+    def _shared_cache(self, reported: dict[int, int], ways: dict[int, int]) -> None:
         times = {size: self._load_without_walk(size) for size in LOAD_SIZES}
-        upper = told.get(3, MEMORY_SIZE // 2)
+        upper = reported.get(3, MEMORY_SIZE // 2)
         # The largest size whose loads certainly hit in the L3, even if other programs use part of
         # it.
-        hits = [size for size in LOAD_SIZES if 2 * told[2] <= size <= upper // 2]
+        hits = [size for size in LOAD_SIZES if 2 * reported[2] <= size <= upper // 2]
         least = min((times[size] for size in hits), default=math.inf)
         place = _last_of_first(hits, lambda size: times[size] <= _ON_THE_STEP * least) or (
-            min(hits, key=lambda size: times[size]) if hits else 2 * told[2]
+            min(hits, key=lambda size: times[size]) if hits else 2 * reported[2]
         )
         in_shared = times[place] if place in times else self._l1 + self._l2
         self._shared = in_shared - self._l1 - self._l2
         half_way = (in_shared + times[MEMORY_SIZE]) / 2
-        held = [size for size in LOAD_SIZES if 2 * told[2] <= size <= upper]
-        size = _last_of_first(held, lambda size: times[size] <= half_way) or 2 * told[2]
+        held = [size for size in LOAD_SIZES if 2 * reported[2] <= size <= upper]
+        size = _last_of_first(held, lambda size: times[size] <= half_way) or 2 * reported[2]
         note = f"loads from this size are closer to {in_shared:.1f} ns than to memory's"
-        if 3 in told and size < told[3]:
-            note += f"; the system reports {told[3] // MIB} MiB"
+        if 3 in reported and size < reported[3]:
+            note += f"; the system reports {reported[3] // MIB} MiB"
         self._add("shared.size", f"{size // 1024}KiB", note)
         self._add("shared.size_per_core", "0B", "measured as a whole")
-        told_ways = ways.get(3, 16)
-        divides = size % (told_ways * LINE_BYTES) == 0
+        reported_ways = ways.get(3, 16)
+        divides = size % (reported_ways * LINE_BYTES) == 0
         self._add(
             "shared.ways",
-            str(told_ways if divides else 16),
-            "reported by the system" if divides else f"{told_ways} don't divide the size",
+            str(reported_ways if divides else 16),
+            "reported by the system" if divides else f"{reported_ways} don't divide the size",
         )
         self._shared = self._add_ns(
             "shared.latency",
@@ -306,9 +306,9 @@ class _Fit:
 
     def _channels(self, way: float, back_source: str, back: float) -> None:
         burst = self._default_ns("dram.tburst")
-        reading, told = self._best(READ)
+        reading, threads = self._best(READ)
         channels = max(1, min(_MOST_CHANNELS, math.ceil(burst / reading)))
-        source = f"a line is read in {reading:.2f} ns {told}, a channel needs {burst:g} ns"
+        source = f"a line is read in {reading:.2f} ns {threads}, a channel needs {burst:g} ns"
         self._add("dram.channels_per_controller", str(channels), source)
         for memory in ("dram", "pm"):
             self._add(
@@ -322,7 +322,7 @@ class _Fit:
             self._add("pm.ranks", "2", "PM is DRAM here")
             self._add_ns("pm.back_latency", back, back_source)
             return
-        writing, told = self._best(WRITE)
+        writing, threads = self._best(WRITE)
         banks = int(self._defaults["pm.banks_per_rank"])
         self._add("pm.device", "fixed", "a file on a DAX mount, whose device is unknown")
         self._add_ns(
@@ -337,7 +337,7 @@ class _Fit:
         self._add_ns(
             "pm.write_latency",
             banks * writing - burst,
-            f"a line is written in {writing:.2f} ns {told}, by {banks} banks",
+            f"a line is written in {writing:.2f} ns {threads}, by {banks} banks",
         )
 
     # ---- Features that some processors lack
@@ -374,12 +374,12 @@ class _Fit:
         counts = [n for n in range(1, 65) if self._measured.ns(name.format(n)) is not None]
         times = {n: self._ns(name.format(n)) for n in counts}
         best = min(counts, key=lambda n: times[n])
-        told = f"with {best} of {counts[-1]} threads"
+        threads = f"with {best} of {counts[-1]} threads"
         if best == counts[-1] and (
             len(counts) == 1 or times[counts[-2]] > _STILL_RISING * times[best]
         ):
-            told += " (more threads might be faster)"
-        return times[best], told
+            threads += " (more threads might be faster)"
+        return times[best], threads
 
 
 def _last(numbers: Iterable[int]) -> int | None:

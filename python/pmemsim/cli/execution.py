@@ -97,7 +97,7 @@ class Execution:
         wanted = [job for job in each if job.key not in known]
         failed: Counter[str] = Counter()
 
-        def told(job: Job, failure: Failure | None) -> None:
+        def job_ended(job: Job, failure: Failure | None) -> None:
             if failure:
                 failed[failure.reason] += 1
             if finished:
@@ -105,7 +105,7 @@ class Execution:
 
         if wanted:
             with self._executor() as executor:
-                _do_missing(wanted, executor, what, told)
+                _do_missing(wanted, executor, what, job_ended)
         if self.share is not None:
             if failed:
                 (reason, count), *_ = failed.most_common()

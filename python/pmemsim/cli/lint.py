@@ -95,7 +95,7 @@ def lint_hints_command(
     problems.raise_any()
     (trace,) = open_traces(found, None)
     report = run_with_progress(
-        f"{trace.name} on {design}", lambda told: lint(trace, configurations[0], told)
+        f"{trace.name} on {design}", lambda progress: lint(trace, configurations[0], progress)
     )
     if json_path:
         write_json(report.to_dict(), json_path)

@@ -36,7 +36,7 @@ class Verdict:
         results = {
             "found": self.found, "not judged": self.failed, "undecided": self.undecided,
         }  # fmt: skip
-        result = next((name for name, told in results.items() if told), "nothing found")
+        result = next((name for name, applies in results.items() if applies), "nothing found")
         return {"method": self.method, "model": self.model, "result": result, "text": self.text}
 
 

@@ -97,14 +97,14 @@ class Witness final : public PersistenceObserver, public ProgramObserver {
 
   void follow(const Write& write) {
     if ((write.bytes & bytes_from(address_ % kLineBytes, sizeof(std::uint64_t))) == 0) return;
-    const auto tell = [&](Line line, const LineData& data) { told(write, line, data); };
+    const auto tell = [&](Line line, const LineData& data) { line_changed(write, line, data); };
     if (decoder_ == nullptr) return tell(write.line, write.data);
     decoder_->registers_changed([&](Line line, const LineData& data) {
       if (write.kind == WriteKind::kData) tell(line, data);
     });
     decoder_->changed(write.line, write.data, tell);
   }
-  void told(const Write& write, Line line, const LineData& data) {
+  void line_changed(const Write& write, Line line, const LineData& data) {
     const bool wanted = write.kind == WriteKind::kLog ? write.home == line_ : line == line_;
     if (write.kind != WriteKind::kMetadata && wanted) {
       seen_ = {write, line, data};

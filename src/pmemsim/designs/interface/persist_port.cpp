@@ -17,8 +17,8 @@ void PersistPort::arrive(std::uint64_t slot, Time) {
 }
 
 void PersistPort::persisted(std::uint64_t slot, Time now) {
-  const Completion& told = sent_[static_cast<std::uint32_t>(slot)].write.persisted;
-  if (told) told(now);
+  const Completion& persisted = sent_[static_cast<std::uint32_t>(slot)].write.persisted;
+  if (persisted) persisted(now);
   context_->queue.schedule(now + context_->caches.controller_to_core(), Phase::kCore,
                            completion<&PersistPort::acknowledge>(*this, slot));
 }

@@ -35,14 +35,16 @@ class NotingOrdering : public NoOrdering {
   void load(const Load& load, Time) override {
     note(load.forwarded ? "forwarded load" : "load", load.address, load.size, load.region);
   }
-  void non_temporal(CoreId, Line, ByteMask, Time) override { told.emplace_back("past the caches"); }
-  std::vector<std::string> told;
+  void non_temporal(CoreId, Line, ByteMask, Time) override {
+    notices.emplace_back("past the caches");
+  }
+  std::vector<std::string> notices;
 
  private:
   void note(const std::string& what, std::uint64_t address, std::uint32_t bytes,
             std::uint64_t region) {
-    told.push_back(what + " " + std::to_string(address - kPmBase) + "+" + std::to_string(bytes) +
-                   " region " + std::to_string(region));
+    notices.push_back(what + " " + std::to_string(address - kPmBase) + "+" + std::to_string(bytes) +
+                      " region " + std::to_string(region));
   }
 };
 
@@ -56,7 +58,7 @@ class WithoutNonTemporal final : public NotingOrdering {
 };
 
 template <class Layer>
-std::vector<std::string> told(TraceBuilder& builder) {
+std::vector<std::string> notices(TraceBuilder& builder) {
   ChoiceTable table = choices();
   table.push_back({.name = "noting",
                    .summary = "Records its notifications",
@@ -69,7 +71,7 @@ std::vector<std::string> told(TraceBuilder& builder) {
   Machine machine(configure(settings({{"ordering", "noting"}, {"atomicity", "none"}}), table),
                   file);
   EXPECT_TRUE(machine.run({}));
-  return dynamic_cast<const Layer&>(machine.design().ordering()).told;
+  return dynamic_cast<const Layer&>(machine.design().ordering()).notices;
 }
 
 using Words = std::vector<std::string>;
@@ -80,8 +82,8 @@ TEST(NotifiedAccesses, LoadAcrossTwoLinesIsNotifiedInTwoParts) {
   builder.access(load, kInside);
   builder.access(load, kAcross);
   builder.access(load, kPmBase + kLineBytes - 8);  // up to its end
-  EXPECT_EQ(told<NotingOrdering>(builder), (Words{"load 0+8 region 0", "load 125+3 region 0",
-                                                  "load 128+5 region 0", "load 56+8 region 0"}));
+  EXPECT_EQ(notices<NotingOrdering>(builder), (Words{"load 0+8 region 0", "load 125+3 region 0",
+                                                     "load 128+5 region 0", "load 56+8 region 0"}));
 }
 
 TEST(NotifiedAccesses, StoreAcrossTwoLinesIsNotifiedInTwoParts) {
@@ -89,7 +91,7 @@ TEST(NotifiedAccesses, StoreAcrossTwoLinesIsNotifiedInTwoParts) {
   const auto store = builder.site(SiteKind::kStore, 8, 1);
   builder.store(store, kInside, 1);
   builder.store(store, kAcross, 2);
-  EXPECT_EQ(told<NotingOrdering>(builder),
+  EXPECT_EQ(notices<NotingOrdering>(builder),
             (Words{"store 0+8 region 0", "store 125+3 region 0", "store 128+5 region 0"}));
 }
 
@@ -102,7 +104,7 @@ TEST(NotifiedAccesses, StoresCarryTheNumberOfTheirRegion) {
     builder.mark(MarkKind::kRegionEnd, 1);
   }
   builder.store(store, kInside, 1);
-  EXPECT_EQ(told<NotingOrdering>(builder),
+  EXPECT_EQ(notices<NotingOrdering>(builder),
             (Words{"store 0+8 region 1", "store 0+8 region 2", "store 0+8 region 0"}));
 }
 
@@ -110,7 +112,7 @@ TEST(NotifiedAccesses, LoadForwardedFromAStoreIsMarked) {
   TraceBuilder builder;
   builder.store(builder.site(SiteKind::kStore, 8, 1), kInside, 1);
   builder.access(builder.site(SiteKind::kLoad, 8, 1), kInside);
-  const Words all = told<NotingOrdering>(builder);
+  const Words all = notices<NotingOrdering>(builder);
   EXPECT_EQ(std::count(all.begin(), all.end(), "forwarded load 0+8 region 0"), 1);
 }
 
@@ -121,7 +123,7 @@ TEST(NotifiedAccesses, StoresOfAtomicVariablesAreMarked) {
   builder.atomic(builder.site(SiteKind::kAtomicUpdate, 8, 1), kInside, 0, 2, 6, false);
   builder.store(builder.site(SiteKind::kStore, 8, 1), kInside, 7);
   Words stores;
-  for (const std::string& one : told<NotingOrdering>(builder)) {
+  for (const std::string& one : notices<NotingOrdering>(builder)) {
     if (one.find("store") != std::string::npos) stores.push_back(one);
   }
   EXPECT_EQ(stores,
@@ -137,12 +139,12 @@ TraceBuilder non_temporal_store() {
 
 TEST(NotifiedAccesses, NonTemporalStoresBypassTheCaches) {
   TraceBuilder builder = non_temporal_store();
-  EXPECT_EQ(told<NotingOrdering>(builder), (Words{"store 0+8 region 0", "past the caches"}));
+  EXPECT_EQ(notices<NotingOrdering>(builder), (Words{"store 0+8 region 0", "past the caches"}));
 }
 
 TEST(NotifiedAccesses, NonTemporalStoresBecomePlainStoresIfNotKept) {
   TraceBuilder builder = non_temporal_store();
-  EXPECT_EQ(told<WithoutNonTemporal>(builder), (Words{"store 0+8 region 0"}));
+  EXPECT_EQ(notices<WithoutNonTemporal>(builder), (Words{"store 0+8 region 0"}));
 }
 
 // ---- Fences that order, and which of them are kept
