@@ -118,7 +118,7 @@ def check_answers(
         complete=checked.complete,
         wrong=checked.wrong,
         unjudged=images.unchecked,
-        not_looked_into=checked.not_looked_into,
+        not_looked_into=checked.unexamined,
         wall_s=time.monotonic() - begin,
         findings=tuple(group.finding() for group in checked.groups),
     )
@@ -245,7 +245,7 @@ class _CheckedImages:
         self.begin = begin
         self.progress = progress
         self.groups: list[_Group] = []
-        self.wrong = self.not_looked_into = 0
+        self.wrong = self.unexamined = 0
         self.shown = 1
         self.possible = images.possible
         self.complete = False
@@ -306,7 +306,7 @@ class _CheckedImages:
         if self._is_known(0):
             return
         if len(self.groups) == _MOST_FINDINGS:
-            self.not_looked_into += 1
+            self.unexamined += 1
             return
         wrong = self.images.check_image(self._report)
         if wrong is None:

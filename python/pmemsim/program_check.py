@@ -517,7 +517,7 @@ def _unknown_to(model: Model) -> dict[str, str]:
     )
 
 
-def _not_looked_for(trace: Trace, model: Model, counts: dict[str, int]) -> dict[str, str]:
+def _unchecked_kinds(trace: Trace, model: Model, counts: dict[str, int]) -> dict[str, str]:
     reasons: dict[str, str] = {}
     if counts["regions"] == 0:
         reasons |= dict.fromkeys(_OF_REGIONS, "the recording has no atomic region (pm_begin)")
