@@ -7,12 +7,12 @@ namespace {
 
 // Returns the lowest of an image's lines that satisfies the condition.
 template <class Condition>
-std::optional<Line> first_of(const Image& places, Condition condition) {
+std::optional<Line> first_of(const Image& image, Condition condition) {
   std::optional<Line> first;
-  places.for_each_page([&](std::uint64_t address, const std::byte*) {
+  image.for_each_page([&](std::uint64_t address, const std::byte*) {
     for (std::uint64_t at = 0; at < Image::kPageBytes; at += kLineBytes) {
-      const Line place = Line::of(address + at);
-      if ((!first || place < *first) && condition(place)) first = place;
+      const Line line = Line::of(address + at);
+      if ((!first || line < *first) && condition(line)) first = line;
     }
   });
   return first;
@@ -20,8 +20,8 @@ std::optional<Line> first_of(const Image& places, Condition condition) {
 
 }  // namespace
 
-void ContentsCheck::touched(Line place) {
-  touched_.push_back(place);
+void ContentsCheck::touched(Line line) {
+  touched_.push_back(line);
   if (touched_.size() >= most_) {
     forget_repetitions();
     most_ = std::max(kFewest, 2 * touched_.size());
@@ -36,7 +36,7 @@ void ContentsCheck::forget_repetitions() {
 std::optional<Line> ContentsCheck::difference() {
   forget_repetitions();
   const auto found =
-      std::find_if(touched_.begin(), touched_.end(), [this](Line place) { return differs(place); });
+      std::find_if(touched_.begin(), touched_.end(), [this](Line line) { return differs(line); });
   const std::optional<Line> line =
       found == touched_.end() ? std::optional<Line>{} : std::optional<Line>{*found};
   touched_.clear();
@@ -44,7 +44,7 @@ std::optional<Line> ContentsCheck::difference() {
 }
 
 std::optional<Line> ContentsCheck::difference_anywhere() const {
-  const auto differs_here = [this](Line place) { return differs(place); };
+  const auto differs_here = [this](Line line) { return differs(line); };
   const std::optional<Line> line = first_of(pm_.device(), differs_here);
   return line ? line : first_of(image_.device(), differs_here);
 }

@@ -1,7 +1,7 @@
-// The crash image is built from the memory's notifications (PersistenceObserver). This check
-// compares it with the memory's state: its device, and the writes that its queues have accepted. It
-// detects a queue that merges writes and keeps the older data, and a device that writes other data
-// than it receives. The notifications are correct in both cases.
+// Compares the crash image, which is built from the memory's notifications (PersistenceObserver),
+// with the memory's state: its device, and the writes that its queues have accepted. The check
+// detects faults in which the notifications are correct: a queue that merges writes and keeps the
+// older data, and a device that writes other data than it receives.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class ContentsCheck {
   ContentsCheck(const Memory& pm, const CrashImage& image) : pm_(pm), image_(image) {}
 
   // Marks a line of the device as changed.
-  void touched(Line place);
+  void touched(Line line);
   // Returns a line, among those marked since the last call, in which image and memory differ. Call
   // it before recovery.
   std::optional<Line> difference();
@@ -31,7 +31,7 @@ class ContentsCheck {
   static constexpr std::size_t kFewest = 1 << 16;  // Minimum of most_, in lines
 
   void forget_repetitions();
-  bool differs(Line place) const { return image_.on_device(place) != pm_.surviving(place); }
+  bool differs(Line line) const { return image_.on_device(line) != pm_.surviving(line); }
 
   const Memory& pm_;
   const CrashImage& image_;

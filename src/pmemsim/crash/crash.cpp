@@ -142,15 +142,15 @@ std::vector<ChangedLine> tear(Line line, const LineData& before, const LineData&
 class LineSet {
  public:
   void add(Line line) {
-    if (places_.try_emplace(line.number, lines_.size()).second) lines_.push_back(line);
+    if (indices_.try_emplace(line.number, lines_.size()).second) lines_.push_back(line);
   }
   void remove(Line line) {
-    const auto found = places_.find(line.number);
-    if (found == places_.end()) return;
+    const auto found = indices_.find(line.number);
+    if (found == indices_.end()) return;
     lines_[found->second] = lines_.back();
-    places_[lines_.back().number] = found->second;
+    indices_[lines_.back().number] = found->second;
     lines_.pop_back();
-    places_.erase(line.number);
+    indices_.erase(line.number);
   }
   bool empty() const { return lines_.empty(); }
   std::size_t size() const { return lines_.size(); }
@@ -158,7 +158,7 @@ class LineSet {
 
  private:
   std::vector<Line> lines_;
-  std::unordered_map<std::uint64_t, std::size_t> places_;
+  std::unordered_map<std::uint64_t, std::size_t> indices_;
 };
 
 class CrashRun final : public PersistenceObserver, public ProgramObserver {
@@ -280,10 +280,10 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   };
 
   // Updates a line of the device, and the backend's registers, which may change with it.
-  void follow(Line place, const LineData& data) {
-    contents_.touched(place);
+  void follow(Line device_line, const LineData& data) {
+    contents_.touched(device_line);
     image_.registers_changed();
-    image_.update(place, data);
+    image_.update(device_line, data);
   }
   // Updates the image for a write and removes its line from the dirty ones if its newest data have
   // survived. Returns the device's contents.

@@ -85,7 +85,7 @@ struct CrashResult {
   std::uint64_t restarts = 0;    // Number of times recovery was crashed and run again
   std::uint64_t inspected = 0;   // Number of images shown to the external checker
   std::uint64_t different = 0;   // Number of distinct images to show to the checker
-  std::uint64_t violations = 0;  // Points with a violation at or after them
+  std::uint64_t violations = 0;  // Number of points with a wrong verdict (rule 4)
   double wall_s = 0;             // Host time in s: simulation, images, recovery, oracle
   std::optional<CrashExplanation> explanation;
 };

@@ -37,14 +37,14 @@ CrashImage::CrashImage(const Memory& pm, const Image& plain, Recovery& recovery,
   });
 }
 
-LineData CrashImage::on_device(Line place) const {
-  return decoder_ != nullptr ? device_.read(place) : survived(place);
+LineData CrashImage::on_device(Line device_line) const {
+  return decoder_ != nullptr ? device_.read(device_line) : survived(device_line);
 }
 
-void CrashImage::update(Line place, const LineData& data) {
-  if (decoder_ == nullptr) return update_line(place, data);
-  device_.write(place, data);
-  decoder_->changed(place, data,
+void CrashImage::update(Line device_line, const LineData& data) {
+  if (decoder_ == nullptr) return update_line(device_line, data);
+  device_.write(device_line, data);
+  decoder_->changed(device_line, data,
                     [this](Line line, const LineData& read) { update_line(line, read); });
 }
 
@@ -53,14 +53,14 @@ void CrashImage::registers_changed() {
   decoder_->registers_changed([this](Line line, const LineData& read) { update_line(line, read); });
 }
 
-CrashImage::Decoded CrashImage::decoded(Line place, const LineData& data) {
-  if (decoder_ == nullptr) return {{{place, data}}, {}};
+CrashImage::Decoded CrashImage::decoded(Line device_line, const LineData& data) {
+  if (decoder_ == nullptr) return {{{device_line, data}}, {}};
   Decoded decoded;
-  decoder_->changed(place, data, [&](Line line, const LineData& read) {
+  decoder_->changed(device_line, data, [&](Line line, const LineData& read) {
     decoded.lines.emplace_back(line, read);
   });
   decoded.problem = decoder_->problem();
-  decoder_->changed(place, device_.read(place), [](Line, const LineData&) {});
+  decoder_->changed(device_line, device_.read(device_line), [](Line, const LineData&) {});
   return decoded;
 }
 

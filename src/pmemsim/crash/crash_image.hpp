@@ -22,10 +22,10 @@ class CrashImage final : public Oracle::ImageReader {
   CrashImage(const Memory& pm, const Image& plain, Recovery& recovery, ImageDecoder* decoder);
 
   // Updates the surviving data of a device line.
-  void update(Line place, const LineData& data);
+  void update(Line device_line, const LineData& data);
   // Updates the image after a change of the backend's persistent registers.
   void registers_changed();
-  LineData on_device(Line place) const;
+  LineData on_device(Line device_line) const;
   // Returns an image that has a page wherever on_device() isn't zero.
   const Image& device() const { return decoder_ != nullptr ? device_ : image_; }
   // The surviving lines for given device contents. `problem` is the reason why these contents can't
@@ -34,7 +34,7 @@ class CrashImage final : public Oracle::ImageReader {
     std::vector<std::pair<Line, LineData>> lines;
     std::string problem;
   };
-  Decoded decoded(Line place, const LineData& data);
+  Decoded decoded(Line device_line, const LineData& data);
   // Updates the surviving data of a line, addressed as caches and programs address it.
   void update_line(Line line, const LineData& data);
   // Runs recovery; afterwards, read() returns lines of the recovered image. Throws RecoveryError,

@@ -70,7 +70,7 @@ class ProgramHistory::Thread {
     } while (more_ && left_out_.leaves_out(stream_.position() - 1));
     const std::uint64_t executed = stream_.position() - (more_ ? 1 : 0);
     while (!awaited_.empty() && awaited_.front() <= executed) {
-      order_.release(number_, race_object(number_), ++places_);
+      order_.release(number_, race_object(number_), ++passed_points_);
       awaited_ = awaited_.subspan(1);
     }
   }
@@ -477,7 +477,7 @@ class ProgramHistory::Thread {
   const std::uint32_t first_race_object_;
   // Positions of this thread that others wait for and that it has not reached yet.
   std::span<const std::uint64_t> awaited_;
-  std::uint32_t places_ = 0;  // Number of positions reached that others wait for
+  std::uint32_t passed_points_ = 0;  // Number of awaited points that the thread has passed
   std::span<const trace::Races::Wait> races_;
   UnitId known_guarantees_ = kNone;  // Unit that represents all guarantees so far
   std::vector<std::size_t>

@@ -74,15 +74,15 @@ std::uint64_t code_of(Group group, const ProgramHistory& history, const Guarante
   return code;
 }
 
-// Returns the round in which position `place` of `count` is tried: positions are bisected again and
-// again.
-std::uint32_t round_of(std::size_t place, std::size_t count) {
+// Returns the round in which position `position` of `count` is tried: positions are bisected again
+// and again.
+std::uint32_t round_of(std::size_t position, std::size_t count) {
   std::size_t first = 0, end = count;
   std::uint32_t halved = 0;
   while (end - first > 1) {
     const std::size_t middle = first + (end - first) / 2;
-    if (place == middle) break;
-    (place < middle ? end : first) = middle;
+    if (position == middle) break;
+    (position < middle ? end : first) = middle;
     ++halved;
   }
   return (halved + 1) / 2;
@@ -119,8 +119,8 @@ std::vector<GroupSet> likely_group_sets(const ProgramHistory& history,
     by_code[code_of(group, history, order)].push_back(group);
   std::vector<std::pair<std::uint32_t, Group>> rounds;
   for (const auto& [code, groups] : by_code) {
-    for (std::size_t place = 0; place < groups.size(); ++place) {
-      rounds.emplace_back(round_of(place, groups.size()), groups[place]);
+    for (std::size_t position = 0; position < groups.size(); ++position) {
+      rounds.emplace_back(round_of(position, groups.size()), groups[position]);
     }
   }
   std::ranges::sort(rounds);

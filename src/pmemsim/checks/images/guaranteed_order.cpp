@@ -104,8 +104,8 @@ std::vector<double> progress_of(const ProgramHistory& history) {
 
 // Returns, by cycle, its position in an order in which each cycle comes after those that it
 // follows. If several cycles may be next, the one whose thread has advanced least comes first.
-std::vector<std::uint32_t> places_of(const Circles& circles, const ProgramHistory& history,
-                                     const Pairs& follows) {
+std::vector<std::uint32_t> positions_of(const Circles& circles, const ProgramHistory& history,
+                                        const Pairs& follows) {
   std::vector<double> progress(circles.count());
   const std::vector<double> of_units = progress_of(history);
   for (UnitId unit = 0; unit < of_units.size(); ++unit) {
@@ -124,17 +124,17 @@ std::vector<std::uint32_t> places_of(const Circles& circles, const ProgramHistor
   for (std::uint32_t circle = 0; circle < circles.count(); ++circle) {
     if (missing[circle] == 0) ready.emplace(progress[circle], circle);
   }
-  std::vector<std::uint32_t> places(circles.count());
-  for (std::uint32_t place = 0; !ready.empty(); ++place) {
+  std::vector<std::uint32_t> positions(circles.count());
+  for (std::uint32_t position = 0; !ready.empty(); ++position) {
     const std::uint32_t circle = ready.top().second;
     ready.pop();
-    places[circle] = place;
+    positions[circle] = position;
     auto later = std::ranges::lower_bound(followers, std::pair{circle, std::uint32_t{0}});
     for (; later != followers.end() && later->first == circle; ++later) {
       if (--missing[later->second] == 0) ready.emplace(progress[later->second], later->second);
     }
   }
-  return places;
+  return positions;
 }
 
 }  // namespace
@@ -150,20 +150,20 @@ GuaranteedOrder::GuaranteedOrder(const ProgramHistory& history) {
     }
   }
   sort_once(follows);
-  const std::vector<std::uint32_t> places = places_of(circles, history, follows);
+  const std::vector<std::uint32_t> positions = positions_of(circles, history, follows);
 
   writes_.resize(circles.count());
   ends_.resize(circles.count(), true);
   Pairs members, followers;
   for (UnitId unit = 0; unit < units; ++unit) {
-    group_of_.push_back(places[circles.of(unit)]);
+    group_of_.push_back(positions[circles.of(unit)]);
     members.emplace_back(group_of_.back(), unit);
     if (!history.writes(unit).empty()) writes_[group_of_.back()] = true;
     if (!history.units()[unit].ended) ends_[group_of_.back()] = false;
   }
   for (auto& [group, earlier] : follows) {
-    group = places[group];
-    earlier = places[earlier];
+    group = positions[group];
+    earlier = positions[earlier];
     followers.emplace_back(earlier, group);
   }
   std::ranges::sort(members);

@@ -29,9 +29,9 @@ class UnitHashes {
   void write(Line line, const LineData& data) {
     const std::uint64_t now = data == first_->read(line) ? 0 : hash_of(line, data);
     std::uint64_t& before = lines_[line.number];
-    const auto [place, added] = places_.try_emplace(unit_of(line), hashes_.size());
+    const auto [found, added] = indices_.try_emplace(unit_of(line), hashes_.size());
     if (added) hashes_.push_back(0);
-    hashes_[place->second] ^= before ^ now;
+    hashes_[found->second] ^= before ^ now;
     before = now;
   }
 
@@ -40,15 +40,15 @@ class UnitHashes {
   using Then = std::vector<std::uint64_t>;
   const Then& now() const { return hashes_; }
   std::uint64_t of(std::uint64_t unit, const Then& then) const {
-    const auto place = places_.find(unit);
-    return place == places_.end() || place->second >= then.size() ? 0 : then[place->second];
+    const auto found = indices_.find(unit);
+    return found == indices_.end() || found->second >= then.size() ? 0 : then[found->second];
   }
 
  private:
   const std::shared_ptr<const Image> first_;
   const std::uint64_t unit_bytes_;
   std::unordered_map<std::uint64_t, std::uint64_t> lines_;  // By number: part of the hash
-  std::unordered_map<std::uint64_t, std::size_t> places_;   // By unit: index in hashes_
+  std::unordered_map<std::uint64_t, std::size_t> indices_;  // By unit: index in hashes_
   std::vector<std::uint64_t> hashes_;
 };
 

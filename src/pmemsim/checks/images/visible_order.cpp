@@ -73,7 +73,7 @@ void VisibleOrder::release(const Operation& operation) {
 }
 
 // True if the thread has passed positions that other threads wait for.
-bool VisibleOrder::passes_places(Thread& thread) {
+bool VisibleOrder::passes_awaited_points(Thread& thread) {
   const std::size_t before = thread.awaited.size();
   while (!thread.awaited.empty() && thread.awaited.front() <= thread.number) {
     thread.awaited = thread.awaited.subspan(1);
@@ -106,7 +106,7 @@ bool VisibleOrder::next() {
     Thread& thread = *threads_[current_];
     const std::uint64_t before = thread.number;
     read(thread);
-    if (passes_places(thread)) released_ = true;
+    if (passes_awaited_points(thread)) released_ = true;
     if (!continues(thread, before) && !choose()) return false;
   } else {
     begun_ = true;

@@ -73,7 +73,7 @@ class VisibleOrder {
   bool ends_a_wait() const;
   bool choose();
   void release(const trace::Operation& operation);
-  static bool passes_places(Thread& thread);
+  static bool passes_awaited_points(Thread& thread);
 
   const trace::TraceFile& trace_;
   const trace::Races races_;

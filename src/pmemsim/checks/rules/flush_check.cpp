@@ -120,18 +120,18 @@ void FlushCheck::allocated(std::uint64_t address, std::uint64_t bytes) {
 
 // ---- Pointers
 
-void FlushCheck::publish(const At& at, std::uint64_t place, std::uint64_t pointer, By by) {
+void FlushCheck::publish(const At& at, std::uint64_t location, std::uint64_t pointer, By by) {
   if (!by.program) return;
   const auto block = allocations_.find(pointer);
   const Line first = Line::of(block ? block->address : pointer);
   const Line last = Line::of((block ? block->address + block->bytes : pointer + kReach) - 1);
-  const bool checked = !by.in_region && can_be_reached(place);
+  const bool checked = !by.in_region && can_be_reached(location);
   for (std::uint64_t i = first.number; i <= last.number && i - first.number < kMostLines; ++i) {
     LineState* const state = shared_.lines.find({i});
     if (state == nullptr) continue;
     state->pointed = true;
     const bool leads_there = block || i == Line::of(pointer).number;
-    if (checked && leads_there && Line{i} != Line::of(place)) publish_line(at, {i}, *state);
+    if (checked && leads_there && Line{i} != Line::of(location)) publish_line(at, {i}, *state);
   }
 }
 
@@ -156,10 +156,10 @@ void FlushCheck::publish_line(const At& at, Line target, const LineState& state)
 }
 
 // Rule P5.
-bool FlushCheck::can_be_reached(std::uint64_t place) const {
-  const Words word = words_of(place, 1);
-  const Words used = words_in_use(shared_.memory->read(Line::of(place)));
-  const LineState* const state = shared_.lines.find(Line::of(place));
+bool FlushCheck::can_be_reached(std::uint64_t location) const {
+  const Words word = words_of(location, 1);
+  const Words used = words_in_use(shared_.memory->read(Line::of(location)));
+  const LineState* const state = shared_.lines.find(Line::of(location));
   if (state == nullptr) return (used & word) != 0;
   return (state->persisted & word) != 0 && ((used & word) != 0 || state->pointed);
 }

@@ -61,8 +61,8 @@ class FlushCheck {
   void store(const At& at, std::uint64_t address, std::uint64_t bytes, By by, Change change);
   void store_past_caches(const At& at, std::uint64_t address, std::uint64_t bytes, By by);
   void allocated(std::uint64_t address, std::uint64_t bytes);
-  // Checks a pointer that is about to be stored at `place`.
-  void publish(const At& at, std::uint64_t place, std::uint64_t pointer, By by);
+  // Checks a pointer that is about to be stored at `location`.
+  void publish(const At& at, std::uint64_t location, std::uint64_t pointer, By by);
   void flush(const At& at, std::uint64_t address, trace::FlushKind kind, bool by_program);
   void flush_outside(const At& at, bool by_program);
   // Processes a fence. `checked`: report it if it is useless.
@@ -129,7 +129,7 @@ class FlushCheck {
   void report_unlocked_flush(const Unfenced& flush);
   void note_unlock(const At& at);
   void check_late(Line except);
-  bool can_be_reached(std::uint64_t place) const;
+  bool can_be_reached(std::uint64_t location) const;
   void publish_line(const At& at, Line target, const LineState& state);
 
   Findings& findings_;

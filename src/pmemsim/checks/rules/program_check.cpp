@@ -187,7 +187,7 @@ class Thread {
                       operation_.detail != static_cast<std::uint8_t>(trace::LockRole::kNone);
     const FlushCheck::By by{by_program_itself(), regions_.open(), lock};
     if (by.program) store_of_program(now, by);
-    look_at_pointers(now, by);
+    check_pointers(now, by);
     store_lines(now, by);
     program_.memory.write(operation_.address, operation_.value, operation_.size);
   }
@@ -244,16 +244,16 @@ class Thread {
   }
 
   // Checks the stored words that may be pointers.
-  void look_at_pointers(const At& now, FlushCheck::By by) {
+  void check_pointers(const At& now, FlushCheck::By by) {
     for (std::uint32_t i = 0; i + kWordBytes <= operation_.size; i += kWordBytes) {
       std::uint64_t word = 0;
       std::memcpy(&word, operation_.value + i, sizeof(word));
-      const std::uint64_t place = operation_.address + i;
+      const std::uint64_t address = operation_.address + i;
       if (word >= trace::kMaxAddress || word < kLowestPointer) continue;
       if (pm_.contains(word)) {
-        flushes_.publish(now, place, word, by);
+        flushes_.publish(now, address, word, by);
         const bool torn = operation_.kind == SiteKind::kStore && operation_.size == kWordBytes &&
-                          place % kWordBytes != 0;
+                          address % kWordBytes != 0;
         if (torn && by.program && !by.in_region) {
           program_.findings.add(Kind::kTornPublish, Reason::kNone, now);
         }

@@ -19,10 +19,11 @@
 //   5.3  A line may leave the shared cache while its owner is uncommitted. Then the owner is saved
 //        in a buffer in DRAM, and the line is added to the channel's Bloom filter. A read of PM
 //        whose line is in the filter reads the buffer as well, and completes when both have
-//        answered. The filters are cleared when no region is uncommitted. A locked line
-//        can't leave.
+//        answered. The filters are cleared when no region is uncommitted. A locked line can't
+//        leave.
 //   5.5  A log record has a header and seven entries. The latest record's header stays in the
-//   LH-WPQ. 5.6  The low bits of a region's number select the channel of its Dependence List entry.
+//        LH-WPQ.
+//   5.6  The low bits of a region's number select the channel of its Dependence List entry.
 //   5.7  At a context switch, all DPOs of the thread start. The thread and its registers leave the
 //        core when the DPOs have cleared its CLPtr slots. Its current region continues when the
 //        thread continues.

@@ -12,8 +12,8 @@
 //           of PM, I1 to I9 compute nine hashes.
 //
 // A line of entries that is read from PM is verified from its leaf up to the first node that is
-// cached (2.2: "uses caching to reduce the number of verification steps"). [Open: reads of
-// data don't wait for this verification.]
+// cached (2.2: "uses caching to reduce the number of verification steps"). [Open: reads of data
+// don't wait for this verification.]
 //
 // Entries, the tree's leaves, are persistent with their data, and recovery rebuilds the tree.
 // [Open: the nodes, `persist_nodes`.] With `leaves`, nodes are written when they are evicted, and

@@ -3,9 +3,9 @@
 //
 //   1  A unit executes the sub-operations of one line at a time, in parallel as far as the graph
 //      allows (Janus, Table 3: "4 units per core, at cache-line granularity"). The number of units
-//      is limited; 0: as many as are needed. [Open: which line gets a unit. Writes
-//      that have arrived take precedence over predicted writes; each kind is served in order. A
-//      line that has work to do keeps its unit.]
+//      is limited; 0: as many as are needed. [Open: which line gets a unit. Writes that have
+//      arrived take precedence over predicted writes; each kind is served in order. A line that has
+//      work to do keeps its unit.]
 //   2  A prediction is executed as far as its inputs are known. The unit is released when no
 //      further sub-operation can be executed. Any unit continues when more inputs are known.
 //   3  A sub-operation that needs a line of metadata that isn't cached waits, on its unit, until

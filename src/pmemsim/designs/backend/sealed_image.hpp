@@ -1,7 +1,7 @@
 // Decoder of an image whose lines are sealed. It uses only the keys and the persistent register
 // of the tree's roots, as recovery does.
 //
-//   1  A line's entry in the image has the place of its data, and their MAC. If the MAC doesn't
+//   1  A line's entry in the image has the location of its data, and their MAC. If the MAC doesn't
 //      match the contents of that location, the line can't be read. A crash leaves such a line only
 //      where its data have been dropped, or where a write was accepted without its entry. No
 //      location may have had two contents with one counter: an attacker who has seen both knows the

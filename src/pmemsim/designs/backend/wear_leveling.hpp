@@ -8,16 +8,16 @@
 //      permutation, so that frequently written lines aren't neighbours. Here addresses aren't
 //      scattered.]
 //   2  After a number of writes to a region its gap moves: the line before it is read and written
-//      to the gap. When that copy is persistent, the registers change. If a crash precedes
-//      that change, the line is at its former location; otherwise it is in the gap. Both locations
-//      have the same contents.
+//      to the gap. When that copy is persistent, the registers change. If a crash precedes that
+//      change, the line is at its former location; otherwise it is in the gap. Both locations have
+//      the same contents.
 //   3  A write of the line that is in a queue could be dropped, and a copy would then have contents
 //      that never existed. The move therefore waits until all sent writes of the line are written.
 //      A write that is sent during a move goes to the line's old location. The copy is then
 //      invalid, and is made again.
-//   4  Lines are moved in encoded form, together with their check bits.
-//      Lines of metadata aren't moved.
-//   5  A read of a line waits until its place is known.
+//   4  Lines are moved in encoded form, together with their check bits. Lines of metadata aren't
+//      moved.
+//   5  A read of a line waits until the line's location is known.
 #pragma once
 
 #include <unordered_map>

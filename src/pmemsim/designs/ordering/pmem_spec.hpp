@@ -4,9 +4,9 @@
 //   Relaxed Persistency). ASPLOS 2021.
 //
 // The program has neither flushes nor fences that order, but has a spec-barrier where it makes
-// durable (8.1). Numbers in brackets are the paper's sections. "Open" marks
-// a decision of this model where the paper makes none. "Published" marks the paper's own rule where
-// that rule is unsound and this model has another one.
+// durable (8.1). Numbers in brackets are the paper's sections. "Open" marks a decision of this
+// model where the paper makes none. "Published" marks the paper's own rule where that rule is
+// unsound and this model has another one.
 //
 // The paths
 //   1  When a store to PM leaves the store queue, the L1 and its core's persist path receive it.
@@ -40,8 +40,7 @@
 //   6  The speculation buffers detect misspeculation (speculation_buffer.hpp). The window is as
 //      long as the idle path times the number of cores (8.1). If stores enter the path at
 //      intervals of more than a cycle, the longest wait of a store before the path is added to the
-//      path's latency. While a path is backed up, windows
-//      stop (open: `backed_up_windows`).
+//      path's latency. While a path is backed up, windows stop (open: `backed_up_windows`).
 //   7  A thread that acquires a lock gets the next speculation ID. Its stores carry that ID until
 //      it has released its last lock; inner locks assign newer IDs (5.2.2; inner locks are open:
 //      `inner_locks`). A region that rolls back under a lock gets a new ID, because its restoring
@@ -59,12 +58,12 @@
 //      the region ends, when an interrupt may still be in flight. Published: the check is at the
 //      end alone, and doesn't stall.)
 //  11  A marked thread rolls back to its region's begin when the region checks its mark (6.2.1), or
-//      as soon as it is marked (6.2.2, eager). It stalls until its stores have arrived.
-//      Then it writes the old contents, from the latest store to the earliest. The region
-//      re-executes when these writes have arrived and no interrupt is in flight. While these writes
-//      are in flight, reads of their lines from PM stall. Bytes that other threads have stored to
-//      since stay unchanged, in PM, too: the rollback and the repeated stores write the bytes that
-//      are visible (open: 6.2 has no such regions).
+//      as soon as it is marked (6.2.2, eager). It stalls until its stores have arrived. Then it
+//      writes the old contents, from the latest store to the earliest. The region re-executes when
+//      these writes have arrived and no interrupt is in flight. While these writes are in flight,
+//      reads of their lines from PM stall. Bytes that other threads have stored to since stay
+//      unchanged, in PM, too: the rollback and the repeated stores write the bytes that are visible
+//      (open: 6.2 has no such regions).
 //  12  After `retries` rollbacks of a region, no thread speculates until the region has ended: a
 //      store of any core becomes visible only when it has arrived. The region re-executes when all
 //      earlier stores have arrived and no alarm is left. It can then read no stale data, and isn't

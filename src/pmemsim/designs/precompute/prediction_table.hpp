@@ -8,8 +8,8 @@
 //      oldest. [Open]
 //   4  A path may already have a pattern when another pattern is learnt for it. The new pattern
 //      replaces the old one if either confidence is 1 or less. Otherwise the confidence in the data
-//      falls by one, and zero chunks are learnt again.
-//      [Open; the artifact's rule. The same pattern again changes nothing.]
+//      falls by one, and zero chunks are learnt again. [Open; the artifact's rule. The same pattern
+//      again changes nothing.]
 //   5  A right address raises the confidence in the address; right data raise that in the data.
 //      Wrong data lower the confidence in the data. A prediction that no write has used lowers
 //      both. [Open: the last]

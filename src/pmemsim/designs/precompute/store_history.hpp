@@ -1,9 +1,8 @@
 // The values that were stored last: PMWeaver's store history buffer (V-A2, Figure 14b).
 //
 //   1  The buffer is set-associative, indexed by value. An entry is a 4-byte chunk of a store's
-//      value, or an 8-byte word of it. A word is found by the line whose address it is.
-//      [Open: the paper has 4- and 8-byte matches in one buffer. A store of 8 bytes takes three
-//      entries here.]
+//      value, or an 8-byte word of it. A word is found by the line whose address it is. [Open: the
+//      paper has 4- and 8-byte matches in one buffer. A store of 8 bytes takes three entries here.]
 //   2  A new entry displaces the oldest one of its set.
 //   3  If several entries match, the oldest counts (V-B1: "the one with a lower timestamp value").
 //   4  An entry also has the path before its store.

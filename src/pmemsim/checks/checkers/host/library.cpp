@@ -35,7 +35,8 @@ void prepare_pages(void* bytes, std::size_t size) {
   madvise(bytes, size, MADV_POPULATE_READ);
 }
 
-pmemsim_region place_for(const HostRegion& region) {
+// Reserves memory for the region, at its recorded address if that is free.
+pmemsim_region reserve_region(const HostRegion& region) {
   const auto at = [&](std::uint64_t address, int flags) {
     return mapped(address, region.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags,
                   -1);
@@ -69,7 +70,7 @@ std::string in_hex(std::uint64_t number) {
 Library::Library(const std::vector<HostRegion>& regions, const std::string& path,
                  const std::string& reads) {
   for (const HostRegion& region : regions) {
-    regions_.push_back(place_for(region));
+    regions_.push_back(reserve_region(region));
     const int file = open(region.image.c_str(), O_RDONLY | O_CLOEXEC);
     void* bytes = mapped(0, region.size, PROT_READ, MAP_SHARED, file);
     if (bytes == MAP_FAILED) throw std::system_error(errno, std::generic_category());

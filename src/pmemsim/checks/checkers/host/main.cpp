@@ -152,9 +152,10 @@ void work(const Arguments& arguments) {
   serve(library, watch);
 }
 
-// Disables address randomisation: results do not depend on chance, and memory has the addresses of
+// Restarts the program without address randomisation, so that results do not depend on chance and
+// memory has the addresses of
 // the recording.
-void stay_at_one_place(char** words) {
+void disable_address_randomisation(char** words) {
   const int before = personality(0xffffffff);
   if (before == -1 || (before & ADDR_NO_RANDOMIZE) != 0) return;
   if (personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) == -1) return;
@@ -171,7 +172,7 @@ void leave_no_core_files() {
 }  // namespace pmemsim
 
 int main(int count, char** words) {
-  pmemsim::stay_at_one_place(words);
+  pmemsim::disable_address_randomisation(words);
   pmemsim::leave_no_core_files();
   try {
     pmemsim::work(pmemsim::parse({words, static_cast<std::size_t>(count)}));
