@@ -2,20 +2,19 @@
 // begins.
 //
 // The persistent object is a file, not a mapping of it:
-//  1. A file is identified by device and inode, not by name. It is one memory with one place, which
-//     is its range of addresses in the trace. Offset o of the file has the address place + o,
-//     however often, whenever and wherever the program maps it. Memory without a file that pm.h
-//     declares persistent is a new memory each time that it is mapped. Memory that the program
+//  1. A file is identified by device and inode, not by name. It is one memory with one *trace
+//     range*: its addresses in the trace. Offset o of the file has the address o behind the range's
+//     begin, however often, whenever and wherever the program maps it. Memory without a file that
+//     pm.h declares persistent is a new memory each time that it is mapped. Memory that the program
 //     requests at an address of --pm-hint is one memory, in which each mapping gets the addresses
 //     behind the previous mapping.
-//  2. The place is the address that the program requests and gets when it first maps the file. The
-//     program must map it whole there, and no other persistent memory may have been at these
-//     addresses. Otherwise the place is a range of addresses that no program has. If the program
-//     leaves the address to the system, the runtime maps the file at its place. So addresses in the
-//     trace differ from the program's only if parts of a file are mapped twice.
-//  3. A mapping outside its place is moved there in the trace: the records get other addresses
-//     before they are written. Memory that isn't persistent, and is mapped at a place, is moved to
-//     addresses of its own.
+//  2. The trace range begins at the address that the program requests and gets when it first maps
+//     the file. The program must map it whole there, and no other persistent memory may have been
+//     at these addresses. Otherwise the trace range has addresses that no program has. If the
+//     program leaves the address to the system, the runtime maps the file at its trace range. So
+//     addresses in the trace differ from the program's only if parts of a file are mapped twice.
+//  3. Accesses to a mapping outside its trace range get other addresses before their records are
+//     written. The same holds for memory that isn't persistent, and is mapped in a trace range.
 //  4. A file that is mapped privately (MAP_PRIVATE) isn't persistent.
 //  5. The trace has the contents of each page from when it is first mapped; if recording begins
 //     later, from that time.
@@ -53,7 +52,7 @@ List<char, 1u << 24> memory_sources;
 namespace {
 
 constexpr std::uint64_t kPage = trace::kImagePageBytes;
-// Limits of how much a file can grow beyond its size when its place was chosen.
+// Limits of how much a file can grow beyond its size when its trace range was chosen.
 constexpr std::uint64_t kLeastGrowth = std::uint64_t{8} << 30, kMostGrowth = std::uint64_t{1} << 40;
 constexpr std::uint64_t kGrowthFactor = 16;
 // Descriptors by which the runtime keeps files from being deleted: the numbers are above those that
@@ -62,7 +61,7 @@ constexpr int kFirstHeldDescriptor = 512, kLastHeldDescriptor = 767;
 
 const char* pm_path = nullptr;  // folders, separated by colons
 
-List<Range, 1u << 20> imaged;  // places whose contents are in the trace
+List<Range, 1u << 20> imaged;  // ranges whose contents are in the trace
 
 std::uint64_t page_begin(std::uint64_t address) { return address & ~(kPage - 1); }
 std::uint64_t page_end(std::uint64_t address) { return page_begin(address + kPage - 1); }
@@ -103,12 +102,12 @@ void write_image_of(std::uint64_t begin, std::uint64_t end, std::uint64_t trace_
   Stream image(trace::FrameKind::kImage);
   for_each_page(begin, end, [&](std::uint64_t page) {
     const auto* bytes = reinterpret_cast<const void*>(page);
-    const std::uint64_t its_place = trace_address_of(page);
-    if (is_imaged(its_place) || is_zero_page(bytes)) return;
-    image.keep_together(sizeof(its_place) + kPage);
-    image.put(&its_place, sizeof(its_place));
+    const std::uint64_t address = trace_address_of(page);
+    if (is_imaged(address) || is_zero_page(bytes)) return;
+    image.keep_together(sizeof(address) + kPage);
+    image.put(&address, sizeof(address));
     image.put(bytes, kPage);
-    note_image_page(its_place, bytes);
+    note_image_page(address, bytes);
   });
   imaged.push({page_begin(trace_address), page_end(trace_address + (end - begin))});
 }
@@ -213,8 +212,9 @@ bool is_free(std::uint64_t begin, std::uint64_t end) {
   return free;
 }
 
-// Chooses the place (rule 2) of a memory of `bytes` bytes. `wanted`: the preferred address, or 0.
-void give_place(Memory& memory, std::uint64_t bytes, std::uint64_t wanted) {
+// Chooses the trace range (rule 2) of a memory of `bytes` bytes. `wanted`: the preferred address,
+// or 0.
+void assign_trace_range(Memory& memory, std::uint64_t bytes, std::uint64_t wanted) {
   if (memory.trace_address != 0) return;
   if (wanted != 0 && is_free(wanted, wanted + bytes)) {
     memory.trace_address = wanted;
@@ -248,7 +248,7 @@ void grow(Memory& memory, std::uint64_t bytes, std::uint64_t begin, std::uint64_
 }
 
 // Rule 3: returns the trace address of memory that isn't persistent.
-std::uint64_t volatile_place(std::uint64_t begin, std::uint64_t end) {
+std::uint64_t volatile_trace_address(std::uint64_t begin, std::uint64_t end) {
   bool taken = false;
   for_each_persistent_range(begin, end, [&](const Memory& memory, std::uint64_t, std::uint64_t) {
     if (!memory.is_range) taken = true;
@@ -263,7 +263,7 @@ void map(std::uint64_t begin, std::uint64_t end, std::uint32_t number, std::uint
     grow(memory, offset + (end - begin), begin, end);
     mapping.trace_address = memory.trace_address + offset;
   } else {
-    mapping.trace_address = volatile_place(begin, end);
+    mapping.trace_address = volatile_trace_address(begin, end);
   }
   add_mapping(mapping);
   if (recording()) write_image_of(mapping);
@@ -273,7 +273,7 @@ void map(std::uint64_t begin, std::uint64_t end, std::uint32_t number, std::uint
 void becomes_persistent(std::uint32_t number, const Mapping& first) {
   Memory& memory = memories[number];
   memory.persistent = true;
-  give_place(memory, first.end - first.begin, first.offset == 0 ? first.begin : 0);
+  assign_trace_range(memory, first.end - first.begin, first.offset == 0 ? first.begin : 0);
   move_mappings(number, memory.trace_address);
   for (const Mapping& mapping : mappings) {
     if (mapping.memory != number) continue;
@@ -358,7 +358,7 @@ std::uint32_t add_source(const char* source) {
 std::uint64_t preferred_address(int descriptor, std::uint64_t offset, std::uint64_t bytes) {
   const std::uint32_t number = file_of(descriptor);
   if (number == kVolatile || !memories[number].persistent) return 0;
-  give_place(memories[number], larger(offset + bytes, bytes_of(descriptor)), 0);
+  assign_trace_range(memories[number], larger(offset + bytes, bytes_of(descriptor)), 0);
   return memories[number].trace_address + offset;
 }
 
@@ -370,14 +370,14 @@ void file_mapped(std::uint64_t begin, std::uint64_t end, int descriptor, std::ui
   if (memory.persistent) {
     const std::uint64_t mapped = offset + (end - begin), length = bytes_of(descriptor);
     const bool whole = offset == 0 && mapped >= length;
-    give_place(memory, larger(mapped, length), whole && asked ? begin : 0);
+    assign_trace_range(memory, larger(mapped, length), whole && asked ? begin : 0);
   }
   map(begin, end, number, offset);
 }
 
 void memory_mapped(std::uint64_t begin, std::uint64_t end) {
   remove_mappings(begin, end);
-  const std::uint64_t trace_address = volatile_place(begin, end);
+  const std::uint64_t trace_address = volatile_trace_address(begin, end);
   if (trace_address != begin) add_mapping({begin, end, trace_address, 0, kVolatile});
 }
 
@@ -387,7 +387,7 @@ void persistent_memory_mapped(std::uint64_t begin, std::uint64_t end, const char
   std::uint32_t number = there.memory;
   if (number == kVolatile) {
     number = add_memory({.source = add_source(source), .persistent = true});
-    give_place(memories[number], end - begin, asked ? begin : 0);
+    assign_trace_range(memories[number], end - begin, asked ? begin : 0);
     return map(begin, end, number, 0);
   }
   Memory& memory = memories[number];

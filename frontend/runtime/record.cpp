@@ -252,7 +252,7 @@ PMEMSIM_APART void execute_in_full_buffer(std::uint32_t site) {
 
 SpinCandidate& spin_of(std::uint32_t site) { return self->spins[site % 4]; }
 
-bool same_place(const SpinCandidate& spin, std::uint32_t site, const volatile void* address) {
+bool same_read(const SpinCandidate& spin, std::uint32_t site, const volatile void* address) {
   return spin.last != nullptr && spin.site == site && spin.address == address;
 }
 
@@ -261,7 +261,7 @@ bool same_place(const SpinCandidate& spin, std::uint32_t site, const volatile vo
 // waiting: its last iteration is removed and its turn ends.
 void wait_if_spinning(std::uint32_t site, const volatile void* address, std::uint32_t size) {
   SpinCandidate& spin = spin_of(site);
-  if (!same_place(spin, site, address) || spin.previous == nullptr) return;
+  if (!same_read(spin, site, address) || spin.previous == nullptr) return;
   const std::ptrdiff_t round = spin.last - spin.previous;
   if (hot.cursor - spin.last != round || only_thread() ||
       std::memcmp(spin.previous, spin.last, static_cast<std::size_t>(round)) != 0 ||
@@ -276,7 +276,7 @@ void wait_if_spinning(std::uint32_t site, const volatile void* address, std::uin
 void note_read(std::uint32_t site, const volatile void* address, std::uint32_t size,
                std::uint8_t* record) {
   SpinCandidate& spin = spin_of(site);
-  const bool same = same_place(spin, site, address);
+  const bool same = same_read(spin, site, address);
   if (!same) spin.previous = nullptr;
   if (same && spin.last != record) spin.previous = spin.last;
   spin.site = site;

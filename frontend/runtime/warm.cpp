@@ -12,8 +12,8 @@ namespace pmemsim::rt {
 namespace {
 
 constexpr unsigned kPageBits = 12, kLineBits = 6;
-constexpr unsigned kPlaceBits = 14;  // 2^14 pages of 4 KiB: 64 MiB, more than caches hold
-constexpr std::size_t kEntries = std::size_t{1} << (kPlaceBits + kPageBits - kLineBits);
+constexpr unsigned kPageIndexBits = 14;  // 2^14 pages of 4 KiB: 64 MiB, more than caches hold
+constexpr std::size_t kEntries = std::size_t{1} << (kPageIndexBits + kPageBits - kLineBits);
 
 struct Entry {
   std::uint64_t line;  // bit 0: written
@@ -29,8 +29,8 @@ const Entry* last_entry = nullptr;
 // that contiguous memory has no conflicts.
 std::size_t entry_of(std::uint64_t line) {
   const std::uint64_t page = line >> kPageBits;
-  const std::uint64_t trace_address =
-      (page ^ page >> kPlaceBits ^ page >> 2 * kPlaceBits) % (std::uint64_t{1} << kPlaceBits);
+  const std::uint64_t trace_address = (page ^ page >> kPageIndexBits ^ page >> 2 * kPageIndexBits) %
+                                      (std::uint64_t{1} << kPageIndexBits);
   const std::uint64_t in_page = line >> kLineBits & ((1u << (kPageBits - kLineBits)) - 1);
   return trace_address << (kPageBits - kLineBits) | in_page;
 }
