@@ -55,7 +55,7 @@ void take(OwnLock& lock, std::uint32_t site, std::uint64_t before) {
   lock.holder = lock.taker = thread;
 }
 
-void give_back(OwnLock& lock, std::uint32_t site, std::uint64_t after) {
+void release_lock(OwnLock& lock, std::uint32_t site, std::uint64_t after) {
   give_role(site, LockRole::kGivesBack);
   if (after != lock.free) refute(site);
   lock.holder = 0;
@@ -65,7 +65,7 @@ void note_write(OwnLock& lock, std::uint32_t site, std::uint64_t before, std::ui
   const bool stores = sites[site].kind == static_cast<std::uint8_t>(SiteKind::kAtomicStore);
   const bool may_take = sites[site].detail == static_cast<std::uint8_t>(LockRole::kTakes);
   if (lock.holder == self->index + 1) {
-    give_back(lock, site, after);
+    release_lock(lock, site, after);
   } else if (lock.holder == 0 && may_take) {
     take(lock, site, before);
   } else if (lock.holder == 0 && stores) {

@@ -106,8 +106,8 @@ def test_annotated_lock_is_reported_after_acquisition_and_before_release(
         "write", "acquired", "data", "look", "in_vain", "released", "write",  # tried
         "write", "data", "write",
     ]  # fmt: skip
-    told = [recorded for recorded in recording.operations if recorded.site.kind == Kind.SYNC]
-    assert [operation.address for operation in told] == [spin] * 2 + [ticket] * 2 + [spin] * 3
+    found = [recorded for recorded in recording.operations if recorded.site.kind == Kind.SYNC]
+    assert [operation.address for operation in found] == [spin] * 2 + [ticket] * 2 + [spin] * 3
     # The last check of the ticket lock's turn is before this, too.
     names = [operation.name for operation in recording.operations]
     turn = names.index("atomic_load")
@@ -146,7 +146,7 @@ def lines_with(body: list[str], pattern: str) -> list[int]:
     return [number for number, line in enumerate(body) if re.search(pattern, line)]
 
 
-def told(body: list[str], what: str) -> list[int]:
+def calls_of(body: list[str], what: str) -> list[int]:
     return lines_with(body, rf"call void @pmemsim_rt_{what}\(")
 
 
@@ -160,25 +160,25 @@ def rest_of_block(body: list[str], number: int) -> list[str]:
 def test_only_annotated_functions_report_locks(toolchain: Toolchain) -> None:
     code = functions(intermediate_code(toolchain, LOCKS + USES, "-O0"))
     counts = {
-        name: (len(told(body, ACQUIRED)), len(told(body, RELEASED)))
+        name: (len(calls_of(body, ACQUIRED)), len(calls_of(body, RELEASED)))
         for name, body in code.items()
-        if told(body, ACQUIRED) or told(body, RELEASED)
+        if calls_of(body, ACQUIRED) or calls_of(body, RELEASED)
     }
     assert counts == {
         "take": (1, 0), "try_to_take": (1, 0), "give_back": (0, 1),
         "queue": (1, 0), "call_next": (0, 1),
     }  # fmt: skip
     for name, acquiring in (("take", "cmpxchg"), ("queue", "load atomic")):
-        (call,) = told(code[name], ACQUIRED)
+        (call,) = calls_of(code[name], ACQUIRED)
         assert max(lines_with(code[name], acquiring)) < call
         # The return is the only code of the program after it.
         assert rest_of_block(code[name], call)[-1].startswith("ret void")
         assert not lines_with(rest_of_block(code[name], call), "load|store|cmpxchg|br ")
     for name in ("give_back", "call_next"):
-        (call,) = told(code[name], RELEASED)
+        (call,) = calls_of(code[name], RELEASED)
         assert call < min(lines_with(code[name], "store atomic|load atomic"))
         assert not lines_with(code[name][:call], "br ")  # the entry
-    (call,) = told(code["try_to_take"], ACQUIRED)
+    (call,) = calls_of(code["try_to_take"], ACQUIRED)
     condition = re.search(r"i32 (?:noundef )?(%\w+)\)", code["try_to_take"][call])
     assert condition is not None, code["try_to_take"][call]
     assert lines_with(code["try_to_take"][:call], rf"{condition[1]} = zext i1 %\w+ to i32")
@@ -190,7 +190,7 @@ def test_lock_calls_keep_their_order_when_inlined(toolchain: Toolchain, level: s
     assert "take" not in code and "call_next" not in code
     for name, acquiring in (("use_spin", "cmpxchg"), ("use_ticket", "load atomic.* acquire")):
         body = code[name]
-        (acquired,), (released,) = told(body, ACQUIRED), told(body, RELEASED)
+        (acquired,), (released,) = calls_of(body, ACQUIRED), calls_of(body, RELEASED)
         (data,) = lines_with(body, r" store i64 %\w+, ptr @protected")
         assert lines_with(body, acquiring)[0] < acquired < data < released
         (gives_back,) = lines_with(body, r" store atomic .* release")
@@ -241,7 +241,7 @@ def test_each_return_of_an_annotated_function_has_one_lock_call(
     twice = intermediate_code(toolchain, once, level, ".ll")
     for code in (once, twice):
         body = functions(code)["lock"]
-        acquired, released = told(body, ACQUIRED), told(body, RELEASED)
+        acquired, released = calls_of(body, ACQUIRED), calls_of(body, RELEASED)
         (update,) = lines_with(body, "atomicrmw")
         assert all("ptr" in body[call] and "%it" in body[call] for call in acquired + released)
         if role == "releases":
@@ -299,8 +299,8 @@ int main() {
 """
     recording = toolchain.record(code, level, ".cpp")
     lock, maker = (int(word, 16) for word in recording.output.split())
-    told = [recorded for recorded in recording.operations if recorded.site.kind == Kind.SYNC]
-    assert [(operation.name, operation.address, operation.flag) for operation in told] == [
+    found = [recorded for recorded in recording.operations if recorded.site.kind == Kind.SYNC]
+    assert [(operation.name, operation.address, operation.flag) for operation in found] == [
         (ACQUIRED, lock, 1), (RELEASED, lock, 0), (ACQUIRED, lock, 1), (RELEASED, lock, 0),
         (ACQUIRED, lock, 1), (ACQUIRED, lock, 1), (ACQUIRED, lock, 1), (RELEASED, maker, 0),
     ]  # fmt: skip
@@ -399,7 +399,7 @@ void other(int* lock);
 PM_RELEASES void give_back(int* lock) { __attribute__((musttail)) return other(lock); }
 """
     body = functions(intermediate_code(toolchain, code, "-O2"))["give_back"]
-    assert told(body, RELEASED)[0] < lines_with(body, "musttail call")[0]
+    assert calls_of(body, RELEASED)[0] < lines_with(body, "musttail call")[0]
 
 
 def test_other_compilers_accept_the_lock_annotations(toolchain: Toolchain) -> None:

@@ -587,7 +587,7 @@ def test_hint_of_the_last_update_follows_the_second_last_update(
 
 
 @pytest.mark.parametrize(
-    ("update", "told"),
+    ("update", "announcements"),
     [
         ("atomic_store_explicit((_Atomic long*)p, v, memory_order_release);", ["BOTH_VAL"]),
         ("atomic_exchange((_Atomic long*)p, v);", []),
@@ -599,7 +599,7 @@ def test_lines_with_atomic_updates_get_hints(
     """At -O0 variables after an atomic update are unknown."""
     code = f"void f(struct line* p, long v) {{ pm_order(); {update} pm_flush((void*)p, 24); pm_order(); }}"
     done = events(auto(toolchain, code, "-O2"))
-    assert done == ["INIT", "ADDR", *told, "pm_order", "pm_flush", "pm_order"]
+    assert done == ["INIT", "ADDR", *announcements, "pm_order", "pm_flush", "pm_order"]
 
 
 def test_hint_of_a_whole_line_precedes_calls_that_may_change_it(toolchain: Toolchain) -> None:
@@ -664,12 +664,12 @@ def test_value_hints_have_the_size_of_their_type(
     code = f"void f({kind} volatile* p, {kind} v) {{ pm_order(); *p = v; pm_flush((void*)p, 64); pm_order(); }}"
     text = auto(toolchain, code, level)
     assert events(text)[:2] == ["INIT", "ADDR"]
-    told = {kind: hints(text, kind) for kind in ("both_val", "both_part", "both")}
+    announcements = {kind: hints(text, kind) for kind in ("both_val", "both_part", "both")}
     if name is None:
-        assert told == {"both_val": [], "both_part": [], "both": []}
+        assert announcements == {"both_val": [], "both_part": [], "both": []}
     else:
-        (arguments,) = told[name]
-        assert sum(map(len, told.values())) == 1
+        (arguments,) = announcements[name]
+        assert sum(map(len, announcements.values())) == 1
         assert arguments[2:] == ([size] if size else [])
 
 

@@ -360,7 +360,7 @@ class _CheckedImages:
             lost=lost,
             where=_where(wrong),
             answer=self._words(got),
-            allowed=tuple(self._difference(title, heard, got) for title, heard in allowed),
+            allowed=tuple(self._difference(title, expected, got) for title, expected in allowed),
             story=(*self.images.explanation(), *self._lost_later(wrong.crash_time)),
             command=f"{self.command} --image {number}",
         )

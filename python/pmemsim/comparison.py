@@ -131,7 +131,7 @@ def compare(
 
 
 def check_design_names(configurations: Sequence[Configuration]) -> None:
-    """Raise an `Error` if two designs could not be told apart."""
+    """Raise an `Error` if two designs could not be distinguished."""
     names = Counter(configuration.design.name for configuration in configurations)
     for name, count in names.items():
         if count > 1:

@@ -282,7 +282,7 @@ def refuse_too_many(
     why = f"more than {count(_core.MOST_MODEL_IMAGES)}"
     if shown is not None:
         why = f"of which {shown:,}, all accepted, don't tell all others: what is read is too much, "
-        why += "or can't be told (docs/guides/check_images.md)"
+        why += "or can't be traced (docs/guides/check_images.md)"
     raise ConfigError(
         [
             f"--budget all: {trace.name} may leave up to {count(possible)} images, {why}; give a "

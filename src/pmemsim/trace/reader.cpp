@@ -21,7 +21,7 @@
 namespace pmemsim::trace {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "a .pmt file is read as it stands");
+static_assert(std::endian::native == std::endian::little, "a .pmt file is read without conversion");
 
 constexpr std::uint32_t kMaxStringBytes = 1u << 28;
 constexpr int kMaxMetadataDepth = 16;  // nesting of arrays and objects; pmemsim's own need 3

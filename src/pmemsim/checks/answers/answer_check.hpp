@@ -42,10 +42,10 @@ struct Said {
   std::string printed;
 };
 
-// The points in time (moments) at which a crash may leave an image.
+// The crash times at which a crash may leave an image.
 struct CrashTimes {
   std::uint64_t first, last;
-  // True if there is no such point in time: the crash is inside step `first`.
+  // True if there is no such time: the crash is inside step `first`.
   bool in_step() const { return last < first; }
 };
 
@@ -73,7 +73,7 @@ class AnswerCheck {
   struct Wrong {
     Said got;
     Interval interval;
-    std::uint64_t crash_time;  // The first moment at which the answer is wrong
+    std::uint64_t crash_time;  // The first crash time at which the answer is wrong
     // The correct answers, as orders of images without losses; at most two.
     std::vector<std::uint64_t> allowed;
   };

@@ -6,9 +6,9 @@
 // segments are visible. (The model guarantees them only at the next store. No image shows the
 // difference.)
 //
-// A step is a visible operation, counted from 1. The moment of a step is the point in time between
-// it and the next step; moment 0 is before all steps. A store's segments are numbered from 1 (their
-// order).
+// A step is a visible operation, counted from 1. The crash time of a step is the point in time
+// between it and the next step; crash time 0 is before all steps. A store's segments are numbered
+// from 1 (their order).
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class History {
   std::uint64_t steps() const { return steps_; }
   std::uint64_t segments() const { return segments_.size(); }
   const Segment& segment(std::uint64_t order) const { return segments_[order - 1]; }
-  // Returns the number of segments visible at a moment.
+  // Returns the number of segments visible at a crash time.
   std::uint64_t order_at(std::uint64_t crash_time) const;
   // Returns the first step that guarantees a segment with a higher order than this.
   std::uint64_t next_guaranteed(std::uint64_t order) const { return next_guaranteed_[order]; }

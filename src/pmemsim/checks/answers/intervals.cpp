@@ -44,8 +44,8 @@ void Intervals::number_each() {
   for (TimedOperation& each : operations_) each.number = ++counts[each.what.name];
 }
 
-// Makes the intervals. An operation is in execution at the moment of its first step, and no longer
-// at the moment of its last step.
+// Makes the intervals. An operation is in execution at the crash time of its first step, and no
+// longer at that of its last step.
 void Intervals::cut(std::uint64_t steps) {
   std::map<std::uint64_t, std::vector<std::size_t>> begin, end;
   std::set<std::uint64_t> cuts{0};

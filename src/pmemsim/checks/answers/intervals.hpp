@@ -1,8 +1,8 @@
-// The operations in execution at each moment. For a crash at a moment, the images without losses
-// whose answers are correct are:
+// The operations in execution at each crash time (history.hpp). For a crash at that time, the
+// images without losses whose answers are correct are:
 //
-//   1  An operation is in execution from the moment of its first visible step until right before
-//      its last visible step. (At other moments, the thread may be outside of the operation.)
+//   1  An operation is in execution from the crash time of its first visible step until right
+//      before its last visible step. (At other times, the thread may be outside of the operation.)
 //   2  If one operation is in execution, and no other thread stores anything from its first to its
 //      last step: the image right before its first step, and the image of its last step.
 //   3  If no operation is in execution: the image at the end of the last operation, and the image
@@ -11,11 +11,11 @@
 //   4  If no operation has begun: also a file of zeros.
 //   5  If several operations are in execution, or another thread stores something during the only
 //      one: the images after each store, from right before the first of these operations to the end
-//      of the last one. Also all images of this moment that contain some of these operations as a
-//      whole and nothing of the others. If there are more than six, such an image contains the
+//      of the last one. Also all images of the crash time that contain some of these operations as
+//      a whole and nothing of the others. If there are more than six, such an image contains the
 //      seventh and all later ones.
 //
-// An Interval is a sequence of moments with the same operations in execution. The end of an
+// An Interval is a range of crash times with the same operations in execution. The end of an
 // operation starts a new interval.
 #pragma once
 
@@ -36,7 +36,7 @@ struct TimedOperation {
 };
 
 struct Interval {
-  std::uint64_t first, last;           // Moments
+  std::uint64_t first, last;           // Crash times
   std::vector<std::size_t> executing;  // Indices of operations
   std::size_t ended;                   // Number of operations that have ended
   bool set_up;                         // No operation has begun
@@ -51,7 +51,7 @@ class Intervals {
   // Returns the operations with visible steps, in the order of their starts.
   const std::vector<TimedOperation>& operations() const { return operations_; }
   const std::vector<Interval>& list() const { return intervals_; }
-  // Returns the index of the interval that contains this moment.
+  // Returns the index of the interval that contains this crash time.
   std::size_t at(std::uint64_t crash_time) const;
 
  private:

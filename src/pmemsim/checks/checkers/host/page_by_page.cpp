@@ -118,7 +118,7 @@ bool watch_by_userfaultfd(int file, std::uint64_t begin, std::uint64_t size) {
   return ioctl(file, UFFDIO_API, &api) == 0 && ioctl(file, UFFDIO_REGISTER, &watched) == 0;
 }
 
-int bring_in_page_by_page(pid_t thread, pid_t process, std::uint64_t size,
+int fault_in_page_by_page(pid_t thread, pid_t process, std::uint64_t size,
                           const std::function<void()>& let_go) {
   Stopped stopped(thread, let_go);
   if (!stopped.works() || stopped.returned() < 0) return -1;

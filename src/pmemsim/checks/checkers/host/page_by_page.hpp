@@ -19,7 +19,7 @@ bool watch_by_userfaultfd(int file, std::uint64_t begin, std::uint64_t size);
 // Has another process create a userfaultfd. Its `thread` is stopped in a call that maps `size`
 // bytes, and `let_go` lets the call continue. Returns a file that must stay open as long as the
 // memory is watched. Returns -1 on failure: more pages than used seem to be used then.
-int bring_in_page_by_page(pid_t thread, pid_t process, std::uint64_t size,
+int fault_in_page_by_page(pid_t thread, pid_t process, std::uint64_t size,
                           const std::function<void()>& let_go);
 
 }  // namespace pmemsim

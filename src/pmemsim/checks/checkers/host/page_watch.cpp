@@ -37,7 +37,7 @@ bool stays_in_memory(const pmemsim_region& region) {
 }
 
 // Makes the kernel map the region page by page, if possible.
-void bring_in_one_by_one(const pmemsim_region& region) {
+void fault_in_one_by_one(const pmemsim_region& region) {
   constexpr int kFirstNumber = 200;  // Leaves the usual file numbers to the check
   const int opened = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
   if (opened < 0) return;
@@ -57,7 +57,7 @@ void PageWatch::map(const pmemsim_region& region, int file) {
            mremap(mapped, region.size, region.size, MREMAP_MAYMOVE | MREMAP_FIXED, region.bytes) ==
                region.bytes &&
            stays_in_memory(region);
-  bring_in_one_by_one(region);
+  fault_in_one_by_one(region);
 }
 
 bool PageWatch::report_pages(std::span<std::byte> pages) const {

@@ -342,7 +342,7 @@ void ProgramWatch::map(const Call& call) {
   if (opened_ && (flags & MAP_ANONYMOUS) == 0 && userfaults_.size() < kMostRegistered &&
       Opened(*this, call, call.arguments[4]).image) {
     const std::optional<pid_t> process = process_of(call.thread);
-    const int file = bring_in_page_by_page(call.thread, process.value_or(call.thread),
+    const int file = fault_in_page_by_page(call.thread, process.value_or(call.thread),
                                            call.arguments[1], [&] { let_go(call); });
     if (file >= 0) userfaults_.push_back(file);
   } else {
