@@ -51,9 +51,9 @@ void record_lanes(Recorder& recorder, llvm::IntrinsicInst& intrinsic, const Lane
       active = builder.CreateICmpSLT(builder.CreateBitCast(active, integer_like(*active)),
                                      llvm::ConstantInt::get(integer_like(*active), 0));
     }
-    Value* place_of_lane = next;
+    Value* address_of_lane = next;
     if (lanes.address->getType()->isVectorTy()) {
-      place_of_lane = builder.CreateExtractElement(lanes.address, lane);
+      address_of_lane = builder.CreateExtractElement(lanes.address, lane);
     } else {
       Value* step =
           lanes.packed ? builder.CreateZExt(active, builder.getInt64Ty()) : builder.getInt64(1);
@@ -62,9 +62,9 @@ void record_lanes(Recorder& recorder, llvm::IntrinsicInst& intrinsic, const Lane
     recorder.insert_at(llvm::SplitBlockAndInsertIfThen(active, place->getIterator(), false),
                        intrinsic);
     if (load) {
-      recorder.call("load", number, place_of_lane);
+      recorder.call("load", number, address_of_lane);
     } else {
-      recorder.call("store", number, {place_of_lane, builder.getInt32(bytes)});
+      recorder.call("store", number, {address_of_lane, builder.getInt32(bytes)});
     }
   }
 }
