@@ -23,10 +23,10 @@ using check::Finding;
 using check::Report;
 using trace::SourceLocation;
 
-std::vector<SourcePlace> known(const std::vector<SourcePlace>& calls) {
-  std::vector<SourcePlace> known;
+std::vector<SourceLocation> known(const std::vector<SourceLocation>& calls) {
+  std::vector<SourceLocation> known;
   std::ranges::copy_if(calls, std::back_inserter(known),
-                       [](const SourcePlace& call) { return call != SourcePlace{}; });
+                       [](const SourceLocation& call) { return call != SourceLocation{}; });
   return known;
 }
 

@@ -594,7 +594,7 @@ def test_hint_of_the_last_update_follows_the_second_last_update(
     ],
 )
 def test_lines_with_atomic_updates_get_hints(
-    toolchain: Toolchain, update: str, told: list[str]
+    toolchain: Toolchain, update: str, announcements: list[str]
 ) -> None:
     """At -O0 variables after an atomic update are unknown."""
     code = f"void f(struct line* p, long v) {{ pm_order(); {update} pm_flush((void*)p, 24); pm_order(); }}"

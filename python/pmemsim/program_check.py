@@ -260,7 +260,7 @@ class Finding:
             what = "lost by a crash" if self.wrong_answer.lost else "a crash right behind it,"
             return f"{what} {self.wrong_answer.where}"
         reasons = _REASONS | _UNDECIDED
-        told = [reasons[self.reason]] if self.reason in reasons else []
+        parts = [reasons[self.reason]] if self.reason in reasons else []
         if self.kind == "flushed-by-another":
             sentence = _OTHER[self.kind]
         else:
@@ -452,7 +452,7 @@ def check_program(
         unused=tuple(
             each for each in suppressions if not any(each.covers(finding) for finding in findings)
         ),
-        not_looked_for=_not_looked_for(trace, model, counts),
+        not_looked_for=_unchecked_kinds(trace, model, counts),
         notes=tuple(_notes(trace, model, found)),
         trace_hash=trace.hash,
     )

@@ -212,7 +212,7 @@ TEST(Oracle, MissingGuaranteedRegionIsLost) {
   OracleBench bench(program);
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
   EXPECT_EQ(bench.holds(kA, 0).verdict(), std::nullopt);  // A's region isn't guaranteed yet
-  bench.promise(0, 2);                                    // guarantees the earlier region, too
+  bench.guarantee(0, 2);                                  // guarantees the earlier region, too
   EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kLost);
   EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
   EXPECT_EQ(bench.holds(kB, 0).verdict(), Fault::kLost);

@@ -66,7 +66,7 @@ class _Options:
     )] = None  # fmt: skip
     strict: Annotated[bool, option(
         OUTPUT, "--strict",
-        help="Count notes as errors: findings about which rules can't decide.",
+        help="Counts notes as errors: findings about which rules can't decide.",
     )] = False  # fmt: skip
     top: Top = 20
     json_path: Json = None

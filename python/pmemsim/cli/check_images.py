@@ -55,7 +55,7 @@ class ImageOptions:
             "crash, during recovery from the first image, leaves.",
     )] = None  # fmt: skip
     keep_image: Annotated[Path | None, option(
-        OUTPUT, "--keep-image", value="FILE",
+        OUTPUT, "--keep-image", value="FILE", more=True,
         help="Writes the rejected image, or the image of --image, to this file. Several regions "
             "of persistent memory are written to FILE.0, FILE.1, ...",
     )] = None  # fmt: skip

@@ -62,10 +62,10 @@ inline bool loses_data(Kind kind) { return kind < Kind::kLeaked; }
 struct Finding {
   Kind kind{};
   Reason reason{};
-  trace::SourcePlace place{};
-  std::vector<trace::SourcePlace> calls{};  // Calls at the first occurrence, the innermost first
-  trace::SourcePlace other{};               // Second location, if the kind has one
-  std::vector<trace::SourcePlace> other_calls{};  // Calls that led to it, the innermost first
+  trace::SourceLocation place{};
+  std::vector<trace::SourceLocation> calls{};  // Calls at the first occurrence, the innermost first
+  trace::SourceLocation other{};               // Second location, if the kind has one
+  std::vector<trace::SourceLocation> other_calls{};  // Calls that led to it, the innermost first
   std::uint64_t count = 0;
   // Useless flush or fence: its executions from its innermost caller; otherwise 0.
   std::uint64_t executions = 0;

@@ -34,23 +34,23 @@ void Findings::executed(const At& at) { ++executions_[in_program(at)]; }
 Finding Findings::describe(const Key& key, const Found& found) const {
   Finding finding{.kind = key.kind,
                   .reason = key.reason,
-                  .place = trace::place_of(sites_, key.at.line),
+                  .place = trace::location_of(sites_, key.at.line),
                   .calls = calls_to(key.at.parent),
                   .count = found.count,
                   .thread = found.first.thread,
                   .operation = found.first.operation};
   if (key.other.line != trace::kExternalSite) {
-    finding.other = trace::place_of(sites_, key.other.line);
+    finding.other = trace::location_of(sites_, key.other.line);
     finding.other_calls = calls_to(key.other.parent);
   }
   return finding;
 }
 
-std::vector<trace::SourcePlace> Findings::calls_to(Contexts::Node context) const {
-  std::vector<trace::SourcePlace> calls;
+std::vector<trace::SourceLocation> Findings::calls_to(Contexts::Node context) const {
+  std::vector<trace::SourceLocation> calls;
   for (Contexts::Node node = next_call(context); node != Contexts::kRoot;
        node = next_call(contexts_[node].parent)) {
-    calls.push_back(trace::place_of(sites_, contexts_[node].line));
+    calls.push_back(trace::location_of(sites_, contexts_[node].line));
   }
   return calls;
 }
@@ -63,9 +63,9 @@ Contexts::Node Findings::next_call(Contexts::Node node) const {
 // A line may have several sites, and code may be inlined, so findings that differ in that alone are
 // merged.
 std::vector<Finding> Findings::list(bool each_path) const {
-  using Places = std::vector<trace::SourcePlace>;
+  using Places = std::vector<trace::SourceLocation>;
   // Returns a location with its callers, or with the innermost one.
-  const auto with_calls = [](const trace::SourcePlace& place, const Places& calls, bool all) {
+  const auto with_calls = [](const trace::SourceLocation& place, const Places& calls, bool all) {
     Places places{place};
     const std::size_t count = all ? calls.size() : std::min<std::size_t>(calls.size(), 1);
     places.insert(places.end(), calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(count));
@@ -74,7 +74,7 @@ std::vector<Finding> Findings::list(bool each_path) const {
   std::map<Places, std::uint64_t> executions;
   for (const auto& [at, count] : executions_) {
     const Places calls = calls_to(at.parent);
-    executions[with_calls(trace::place_of(sites_, at.line), calls, false)] += count;
+    executions[with_calls(trace::location_of(sites_, at.line), calls, false)] += count;
   }
   std::map<std::tuple<Kind, Reason, Places, Places>, Finding> merged;
   for (const auto& [key, found] : found_) {

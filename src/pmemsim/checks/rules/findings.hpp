@@ -63,7 +63,7 @@ class Findings {
   Contexts::Node next_call(Contexts::Node node) const;
   // Returns the calls in the program's own code that lead to a call path's end, the innermost
   // first.
-  std::vector<trace::SourcePlace> calls_to(Contexts::Node context) const;
+  std::vector<trace::SourceLocation> calls_to(Contexts::Node context) const;
 
   const trace::SiteTable& sites_;
   // By line: library_ is true if the line is in pm.h's library, elsewhere_ if it is in the library
