@@ -20,6 +20,9 @@ FOLDER = Path(__file__).parent
 # The mistakes of answered_list.c, by number.
 RIGHT, NODE_NOT_FLUSHED, HEAD_NOT_FLUSHED, IN_TWO_STEPS, SET_UP_TORN = range(5)
 LIST, REGIONS = "answered_list.c", "answered_regions.c"
+# The mistakes of answered_under_lock.c; with COMBINED, it has none.
+UNDER_LOCK = "answered_under_lock.c"
+NO_FENCE, COMBINED = 1, 2
 Build = Callable[..., tuple[Path, Path]]
 
 
@@ -127,6 +130,25 @@ def test_explanation_has_the_wrong_answer_and_the_allowed_answers(build: Build) 
         r"\(calls of push\), \d+ wrong",
         done.stdout,
     )
+
+
+@pytest.mark.parametrize("threads", long_except([2, 3], 2))
+def test_operations_that_wait_for_a_lock_do_not_hide_a_missing_fence(
+    build: Build, threads: int
+) -> None:
+    found = answers(build(NO_FENCE, threads, UNDER_LOCK), operation="append")
+    assert {each["function"] for each in wrong(found)} == {"put"}
+    assert found["answers"]["unjudged"] == 0
+
+
+@pytest.mark.parametrize("program", [RIGHT, COMBINED])
+@pytest.mark.parametrize("threads", long_except([2, 3], 2))
+def test_operations_under_a_lock_are_right_also_if_its_holder_executes_them(
+    build: Build, threads: int, program: int
+) -> None:
+    found = answers(build(program, threads, UNDER_LOCK), operation="append")
+    assert wrong(found) == []
+    assert found["answers"]["unjudged"] <= found["answers"]["images"] // 100
 
 
 def test_explanation_names_a_store_that_is_never_flushed(build: Build) -> None:

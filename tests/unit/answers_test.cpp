@@ -223,6 +223,45 @@ TEST(Intervals, IntervalsBeginAndEndAtStepsOfOperations) {
   EXPECT_EQ(found.at(3), 1);
 }
 
+// Two threads take a lock: thread 0 holds it while thread 1 begins its operation and waits.
+struct WaitingOperation {
+  explicit WaitingOperation(bool stores) {
+    trace.pm_region(kPmBase, kPmBase + (1 << 20));
+    const std::uint32_t store = trace.site(trace::SiteKind::kStore, 8);
+    constexpr std::uint64_t kVolatile = 0x555500000000;
+    trace.thread(0);
+    trace.sync(trace::SyncKind::kMutexLock, kVolatile, 0, 0);
+    trace.store(store, kPmBase, 1);
+    trace.sync(trace::SyncKind::kThreadCreate, kVolatile + 64, 1, 1);
+    trace.store(store, kPmBase + 8, 2);
+    trace.sync(trace::SyncKind::kMutexUnlock, kVolatile, 0, 1);
+    trace.thread(1);
+    trace.sync(trace::SyncKind::kThreadStart, kVolatile + 64, 1, 1);
+    trace.store(store, kVolatile + 128, 3);  // Operation 1 of the thread: its first step
+    trace.sync(trace::SyncKind::kMutexLock, kVolatile, 0, 1);
+    if (stores) trace.store(store, kPmBase + 64, 4);
+    trace.sync(trace::SyncKind::kMutexUnlock, kVolatile, 0, 2);
+  }
+
+  TimedOperation timed() {
+    const TemporaryTrace file(trace);
+    const trace::TraceFile read(file.path());
+    return Intervals(read, {steps(1, 4, 1)}, 10).operations().at(0);
+  }
+
+  trace::TraceBuilder trace;
+};
+
+TEST(Intervals, OperationThatStoresBeginsAtTheEndOfItsWaitForALock) {
+  const TimedOperation timed = WaitingOperation(true).timed();
+  EXPECT_EQ(timed.last_step - timed.first_step, 2);  // Lock, store, unlock
+}
+
+TEST(Intervals, OperationWithoutAStoreBeginsBeforeItsWaitForALock) {
+  const TimedOperation timed = WaitingOperation(false).timed();
+  EXPECT_GT(timed.last_step - timed.first_step, 2);
+}
+
 // ---- Answers -----------------------------------------------------------------------------------
 
 CheckerCommand reader(const std::string& script) {

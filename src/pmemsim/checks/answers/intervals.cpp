@@ -4,10 +4,25 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "pmemsim/checks/images/visible_order.hpp"
+#include "pmemsim/trace/pm_addresses.hpp"
+#include "pmemsim/trace/sync_operations.hpp"
 
 namespace pmemsim::answers {
+
+namespace {
+
+bool stores_to(trace::PmAddresses& pm, const trace::Operation& operation) {
+  using trace::SiteKind;
+  const bool stores = operation.kind == SiteKind::kStore ||
+                      operation.kind == SiteKind::kCopyStore ||
+                      operation.kind == SiteKind::kNonTemporal || trace::writes_atomic(operation);
+  return stores && pm.contains(operation.address);
+}
+
+}  // namespace
 
 Intervals::Intervals(const trace::TraceFile& trace, const std::vector<ProgramOperation>& operations,
                      std::uint64_t steps) {
@@ -23,13 +38,25 @@ void Intervals::find_steps(const trace::TraceFile& trace,
     threads[each.thread].push_back({.what = each, .number = 0, .first_step = 0, .last_step = 0});
   }
   std::vector<std::size_t> next(threads.size());
+  trace::PmAddresses pm(trace.metadata());
+  // The step that ended the last wait of the thread's current operation, while the operation has
+  // stored nothing to PM; else 0.
+  std::vector<std::uint64_t> waited(threads.size());
   VisibleOrder order(trace);
   for (std::uint64_t step = 1; order.next(); ++step) {
     std::vector<TimedOperation>& own = threads[order.thread()];
     std::size_t& at = next[order.thread()];
     while (at < own.size() && own[at].what.last < order.number()) ++at;
     if (at == own.size() || order.number() < own[at].what.first) continue;
-    if (own[at].first_step == 0) own[at].first_step = step;
+    std::uint64_t& end_of_wait = waited[order.thread()];
+    if (own[at].first_step == 0) {
+      own[at].first_step = step;
+      end_of_wait = step;
+    }
+    if (end_of_wait != 0 && order.waited()) end_of_wait = step;
+    if (end_of_wait != 0 && stores_to(pm, order.operation())) {
+      own[at].first_step = std::exchange(end_of_wait, 0);
+    }
     own[at].last_step = step;
   }
   for (const std::vector<TimedOperation>& own : threads) {

@@ -3,6 +3,9 @@
 //
 //   1  An operation is in execution from the crash time of its first visible step until right
 //      before its last visible step. (At other times, the thread may be outside of the operation.)
+//      If it stores to PM, and has waited before its first such store for a lock, condition,
+//      barrier or thread, its first step is the one that ended the last of these waits. Another
+//      thread can't complete it before: such an operation stores nothing to PM itself.
 //   2  If one operation is in execution, and no other thread stores anything from its first to its
 //      last step: the image right before its first step, and the image of its last step.
 //   3  If no operation is in execution: the image at the end of the last operation, and the image

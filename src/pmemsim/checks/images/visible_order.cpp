@@ -95,6 +95,13 @@ bool VisibleOrder::may_meet(const Operation& operation) const {
   return !has_waited_ || operation.kind != SiteKind::kSync || !trace::releases(operation);
 }
 
+bool VisibleOrder::waited() const {
+  const bool takes = operation().kind == SiteKind::kAtomicUpdate &&
+                     operation().detail == static_cast<std::uint8_t>(trace::LockRole::kTakes);
+  const bool calls = operation().kind == SiteKind::kSync && !trace::releases(operation());
+  return begins_turn_ && has_waited_ && (takes || calls);
+}
+
 bool VisibleOrder::ends_a_wait() const {
   return std::ranges::any_of(threads_, [&](const auto& thread) {
     return thread->waits && thread->more && can_execute(*thread);
@@ -102,6 +109,7 @@ bool VisibleOrder::ends_a_wait() const {
 }
 
 bool VisibleOrder::next() {
+  begins_turn_ = false;
   if (begun_) {
     Thread& thread = *threads_[current_];
     const std::uint64_t before = thread.number;
@@ -145,6 +153,7 @@ bool VisibleOrder::choose() {
         trace_.path()));
   }
   turn_ends_ = chosen->got + kTurn;
+  begins_turn_ = true;
   return true;
 }
 

@@ -45,6 +45,9 @@ class VisibleOrder {
   std::uint32_t thread() const { return current_; }
   // Returns the number of the thread's operation, from 0.
   std::uint64_t number() const { return threads_[current_]->number; }
+  // True if the thread has waited for another one's release before this operation, which is a call
+  // that synchronises or takes a lock of the program's own.
+  bool waited() const;
 
  private:
   struct Thread {
@@ -83,7 +86,9 @@ class VisibleOrder {
   std::vector<trace::ReachedVersion> versions_;  // Versions of synchronisation objects
   std::uint32_t current_ = 0;
   std::uint64_t turn_ends_ = 0;
-  bool begun_ = false, released_ = false, has_waited_ = false;
+  bool begun_ = false, released_ = false;
+  // The current operation is the first one of its turn; the thread had waited before the turn.
+  bool begins_turn_ = false, has_waited_ = false;
 };
 
 }  // namespace pmemsim
