@@ -80,6 +80,7 @@ STALLS = {
     "fence stalls": ("fence",),
     "store-queue stalls": ("store_queue",),
     "lock waiting": ("lock",),
+    "thread waiting": ("condition", "barrier", "join", "order"),
     "commits and pauses": ("commit", "speculation"),
 }
 

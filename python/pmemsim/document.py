@@ -141,6 +141,8 @@ def read(path: Path) -> Item:
         raise Error(f"{path}{line}: not YAML: {error.problem}") from error
     except yaml.YAMLError as error:
         raise Error(f"{path}: not YAML: {error}") from error
+    except RecursionError as error:
+        raise Error(f"{path}: has too many nested levels; at most about 100 are read") from error
     if root is None:
         raise Error(f"{path}: is empty")
     return Item(path, root)

@@ -25,7 +25,9 @@ except ValueError as error:
 # Okabe and Ito's palette, whose colours colour-blind readers can distinguish.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 # Paul Tol's "muted" palette: shares of time must not look like designs.
-_STALL_COLOURS = ("#DDDDDD", "#88CCEE", "#882255", "#DDCC77", "#332288", "#44AA99")
+_STALL_COLOURS = (
+    "#DDDDDD", "#88CCEE", "#882255", "#DDCC77", "#332288", "#117733", "#44AA99",
+)  # fmt: skip
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,

@@ -238,9 +238,7 @@ def build_workload(
         folder = built.with_name(f"{built.name}-{level}")
         headers = precompiled(common / "standard.hpp", of_level, folder, keep_going)
         command += ["-include-pch", str(headers), *map(str, workload.sources), "-o", str(fresh)]
-        status = _run(command, {}, keep_going)
-        if status != 0:
-            raise RecordError(f"{name}: could not be built ({ending_of(status)})")
+        _compile(command, f"{name}: could not be built", keep_going)
     return program
 
 
@@ -257,10 +255,29 @@ def precompiled(
         if _run([*command, *check], {}, keep_going, stderr=complaints) == 0:
             return compiled
     with _made_beside(compiled) as fresh:
-        status = _run([*command, str(header), "-o", str(fresh)], {}, keep_going)
-        if status != 0:
-            raise RecordError(f"{header.name}: could not be compiled ({ending_of(status)})")
+        words = [*command, str(header), "-o", str(fresh)]
+        _compile(words, f"{header.name}: could not be compiled", keep_going)
     return compiled
+
+
+# Parts of what a compiler prints if a disk is full. LLVM then prints its own call stack, too.
+_DISK_FULL = (b"No space left on device", b"IO failure on output stream")
+
+
+def _compile(command: Sequence[str], failure: str, keep_going: KeepGoing | None) -> None:
+    """Run a compiler, and show what it prints; a `RecordError` begins with `failure`."""
+    with os.fdopen(os.memfd_create("pmemsim-compiler"), "w+b") as printed:
+        status = _run(command, {}, keep_going, stderr=printed)
+        printed.seek(0)
+        messages = printed.read()
+    if status != 0 and any(part in messages for part in _DISK_FULL):
+        raise RecordError(
+            f"{failure}: the disk of {cache_dir()} or {tempfile.gettempdir()} is full; free some "
+            "space, or choose another disk with PMEMSIM_CACHE and TMPDIR"
+        )
+    sys.stderr.write(messages.decode(errors="replace"))
+    if status != 0:
+        raise RecordError(f"{failure} ({ending_of(status)})")
 
 
 @contextlib.contextmanager

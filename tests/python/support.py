@@ -78,7 +78,8 @@ def may_watch() -> bool:
 
 CAUSES = (
     "base", "execution", "branch", "private_cache", "shared_cache", "other_core", "dram", "pm",
-    "store_queue", "fence", "lock", "commit", "locked", "speculation",
+    "store_queue", "fence", "lock", "condition", "barrier", "join", "order", "commit", "locked",
+    "speculation",
 )  # fmt: skip
 
 

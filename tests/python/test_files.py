@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pmemsim.document import read
 from pmemsim.errors import Error
 from pmemsim.files import cache_dir, check_writable, replacing, write_json
+from support import SMALL, pmemsim
 
 
 def test_a_finished_file_replaces_the_old_one(tmp_path: Path) -> None:
@@ -68,6 +72,45 @@ def test_full_disk_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(Error, match="No space left on device"), replacing(tmp_path / "out"):
         Path("/dev/full").write_text("x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_deeply_nested_yaml_is_an_error(tmp_path: Path) -> None:
+    deep = tmp_path / "deep.yaml"
+    deep.write_text("[" * 2000 + "]" * 2000)
+    with pytest.raises(Error, match="too many nested levels"):
+        read(deep)
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """Mount a disk of 64 KiB that has 4 KiB left."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+        pytest.skip("mounting a small disk is not permitted here")
+    (folder / "filling").write_bytes(bytes(60 << 10))
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_compiler_without_disk_space_is_one_sentence(full_disk: Path) -> None:
+    environment = {"PMEMSIM_CACHE": str(full_disk), "TMPDIR": str(full_disk)}
+    done = pmemsim("run", "queue", "-d", "np", "-m", "asap", *SMALL, environment=environment)
+    assert done.returncode == 2
+    (sentence,) = done.stderr.splitlines()[-1:]
+    assert f"the disk of {full_disk} or" in sentence
+    assert "PLEASE submit a bug report" not in done.stderr
+
+
+def test_images_without_disk_space_are_not_the_checkers_fault(
+    full_disk: Path, queue_trace: Path
+) -> None:
+    environment = {"TMPDIR": str(full_disk)}
+    done = pmemsim("check", queue_trace, "--verify", "/bin/true", environment=environment)
+    assert done.returncode == 2
+    assert "where the program's images are, is full" in done.stderr
+    assert "another disk with TMPDIR" in done.stderr
 
 
 def test_error_names_the_requested_file_instead_of_the_partial_one(tmp_path: Path) -> None:

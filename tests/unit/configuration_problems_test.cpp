@@ -52,6 +52,21 @@ TEST(Configuration, SharedCacheSmallerThanThePrivateCachesIsRejected) {
   EXPECT_TRUE(problems({{"l2.size", "0B"}}).empty());
 }
 
+TEST(Configuration, MetadataCacheWithoutASetOrWithAPartialOneIsRejected) {
+  const auto of = [](const std::string& backend, const std::string& key, const std::string& size) {
+    return problems({{"core.count", "4"}, {"backend", backend}, {key, size}});
+  };
+  EXPECT_TRUE(mention(of("encryption", "counter_cache.size_per_core", "64B"),
+                      "counter_cache.size_per_core * core.count: 256 bytes can't be divided into "
+                      "16 ways (counter_cache.ways) of 64-byte lines; choose a multiple of 1024"));
+  EXPECT_TRUE(mention(of("integrity", "integrity.cache.size_per_core", "1000B"),
+                      "integrity.cache.size_per_core * core.count: 4000 bytes can't be divided"));
+  EXPECT_TRUE(mention(of("deduplication", "deduplication.cache.size_per_core", "320B"),
+                      "deduplication.cache.size_per_core * core.count: 1280 bytes"));
+  EXPECT_EQ(of("encryption,integrity", "counter_cache.size_per_core", "64B").size(), 1u);
+  EXPECT_TRUE(of("encryption,integrity", "counter_cache.size_per_core", "256B").empty());
+}
+
 TEST(Configuration, TlbWithPartialSetsOrOnlyASecondLevelIsRejected) {
   EXPECT_TRUE(mention(problems({{"tlb.entries", "10"}, {"tlb.ways", "4"}}),
                       "tlb.entries: 10 entries can't be divided into 4 ways (tlb.ways)"));

@@ -340,20 +340,68 @@ TEST(NonTemporal, LoadAfterTheStoreFetchesTheLineAgain) {
   EXPECT_EQ(statistic(result, "pm.reads"), 2);
 }
 
-TEST(Atomics, WaitForThePreviousVersionIsCountedAsALockStall) {
+// Core 1 waits for core 0's 100 us of work, by the recorded order of an atomic variable.
+RunResult wait_of_100_us(trace::LockRole role) {
   TraceBuilder builder;
   const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 400000);
-  const std::uint32_t add = builder.site(SiteKind::kAtomicUpdate, 8);
+  const std::uint32_t add =
+      builder.site(SiteKind::kAtomicUpdate, 8, 1, {}, {}, static_cast<std::uint8_t>(role));
   builder.thread(0);
   builder.plain(work);
   builder.atomic(add, kDramBase, 0, 1, 1, true);
   builder.thread(1);
   builder.atomic(add, kDramBase, 0, 2, 2, true);
-  const RunResult result =
-      run_trace(builder, design("x86", "none", {{"core.frequency", "1GHz"}, {"core.width", "4"}}));
-  // Core 1 waits for core 0's 100 us of work.
-  EXPECT_NEAR(statistic(result, "stall.lock_ns"), 100000, 1000);
+  return run_trace(
+      builder,
+      design("x86", "none",
+             {{"core.frequency", "1GHz"}, {"core.width", "4"}, {"run.lock_order", "recorded"}}));
+}
+
+TEST(Atomics, WaitForThePreviousVersionIsCountedAsAStallForTheRecordedOrder) {
+  const RunResult result = wait_of_100_us(trace::LockRole::kNone);
+  EXPECT_NEAR(statistic(result, "stall.order_ns"), 100000, 1000);
+  EXPECT_EQ(statistic(result, "stall.lock_ns"), 0);
   EXPECT_GT(nanoseconds(result), 100000);
+}
+
+TEST(Atomics, WaitOfAnOwnLockIsCountedAsALockStall) {
+  const RunResult result = wait_of_100_us(trace::LockRole::kTakes);
+  EXPECT_NEAR(statistic(result, "stall.lock_ns"), 100000, 1000);
+  EXPECT_EQ(statistic(result, "stall.order_ns"), 0);
+}
+
+// Thread 1 waits for 100 us of thread 0's work, by a call of each kind.
+class SyncStall
+    : public testing::TestWithParam<std::tuple<trace::SyncKind, trace::SyncKind, const char*>> {};
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, SyncStall,
+    testing::Values(
+        std::tuple(trace::SyncKind::kMutexUnlock, trace::SyncKind::kMutexLock, "lock"),
+        std::tuple(trace::SyncKind::kWriteUnlock, trace::SyncKind::kReadLock, "lock"),
+        std::tuple(trace::SyncKind::kConditionSignal, trace::SyncKind::kConditionWait, "condition"),
+        std::tuple(trace::SyncKind::kSemaphorePost, trace::SyncKind::kSemaphoreWait, "condition"),
+        std::tuple(trace::SyncKind::kSignal, trace::SyncKind::kWait, "condition"),
+        std::tuple(trace::SyncKind::kBarrierArrive, trace::SyncKind::kBarrierWait, "barrier"),
+        std::tuple(trace::SyncKind::kThreadCreate, trace::SyncKind::kThreadStart, "join"),
+        std::tuple(trace::SyncKind::kThreadEnd, trace::SyncKind::kThreadJoin, "join")));
+
+TEST_P(SyncStall, IsCountedUnderItsKindAlone) {
+  const auto& [release, acquire, name] = GetParam();
+  TraceBuilder builder;
+  const std::uint32_t work = builder.site(SiteKind::kExecute, 0, 400000);
+  builder.thread(0);
+  builder.plain(work);
+  builder.sync(release, kDramBase, 0, 1);
+  builder.thread(1);
+  builder.sync(acquire, kDramBase, 0, 1);
+  const RunResult result = run_trace(
+      builder,
+      design("x86", "none",
+             {{"core.frequency", "1GHz"}, {"core.width", "4"}, {"run.lock_order", "recorded"}}));
+  for (const std::string each : {"lock", "condition", "barrier", "join", "order"}) {
+    EXPECT_NEAR(statistic(result, "stall." + each + "_ns"), each == name ? 100000 : 0, 1000)
+        << each;
+  }
 }
 
 // while (!compare_exchange(old, ...)): what it expects is what it read itself, the time before.

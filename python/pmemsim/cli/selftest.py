@@ -171,6 +171,5 @@ def _to_dict(trials: Trials) -> dict[str, object]:
         "ran": trials.ran,
         "crashed": trials.crashed,
         "refusals": trials.refusals,
-        "known_defects": trials.known_defects,
         "failures": trials.failures,
     }

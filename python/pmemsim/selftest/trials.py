@@ -13,7 +13,6 @@ from pmemsim.crash import Points, verify
 from pmemsim.errors import ConfigError, StuckError, on_one_line
 from pmemsim.recording import record_workload
 from pmemsim.selftest.child_process import PROCESSOR_SECONDS, ChildFailedError, in_child_process
-from pmemsim.selftest.known_defects import known_defect
 from pmemsim.selftest.random_configurations import RandomCase, random_case
 from pmemsim.simulation import Configuration, simulate
 from pmemsim.trace import Trace
@@ -49,16 +48,13 @@ class Trials:
     ran: int = 0
     crashed: int = 0
     refusals: list[str] = field(default_factory=list)
-    known_defects: list[str] = field(default_factory=list)
-    """The reasons why cases were skipped."""
     failures: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         """Return the counts in a sentence."""
         return (
             f"{self.ran} random configurations ran, {self.crashed} of them crashed, "
-            f"{len(self.failures)} failed; {len(self.refusals)} more were refused, "
-            f"{len(self.known_defects)} left out for known defects"
+            f"{len(self.failures)} failed; {len(self.refusals)} more were refused"
         )
 
 
@@ -80,12 +76,8 @@ def run_trials(
 def _try_seed(seed: int, trials: Trials) -> None:
     try:
         case = random_case(seed)
-        values = case.configuration.values
     except ConfigError as error:
         trials.refusals.append(on_one_line(error))
-        return
-    if defect := known_defect(values):
-        trials.known_defects.append(defect.reason)
         return
     outcome = try_case(case)
     if outcome.refusal:

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "pmemsim/designs/backend/backend_parameters.hpp"
+#include "pmemsim/designs/backend/metadata_cache.hpp"
 #include "pmemsim/designs/backend/operation.hpp"
 
 namespace pmemsim {
@@ -64,11 +65,16 @@ std::string units_problem(const Blueprint& blueprint) {
       backend->units_per_core);
 }
 
+std::string counter_cache_problem(const Blueprint& blueprint) {
+  const auto* const cache = blueprint.design.find_parameters<MetadataCacheParameters>();
+  return cache == nullptr ? "" : metadata_cache_problem("counter_cache", *cache, blueprint.cores);
+}
+
 }  // namespace
 
 std::vector<std::string> backend_problems(const Blueprint& blueprint) {
   std::vector<std::string> problems;
-  for (const auto& problem_of : {order_problem, units_problem}) {
+  for (const auto& problem_of : {order_problem, units_problem, counter_cache_problem}) {
     if (const std::string problem = problem_of(blueprint); !problem.empty()) {
       problems.push_back(problem);
     }

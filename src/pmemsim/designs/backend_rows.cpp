@@ -26,6 +26,23 @@ std::vector<std::string> compression_problems(const Blueprint& blueprint, const 
       "pm.persistence=written; choose pm.persistence=accepted"};
 }
 
+// Checks the cache of an operation; `prefix` is that of its parameters.
+template <class Parameters>
+std::vector<std::string> cache_problems(const Blueprint& blueprint, const std::string& prefix) {
+  const std::string problem =
+      metadata_cache_problem(prefix, blueprint.parameters<Parameters>().cache, blueprint.cores);
+  if (problem.empty()) return {};
+  return {problem};
+}
+
+std::vector<std::string> deduplication_problems(const Blueprint& blueprint, const Choice&) {
+  return cache_problems<DeduplicationParameters>(blueprint, "deduplication.cache");
+}
+
+std::vector<std::string> integrity_problems(const Blueprint& blueprint, const Choice&) {
+  return cache_problems<IntegrityParameters>(blueprint, "integrity.cache");
+}
+
 // The energy of sub-operations is added for all operations together (work_energy.hpp).
 void encryption_energy(const Blueprint&, const EnergyBill& bill, Energy& energy) {
   energy.pads += bill.counted("encryption.read_pads", bill.prices().pad);
@@ -89,6 +106,7 @@ Choice deduplication_row() {
       .gives = {kSubOperations},
       .parameters = {backend_group(), ParameterGroup::of<DeduplicationParameters>("deduplication"),
                      counter_cache_group()},
+      .problems = deduplication_problems,
       .storage = deduplication_storage,
       .energy = deduplication_energy,
       .place = 2,
@@ -104,6 +122,7 @@ Choice integrity_row() {
           .gives = {kSubOperations},
           .parameters = {backend_group(), ParameterGroup::of<IntegrityParameters>("integrity"),
                          counter_cache_group()},
+          .problems = integrity_problems,
           .storage = integrity_storage,
           .energy = integrity_energy,
           .place = 4,

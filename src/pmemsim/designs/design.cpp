@@ -237,7 +237,14 @@ void Design::synchronised(CoreId core, trace::SyncKind kind, Time when) {
   if (ordering_wants(kSynchronisation)) ordering_->synchronised(core, kind, when);
 }
 
+// The rollback ends the region's log, so recovery no longer restores a line that can't be read.
 void Design::restored(CoreId core, std::uint64_t address, std::uint32_t bytes) {
+  if (may_leave_unreadable_) {
+    const Line last = Line::of(address + bytes - 1);
+    for (Line line = Line::of(address); line.number <= last.number; ++line.number) {
+      require_readable(line);
+    }
+  }
   if (ordering_wants(kRewind)) ordering_->restored(core, address, bytes);
 }
 

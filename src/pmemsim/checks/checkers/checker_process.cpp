@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -314,6 +315,15 @@ void CheckerProcess::receive_printed(std::size_t size) {
 }
 
 void CheckerProcess::fail_killed() const {
+  constexpr std::uint64_t kAlmostFull = std::uint64_t{1} << 20;
+  struct statvfs disk {};
+  if (!command_.folder.empty() && statvfs(command_.folder.c_str(), &disk) == 0 &&
+      disk.f_bavail * disk.f_frsize < kAlmostFull) {
+    throw Error(fmt::format(
+        "{}: the disk of {}, where the program's images are, is full; free some space, or choose "
+        "another disk with TMPDIR",
+        command_.name, command_.folder));
+  }
   throw Error(fmt::format(
       "{}: the process that starts the program was killed, perhaps because memory ran out; run "
       "fewer tasks at the same time (jobs)",

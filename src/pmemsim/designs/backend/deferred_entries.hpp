@@ -7,7 +7,8 @@
 //        - of log records, since an unreadable log undoes nothing,
 //        - of commits,
 //        - of lines that a program stores to outside regions, because no later commit covers them,
-//        - of lines with data of a committed region that arrive late at the controller.
+//        - of lines with data of a committed region that arrive late at the controller,
+//        - of lines that a rollback has restored, because it ends the region's log.
 //      [Open: "writes that can immediately affect the crash consistency status" (4.3.2). Programs
 //      have no call for it.]
 //   2  The entries of lines that only regions have written so far may be written later. A crash

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "pmemsim/common/cache_array.hpp"
@@ -31,6 +32,15 @@ struct MetadataCacheParameters {
     visit("ways", ways, {.least = 1, .most = 64}, "Associativity");
   }
 };
+
+// Returns why a cache whose parameters begin with `prefix` can't be built, or an empty string.
+inline std::string metadata_cache_problem(const std::string& prefix,
+                                          const MetadataCacheParameters& parameters,
+                                          std::uint32_t cores) {
+  return cache_geometry_problem(prefix + ".size_per_core * core.count",
+                                parameters.size_per_core.count * cores, prefix + ".ways",
+                                parameters.ways);
+}
 
 struct MetadataCacheStatistics {
   std::uint64_t look_ups = 0;

@@ -64,7 +64,7 @@ void PmemSpecOrdering::connect(const LayerContext& context) {
   context_.emplace(context);
   stale_.connect(context);
   store_interval_ = context.clock.duration(parameters_.store_interval);
-  poll_interval_ = max(parameters_.path_latency, context.clock.duration(cycles(1)));
+  least_poll_interval_ = max(parameters_.path_latency, context.clock.duration(cycles(1)));
   path_stores_ = parameters_.path_stores;
   if (path_stores_ == 0) {
     const std::int64_t stores = parameters_.path_latency.count / store_interval_.count;
@@ -517,7 +517,15 @@ void PmemSpecOrdering::alarm(Line line) {
 
 void PmemSpecOrdering::interrupt(std::uint64_t, Time now) {
   ++statistics_.interrupts;
+  handling_since_ = now;
   handle_alarms(0, now);
+}
+
+// Returns how long a poll waits that has begun at `since`. After 64 polls the interval grows with
+// the time, so that waits for a slow memory don't need millions of polls.
+Picoseconds PmemSpecOrdering::poll_interval(Time since) const {
+  const Picoseconds waited = context_->queue.now() - since;
+  return max(least_poll_interval_, Picoseconds{waited.count / 64});
 }
 
 // Runs the handler, again and again, until no alarm is left. It polls while the windows' clock is
@@ -531,7 +539,7 @@ void PmemSpecOrdering::handle_alarms(std::uint64_t, Time now) {
   });
   if (!alarms_.empty()) {
     const Picoseconds sent = alarms_.front().until - window_time();
-    context_->queue.schedule(now + max(sent, poll_interval_), Phase::kController,
+    context_->queue.schedule(now + max(sent, poll_interval(handling_since_)), Phase::kController,
                              completion<&PmemSpecOrdering::handle_alarms>(*this));
     return;
   }
@@ -582,7 +590,7 @@ void PmemSpecOrdering::pause_if_full() {
 // Polls while the windows' clock is stopped, because the time of the next expiry isn't known then.
 void PmemSpecOrdering::poll_until_free(const SpeculationBuffer& buffer) {
   const Picoseconds sent = buffer.next_expiry() - window_time();
-  const Picoseconds least = backed_up_ > 0 ? poll_interval_ : Picoseconds{0};
+  const Picoseconds least = backed_up_ > 0 ? poll_interval(paused_since_) : Picoseconds{0};
   context_->queue.schedule(context_->queue.now() + max(sent, least), Phase::kController,
                            completion<&PmemSpecOrdering::resume_when_free>(*this));
 }
@@ -695,7 +703,7 @@ void PmemSpecOrdering::rewind(CoreId number) {
 void PmemSpecOrdering::restart_region(std::uint64_t number64, Time now) {
   const auto number = static_cast<CoreId>(number64);
   if (cores_[number].speculation_disabled && !has_no_stale_lines()) {
-    context_->queue.schedule(now + poll_interval_, Phase::kCore,
+    context_->queue.schedule(now + poll_interval(cores_[number].rollback_since), Phase::kCore,
                              completion<&PmemSpecOrdering::restart_region>(*this, number));
     return;
   }

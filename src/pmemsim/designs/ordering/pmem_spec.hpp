@@ -243,6 +243,7 @@ class PmemSpecOrdering final : public Ordering {
   void interrupt(std::uint64_t, Time now);
   void handle_alarms(std::uint64_t, Time now);
   bool is_resolved(const Alarm& alarm);
+  Picoseconds poll_interval(Time since) const;
   void mark_threads();
   void watch(Line line);
   void read_waiting(Line line);
@@ -265,7 +266,9 @@ class PmemSpecOrdering final : public Ordering {
   std::vector<SpeculationBuffer> buffers_;  // by controller
   std::optional<LayerContext> context_;
   Picoseconds store_interval_{}, acknowledgement_{}, window_{};
-  Picoseconds poll_interval_{};  // polling interval, where no event signals that a condition holds
+  // Shortest polling interval, where no event signals that a condition holds.
+  Picoseconds least_poll_interval_{};
+  Time handling_since_{};
   std::size_t path_stores_ = 1;
   StaleLines stale_;
   LineTable<std::uint64_t> unreported_;  // by line: number of stale reads

@@ -52,7 +52,9 @@ void Core::version_reached(std::uint64_t index, Time now) {
   if (!window_.in_flight(static_cast<std::uint32_t>(index))) return;
   Entry& waiting = entry(static_cast<std::uint32_t>(index));
   const Slot slot = clock_.slot(now);
-  if (slot > waiting.ready + 1) waiting.cause = Cause::kLock;
+  if (slot > waiting.ready + 1) {
+    waiting.cause = cause_of(static_cast<trace::LockRole>(waiting.detail));
+  }
   waiting.ready = std::max(waiting.ready, slot);
   translate(waiting);
   load(static_cast<std::uint32_t>(index));
@@ -209,8 +211,8 @@ void Core::acquired(std::uint64_t index, Time now) {
   if (!window_.in_flight(static_cast<std::uint32_t>(index))) return;
   Entry& lock = entry(static_cast<std::uint32_t>(index));
   const Slot slot = std::max(lock.ready, clock_.slot(now));
-  if (slot > lock.ready + 1) lock.cause = Cause::kLock;
   const auto kind = static_cast<trace::SyncKind>(lock.detail);
+  if (slot > lock.ready + 1) lock.cause = cause_of(kind);
   lock.ready = slot + store_head_.lock_latency(kind);
   store_head_.acquired_early({lock.store, lock.address, kind}, lock.synchronisation, slot);
   acquiring_ = Acquiring::kLine;
@@ -239,8 +241,10 @@ void Core::write_lock() {
 void Core::account_for(const Entry& oldest, Slot from, Slot until) {
   if (oldest.kind == Kind::kSerial) {
     Slot left = until - from;
-    for (const Cause cause : {Cause::kFence, Cause::kLock, Cause::kCommit}) {
-      const Slot part = std::min(left, store_head_.overlap(from, until, cause));
+    const StoreQueueHead::Waits waits = store_head_.waits(from, until);
+    for (const Cause cause : {Cause::kFence, Cause::kLock, Cause::kCondition, Cause::kBarrier,
+                              Cause::kJoin, Cause::kOrder, Cause::kCommit}) {
+      const Slot part = std::min(left, waits[static_cast<std::size_t>(cause)]);
       account_.add(cause, part);
       left -= part;
     }

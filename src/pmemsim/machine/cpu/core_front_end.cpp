@@ -71,7 +71,7 @@ void Core::wake(std::uint64_t, Time) {
 
 // Continues the front end at an access that has waited for a race.
 void Core::race_over(std::uint64_t, Time now) {
-  delay_dispatch(clock_.slot(now), Cause::kLock);
+  delay_dispatch(clock_.slot(now), Cause::kOrder);
   advance();
 }
 
@@ -280,7 +280,6 @@ bool Core::dispatch_annotated_lock(const Operation& operation) {
 bool Core::dispatch_acquire(const Operation& operation) {
   if (!has_free_entries(operation, 0, 0)) return false;
   const std::uint32_t index = new_entry(operation, Kind::kAcquire);
-  entry(index).detail = operation.detail;
   entry(index).synchronisation = ++dispatched_acquires_;
   entry(index).store = stores_.tail();
   count_locks(static_cast<SyncKind>(operation.detail));
@@ -463,6 +462,7 @@ std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
   added.next_in_line = kNoEntry;
   added.object = operation.object;
   added.version = operation.version;
+  added.detail = operation.detail;
   added.pending = 0;
   added.kind = kind;
   added.state = State::kWaiting;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "pmemsim/common/clock.hpp"
+#include "pmemsim/trace/format.hpp"
 
 namespace pmemsim {
 
@@ -23,11 +24,15 @@ enum class Cause : std::uint8_t {
   kStoreQueue,
   kFence,
   kLock,
+  kCondition,
+  kBarrier,
+  kJoin,
+  kOrder,
   kCommit,
   kLocked,
   kSpeculation,
 };
-inline constexpr std::size_t kCauses = 14;
+inline constexpr std::size_t kCauses = 18;
 
 struct CauseText {
   std::string_view name, description;
@@ -43,11 +48,36 @@ inline constexpr std::array<CauseText, kCauses> kCauseTexts{{
     {"pm", "loads served by persistent memory"},
     {"store_queue", "a full or draining store queue without a fence"},
     {"fence", "fences that wait for flushes to become persistent"},
-    {"lock", "stalls for locks and other threads"},
+    {"lock", "stalls for locks that other threads hold"},
+    {"condition", "stalls for conditions, semaphores and other signals of other threads"},
+    {"barrier", "stalls at barriers"},
+    {"join", "stalls for the creation or the end of other threads"},
+    {"order", "stalls for atomic or racing accesses of other threads that were recorded earlier"},
     {"commit", "stalls at the begin or end of regions"},
     {"locked", "execution of locked instructions and of full fences"},
     {"speculation", "pauses by the design, including the restart of threads after an abort"},
 }};
+
+// Returns the cause of a stall in a call that synchronises.
+constexpr Cause cause_of(trace::SyncKind kind) {
+  switch (kind) {
+    case trace::SyncKind::kMutexLock:
+    case trace::SyncKind::kReadLock:
+    case trace::SyncKind::kWriteLock:
+      return Cause::kLock;
+    case trace::SyncKind::kBarrierWait:
+      return Cause::kBarrier;
+    case trace::SyncKind::kThreadStart:
+    case trace::SyncKind::kThreadJoin:
+      return Cause::kJoin;
+    default:
+      return Cause::kCondition;
+  }
+}
+// Returns the cause of a stall of an atomic access, which may acquire or test a lock.
+constexpr Cause cause_of(trace::LockRole role) {
+  return role == trace::LockRole::kNone ? Cause::kOrder : Cause::kLock;
+}
 
 class CycleAccount {
  public:

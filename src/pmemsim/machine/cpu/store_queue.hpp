@@ -56,7 +56,7 @@ struct StoreEntry {
   std::uint32_t synchronisation;  // number of the acquisition or release
   StoreKind kind;
   trace::Purpose purpose;
-  std::uint8_t detail;  // FlushKind, SyncKind, FenceMeaning
+  std::uint8_t detail;  // FlushKind, SyncKind, FenceMeaning, LockRole
   std::uint8_t size;
   Step step;
   bool waits;        // an event will resume it, at `step`

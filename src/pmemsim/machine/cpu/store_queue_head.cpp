@@ -297,7 +297,8 @@ bool StoreQueueHead::drain_atomic(StoreEntry& head, Slot& slot) {
     head.step = Step::kAcquired;
   }
   if (head.waiting_since != kUnknownSlot) {
-    if (slot > head.waiting_since) count_wait(head, slot, Cause::kLock);
+    if (slot > head.waiting_since)
+      count_wait(head, slot, cause_of(static_cast<trace::LockRole>(head.detail)));
     head.waiting_since = kUnknownSlot;
   }
   if (head.writes && !head.follows && !may_release(head, slot)) return false;
@@ -376,7 +377,7 @@ bool StoreQueueHead::drain_acquire(StoreEntry& head, Slot& slot) {
     head.step = Step::kAcquired;
   }
   if (head.waiting_since != kUnknownSlot) {
-    count_wait(head, slot, Cause::kLock);
+    count_wait(head, slot, cause_of(kind));
     head.waiting_since = kUnknownSlot;
     notify_acquisition(kind, head.address, slot);
     slot += lock_latency(kind);
@@ -506,14 +507,17 @@ void StoreQueueHead::count_wait(const StoreEntry& head, Slot until, Cause cause)
   waits_[next_wait_++ % waits_.size()] = {head.waiting_since, until, cause};
 }
 
-Slot StoreQueueHead::overlap(Slot from, Slot until, Cause cause) const {
-  Slot sum = 0;
+StoreQueueHead::Waits StoreQueueHead::waits(Slot from, Slot until) const {
+  Waits sums{};
   for (const Wait& wait : waits_) {
-    if (wait.cause != cause) continue;
     const Slot part = std::min(until, wait.until) - std::max(from, wait.from);
-    if (part > 0) sum += part;
+    if (part > 0) sums[static_cast<std::size_t>(wait.cause)] += part;
   }
-  return sum;
+  return sums;
+}
+
+Slot StoreQueueHead::overlap(Slot from, Slot until, Cause cause) const {
+  return waits(from, until)[static_cast<std::size_t>(cause)];
 }
 
 // Cancels the head's wait. A lock that the head has acquired stays acquired, although the entry has

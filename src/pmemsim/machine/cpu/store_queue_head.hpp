@@ -84,8 +84,10 @@ class StoreQueueHead {
   // Records that a region has retired at `slot`. `until` is the number of the first store after the
   // region.
   void region_retired(std::uint64_t until, Slot began, Slot slot);
-  // Returns how much of an interval the head spent waiting for this cause. The result separates
-  // waits for a fence from waits for a free entry.
+  // Returns how much of an interval the head spent waiting for each cause, or for one of them. The
+  // result separates waits for a fence from waits for a free entry.
+  using Waits = std::array<Slot, kCauses>;
+  Waits waits(Slot from, Slot until) const;
   Slot overlap(Slot from, Slot until, Cause cause) const;
 
   // Acquires a lock or another object. Returns false if the operation has to wait; `resume` is
