@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "pmemsim/checks/images/design_images.hpp"
+#include "pmemsim/checks/images/survey.hpp"
 #include "pmemsim/checks/images/whole_images.hpp"
 #include "pmemsim/checks/rules/persist_calls.hpp"
 #include "pmemsim/common/image_file.hpp"
@@ -30,10 +31,14 @@ PersistencyRules rules_of(const WantedImages& wanted) {
   return wanted.eadr ? PersistencyRules::kEadr : PersistencyRules::kPx86;
 }
 
+Variation variation_of(const WantedImages& wanted) {
+  return {wanted.without.operations, wanted.delayed.value_or(Variation::kNoThread)};
+}
+
 std::unique_ptr<ImageSequence> sequence(const trace::TraceFile& trace, const WantedImages& wanted) {
   if (!wanted.design) {
     return std::make_unique<WholeImages>(trace, rules_of(wanted), wanted.seed, wanted.most,
-                                         wanted.without.operations);
+                                         variation_of(wanted));
   }
   DesignGuarantees design = guarantees_of(*wanted.design, trace);
   design.guarantees.without = wanted.without.operations;
@@ -126,7 +131,7 @@ using Fingerprints = std::pair<std::optional<std::uint64_t>, std::optional<std::
 Fingerprints fingerprint(const trace::TraceFile& trace, const WantedImages& wanted) {
   const double most = static_cast<double>(std::min(wanted.most, ImageSearch::kMostAll));
   if (!wanted.design) {  // no image has to be built as a whole
-    AllowedImages images(trace, rules_of(wanted), 1, wanted.most, wanted.without.operations);
+    AllowedImages images(trace, rules_of(wanted), 1, wanted.most, variation_of(wanted));
     const ImageSearch& search = images.search();
     if (search.possible() > most) return {images.digest(), std::nullopt};
     while (images.next()) {
@@ -157,9 +162,9 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("without", &without, "The `Without` that leaves this call out of the program.");
   nb::class_<WantedImages>(module, "WantedImages", "Selection and order of the images.")
       .def(nb::init<bool, std::optional<Configuration>, std::uint64_t, std::uint64_t, Without,
-                    bool>(),
+                    std::optional<std::uint32_t>, bool>(),
            nb::arg("eadr"), nb::arg("design").none(), nb::arg("seed"), nb::arg("most"),
-           nb::arg("without"), nb::arg("watch"));
+           nb::arg("without"), nb::arg("delayed").none(), nb::arg("watch"));
   nb::class_<ModelImages>(module, "ModelImages",
                           "Images of a recording that a persistency model or a design's "
                           "durability guarantees allow, with checkers that check them.")
@@ -198,6 +203,13 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("instants",
                    [](const ModelImages& images) { return images.images().instants(); });
   module.def("persist_calls", &check::persist_calls, nb::arg("trace"), released);
+  module.def(
+      "digest",
+      [](const trace::TraceFile& trace, const WantedImages& wanted) {
+        return survey(trace, rules_of(wanted), variation_of(wanted)).digest;
+      },
+      nb::arg("trace"), nb::arg("wanted"), released,
+      "A number that is equal for orders of a recording's operations that leave the same images.");
   module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("wanted"), released,
              "Return two fingerprints: of the stores that a crash may lose at each instant (None "
              "for a design's guarantees), and of the set of all images (None if there are too "

@@ -34,6 +34,8 @@ struct WantedImages {
   std::optional<Configuration> design;
   std::uint64_t seed, most;
   Without without;
+  // Number of the thread whose flushes and fences are delayed, under a persistency model.
+  std::optional<std::uint32_t> delayed;
   bool watch;  // record which parts of the images the checker reads, if possible
 };
 

@@ -7,7 +7,7 @@ import re
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,14 @@ class Budget:
             f"--budget {text}: must be a number of images (1 to {_MOST_IMAGES}), a time, as in "
             "30s or 5min, or `all`"
         )
+
+    def part(self, parts: int) -> Budget:
+        """Return one of so many equal parts; a budget without a limit has no parts."""
+        if self.images is not None:
+            return Budget.of(str(max(self.images // parts, 1)))
+        if self.seconds is not None:
+            return Budget.of(f"{self.seconds / parts * 1000:.0f}ms")
+        return self
 
     @property
     def most(self) -> int:
@@ -178,6 +186,8 @@ class Wanted:
     """
     design: str | None = None
     """The design whose guarantees allow the images, if no persistency model does."""
+    delayed: int | None = None
+    """Number of the thread whose flushes and fences execute as late as possible; None: none."""
 
     @property
     def allowed_by(self) -> str:
@@ -192,8 +202,30 @@ class Wanted:
             self.seed,
             self.budget.most,
             self.without,
+            self.delayed,
             self.watch,
         )
+
+    def orders(self, trace: Trace) -> list[Wanted]:
+        """Return the orders of the threads' operations to explore, with their budgets.
+
+        The first one is the order of visible_order.hpp. In each other order, the flushes and fences
+        of one thread are delayed, so that others meet its possibly lost data. These have half of
+        the budget together. Orders that leave the same images are left out.
+        """
+        chosen = self.image is not None or self.delayed is not None
+        if chosen or self.model != "px86" or trace.threads == 1:
+            return [self]
+        late = self.budget.part(2 * trace.threads)
+        delayed = [replace(self, budget=late, delayed=each) for each in range(trace.threads)]
+        file = _core.TraceFile(str(trace.path))
+        digests = {_core.digest(file, self.of(trace))}
+        orders = [self]
+        for each in delayed:
+            if (digest := _core.digest(file, each.of(trace))) not in digests:
+                digests.add(digest)
+                orders.append(each)
+        return orders
 
 
 @cache
@@ -222,6 +254,11 @@ def show_images(
     would see the rejected image again. Raises an `Error` where nothing can be checked.
     """
     _refuse_without_pm(trace)
+    if wanted.delayed is not None and wanted.delayed >= trace.threads:
+        raise Error(
+            f"--delayed {wanted.delayed}: {trace.name} has {trace.threads} threads, with numbers "
+            "from 0"
+        )
     begin = time.monotonic()
     with folder_of_images() as folder:
         images = _core.ModelImages(
@@ -259,6 +296,23 @@ def show_images(
         wall_s=time.monotonic() - begin,
         story=story,
         notes=tuple(notes_on_crashes(trace.metadata)),
+    )
+
+
+def combined(runs: Sequence[ModelRun], budget: Budget) -> ModelRun:
+    """Return the result of several orders, the last of which may have a rejected image."""
+    if len(runs) == 1:
+        return runs[0]
+    return replace(
+        runs[-1],
+        budget=budget.text,
+        images=sum(run.images for run in runs),
+        shown=sum(run.shown for run in runs),
+        possible=sum(run.possible for run in runs),
+        complete=all(run.complete for run in runs),
+        exact=False,  # orders share images
+        instants=sum(run.instants for run in runs),
+        wall_s=sum(run.wall_s for run in runs),
     )
 
 
@@ -347,6 +401,11 @@ class Shown:
             )
         if self.wanted.design is None and self.trace.threads > 1 and not self.trace.has_turns:
             notes.append(_GUESSED)
+        if self.wanted.delayed is not None:
+            notes.append(
+                f"thread {self.wanted.delayed} is delayed at its flushes and fences, so that the "
+                "others go on before these take effect"
+            )
         lines = (problem, *notes, *self.images.explanation(), *self._reads())
         return ImageExplanation(
             self.images.number, lines, f"{command} --image {self.images.number}"
@@ -394,4 +453,6 @@ def repeating_command(target: str, wanted: Wanted, words: list[str]) -> str:
     """Return the words of a command that makes the same images."""
     model = ["--model", wanted.model, *(["--design", wanted.design] if wanted.design else [])]
     given = [*model, "--budget", wanted.budget.text, "--seed", str(wanted.seed)]
+    if wanted.delayed is not None:
+        given += ["--delayed", str(wanted.delayed)]
     return shlex.join(["pmemsim", "check", target, *given, *words, *plugins.options()])

@@ -166,6 +166,7 @@ class _SecondCrashes:
             wanted.seed,
             _core.NO_END_OF_MODEL_IMAGES,
             _core.Without(),
+            None,
             False,
         )
         self.starter = checker.started_in(folder)

@@ -269,3 +269,81 @@ def test_a_checker_that_crashes_or_hangs_rejects(build: Build, tmp_path: Path) -
     assert done.returncode == 1
     assert "did not end within 0.5 s" in done.stderr
     assert "--verify-timeout 0.5" in done.stderr.split("to reproduce")[1]
+
+
+SWITCHED = r"""
+#include <fcntl.h>
+#include <immintrin.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+// A writer publishes an entry before it flushes it; a reader counts how often it has used it.
+struct pool {
+  _Alignas(64) uint64_t entry;
+  _Alignas(64) _Atomic uint64_t ready;
+  _Alignas(64) uint64_t used;
+};
+static struct pool* pool;
+__attribute__((target("clwb"))) static void persist(const void* at) {
+  _mm_clwb((void*)at);
+  _mm_sfence();
+}
+static void* writer(void* unused) {
+  pool->entry = 7;
+  if (FIXED) persist(&pool->entry);
+  atomic_store(&pool->ready, 1);
+  persist(&pool->entry);
+  persist((const void*)&pool->ready);
+  return unused;
+}
+static void* reader(void* unused) {
+  for (uint64_t uses = 0; uses < 4;) {
+    if (atomic_load(&pool->ready) == 0) continue;
+    pool->used = ++uses;
+    persist(&pool->used);
+  }
+  return unused;
+}
+int main(int count, char** words) {
+  int file = open(words[count - 1], O_RDWR | O_CREAT, 0600);
+  if (file < 0 || ftruncate(file, 4096)) return 2;
+  pool = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (count == 3) return pool->used == 4 && pool->entry != 7;
+  pthread_t threads[2];
+  pthread_create(&threads[0], 0, writer, 0);
+  pthread_create(&threads[1], 0, reader, 0);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], 0);
+}
+"""
+
+
+@pytest.mark.parametrize("fixed", [0, 1])
+def test_thread_that_relies_on_unflushed_data_of_another_is_found(
+    tmp_path: Path, fixed: int
+) -> None:
+    source, program, trace = (tmp_path / name for name in ("a.c", "a", "a.pmt"))
+    source.write_text(SWITCHED)
+    compiler = Path(sys.executable).with_name("pmemsim-cc")
+    options = ["-O1", "-g", "-pthread", f"-DFIXED={fixed}"]
+    subprocess.run([compiler, *options, source, "-o", program], check=True)
+    (tmp_path / "pm").mkdir()
+    done = pmemsim("record", "-o", trace, "--pm-path", tmp_path / "pm", "--", program,
+                   tmp_path / "pm" / "pool")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = pmemsim("check", trace, "--verify", f"{program} verify", "--json", tmp_path / "a.json")
+    (images,) = json.loads((tmp_path / "a.json").read_text())["images"]
+    if fixed:
+        assert images["story"] is None
+        return
+    assert done.returncode == 1
+    assert "thread 1 is delayed at its flushes and fences" in done.stderr
+    (command,) = re.findall(r"to reproduce: pmemsim (check .*--delayed 1 .*)", done.stderr)
+    again = pmemsim(*shlex.split(command))
+    assert "the rejected image has number" in again.stderr
+    with_less = pmemsim("check", trace, "--verify", f"{program} verify", "--delayed", "7")
+    assert with_less.returncode == 2
+    assert "--delayed 7:" in with_less.stderr
+    assert "has 3 threads, with numbers from 0" in with_less.stderr

@@ -48,8 +48,8 @@ struct Found {
 };
 
 Found all_of(const trace::TraceFile& trace, PersistencyRules rules,
-             const trace::LeftOut& without = {}) {
-  PersistencyModel model(trace, rules, without);
+             const Variation& variation = {}) {
+  PersistencyModel model(trace, rules, variation);
   Found found;
   while (model.next()) {
     AllImages images(model, ++found.instants == 1);
@@ -353,7 +353,7 @@ TEST(PersistencyModel, LeavingOutAnInstructionEqualsAProgramWithoutIt) {
     const TemporaryTrace file(recorder.trace());
     const trace::TraceFile trace(file.path());
     const Images whole = all_of(trace, PersistencyRules::kPx86).images;
-    const std::uint64_t digest = survey(trace, PersistencyRules::kPx86, nullptr).digest;
+    const std::uint64_t digest = survey(trace, PersistencyRules::kPx86, {}).digest;
     std::map<Do, std::uint64_t> executed;
     for (const Step& step : program) ++executed[step.what];
     for (const check::PersistCall& instruction : check::persist_calls(trace)) {
@@ -364,10 +364,10 @@ TEST(PersistencyModel, LeavingOutAnInstructionEqualsAProgramWithoutIt) {
       const Definition definition(without, PersistencyRules::kPx86, kProgramLines);
       const auto left_out =
           std::make_shared<const std::vector<std::vector<std::uint64_t>>>(instruction.operations);
-      ASSERT_TRUE(all_of(trace, PersistencyRules::kPx86, left_out).images == definition.images())
+      ASSERT_TRUE(all_of(trace, PersistencyRules::kPx86, {left_out}).images == definition.images())
           << instruction.name << " left out of\n"
           << written(program);
-      if (survey(trace, PersistencyRules::kPx86, left_out).digest == digest) {
+      if (survey(trace, PersistencyRules::kPx86, {left_out}).digest == digest) {
         ++needless;
         ASSERT_TRUE(definition.images() == whole) << instruction.name << " in\n"
                                                   << written(program);
@@ -387,12 +387,12 @@ std::pair<std::uint64_t, std::uint64_t> digests(const Program& program) {
   const TemporaryTrace file(recorder.trace());
   const trace::TraceFile trace(file.path());
   std::pair<std::uint64_t, std::uint64_t> found;
-  found.first = survey(trace, PersistencyRules::kPx86, nullptr).digest;
+  found.first = survey(trace, PersistencyRules::kPx86, {}).digest;
   for (const check::PersistCall& call : check::persist_calls(trace)) {
     if (call.name != "clflushopt") continue;
     const auto left_out =
         std::make_shared<const std::vector<std::vector<std::uint64_t>>>(call.operations);
-    found.second = survey(trace, PersistencyRules::kPx86, left_out).digest;
+    found.second = survey(trace, PersistencyRules::kPx86, {left_out}).digest;
   }
   return found;
 }

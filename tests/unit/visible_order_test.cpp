@@ -22,10 +22,10 @@ struct OrderTrace : trace::TraceBuilder {
     for (int i = 0; i < count; ++i) this->thread(thread).store(store_site, kPmBase, 1);
   }
   // Thread and number of each operation.
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> order() {
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> order(const Variation& variation = {}) {
     const TemporaryTrace file(*this);
     const trace::TraceFile trace(file.path());
-    VisibleOrder order(trace);
+    VisibleOrder order(trace, variation);
     std::vector<std::pair<std::uint32_t, std::uint64_t>> found;
     while (order.next()) found.emplace_back(order.thread(), order.number());
     return found;
@@ -35,6 +35,8 @@ struct OrderTrace : trace::TraceBuilder {
   const std::uint32_t branch_site = site(SiteKind::kBranch);
   const std::uint32_t load_site = site(SiteKind::kCopyLoad);
   const std::uint32_t copy_site = site(SiteKind::kCopyStore);
+  const std::uint32_t flush = site(SiteKind::kFlush);
+  const std::uint32_t fence = site(SiteKind::kFence);
   const std::uint32_t atomic_store = site(SiteKind::kAtomicStore, 8);
   const std::uint32_t atomic_load = site(SiteKind::kAtomicLoad, 8);
 };
@@ -73,6 +75,32 @@ TEST(VisibleOrder, ThreadsAlternateAtSynchronisation) {
   trace.thread(0).atomic(trace.atomic_store, kDramBase, 0, 1);
   trace.stores(1, 3);
   EXPECT_EQ(trace.order(), (Order{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {1, 2}, {0, 2}}));
+}
+
+TEST(VisibleOrder, DelayedThreadFlushesAndFencesWhenOthersCannotContinue) {
+  OrderTrace trace;
+  trace.stores(0, 1);
+  trace.access(trace.flush, kPmBase);
+  trace.plain(trace.fence);
+  trace.stores(0, 1);
+  trace.thread(1).access(trace.flush, kPmBase);
+  trace.plain(trace.fence);
+  trace.stores(1, 1);
+  EXPECT_EQ(trace.order({.delayed = 0}),
+            (Order{{0, 0}, {1, 0}, {1, 1}, {1, 2}, {0, 1}, {0, 2}, {0, 3}}));
+  EXPECT_EQ(trace.order({.delayed = 1}),
+            (Order{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 1}, {1, 2}}));
+}
+
+TEST(VisibleOrder, DelayedThreadContinuesIfOthersWaitForIt) {
+  OrderTrace trace;
+  trace.stores(0, 1);
+  trace.access(trace.flush, kPmBase);
+  trace.atomic(trace.atomic_store, kDramBase, 0, 1);
+  trace.plain(trace.fence);
+  trace.thread(1).atomic(trace.atomic_load, kDramBase, 0, 1);
+  trace.stores(1, 1);
+  EXPECT_EQ(trace.order({.delayed = 0}), (Order{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {0, 3}}));
 }
 
 TEST(VisibleOrder, LocksAreTakenInTheRecordedOrder) {

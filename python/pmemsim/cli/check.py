@@ -252,12 +252,11 @@ def _failure(method: str, model: str, verdicts: list[Verdict]) -> Iterator[None]
 
 def _check_images(trace: Trace, request: _Request, wanted: Wanted, checker: Checker) -> Images:
     words = [*request.checker.options, *request.options.recipe.words("--seed")]
-    command = repeating_command(request.target, wanted, words)
     return by_images.check_images(
         trace,
         wanted,
         checker,
-        command,
+        lambda order: repeating_command(request.target, order, words),
         request.jobs,
         without_each=request.options.images.without_each,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +21,7 @@ from pmemsim.persistency import (
     Budget,
     ModelRun,
     Wanted,
+    combined,
     keeps_regions,
     show_images,
 )
@@ -54,6 +55,12 @@ class ImageOptions:
         help="With --image: checks only the image with this number among those that a second "
             "crash, during recovery from the first image, leaves.",
     )] = None  # fmt: skip
+    delayed: Annotated[int | None, option(
+        EXPLORATION, "--delayed", value="N", more=True,
+        help="Checks only images in which the flushes and fences of the thread with this number, "
+            "from 0, execute as late as the recording allows. Default: the images without a "
+            "delayed thread, and half as many more with each thread delayed in turn.",
+    )] = None  # fmt: skip
     keep_image: Annotated[Path | None, option(
         OUTPUT, "--keep-image", value="FILE", more=True,
         help="Writes the rejected image, or the image of --image, to this file. Several regions "
@@ -84,7 +91,10 @@ def wanted_images(
         image=search.image,
         recovery_image=options.recovery_image,
         keep=options.keep_image,
+        delayed=options.delayed,
     )
+    if options.delayed is not None and options.delayed < 0:
+        problems.add([f"--delayed {options.delayed}: must be the number of a thread, from 0"])
     if designs is None:
         return [wanted]
     names = names_of(designs, problems)
@@ -126,28 +136,37 @@ class Images:
 
 
 def check_images(
-    trace: Trace, wanted: Wanted, checker: Checker, command: str, jobs: int, *, without_each: bool
+    trace: Trace,
+    wanted: Wanted,
+    checker: Checker,
+    command: Callable[[Wanted], str],
+    jobs: int,
+    *,
+    without_each: bool,
 ) -> Images:
     """Run the checker on images, on crashes of its recovery, and on images without instructions.
 
-    Each step runs only if the checker rejected no image before. `command` shows the images to the
-    user again.
+    Each step runs only if the checker rejected no image before. `command` returns the command that
+    shows images to the user again.
     """
     by = f"{trace.name} under {wanted.allowed_by}"
-    # A wrong image of recovery is written instead of the image with which recovery began.
-    first = wanted if wanted.recovery_image is None else replace(wanted, keep=None)
-    run = run_with_progress(
-        by, lambda report: show_images(trace, first, checker, command, jobs, report)
-    )
-    if run.story:
-        return Images(run)
+    orders = wanted.orders(trace)
+    runs = []
+    for order in orders:
+        runs.append(_show_order(trace, order, checker, command(order), jobs, by))
+        run = combined(runs, wanted.budget)
+        if run.story:
+            return Images(run)
+        if wanted.image is None:
+            _refuse_unread(runs[0])
     recovery = None
-    if wanted.image is None:
-        _refuse_unread(run)
     if wanted.design is None and not only_one(wanted):
+        first = orders[0]
         recovery = run_with_progress(
             f"recovery of {by}",
-            lambda report: crash_recovery(trace, wanted, checker, run, command, jobs, report),
+            lambda report: crash_recovery(
+                trace, first, checker, runs[0], command(first), jobs, report
+            ),
         )
     if not without_each:
         return Images(run, recovery)
@@ -156,6 +175,17 @@ def check_images(
         lambda report: tuple(check_without_each(trace, wanted, checker, jobs, report)),
     )
     return Images(run, recovery, left_out)
+
+
+def _show_order(
+    trace: Trace, wanted: Wanted, checker: Checker, command: str, jobs: int, by: str
+) -> ModelRun:
+    # A wrong image of recovery is written instead of the image with which recovery began.
+    first = wanted if wanted.recovery_image is None else replace(wanted, keep=None)
+    late = "" if wanted.delayed is None else f", thread {wanted.delayed} delayed"
+    return run_with_progress(
+        by + late, lambda report: show_images(trace, first, checker, command, jobs, report)
+    )
 
 
 def _refuse_unread(run: ModelRun) -> None:

@@ -169,10 +169,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
         needs("--model guarantees", "--design", why="name the designs whose guarantees hold"),
         needs("--model guarantees", *_CHECKERS, why="rules without a checker support only px86 "
             "and eadr"),
-        excludes("--model guarantees", "--answers", "--recovery-image", why="choose px86 or eadr"),
+        excludes("--model guarantees", "--answers", "--recovery-image", "--delayed",
+                 why="choose px86 or eadr"),
         needs("--operation", "--answers"),
         *(needs(each, *_METHODS) for each in ("--budget", "--image", "--verify-timeout", "--jobs")),
-        *(needs(each, *_CHECKERS) for each in ("--keep-image", "--without-each")),
+        *(needs(each, *_CHECKERS) for each in ("--keep-image", "--without-each", "--delayed")),
         exclusive(*_METHODS, when="--image", why="each of them numbers its images separately"),
         needs("--recovery-image", "--image", why="name the image from which recovery starts"),
         needs("--recovery-image", "--verify", why="only the recovery of a program can be recorded"),

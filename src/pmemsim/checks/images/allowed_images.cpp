@@ -40,13 +40,13 @@ std::uint64_t last_quota(const Survey& survey, std::uint64_t most) {
 }  // namespace
 
 AllowedImages::AllowedImages(const trace::TraceFile& trace, PersistencyRules rules,
-                             std::uint64_t seed, std::uint64_t most, trace::LeftOut without)
+                             std::uint64_t seed, std::uint64_t most, Variation variation)
     : trace_(trace),
       rules_(rules),
       seed_(seed),
       most_(most),
-      without_(std::move(without)),
-      survey_(survey(trace, rules, without_)),
+      variation_(std::move(variation)),
+      survey_(survey(trace, rules, variation_)),
       search_(*this, survey_.possible, survey_.instants, most),
       last_quota_(last_quota(survey_, most)) {}
 
@@ -67,7 +67,7 @@ bool AllowedImages::next() {
 void AllowedImages::begin(Pass pass, std::uint64_t draws) {
   pass_ = pass;
   draws_ = draws;
-  model_.emplace(trace_, rules_, without_);
+  model_.emplace(trace_, rules_, variation_);
   base_is_another_ = true;
   base_changes_.clear();
   base_lines_.clear();

@@ -32,9 +32,9 @@ namespace pmemsim {
 
 class AllowedImages final : private ImageSource {
  public:
-  // Surveys the recording. `without`: flushes and fences that are left out (visible_order.hpp).
+  // Surveys the recording.
   AllowedImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-                std::uint64_t most, trace::LeftOut without = {});
+                std::uint64_t most, Variation variation = {});
 
   // True if images are made by rule 3 from the start, once reads are known.
   bool explores_reads_first() const { return search_.explores_reads_first(); }
@@ -61,7 +61,7 @@ class AllowedImages final : private ImageSource {
   std::uint64_t digest() const { return survey_.digest; }
   std::uint64_t instants() const { return survey_.instants; }
 
-  const trace::LeftOut& without() const { return without_; }
+  const Variation& variation() const { return variation_; }
 
   // An image made by rule 3: its instant, from 1, and its fixed lines. show_again() makes such an
   // image again.
@@ -106,7 +106,7 @@ class AllowedImages final : private ImageSource {
   const trace::TraceFile& trace_;
   const PersistencyRules rules_;
   const std::uint64_t seed_, most_;
-  const trace::LeftOut without_;
+  const Variation variation_;
   const Survey survey_;
 
   ImageSearch search_;

@@ -42,11 +42,11 @@ std::string name_of(const Operation& operation) {
 using LaterFlushes = std::unordered_map<std::uint64_t, Position>;
 
 LaterFlushes later_flushes(const trace::TraceFile& trace, const PersistencyModel& model,
-                           const trace::LeftOut& without) {
+                           const Variation& variation) {
   LaterFlushes found;
   if (model.at_end()) return found;
   const VisibleOrder& crash = model.next_operation();
-  VisibleOrder order(trace, without);
+  VisibleOrder order(trace, variation);
   bool later = false;
   while (order.next()) {
     later = later || (order.thread() == crash.thread() && order.number() == crash.number());
@@ -65,7 +65,7 @@ class ExplanationBuilder {
       : trace_(trace),
         calls_(calls),
         model_(images.model()),
-        flushes_(later_flushes(trace, model_, images.without())) {
+        flushes_(later_flushes(trace, model_, images.variation())) {
     where();
     Stores lost, there;
     for (const auto& [number, segments] : model_.open()) {

@@ -40,9 +40,9 @@ bool acquires_lock(const Operation& operation) {
 }  // namespace
 
 PersistencyModel::PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules,
-                                   trace::LeftOut without)
+                                   Variation variation)
     : rules_(rules),
-      order_(trace, std::move(without)),
+      order_(trace, std::move(variation)),
       pm_(trace.metadata()),
       threads_(trace.metadata().threads),
       last_positions_(trace.metadata().threads) {

@@ -79,10 +79,8 @@ class PersistencyModel {
   // A line's segments in the order of visibility, from the first open one on.
   using Segments = std::vector<Segment>;
 
-  // Reads the recording. `without`: flushes and fences that are left out (visible_order.hpp).
-  // Throws trace::TraceError.
-  PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules,
-                   trace::LeftOut without = {});
+  // Reads the recording. Throws trace::TraceError.
+  PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules, Variation variation = {});
 
   // Moves to the next instant that matters. Returns false if there are no more.
   bool next();

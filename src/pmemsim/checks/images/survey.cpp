@@ -34,10 +34,9 @@ std::uint64_t digest_of(const PersistencyModel& model) {
 
 }  // namespace
 
-Survey survey(const trace::TraceFile& trace, PersistencyRules rules,
-              const trace::LeftOut& without) {
+Survey survey(const trace::TraceFile& trace, PersistencyRules rules, const Variation& variation) {
   Survey found;
-  PersistencyModel model(trace, rules, without);
+  PersistencyModel model(trace, rules, variation);
   while (model.next()) {
     ++found.instants;
     found.possible += new_sets(model);

@@ -19,6 +19,6 @@ struct Survey {
 };
 
 // Counts the images of a recording. Throws trace::TraceError.
-Survey survey(const trace::TraceFile& trace, PersistencyRules rules, const trace::LeftOut& without);
+Survey survey(const trace::TraceFile& trace, PersistencyRules rules, const Variation& variation);
 
 }  // namespace pmemsim

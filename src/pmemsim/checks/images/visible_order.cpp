@@ -27,14 +27,14 @@ bool is_copy(const Operation& operation) {
 
 }  // namespace
 
-VisibleOrder::VisibleOrder(const trace::TraceFile& trace, trace::LeftOut without, Loads loads)
+VisibleOrder::VisibleOrder(const trace::TraceFile& trace, Variation variation, Loads loads)
     : trace_(trace),
       races_(trace),
-      without_(std::move(without)),
+      variation_(std::move(variation)),
       kinds_(loads == Loads::kAll ? kKindsAndLoads : kKinds),
       versions_(trace.metadata().sync_objects) {
   for (std::uint32_t number = 0; number < trace.metadata().threads; ++number) {
-    threads_.push_back(std::make_unique<Thread>(trace, number, races_, without_));
+    threads_.push_back(std::make_unique<Thread>(trace, number, races_, variation_.left_out));
     read(*threads_.back());
   }
 }
@@ -84,10 +84,16 @@ bool VisibleOrder::passes_awaited_points(Thread& thread) {
 // True if the thread continues its turn. `before` is the number of its last operation.
 bool VisibleOrder::continues(Thread& thread, std::uint64_t before) const {
   if (!thread.more) return false;
-  if (awaits_race(thread)) return false;
+  if (awaits_race(thread) || is_delayed(current_)) return false;
   if (is_copy(thread.operation) && thread.number == before + 1) return true;
   if (may_meet(thread.operation) || (released_ && ends_a_wait())) return false;
   return thread.got < turn_ends_;
+}
+
+// Rule 7.
+bool VisibleOrder::is_delayed(std::uint32_t number) const {
+  const SiteKind kind = threads_[number]->operation.kind;
+  return number == variation_.delayed && (kind == SiteKind::kFlush || kind == SiteKind::kFence);
 }
 
 bool VisibleOrder::may_meet(const Operation& operation) const {
@@ -139,7 +145,8 @@ bool VisibleOrder::choose() {
     thread.waits = !can_execute(thread);
     if (thread.waits) continue;
     if (waited) thread.got = std::max(thread.got, now);
-    const bool better = chosen == nullptr || (waited && !has_waited_) ||
+    if (chosen != nullptr && is_delayed(number)) continue;
+    const bool better = chosen == nullptr || is_delayed(current_) || (waited && !has_waited_) ||
                         (waited == has_waited_ && thread.got < chosen->got);
     if (!better) continue;
     chosen = &thread;

@@ -13,6 +13,8 @@
 //   5  A copy (memcpy, memset, rep movs) is not interrupted, except by rule 3.
 //   6  Flushes and fences may be left out (trace/left_out.hpp). No value depends on them, so this
 //      is the order of the program without them.
+//   7  A thread may be delayed: it executes a flush or fence only when no other thread can execute.
+//      Then the other threads go as far as they can while the thread's stores may be lost.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +29,22 @@
 
 namespace pmemsim {
 
+// The difference between the program and order to analyse, and the recorded ones.
+struct Variation {
+  static constexpr std::uint32_t kNoThread = UINT32_MAX;
+
+  trace::LeftOut left_out{};          // Rule 6
+  std::uint32_t delayed = kNoThread;  // Number of the delayed thread (rule 7)
+};
+
 class VisibleOrder {
  public:
   static constexpr std::uint64_t kTurn = 2000;
 
   enum class Loads : std::uint8_t { kOfCopies, kAll };
 
-  // Reads the recording. `without`: the operations that are left out (rule 6).
-  explicit VisibleOrder(const trace::TraceFile& trace, trace::LeftOut without = {},
+  // Reads the recording.
+  explicit VisibleOrder(const trace::TraceFile& trace, Variation variation = {},
                         Loads loads = Loads::kOfCopies);
 
   // Moves to the next operation: a store, a load if `loads` includes it, an atomic access, flush,
@@ -52,9 +62,9 @@ class VisibleOrder {
  private:
   struct Thread {
     Thread(const trace::TraceFile& trace, std::uint32_t thread, const trace::Races& races,
-           const trace::LeftOut& without)
+           const trace::LeftOut& all_left_out)
         : stream(trace, thread),
-          left_out(without, thread),
+          left_out(all_left_out, thread),
           races(races.of(thread)),
           awaited(races.awaited(thread)) {}
 
@@ -74,13 +84,14 @@ class VisibleOrder {
   bool continues(Thread& thread, std::uint64_t before) const;
   bool may_meet(const trace::Operation& operation) const;
   bool ends_a_wait() const;
+  bool is_delayed(std::uint32_t number) const;
   bool choose();
   void release(const trace::Operation& operation);
   static bool passes_awaited_points(Thread& thread);
 
   const trace::TraceFile& trace_;
   const trace::Races races_;
-  const trace::LeftOut without_;
+  const Variation variation_;
   const trace::KindSet kinds_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<trace::ReachedVersion> versions_;  // Versions of synchronisation objects

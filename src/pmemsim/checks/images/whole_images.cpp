@@ -8,13 +8,13 @@
 namespace pmemsim {
 
 WholeImages::WholeImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-                         std::uint64_t most, trace::LeftOut without)
-    : trace_(trace), rules_(rules), seed_(seed), most_(most), without_(std::move(without)) {
+                         std::uint64_t most, Variation variation)
+    : trace_(trace), rules_(rules), seed_(seed), most_(most), variation_(std::move(variation)) {
   begin_again();
 }
 
 void WholeImages::begin_again() {
-  images_.emplace(trace_, rules_, seed_, most_, without_);
+  images_.emplace(trace_, rules_, seed_, most_, variation_);
   number_ = 0;
   ended_ = false;
 }

@@ -21,7 +21,7 @@ class WholeImages final : public ImageSequence {
  public:
   // Has the parameters of AllowedImages.
   WholeImages(const trace::TraceFile& trace, PersistencyRules rules, std::uint64_t seed,
-              std::uint64_t most, trace::LeftOut without = {});
+              std::uint64_t most, Variation variation = {});
 
   void explore_by(const KnownReads& reads) override;
   bool explored() const override { return images_->explored().has_value(); }
@@ -58,7 +58,7 @@ class WholeImages final : public ImageSequence {
   const trace::TraceFile& trace_;
   const PersistencyRules rules_;
   const std::uint64_t seed_, most_;
-  const trace::LeftOut without_;
+  const Variation variation_;
   std::optional<AllowedImages> images_;
   std::unordered_map<std::uint64_t, AllowedImages::Explored> explored_;  // By number
   std::uint64_t number_ = 0;
