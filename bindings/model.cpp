@@ -32,7 +32,9 @@ PersistencyRules rules_of(const WantedImages& wanted) {
 }
 
 Variation variation_of(const WantedImages& wanted) {
-  return {wanted.without.operations, wanted.delayed.value_or(Variation::kNoThread)};
+  return {wanted.without.operations,
+          wanted.delayed.value_or(Variation::kNoThread),
+          {wanted.hosts, wanted.failed}};
 }
 
 std::unique_ptr<ImageSequence> sequence(const trace::TraceFile& trace, const WantedImages& wanted) {
@@ -162,9 +164,10 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("without", &without, "The `Without` that leaves this call out of the program.");
   nb::class_<WantedImages>(module, "WantedImages", "Selection and order of the images.")
       .def(nb::init<bool, std::optional<Configuration>, std::uint64_t, std::uint64_t, Without,
-                    std::optional<std::uint32_t>, bool>(),
+                    std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, bool>(),
            nb::arg("eadr"), nb::arg("design").none(), nb::arg("seed"), nb::arg("most"),
-           nb::arg("without"), nb::arg("delayed").none(), nb::arg("watch"));
+           nb::arg("without"), nb::arg("delayed").none(), nb::arg("hosts"), nb::arg("failed"),
+           nb::arg("watch"));
   nb::class_<ModelImages>(module, "ModelImages",
                           "Images of a recording that a persistency model or a design's "
                           "durability guarantees allow, with checkers that check them.")

@@ -36,6 +36,8 @@ struct WantedImages {
   Without without;
   // Number of the thread whose flushes and fences are delayed, under a persistency model.
   std::optional<std::uint32_t> delayed;
+  // Number of hosts that share PM, and of the failed one; with one host, everything fails.
+  std::uint32_t hosts, failed;
   bool watch;  // record which parts of the images the checker reads, if possible
 };
 

@@ -188,11 +188,18 @@ class Wanted:
     """The design whose guarantees allow the images, if no persistency model does."""
     delayed: int | None = None
     """Number of the thread whose flushes and fences execute as late as possible; None: none."""
+    hosts: int = 1
+    """Number of hosts that share PM; thread t runs on host t % hosts."""
+    failed: int = 0
+    """Number of the host that fails; the others go on. With one host, everything fails."""
 
     @property
     def allowed_by(self) -> str:
         """Describe the model in words."""
-        return self.model if self.design is None else f"guarantees of {self.design}"
+        if self.design is not None:
+            return f"guarantees of {self.design}"
+        partial = f", host {self.failed} of {self.hosts} fails" if self.hosts > 1 else ""
+        return self.model + partial
 
     def of(self, trace: Trace) -> _core.WantedImages:
         """Return the wanted images of a recording, as the simulator takes them."""
@@ -203,6 +210,8 @@ class Wanted:
             self.budget.most,
             self.without,
             self.delayed,
+            self.hosts,
+            self.failed,
             self.watch,
         )
 
@@ -254,6 +263,12 @@ def show_images(
     would see the rejected image again. Raises an `Error` where nothing can be checked.
     """
     _refuse_without_pm(trace)
+    if wanted.hosts > 1 and trace.threads <= max(wanted.failed, 1):
+        raise Error(
+            f"--hosts {wanted.hosts} --fail {wanted.failed}: {trace.name} has {trace.threads} "
+            "threads, and thread t runs on host t % N; choose a host with a thread, and a program "
+            "with threads on other hosts"
+        )
     if wanted.delayed is not None and wanted.delayed >= trace.threads:
         raise Error(
             f"--delayed {wanted.delayed}: {trace.name} has {trace.threads} threads, with numbers "
@@ -345,6 +360,17 @@ def refuse_too_many(
     )
 
 
+def _hosts(wanted: Wanted, trace: Trace) -> str:
+    """Name the threads of the failed host and the surviving ones."""
+    every = range(trace.threads)
+    ended = [str(thread) for thread in every if thread % wanted.hosts == wanted.failed]
+    going = [str(thread) for thread in every if thread % wanted.hosts != wanted.failed]
+    return (
+        f"host {wanted.failed} has failed with its caches (threads {', '.join(ended)}); the device "
+        f"and the other hosts' caches are intact (threads {', '.join(going)})"
+    )
+
+
 _GUESSED = (
     "the recording lacks the order in which its threads ran, so the order of unsynchronised "
     "accesses is a guess; record it again"
@@ -401,6 +427,8 @@ class Shown:
             )
         if self.wanted.design is None and self.trace.threads > 1 and not self.trace.has_turns:
             notes.append(_GUESSED)
+        if self.wanted.hosts > 1:
+            notes.append(_hosts(self.wanted, self.trace))
         if self.wanted.delayed is not None:
             notes.append(
                 f"thread {self.wanted.delayed} is delayed at its flushes and fences, so that the "
@@ -455,4 +483,6 @@ def repeating_command(target: str, wanted: Wanted, words: list[str]) -> str:
     given = [*model, "--budget", wanted.budget.text, "--seed", str(wanted.seed)]
     if wanted.delayed is not None:
         given += ["--delayed", str(wanted.delayed)]
+    if wanted.hosts > 1:
+        given += ["--hosts", str(wanted.hosts), "--fail", str(wanted.failed)]
     return shlex.join(["pmemsim", "check", target, *given, *words, *plugins.options()])

@@ -167,6 +167,8 @@ class _SecondCrashes:
             _core.NO_END_OF_MODEL_IMAGES,
             _core.Without(),
             None,
+            1,
+            0,
             False,
         )
         self.starter = checker.started_in(folder)

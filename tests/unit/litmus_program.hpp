@@ -19,7 +19,9 @@ enum class Do : std::uint8_t {
   kStore,
   kCopy,
   kNonTemporal,
-  kExchange,  // a locked instruction that stores
+  kAtomicStore,  // without a fence
+  kFencedStore,  // an atomic store with a full fence
+  kExchange,     // a locked instruction that stores
   kClwb,
   kClflushopt,
   kClflush,
@@ -27,6 +29,7 @@ enum class Do : std::uint8_t {
   kMfence,
   kLfence,
   kLock,  // the acquisition of a mutex
+  kLoad,
 };
 
 struct Step {
@@ -95,6 +98,14 @@ class Recorder {
         return trace_.store(site(Kind::kNonTemporal, step.size), address, step.value);
       case Do::kCopy:
         return copy(address, step);
+      case Do::kLoad:
+        return trace_.access(site(Kind::kLoad, step.size), address);
+      case Do::kAtomicStore:
+      case Do::kFencedStore: {
+        const std::uint8_t flags = step.what == Do::kFencedStore ? trace::kSiteFullFence : 0;
+        return trace_.atomic(site(Kind::kAtomicStore, step.size, 0, flags), address, 1,
+                             ++exchanges_, step.value);
+      }
       case Do::kExchange:
         return trace_.atomic(site(Kind::kAtomicUpdate, step.size, 0, trace::kSiteFullFence),
                              address, 1, ++exchanges_, step.value, true);
@@ -140,8 +151,9 @@ class Recorder {
 
 class Definition {
  public:
-  Definition(const Program& program, PersistencyRules rules, std::size_t lines)
-      : program_(program), rules_(rules), bytes_(lines * 64) {
+  Definition(const Program& program, PersistencyRules rules, std::size_t lines,
+             HostFailure failure = {})
+      : program_(program), rules_(rules), bytes_(lines * 64), failure_(failure) {
     for (std::size_t step = 0; step < program.size(); ++step) {
       if (is_store(program[step].what)) cut(step);
     }
@@ -185,14 +197,19 @@ class Definition {
 
   static bool has(std::uint64_t set, std::size_t word) { return (set >> word & 1) != 0; }
   Do what(std::size_t word) const { return program_[words_[word].step].what; }
-  bool in_prefix(std::size_t word) const { return what(word) != Do::kNonTemporal; }
+  bool survives(std::size_t word) const {
+    return failure_.survives(program_[words_[word].step].thread);
+  }
+  bool in_prefix(std::size_t word) const {
+    return what(word) != Do::kNonTemporal || survives(word);
+  }
   bool of_one_copy(std::size_t a, std::size_t b) const {
     return words_[a].step == words_[b].step && what(a) == Do::kCopy;
   }
   bool one_line(std::size_t a, std::uint64_t at) const { return words_[a].at / 64 == at / 64; }
 
   bool allowed(std::uint64_t set) const {
-    return prefixes(set) && flushes(set) && non_temporal(set);
+    return prefixes(set) && flushes(set) && non_temporal(set) && fetches(set);
   }
 
   // Rules 2 and 8.
@@ -201,7 +218,7 @@ class Definition {
       if (!has(set, later)) continue;
       for (std::size_t earlier = 0; earlier < later; ++earlier) {
         if (has(set, earlier) || !in_prefix(earlier) || of_one_copy(earlier, later)) continue;
-        if (rules_ == PersistencyRules::kEadr) return false;
+        if (rules_ == PersistencyRules::kEadr || survives(earlier)) return false;
         if (in_prefix(later) && one_line(earlier, words_[later].at)) return false;
       }
     }
@@ -210,8 +227,9 @@ class Definition {
 
   bool fences(std::size_t step, std::uint32_t thread) const {
     const Do kind = program_[step].what;
-    return program_[step].thread == thread && (kind == Do::kSfence || kind == Do::kMfence ||
-                                               kind == Do::kExchange || kind == Do::kLock);
+    return program_[step].thread == thread &&
+           (kind == Do::kSfence || kind == Do::kMfence || kind == Do::kExchange ||
+            kind == Do::kFencedStore || kind == Do::kLock);
   }
   // Returns the step of the thread's next fence: a store that becomes visible after this step
   // follows the fence.
@@ -251,6 +269,22 @@ class Definition {
     return true;
   }
 
+  // Rule 9.
+  bool fetches(std::uint64_t set) const {
+    for (std::size_t step = 0; step < program_.size(); ++step) {
+      const Step& access = program_[step];
+      if (!failure_.survives(access.thread)) continue;
+      if (!is_store(access.what) && access.what != Do::kLoad) continue;
+      if (!has_any_from(set, step)) continue;
+      for (std::size_t word = 0; word < words_.size(); ++word) {
+        const bool fetched =
+            one_line(word, access.at) || one_line(word, access.at + access.size - 1);
+        if (words_[word].step < step && fetched && in_prefix(word) && !has(set, word)) return false;
+      }
+    }
+    return true;
+  }
+
   // Rule 6.
   Bytes image(std::uint64_t set) const {
     Bytes bytes(bytes_);
@@ -265,6 +299,7 @@ class Definition {
   const Program& program_;
   const PersistencyRules rules_;
   const std::size_t bytes_;
+  const HostFailure failure_;
   std::vector<Word> words_;
 };
 

@@ -62,10 +62,10 @@ Found all_of(const trace::TraceFile& trace, PersistencyRules rules,
 }
 
 Found all_of(const Program& program, PersistencyRules rules = PersistencyRules::kPx86,
-             std::uint32_t threads = 2) {
+             std::uint32_t threads = 2, const Variation& variation = {}) {
   Recorder recorder(program, threads);
   const TemporaryTrace file(recorder.trace());
-  return all_of(trace::TraceFile(file.path()), rules);
+  return all_of(trace::TraceFile(file.path()), rules, variation);
 }
 
 // The first bytes of x, y and so on, as the images have them.
@@ -278,17 +278,35 @@ TEST(PersistencyModel, StoreOfAnUnchangedValueAddsNoImage) {
 
 // ---- Random programs ----------------------------------------------------------------------------
 
-Step random_step(std::mt19937& random) {
+// The operations of random programs; one that is listed more often is more frequent.
+struct Mix {
+  std::vector<Do> operations;
+  std::uint32_t threads = 2;
+  std::uint32_t lines = kProgramLines;
+};
+const Mix kAllKinds{{Do::kStore,    Do::kStore,       Do::kStore,       Do::kStore,
+                     Do::kStore,    Do::kCopy,        Do::kCopy,        Do::kClwb,
+                     Do::kClwb,     Do::kClwb,        Do::kNonTemporal, Do::kNonTemporal,
+                     Do::kClwb,     Do::kClflushopt,  Do::kClflush,     Do::kSfence,
+                     Do::kSfence,   Do::kMfence,      Do::kLock,        Do::kLfence,
+                     Do::kExchange, Do::kAtomicStore, Do::kFencedStore, Do::kLoad}};
+// Non-temporal stores of several threads to one line, and all kinds of fences.
+const Mix kNonTemporalStores{
+    {Do::kNonTemporal, Do::kNonTemporal, Do::kNonTemporal, Do::kNonTemporal, Do::kStore,
+     Do::kSfence, Do::kMfence, Do::kLock, Do::kExchange, Do::kFencedStore, Do::kAtomicStore},
+    3,
+    1};
+// Flushes, which only atomic stores with and without a full fence follow.
+const Mix kAtomicStores{{Do::kStore, Do::kStore, Do::kClwb, Do::kClwb, Do::kClflushopt,
+                         Do::kNonTemporal, Do::kAtomicStore, Do::kFencedStore, Do::kFencedStore}};
+
+Step random_step(std::mt19937& random, const Mix& mix = kAllKinds) {
   const auto up_to = [&](std::uint32_t most) {
     return static_cast<std::uint32_t>(random() % most);
   };
-  constexpr std::array kWeighted{
-      Do::kStore, Do::kStore,      Do::kStore,   Do::kStore,  Do::kStore,       Do::kCopy,
-      Do::kCopy,  Do::kClwb,       Do::kClwb,    Do::kClwb,   Do::kNonTemporal, Do::kNonTemporal,
-      Do::kClwb,  Do::kClflushopt, Do::kClflush, Do::kSfence, Do::kSfence,      Do::kMfence,
-      Do::kLock,  Do::kLfence,     Do::kExchange};
-  Step step{up_to(2), kWeighted[up_to(kWeighted.size())]};
-  step.at = up_to(kProgramLines) * kLineBytes + up_to(3) * 8;
+  Step step{up_to(mix.threads),
+            mix.operations[up_to(static_cast<std::uint32_t>(mix.operations.size()))]};
+  step.at = up_to(mix.lines) * kLineBytes + up_to(3) * 8;
   step.value = 0x0101010101010101 * up_to(3);
   if (step.what == Do::kStore) {
     step.size = std::array<std::uint8_t, 4>{4, 8, 8, 16}[up_to(4)];
@@ -302,8 +320,9 @@ Step random_step(std::mt19937& random) {
 }
 
 std::string written(const Program& program) {
-  constexpr std::array kNames{"store",   "copy",   "non-temporal", "exchange", "clwb", "clflushopt",
-                              "clflush", "sfence", "mfence",       "lfence",   "lock"};
+  constexpr std::array kNames{"store",    "copy",   "non-temporal", "atomic store", "fenced store",
+                              "exchange", "clwb",   "clflushopt",   "clflush",      "sfence",
+                              "mfence",   "lfence", "lock",         "load"};
   std::string text;
   for (const Step& step : program) {
     text +=
@@ -313,15 +332,18 @@ std::string written(const Program& program) {
   return text;
 }
 
-void compare_random_programs(PersistencyRules rules, std::uint32_t seed, std::size_t programs) {
+void compare_random_programs(PersistencyRules rules, std::uint32_t seed, std::size_t programs,
+                             const Mix& mix = kAllKinds, HostFailure failure = {}) {
   std::mt19937 random(seed);
   for (std::size_t compared = 0; compared < programs;) {
     Program program;
     const std::size_t steps = 1 + random() % 10;
-    while (program.size() < steps) program.push_back(random_step(random));
-    const Definition definition(program, rules, kProgramLines);
+    while (program.size() < steps) program.push_back(random_step(random, mix));
+    const Definition definition(program, rules, kProgramLines, failure);
     if (definition.words() > 12) continue;
-    ASSERT_TRUE(all_of(program, rules).images == definition.images()) << written(program);
+    ASSERT_TRUE(all_of(program, rules, mix.threads, {.failure = failure}).images ==
+                definition.images())
+        << written(program);
     ++compared;
   }
 }
@@ -332,6 +354,25 @@ TEST(PersistencyModel, ImagesOfRandomProgramsMatchTheDefinition) {
 
 TEST(PersistencyModel, ImagesOfRandomProgramsMatchTheDefinitionOnEadr) {
   compare_random_programs(PersistencyRules::kEadr, 2, long_tests() ? 500 : 150);
+}
+
+TEST(PersistencyModel, ImagesWithNonTemporalStoresOfSeveralThreadsMatchTheDefinition) {
+  compare_random_programs(PersistencyRules::kPx86, 3, long_tests() ? 1'000 : 300,
+                          kNonTemporalStores);
+}
+
+TEST(PersistencyModel, ImagesWithAtomicStoresMatchTheDefinition) {
+  compare_random_programs(PersistencyRules::kPx86, 4, long_tests() ? 1'000 : 300, kAtomicStores);
+}
+
+TEST(PersistencyModel, ImagesAfterTheFailureOfOneHostMatchTheDefinition) {
+  Mix hosts = kAllKinds;
+  hosts.threads = 3;
+  hosts.operations.insert(hosts.operations.end(), 3, Do::kLoad);
+  for (const std::uint32_t failed : {0u, 1u}) {
+    compare_random_programs(PersistencyRules::kPx86, 5 + failed, long_tests() ? 1'000 : 300, hosts,
+                            {.hosts = 2, .failed = failed});
+  }
 }
 
 // Steps of one sort are one instruction of the recording.

@@ -61,6 +61,15 @@ class ImageOptions:
             "from 0, execute as late as the recording allows. Default: the images without a "
             "delayed thread, and half as many more with each thread delayed in turn.",
     )] = None  # fmt: skip
+    hosts: Annotated[int | None, option(
+        EXPLORATION, "--hosts", value="N", more=True,
+        help="Number of hosts that share persistent memory. Thread t runs on host t % N. The "
+            "images are those that the surviving hosts see after the host of --fail has failed.",
+    )] = None  # fmt: skip
+    fail: Annotated[int | None, option(
+        EXPLORATION, "--fail", value="N", more=True,
+        help="With --hosts: number of the host that fails, from 0.",
+    )] = None  # fmt: skip
     keep_image: Annotated[Path | None, option(
         OUTPUT, "--keep-image", value="FILE", more=True,
         help="Writes the rejected image, or the image of --image, to this file. Several regions "
@@ -92,7 +101,12 @@ def wanted_images(
         recovery_image=options.recovery_image,
         keep=options.keep_image,
         delayed=options.delayed,
+        hosts=options.hosts or 1,
+        failed=options.fail or 0,
     )
+    check_whole(problems, "--hosts", options.hosts, 2)
+    if options.hosts is not None and not 0 <= (options.fail or 0) < options.hosts:
+        problems.add([f"--fail {options.fail}: must be from 0 to {options.hosts - 1}"])
     if options.delayed is not None and options.delayed < 0:
         problems.add([f"--delayed {options.delayed}: must be the number of a thread, from 0"])
     if designs is None:

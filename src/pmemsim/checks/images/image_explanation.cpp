@@ -72,7 +72,8 @@ class ExplanationBuilder {
       const Line line{number};
       const Presence present = images.present(line, segments);
       for (std::size_t i = 0; i < segments.size(); ++i) {
-        if (segments[i].guaranteed) continue;
+        const bool survives = images.variation().failure.survives(segments[i].thread);
+        if (segments[i].guaranteed || (survives && present[i])) continue;
         Stores& stores = present[i] ? there : lost;
         const std::string source =
             trace::text_of(trace::location_of(trace_.sites(), segments[i].site));

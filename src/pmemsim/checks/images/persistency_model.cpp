@@ -42,7 +42,9 @@ bool acquires_lock(const Operation& operation) {
 PersistencyModel::PersistencyModel(const trace::TraceFile& trace, PersistencyRules rules,
                                    Variation variation)
     : rules_(rules),
-      order_(trace, std::move(variation)),
+      failure_(variation.failure),
+      order_(trace, std::move(variation),
+             failure_.is_partial() ? VisibleOrder::Loads::kAll : VisibleOrder::Loads::kOfCopies),
       pm_(trace.metadata()),
       threads_(trace.metadata().threads),
       last_positions_(trace.metadata().threads) {
@@ -106,8 +108,9 @@ bool PersistencyModel::is_fence() const {
   }
 }
 
-// True if the next operation guarantees an open segment (rules 3 to 5 and 8).
+// True if the next operation guarantees an open segment (rules 3 to 5, 8 and 9).
 bool PersistencyModel::makes_guaranteed() const {
+  if (failure_.survives(order_.thread()) && done_ == 0 && survivor_makes_guaranteed()) return true;
   if (is_fence() && fence_makes_guaranteed()) return true;
   if (order_.operation().kind == SiteKind::kFlush) return flush_makes_guaranteed();
   return store_makes_guaranteed();
@@ -133,6 +136,29 @@ bool PersistencyModel::store_makes_guaranteed() const {
          !(continues_copy() && copy_ == visible_copy_);
 }
 
+// Calls visit(line) for each line of PM that the current operation loads or stores.
+template <class Visit>
+void PersistencyModel::for_each_accessed_line(Visit visit) const {
+  const Operation& operation = order_.operation();
+  if (operation.size == 0 || operation.kind == SiteKind::kSync) return;
+  for (Line line = Line::of(operation.address); line.address() < operation.address + operation.size;
+       ++line.number) {
+    if (pm_.contains(line.address())) visit(line);
+  }
+}
+
+bool PersistencyModel::survivor_makes_guaranteed() const {
+  bool any = false;
+  const std::uint64_t order = fetched_order();
+  for_each_accessed_line([&](Line line) { any = any || has_open(open_, line.number, order); });
+  return any;
+}
+
+// Returns the newest segment that a fetched line keeps. Segments of one copy have no order.
+std::uint64_t PersistencyModel::fetched_order() const {
+  return continues_copy() ? order_before_copy_ : newest_order_;
+}
+
 // True if the current operation is a segment of the copy that the last segment belongs to.
 bool PersistencyModel::continues_copy() const {
   if (!copies() || copy_ == 0 || order_.thread() != copy_thread_) return false;
@@ -141,6 +167,10 @@ bool PersistencyModel::continues_copy() const {
 
 void PersistencyModel::execute() {
   const Operation& operation = order_.operation();
+  if (failure_.survives(order_.thread()) && done_ == 0) {
+    const std::uint64_t order = fetched_order();
+    for_each_accessed_line([&](Line line) { guarantee(line.number, order); });
+  }
   if (is_fence()) fence();
   if (copies()) {
     note_copy();
@@ -154,7 +184,10 @@ void PersistencyModel::execute() {
 }
 
 void PersistencyModel::note_copy() {
-  if (!continues_copy()) copy_ = ++copies_;
+  if (!continues_copy()) {
+    copy_ = ++copies_;
+    order_before_copy_ = newest_order_;
+  }
   copy_thread_ = order_.thread();
   copy_operation_ = order_.number();
 }
@@ -176,7 +209,8 @@ void PersistencyModel::store_segment() {
                     .thread = order_.thread(),
                     .offset = static_cast<std::uint8_t>(address % kLineBytes),
                     .size = static_cast<std::uint8_t>(size),
-                    .non_temporal = operation.kind == SiteKind::kNonTemporal,
+                    .non_temporal = operation.kind == SiteKind::kNonTemporal &&
+                                    !failure_.survives(order_.thread()),
                     .guaranteed = false};
     std::memcpy(&segment.value, operation.value + done_, size);
     add(Line::of(address), segment);
@@ -202,7 +236,7 @@ void PersistencyModel::add(Line line, const Segment& segment) {
   newest_order_ = segment.order;
   if (segment.non_temporal) {
     threads_[segment.thread].non_temporal.push_back(line.number);
-  } else if (rules_ == PersistencyRules::kEadr) {
+  } else if (rules_ == PersistencyRules::kEadr || failure_.survives(segment.thread)) {
     visible_lines_.push_back(line.number);
     visible_copy_ = segment.copy;
   }

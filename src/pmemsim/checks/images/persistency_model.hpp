@@ -26,6 +26,12 @@
 //   8  eADR, instead of rules 2 to 4: segments that become visible later are in an image only
 //      together with all segments visible before. Exceptions are segments of non-temporal stores,
 //      which follow rule 5, and segments of the same copy.
+//   9  If one of several hosts fails (partial failure), as in CXL0 (Assa, Lumme, Buergi, Friedman,
+//      Lahav: "A Programming Model for Disaggregated Memory over CXL", ASPLOS 2026): the shared
+//      device and the caches of the other hosts go on. A load or store of a surviving host's thread
+//      fetches the line, with all its visible segments, into a cache that survives. So later
+//      segments are in an image only together with these. Stores of surviving hosts' threads are
+//      never lost. For the failed host's threads, rules 2 to 5 hold.
 //
 // A rule "segments that become visible after an operation are in the image only with X" takes
 // effect when that operation executes. It makes X *guaranteed* (persistent). The images are the
@@ -149,6 +155,10 @@ class PersistencyModel {
   bool fence_makes_guaranteed() const;
   bool flush_makes_guaranteed() const;
   bool store_makes_guaranteed() const;
+  bool survivor_makes_guaranteed() const;
+  std::uint64_t fetched_order() const;
+  template <class Visit>
+  void for_each_accessed_line(Visit visit) const;
   bool continues_copy() const;
   void execute();
   void note_copy();
@@ -163,6 +173,7 @@ class PersistencyModel {
   void merge_guaranteed(std::map<std::uint64_t, Segments>::iterator line);
 
   const PersistencyRules rules_;
+  const HostFailure failure_;
   VisibleOrder order_;
   mutable trace::PmAddresses pm_;  // Caches the last lookup
   Image base_, newest_;
@@ -170,7 +181,7 @@ class PersistencyModel {
   std::vector<Thread> threads_;
   std::vector<Position> last_positions_;
   std::vector<Line> base_changes_;
-  // Rule 8: lines with segments that become guaranteed next.
+  // Rules 8 and 9: lines with segments that become guaranteed next.
   std::vector<std::uint64_t> visible_lines_;
   std::vector<Guaranteed> newly_guaranteed_;
   std::uint64_t newest_order_ = 0, instant_order_ = 0, last_order_ = 0;
@@ -180,7 +191,8 @@ class PersistencyModel {
   // last segment is not of a copy.
   std::uint64_t copies_ = 0, copy_ = 0, copy_operation_ = 0;
   std::uint32_t copy_thread_ = 0;
-  std::uint64_t visible_copy_ = 0;  // Rule 8: copy of the segments in visible_lines_
+  std::uint64_t order_before_copy_ = 0;  // Order of the last segment before the copy
+  std::uint64_t visible_copy_ = 0;       // Copy of the segments in visible_lines_
   bool begun_ = false, ended_ = false, waiting_ = false;
 };
 

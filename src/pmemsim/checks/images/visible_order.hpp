@@ -29,12 +29,24 @@
 
 namespace pmemsim {
 
-// The difference between the program and order to analyse, and the recorded ones.
+// The failure of one of several hosts that share PM (persistency_model.hpp, rule 9). Thread t runs
+// on host t % hosts. With one host, all fail.
+struct HostFailure {
+  std::uint32_t hosts = 1;
+  std::uint32_t failed = 0;  // Number of the failed host, from 0
+
+  bool is_partial() const { return hosts > 1; }
+  bool survives(std::uint32_t thread) const { return is_partial() && thread % hosts != failed; }
+};
+
+// The difference between the program, order and crash to analyse, and the recorded program in the
+// usual order with a crash of everything.
 struct Variation {
   static constexpr std::uint32_t kNoThread = UINT32_MAX;
 
   trace::LeftOut left_out{};          // Rule 6
   std::uint32_t delayed = kNoThread;  // Number of the delayed thread (rule 7)
+  HostFailure failure{};
 };
 
 class VisibleOrder {
