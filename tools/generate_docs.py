@@ -222,6 +222,17 @@ def corpus_table() -> str:
     return table("found by", "bugs", "programs", rows=rows)
 
 
+def report_table() -> str:
+    """Return a table of the public reports that programs of tests/corpus come from."""
+    cases = yaml.safe_load((DOCS.parent / "tests/corpus/corpus.yaml").read_text(encoding="utf-8"))
+    rows = []
+    for name, case in cases.items():
+        if report := case.get("from"):
+            url = f"https://github.com/{report.replace('#', '/issues/')}"
+            rows.append((f"`{name}`", case["bug"], f"[{report}]({url})"))
+    return table("program", "bug", "report", rows=rows)
+
+
 def exclusion_table() -> str:
     """Return a table of the options that need or exclude others."""
     commands: dict[Rule, list[str]] = {}
@@ -310,6 +321,7 @@ SECTIONS = (
     Section("explanation/architecture.md", "includes", repository_table),
     Section("explanation/architecture.md", "modules", modules_picture),
     Section("guides/check_program.md", "corpus", corpus_table),
+    Section("guides/check_program.md", "reports", report_table),
     Section("reference/commands.md", "exclusions", exclusion_table),
     Section("reference/commands.md", "old spellings", old_spelling_table),
     Section("guides/crash_design.md", "stress settings", stress_table),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ SCHEDULES = 50
 # The correction of these bugs is neither a flush nor a fence of the recorded part.
 NEEDS_NONE = {
     "checksum_missing", "recovery_not_idempotent", "recovery_without_flush", "same_line_assumed",
-    "word_across_lines",
+    "truncated_before_rebuild", "wide_exchange_torn", "word_across_lines",
 }  # fmt: skip
 
 
@@ -55,6 +56,20 @@ def wrong_answers(case: Recorded, folder: Path, operation: str) -> list[dict[str
 
 def test_every_program_is_in_the_table() -> None:
     assert sorted(CASES) == sorted(file.stem for file in FOLDER.glob("*.c"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_entry_of_the_table_has_known_keys_and_a_well_formed_report(name: str) -> None:
+    case = CASES[name]
+    assert {"bug", "found_by"} <= set(case) <= {"bug", "found_by", "operation", "from"}
+    assert set(case["found_by"]) <= {"check", "px86", "recovery", "schedules", "answers"}
+    assert ("answers" in case["found_by"]) == ("operation" in case)
+    assert re.fullmatch(r"[\w-]+/[\w-]+#\d+", case.get("from", "pmem/pmdk#1"))
+
+
+def test_a_public_report_has_one_program() -> None:
+    reports = [case["from"] for case in CASES.values() if "from" in case]
+    assert len(reports) == len(set(reports))
 
 
 @pytest.mark.parametrize("name", NAMES)
