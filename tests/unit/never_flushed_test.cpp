@@ -162,6 +162,24 @@ TEST(TagBits, StoreBeforeThePointerIsPersistentIsReported) {
   EXPECT_EQ(trace.check(), (Found{"never-flushed 10", "never-flushed 11"}));
 }
 
+// Thread 0's fence is not before thread 1's operations.
+TEST(TagBits, ThreadThatHasFencedThePointerAgainMayClearItsTags) {
+  for (const bool fences : {true, false}) {
+    CheckedTrace trace;
+    trace.put(kOther, kLine + 1);
+    trace.clwb(kOther);
+    trace.hand_over();
+    if (fences) {
+      trace.clwb(kOther);
+      trace.sfence();
+    }
+    trace.store(trace.second, kOther, kLine);
+    trace.thread(0);
+    trace.sfence();
+    EXPECT_EQ(trace.check(), Found{fences ? "never-flushed:tag_bits 11" : "never-flushed 11"});
+  }
+}
+
 TEST(TagBits, NumberOutsidePmHasNoTags) {
   CheckedTrace trace;
   trace.persist(kOther, kHeapWord + 1);

@@ -58,11 +58,13 @@ void FlushCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes,
   if (by.program && !by.in_region) check_late(Line::of(address));
   stores_ += by.program ? 1 : 0;
   const Words words = words_of(address, bytes);
+  const bool was_fenced = has_fenced(Line::of(address));
   LineState& state = note_store(at, Line::of(address), words);
   const StoreList::Store entry{at, findings_.source_line(at), words};
   note_sequence(state, address, entry, change);
   if (change == Change::kTagsCleared && (state.persisted & words) != 0 &&
-      is_guaranteed(state, words, order_, thread_)) {
+      (state.possibly_lost & words) == 0 &&
+      (was_fenced || is_guaranteed(state, words, order_, thread_))) {
     return state.tags.add(entry);
   }
   state.dirty |= words;
@@ -70,6 +72,13 @@ void FlushCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes,
   if (!by.program || by.in_region || by.lock) return;
   const bool late = state.pending && state.flush.thread == thread_;
   (late ? state.late : state.stores).add(entry);
+}
+
+// True if this thread has flushed and fenced the line's current contents after another thread.
+bool FlushCheck::has_fenced(Line number) const {
+  const LineState* const state = shared_.lines.find(number);
+  const auto own = newly_guaranteed_.find(number.number);
+  return state != nullptr && own != newly_guaranteed_.end() && own->second == state->version;
 }
 
 void FlushCheck::note_sequence(LineState& state, std::uint64_t address,
@@ -245,6 +254,9 @@ void FlushCheck::fence(const At& at, bool checked) {
 void FlushCheck::end_flush(const Unfenced& flush) {
   LineState& state = line(flush.line);
   const bool last = same(state.flush, flush.at);
+  // Another thread has flushed and fenced the same stores before.
+  const bool again = state.ended != 0 && state.fence_thread != thread_ &&
+                     state.version == flush.version && (state.possibly_lost & flush.words) == 0;
   if (flush.past_caches) {
     state.possibly_lost &= static_cast<Words>(~flush.words);
   } else if (state.version == flush.version) {
@@ -253,13 +265,13 @@ void FlushCheck::end_flush(const Unfenced& flush) {
     state.possibly_lost = state.dirty;
   }
   if (last || state.version == flush.version) state.pending = false;
-  if (flush.words != 0) {
+  if (again) {
+    newly_guaranteed_[flush.line.number] = flush.version;
+  } else if (flush.words != 0) {
     state.persisted |= flush.words;
     state.ended = flush.words;
     state.fence_thread = thread_;
     state.fence = order_.now(thread_);
-  } else if (state.ended != 0 && state.fence_thread != thread_) {
-    newly_guaranteed_[flush.line.number] = flush.version;
   }
   if (last && !state.late.empty()) late_.push_back({flush.line, flush.at});
 }
