@@ -229,6 +229,21 @@ TEST(SequenceWord, CounterOfOneSourceLineIsReported) {
   EXPECT_EQ(trace.check(), Found{"never-flushed 80"});
 }
 
+// A compiler that unrolls a loop makes several sites and inlined calls of one source line.
+TEST(SequenceWord, CounterOfAnUnrolledLoopIsReported) {
+  Seqlock trace;
+  std::uint32_t sites[2];
+  for (std::uint32_t& site : sites) {
+    site = trace.at(85, SiteKind::kAtomicUpdate, 8, 0, 0, "push");
+    trace.inlined(site, trace.inlined_call({"mine.c", "main", 90}));
+  }
+  for (std::uint64_t i = 1; i < 7; ++i) {
+    trace.bump(sites[i % 2], i);
+    trace.persist(kLine, i);
+  }
+  EXPECT_EQ(trace.check(), Found{"never-flushed 85"});
+}
+
 TEST(SequenceWord, PairWithoutAStoreBetweenIsReported) {
   Seqlock trace;
   trace.bump(trace.opening, 1);

@@ -55,6 +55,15 @@ std::vector<trace::SourceLocation> Findings::calls_to(Contexts::Node context) co
   return calls;
 }
 
+// A node's parent has a lower number.
+Contexts::Node Findings::path_of(Contexts::Node context) {
+  while (path_of_.size() <= context) {
+    const Contexts::Call& call = contexts_[static_cast<Contexts::Node>(path_of_.size())];
+    path_of_.push_back(paths_.called(path_of_[call.parent], source_lines_[call.line]));
+  }
+  return path_of_[context];
+}
+
 Contexts::Node Findings::next_call(Contexts::Node node) const {
   while (node != Contexts::kRoot && elsewhere(contexts_[node].line)) node = contexts_[node].parent;
   return node;

@@ -31,8 +31,13 @@ class Findings {
   // True if the site is in pm.h's library.
   bool in_library(std::uint32_t site) const { return library_[site] != 0; }
 
-  // Returns a number of the operation's source line in the program.
-  std::uint32_t source_line(const At& at) const { return source_lines_[at.site]; }
+  // A source line and a call path to it, whichever sites of these lines the compiler has made.
+  struct Place {
+    std::uint32_t line = 0;
+    Contexts::Node path = Contexts::kRoot;
+    auto operator<=>(const Place&) const = default;
+  };
+  Place place_of(const At& at) { return {source_lines_[at.site], path_of(at.context)}; }
 
   void add(Kind kind, Reason reason, const At& at) { add(kind, reason, at, At{}); }
   void add(Kind kind, Reason reason, const At& at, const At& other);
@@ -58,6 +63,7 @@ class Findings {
   // Returns the operation's line in the program, outside the library and system headers.
   Contexts::Call in_program(const At& at) const;
   Finding describe(const Key& key, const Found& found) const;
+  Contexts::Node path_of(Contexts::Node context);
   bool elsewhere(std::uint32_t line) const { return elsewhere_[line] != 0; }
   // Returns the next call in the program's own code, or kRoot.
   Contexts::Node next_call(Contexts::Node node) const;
@@ -69,8 +75,11 @@ class Findings {
   // By line: library_ is true if the line is in pm.h's library, elsewhere_ if it is in the library
   // or a system header.
   std::vector<std::uint8_t> library_, elsewhere_;
-  std::vector<std::uint32_t> source_lines_;  // By line
+  std::vector<std::uint32_t> source_lines_;  // By line: a number of its source line
   Contexts contexts_;
+  // The call paths by source lines, and the path of each call path by sites.
+  Contexts paths_;
+  std::vector<Contexts::Node> path_of_{Contexts::kRoot};
   std::map<Key, Found> found_;
   std::map<Contexts::Call, std::uint64_t> executions_;
 };

@@ -60,7 +60,7 @@ void FlushCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes,
   const Words words = words_of(address, bytes);
   const bool was_fenced = has_fenced(Line::of(address));
   LineState& state = note_store(at, Line::of(address), words);
-  const StoreList::Store entry{at, findings_.source_line(at), words};
+  const StoreList::Store entry{at, findings_.place_of(at), words};
   note_sequence(state, address, entry, change);
   if (change == Change::kTagsCleared && (state.persisted & words) != 0 &&
       (state.possibly_lost & words) == 0 &&
@@ -88,7 +88,7 @@ void FlushCheck::note_sequence(LineState& state, std::uint64_t address,
   } else if (change == Change::kToEven) {
     const auto odd = std::ranges::find(odd_words_, address, &OddWord::address);
     const bool encloses =
-        odd != odd_words_.end() && stores_ > odd->stores + 1 && odd->store.place() != store.place();
+        odd != odd_words_.end() && stores_ > odd->stores + 1 && odd->store.place != store.place;
     if (odd != odd_words_.end()) *odd = {};
     (encloses ? state.sequence : state.no_sequence) |= store.words;
   } else if (change != Change::kZeroed) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +14,7 @@ struct Stores {
   std::vector<At> first;  // The first store to each line
   std::vector<Line> lines;
 };
-using ByPlace = std::map<std::tuple<std::uint32_t, Contexts::Node>, Stores>;
+using ByPlace = std::map<Findings::Place, Stores>;
 
 ByPlace stores_by_place(Findings& findings, const Lines& lines, const Allocations& allocations) {
   ByPlace places;
@@ -31,7 +30,7 @@ ByPlace stores_by_place(Findings& findings, const Lines& lines, const Allocation
           findings.add(Kind::kNeverFlushed, Reason::kSequence, store.at);
           continue;
         }
-        Stores& stores = places[store.place()];
+        Stores& stores = places[store.place];
         stores.first.push_back(store.at);
         stores.lines.push_back(line);
       }

@@ -92,7 +92,7 @@ void RegionCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes
   for_each_line(address, bytes, [&](Line number, ByteMask) {
     if (!redo_ && allocated_here(number.address())) return;
     RegionLine& known = line(number);
-    if (known.declared == 0) known.undeclared.add({at, findings_.source_line(at), 0});
+    if (known.declared == 0) known.undeclared.add({at, findings_.place_of(at), 0});
   });
 }
 

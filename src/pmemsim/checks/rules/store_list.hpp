@@ -19,17 +19,15 @@ class StoreList {
  public:
   struct Store {
     At at;
-    std::uint32_t source;  // Findings::source_line() of the store
-    Words words;           // Words that this source line and call path have stored to
-
-    auto place() const { return std::tuple(source, at.context); }
+    Findings::Place place;
+    Words words;  // Words that this source line and call path have stored to
   };
 
   void add(const Store& store) {
     const std::size_t newest = std::min(stores_.size(), kSearched);
     const auto known =
         std::find_if(stores_.end() - static_cast<std::ptrdiff_t>(newest), stores_.end(),
-                     [&](const Store& other) { return other.place() == store.place(); });
+                     [&](const Store& other) { return other.place == store.place; });
     if (known != stores_.end()) {
       known->words |= store.words;
       return;
@@ -51,11 +49,11 @@ class StoreList {
   std::vector<Store> distinct() const {
     std::vector<Store> sorted = stores_;
     std::ranges::sort(sorted, {}, [](const Store& store) {
-      return std::tuple(store.place(), store.at.thread, store.at.operation);
+      return std::tuple(store.place, store.at.thread, store.at.operation);
     });
     std::vector<Store> distinct;
     for (const Store& store : sorted) {
-      if (distinct.empty() || distinct.back().place() != store.place()) {
+      if (distinct.empty() || distinct.back().place != store.place) {
         distinct.push_back(store);
       } else {
         distinct.back().words |= store.words;
