@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "exported.hpp"
+#include "file_data.hpp"
 #include "real.hpp"
 #include "scheduler.hpp"
 #include "status.hpp"
@@ -62,7 +63,9 @@ PMEMSIM_EXPORT ssize_t read(int descriptor, void* buffer, std::size_t bytes) {
 }
 PMEMSIM_EXPORT ssize_t write(int descriptor, const void* buffer, std::size_t bytes) {
   if (active()) await(descriptor, POLLOUT);
-  return real.write(descriptor, buffer, bytes);
+  const ssize_t written = real.write(descriptor, buffer, bytes);
+  note_write_at_position(descriptor, buffer, written);
+  return written;
 }
 PMEMSIM_EXPORT int accept(int descriptor, sockaddr* address, socklen_t* bytes) {
   if (active()) await(descriptor, POLLIN);

@@ -160,10 +160,7 @@ bool is_known_library(const char* path) {
 Callee kind_of(const void* callee) {
   dl_find_object object{};
   if (_dl_find_object(const_cast<void*>(callee), &object) != 0) return Callee::kOwn;
-  const bool is_program = *object.dlfo_link_map->l_name == '\0';
-  const bool own = is_program ||
-                   is_instrumented_object(object.dlfo_map_start, object.dlfo_map_end) ||
-                   is_known_library(object.dlfo_link_map->l_name);
+  const bool own = is_recorded_code(callee) || is_known_library(object.dlfo_link_map->l_name);
   return own ? Callee::kOwn : Callee::kForeign;
 }
 

@@ -17,6 +17,7 @@
 #include "exported.hpp"
 #include "external.hpp"
 #include "heap.hpp"
+#include "libpmem.hpp"
 #include "metadata.hpp"
 #include "objects.hpp"
 #include "output.hpp"
@@ -27,6 +28,7 @@
 #include "real.hpp"
 #include "record.hpp"
 #include "region_of_interest.hpp"
+#include "replacements.hpp"
 #include "reserved_memory.hpp"
 #include "scheduler.hpp"
 #include "signals.hpp"
@@ -68,6 +70,13 @@ void hide_environment() {
   *kept = nullptr;
 }
 
+// PMDK asks the system whether a file is on persistent memory. What --pm-path names is.
+void configure_pmdk() {
+  if (std::getenv("PMEMSIM_PM_PATH") == nullptr) return;
+  setenv("PMEM_IS_PMEM_FORCE", "1", 0);
+  setenv("PMEM2_FORCE_GRANULARITY", "CACHE_LINE", 0);
+}
+
 // Executes the program again, with the same addresses at each run. The dynamic linker resolves all
 // functions at the start, so that recorded calls don't include the resolution.
 void restart(char** arguments) {
@@ -87,8 +96,15 @@ void restart(char** arguments) {
   // With this setting, OpenMP's threads wait in calls that the runtime intercepts, instead of
   // spinning.
   setenv("OMP_WAIT_POLICY", "passive", 0);
+  configure_pmdk();
   execv(path, arguments);
   unsetenv(kRestarted);
+}
+
+// Replaces functions of PMDK in the program and its libraries, also those that are loaded later.
+void replace_library_functions(const void* module) {
+  const Replacements lists[] = {kLibpmem, kLibpmem2};
+  replace_functions(module, lists, sizeof(lists) / sizeof(lists[0]));
 }
 
 void set_stack_canary() { asm volatile("movq %0, %%fs:0x28" : : "r"(kStackCanary)); }
@@ -257,6 +273,8 @@ int main_of_recording(int count, char** arguments, char** environment) {
   if (mode == Mode::kOff) return users_main(count, arguments, environment);
   const MainArguments copies = copy_arguments(count, arguments, environ);
   auto* stack = static_cast<char*>(take_stack(kMainStackBytes));
+  on_module = &replace_library_functions;
+  for (std::size_t i = 0; i < module_count(); ++i) replace_library_functions(module_at(i));
   main_begins();
   const int status = pmemsim_rt_call_main(count, copies.arguments, copies.environment, users_main,
                                           stack + kMainStackBytes - 64);

@@ -9,6 +9,7 @@
 #include "address_range.hpp"
 #include "contents.hpp"
 #include "exported.hpp"
+#include "file_data.hpp"
 #include "persistent.hpp"
 #include "real.hpp"
 #include "reserved_memory.hpp"
@@ -16,8 +17,6 @@
 #include "trace_addresses.hpp"
 
 namespace pmemsim::rt {
-
-std::uint64_t msync_count = 0;
 
 namespace {
 
@@ -160,8 +159,9 @@ PMEMSIM_EXPORT int munmap(void* begin, std::size_t bytes) noexcept {
 }
 PMEMSIM_EXPORT int msync(void* begin, std::size_t bytes, int flags) {
   const std::uint64_t address = address_of(begin);
-  if (recording() && has_persistent(address, page_end(address + bytes))) ++msync_count;
-  return static_cast<int>(real.syscall(SYS_msync, begin, bytes, flags));
+  const auto result = static_cast<int>(real.syscall(SYS_msync, begin, bytes, flags));
+  if (result == 0 && (flags & MS_SYNC) != 0) note_msync(address, page_end(address + bytes));
+  return result;
 }
 PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes, int flags,
                             ...) noexcept {

@@ -212,7 +212,6 @@ void add_flushes(Text& text) {
     text.add("}");
   }
   text.add("], ");
-  if (msync_count > 0) text.add("\"msyncs\": %lu, ", msync_count);
 }
 
 void add_arguments(Text& text) {

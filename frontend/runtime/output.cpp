@@ -226,6 +226,25 @@ void drain_output() {
   if (error != 0) fail_to_write();
 }
 
+void read_operations(void (*visit)(std::uint32_t, const std::uint8_t*, const std::uint8_t*)) {
+  const Waiting waits;
+  drain_output();
+  const std::size_t context_bytes = ZSTD_estimateDCtxSize();
+  ZSTD_DCtx* context = ZSTD_initStaticDCtx(allocate(context_bytes), context_bytes);
+  void* stored = allocate(trace::stored_bound(kBufferBytes));
+  std::uint8_t* raw = take_buffer();
+  for (std::uint64_t frame = 0; frame < output_file->frames(); ++frame) {
+    const trace::FrameHeader& header = output_file->entry(frame).header;
+    if (!is(header, trace::FrameKind::kOperations)) continue;
+    error = output_file->read(frame, stored);
+    if (error != 0) fail_to_write();
+    const std::size_t bytes =
+        ZSTD_decompressDCtx(context, raw, kBufferBytes, stored, header.stored_bytes);
+    if (bytes == header.raw_bytes) visit(header.thread, raw, raw + bytes);
+  }
+  return_buffer(raw);
+}
+
 void finish_output(const std::uint32_t* thread_numbers) {
   for (std::uint64_t frame = 0; frame < output_file->frames() && error == 0; ++frame) {
     const trace::FrameHeader& header = output_file->entry(frame).header;

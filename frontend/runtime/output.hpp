@@ -43,6 +43,8 @@ class Stream {
 };
 // Waits until everything submitted is written.
 void drain_output();
+// Calls visit(thread's index, begin, end) for all operations submitted so far, frame by frame.
+void read_operations(void (*visit)(std::uint32_t, const std::uint8_t*, const std::uint8_t*));
 // Gives the recorded threads consecutive numbers, in order of creation.
 void finish_output(const std::uint32_t* thread_numbers);
 

@@ -179,17 +179,23 @@ void find_out_persistence(Memory& memory, const char* link) {
   memory.source = add_source(file);
 }
 
+// Returns the number of the memory with a file's device and inode; memories.size(): there is none.
+std::uint32_t number_of(const struct stat& status) {
+  std::uint32_t number = 0;
+  while (number < memories.size() &&
+         (memories[number].inode != status.st_ino || memories[number].device != status.st_dev)) {
+    ++number;
+  }
+  return number;
+}
+
 // Returns the number of the memory of an open file; kVolatile: the descriptor has no file.
 std::uint32_t file_of(int descriptor) {
   struct stat status{};
   if (fstat(descriptor, &status) != 0) return kVolatile;
   char link[64];
   std::snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);
-  std::uint32_t number = 0;
-  while (number < memories.size() &&
-         (memories[number].inode != status.st_ino || memories[number].device != status.st_dev)) {
-    ++number;
-  }
+  const std::uint32_t number = number_of(status);
   if (number == memories.size()) {
     add_memory({.device = status.st_dev, .inode = status.st_ino});
     hold(link);
@@ -469,6 +475,22 @@ bool has_persistent(std::uint64_t begin, std::uint64_t end) {
   bool has = false;
   for_each_persistent_part(begin, end, [&](std::uint64_t, std::uint64_t) { has = true; });
   return has;
+}
+
+void visit_persistent_parts(std::uint64_t begin, std::uint64_t end,
+                            void (*visit)(void*, std::uint64_t, std::uint64_t), void* data) {
+  for_each_persistent_part(begin, end, [&](std::uint64_t first, std::uint64_t last) {
+    const std::uint64_t trace_address = trace_address_of(first);
+    visit(data, trace_address, trace_address + (last - first));
+  });
+}
+
+const Memory* persistent_file(int descriptor) {
+  struct stat status{};
+  if (memories.size() == 0 || fstat(descriptor, &status) != 0) return nullptr;
+  const std::uint32_t number = number_of(status);
+  const bool found = number < memories.size() && memories[number].persistent;
+  return found && memories[number].bytes > 0 ? &memories[number] : nullptr;
 }
 
 void visit_persistent_pages(std::uint64_t begin, std::uint64_t end,

@@ -35,6 +35,12 @@ bool is_zero_page(const void* page);
 // True if any of the program's addresses [begin, end) is persistent. The heap that counts as PM is
 // excluded.
 bool has_persistent(std::uint64_t begin, std::uint64_t end);
+// Calls visit(data, begin, end), with addresses of the trace, for each persistent part of the
+// program's addresses [begin, end).
+void visit_persistent_parts(std::uint64_t begin, std::uint64_t end,
+                            void (*visit)(void*, std::uint64_t, std::uint64_t), void* data);
+// Returns the persistent memory of an open file that the program has mapped; nullptr: it has none.
+const Memory* persistent_file(int descriptor);
 // Calls visit(data, trace_address, page) for each readable persistent page of [begin, end);
 // `trace_address` is the page's address in the trace.
 void visit_persistent_pages(std::uint64_t begin, std::uint64_t end,
@@ -92,7 +98,5 @@ const Displaced* find_displaced(std::uint64_t address);  // nullptr: the address
 bool call_mapping(long number, const long* arguments, long* result);
 // If nothing is mapped there, keeps the addresses free unless the program requests them.
 bool keep_vacant(std::uint64_t begin, std::uint64_t end);
-
-extern std::uint64_t msync_count;  // calls for persistent memory, while recording (mapping.cpp)
 
 }  // namespace pmemsim::rt

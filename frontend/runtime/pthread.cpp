@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "exported.hpp"
+#include "file_data.hpp"
 #include "locks.hpp"
 #include "objects.hpp"
 #include "once.h"
@@ -318,7 +319,7 @@ PMEMSIM_EXPORT long syscall(long number, ...) noexcept {
   for (long& value : a) value = va_arg(list, long);
   va_end(list);
   long mapped = 0;
-  if (call_mapping(number, a, &mapped)) return mapped;
+  if (call_mapping(number, a, &mapped) || call_file(number, a, &mapped)) return mapped;
   if (number == SYS_futex && active()) {
     bool handled = false;
     const long result =

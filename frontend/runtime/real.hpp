@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
@@ -47,7 +48,8 @@ namespace pmemsim::rt {
   F(sched_getcpu) F(getcpu) F(posix_spawn) F(posix_spawnp) F(system) F(popen) F(wait4) F(waitid)  \
   F(sigwait) F(sigtimedwait) F(flock) F(thrd_create) F(thrd_join) F(thrd_detach) F(thrd_sleep)    \
   F(mtx_init) F(mtx_lock) F(mtx_trylock) F(mtx_timedlock) F(mtx_unlock) F(cnd_wait)               \
-  F(cnd_timedwait) F(execve) F(execvpe)
+  F(cnd_timedwait) F(execve) F(execvpe) F(fsync) F(fdatasync) F(pwrite) F(writev) F(pwritev)      \
+  F(pwritev2)
 // clang-format on
 
 // Functions such as pthread_cond_clockwait are declared where the C library has them (glibc 2.30).

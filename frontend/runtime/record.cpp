@@ -30,6 +30,9 @@
 extern "C" const char __executable_start, etext;  // NOLINT(bugprone-reserved-identifier)
 
 namespace pmemsim::rt {
+
+void (*on_submission)(Thread& thread, const std::uint8_t* end) = nullptr;
+
 namespace {
 
 using trace::kHeadBytes;
@@ -137,6 +140,7 @@ bool is_point(const std::uint8_t* record) {
 void submit_records(Thread& thread) {
   Hot& its = *thread.hot;
   translate_records_of(thread, its.cursor);
+  if (on_submission != nullptr) on_submission(thread, its.cursor);
   counts.operations += its.operations;
   thread.submitted += its.operations;
   counts.instrumented += its.instructions;
@@ -182,6 +186,7 @@ PMEMSIM_SLOW std::uint8_t* free_record_space_slowly(std::uint32_t site) {
     make_records_final(*thread);
   }
   thread->buffer = thread->translated = thread->seen = take_buffer();
+  thread->noted = thread->buffer;
   thread->has_operations = true;
   hot.cursor = thread->buffer;
   hot.limit = buffer_limit(*thread);
@@ -402,6 +407,61 @@ void put_sync(SyncKind kind, const volatile void* address, std::uint32_t object,
   }
 }
 
+void put_copy(std::uint32_t site, char* to, const char* from, std::uint64_t bytes) {
+  record_copy(site, to, from, bytes);
+}
+
+// The turn ends only behind the last store, before which another thread could change the values.
+void put_copy_past_caches(std::uint32_t load_site, std::uint32_t store_site, char* to,
+                          const char* from, std::uint64_t bytes) {
+  for (std::uint64_t done = 0; done < bytes; done += trace::kCopyBytes) {
+    if (from != nullptr) record_load_segment(load_site, from + done, trace::kCopyBytes);
+    if (std::uint8_t* at = record_space(store_site)) {
+      put_head(at, store_site);
+      put_address(at, to + done);
+      put_value(at, to + done, trace::kCopyBytes);
+      end_record(store_site, at);
+    }
+    hot.budget -= site_instructions[store_site];
+  }
+  if (hot.budget < 0) quantum_over();
+}
+
+void put_file_stores(std::uint32_t site, std::uint64_t trace_address, const char* values,
+                     std::uint64_t bytes) {
+  for (std::uint32_t segment = 0; bytes > 0; bytes -= segment) {
+    const auto* to = reinterpret_cast<const char*>(trace_address);
+    segment = segment_bytes(to, bytes);
+    std::uint8_t* at = record_space(site);
+    if (at == nullptr) return;
+    translate_records_of(*self, at);
+    put_head(at, site);
+    put_address(at, to);
+    put(at, static_cast<std::uint8_t>(segment));
+    put_value(at, values, segment);
+    end_record(site, at);
+    self->translated = at;
+    hot.budget -= site_instructions[site];
+    trace_address += segment;
+    values += segment;
+  }
+  make_records_final(*self);
+  if (hot.budget < 0) quantum_over();
+}
+
+void put_file_flush(std::uint32_t site, std::uint64_t trace_address) {
+  std::uint8_t* at = record_space(site);
+  if (at == nullptr) return;
+  ++flush_count;
+  translate_records_of(*self, at);
+  put_head(at, site);
+  put(at, trace_address);
+  end_record(site, at);
+  self->translated = at;
+  make_records_final(*self);
+  hot.budget -= site_instructions[site];
+}
+
 void put_external(std::uint64_t instructions) {
   charge(static_cast<std::int64_t>(instructions));
   if (std::uint8_t* at = record_space(trace::kExternalSite)) {
@@ -461,6 +521,8 @@ void end_recording() {
   drain_output();
   write_contents(0, trace::kMaxAddress);
 }
+
+const std::uint8_t* end_of_records(const Thread& thread) { return hot_of(thread).cursor; }
 
 Counts recorded_counts() { return counts; }
 

@@ -11,6 +11,18 @@ namespace pmemsim::rt {
 void put_mark(trace::MarkKind kind, std::uint64_t first, std::uint64_t second);
 void put_sync(trace::SyncKind kind, const volatile void* address, std::uint32_t object,
               std::uint32_t version, bool annotated = false);
+// Records the accesses of a copy that has been made: loads of site + 1, unless `from` is null, and
+// stores of site + 2.
+void put_copy(std::uint32_t site, char* to, const char* from, std::uint64_t bytes);
+// The same, with non-temporal stores; `to` and `bytes` are multiples of kCopyBytes.
+void put_copy_past_caches(std::uint32_t load_site, std::uint32_t store_site, char* to,
+                          const char* from, std::uint64_t bytes);
+// Record stores and a flush at addresses of the trace.
+void put_file_stores(std::uint32_t site, std::uint64_t trace_address, const char* values,
+                     std::uint64_t bytes);
+void put_file_flush(std::uint32_t site, std::uint64_t trace_address);
+// Called with records of a thread that are about to be submitted: [begin, end). Null: nothing is.
+extern void (*on_submission)(Thread& thread, const std::uint8_t* end);
 void begin_recording();  // records all threads, from now on
 void end_recording();
 std::uint8_t* buffer_limit(const Thread& thread);  // the limit for the thread's buffer
@@ -29,6 +41,8 @@ void translate_records();
 // True if, since the last call of this function, the calling thread has recorded a point at which
 // its turn may end (rule 1 of schedules.hpp).
 bool has_recorded_point();
+// Returns the end of the thread's records in its buffer.
+const std::uint8_t* end_of_records(const Thread& thread);
 // Returns the site that a thread has recorded last, for messages.
 std::uint32_t last_site(const Thread& thread);
 

@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include "exported.hpp"
 #include "output.hpp"
 #include "pmemsim_rt.h"
@@ -17,6 +20,7 @@ trace::SiteRecord* sites = nullptr;
 std::uint32_t* site_instructions = nullptr;
 std::uint8_t* site_lengths = nullptr;
 std::uint32_t site_count = 0;
+void (*on_module)(const void* module) = nullptr;
 
 namespace {
 
@@ -140,6 +144,36 @@ bool is_instrumented_object(const void* begin, const void* end) {
   return false;
 }
 
+std::size_t module_count() { return modules.size(); }
+const void* module_at(std::size_t number) { return modules[number]; }
+
+bool is_recorded_code(const void* code) {
+  dl_find_object object{};
+  if (_dl_find_object(const_cast<void*>(code), &object) != 0) return true;
+  return *object.dlfo_link_map->l_name == '\0' ||
+         is_instrumented_object(object.dlfo_map_start, object.dlfo_map_end);
+}
+
+void make_site(trace::SiteKind kind, std::uint8_t size, std::uint8_t flags, const char* file,
+               const char* function) {
+  if (site_count == trace::kMaxSites) {
+    fail("the program has more than %u instrumented instructions", trace::kMaxSites);
+  }
+  add_site({.kind = static_cast<std::uint8_t>(kind),
+            .detail = 0,
+            .size = size,
+            .flags = flags,
+            .instructions = 1,
+            .file = file,
+            .function = function,
+            .line = 1,
+            .inlined_call = 0,
+            .address_dependences = 0,
+            .data_dependences = 0,
+            .dependences = nullptr},
+           0);
+}
+
 bool is_system_file(std::uint32_t site) {
   return std::strncmp(strings + sites[site].file, "/usr/", 5) == 0;
 }
@@ -178,4 +212,5 @@ PMEMSIM_EXPORT void pmemsim_rt_register(pmemsim_rt_module* module) {
     innermost_calls[site_count] = inlined_call(module->site[i].inlined_call, calls_before);
     add_site(module->site[i], *module->base);
   }
+  if (on_module != nullptr) on_module(module->base);
 }

@@ -25,6 +25,16 @@ inline std::size_t record_bytes(const std::uint8_t* record) {
 void write_sites();
 // True if the object is in the program itself, or in a shared library with instrumented code.
 bool is_instrumented_object(const void* begin, const void* end);
+// True if the code is the program's own, or in a shared library with instrumented code.
+bool is_recorded_code(const void* code);
+// Appends a site of a function that isn't instrumented, in line 1 of a file.
+void make_site(trace::SiteKind kind, std::uint8_t size, std::uint8_t flags, const char* file,
+               const char* function);
+// The modules that have been registered: an address in each of them.
+std::size_t module_count();
+const void* module_at(std::size_t number);
+// Called with an address in each module that is registered from now on.
+extern void (*on_module)(const void* module);
 bool is_system_file(std::uint32_t site);
 // Writes "file:line" of a site into `text`; "an unknown place" if it has none.
 void describe_site(std::uint32_t site, char* text, std::size_t bytes);

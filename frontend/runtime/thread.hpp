@@ -76,6 +76,8 @@ struct Thread {
   SpinCandidate spins[4];
   std::uint8_t before[16];  // the variable's value before the current atomic access
   std::uint32_t last_site;  // last site that left no record, for messages
+  const std::uint8_t* noted;  // end of the records that dirty_lines.cpp has read
+  bool in_library;            // in a function that is recorded at its interface
   bool has_operations;
   std::uint64_t submitted;  // operations in frames already submitted
   bool in_region_of_interest;

@@ -58,6 +58,20 @@ int FrameFile::append(const FrameHeader& header, const void* stored) {
   return 0;
 }
 
+int FrameFile::read(std::uint64_t frame, void* stored) const {
+  const FrameEntry& entry = index_[frame];
+  const std::size_t bytes = entry.header.stored_bytes;
+  const auto offset = static_cast<off_t>(entry.offset + sizeof(FrameHeader));
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t got = pread(descriptor_, static_cast<char*>(stored) + done, bytes - done,
+                              offset + static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got < 0 ? errno : EIO;
+    done += static_cast<std::size_t>(got);
+  }
+  return 0;
+}
+
 int FrameFile::renumber(std::uint64_t frame, std::uint32_t thread) {
   FrameEntry& entry = index_[frame];
   entry.header.thread = thread;

@@ -38,6 +38,8 @@ class FrameFile {
   int append(const FrameHeader& header, const void* stored);
   std::uint64_t frames() const { return frames_; }
   const FrameEntry& entry(std::uint64_t frame) const { return index_[frame]; }
+  // Reads the compressed bytes of a frame that is already in the file.
+  int read(std::uint64_t frame, void* stored) const;
   // Changes the thread of a frame that is already in the file.
   int renumber(std::uint64_t frame, std::uint32_t thread);
   // Writes index and footer, syncs and renames the file.
