@@ -92,7 +92,6 @@ void note_record(std::uint32_t owner, const std::uint8_t* record, bool translate
 
 // Notes a thread's records up to `end` that haven't been noted yet.
 void note_records(Thread& thread, const std::uint8_t* end) {
-  if (thread.buffer == nullptr) return;
   if (thread.noted > end) thread.noted = end;  // records have been removed
   for (; thread.noted < end; thread.noted += record_bytes(thread.noted)) {
     note_record(thread.index + 1, thread.noted, thread.noted < thread.translated);
@@ -117,7 +116,9 @@ bool will_be_clean(const Line& line) {
 void persist_dirty_lines(LibraryCall& call, std::uint64_t begin, std::uint64_t end) {
   if (!call.recorded()) return;
   if (!tracking) begin_tracking();
-  for (Thread* thread : threads) note_records(*thread, end_of_records(*thread));
+  for (Thread* thread : threads) {
+    if (thread->buffer != nullptr) note_records(*thread, end_of_records(*thread));
+  }
   static List<std::uint64_t, 1u << 26> dirty;
   dirty.shrink(0);
   std::size_t kept = 0;
