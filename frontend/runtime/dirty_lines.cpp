@@ -32,6 +32,9 @@ List<std::uint64_t, 1u << 26> listed;  // numbers of all lines that aren't clean
 Map<std::uint32_t> fences;             // key: a thread's index + 1
 
 bool tracking = false;
+// The result of find_dirty_lines().
+List<std::uint64_t, 1u << 26> dirty;  // numbers of lines
+bool needs_fence = false;             // for flushes of the calling thread
 
 bool is_in_pm(std::uint64_t trace_address) {
   static Range last{};
@@ -113,16 +116,12 @@ bool will_be_clean(const Line& line) {
 
 }  // namespace
 
-void persist_dirty_lines(LibraryCall& call, std::uint64_t begin, std::uint64_t end) {
-  if (!call.recorded()) return;
+bool find_dirty_lines(std::uint64_t begin, std::uint64_t end) {
   if (!tracking) begin_tracking();
   for (Thread* thread : threads) {
     if (thread->buffer != nullptr) note_records(*thread, end_of_records(*thread));
   }
-  static List<std::uint64_t, 1u << 26> dirty;
-  dirty.shrink(0);
   std::size_t kept = 0;
-  bool needs_fence = false;
   for (const std::uint64_t number : listed) {
     Line& line = *lines.find(number);
     const std::uint64_t address = number * trace::kLineBytes;
@@ -138,9 +137,15 @@ void persist_dirty_lines(LibraryCall& call, std::uint64_t begin, std::uint64_t e
     line = {};
   }
   listed.shrink(kept);
+  return needs_fence || dirty.size() > 0;
+}
+
+void persist_dirty_lines(LibraryCall& call) {
   std::sort(dirty.begin(), dirty.end());
   for (const std::uint64_t number : dirty) call.flush_in_file(number * trace::kLineBytes);
-  if (needs_fence || dirty.size() > 0) call.fence();
+  call.fence();
+  dirty.shrink(0);
+  needs_fence = false;
 }
 
 }  // namespace pmemsim::rt

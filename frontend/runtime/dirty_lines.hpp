@@ -13,7 +13,10 @@
 
 namespace pmemsim::rt {
 
-// Records that everything stored so far at the trace's addresses [begin, end) becomes persistent.
-void persist_dirty_lines(LibraryCall& call, std::uint64_t begin, std::uint64_t end);
+// Finds the dirty lines at the trace's addresses [begin, end), in addition to those found before.
+// False: there is nothing to record.
+bool find_dirty_lines(std::uint64_t begin, std::uint64_t end);
+// Records that everything stored in the lines that have been found becomes persistent.
+void persist_dirty_lines(LibraryCall& call);
 
 }  // namespace pmemsim::rt

@@ -28,8 +28,9 @@ constexpr std::uint64_t kEnd = UINT64_MAX;
 // ---- Files that become persistent ---------------------------------------------------------------
 
 void note_sync(LibraryFunction& function, std::uint64_t begin, std::uint64_t end) {
+  if (!find_dirty_lines(begin, end)) return;
   LibraryCall call(function, Callers::kAny);
-  persist_dirty_lines(call, begin, end);
+  persist_dirty_lines(call);
 }
 
 // Called after a successful call of fsync or fdatasync.
@@ -67,8 +68,8 @@ bool writes_through(int descriptor) {
 }
 
 void end_write(LibraryCall& call, const Part& part, bool through) {
-  if (!through) return;
-  persist_dirty_lines(call, part.trace_address(), part.trace_address() + part.bytes);
+  const std::uint64_t begin = part.trace_address();
+  if (through && find_dirty_lines(begin, begin + part.bytes)) persist_dirty_lines(call);
 }
 
 // Called after a write of `bytes` bytes, the result of the call, at the offset.
@@ -207,13 +208,16 @@ int allocate_file(int descriptor, int kind, off_t offset, off_t bytes) {
 void note_msync(std::uint64_t begin, std::uint64_t end) {
   static LibraryFunction function{"/usr/include/x86_64-linux-gnu/sys/mman.h", "msync"};
   if (!records_library_calls() || !has_persistent(begin, end)) return;
-  LibraryCall call(function, Callers::kAny);
+  bool found = false;
   visit_persistent_parts(
       begin, end,
       [](void* data, std::uint64_t first, std::uint64_t last) {
-        persist_dirty_lines(*static_cast<LibraryCall*>(data), first, last);
+        if (find_dirty_lines(first, last)) *static_cast<bool*>(data) = true;
       },
-      &call);
+      &found);
+  if (!found) return;
+  LibraryCall call(function, Callers::kAny);
+  persist_dirty_lines(call);
 }
 
 void note_write_at_position(int descriptor, const void* values, ssize_t bytes) {
@@ -279,8 +283,7 @@ PMEMSIM_EXPORT int syncfs(int descriptor) noexcept {
   return result;
 }
 
-PMEMSIM_EXPORT ssize_t pwrite(int descriptor, const void* values, std::size_t bytes,
-                              off_t offset) {
+PMEMSIM_EXPORT ssize_t pwrite(int descriptor, const void* values, std::size_t bytes, off_t offset) {
   static LibraryFunction function{kHeader, "pwrite"};
   const ssize_t written = real.pwrite(descriptor, values, bytes, offset);
   note_write(function, descriptor, values, written, static_cast<std::uint64_t>(offset));
@@ -317,8 +320,8 @@ PMEMSIM_EXPORT ssize_t pwritev2(int descriptor, const iovec* values, int count, 
   if (written <= 0 || !records_library_calls() || persistent_file(descriptor) == nullptr) {
     return written;
   }
-  const std::uint64_t begin = offset < 0 ? offset_before(descriptor, written)
-                                         : static_cast<std::uint64_t>(offset);
+  const std::uint64_t begin =
+      offset < 0 ? offset_before(descriptor, written) : static_cast<std::uint64_t>(offset);
   note_write(function, descriptor, values, count, written, begin,
              (flags & (RWF_DSYNC | RWF_SYNC)) != 0);
   return written;

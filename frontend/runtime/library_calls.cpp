@@ -1,13 +1,14 @@
 #include "library_calls.hpp"
 
+#include <cstring>
 #include <initializer_list>
 
+#include "pmemsim/trace/site_flags.hpp"
 #include "pmemsim_rt.h"
 #include "scheduler.hpp"
 #include "sites.hpp"
 #include "status.hpp"
 #include "thread.hpp"
-#include "pmemsim/trace/site_flags.hpp"
 
 namespace pmemsim::rt {
 namespace {
@@ -25,7 +26,10 @@ enum Part : std::uint32_t {
   kExit,
 };
 
+bool called_pmemobj = false;
+
 void make_sites(LibraryFunction& function) {
+  called_pmemobj = called_pmemobj || std::strncmp(function.name, "pmemobj", 7) == 0;
   using enum SiteKind;
   struct Shape {
     SiteKind kind;
@@ -48,6 +52,8 @@ void make_sites(LibraryFunction& function) {
 std::uint64_t line_of(std::uint64_t address) { return address & ~std::uint64_t{63}; }
 
 }  // namespace
+
+bool called_libpmemobj() { return called_pmemobj; }
 
 bool records_library_calls() { return recording() && active() && !self->in_library; }
 

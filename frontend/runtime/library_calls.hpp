@@ -1,10 +1,10 @@
-// Records calls of functions that pmemsim-cc did not compile, at their interface: what a function
-// stores, flushes and fences.
+// Records the calls of library functions that contain no instrumentation: what a function stores,
+// flushes and fences.
 //
 // 1. A function has a few sites of its own, in the header that declares it. They are a function of
 //    the recording, called where the program calls it, so that findings name the program's line.
-// 2. A call is recorded where recorded code makes it. What such a function does inside isn't
-//    recorded once more, whichever other recorded functions it calls.
+// 2. A call is recorded if recorded code makes it, or if a system call changes memory. Calls inside
+//    such a function aren't recorded once more.
 // 3. A function may leave by longjmp(): the next recorded call then ends its call.
 #pragma once
 
@@ -53,6 +53,8 @@ class LibraryCall {
   std::uint32_t base_ = 0;
 };
 
+// True if a function of libpmemobj has been recorded, whose own stores to persistent memory aren't.
+bool called_libpmemobj();
 // True if the call would be recorded: it is worth preparing.
 bool records_library_calls();
 // While an instance exists, recorded code that a library calls back is recorded as such.

@@ -18,6 +18,7 @@
 #include "external.hpp"
 #include "heap.hpp"
 #include "libpmem.hpp"
+#include "libpmemobj.hpp"
 #include "metadata.hpp"
 #include "objects.hpp"
 #include "output.hpp"
@@ -70,7 +71,7 @@ void hide_environment() {
   *kept = nullptr;
 }
 
-// PMDK asks the system whether a file is on persistent memory. What --pm-path names is.
+// Tells PMDK that files are on persistent memory, as --pm-path does, whatever the system says.
 void configure_pmdk() {
   if (std::getenv("PMEMSIM_PM_PATH") == nullptr) return;
   setenv("PMEM_IS_PMEM_FORCE", "1", 0);
@@ -103,7 +104,8 @@ void restart(char** arguments) {
 
 // Replaces functions of PMDK in the program and its libraries, also those that are loaded later.
 void replace_library_functions(const void* module) {
-  const Replacements lists[] = {kLibpmem, kLibpmem2};
+  const Replacements lists[] = {kLibpmem, kLibpmem2, kLibpmemobj, kLibpmemobjAllocation,
+                                kLibpmemobjTransactions};
   replace_functions(module, lists, sizeof(lists) / sizeof(lists[0]));
 }
 

@@ -9,6 +9,7 @@
 #include "external.hpp"
 #include "flushes.hpp"
 #include "heap.hpp"
+#include "library_calls.hpp"
 #include "objects.hpp"
 #include "output.hpp"
 #include "persistent.hpp"
@@ -257,6 +258,7 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count) {
   text.add("\"turns_by_real_time\": %lu, ", tokens_lost());
   text.add("\"external_method\": \"%s\", ", external_method());
   add_flushes(text);
+  if (called_libpmemobj()) text.add("\"libraries\": [\"libpmemobj\"], ");
   add_regions(text);
   text.add("}\n");
   Stream metadata(trace::FrameKind::kMetadata);

@@ -1,5 +1,5 @@
-// What PMDK's copying functions do, by their documented flags: copies within the caches that are
-// flushed, or past the caches for PMEM_MOVNT_THRESHOLD bytes and more.
+// PMDK's copying functions, by their documented flags: they copy within the caches and flush, or
+// past the caches if there are PMEM_MOVNT_THRESHOLD bytes or more.
 #pragma once
 
 #include <cstddef>

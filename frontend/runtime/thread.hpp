@@ -74,8 +74,8 @@ struct Thread {
   std::uint8_t* seen;        // end of the records that have been searched for points
   std::uint8_t* translated;  // end of the records that already have the trace's addresses
   SpinCandidate spins[4];
-  std::uint8_t before[16];  // the variable's value before the current atomic access
-  std::uint32_t last_site;  // last site that left no record, for messages
+  std::uint8_t before[16];    // the variable's value before the current atomic access
+  std::uint32_t last_site;    // last site that left no record, for messages
   const std::uint8_t* noted;  // end of the records that dirty_lines.cpp has read
   bool in_library;            // in a function that is recorded at its interface
   bool has_operations;

@@ -1,4 +1,4 @@
-"""Report what a recording lacks of persistent memory: unrecorded stores and calls of msync."""
+"""Report what a recording lacks of persistent memory: unrecorded stores, libraries' metadata."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ CAUSES = (
 )
 CURE = "compile that code with pmemsim-cc, or store the data in the program itself"
 DOCS = "docs/guides/record_program.md#changed-without-a-record"
+LIBRARIES = "docs/guides/record_program.md#pmdk"
 
 
 def unrecorded(metadata: Mapping[str, Any]) -> str:
@@ -31,7 +32,14 @@ def unrecorded(metadata: Mapping[str, Any]) -> str:
 def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
     """Return the notes for checks of a recording's crashes."""
     notes = []
-    if changed := unrecorded(metadata):
+    changed = unrecorded(metadata)
+    if library := library_of(metadata):
+        notes.append(
+            f"{library} stores the metadata of its pools itself, which is not recorded"
+            + (f" ({changed})" if changed else "")
+            + f": rules check what the program does, but no crash image can be made ({LIBRARIES})"
+        )
+    elif changed:
         notes.append(
             f"persistent memory changed without a recorded store ({changed}): crash images may be "
             f"missing, and findings may be wrong; {CAUSES}; {CURE}, and record again ({DOCS})"
@@ -41,8 +49,23 @@ def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
     return notes
 
 
+def library_of(metadata: Mapping[str, Any]) -> str:
+    """Return the libraries that the program calls, and whose own stores aren't recorded."""
+    return ", ".join(metadata.get("libraries", []))
+
+
+def no_images(metadata: Mapping[str, Any]) -> str:
+    """Return why a crash image of the recording can't be made; empty if it can."""
+    if not (library := library_of(metadata)):
+        return ""
+    return (
+        f"no crash image can be made, because {library} stores the metadata of its pools itself, "
+        f"which is not recorded; compile {library} by pmemsim-cc to check images ({LIBRARIES})"
+    )
+
+
 def msyncs(metadata: Mapping[str, Any]) -> str:
-    """Describe the consequence of the program's msync calls; empty if there are none."""
+    """Describe the consequence of msync calls in an old recording; empty if there are none."""
     if not (count := metadata.get("msyncs", 0)):
         return ""
     return (

@@ -3,7 +3,8 @@
 A block after `<!-- file: NAME -->` is written to that file. The lines after `$ ` of a console block
 after `<!-- run -->` are executed. They must end with status 0 (`<!-- run: N -->`: with N) and print
 the block's other lines, in which `...` matches anything. A block after `<!-- run watched -->` is
-executed on machines where programs can be watched. All blocks of a page share one folder. Blocks
+executed on machines where programs can be watched, and one after `<!-- run with libpmem -->` where
+libpmem is installed. All blocks of a page share one folder. Blocks
 after `<!-- build: NAME -->` belong to test_build_systems.py.
 """
 
@@ -23,7 +24,8 @@ from pmemsim.workloads import workloads
 from support import ROOT, long_except, may_watch, pmemsim
 
 BLOCK = re.compile(
-    r"^<!-- (?P<what>file|run|run watched)(?:: (?P<argument>\S+))? -->\n```\w+\n(?P<text>.*?)^```$",
+    r"^<!-- (?P<what>file|run|run watched|run with libpmem)(?:: (?P<argument>\S+))? -->\n"
+    r"```\w+\n(?P<text>.*?)^```$",
     re.M | re.S,
 )
 
@@ -74,6 +76,8 @@ def test_examples_of_each_page_run_as_documented(page: Path, tmp_path: Path) -> 
             (tmp_path / example.argument).write_text(example.text)
             continue
         if example.what == "run watched" and not may_watch():
+            continue
+        if example.what == "run with libpmem" and not Path("/usr/include/libpmem.h").exists():
             continue
         for command, expected in commands(example.text):
             done = subprocess.run(

@@ -25,13 +25,12 @@ static const char* record(uint64_t i) {
   return bytes;
 }
 
-static void map(int access) {
-  mapped = mmap(NULL, FILE_BYTES, access, MAP_SHARED, file, 0);
-}
+static void map(int access) { mapped = mmap(NULL, FILE_BYTES, access, MAP_SHARED, file, 0); }
 static int put(uint64_t i) { return pwrite(file, record(i), RECORD, place(i)) != RECORD; }
 static void put_count(uint64_t count) { (void)!pwrite(file, &count, sizeof count, 0); }
 
-// ---- In LMDB's manner: the mapping is read-only, and the file is written -------------------------
+// ---- In LMDB's manner: the mapping is read-only, and the file is written
+// -------------------------
 
 static void written(void) {
   map(PROT_READ);
@@ -55,7 +54,7 @@ static void through_another_descriptor(void) {
   put(0);
   fdatasync(file);
   const uint64_t count = 1;
-  (void)!pwrite(synced, &count, sizeof count, 0);  // as LMDB writes its meta page
+  (void)!pwrite(synced, &count, sizeof count, 0);  // LMDB writes its meta page like this
 }
 static void by_position(void) {
   map(PROT_READ);
@@ -77,7 +76,7 @@ static void in_parts(void) {
   struct iovec whole = {(void*)&count, 8};
   (void)!pwritev2(file, &whole, 1, 0, RWF_DSYNC);
 }
-static void no_sync_of_record(void) {
+static void unsynced_record(void) {
   map(PROT_READ);
   for (uint64_t i = 0; i < RECORDS; ++i) {
     put(i);
@@ -97,7 +96,8 @@ static void no_sync_but_started(void) {
   sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
-// ---- Stores to the mapping, which a system call makes persistent ---------------------------------
+// ---- Stores to the mapping, which a system call makes persistent
+// ---------------------------------
 
 static void store(uint64_t i) { memcpy((char*)mapped + place(i), record(i), RECORD); }
 
@@ -153,12 +153,13 @@ static void no_sync(void) {
 }
 static void no_sync_of_page(void) {
   map(PROT_READ | PROT_WRITE);
-  store(0);
+  store(0);  // never-flushed
   mapped[0] = 1;
   msync(mapped, 4096, MS_SYNC);
 }
 
-// ---- Parts that become zero ----------------------------------------------------------------------
+// ---- Parts that become zero
+// ----------------------------------------------------------------------
 
 static void fill(void) {
   map(PROT_READ | PROT_WRITE);
@@ -207,7 +208,7 @@ static const struct use {
     USE(through_another_descriptor),
     USE(by_position),
     USE(in_parts),
-    USE(no_sync_of_record),
+    USE(unsynced_record),
     USE(no_sync_at_the_end),
     USE(no_sync_but_started),
     USE(stored),

@@ -92,7 +92,7 @@ static void no_drain_of_small_copy(void) {
   pmem_memcpy_nodrain(pool, source, SMALL);  // flushed-not-fenced
 }
 static void no_drain_of_big_copy(void) {
-  pmem_memcpy_nodrain(pool, source, BIG);  // nt-not-fenced
+  pmem_memcpy_nodrain(pool, source, BIG);  // nt-not-fenced flushed-not-fenced
 }
 static void no_drain_by_flags(void) {
   pmem_memset(pool, 7, BIG, PMEM_F_MEM_NODRAIN | PMEM_F_MEM_TEMPORAL);  // flushed-not-fenced

@@ -40,6 +40,7 @@ from pmemsim.persistency import DEFAULT_BUDGET, MODELS, Budget, Wanted, repeatin
 from pmemsim.program_check import Model, Report, Suppression, check_program, read_suppressions
 from pmemsim.targets import Target as Recorded
 from pmemsim.trace import Trace
+from pmemsim.unrecorded import no_images
 from pmemsim.workloads import argument_problems
 
 
@@ -224,14 +225,17 @@ def _check(trace: Trace, request: _Request, checker: Checker | None) -> _Done:
     """Run each method on the recording; if one fails, the others still run."""
     verdicts: list[Verdict] = []
     images: list[Images] = []
-    for wanted in request.images:
+    impossible = no_images(trace.metadata)
+    if impossible:
+        verdicts += _without_images(request, impossible)
+    for wanted in request.images if not impossible else []:
         assert checker is not None
         with _failure("images", wanted.allowed_by, verdicts):
             found = _check_images(trace, request, wanted, checker)
             images.append(found)
             verdicts.append(by_images.verdict(found, checker))
     answers = None
-    if request.answers:
+    if request.answers and not impossible:
         with _failure("answers", request.options.model, verdicts):
             answers = _check_answers(trace, request, request.answers)
     report = _check_rules(trace, request, answers)
@@ -239,6 +243,16 @@ def _check(trace: Trace, request: _Request, checker: Checker | None) -> _Done:
         verdicts.append(by_answers.verdict(answers, request.options.model, report))
     rules = by_rules.verdict(report, strict=request.options.strict)
     return _Done(report, images, answers, [rules, *verdicts])
+
+
+def _without_images(request: _Request, why: str) -> list[Verdict]:
+    """Return the verdicts of the methods that need images, if none can be made."""
+    methods = [("images", wanted.allowed_by) for wanted in request.images]
+    if request.answers:
+        methods.append(("answers", request.options.model))
+    return [
+        Verdict(method, model, "no image was checked", undecided=why) for method, model in methods
+    ]
 
 
 @contextmanager

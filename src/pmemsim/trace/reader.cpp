@@ -87,6 +87,7 @@ Metadata parse_metadata(std::string_view text) {
   metadata.program = json.at("program").get<std::string>();
   metadata.workload = value_or(json, "workload", std::string());
   if (json.contains("seed")) metadata.seed = unsigned_number(json, "seed");
+  metadata.libraries = value_or(json, "libraries", std::vector<std::string>());
   check_other_keys(json);
   for (const auto& region : json.at("pm_regions")) {
     metadata.pm_regions.push_back({unsigned_number(region, "begin"), unsigned_number(region, "end"),

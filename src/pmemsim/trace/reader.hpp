@@ -53,6 +53,13 @@ struct Metadata {
   std::uint32_t threads = 0;
   std::uint32_t sync_objects = 0;  // limit of the object numbers that kSync and the atomics use
 
+  // Names of libraries that the program calls, and whose own stores to PM are not recorded.
+  std::vector<std::string> libraries;
+
+  bool uses_libpmemobj() const {
+    return std::ranges::find(libraries, "libpmemobj") != libraries.end();
+  }
+
   ProgramLog log() const {
     const auto has_redo_log = [](const PmRegion& region) { return region.source == kRedoPool; };
     return std::ranges::any_of(pm_regions, has_redo_log) ? ProgramLog::kRedo : ProgramLog::kUndo;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "pmemsim/checks/images/listed_losses.hpp"
+#include "pmemsim/checks/rules/program_lines.hpp"
 #include "pmemsim/trace/names.hpp"
 #include "pmemsim/trace/source_location.hpp"
 
@@ -65,7 +66,8 @@ class ExplanationBuilder {
       : trace_(trace),
         calls_(calls),
         model_(images.model()),
-        flushes_(later_flushes(trace, model_, images.variation())) {
+        flushes_(later_flushes(trace, model_, images.variation())),
+        lines_of_headers_(lines_of_headers()) {
     where();
     Stores lost, there;
     for (const auto& [number, segments] : model_.open()) {
@@ -75,9 +77,8 @@ class ExplanationBuilder {
         const bool survives = images.variation().failure.survives(segments[i].thread);
         if (segments[i].guaranteed || (survives && present[i])) continue;
         Stores& stores = present[i] ? there : lost;
-        const std::string source =
-            trace::text_of(trace::location_of(trace_.sites(), segments[i].site));
-        stores[{source, segments[i].thread, why(line, segments[i])}].add(line, segments[i]);
+        stores[{source_of(segments[i]), segments[i].thread, why(line, segments[i])}].add(
+            line, segments[i]);
       }
     }
     list("lost in this image, although visible at the crash:", lost);
@@ -116,6 +117,26 @@ class ExplanationBuilder {
   };
   // By source line, thread and reason.
   using Stores = std::map<std::tuple<std::string, std::uint32_t, std::string>, Extent>;
+
+  // Returns the program's lines of stores in system headers.
+  check::ProgramLines lines_of_headers() const {
+    std::set<check::OperationNumber> wanted;
+    for (const auto& [number, segments] : model_.open()) {
+      for (const Segment& segment : segments) {
+        const std::uint32_t line = trace::program_line(trace_.sites(), segment.site);
+        if (segment.guaranteed || !trace::in_system_header(trace_.sites(), line)) continue;
+        wanted.emplace(segment.thread, segment.number);
+      }
+    }
+    return check::program_lines(trace_, wanted);
+  }
+
+  std::string source_of(const Segment& segment) const {
+    const auto found = lines_of_headers_.find({segment.thread, segment.number});
+    return trace::text_of(found != lines_of_headers_.end()
+                              ? found->second
+                              : trace::location_of(trace_.sites(), segment.site));
+  }
 
   std::string text_of(const Position& position) const {
     const check::PersistCall* call = check::find_call(calls_, position.thread, position.number);
@@ -171,6 +192,7 @@ class ExplanationBuilder {
   const std::span<const check::PersistCall> calls_;
   const PersistencyModel& model_;
   const LaterFlushes flushes_;
+  const check::ProgramLines lines_of_headers_;
   std::vector<std::string> lines_;
 };
 

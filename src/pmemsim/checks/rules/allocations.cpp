@@ -24,35 +24,46 @@ void Allocations::allocate(const At& at, std::uint64_t address, std::uint64_t by
   live_.insert_or_assign(address, Allocated{bytes == 0 ? 1 : bytes, at, false});
   if (in_region) open_[at.thread].allocated.push_back(address);
   const std::uint64_t first = Line::of(address).number;
-  const std::uint64_t lines = (bytes + kLineBytes - 1) / kLineBytes;
+  const std::uint64_t lines = (address % kLineBytes + bytes + kLineBytes - 1) / kLineBytes;
   for (std::uint64_t i = 0; i < lines && i < kMostFreedLines && freed_.size() > 0; ++i) {
     if (freed_.find({first + i}) != nullptr) freed_.erase({first + i});
   }
 }
 
-void Allocations::free(const At& at, std::uint64_t address, bool in_region) {
+void Allocations::free(const At& at, std::uint64_t address, std::uint64_t bytes, bool in_region) {
   any_ = true;
   if (in_region) {
-    open_[at.thread].freed.emplace_back(at, address);
+    open_[at.thread].freed.emplace_back(at, Block{address, bytes});
   } else {
-    forget(at, address);
+    forget(at, {address, bytes});
   }
 }
 
 void Allocations::region_ended(CoreId thread) {
   OfRegion& region = open_[thread];
-  for (const auto& [at, address] : region.freed) forget(at, address);
+  for (const auto& [at, block] : region.freed) forget(at, block);
   region = {};
 }
 
-void Allocations::forget(const At& at, std::uint64_t address) {
-  std::uint64_t lines = 1;
-  if (const auto block = live_.find(address); block != live_.end()) {
-    lines = (block->second.bytes + kLineBytes - 1) / kLineBytes;
-    live_.erase(block);
+// A line that an allocation shares with others is not free when the allocation is.
+Allocations::Lines Allocations::lines_of(Block block) const {
+  if (!share_lines_) {
+    return {Line::of(block.address).number, (block.bytes + kLineBytes - 1) / kLineBytes};
   }
-  for (std::uint64_t i = 0; i < lines && i < kMostFreedLines; ++i) {
-    const Line line{Line::of(address).number + i};
+  const std::uint64_t first = (block.address + kLineBytes - 1) / kLineBytes;
+  const std::uint64_t end = (block.address + block.bytes) / kLineBytes;
+  return {first, end > first ? end - first : 0};
+}
+
+void Allocations::forget(const At& at, Block block) {
+  if (const auto known = live_.find(block.address); known != live_.end()) {
+    block.bytes = known->second.bytes;
+    live_.erase(known);
+  }
+  if (block.bytes == 0) block.bytes = 1;
+  const Lines lines = lines_of(block);
+  for (std::uint64_t i = 0; i < lines.count && i < kMostFreedLines; ++i) {
+    const Line line{lines.first + i};
     Freed* const known = freed_.find(line);
     (known != nullptr ? *known : freed_.insert(line)) = {at, order_.now(at.thread)};
   }
@@ -121,6 +132,7 @@ std::vector<std::uint64_t> Allocations::references(const Image& memory) const {
 }
 
 void Allocations::find_leaks(const Image& memory, const LineTable<bool>& log) {
+  if (share_lines_) return;
   std::vector<Block> reached;
   memory.for_each_page([&](std::uint64_t page, const std::byte*) {
     for (std::uint64_t at = page; at < page + Image::kPageBytes; at += kLineBytes) {

@@ -6,7 +6,8 @@
 //   A2  leaked: at the recording's end, no reachable word holds an address within the allocation,
 //       or its offset in its PM region. Reachable words are those of persistent memory outside of
 //       allocations and freed lines, and those of reachable allocations. Words of a software log do
-//       not count, and allocations of an open region are not checked.
+//       not count, and allocations of an open region are not checked. Those of libpmemobj, which
+//       lists a program's objects on request, are not checked, either.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +30,16 @@ class Allocations {
     std::uint64_t address, bytes;
   };
 
-  Allocations(Findings& findings, const HappensBefore& order,
-              const std::vector<trace::PmRegion>& regions)
-      : findings_(findings), order_(order), regions_(regions) {}
+  Allocations(Findings& findings, const HappensBefore& order, const trace::Metadata& metadata)
+      : findings_(findings),
+        order_(order),
+        regions_(metadata.pm_regions),
+        share_lines_(metadata.uses_libpmemobj()) {}
 
   bool any() const { return any_; }
   void allocate(const At& at, std::uint64_t address, std::uint64_t bytes, bool in_region);
-  void free(const At& at, std::uint64_t address, bool in_region);
+  // `bytes`: 0 if only the allocation tells.
+  void free(const At& at, std::uint64_t address, std::uint64_t bytes, bool in_region);
   void region_ended(CoreId thread);
   // Rule A1. Processes an access by the program, not by its library.
   void access(const At& at, std::uint64_t address, Reason reason) {
@@ -63,10 +67,14 @@ class Allocations {
   using Live = std::map<std::uint64_t, Allocated>;
   struct OfRegion {
     std::vector<std::uint64_t> allocated;  // Addresses
-    std::vector<std::pair<At, std::uint64_t>> freed;
+    std::vector<std::pair<At, Block>> freed;
+  };
+  struct Lines {
+    std::uint64_t first, count;  // Number of the first line
   };
 
-  void forget(const At& at, std::uint64_t address);
+  void forget(const At& at, Block block);
+  Lines lines_of(Block block) const;
 
   void check_access(const At& at, Line line, Reason reason);
   Live::iterator containing(std::uint64_t address);
@@ -76,6 +84,7 @@ class Allocations {
   Findings& findings_;
   const HappensBefore& order_;
   const std::vector<trace::PmRegion>& regions_;
+  const bool share_lines_;  // Allocations may begin and end within lines (libpmemobj)
   bool any_ = false;
   Live live_;
   std::map<CoreId, OfRegion> open_;  // By thread

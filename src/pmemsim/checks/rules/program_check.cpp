@@ -46,7 +46,8 @@ struct Program {
         call_marks(file.sites()),
         findings(file.sites()),
         order(file.metadata().threads, file.metadata().sync_objects),
-        allocations(findings, order, file.metadata().pm_regions),
+        allocations(findings, order, file.metadata()),
+        logged(file.metadata()),
         redo(file.metadata().log() == trace::ProgramLog::kRedo),
         several_threads(file.metadata().threads > 1) {
     flushes.eadr = options.eadr;
@@ -63,6 +64,7 @@ struct Program {
   Findings findings;
   HappensBefore order;
   Allocations allocations;
+  LoggedBytes logged;
   FlushCheck::Shared flushes;
   RegionCheck::Shared regions;
   ReadCheck::Shared reads;
@@ -87,7 +89,8 @@ class Thread {
         stream_(program.trace, number),
         calls_(program.findings.contexts(), program.trace.sites(), program.call_marks),
         flushes_(program.findings, program.flushes, program.allocations, program.order, number),
-        regions_(program.findings, program.regions, program.order, number, program.redo),
+        regions_(program.findings, program.regions, program.order, number, program.redo,
+                 program.logged),
         reads_(program.findings, program.reads, program.flushes.lines, flushes_,
                program.trace.sites(), program.order, number),
         number_(number) {
@@ -313,7 +316,8 @@ class Thread {
         flushes_.allocated(operation_.address, operation_.second);
         return regions_.allocated(operation_.address, operation_.second);
       case MarkKind::kFree:
-        return program_.allocations.free(at(), operation_.address, regions_.open());
+        return program_.allocations.free(at(), operation_.address, operation_.second,
+                                         regions_.open());
       default:
         return;
     }

@@ -1,0 +1,129 @@
+"""Programs that call PMDK, as Debian ships it, or write files, have the findings they should."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import HERE, LEVELS, built_toolchain, run
+from pmemsim.program_check import check_program
+from pmemsim.trace import Trace
+from shared import locked
+from support import long_except, pmemsim
+
+PROGRAMS = {
+    "pmem_calls": "libpmem",
+    "pmem2_calls": "libpmem2",
+    "pmemobj_calls": "libpmemobj",
+    "file_data": "",
+}
+
+Build = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def build(shared_folder: Path) -> Build:
+    """Compile a program of PMDK, once for all tests."""
+
+    def compiled(name: str, *options: str) -> Path:
+        library = PROGRAMS[name]
+        if library and not Path(f"/usr/include/{library}.h").exists():
+            pytest.skip(f"{library} is not installed (apt-get install {library}-dev)")
+        folder = shared_folder / "-".join([name, *options]).replace("=", "-")
+        program = folder / "program"
+        with locked(shared_folder):
+            if not program.exists():
+                folder.mkdir(exist_ok=True)
+                cc = built_toolchain() / "bin" / "pmemsim-cc"
+                source = HERE / "recorded" / f"{name}.c"
+                links = [f"-l{library.removeprefix('lib')}"] if library else []
+                run(cc, "-O1", "-g", "-pthread", *options, source, *links, "-o", program)
+        return program
+
+    return compiled
+
+
+def uses(name: str) -> list[str]:
+    """Return the names of a program's uses."""
+    return re.findall(r"USE\((\w+)\),", (HERE / "recorded" / f"{name}.c").read_text())
+
+
+def announced(name: str, use: str) -> set[tuple[str, int]]:
+    """Return the findings that comments in the program announce for a use: kind and line.
+
+    A comment names kinds, behind the use if it isn't in the use's function.
+    """
+    function = ""
+    findings = set()
+    for number, line in enumerate((HERE / "recorded" / f"{name}.c").read_text().splitlines(), 1):
+        if begins := re.match(r"static .*?(\w+)\(.*\{$", line):
+            function = begins[1]
+        comment = re.search(r"// (?:(no_\w+): )?((?:[a-z]+(?:-[a-z]+)+ ?)+)$", line)
+        if comment and (comment[1] or function) == use:
+            findings |= {(kind, number) for kind in comment[2].split()}
+    return findings
+
+
+def record(program: Path, folder: Path, use: str) -> Trace:
+    (folder / "pm").mkdir()
+    output = folder / "x.pmt"
+    done = pmemsim("record", "-o", output, "--pm-path", folder / "pm", "--", program, use,
+                   folder / "pm" / "pool")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    trace = Trace(output)
+    trace.verify()
+    return trace
+
+
+def found(trace: Trace, expected: set[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Return the findings that can lose data: kind and line, or that of a call that is expected."""
+    lines = set()
+    for each in check_program(trace).findings:
+        if each.loses_data:
+            places = [(each.kind, place.line) for place in (each.place, *each.calls)]
+            lines.add(next((place for place in places if place in expected), places[0]))
+    return lines
+
+
+def check_findings(build: Build, folder: Path, name: str, use: str, *options: str) -> None:
+    expected = announced(name, use)
+    assert bool(expected) == use.startswith("no_")
+    assert found(record(build(name, *options), folder, use), expected) == expected
+
+
+EVERY = [(name, use) for name in PROGRAMS for use in uses(name)]
+USUAL = [
+    ("pmem_calls", "copies"), ("pmem_calls", "no_drain_of_big_copy"), ("pmem_calls", "threads"),
+    ("pmem_calls", "from_table"), ("pmem_calls", "no_flush_by_flags"), ("pmem2_calls", "copies"),
+    ("pmem2_calls", "no_drain"), ("pmemobj_calls", "transaction"), ("pmemobj_calls", "aborted"),
+    ("pmemobj_calls", "aborted_inside"), ("pmemobj_calls", "objects"), ("pmemobj_calls", "no_add"),
+    ("pmemobj_calls", "threads"), ("pmemobj_calls", "no_add_before_store"),
+    ("pmemobj_calls", "allocated"), ("pmemobj_calls", "no_use_after_free"),
+    ("pmemobj_calls", "lists"), ("file_data", "written"), ("file_data", "no_sync_at_the_end"),
+    ("file_data", "stored_by_fsync"), ("file_data", "stored_by_threads"),
+    ("file_data", "no_sync_of_page"), ("file_data", "cut"), ("file_data", "no_sync_of_cut"),
+    ("file_data", "through_another_descriptor"), ("file_data", "by_position"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "use"), long_except(EVERY, *USUAL))
+def test_program_has_exactly_the_announced_findings(
+    build: Build, tmp_path: Path, name: str, use: str
+) -> None:
+    check_findings(build, tmp_path, name, use)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("name", "use"),
+    long_except(
+        [(name, use) for name, use in EVERY if use != "flags"], ("pmemobj_calls", "no_add")
+    ),
+)
+def test_findings_are_the_same_at_each_level(
+    build: Build, tmp_path: Path, name: str, use: str, level: str
+) -> None:
+    check_findings(build, tmp_path, name, use, level)
