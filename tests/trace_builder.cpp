@@ -80,9 +80,11 @@ void TraceBuilder::pm_region(std::uint64_t begin, std::uint64_t end, std::string
 }
 
 std::string TraceBuilder::default_metadata() const {
+  const std::string libraries =
+      library_.empty() ? "" : fmt::format(R"("libraries": ["{}"], )", library_);
   return fmt::format(R"({{"format": {}, "program": "test", "workload": "unit", "seed": 7, )"
-                     R"("threads": {}, "sync_objects": {}, "pm_regions": [{}]}})",
-                     kVersion, open_.size(), sync_objects_, regions_);
+                     R"("threads": {}, "sync_objects": {}, {}"pm_regions": [{}]}})",
+                     kVersion, open_.size(), sync_objects_, libraries, regions_);
 }
 
 std::vector<std::byte> TraceBuilder::site_table() const {

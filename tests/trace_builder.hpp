@@ -95,6 +95,8 @@ class TraceBuilder {
   void image_page(std::uint64_t address, std::byte fill);
   void image_page(std::uint64_t address, std::span<const std::byte> page);
   void warm(std::uint64_t line, std::uint32_t thread);
+  // Names a library that the program calls, and whose own stores are not recorded.
+  void library(std::string_view name) { library_ = name; }
   void pm_region(std::uint64_t begin, std::uint64_t end, std::string_view source = "test");
   // Replaces the default metadata.
   void metadata(std::string json) { metadata_ = std::move(json); }
@@ -138,6 +140,7 @@ class TraceBuilder {
   std::map<std::uint32_t, std::vector<Turn>> turns_;
   std::vector<RaceRecord> races_;
   std::string regions_, metadata_;
+  std::string library_;
   std::uint32_t sync_objects_ = 0;
 };
 

@@ -23,6 +23,7 @@ namespace pmemsim::rt {
 namespace {
 
 constexpr char kHeader[] = "/usr/include/unistd.h";
+constexpr char kVectorHeader[] = "/usr/include/x86_64-linux-gnu/sys/uio.h";
 constexpr std::uint64_t kEnd = UINT64_MAX;
 
 // ---- Files that become persistent ---------------------------------------------------------------
@@ -72,37 +73,53 @@ void end_write(LibraryCall& call, const Part& part, bool through) {
   if (through && find_dirty_lines(begin, begin + part.bytes)) persist_dirty_lines(call);
 }
 
-// Called after a write of `bytes` bytes, the result of the call, at the offset.
-void note_write(LibraryFunction& function, int descriptor, const void* values, ssize_t bytes,
-                std::uint64_t offset) {
-  if (bytes <= 0 || !records_library_calls()) return;
-  const Part part = part_of(descriptor, offset, static_cast<std::uint64_t>(bytes));
-  if (!part.exists()) return;
-  LibraryCall call(function, Callers::kAny);
-  call.stored_in_file(part.trace_address(), values, part.bytes);
-  end_write(call, part, writes_through(descriptor));
+// True if a write with this result has changed persistent memory.
+bool is_recorded_write(int descriptor, ssize_t written) {
+  return written > 0 && records_library_calls() && persistent_file(descriptor) != nullptr;
 }
 
-void note_write(LibraryFunction& function, int descriptor, const iovec* values, int count,
-                ssize_t bytes, std::uint64_t offset, bool through) {
-  if (bytes <= 0 || !records_library_calls()) return;
-  const Part part = part_of(descriptor, offset, static_cast<std::uint64_t>(bytes));
+// A write that has been made.
+struct Write {
+  int descriptor;
+  const iovec* values;
+  int count;
+  ssize_t bytes;
+  std::uint64_t offset;
+  bool through = false;  // it returns when the data are durable
+};
+
+void note_write(LibraryFunction& function, const Write& write) {
+  const Part part =
+      part_of(write.descriptor, write.offset, static_cast<std::uint64_t>(write.bytes));
   if (!part.exists()) return;
   LibraryCall call(function, Callers::kAny);
   std::uint64_t done = 0;
-  for (int i = 0; i < count && done < part.bytes; ++i) {
+  for (int i = 0; i < write.count && done < part.bytes; ++i) {
     const std::uint64_t left = part.bytes - done;
-    const std::uint64_t length = values[i].iov_len < left ? values[i].iov_len : left;
-    call.stored_in_file(part.trace_address() + done, values[i].iov_base, length);
+    const std::uint64_t length = write.values[i].iov_len < left ? write.values[i].iov_len : left;
+    call.stored_in_file(part.trace_address() + done, write.values[i].iov_base, length);
     done += length;
   }
-  end_write(call, part, through || writes_through(descriptor));
+  end_write(call, part, write.through || writes_through(write.descriptor));
+}
+
+std::uint64_t size_of(int descriptor) {
+  struct stat status{};
+  return fstat(descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 // The offset at which a write of `bytes` bytes that has been made began.
 std::uint64_t offset_before(int descriptor, ssize_t bytes) {
   const long offset = real.syscall(SYS_lseek, descriptor, 0, SEEK_CUR);
   return offset < bytes ? 0 : static_cast<std::uint64_t>(offset - bytes);
+}
+
+// The offset of a pwrite that has been made: Linux ignores the given one if the file is open for
+// appending.
+std::uint64_t offset_of(int descriptor, off_t given, ssize_t bytes) {
+  const long flags = real.syscall(SYS_fcntl, descriptor, F_GETFL);
+  if (flags < 0 || (flags & O_APPEND) == 0) return static_cast<std::uint64_t>(given);
+  return size_of(descriptor) - static_cast<std::uint64_t>(bytes);
 }
 
 // ---- Parts that become zero ---------------------------------------------------------------------
@@ -168,11 +185,6 @@ class NonzeroLines {
   Part part_;
 };
 
-std::uint64_t size_of(int descriptor) {
-  struct stat status{};
-  return fstat(descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
-}
-
 // Returns what a shorter length cuts off.
 Part cut_off(int descriptor, off_t length) {
   if (length < 0 || !records_library_calls()) return {};
@@ -222,8 +234,9 @@ void note_msync(std::uint64_t begin, std::uint64_t end) {
 
 void note_write_at_position(int descriptor, const void* values, ssize_t bytes) {
   static LibraryFunction function{kHeader, "write"};
-  if (bytes <= 0 || !records_library_calls() || persistent_file(descriptor) == nullptr) return;
-  note_write(function, descriptor, values, bytes, offset_before(descriptor, bytes));
+  if (!is_recorded_write(descriptor, bytes)) return;
+  const iovec whole{const_cast<void*>(values), static_cast<std::size_t>(bytes)};
+  note_write(function, {descriptor, &whole, 1, bytes, offset_before(descriptor, bytes)});
 }
 
 bool call_file(long number, const long* arguments, long* result) {
@@ -286,7 +299,10 @@ PMEMSIM_EXPORT int syncfs(int descriptor) noexcept {
 PMEMSIM_EXPORT ssize_t pwrite(int descriptor, const void* values, std::size_t bytes, off_t offset) {
   static LibraryFunction function{kHeader, "pwrite"};
   const ssize_t written = real.pwrite(descriptor, values, bytes, offset);
-  note_write(function, descriptor, values, written, static_cast<std::uint64_t>(offset));
+  if (is_recorded_write(descriptor, written)) {
+    const iovec whole{const_cast<void*>(values), bytes};
+    note_write(function, {descriptor, &whole, 1, written, offset_of(descriptor, offset, written)});
+  }
   return written;
 }
 PMEMSIM_EXPORT ssize_t pwrite64(int descriptor, const void* values, std::size_t bytes,
@@ -294,20 +310,20 @@ PMEMSIM_EXPORT ssize_t pwrite64(int descriptor, const void* values, std::size_t 
   return pwrite(descriptor, values, bytes, offset);
 }
 PMEMSIM_EXPORT ssize_t writev(int descriptor, const iovec* values, int count) {
-  static LibraryFunction function{"/usr/include/x86_64-linux-gnu/sys/uio.h", "writev"};
+  static LibraryFunction function{kVectorHeader, "writev"};
   const ssize_t written = real.writev(descriptor, values, count);
-  if (written <= 0 || !records_library_calls() || persistent_file(descriptor) == nullptr) {
-    return written;
+  if (is_recorded_write(descriptor, written)) {
+    note_write(function, {descriptor, values, count, written, offset_before(descriptor, written)});
   }
-  note_write(function, descriptor, values, count, written, offset_before(descriptor, written),
-             false);
   return written;
 }
 PMEMSIM_EXPORT ssize_t pwritev(int descriptor, const iovec* values, int count, off_t offset) {
-  static LibraryFunction function{"/usr/include/x86_64-linux-gnu/sys/uio.h", "pwritev"};
+  static LibraryFunction function{kVectorHeader, "pwritev"};
   const ssize_t written = real.pwritev(descriptor, values, count, offset);
-  note_write(function, descriptor, values, count, written, static_cast<std::uint64_t>(offset),
-             false);
+  if (is_recorded_write(descriptor, written)) {
+    note_write(function,
+               {descriptor, values, count, written, offset_of(descriptor, offset, written)});
+  }
   return written;
 }
 PMEMSIM_EXPORT ssize_t pwritev64(int descriptor, const iovec* values, int count, off_t offset) {
@@ -315,15 +331,14 @@ PMEMSIM_EXPORT ssize_t pwritev64(int descriptor, const iovec* values, int count,
 }
 PMEMSIM_EXPORT ssize_t pwritev2(int descriptor, const iovec* values, int count, off_t offset,
                                 int flags) {
-  static LibraryFunction function{"/usr/include/x86_64-linux-gnu/sys/uio.h", "pwritev2"};
+  static LibraryFunction function{kVectorHeader, "pwritev2"};
   const ssize_t written = real.pwritev2(descriptor, values, count, offset, flags);
-  if (written <= 0 || !records_library_calls() || persistent_file(descriptor) == nullptr) {
-    return written;
+  if (is_recorded_write(descriptor, written)) {
+    const std::uint64_t begin =
+        offset < 0 ? offset_before(descriptor, written) : offset_of(descriptor, offset, written);
+    const bool through = (flags & (RWF_DSYNC | RWF_SYNC)) != 0;
+    note_write(function, {descriptor, values, count, written, begin, through});
   }
-  const std::uint64_t begin =
-      offset < 0 ? offset_before(descriptor, written) : static_cast<std::uint64_t>(offset);
-  note_write(function, descriptor, values, count, written, begin,
-             (flags & (RWF_DSYNC | RWF_SYNC)) != 0);
   return written;
 }
 PMEMSIM_EXPORT ssize_t pwritev64v2(int descriptor, const iovec* values, int count, off_t offset,

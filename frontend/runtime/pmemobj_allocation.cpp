@@ -256,7 +256,7 @@ ObjectId list_insert_new(Pool pool, std::size_t offset, void* head, ObjectId at,
 
 // ---- Actions: allocations and stores that are published together --------------------------------
 
-// What an action will do. Key: its address, since its contents are the library's.
+// The effect of an action that will be published. Key: the action's address.
 struct Planned {
   Range object;  // reserved, or freed by it
   bool frees;

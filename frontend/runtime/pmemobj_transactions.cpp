@@ -60,7 +60,7 @@ Stage current_stage() {
 
 enum class Use : std::uint8_t { kAdded, kAllocated, kFreed, kActions };
 struct Part {
-  std::uint64_t begin, bytes;  // of actions: their address and number
+  std::uint64_t begin, bytes;  // for kActions: their address and number
   Use use;
   bool flush;
 };

@@ -116,6 +116,44 @@ def test_program_has_exactly_the_announced_findings(
     check_findings(build, tmp_path, name, use)
 
 
+def check(trace: Trace, *options: str | Path) -> tuple[int, str]:
+    done = pmemsim("check", trace.path, *options)
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.mark.parametrize(
+    ("use", "status"),
+    [("written", 0), ("unsynced_record", 1), ("stored", 0), ("no_sync_of_page", 1)],
+)
+def test_images_of_a_written_file_have_lost_what_was_not_synced(
+    build: Build, tmp_path: Path, use: str, status: int
+) -> None:
+    program = build("file_data")
+    trace = record(program, tmp_path, use)
+    found, said = check(trace, "--verify", f"{program} check", "--budget", "300")
+    assert found == status
+    assert ("0 rejected" in said) == (status == 0)
+    assert "/usr/include" not in said, "stores of pwrite are named at the program's line"
+
+
+def test_images_of_libpmemobj_are_undecided(build: Build, tmp_path: Path) -> None:
+    trace = record(build("pmemobj_calls"), tmp_path, "transaction")
+    assert trace.metadata["libraries"] == ["libpmemobj"]
+    for options in (["--verify", "true"], ["--answers", "cat"]):
+        status, said = check(trace, *options)
+        assert status == 3
+        assert "no crash image can be made, because libpmemobj stores the metadata" in said
+
+
+def test_errors_of_libpmemobj_count_although_images_are_undecided(
+    build: Build, tmp_path: Path
+) -> None:
+    trace = record(build("pmemobj_calls"), tmp_path, "no_add")
+    status, said = check(trace, "--verify", "true")
+    assert status == 1
+    assert "no crash image can be made" in said
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     ("name", "use"),

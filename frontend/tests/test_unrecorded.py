@@ -15,6 +15,7 @@ from conftest import HERE, built_toolchain, run
 from pmemsim import _core, recording
 from pmemsim.errors import Error
 from pmemsim.trace import Trace
+from pmemsim.unrecorded import notes_on_crashes
 from shared import locked
 from support import long_except, pmemsim
 
@@ -129,23 +130,11 @@ def test_pm_changes_after_the_region_of_interest_are_not_reported(
     assert NOTE not in said
 
 
-def test_msync_calls_are_counted_and_noted(build: Build, tmp_path: Path) -> None:
-    trace, said = record(build(), tmp_path, "synced")
-    assert trace.metadata["msyncs"] == 3, "not of other memory"
-    note = "the program called msync on persistent memory (3 times)"
-    assert f"pmemsim: note: {note}, which is not recorded" in said
-    shown = " ".join(pmemsim("trace", "info", trace.path).stdout.split())
-    assert "│ calls of msync (not recorded) │ 3 │" in shown
-    for command in CRASHES:
-        (notes,) = notes_of(command[0], trace.path, *command[1:])
-        assert [each.startswith(note) for each in notes] == [True]
-
-
-def test_program_without_msync_has_no_msync_note(build: Build, tmp_path: Path) -> None:
-    trace, said = record(build(), tmp_path, "store")
-    assert "msyncs" not in trace.metadata
-    assert "called msync" not in said
-    assert "msync," not in pmemsim("trace", "info", trace.path).stdout
+def test_msync_calls_of_an_old_recording_are_noted(build: Build, tmp_path: Path) -> None:
+    (note,) = notes_on_crashes({"msyncs": 3, "pm_regions": []})
+    assert note.startswith("the program called msync on persistent memory (3 times)")
+    trace, _ = record(build(), tmp_path, "synced")
+    assert notes_on_crashes(trace.metadata) == [], "they are recorded now"
 
 
 def run_alone(program: Path, folder: Path, way: str, contents: Path | None) -> tuple[Trace, str]:

@@ -595,6 +595,78 @@ TEST(ProgramCheck, MemoryAllocatedInTheRegionNeedsNoLog) {
   EXPECT_EQ(trace.check(), Found{"not-logged 10"});
 }
 
+// libpmemobj's log saves bytes, and its allocations may begin and end within lines.
+TEST(ProgramCheck, StoreBesideALoggedRangeOfLibpmemobjIsReported) {
+  CheckedTrace trace;
+  trace.library("libpmemobj");
+  trace.begin();
+  trace.log(kLine);
+  trace.put(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{"not-logged 11"});
+}
+
+TEST(ProgramCheck, StoreBesideALoggedRangeOfAPmPoolIsNotReported) {
+  CheckedTrace trace("pm_open");
+  trace.library("libpmemobj");
+  trace.begin();
+  trace.log(kLine);
+  trace.put(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+TEST(ProgramCheck, StoreBesideAnAllocationOfLibpmemobjIsReported) {
+  CheckedTrace trace;
+  trace.library("libpmemobj");
+  trace.begin();
+  trace.mark(MarkKind::kAllocate, kLine + 16, 40);
+  trace.put(kLine + 16);
+  trace.put(kLine + 48);
+  trace.store(trace.second, kLine + 56, 1);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{"not-logged 11"});
+}
+
+TEST(ProgramCheck, RangeOfLibpmemobjLoggedAfterItsStoreIsReported) {
+  CheckedTrace trace;
+  trace.library("libpmemobj");
+  trace.begin();
+  trace.put(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.log(kLine);
+  trace.log(kLine + 8);
+  trace.end();
+  EXPECT_EQ(trace.check(), (Found{"logged-late 40/10", "logged-late 40/11"}));
+}
+
+TEST(ProgramCheck, OnlyCommonBytesOfTwoOpenRegionsOfLibpmemobjAreReported) {
+  for (const std::uint64_t second : {kLine + 8, kLine}) {
+    CheckedTrace trace;
+    trace.library("libpmemobj");
+    trace.begin();
+    trace.log(kLine);
+    trace.hand_over();
+    trace.begin();
+    trace.log(second);
+    EXPECT_EQ(trace.check(), second == kLine ? Found{"logged-by-two 40/40"} : Found{});
+  }
+}
+
+TEST(ProgramCheck, NeighbourOfAFreedObjectOfLibpmemobjMayBeUsed) {
+  CheckedTrace trace;
+  trace.library("libpmemobj");
+  trace.mark(MarkKind::kAllocate, kLine + 16, 112);
+  trace.mark(MarkKind::kFree, kLine + 16, 112);
+  trace.persist(kLine + 8);
+  trace.persist(kLine + 128);
+  EXPECT_EQ(trace.check(), Found{});
+  trace.persist(kLine + 64);
+  EXPECT_EQ(trace.check(), Found{"used-after-free:stored 10/30"});
+}
+
 TEST(ProgramCheck, StoresOfTheLibraryNeedNoLog) {
   CheckedTrace trace;
   const std::uint32_t own = trace.at(80, SiteKind::kStore, 8, 0, 0, "library");

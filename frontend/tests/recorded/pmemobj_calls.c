@@ -206,8 +206,8 @@ static void no_drain(void) {
   pmemobj_flush(pool, &ROOT->count, 8);  // flushed-not-fenced
 }
 static void no_drain_of_copy(void) {
-  pmemobj_memset(pool, ROOT->big, 2, 900,
-                 PMEMOBJ_F_MEM_NODRAIN);  // nt-not-fenced flushed-not-fenced
+  char* big = ROOT->big;
+  pmemobj_memset(pool, big, 2, 900, PMEMOBJ_F_MEM_NODRAIN);  // nt-not-fenced flushed-not-fenced
 }
 
 static int construct(PMEMobjpool* of, void* object, void* value) {
