@@ -123,7 +123,13 @@ def check(trace: Trace, *options: str | Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize(
     ("use", "status"),
-    [("written", 0), ("unsynced_record", 1), ("stored", 0), ("no_sync_of_page", 1)],
+    [
+        ("written", 0),
+        ("appended", 0),
+        ("unsynced_record", 1),
+        ("stored", 0),
+        ("no_sync_of_page", 1),
+    ],
 )
 def test_images_of_a_written_file_have_lost_what_was_not_synced(
     build: Build, tmp_path: Path, use: str, status: int
@@ -134,6 +140,83 @@ def test_images_of_a_written_file_have_lost_what_was_not_synced(
     assert found == status
     assert ("0 rejected" in said) == (status == 0)
     assert "/usr/include" not in said, "stores of pwrite are named at the program's line"
+
+
+OWN = """
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int pmem_persist(char* at, int a, int b, int c, int d, int e, int f, int g) {
+  *at = a + b + c + d + e + f + g;
+  __asm__ volatile("clflush %0" ::"m"(*at) : "memory");
+  return g;
+}
+int main(int count, char** words) {
+  int file = open(words[count - 1], O_RDWR | O_CREAT, 0600);
+  if (ftruncate(file, 4096)) return 1;
+  char* pool = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return pmem_persist(pool, 1, 2, 3, 4, 5, 6, 7) != 7;
+}
+"""
+PLUGIN = """
+#include <libpmem.h>
+void put(char* pool) { *pool = 1; pmem_persist(pool, 1); }
+"""
+HOST = """
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  int file = open(words[count - 1], O_RDWR | O_CREAT, 0600);
+  if (ftruncate(file, 4096)) return 1;
+  char* pool = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* plugin = dlopen(words[1], RTLD_LAZY | RTLD_LOCAL);
+  if (!plugin) return 2;
+  ((void (*)(char*))dlsym(plugin, "put"))(pool);
+  return 0;
+}
+"""
+
+
+def compiled(folder: Path, name: str, code: str, *options: str) -> Path:
+    source, output = folder / f"{name}.c", folder / name
+    source.write_text(code)
+    run(built_toolchain() / "bin" / "pmemsim-cc", "-O1", "-g", source, *options, "-o", output)
+    return output
+
+
+def test_functions_of_the_program_with_names_of_pmdk_are_the_programs(tmp_path: Path) -> None:
+    trace = record(compiled(tmp_path, "own", OWN), tmp_path, "use")
+    assert found(trace, set()) == set()
+    assert trace.metadata["flushes"] == 1
+
+
+def test_calls_of_a_plugin_that_alone_links_libpmem_are_recorded(
+    build: Build, tmp_path: Path
+) -> None:
+    build("pmem_calls")  # skips without libpmem
+    plugin = compiled(tmp_path, "plugin.so", PLUGIN, "-shared", "-fPIC", "-lpmem")
+    trace = record(compiled(tmp_path, "host", HOST), tmp_path, str(plugin))
+    assert found(trace, set()) == set()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-fno-plt",),
+        pytest.param(("-no-pie",), marks=pytest.mark.long),
+        pytest.param(("-no-pie", "-fno-plt"), marks=pytest.mark.long),
+        pytest.param(("-Wl,-z,lazy", "-Wl,-z,norelro"), marks=pytest.mark.long),
+        pytest.param(("-Wl,--as-needed",), marks=pytest.mark.long),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("use", ["pointer", "from_table", "copies"])
+def test_calls_are_recorded_however_the_program_is_linked(
+    build: Build, tmp_path: Path, use: str, options: tuple[str, ...]
+) -> None:
+    check_findings(build, tmp_path, "pmem_calls", use, *options)
 
 
 def test_images_of_libpmemobj_are_undecided(build: Build, tmp_path: Path) -> None:

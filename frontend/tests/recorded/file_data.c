@@ -76,6 +76,15 @@ static void in_parts(void) {
   struct iovec whole = {(void*)&count, 8};
   (void)!pwritev2(file, &whole, 1, 0, RWF_DSYNC);
 }
+static void appended(void) {
+  (void)!ftruncate(file, place(0));
+  map(PROT_READ);
+  const int appends = open(path, O_RDWR | O_APPEND);
+  (void)!pwrite(appends, record(0), RECORD, 0);  // Linux appends, whatever the offset
+  fdatasync(file);
+  put_count(1);
+  fdatasync(file);
+}
 static void unsynced_record(void) {
   map(PROT_READ);
   for (uint64_t i = 0; i < RECORDS; ++i) {
@@ -208,6 +217,7 @@ static const struct use {
     USE(through_another_descriptor),
     USE(by_position),
     USE(in_parts),
+    USE(appended),
     USE(unsynced_record),
     USE(no_sync_at_the_end),
     USE(no_sync_but_started),
