@@ -65,7 +65,7 @@ struct Part {
   bool flush;
 };
 struct Transaction {
-  List<Part, 1u << 22> parts;
+  List<Part, 1u << 21> parts;
   std::uint32_t depth;  // transactions begun within each other
   bool open;            // the region has not ended
 };

@@ -541,6 +541,12 @@ const Nonsense kNonsense[] = {
        builder.metadata(
            R"({"program": "", "msyncs": -1, "threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
+    {"LibrariesOfTheWrongType", "the metadata are invalid",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(
+           R"({"program": "", "libraries": [1], "threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
     {"ArgumentsOfTheWrongType", "the metadata are invalid",
      [](TraceBuilder& builder) {
        builder.external(1);
