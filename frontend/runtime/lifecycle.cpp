@@ -23,6 +23,7 @@
 #include "objects.hpp"
 #include "output.hpp"
 #include "persistent.hpp"
+#include "placement.hpp"
 #include "pmemsim_rt.h"
 #include "processes.hpp"
 #include "processor.hpp"
@@ -59,14 +60,22 @@ bool starts_with(const char* text, const char* beginning) {
   return std::strncmp(text, beginning, std::strlen(beginning)) == 0;
 }
 
+bool is_own_variable(const char* variable, bool restarted) {
+  return starts_with(variable, "PMEMSIM_") ||
+         (restarted &&
+          (starts_with(variable, "LD_BIND_NOW=") || starts_with(variable, "LD_PRELOAD=")));
+}
+
 // Removes the runtime's own variables from the environment of the program and its children.
 void hide_environment() {
   const bool restarted = std::getenv(kRestarted) != nullptr;
   char** kept = environ;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    const bool own =
-        starts_with(*variable, "PMEMSIM_") || (restarted && starts_with(*variable, "LD_BIND_NOW="));
-    if (!own) *kept++ = *variable;
+    if (const char* users = users_variable(*variable)) {
+      *kept++ = const_cast<char*>(users);
+    } else if (!is_own_variable(*variable, restarted)) {
+      *kept++ = *variable;
+    }
   }
   *kept = nullptr;
 }
@@ -95,9 +104,13 @@ void restart(char** arguments) {
   setenv(kRestarted, "1", 1);
   setenv("LD_BIND_NOW", "1", 1);
   // With this setting, OpenMP's threads wait in calls that the runtime intercepts, instead of
-  // spinning.
+  // spinning. OMP_TOOL=disabled would keep the runtime from following its constructs.
   setenv("OMP_WAIT_POLICY", "passive", 0);
   configure_pmdk();
+  if (std::getenv("OMP_TOOL") != nullptr) setenv("OMP_TOOL", "enabled", 1);
+  prepare_placement();
+  execv(path, arguments);
+  abandon_placement();  // more arguments than the smaller stack allows, for example
   execv(path, arguments);
   unsetenv(kRestarted);
 }
@@ -300,6 +313,7 @@ void start(int count, char** arguments, char** environment) {
   if (path == nullptr || *path == '\0') return;
   make_site_tables();
   restart(arguments);
+  fix_placement();
   set_stack_canary();
   recorded_process = getpid();
   records_checker = std::getenv("PMEMSIM_CHECKER") != nullptr;

@@ -11,6 +11,7 @@
 #include "exported.hpp"
 #include "file_data.hpp"
 #include "persistent.hpp"
+#include "placement.hpp"
 #include "real.hpp"
 #include "reserved_memory.hpp"
 #include "status.hpp"
@@ -33,7 +34,6 @@ bool is_shared_file(int flags) {
   return (flags & MAP_ANONYMOUS) == 0 && (flags & MAP_TYPE) != MAP_PRIVATE;
 }
 
-// Makes [begin, end) available because the program requests these addresses.
 void release_vacated(std::uint64_t begin, std::uint64_t end) {
   for (std::size_t i = 0; i < vacated.size();) {
     const Mapping mapping = vacated[i];
@@ -45,6 +45,12 @@ void release_vacated(std::uint64_t begin, std::uint64_t end) {
     vacated[i] = vacated[vacated.size() - 1];
     vacated.shrink(vacated.size() - 1);
   }
+}
+
+// Makes [begin, end) available because the program requests these addresses.
+void make_available(std::uint64_t begin, std::uint64_t end) {
+  release_vacated(begin, end);
+  release_filler(begin, end);
 }
 
 List<Displaced, 1u << 20> displaced;
@@ -129,8 +135,7 @@ PMEMSIM_EXPORT void* mmap(void* wanted, std::size_t bytes, int access, int flags
   } else if ((flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == 0) {
     requested_address = preferred_to(requested_address);
   }
-  if (requested_address != 0)
-    release_vacated(requested_address, page_end(requested_address + bytes));
+  if (requested_address != 0) make_available(requested_address, page_end(requested_address + bytes));
   if ((flags & MAP_FIXED) != 0) unmapping(requested_address, page_end(requested_address + bytes));
   const long got =
       real.syscall(SYS_mmap, requested_address, bytes, access, flags, descriptor, offset);
@@ -170,7 +175,7 @@ PMEMSIM_EXPORT void* mremap(void* old, std::size_t old_bytes, std::size_t bytes,
   void* wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(list, void*) : nullptr;
   va_end(list);
   if (wanted != nullptr) {
-    release_vacated(address_of(wanted), page_end(address_of(wanted) + bytes));
+    make_available(address_of(wanted), page_end(address_of(wanted) + bytes));
     unmapping(address_of(wanted), page_end(address_of(wanted) + bytes));
   }
   if (bytes < old_bytes) unmapping(page_end(address_of(old) + bytes), address_of(old) + old_bytes);

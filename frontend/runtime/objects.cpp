@@ -25,6 +25,8 @@ void give_number(Numbered& numbered) {
   numbered = {epoch, next_number++, 0};
 }
 
+bool records_sync() { return recording() && !self->hides_sync; }
+
 }  // namespace
 
 SyncObject& object_at(const volatile void* address, ObjectKind kind) {
@@ -128,7 +130,7 @@ void begin_epoch() {
 }
 
 void record_acquire(trace::SyncKind kind, SyncObject& object) {
-  if (!recording()) return;
+  if (!records_sync()) return;
   const Numbered& numbered = number(object);
   put_sync(kind, object.address, numbered.number, numbered.version,
            object.kind == ObjectKind::kAnnotatedLock);
@@ -136,14 +138,14 @@ void record_acquire(trace::SyncKind kind, SyncObject& object) {
 
 void record_acquire(trace::SyncKind kind, SyncObject& object, const Numbered& numbered,
                     std::uint32_t version) {
-  if (!recording()) return;
+  if (!records_sync()) return;
   // The release that woke the waiter may be from before the region of interest.
   put_sync(kind, object.address, numbered.number,
            version < numbered.version ? version : numbered.version);
 }
 
 void record_release(trace::SyncKind kind, SyncObject& object) {
-  if (!recording()) return;
+  if (!records_sync()) return;
   number(object);
   Numbered& numbered = kind == trace::SyncKind::kReadUnlock ? object.companion : object.numbered;
   put_sync(kind, object.address, numbered.number, ++numbered.version,

@@ -23,6 +23,7 @@ enum class ObjectKind : std::uint8_t {
   kFutex,
   kOnce,
   kThread,
+  kTask,
 };
 
 // The object's number and version in the trace. Both restart with the region of interest.

@@ -17,6 +17,7 @@
 #include "locks.hpp"
 #include "objects.hpp"
 #include "once.h"
+#include "openmp.hpp"
 #include "persistent.hpp"
 #include "pmemsim_rt.h"
 #include "real.hpp"
@@ -32,6 +33,9 @@ using namespace pmemsim::rt;
 // Calls the real function unless the program is being recorded.
 #define UNLESS_ACTIVE(name, ...) \
   if (!active()) return real.name(__VA_ARGS__)
+
+// Hides the synchronisation from the recording if OpenMP's library has called the function.
+#define UNRECORDED_IN_OPENMP const UnrecordedSync unrecorded(__builtin_return_address(0))
 
 namespace {
 
@@ -95,10 +99,12 @@ PMEMSIM_EXPORT int pthread_mutex_destroy(pthread_mutex_t* mutex) noexcept {
 }
 PMEMSIM_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   UNLESS_ACTIVE(pthread_mutex_lock, mutex);
+  UNRECORDED_IN_OPENMP;
   return charged(lock_mutex(mutex, 0));
 }
 PMEMSIM_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
   UNLESS_ACTIVE(pthread_mutex_trylock, mutex);
+  UNRECORDED_IN_OPENMP;
   return charged(try_lock_mutex(mutex));
 }
 PMEMSIM_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) noexcept {
@@ -112,6 +118,7 @@ PMEMSIM_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clo
 }
 PMEMSIM_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   UNLESS_ACTIVE(pthread_mutex_unlock, mutex);
+  UNRECORDED_IN_OPENMP;
   return charged(unlock_mutex(mutex));
 }
 PMEMSIM_EXPORT int pthread_mutex_consistent(pthread_mutex_t* mutex) noexcept {
@@ -134,11 +141,13 @@ PMEMSIM_EXPORT int pthread_cond_destroy(pthread_cond_t* condition) noexcept {
 }
 PMEMSIM_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   UNLESS_ACTIVE(pthread_cond_wait, condition, mutex);
+  UNRECORDED_IN_OPENMP;
   return charged(condition_wait(condition, mutex, 0));
 }
 PMEMSIM_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                           const timespec* until) {
   UNLESS_ACTIVE(pthread_cond_timedwait, condition, mutex, until);
+  UNRECORDED_IN_OPENMP;
   return charged(condition_wait(condition, mutex, deadline_of(clock_of(condition), *until)));
 }
 PMEMSIM_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
@@ -148,6 +157,7 @@ PMEMSIM_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mut
 }
 PMEMSIM_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
   UNLESS_ACTIVE(pthread_cond_signal, condition);
+  UNRECORDED_IN_OPENMP;
   SyncObject& object = object_at(condition, ObjectKind::kCondition);
   record_release(SyncKind::kConditionSignal, object);
   wake_one(object);
@@ -155,6 +165,7 @@ PMEMSIM_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
 }
 PMEMSIM_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
   UNLESS_ACTIVE(pthread_cond_broadcast, condition);
+  UNRECORDED_IN_OPENMP;
   SyncObject& object = object_at(condition, ObjectKind::kCondition);
   record_release(SyncKind::kConditionSignal, object);
   wake_all(object);
@@ -267,6 +278,7 @@ PMEMSIM_EXPORT int sem_destroy(sem_t* semaphore) noexcept {
 }
 PMEMSIM_EXPORT int sem_wait(sem_t* semaphore) {
   UNLESS_ACTIVE(sem_wait, semaphore);
+  UNRECORDED_IN_OPENMP;
   return charged(semaphore_wait(semaphore, true, 0));
 }
 PMEMSIM_EXPORT int sem_trywait(sem_t* semaphore) noexcept {
@@ -283,6 +295,7 @@ PMEMSIM_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timesp
 }
 PMEMSIM_EXPORT int sem_post(sem_t* semaphore) noexcept {
   UNLESS_ACTIVE(sem_post, semaphore);
+  UNRECORDED_IN_OPENMP;
   return charged(semaphore_post(semaphore));
 }
 PMEMSIM_EXPORT int sem_getvalue(sem_t* semaphore, int* value) noexcept {

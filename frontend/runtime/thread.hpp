@@ -68,6 +68,7 @@ struct Thread {
   Thread* next_waiter;
   std::uint32_t wake_version;  // version of the release that ended the wait
   std::uint32_t wake_request;  // the waiter's request (reader or writer)
+  bool hides_sync;             // its calls are not recorded as synchronisation (openmp.hpp)
 
   // Recording.
   std::uint8_t* buffer;      // begin of the current one; nullptr: none

@@ -1,0 +1,33 @@
+// LLVM's and Intel's OpenMP: records the order that its constructs give (openmp_tasks.hpp), instead
+// of what its library does inside to get it.
+#pragma once
+
+#include <cstdint>
+
+#include "address_range.hpp"
+
+namespace pmemsim::rt {
+
+// The library's code; empty: the program has no such library.
+extern Range openmp_code;
+
+// True if the library itself has made the call that returns to `caller`.
+inline bool is_openmp(const void* caller) {
+  const auto address = reinterpret_cast<std::uintptr_t>(caller);
+  return address - openmp_code.begin < openmp_code.end - openmp_code.begin;
+}
+
+// While an instance exists, synchronisation by the library's own means isn't recorded: it also
+// orders what the specification leaves unordered.
+class UnrecordedSync {
+ public:
+  explicit UnrecordedSync(const void* caller);
+  ~UnrecordedSync();
+  UnrecordedSync(const UnrecordedSync&) = delete;
+  UnrecordedSync& operator=(const UnrecordedSync&) = delete;
+
+ private:
+  bool applies_;
+};
+
+}  // namespace pmemsim::rt

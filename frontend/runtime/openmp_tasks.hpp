@@ -1,0 +1,58 @@
+// The order between OpenMP's tasks, as the specification gives it. A release and an acquisition of
+// a synchronisation object are recorded for each edge:
+//
+// 1. A parallel region's implicit tasks begin after the region is encountered, and the region's end
+//    is after them.
+// 2. What is before a barrier in one task of a team is before what follows it in the others.
+// 3. An explicit task begins after its creation, and continues after its suspension.
+// 4. An explicit task is complete before the end of a taskwait of its parent, of the taskgroups
+//    around its creation, and of the team's next barrier.
+// 5. Sibling tasks are ordered by their depend clauses; iterations of a loop by ordered(n).
+#pragma once
+
+#include <cstdint>
+
+#include "objects.hpp"
+#include "ompt.hpp"
+
+namespace pmemsim::rt {
+
+struct Team;
+struct Group;
+struct Depends;
+
+struct Task {
+  Task* next_free;
+  Task* parent;
+  Team* team;
+  Group* group;      // the innermost taskgroup around the task's creation, or in the task
+  Depends* depends;  // its depend clauses
+  std::uint64_t id;
+  std::uint32_t references;  // 1 until it is complete, and 1 for each child
+  std::uint32_t barriers;    // implicit task: barriers that it has left
+  std::uint32_t loops;       // implicit task: worksharing loops that it has begun
+  bool started, undeferred;
+  SyncObject steps;     // its creation and suspensions
+  SyncObject children;  // its children's completion
+};
+
+Team* begin_team();
+void end_team(Team* team);
+
+Task* begin_implicit_task(Team* team);
+Task* create_task(Task* parent, bool undeferred);
+void add_dependences(Task* task, const ompt::Dependence* list, int count);
+void begin_step(Task* task);  // first, or after a suspension
+void end_step(Task* task);    // suspends the task
+void complete_task(Task* task);
+void complete_taskwait(Task* task);  // a taskwait with depend clauses
+void forget_task(Task* task);
+
+void arrive_at_barrier(Task* task);
+void leave_barrier(Task* task);
+void end_taskwait(Task* task);
+void begin_taskgroup(Task* task);
+void complete_taskgroup(Task* task);  // its tasks are complete
+void end_taskgroup(Task* task);
+
+}  // namespace pmemsim::rt
