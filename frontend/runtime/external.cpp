@@ -74,7 +74,8 @@ void forget_steps() {
 }
 
 void on_watchdog(void* context) {
-  if (self == nullptr || self->signals > 0 || !resume_sleep(context)) return;
+  if (self == nullptr || self->signals > 0) return;
+  if (!resume_sleep(context) && !waits_in_loop(context)) return;
   const int error = errno;
   if (self->stepping) {
     static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &=

@@ -21,6 +21,7 @@
 #include "libpmemobj.hpp"
 #include "metadata.hpp"
 #include "objects.hpp"
+#include "openmp.hpp"
 #include "output.hpp"
 #include "persistent.hpp"
 #include "placement.hpp"
@@ -294,6 +295,7 @@ int main_of_recording(int count, char** arguments, char** environment) {
   const int status = pmemsim_rt_call_main(count, copies.arguments, copies.environment, users_main,
                                           stack + kMainStackBytes - 64);
   if (recording()) end_recording();
+  free_all_teams();
   return status;
 }
 
@@ -355,7 +357,10 @@ extern "C" __attribute__((visibility("default"))) int __libc_start_main(
 }
 
 PMEMSIM_EXPORT void exit(int status) noexcept {
-  if (active() && recording()) end_recording();
+  if (active()) {
+    if (recording()) end_recording();
+    free_all_teams();
+  }
   real.exit(status);
   __builtin_unreachable();
 }

@@ -13,6 +13,7 @@
 #include "objects.hpp"
 #include "ompt.hpp"
 #include "openmp_tasks.hpp"
+#include "record.hpp"
 #include "scheduler.hpp"
 #include "status.hpp"
 #include "thread.hpp"
@@ -27,6 +28,30 @@ UnrecordedSync::UnrecordedSync(const void* caller)
 }
 UnrecordedSync::~UnrecordedSync() {
   if (applies_) self->hides_sync = false;
+}
+
+namespace {
+
+// More than a woken thread needs until it waits again or is in the program's code.
+constexpr int kMostYields = 8;
+
+}  // namespace
+
+void note_woken(Thread* thread) { self->woken = thread; }
+
+void free_all_teams() { self->frees_team = has_openmp(); }
+
+void run_woken() {
+  Thread* thread = self->woken;
+  self->woken = nullptr;
+  // Threads that look for tasks also wake others, and must not wait for them.
+  if (thread == nullptr || !self->frees_team) return;
+  const std::uint64_t before = recorded_operations(*thread);
+  for (int yields = 0; yields < kMostYields && thread->state == State::kRunnable &&
+                       recorded_operations(*thread) == before;
+       ++yields) {
+    yield();
+  }
 }
 
 namespace {
@@ -53,7 +78,9 @@ void parallel_begin(Data*, const void*, Data* parallel, unsigned, int, const voi
 }
 
 void parallel_end(Data* parallel, Data*, int, const void*) {
-  if (!active() || parallel->pointer == nullptr) return;
+  if (!active()) return;
+  self->frees_team = false;
+  if (parallel->pointer == nullptr) return;
   end_team(static_cast<Team*>(parallel->pointer));
   parallel->pointer = nullptr;
 }
@@ -61,6 +88,7 @@ void parallel_end(Data* parallel, Data*, int, const void*) {
 void implicit_task(Endpoint endpoint, Data* parallel, Data* data, unsigned, unsigned, int) {
   if (!active()) return;
   if (endpoint == Endpoint::kBegin) {
+    self->frees_team = false;
     if (parallel->pointer == nullptr) parallel->pointer = begin_team();
     data->pointer = begin_implicit_task(static_cast<Team*>(parallel->pointer));
   } else if (Task* task = task_of(data)) {
@@ -130,7 +158,9 @@ void end_sync_region(SyncRegion kind, Task* task) {
     case SyncRegion::kTaskwait:
       return end_taskwait(task);
     case SyncRegion::kReduction:
-    case SyncRegion::kEndOfParallel:  // the team has ended; parallel_end() is the wait
+      return;
+    case SyncRegion::kEndOfParallel:  // parallel_end() is the wait; the team may have ended
+      self->frees_team = true;
       return;
     default:
       return leave_barrier(task);

@@ -119,7 +119,9 @@ PMEMSIM_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clo
 PMEMSIM_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   UNLESS_ACTIVE(pthread_mutex_unlock, mutex);
   UNRECORDED_IN_OPENMP;
-  return charged(unlock_mutex(mutex));
+  const int result = charged(unlock_mutex(mutex));
+  if (unrecorded.applies()) run_woken();
+  return result;
 }
 PMEMSIM_EXPORT int pthread_mutex_consistent(pthread_mutex_t* mutex) noexcept {
   UNLESS_ACTIVE(pthread_mutex_consistent, mutex);
@@ -160,7 +162,8 @@ PMEMSIM_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
   UNRECORDED_IN_OPENMP;
   SyncObject& object = object_at(condition, ObjectKind::kCondition);
   record_release(SyncKind::kConditionSignal, object);
-  wake_one(object);
+  Thread* woken = wake_one(object);
+  if (unrecorded.applies()) note_woken(woken);
   return charged(0);
 }
 PMEMSIM_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {

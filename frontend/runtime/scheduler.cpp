@@ -363,7 +363,7 @@ void lose_token() {
     return;
   }
   count_executed(budget_slice - hot.budget);
-  ++lost_tokens;
+  if (mode != Mode::kDone) ++lost_tokens;  // later turns leave no trace
   // Without space and budget, the thread's next record calls resume_execution().
   hot.limit = nullptr;
   hot.budget = -1;

@@ -68,6 +68,8 @@ struct Thread {
   Thread* next_waiter;
   std::uint32_t wake_version;  // version of the release that ended the wait
   std::uint32_t wake_request;  // the waiter's request (reader or writer)
+  Thread* woken;               // by OpenMP's library in this thread; nullptr: none
+  bool frees_team;             // OpenMP's library is about to free the thread's team
   bool hides_sync;             // its calls are not recorded as synchronisation (openmp.hpp)
 
   // Recording.

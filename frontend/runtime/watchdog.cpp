@@ -20,6 +20,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "openmp.hpp"
 #include "real.hpp"
 #include "reserved_memory.hpp"
 #include "scheduler.hpp"
@@ -34,6 +35,8 @@ constexpr std::int64_t kLookEvery = 1'000'000;  // nanoseconds
 // which waits for another thread, than for other system calls, whose events need no thread's turn.
 constexpr int kLooksAtFutex = 4;
 constexpr int kLooksAtSystemCall = 100;
+// OpenMP's library also waits for other threads in loops, without a call.
+constexpr int kLooksAtLoop = 100;
 constexpr std::size_t kStackBytes = 64 * 1024;
 constexpr int kInstructionBytes = 2;  // length of a system call instruction
 
@@ -78,26 +81,29 @@ int patience(const Sleep& sleep) {
   return sleep.system_call == SYS_futex ? kLooksAtFutex : kLooksAtSystemCall;
 }
 
+bool signal(pid_t thread) { return real.syscall(SYS_tgkill, getpid(), thread, SIGTRAP) == 0; }
+
 // Sends the signal if the thread has slept for long enough.
 bool interrupt(pid_t thread, int looks) {
   Sleep sleep;
   if (!find_sleep(thread, sleep) || looks < patience(sleep)) return false;
   sleep_of_holder = sleep;
-  return real.syscall(SYS_tgkill, getpid(), thread, SIGTRAP) == 0;
+  return signal(thread);
 }
 
 void* watch(void*) {
   Progress before{};
-  int looks = 0;
+  int looks = 0, looks_awake = 0;
   for (;;) {
     const timespec pause{0, kLookEvery};
     real.nanosleep(&pause, nullptr);
     const Progress here = progress();
     if (!(here == before)) {
       before = here;
-      looks = 0;
+      looks = looks_awake = 0;
     } else if (here.thread != 0 && !asleep(here.thread)) {
       looks = 0;
+      if (has_openmp() && ++looks_awake >= kLooksAtLoop && signal(here.thread)) looks_awake = 0;
     } else if (here.thread != 0 && ++looks >= kLooksAtFutex && interrupt(here.thread, looks)) {
       looks = 0;
     }
@@ -122,6 +128,11 @@ void start_watchdog() {
   }
   pthread_attr_destroy(&attributes);
   real.pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+bool waits_in_loop(const void* context) {
+  return is_openmp(reinterpret_cast<const void*>(
+      static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]));
 }
 
 bool resume_sleep(void* context) {
