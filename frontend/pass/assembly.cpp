@@ -137,7 +137,7 @@ class EffectRecorder {
 void record_assembly(Recorder& recorder, llvm::CallBase& assembly) {
   const AssemblySummary summary = summarize_assembly(assembly);
   for (const std::string& problem : summary.problems) {
-    warn(recorder.context().module, "line " + llvm::Twine(recorder.line()) + ": " + problem + ".");
+    recorder.warn_partial(assembly, problem);
   }
   EffectRecorder(recorder, assembly).record(summary.effects);
   if (assembly.isTerminator()) recorder.flush_pending(assembly);

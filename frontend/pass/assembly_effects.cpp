@@ -41,7 +41,7 @@ class Summarizer {
       if (statement.mnemonic.empty()) {
         encoded(statement);
       } else if (!flush_or_fence(statement) && !direction(statement) && !locked(statement) &&
-                 !string_instruction(statement) && !jump(statement)) {
+                 !transaction(statement) && !string_instruction(statement) && !jump(statement)) {
         ordinary(statement);
       }
       forget_results(statement);
@@ -78,6 +78,17 @@ class Summarizer {
                                     .str());
   }
 
+  bool transaction(const Statement& statement) {
+    if (statement.mnemonic != "xbegin") return false;
+    begin_transaction();
+    return true;
+  }
+
+  void begin_transaction() {
+    summary_.problems.emplace_back(
+        "inline assembly begins a hardware transaction, whose isolation is not recorded");
+  }
+
   // Flushes and fences are 0f ae /r: the register field of the second byte selects the instruction.
   // The prefix 66 turns clflush into clflushopt and xsaveopt into clwb. One list of bytes may
   // contain several of them.
@@ -89,6 +100,7 @@ class Summarizer {
   // Returns the length of the first instruction; if it isn't a flush or a fence, the length of all
   // remaining bytes.
   std::size_t encoded_instruction(llvm::ArrayRef<std::uint8_t> all) {
+    if (all.size() >= 2 && all[0] == 0xc7 && all[1] == 0xf8) begin_transaction();  // xbegin
     llvm::ArrayRef<std::uint8_t> bytes = all;
     bool operand_size = false;
     unsigned extension = 0;  // REX.B

@@ -14,6 +14,7 @@
 #include "library_functions.hpp"
 #include "recorder.hpp"
 #include "recurrences.hpp"
+#include "transactions.hpp"
 
 namespace pmemsim::pass {
 namespace {
@@ -245,6 +246,11 @@ class FunctionInstrumenter {
   }
 
   void visit_function_call(llvm::CallBase& call) {
+    if (is_openmp_flush(call)) recorder_.record_fence(call, FenceKind::kMfence);
+    if (is_atomic_function(call)) {
+      recorder_.warn_partial(call, "atomic accesses by '" + call.getCalledFunction()->getName() +
+                                       "' (libatomic) are not recorded");
+    }
     const LibraryCall library = library_call(call);
     if (library == LibraryCall::kOther) {
       if (may_be_foreign(call)) {
@@ -396,6 +402,8 @@ bool instrument(llvm::Module& module, llvm::CodeGenOptLevel level) {
   if (functions.empty() || module.getNamedMetadata(kMarker) != nullptr) return false;
   module.getOrInsertNamedMetadata(kMarker);
 
+  RuntimeCalls runtime(module);
+  abort_transactions(module, runtime);
   const MachineCounts counts(module, level);
   if (!counts.problem().empty()) {
     warn(module, "instruction counts are estimates, because the code generator failed: " +
@@ -404,7 +412,6 @@ bool instrument(llvm::Module& module, llvm::CodeGenOptLevel level) {
   const LoopPhis loop_phis(module);
   const Dependences dependences(module, loop_phis, find_recurrences(module, loop_phis));
   SiteTable table(module);
-  RuntimeCalls runtime(module);
   const Context context{module, counts, loop_phis, dependences, table, runtime};
   drop_memory_attributes(module);
   for (llvm::Function* function : functions) FunctionInstrumenter(*function, context, level).run();

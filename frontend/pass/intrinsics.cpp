@@ -131,11 +131,11 @@ void record_of_processor(Recorder& recorder, llvm::IntrinsicInst& intrinsic, llv
   if (name.starts_with("avx512.mask.pmov") && name.contains(".mem.")) {
     return record_narrowed(recorder, intrinsic, name.split(".mem.").first.back());
   }
-  const bool has_pointer = llvm::any_of(
+  const auto* pointer = llvm::find_if(
       intrinsic.args(), [](const llvm::Use& use) { return use->getType()->isPointerTy(); });
-  if (has_pointer && intrinsic.mayWriteToMemory() && !leaves_memory(name)) {
-    warn(recorder.context().module, "line " + llvm::Twine(recorder.line()) + ": the intrinsic '" +
-                                        name + "' may write to memory; it is not recorded.");
+  if (pointer != intrinsic.arg_end() && intrinsic.mayWriteToMemory() && !leaves_memory(name)) {
+    recorder.warn_partial(
+        intrinsic, "the intrinsic '" + name + "' may write to memory; it is not recorded", *pointer);
   }
 }
 

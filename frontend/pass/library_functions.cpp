@@ -388,6 +388,18 @@ std::optional<LibraryWrite> library_write(const llvm::CallBase& call) {
   return fits ? write : std::nullopt;
 }
 
+bool is_openmp_flush(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  return callee != nullptr && callee->isDeclaration() && callee->getName() == "__kmpc_flush";
+}
+
+bool is_atomic_function(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  return callee != nullptr && callee->isDeclaration() &&
+         callee->getName().starts_with("__atomic_") &&
+         !callee->getName().starts_with("__atomic_is_lock_free");
+}
+
 LibraryCall library_call(const llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
   if (callee == nullptr || !callee->isDeclaration()) return LibraryCall::kOther;

@@ -44,4 +44,11 @@ struct LibraryWrite {
 };
 std::optional<LibraryWrite> library_write(const llvm::CallBase& call);
 
+// True for a call of OpenMP's library that is a full fence: the flush construct.
+bool is_openmp_flush(const llvm::CallBase& call);
+
+// True for calls of libatomic's functions: the compiler calls them for atomic objects that the
+// processor's instructions can't access at once.
+bool is_atomic_function(const llvm::CallBase& call);
+
 }  // namespace pmemsim::pass

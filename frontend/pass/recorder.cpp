@@ -6,6 +6,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "pmemsim/trace/site_flags.hpp"
@@ -28,6 +29,24 @@ bool has_line(const llvm::Instruction& instruction) {
 
 void warn(const llvm::Module& module, const llvm::Twine& text) {
   llvm::errs() << "pmemsim: " << module.getSourceFileName() << ": " << text << '\n';
+}
+
+void warn_partial(RuntimeCalls& runtime, llvm::IRBuilder<>& builder, const llvm::Module& module,
+                  unsigned line, const llvm::Twine& problem, Value* address) {
+  warn(module, "line " + llvm::Twine(line) + ": " + problem + ".");
+  const std::string note =
+      (module.getSourceFileName() + ":" + llvm::Twine(line) + ": " + problem).str();
+  if (address == nullptr) address = llvm::ConstantPointerNull::get(builder.getPtrTy());
+  runtime.call(builder, "partial", builder.getVoidTy(), {builder.CreateGlobalString(note), address});
+}
+
+unsigned own_line(const llvm::DILocation* location, const llvm::Function& function) {
+  const llvm::DISubprogram* own = function.getSubprogram();
+  while (location != nullptr && own != nullptr &&
+         location->getFile() != own->getUnit()->getFile() && location->getInlinedAt() != nullptr) {
+    location = location->getInlinedAt();
+  }
+  return location != nullptr ? location->getLine() : 0;
 }
 
 Recorder::Recorder(llvm::Function& function, const Context& context)
@@ -53,14 +72,11 @@ void Recorder::reach(const llvm::Instruction& instruction) {
   pending_ += context_.counts.of(instruction).instructions;
 }
 
-unsigned Recorder::line() const {
-  const llvm::DILocation* location = location_;
-  const llvm::DISubprogram* own = function_.getSubprogram();
-  while (location != nullptr && own != nullptr &&
-         location->getFile() != own->getUnit()->getFile() && location->getInlinedAt() != nullptr) {
-    location = location->getInlinedAt();
-  }
-  return location != nullptr ? location->getLine() : 0;
+void Recorder::warn_partial(llvm::Instruction& instruction, const llvm::Twine& problem,
+                            Value* address) {
+  builder_.SetInsertPoint(&instruction);
+  pass::warn_partial(context_.runtime, builder_, context_.module, own_line(location_, function_),
+                     problem, address);
 }
 
 // ---- Sites -------------------------------------------------------------------------------------

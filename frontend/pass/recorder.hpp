@@ -32,6 +32,16 @@ struct Context {
 
 void warn(const llvm::Module& module, const llvm::Twine& text);
 
+// Warns that the code at the line can't be recorded, and inserts a call that notes this in the
+// recording once the code is executed. If `address` isn't nullptr, it is only noted if persistent
+// memory is there.
+void warn_partial(RuntimeCalls& runtime, llvm::IRBuilder<>& builder, const llvm::Module& module,
+                  unsigned line, const llvm::Twine& problem, llvm::Value* address = nullptr);
+
+// Returns the line of the location; for code inlined from a header, the line in the module's own
+// file. 0: unknown.
+unsigned own_line(const llvm::DILocation* location, const llvm::Function& function);
+
 inline bool is_ordinary_memory(const llvm::Value* pointer) {
   return pointer->getType()->getPointerAddressSpace() == 0;
 }
@@ -50,9 +60,9 @@ class Recorder {
 
   const Context& context() const { return context_; }
   llvm::IRBuilder<>& builder() { return builder_; }
-  // Returns the current source line: for code inlined from a header, the line in the module's own
-  // file. 0: unknown.
-  unsigned line() const;
+  // Calls warn_partial() for the instruction, which is the current one.
+  void warn_partial(llvm::Instruction& instruction, const llvm::Twine& problem,
+                    llvm::Value* address = nullptr);
 
   // ---- Traversal of the function: block by block, instruction by instruction -------------------
 

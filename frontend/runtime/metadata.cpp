@@ -12,6 +12,7 @@
 #include "library_calls.hpp"
 #include "objects.hpp"
 #include "output.hpp"
+#include "partial.hpp"
 #include "persistent.hpp"
 #include "record.hpp"
 #include "reserved_memory.hpp"
@@ -215,6 +216,16 @@ void add_flushes(Text& text) {
   text.add("], ");
 }
 
+void add_partial_notes(Text& text) {
+  if (partial_notes.size() == 0) return;
+  text.add("\"partial\": [");
+  for (const char*& note : partial_notes) {
+    if (&note != partial_notes.begin()) text.add(", ");
+    text.add_string(note);
+  }
+  text.add("], ");
+}
+
 void add_arguments(Text& text) {
   text.add("\"arguments\": [");
   for (int i = 1; i < argument_count; ++i) {
@@ -259,6 +270,7 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count) {
   text.add("\"external_method\": \"%s\", ", external_method());
   add_flushes(text);
   if (called_libpmemobj()) text.add("\"libraries\": [\"libpmemobj\"], ");
+  add_partial_notes(text);
   add_regions(text);
   text.add("}\n");
   Stream metadata(trace::FrameKind::kMetadata);

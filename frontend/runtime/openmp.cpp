@@ -6,13 +6,17 @@
 // announcement, too.
 #include "openmp.hpp"
 
+#include <cstring>
+
 #include <dlfcn.h>
+#include <link.h>
 
 #include "exported.hpp"
 #include "locks.hpp"
 #include "objects.hpp"
 #include "ompt.hpp"
 #include "openmp_tasks.hpp"
+#include "partial.hpp"
 #include "record.hpp"
 #include "scheduler.hpp"
 #include "status.hpp"
@@ -36,6 +40,15 @@ namespace {
 constexpr int kMostYields = 8;
 
 }  // namespace
+
+void note_foreign_openmp(const void* caller) {
+  dl_find_object object{};
+  if (is_openmp(caller) || _dl_find_object(const_cast<void*>(caller), &object) != 0) return;
+  if (std::strstr(object.dlfo_link_map->l_name, "libgomp") == nullptr) return;
+  note_partial(
+      "synchronisation by GCC's OpenMP (libgomp) is not recorded; compile its code with pmemsim-cc "
+      "-fopenmp");
+}
 
 void note_woken(Thread* thread) { self->woken = thread; }
 

@@ -20,6 +20,10 @@ inline bool is_openmp(const void* caller) {
   return address - openmp_code.begin < openmp_code.end - openmp_code.begin;
 }
 
+// Notes that the recording lacks the synchronisation of GCC's OpenMP library if it creates a thread
+// by the call that returns to `caller`.
+void note_foreign_openmp(const void* caller);
+
 // While an instance exists, synchronisation by the library's own means isn't recorded: it also
 // orders what the specification leaves unordered.
 class UnrecordedSync {

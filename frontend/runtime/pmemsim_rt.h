@@ -107,6 +107,10 @@ void pmemsim_rt_external_after(uint32_t site);
 void pmemsim_rt_foreign_before(uint32_t site, const void* callee);
 void pmemsim_rt_foreign_after(uint32_t site);
 
+// Notes that the recording lacks something, which `text` says. If `address` isn't NULL, only if
+// persistent memory is there.
+void pmemsim_rt_partial(const char* text, const volatile void* address);
+
 // Records a mark of pmemsim/pm.h (weak in the plain build, see include/pmemsim/pm.h). `mark` is a
 // trace::MarkKind.
 void pmemsim_rt_mark(uint32_t mark, uint64_t first, uint64_t second);

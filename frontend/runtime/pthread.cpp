@@ -56,6 +56,7 @@ int charged(int result) {
 PMEMSIM_EXPORT int pthread_create(pthread_t* handle, const pthread_attr_t* attributes,
                                   void* (*start)(void*), void* argument) noexcept {
   UNLESS_ACTIVE(pthread_create, handle, attributes, start, argument);
+  note_foreign_openmp(__builtin_return_address(0));
   return charged(create_thread(handle, attributes, start, argument));
 }
 PMEMSIM_EXPORT int pthread_join(pthread_t handle, void** result) {

@@ -190,3 +190,6 @@ void pmemsim_rt_foreign_after(uint32_t site) { (void)site; }
 void pmemsim_rt_mark(uint32_t mark, uint64_t first, uint64_t second) {
   (void)mark, (void)first, (void)second;
 }
+void pmemsim_rt_partial(const char* text, const volatile void* address) {
+  (void)text, (void)address;
+}

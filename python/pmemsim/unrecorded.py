@@ -46,7 +46,12 @@ def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
         )
     if calls := msyncs(metadata):
         notes.append(f"{calls}; use flush and fence instructions instead, and record again")
-    return notes
+    return [*notes, *not_recorded(metadata)]
+
+
+def not_recorded(metadata: Mapping[str, Any]) -> list[str]:
+    """Return the executed constructs that can't be recorded, with file and line."""
+    return [str(note) for note in metadata.get("partial", [])]
 
 
 def library_of(metadata: Mapping[str, Any]) -> str:

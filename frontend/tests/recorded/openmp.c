@@ -515,7 +515,7 @@ static void flush(void) {
 }
 
 static void teams(void) {
-#pragma omp teams num_teams(2) thread_limit(2)
+#pragma omp teams num_teams(2)
 #pragma omp distribute parallel for
   for (int i = 0; i < kCells; ++i) cells[right ? i : 0] = i;
   total = sum_of(cells);

@@ -18,7 +18,7 @@ from pmemsim.cli.options import MOST, check_whole
 from pmemsim.errors import Problems
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
-from pmemsim.unrecorded import unrecorded
+from pmemsim.unrecorded import not_recorded, unrecorded
 
 app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Show the contents of a recording, or check its file."
@@ -186,6 +186,8 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         for region in metadata["pm_regions"]
     ]
     changed = unrecorded(metadata)
+    msyncs = metadata.get("msyncs", 0)
+    missing = not_recorded(metadata)
     outside = flushes_outside_pm(metadata).replace("; ", "\n").replace(": ", ":\n", 1)
     return [
         ("workload", trace.name),
@@ -198,6 +200,8 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         *([("races, replayed in order", f"{summary['races']:,}")] if summary["turns"] else []),
         ("persistent memory", "\n".join(regions) or "none"),
         *([("changed without a recorded store", changed)] if changed else []),
+        *([("calls of msync (not recorded)", f"{msyncs:,}")] if msyncs else []),
+        *([("partial", "\n".join(missing))] if missing else []),
         *([("flushes of volatile memory", outside)] if outside else []),
         ("instructions", f"{instructions:,}"),
         (

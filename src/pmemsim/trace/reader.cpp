@@ -53,7 +53,7 @@ void check_other_keys(const nlohmann::ordered_json& json) {
   for (const char* key : {"regions", "msyncs"}) {
     if (json.contains(key)) unsigned_number(json, key);
   }
-  value_or(json, "arguments", std::vector<std::string>());
+  for (const char* key : {"arguments", "partial"}) value_or(json, key, std::vector<std::string>());
   if (json.contains("unrecorded")) {
     const auto& unrecorded = json["unrecorded"];
     for (const char* key : {"bytes", "places"}) unsigned_number(unrecorded, key);
