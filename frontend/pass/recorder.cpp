@@ -1,6 +1,7 @@
 #include "recorder.hpp"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringSet.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Support/raw_ostream.h>
@@ -33,9 +34,12 @@ void warn(const llvm::Module& module, const llvm::Twine& text) {
 
 void warn_partial(RuntimeCalls& runtime, llvm::IRBuilder<>& builder, const llvm::Module& module,
                   unsigned line, const llvm::Twine& problem, Value* address) {
-  warn(module, "line " + llvm::Twine(line) + ": " + problem + ".");
+  static llvm::StringSet<> warned;  // the optimizer may have copied the code
   const std::string note =
       (module.getSourceFileName() + ":" + llvm::Twine(line) + ": " + problem).str();
+  if (warned.insert(note).second) {
+    warn(module, "line " + llvm::Twine(line) + ": " + problem + ".");
+  }
   if (address == nullptr) address = llvm::ConstantPointerNull::get(builder.getPtrTy());
   runtime.call(builder, "partial", builder.getVoidTy(), {builder.CreateGlobalString(note), address});
 }

@@ -7,9 +7,11 @@
 #include "openmp.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include "exported.hpp"
 #include "locks.hpp"
@@ -242,7 +244,29 @@ void set(ompt::SetCallback set_callback, Callback callback, Function* function) 
   set_callback(callback, reinterpret_cast<ompt::Interface>(function));
 }
 
+// The library copies its environment to the heap, so that the addresses of later allocations would
+// depend on the environment's size. It gets only the variables that it reads.
+char** whole_environment = nullptr;
+
+bool is_read_by_openmp(const char* variable) {
+  for (const char* beginning : {"OMP_", "KMP_", "GOMP_", "LIBOMP", "INTEL_"}) {
+    if (std::strncmp(variable, beginning, std::strlen(beginning)) == 0) return true;
+  }
+  return false;
+}
+
+void shorten_environment() {
+  std::size_t count = 0;
+  while (environ[count] != nullptr) ++count;
+  auto** kept = static_cast<char**>(allocate((count + 1) * sizeof(char*)));
+  whole_environment = environ;
+  for (char** variable = std::exchange(environ, kept); *variable != nullptr; ++variable) {
+    if (is_read_by_openmp(*variable)) *kept++ = *variable;
+  }
+}
+
 int initialize(ompt::Lookup lookup, int, Data*) {
+  environ = whole_environment;
   const auto set_callback = reinterpret_cast<ompt::SetCallback>(lookup("ompt_set_callback"));
   set(set_callback, Callback::kParallelBegin, &parallel_begin);
   set(set_callback, Callback::kParallelEnd, &parallel_end);
@@ -285,6 +309,7 @@ using namespace pmemsim::rt;
 PMEMSIM_WEAK ompt::StartToolResult* ompt_start_tool(unsigned, const char*) {
   if (mode == Mode::kOff || !is_recorded_process()) return nullptr;
   note_code(__builtin_return_address(0));
+  shorten_environment();
   return &tool;
 }
 

@@ -19,9 +19,11 @@
 #include <sys/syscall.h>
 
 #include "address_range.hpp"
+#include "exported.hpp"
 #include "kernel_mappings.hpp"
 #include "real.hpp"
 #include "reserved_memory.hpp"
+#include "status.hpp"
 
 namespace pmemsim::rt {
 namespace {
@@ -79,22 +81,29 @@ void restore_preload() {
 
 // ---- The largest stack -----------------------------------------------------------------------
 
+// The C library's functions are replaced below.
+int stack_limit(const rlimit* wanted, rlimit* found) {
+  return static_cast<int>(real.syscall(SYS_prlimit64, 0, RLIMIT_STACK, wanted, found));
+}
+
 void limit_stack() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_STACK, &limit) != 0) return;
+  if (stack_limit(nullptr, &limit) != 0) return;
   char text[32];
   std::snprintf(text, sizeof(text), "%lu", limit.rlim_cur);
   limit.rlim_cur = limit.rlim_max < kStackBytes ? limit.rlim_max : kStackBytes;
-  if (setrlimit(RLIMIT_STACK, &limit) == 0) setenv(kUsersStack, text, 1);
+  if (stack_limit(&limit, nullptr) == 0) setenv(kUsersStack, text, 1);
 }
 
 void restore_stack_limit() {
   const char* text = std::getenv(kUsersStack);
   rlimit limit{};
-  if (text == nullptr || getrlimit(RLIMIT_STACK, &limit) != 0) return;
+  if (text == nullptr || stack_limit(nullptr, &limit) != 0) return;
   limit.rlim_cur = std::strtoul(text, nullptr, 10);
-  setrlimit(RLIMIT_STACK, &limit);
+  stack_limit(&limit, nullptr);
 }
+
+bool changes_stack_limit = false;  // the program has called setrlimit
 
 // ---- The filler ------------------------------------------------------------------------------
 
@@ -158,3 +167,26 @@ const char* users_variable(const char* variable) {
 }
 
 }  // namespace pmemsim::rt
+
+using namespace pmemsim::rt;
+
+// OpenMP's library, for example, chooses its threads' stacks by the largest stack. The program's
+// children inherit the user's limit all the same.
+PMEMSIM_EXPORT int getrlimit(__rlimit_resource_t resource, rlimit* limit) noexcept {
+  const long error = real.syscall(SYS_prlimit64, 0, resource, nullptr, limit);
+  if (error == 0 && resource == RLIMIT_STACK && mode != Mode::kOff && !changes_stack_limit) {
+    *limit = {kStackBytes, RLIM_INFINITY};
+  }
+  return static_cast<int>(error);
+}
+PMEMSIM_EXPORT int getrlimit64(__rlimit_resource_t resource, rlimit64* limit) noexcept {
+  static_assert(sizeof(rlimit64) == sizeof(rlimit));
+  return getrlimit(resource, reinterpret_cast<rlimit*>(limit));
+}
+PMEMSIM_EXPORT int setrlimit(__rlimit_resource_t resource, const rlimit* limit) noexcept {
+  changes_stack_limit |= resource == RLIMIT_STACK;
+  return static_cast<int>(real.syscall(SYS_prlimit64, 0, resource, limit, nullptr));
+}
+PMEMSIM_EXPORT int setrlimit64(__rlimit_resource_t resource, const rlimit64* limit) noexcept {
+  return setrlimit(resource, reinterpret_cast<const rlimit*>(limit));
+}
