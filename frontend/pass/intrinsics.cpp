@@ -134,8 +134,9 @@ void record_of_processor(Recorder& recorder, llvm::IntrinsicInst& intrinsic, llv
   const auto* pointer = llvm::find_if(
       intrinsic.args(), [](const llvm::Use& use) { return use->getType()->isPointerTy(); });
   if (pointer != intrinsic.arg_end() && intrinsic.mayWriteToMemory() && !leaves_memory(name)) {
-    recorder.warn_partial(
-        intrinsic, "the intrinsic '" + name + "' may write to memory; it is not recorded", *pointer);
+    recorder.warn_partial(intrinsic,
+                          "the intrinsic '" + name + "' may write to memory; it is not recorded",
+                          *pointer);
   }
 }
 

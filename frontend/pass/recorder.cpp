@@ -41,7 +41,8 @@ void warn_partial(RuntimeCalls& runtime, llvm::IRBuilder<>& builder, const llvm:
     warn(module, "line " + llvm::Twine(line) + ": " + problem + ".");
   }
   if (address == nullptr) address = llvm::ConstantPointerNull::get(builder.getPtrTy());
-  runtime.call(builder, "partial", builder.getVoidTy(), {builder.CreateGlobalString(note), address});
+  runtime.call(builder, "partial", builder.getVoidTy(),
+               {builder.CreateGlobalString(note), address});
 }
 
 unsigned own_line(const llvm::DILocation* location, const llvm::Function& function) {

@@ -135,7 +135,8 @@ PMEMSIM_EXPORT void* mmap(void* wanted, std::size_t bytes, int access, int flags
   } else if ((flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == 0) {
     requested_address = preferred_to(requested_address);
   }
-  if (requested_address != 0) make_available(requested_address, page_end(requested_address + bytes));
+  if (requested_address != 0)
+    make_available(requested_address, page_end(requested_address + bytes));
   if ((flags & MAP_FIXED) != 0) unmapping(requested_address, page_end(requested_address + bytes));
   const long got =
       real.syscall(SYS_mmap, requested_address, bytes, access, flags, descriptor, offset);

@@ -17,6 +17,7 @@
 #include "locks.hpp"
 #include "objects.hpp"
 #include "ompt.hpp"
+#include "openmp_library.hpp"
 #include "openmp_tasks.hpp"
 #include "partial.hpp"
 #include "record.hpp"
@@ -25,8 +26,6 @@
 #include "thread.hpp"
 
 namespace pmemsim::rt {
-
-Range openmp_code{};
 
 UnrecordedSync::UnrecordedSync(const void* caller)
     : applies_(is_openmp(caller) && !self->hides_sync) {
@@ -289,13 +288,6 @@ void finalize(Data*) {}
 
 ompt::StartToolResult tool{&initialize, &finalize, {}};
 
-void note_code(const void* inside) {
-  dl_find_object object{};
-  if (_dl_find_object(const_cast<void*>(inside), &object) != 0) return;
-  openmp_code = {reinterpret_cast<std::uintptr_t>(object.dlfo_map_start),
-                 reinterpret_cast<std::uintptr_t>(object.dlfo_map_end)};
-}
-
 }  // namespace
 }  // namespace pmemsim::rt
 
@@ -308,7 +300,7 @@ using namespace pmemsim::rt;
 // Called by OpenMP's library when it starts.
 PMEMSIM_WEAK ompt::StartToolResult* ompt_start_tool(unsigned, const char*) {
   if (mode == Mode::kOff || !is_recorded_process()) return nullptr;
-  note_code(__builtin_return_address(0));
+  note_openmp_library(__builtin_return_address(0));
   shorten_environment();
   return &tool;
 }

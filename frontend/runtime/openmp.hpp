@@ -2,23 +2,9 @@
 // of what its library does inside to get it.
 #pragma once
 
-#include <cstdint>
-
-#include "address_range.hpp"
 #include "thread.hpp"
 
 namespace pmemsim::rt {
-
-// The library's code; empty: the program has no such library.
-extern Range openmp_code;
-
-inline bool has_openmp() { return openmp_code.end != 0; }
-
-// True if the library itself has made the call that returns to `caller`.
-inline bool is_openmp(const void* caller) {
-  const auto address = reinterpret_cast<std::uintptr_t>(caller);
-  return address - openmp_code.begin < openmp_code.end - openmp_code.begin;
-}
 
 // Notes that the recording lacks the synchronisation of GCC's OpenMP library if it creates a thread
 // by the call that returns to `caller`.
@@ -38,8 +24,9 @@ class UnrecordedSync {
   bool applies_;
 };
 
-// A thread that frees a team, or ends the program, wakes the team's threads. It then waits in a loop,
-// which the runtime doesn't see, until they are ready to be freed. So the woken thread runs first.
+// A thread that frees a team, or ends the program, wakes the team's threads. It then waits in a
+// loop, which the runtime doesn't see, until they are ready to be freed. So the woken thread runs
+// first.
 void note_woken(Thread* thread);  // nullptr: the library has not woken a thread
 void run_woken();                 // once the woken thread can run
 void free_all_teams();            // the program ends

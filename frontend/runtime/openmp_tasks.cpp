@@ -200,8 +200,8 @@ Task* create_task(Task* parent, bool undeferred) {
 }
 
 void add_dependences(Task* task, const ompt::Dependence* list, int count) {
-  if (count > 0 && (list[0].type == DependenceType::kSource ||
-                    list[0].type == DependenceType::kSink)) {
+  if (count > 0 &&
+      (list[0].type == DependenceType::kSource || list[0].type == DependenceType::kSink)) {
     return order_iteration(*task, list, count);
   }
   for (int i = 0; i < count && task->parent != nullptr; ++i) {

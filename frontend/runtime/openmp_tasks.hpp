@@ -1,9 +1,11 @@
-// The order between OpenMP's tasks, as the specification gives it. A release and an acquisition of
-// a synchronisation object are recorded for each edge:
+// Teams, tasks and taskgroups of OpenMP, and their order.
+//
+// The specification gives these edges. A release and an acquisition of a synchronisation object are
+// recorded for each:
 //
 // 1. A parallel region's implicit tasks begin after the region is encountered, and the region's end
 //    is after them.
-// 2. What is before a barrier in one task of a team is before what follows it in the others.
+// 2. A barrier separates the accesses of all tasks of a team.
 // 3. An explicit task begins after its creation, and continues after its suspension.
 // 4. An explicit task is complete before the end of a taskwait of its parent, of the taskgroups
 //    around its creation, and of the team's next barrier.

@@ -1,4 +1,4 @@
-// What a recording lacks: sentences for the user, which the trace's metadata contain.
+// Notes for the user on constructs that a recording lacks. The trace's metadata contain them.
 #pragma once
 
 #include <cstddef>

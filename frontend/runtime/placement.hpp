@@ -1,5 +1,5 @@
-// Makes the addresses that the kernel chooses independent of what else is installed on the computer,
-// and of the limits and the size of the environment that the program inherits.
+// Makes the addresses that the kernel chooses independent of what else is installed on the
+// computer, and of the limits and the size of the environment that the program inherits.
 #pragma once
 
 #include <cstdint>

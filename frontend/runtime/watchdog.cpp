@@ -20,7 +20,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "openmp.hpp"
+#include "openmp_library.hpp"
 #include "real.hpp"
 #include "reserved_memory.hpp"
 #include "scheduler.hpp"

@@ -61,7 +61,7 @@ CASES = {
         "atomic accesses by '__atomic_load' (libatomic)",
     ),
 }
-ARGUMENTS = "1 2 3 4 5".split()
+ARGUMENTS = ["1", "2", "3", "4", "5"]
 
 
 def compiled(folder: Path, level: str, declaration: str, statement: str) -> tuple[Path, str]:
