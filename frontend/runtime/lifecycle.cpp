@@ -86,6 +86,12 @@ void configure_pmdk() {
   if (std::getenv("PMEMSIM_PM_PATH") == nullptr) return;
   setenv("PMEM_IS_PMEM_FORCE", "1", 0);
   setenv("PMEM2_FORCE_GRANULARITY", "CACHE_LINE", 0);
+// Makes OpenMP's threads wait in calls that the runtime intercepts, instead of spinning, whatever
+// the user has asked for: threads never run at the same time. OMP_TOOL=disabled would keep the
+// runtime from following its constructs.
+void configure_openmp() {
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  for (const char* variable : {"KMP_BLOCKTIME", "KMP_LIBRARY", "OMP_TOOL"}) unsetenv(variable);
 }
 
 // Executes the program again, with the same addresses at each run. The dynamic linker resolves all
@@ -109,6 +115,7 @@ void restart(char** arguments) {
   setenv("OMP_WAIT_POLICY", "passive", 0);
   configure_pmdk();
   if (std::getenv("OMP_TOOL") != nullptr) setenv("OMP_TOOL", "enabled", 1);
+  configure_openmp();
   prepare_placement();
   execv(path, arguments);
   abandon_placement();  // more arguments than the smaller stack allows, for example

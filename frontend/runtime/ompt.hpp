@@ -59,7 +59,9 @@ enum class TaskStatus : int {
 };
 
 inline constexpr int kTaskInitial = 0x1;
+inline constexpr int kTaskTaskwait = 0x10;
 inline constexpr int kTaskUndeferred = 0x08000000;
+inline constexpr int kTaskUntied = 0x10000000;
 
 enum class DependenceType : int {
   kIn = 1,

@@ -42,6 +42,10 @@ constexpr int kMostYields = 8;
 
 }  // namespace
 
+void wait_for_tasks() {
+  if (self->openmp_task != nullptr) continue_wait(self->openmp_task);
+}
+
 void note_foreign_openmp(const void* caller) {
   dl_find_object object{};
   if (is_openmp(caller) || _dl_find_object(const_cast<void*>(caller), &object) != 0) return;
@@ -114,12 +118,16 @@ void implicit_task(Endpoint endpoint, Data* parallel, Data* data, unsigned, unsi
 void task_create(Data* encountering, const void*, Data* created, int flags, int, const void*) {
   Task* parent = task_of(encountering);
   if (!active() || parent == nullptr) return;
-  created->pointer = create_task(parent, (flags & ompt::kTaskUndeferred) != 0);
+  created->pointer =
+      create_task(parent, (flags & ompt::kTaskUndeferred) != 0, (flags & ompt::kTaskUntied) != 0);
+  static_cast<Task*>(created->pointer)->is_taskwait = (flags & ompt::kTaskTaskwait) != 0;
 }
 
 void dependences(Data* data, const ompt::Dependence* list, int count) {
   Task* task = task_of(data);
-  if (active() && task != nullptr) add_dependences(task, list, count);
+  if (!active() || task == nullptr) return;
+  add_dependences(task, list, count);
+  if (task->is_taskwait) let_siblings_run(task);
 }
 
 // Ends a step of the task, or the task.
@@ -129,8 +137,10 @@ void leave_task(Data* data, TaskStatus status) {
   if (status == TaskStatus::kComplete || status == TaskStatus::kCancel) {
     data->pointer = nullptr;
     complete_task(task);
+  } else if (status == TaskStatus::kDetach) {
+    detach_task(task);
   } else {
-    end_step(task);
+    suspend_task(task);
   }
 }
 
@@ -144,13 +154,14 @@ void task_schedule(Data* prior, TaskStatus status, Data* next) {
   }
   if (status == TaskStatus::kEarlyFulfill || status == TaskStatus::kLateFulfill) {
     if (task == nullptr) return;
-    if (status == TaskStatus::kEarlyFulfill) return end_step(task);
+    if (status == TaskStatus::kEarlyFulfill) return suspend_task(task);
     begin_step(task);  // its body has ended in another thread
     prior->pointer = nullptr;
     return complete_task(task);
   }
   leave_task(prior, status);
-  if (Task* begun = task_of(next)) begin_step(begun);
+  self->openmp_task = task_of(next);
+  if (self->openmp_task != nullptr) begin_step(self->openmp_task);
 }
 
 void begin_sync_region(SyncRegion kind, Task* task) {
@@ -192,8 +203,16 @@ void sync_region(SyncRegion kind, Endpoint endpoint, Data*, Data* data, const vo
 // A taskgroup's reductions are combined after the wait, and before the region's end.
 void sync_region_wait(SyncRegion kind, Endpoint endpoint, Data*, Data* data, const void*) {
   Task* task = task_of(data);
-  if (!active() || task == nullptr || kind != SyncRegion::kTaskgroup) return;
-  if (endpoint != Endpoint::kBegin) complete_taskgroup(task);
+  const bool is_group = kind == SyncRegion::kTaskgroup;
+  if (!active() || task == nullptr || (!is_group && kind != SyncRegion::kTaskwait)) return;
+  if (endpoint != Endpoint::kEnd) {
+    self->openmp_task = task;
+    begin_wait(task, is_group ? Awaited::kGroup : Awaited::kChildren);
+  }
+  if (endpoint != Endpoint::kBegin) {
+    end_wait(task);
+    if (is_group) complete_taskgroup(task);
+  }
 }
 
 void work(int, Endpoint endpoint, Data*, Data* data, std::uint64_t, const void*) {

@@ -10,6 +10,9 @@ namespace pmemsim::rt {
 // by the call that returns to `caller`.
 void note_foreign_openmp(const void* caller);
 
+// Called when the library yields, as it does after each task that it executes while another waits.
+void wait_for_tasks();
+
 // While an instance exists, synchronisation by the library's own means isn't recorded: it also
 // orders what the specification leaves unordered.
 class UnrecordedSync {

@@ -2,6 +2,7 @@
 
 #include "record.hpp"
 #include "reserved_memory.hpp"
+#include "scheduler.hpp"
 #include "status.hpp"
 
 namespace pmemsim::rt {
@@ -20,7 +21,8 @@ struct Team {
 struct Group {
   Group* next_free;
   Group* outer;
-  SyncObject tasks;  // completion of its tasks
+  std::uint32_t executing;  // tasks that threads execute now, or have suspended
+  SyncObject tasks;         // completion of its tasks
 };
 
 struct Depends {
@@ -150,6 +152,24 @@ void order_iteration(const Task& task, const ompt::Dependence* vector, int dimen
   }
 }
 
+// ---- Tasks that threads execute ----------------------------------------------------------------
+
+constexpr char kAwaitedTask[] = "the end of an OpenMP task";
+constexpr int kMostYields = 1000;  // some siblings may wait for the task that encounters a taskwait
+
+void count(std::uint32_t& executing, SyncObject& waiters, bool begins) {
+  executing += begins ? 1 : -1;
+  if (executing == 0) wake_all(waiters);
+}
+
+void count_executing(Task& task, bool begins) {
+  if (task.parent == nullptr || task.undeferred) return;
+  count(task.parent->executing, task.parent->children, begins);
+  for (Group* group = task.group; group != nullptr; group = group->outer) {
+    count(group->executing, group->tasks, begins);
+  }
+}
+
 }  // namespace
 
 // ---- Teams and their barriers ------------------------------------------------------------------
@@ -186,13 +206,14 @@ Task* begin_implicit_task(Team* team) {
   return task;
 }
 
-Task* create_task(Task* parent, bool undeferred) {
+Task* create_task(Task* parent, bool undeferred, bool untied) {
   Task* task = tasks.take();
   task->id = ++next_id;
   task->parent = parent;
   task->team = parent->team;
   task->group = parent->group;
   task->undeferred = undeferred;
+  task->untied = untied;
   task->references = 1;
   ++parent->references;
   release(task->steps);
@@ -216,11 +237,22 @@ void add_dependences(Task* task, const ompt::Dependence* list, int count) {
 
 void begin_step(Task* task) {
   if (!task->started) acquire_dependences(*task);
+  if (!task->started || task->untied) count_executing(*task, true);
   task->started = true;
   acquire(task->steps);
 }
 
-void end_step(Task* task) { release(task->steps); }
+void suspend_task(Task* task) {
+  release(task->steps);
+  if (task->untied) count_executing(*task, false);  // any thread may continue it
+}
+
+void detach_task(Task* task) {
+  release(task->steps);
+  count_executing(*task, false);
+  task->undeferred = false;  // the event may complete it in another thread
+  task->detached = true;
+}
 
 void complete_task(Task* task) {
   // The encountering task continues after an undeferred one, in the same thread.
@@ -230,6 +262,7 @@ void complete_task(Task* task) {
     for (Group* group = task->group; group != nullptr; group = group->outer) release(group->tasks);
   }
   release_dependences(*task);
+  if (task->started && !task->detached) count_executing(*task, false);
   forget_task(task);
 }
 
@@ -248,6 +281,30 @@ void forget_task(Task* task) {
 }
 
 void end_taskwait(Task* task) { acquire(task->children); }
+
+// ---- Waiting for tasks -----------------------------------------------------------------------
+
+void begin_wait(Task* task, Awaited awaited) {
+  task->awaits = awaited;
+  continue_wait(task);
+}
+
+// Blocks without a deadlock of the runtime's own: a task begins after its ancestors, and after the
+// tasks below it on its thread's stack.
+void continue_wait(Task* task) {
+  while (task->awaits == Awaited::kChildren && task->executing > 0) {
+    wait_at(task->children, kAwaitedTask, 0);
+  }
+  while (task->awaits == Awaited::kGroup && task->group != nullptr && task->group->executing > 0) {
+    wait_at(task->group->tasks, kAwaitedTask, 0);
+  }
+}
+
+void end_wait(Task* task) { task->awaits = Awaited::kNothing; }
+
+void let_siblings_run(Task* task) {
+  for (int yields = 0; yields < kMostYields && task->parent->executing > 0; ++yields) yield();
+}
 
 // ---- Taskgroups ------------------------------------------------------------------------------
 

@@ -23,6 +23,8 @@ struct Team;
 struct Group;
 struct Depends;
 
+enum class Awaited : std::uint8_t { kNothing, kChildren, kGroup };
+
 struct Task {
   Task* next_free;
   Task* parent;
@@ -33,22 +35,32 @@ struct Task {
   std::uint32_t references;  // 1 until it is complete, and 1 for each child
   std::uint32_t barriers;    // implicit task: barriers that it has left
   std::uint32_t loops;       // implicit task: worksharing loops that it has begun
-  bool started, undeferred;
-  SyncObject steps;     // its creation and suspensions
-  SyncObject children;  // its children's completion
+  bool started, undeferred, untied, detached, is_taskwait;
+  Awaited awaits;           // while its thread executes other tasks
+  std::uint32_t executing;  // children that threads execute now, or have suspended
+  SyncObject steps;         // its creation and suspensions
+  SyncObject children;      // its children's completion
 };
 
 Team* begin_team();
 void end_team(Team* team);
 
 Task* begin_implicit_task(Team* team);
-Task* create_task(Task* parent, bool undeferred);
+Task* create_task(Task* parent, bool undeferred, bool untied);
 void add_dependences(Task* task, const ompt::Dependence* list, int count);
 void begin_step(Task* task);  // first, or after a suspension
-void end_step(Task* task);    // suspends the task
+void suspend_task(Task* task);
+void detach_task(Task* task);  // its body has ended; an event will complete it
 void complete_task(Task* task);
 void complete_taskwait(Task* task);  // a taskwait with depend clauses
 void forget_task(Task* task);
+
+// The library waits for tasks in a loop that makes no calls, unless it finds other tasks to
+// execute. These functions are called before: they wait for the tasks that other threads execute.
+void begin_wait(Task* task, Awaited awaited);
+void continue_wait(Task* task);
+void end_wait(Task* task);
+void let_siblings_run(Task* task);  // before a taskwait with depend clauses
 
 void arrive_at_barrier(Task* task);
 void leave_barrier(Task* task);

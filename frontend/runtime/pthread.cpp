@@ -18,6 +18,7 @@
 #include "objects.hpp"
 #include "once.h"
 #include "openmp.hpp"
+#include "openmp_library.hpp"
 #include "persistent.hpp"
 #include "pmemsim_rt.h"
 #include "real.hpp"
@@ -325,6 +326,7 @@ void pmemsim_rt_once_over(pthread_once_t* const* control) {
 
 PMEMSIM_EXPORT int sched_yield() noexcept {
   UNLESS_ACTIVE(sched_yield, );
+  if (is_openmp(__builtin_return_address(0))) wait_for_tasks();
   yield();
   return 0;
 }

@@ -41,6 +41,7 @@ struct SpinCandidate {
 };
 
 struct SyncObject;
+struct Task;
 
 struct Thread {
   std::uint32_t index;  // in order of creation; main is 0
@@ -68,6 +69,7 @@ struct Thread {
   Thread* next_waiter;
   std::uint32_t wake_version;  // version of the release that ended the wait
   std::uint32_t wake_request;  // the waiter's request (reader or writer)
+  Task* openmp_task;           // that its thread executes; nullptr: unknown
   Thread* woken;               // by OpenMP's library in this thread; nullptr: none
   bool frees_team;             // OpenMP's library is about to free the thread's team
   bool hides_sync;             // its calls are not recorded as synchronisation (openmp.hpp)

@@ -18,7 +18,7 @@ from support import long_except, pmemsim
 CONSTRUCTS = (
     "fork_join", "many_teams", "nested", "barrier", "implied_barrier", "critical", "critical_hint",
     "atomic", "atomic_update", "single", "copyprivate", "masked", "sections", "ordered",
-    "ordered_static", "doacross", "task", "taskwait", "taskgroup", "task_barrier", "depend",
+    "ordered_static", "doacross", "task", "taskwait", "recursion", "group_recursion", "taskgroup", "task_barrier", "depend",
     "depend_set", "depend_wait", "undeferred", "taskloop", "detach", "reduction",
     "reduction_barrier", "reduction_array", "task_reduction", "lock", "nest_lock", "flush", "teams",
 )  # fmt: skip

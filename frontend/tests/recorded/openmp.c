@@ -11,7 +11,7 @@ enum { kThreads = 4, kCells = 64 };
 static long cells[kCells], other[kCells], total;
 static int right;
 
-static long sum_of(const long *from) {
+static long sum_of(const long* from) {
   long sum = 0;
   for (int i = 0; i < kCells; ++i) sum += from[i];
   return sum;
@@ -126,7 +126,7 @@ static void atomic(void) {
 #pragma omp atomic write release
         ready = 1;
       } else {
-        *(volatile long *)&ready = 1;
+        *(volatile long*)&ready = 1;
       }
     } else if (right) {
       long seen = 0;
@@ -136,7 +136,7 @@ static void atomic(void) {
       }
       cells[0] = total;
     } else {
-      cells[0] = total + *(volatile long *)&ready;
+      cells[0] = total + *(volatile long*)&ready;
     }
   }
 }
@@ -269,6 +269,46 @@ static void taskwait(void) {
     }
     total = sum_of(cells);
   }
+}
+
+static long fibonacci(int n) {
+  long one = 0, other_one = 0;
+  if (n < 2) return n;
+#pragma omp task shared(one)
+  one = fibonacci(n - 1);
+#pragma omp task shared(other_one)
+  other_one = fibonacci(n - 2);
+#pragma omp taskwait
+  if (!right) total += n;
+  return one + other_one;
+}
+
+static void recursion(void) {
+#pragma omp parallel num_threads(kThreads)
+#pragma omp single
+  cells[0] = fibonacci(12);
+  if (cells[0] != 144) abort();
+}
+
+static void grouped(int depth) {
+#pragma omp taskgroup
+  for (int i = 0; i < 3 && depth > 0; ++i) {
+#pragma omp task untied
+    grouped(depth - 1);
+  }
+  if (right) {
+#pragma omp atomic
+    ++total;
+  } else {
+    ++total;
+  }
+}
+
+static void group_recursion(void) {
+#pragma omp parallel num_threads(kThreads)
+#pragma omp single
+  grouped(5);
+  if (total != 1 + 3 + 9 + 27 + 81 + 243) abort();
 }
 
 // taskwait does not wait for the children of tasks; taskgroup does.
@@ -435,7 +475,7 @@ static void reduction_barrier(void) {
 
 static void reduction_array(void) {
   long sums[16] = {0};
-#pragma omp parallel for num_threads(8) reduction(+ : sums[:16])
+#pragma omp parallel for num_threads(8) reduction(+ : sums[ : 16])
   for (int i = 0; i < kCells; ++i) {
     sums[i % 16] += i;
     if (!right) total = i;
@@ -466,7 +506,7 @@ static void lock(void) {
   omp_init_lock_with_hint(&locks[1], omp_sync_hint_contended);
 #pragma omp parallel num_threads(kThreads)
   for (int i = 0; i < 20; ++i) {
-    omp_lock_t *mine = &locks[right ? 0 : omp_get_thread_num() % 2];
+    omp_lock_t* mine = &locks[right ? 0 : omp_get_thread_num() % 2];
     if (i % 3 != 0 || !omp_test_lock(mine)) omp_set_lock(mine);
     ++total;
     omp_unset_lock(mine);
@@ -522,25 +562,49 @@ static void teams(void) {
 }
 
 static const struct {
-  const char *name;
+  const char* name;
   void (*run)(void);
 } constructs[] = {
 #define CONSTRUCT(name) {#name, &name}
-    CONSTRUCT(fork_join),     CONSTRUCT(many_teams),      CONSTRUCT(nested),
-    CONSTRUCT(barrier),       CONSTRUCT(implied_barrier), CONSTRUCT(critical),
-    CONSTRUCT(critical_hint), CONSTRUCT(atomic),          CONSTRUCT(atomic_update),
-    CONSTRUCT(single),        CONSTRUCT(copyprivate),     CONSTRUCT(masked),
-    CONSTRUCT(sections),      CONSTRUCT(ordered),         CONSTRUCT(ordered_static),
-    CONSTRUCT(doacross),      CONSTRUCT(task),            CONSTRUCT(taskwait),
-    CONSTRUCT(taskgroup),     CONSTRUCT(task_barrier),    CONSTRUCT(depend),
-    CONSTRUCT(depend_set),    CONSTRUCT(depend_wait),     CONSTRUCT(undeferred),
-    CONSTRUCT(taskloop),      CONSTRUCT(detach),          CONSTRUCT(reduction),
-    CONSTRUCT(reduction_barrier), CONSTRUCT(reduction_array), CONSTRUCT(task_reduction),
-    CONSTRUCT(lock),          CONSTRUCT(nest_lock),       CONSTRUCT(flush),
+    CONSTRUCT(fork_join),
+    CONSTRUCT(many_teams),
+    CONSTRUCT(nested),
+    CONSTRUCT(barrier),
+    CONSTRUCT(implied_barrier),
+    CONSTRUCT(critical),
+    CONSTRUCT(critical_hint),
+    CONSTRUCT(atomic),
+    CONSTRUCT(atomic_update),
+    CONSTRUCT(single),
+    CONSTRUCT(copyprivate),
+    CONSTRUCT(masked),
+    CONSTRUCT(sections),
+    CONSTRUCT(ordered),
+    CONSTRUCT(ordered_static),
+    CONSTRUCT(doacross),
+    CONSTRUCT(task),
+    CONSTRUCT(taskwait),
+    CONSTRUCT(recursion),
+    CONSTRUCT(group_recursion),
+    CONSTRUCT(taskgroup),
+    CONSTRUCT(task_barrier),
+    CONSTRUCT(depend),
+    CONSTRUCT(depend_set),
+    CONSTRUCT(depend_wait),
+    CONSTRUCT(undeferred),
+    CONSTRUCT(taskloop),
+    CONSTRUCT(detach),
+    CONSTRUCT(reduction),
+    CONSTRUCT(reduction_barrier),
+    CONSTRUCT(reduction_array),
+    CONSTRUCT(task_reduction),
+    CONSTRUCT(lock),
+    CONSTRUCT(nest_lock),
+    CONSTRUCT(flush),
     CONSTRUCT(teams),
 };
 
-int main(int count, char **arguments) {
+int main(int count, char** arguments) {
   right = count > 2 && strcmp(arguments[2], "right") == 0;
   for (unsigned i = 0; count > 1 && i < sizeof constructs / sizeof *constructs; ++i) {
     if (strcmp(arguments[1], constructs[i].name) == 0) {
