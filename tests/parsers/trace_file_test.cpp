@@ -553,6 +553,12 @@ const Nonsense kNonsense[] = {
        builder.metadata(
            R"({"program": "", "arguments": [1], "threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
+    {"PartialNotesOfTheWrongType", "the metadata are invalid",
+     [](TraceBuilder& builder) {
+       builder.external(1);
+       builder.metadata(
+           R"({"program": "", "partial": "x", "threads": 1, "sync_objects": 0, "pm_regions": []})");
+     }},
     {"FlushesOutsidePmOfTheWrongType", "\"asked\" is not a number",
      [](TraceBuilder& builder) {
        builder.external(1);
