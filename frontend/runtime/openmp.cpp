@@ -49,10 +49,16 @@ void wait_for_tasks() {
 void note_foreign_openmp(const void* caller) {
   dl_find_object object{};
   if (is_openmp(caller) || _dl_find_object(const_cast<void*>(caller), &object) != 0) return;
-  if (std::strstr(object.dlfo_link_map->l_name, "libgomp") == nullptr) return;
-  note_partial(
-      "synchronisation by GCC's OpenMP (libgomp) is not recorded; compile its code with pmemsim-cc "
-      "-fopenmp");
+  const char* path = object.dlfo_link_map->l_name;
+  if (std::strstr(path, "libgomp") != nullptr) {
+    note_partial(
+        "synchronisation by GCC's OpenMP (libgomp) is not recorded; compile its code with "
+        "pmemsim-cc -fopenmp");
+  } else if (std::strstr(path, "libomp") != nullptr || std::strstr(path, "libiomp") != nullptr) {
+    note_partial(
+        "synchronisation by OpenMP is not recorded, because the program has an OpenMP tool of its "
+        "own (ompt_start_tool); remove it");
+  }
 }
 
 void note_woken(Thread* thread) { self->woken = thread; }
@@ -318,8 +324,8 @@ using namespace pmemsim::rt;
 
 // Called by OpenMP's library when it starts.
 PMEMSIM_WEAK ompt::StartToolResult* ompt_start_tool(unsigned, const char*) {
-  if (mode == Mode::kOff || !is_recorded_process()) return nullptr;
   note_openmp_library(__builtin_return_address(0));
+  if (mode == Mode::kOff || !is_recorded_process()) return nullptr;
   shorten_environment();
   return &tool;
 }
@@ -340,7 +346,7 @@ constexpr int kCombineInCriticalRegion = 1;
 
 template <class Function>
 Function real_function(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+  return reinterpret_cast<Function>(openmp_function(name));
 }
 
 int begin_reduction(void* lock) {

@@ -6,8 +6,8 @@
 
 namespace pmemsim::rt {
 
-// Notes that the recording lacks the synchronisation of GCC's OpenMP library if it creates a thread
-// by the call that returns to `caller`.
+// Called when a thread is created. If an OpenMP library makes the call, which returns to `caller`,
+// and the runtime isn't its tool, notes that the recording lacks its synchronisation.
 void note_foreign_openmp(const void* caller);
 
 // Called when the library yields, as it does after each task that it executes while another waits.

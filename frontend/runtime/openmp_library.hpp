@@ -10,6 +10,10 @@ namespace pmemsim::rt {
 // The library's code; empty: the program has no such library.
 extern Range openmp_code;
 
+// Returns the library's function of this name, which the runtime's own replaces. The library may
+// have been loaded by dlopen(), so that it isn't behind the program in the global order.
+void* openmp_function(const char* name);
+
 // Sets `openmp_code` to the library that contains the address.
 void note_openmp_library(const void* inside);
 

@@ -179,3 +179,63 @@ def test_synchronisation_by_gccs_openmp_is_noted(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     note = "synchronisation by GCC's OpenMP (libgomp) is not recorded"
     assert f"pmemsim: note: partial: {note}" in done.stderr
+
+
+@needs_openmp
+def test_programs_own_openmp_tool_is_noted(tmp_path: Path) -> None:
+    program = tmp_path / "program.c"
+    program.write_text("""
+        static volatile long cells[8];
+        void *ompt_start_tool(unsigned version, const char *runtime) {
+          return version != 0 && runtime != 0 ? (void *)0 : (void *)&cells;
+        }
+        int main(void) {
+        #pragma omp parallel for num_threads(4)
+          for (int i = 0; i < 8; ++i) cells[i] = i;
+          return 0;
+        }""")
+    run(built_toolchain() / "bin" / "pmemsim-cc", "-fopenmp", program, "-o", tmp_path / "program")
+    done = pmemsim("record", "-o", tmp_path / "x.pmt", "--", tmp_path / "program")
+    assert done.returncode == 0, done.stderr
+    note = "synchronisation by OpenMP is not recorded, because the program has an OpenMP tool"
+    assert f"pmemsim: note: partial: {note}" in done.stderr
+
+
+LIBRARY = """
+static long cells[64], total;
+void work(int right) {
+#pragma omp parallel num_threads(4)
+  {
+#pragma omp for nowait
+    for (int i = 0; i < 64; ++i) cells[i] = i;
+    if (right) {
+#pragma omp barrier
+    }
+#pragma omp for reduction(+ : total)
+    for (int i = 0; i < 64; ++i) total += cells[63 - i];
+  }
+}
+"""
+LOADER = """
+#include <dlfcn.h>
+int main(int count, char **arguments) {
+  void *library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
+  void (*work)(int) = (void (*)(int))dlsym(library, "work");
+  work(count > 2);
+  return 0;
+}
+"""
+
+
+@needs_openmp
+def test_openmp_in_a_library_loaded_later_is_recorded(tmp_path: Path) -> None:
+    """Its functions are not in the program's global scope, also if nothing is recorded."""
+    compiler = built_toolchain() / "bin" / "pmemsim-cc"
+    (tmp_path / "library.c").write_text(LIBRARY)
+    (tmp_path / "loader.c").write_text(LOADER)
+    library, loader = tmp_path / "library.so", tmp_path / "loader"
+    run(compiler, "-O1", "-fopenmp", "-shared", "-fPIC", tmp_path / "library.c", "-o", library)
+    run(compiler, "-O1", tmp_path / "loader.c", "-o", loader)
+    run(loader, library, "right")
+    assert races(tmp_path / "right.pmt", loader, library, "right") == 0
+    assert races(tmp_path / "wrong.pmt", loader, library) > 0
