@@ -86,6 +86,8 @@ void configure_pmdk() {
   if (std::getenv("PMEMSIM_PM_PATH") == nullptr) return;
   setenv("PMEM_IS_PMEM_FORCE", "1", 0);
   setenv("PMEM2_FORCE_GRANULARITY", "CACHE_LINE", 0);
+}
+
 // Makes OpenMP's threads wait in calls that the runtime intercepts, instead of spinning, whatever
 // the user has asked for: threads never run at the same time. OMP_TOOL=disabled would keep the
 // runtime from following its constructs.
@@ -110,11 +112,7 @@ void restart(char** arguments) {
   path[length] = '\0';
   setenv(kRestarted, "1", 1);
   setenv("LD_BIND_NOW", "1", 1);
-  // With this setting, OpenMP's threads wait in calls that the runtime intercepts, instead of
-  // spinning. OMP_TOOL=disabled would keep the runtime from following its constructs.
-  setenv("OMP_WAIT_POLICY", "passive", 0);
   configure_pmdk();
-  if (std::getenv("OMP_TOOL") != nullptr) setenv("OMP_TOOL", "enabled", 1);
   configure_openmp();
   prepare_placement();
   execv(path, arguments);

@@ -33,12 +33,8 @@ def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
     """Return the notes for checks of a recording's crashes."""
     notes = []
     changed = unrecorded(metadata)
-    if library := library_of(metadata):
-        notes.append(
-            f"{library} stores the metadata of its pools itself, which is not recorded"
-            + (f" ({changed})" if changed else "")
-            + f": rules check what the program does, but no crash image can be made ({LIBRARIES})"
-        )
+    if library_of(metadata):
+        notes.append(library_note(metadata))
     elif changed:
         notes.append(
             f"persistent memory changed without a recorded store ({changed}): crash images may be "
@@ -57,6 +53,16 @@ def not_recorded(metadata: Mapping[str, Any]) -> list[str]:
 def library_of(metadata: Mapping[str, Any]) -> str:
     """Return the libraries that the program calls, and whose own stores aren't recorded."""
     return ", ".join(metadata.get("libraries", []))
+
+
+def library_note(metadata: Mapping[str, Any]) -> str:
+    """Describe what a recording lacks of the libraries that the program calls."""
+    changed = unrecorded(metadata)
+    return (
+        f"{library_of(metadata)} stores the metadata of its pools itself, which is not recorded"
+        + (f" ({changed})" if changed else "")
+        + f": rules check what the program does, but no crash image can be made ({LIBRARIES})"
+    )
 
 
 def no_images(metadata: Mapping[str, Any]) -> str:

@@ -21,8 +21,15 @@ from pmemsim.parallel import Report, run_all
 from pmemsim.programs import KeepGoing
 from pmemsim.recording import check_hint, check_pm_path, check_range, record, record_workload
 from pmemsim.trace import Trace
-from pmemsim.unrecorded import CAUSES, CURE, DOCS, library_of, notes_on_crashes, unrecorded
-from pmemsim.unrecorded import CAUSES, CURE, DOCS, msyncs, not_recorded, unrecorded
+from pmemsim.unrecorded import (
+    CAUSES,
+    CURE,
+    DOCS,
+    library_note,
+    library_of,
+    not_recorded,
+    unrecorded,
+)
 from pmemsim.workloads import WorkloadRun, argument_problems, unknown_workload, workloads
 
 
@@ -332,15 +339,11 @@ def _say(trace: Trace) -> None:
         err.print(
             f"pmemsim: note: flushes of lines outside persistent memory: {outside}", markup=False
         )
-    if library_of(trace.metadata):
-        for note in notes_on_crashes(trace.metadata):
-            err.print(f"pmemsim: note: {note}", markup=False)
-    elif changed := unrecorded(trace.metadata):
-    if calls := msyncs(trace.metadata):
-        err.print(f"pmemsim: note: {calls}", markup=False)
     for missing in not_recorded(trace.metadata):
         err.print(f"pmemsim: note: partial: {missing}", markup=False)
-    if changed := unrecorded(trace.metadata):
+    if library_of(trace.metadata):
+        err.print(f"pmemsim: note: {library_note(trace.metadata)}", markup=False)
+    elif changed := unrecorded(trace.metadata):
         err.print(
             f"pmemsim: note: persistent memory changed without a recorded store: {changed}; "
             f"{CAUSES}. Results of check and crash are therefore partial: {CURE} ({DOCS})",

@@ -186,7 +186,6 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         for region in metadata["pm_regions"]
     ]
     changed = unrecorded(metadata)
-    msyncs = metadata.get("msyncs", 0)
     missing = not_recorded(metadata)
     outside = flushes_outside_pm(metadata).replace("; ", "\n").replace(": ", ":\n", 1)
     return [
@@ -200,7 +199,6 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         *([("races, replayed in order", f"{summary['races']:,}")] if summary["turns"] else []),
         ("persistent memory", "\n".join(regions) or "none"),
         *([("changed without a recorded store", changed)] if changed else []),
-        *([("calls of msync (not recorded)", f"{msyncs:,}")] if msyncs else []),
         *([("partial", "\n".join(missing))] if missing else []),
         *([("flushes of volatile memory", outside)] if outside else []),
         ("instructions", f"{instructions:,}"),

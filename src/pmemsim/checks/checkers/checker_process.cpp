@@ -316,7 +316,7 @@ void CheckerProcess::receive_printed(std::size_t size) {
 
 void CheckerProcess::fail_killed() const {
   constexpr std::uint64_t kAlmostFull = std::uint64_t{1} << 20;
-  struct statvfs disk {};
+  struct statvfs disk{};
   if (!command_.folder.empty() && statvfs(command_.folder.c_str(), &disk) == 0 &&
       disk.f_bavail * disk.f_frsize < kAlmostFull) {
     throw Error(fmt::format(
