@@ -16,7 +16,7 @@ namespace {
 using trace::SiteKind;
 
 // The sites of a function, in their order.
-enum Part : std::uint32_t {
+enum CallPart : std::uint32_t {
   kEntry,
   kLoad,   // record_copy() needs this order: after kEntry the load,
   kStore,  // then the store

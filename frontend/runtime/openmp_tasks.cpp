@@ -155,7 +155,8 @@ void order_iteration(const Task& task, const ompt::Dependence* vector, int dimen
 // ---- Tasks that threads execute ----------------------------------------------------------------
 
 constexpr char kAwaitedTask[] = "the end of an OpenMP task";
-constexpr int kMostYields = 1000;  // some siblings may wait for the task that encounters a taskwait
+constexpr int kMostTaskYields =
+    1000;  // some siblings may wait for the task that encounters a taskwait
 
 void count(std::uint32_t& executing, SyncObject& waiters, bool begins) {
   executing += begins ? 1 : -1;
@@ -303,7 +304,7 @@ void continue_wait(Task* task) {
 void end_wait(Task* task) { task->awaits = Awaited::kNothing; }
 
 void let_siblings_run(Task* task) {
-  for (int yields = 0; yields < kMostYields && task->parent->executing > 0; ++yields) yield();
+  for (int yields = 0; yields < kMostTaskYields && task->parent->executing > 0; ++yields) yield();
 }
 
 // ---- Taskgroups ------------------------------------------------------------------------------

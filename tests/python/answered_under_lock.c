@@ -12,8 +12,13 @@
 #include <unistd.h>
 
 enum { kWords = BUG == 2 ? 24 : 256, kRecords = 6 };
-struct record { uint64_t words[kWords]; };
-struct store { uint64_t count, unused[7]; struct record records[THREADS * kRecords]; };
+struct record {
+  uint64_t words[kWords];
+};
+struct store {
+  uint64_t count, unused[7];
+  struct record records[THREADS * kRecords];
+};
 
 static struct store* store;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -66,7 +71,8 @@ int main(int count, char** words) {
   int reads = count == 3;
   int file = open(words[count - 1], reads ? O_RDONLY : O_RDWR | O_CREAT, 0600);
   if (file < 0 || (!reads && ftruncate(file, sizeof *store))) return 2;
-  store = mmap(NULL, sizeof *store, reads ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  store =
+      mmap(NULL, sizeof *store, reads ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (reads) return print();
   pthread_t threads[THREADS];
   for (intptr_t i = 0; i < THREADS; ++i) pthread_create(&threads[i], NULL, work, (void*)i);

@@ -70,7 +70,8 @@ int main(int count, char** words) {
   pthread_t other;
   pthread_create(&other, 0, send_message, 0);
   for (int i = 0; i < 3; ++i) update(0);
-  while (atomic_load(&pool->ready) == 0) {}
+  while (atomic_load(&pool->ready) == 0) {
+  }
   pool->received = pool->message[0];
   pthread_join(other, 0);
   return 0;
