@@ -75,10 +75,10 @@ def reproduce_command(
         pmemsim reproduce asap --scale paper --out asap-full
 
     `pmemsim list experiments` shows the papers' experiments and ablations (variations that show
-    which mechanisms matter). Each value is the geometric mean of the benchmarks, averaged over
-    three seeds, with its 95% confidence interval. Results are kept in the cache folder, so a second
-    run, or one after Ctrl-C, simulates only missing ones. A deviation from the paper does not
-    change the exit code, which is 0.
+    which mechanisms matter). Each value is the mean of the benchmarks (geometric, but arithmetic
+    for shares and units), averaged over three seeds, with its 95% confidence interval. Results are
+    kept in the cache folder, so a second run, or one after Ctrl-C, simulates only missing ones. A
+    deviation from the paper does not change the exit code, which is 0.
     """
     problems = given.problems()
     execution.check(problems)
