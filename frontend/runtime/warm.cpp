@@ -1,6 +1,7 @@
 // The lines that the program has touched before the region of interest, so that a simulation can
-// begin with warm caches. A direct-mapped table by line: of two lines with the same entry, the
-// later one replaces the earlier.
+// begin with warm caches. A set-associative table by page: of more than four pages with the same
+// set, those touched last stay. Which lines are lost must depend on the addresses of the program's
+// memory as little as possible.
 #include "warm.hpp"
 
 #include "output.hpp"
@@ -12,27 +13,47 @@ namespace pmemsim::rt {
 namespace {
 
 constexpr unsigned kPageBits = 12, kLineBits = 6;
-constexpr unsigned kPageIndexBits = 14;  // 2^14 pages of 4 KiB: 64 MiB, more than caches hold
-constexpr std::size_t kEntries = std::size_t{1} << (kPageIndexBits + kPageBits - kLineBits);
+constexpr std::size_t kPageLines = std::size_t{1} << (kPageBits - kLineBits);
+constexpr unsigned kSetBits = 12;
+constexpr std::size_t kWays = 4;
+constexpr std::size_t kPages = kWays << kSetBits;  // 64 MiB, more than caches hold
+constexpr std::size_t kEntries = kPages * kPageLines;
 
+struct Page {
+  std::uint64_t number;
+  std::uint64_t stamp;  // 0: empty
+};
 struct Entry {
   std::uint64_t line;  // bit 0: written
   std::uint32_t thread;
   std::uint64_t stamp;  // 0: empty
 };
 static_assert(std::uint64_t{1} << kLineBits == trace::kLineBytes);
-Entry* entries = nullptr;
+Page* pages = nullptr;
+Entry* entries = nullptr;  // The lines of each page
 std::uint64_t last_stamp = 0;
 const Entry* last_entry = nullptr;
 
-// Lines of a page are adjacent in the table. The upper address bits are folded into the index, so
-// that contiguous memory has no conflicts.
-std::size_t entry_of(std::uint64_t line) {
-  const std::uint64_t page = line >> kPageBits;
-  const std::uint64_t trace_address = (page ^ page >> kPageIndexBits ^ page >> 2 * kPageIndexBits) %
-                                      (std::uint64_t{1} << kPageIndexBits);
-  const std::uint64_t in_page = line >> kLineBits & ((1u << (kPageBits - kLineBits)) - 1);
-  return trace_address << (kPageBits - kLineBits) | in_page;
+// Returns the lines of a page. The upper address bits are folded into the set, so that contiguous
+// memory is spread over all sets.
+Entry* lines_of(std::uint64_t number) {
+  const std::uint64_t set =
+      (number ^ number >> kSetBits ^ number >> 2 * kSetBits) % (std::uint64_t{1} << kSetBits);
+  Page* const first = pages + set * kWays;
+  Page* page = first;
+  for (Page* way = first; way < first + kWays; ++way) {
+    if (way->stamp != 0 && way->number == number) {
+      page = way;
+      break;
+    }
+    if (way->stamp < page->stamp) page = way;
+  }
+  Entry* const lines = entries + static_cast<std::size_t>(page - pages) * kPageLines;
+  if (page->stamp != 0 && page->number != number) {
+    for (std::size_t i = 0; i < kPageLines; ++i) lines[i] = {};
+  }
+  *page = {number, last_stamp + 1};
+  return lines;
 }
 
 void touch_line(std::uint64_t line, bool written) {
@@ -41,9 +62,8 @@ void touch_line(std::uint64_t line, bool written) {
       (last_entry->line == (line | 1) || (last_entry->line == line && !written))) {
     return;
   }
-  Entry& entry = entries[entry_of(line)];
-  const bool was_written =
-      entry.stamp != 0 && (entry.line & ~std::uint64_t{1}) == line && (entry.line & 1) != 0;
+  Entry& entry = lines_of(line >> kPageBits)[line >> kLineBits & (kPageLines - 1)];
+  const bool was_written = entry.stamp != 0 && (entry.line & 1) != 0;
   entry.line = line | (written || was_written ? 1 : 0);
   entry.thread = self->index;
   entry.stamp = ++last_stamp;
@@ -85,7 +105,10 @@ std::size_t gather_entries() {
 
 void touch(const volatile void* address, std::uint32_t bytes, bool written) {
   if (bytes == 0) return;
-  if (entries == nullptr) entries = static_cast<Entry*>(allocate(kEntries * sizeof(Entry)));
+  if (entries == nullptr) {
+    pages = static_cast<Page*>(allocate(kPages * sizeof(Page)));
+    entries = static_cast<Entry*>(allocate(kEntries * sizeof(Entry)));
+  }
   const std::uint64_t begin = trace_address_of(address);
   const std::uint64_t line_mask = ~std::uint64_t{trace::kLineBytes - 1};
   for (std::uint64_t line = begin & line_mask; line < begin + bytes; line += trace::kLineBytes) {

@@ -742,6 +742,18 @@ def test_persistent_memory_is_declared_by_path_range_or_heap(
     assert trace.threads == 2
 
 
+def test_all_warm_lines_are_kept_wherever_memory_lies(
+    build: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    output = tmp_path / "trace.pmt"
+    done = record(
+        build("warm_lines.c", "-O1"), output=output,
+        PMEMSIM_PM_RANGE="0x20000000000:0x20000040000", PMEMSIM_ROI="marked",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert verified(output).summary()["warm_lines"] == 2 * 64 * 64
+
+
 def test_mapping_after_an_unmapped_file_is_not_persistent(
     build: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
