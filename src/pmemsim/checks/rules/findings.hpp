@@ -72,8 +72,8 @@ class Findings {
   std::vector<trace::SourceLocation> calls_to(Contexts::Node context) const;
 
   const trace::SiteTable& sites_;
-  // By line: library_ is true if the line is in pm.h's library, elsewhere_ if it is in the library
-  // or a system header.
+  // By line; a site has the number of its line. library_ is true if the line is in pm.h's library,
+  // elsewhere_ if it is in the library or a system header.
   std::vector<std::uint8_t> library_, elsewhere_;
   std::vector<std::uint32_t> source_lines_;  // By line: a number of its source line
   Contexts contexts_;

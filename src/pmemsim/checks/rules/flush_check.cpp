@@ -58,27 +58,33 @@ void FlushCheck::store(const At& at, std::uint64_t address, std::uint64_t bytes,
   if (by.program && !by.in_region) check_late(Line::of(address));
   stores_ += by.program ? 1 : 0;
   const Words words = words_of(address, bytes);
-  const bool was_fenced = has_fenced(Line::of(address));
+  const bool tags_alone =
+      change == Change::kTagsCleared && is_persistent_pointer(Line::of(address), words);
   LineState& state = note_store(at, Line::of(address), words);
+  if (!tags_alone) {
+    state.dirty |= words;
+    state.possibly_lost |= words;
+  }
+  if (!by.program || by.in_region || by.lock) {
+    state.no_sequence |= words;
+    return;
+  }
   const StoreList::Store entry{at, findings_.place_of(at), words};
   note_sequence(state, address, entry, change);
-  if (change == Change::kTagsCleared && (state.persisted & words) != 0 &&
-      (state.possibly_lost & words) == 0 &&
-      (was_fenced || is_guaranteed(state, words, order_, thread_))) {
-    return state.tags.add(entry);
-  }
-  state.dirty |= words;
-  state.possibly_lost |= words;
-  if (!by.program || by.in_region || by.lock) return;
+  if (tags_alone) return state.tags.add(entry);
   const bool late = state.pending && state.flush.thread == thread_;
   (late ? state.late : state.stores).add(entry);
 }
 
-// True if this thread has flushed and fenced the line's current contents after another thread.
-bool FlushCheck::has_fenced(Line number) const {
+// True if this thread can detect that the words, which its next store changes, are persistent. It
+// may have flushed and fenced the line itself, after another thread.
+bool FlushCheck::is_persistent_pointer(Line number, Words words) const {
   const LineState* const state = shared_.lines.find(number);
+  if (state == nullptr || (state->persisted & words) == 0) return false;
+  if (is_guaranteed(*state, words, order_, thread_)) return true;
   const auto own = newly_guaranteed_.find(number.number);
-  return state != nullptr && own != newly_guaranteed_.end() && own->second == state->version;
+  return (state->possibly_lost & words) == 0 && own != newly_guaranteed_.end() &&
+         own->second == state->version;
 }
 
 void FlushCheck::note_sequence(LineState& state, std::uint64_t address,

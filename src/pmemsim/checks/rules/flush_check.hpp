@@ -116,7 +116,7 @@ class FlushCheck {
   };
 
   LineState& line(Line number);
-  bool has_fenced(Line number) const;
+  bool is_persistent_pointer(Line number, Words words) const;
   LineState& note_store(const At& at, Line number, Words words);
   void note_sequence(LineState& state, std::uint64_t address, const StoreList::Store& store,
                      Change change);
