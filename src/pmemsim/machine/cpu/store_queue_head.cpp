@@ -517,7 +517,12 @@ StoreQueueHead::Waits StoreQueueHead::waits(Slot from, Slot until) const {
 }
 
 Slot StoreQueueHead::overlap(Slot from, Slot until, Cause cause) const {
-  return waits(from, until)[static_cast<std::size_t>(cause)];
+  Slot sum = 0;
+  for (const Wait& wait : waits_) {
+    if (wait.cause != cause) continue;
+    sum += std::max<Slot>(std::min(until, wait.until) - std::max(from, wait.from), 0);
+  }
+  return sum;
 }
 
 // Cancels the head's wait. A lock that the head has acquired stays acquired, although the entry has
