@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "pmemsim/checks/images/design_images.hpp"
-#include "pmemsim/checks/images/survey.hpp"
 #include "pmemsim/checks/images/whole_images.hpp"
 #include "pmemsim/checks/rules/persist_calls.hpp"
 #include "pmemsim/common/image_file.hpp"
@@ -127,6 +126,12 @@ Without without(const PersistCall& call) {
   return {std::make_shared<const std::vector<std::vector<std::uint64_t>>>(call.operations)};
 }
 
+std::optional<std::uint64_t> digest_of(const ModelImages& images) {
+  const auto* const whole = dynamic_cast<const WholeImages*>(&images.images());
+  if (whole == nullptr) return {};
+  return whole->images().digest();
+}
+
 // The digest of the images that a persistency model allows (nothing for a design), and the
 // fingerprint of all images (nothing if there are too many).
 using Fingerprints = std::pair<std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
@@ -203,16 +208,12 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("exact", [](const ModelImages& images) { return images.images().exact(); })
       .def_prop_ro("possible", [](const ModelImages& images) { return images.images().possible(); })
       .def_prop_ro("complete", [](const ModelImages& images) { return images.images().complete(); })
+      .def_prop_ro("digest", &digest_of,
+                   "A number that is equal for orders of a recording's operations that leave the "
+                   "same images; None for a design.")
       .def_prop_ro("instants",
                    [](const ModelImages& images) { return images.images().instants(); });
   module.def("persist_calls", &check::persist_calls, nb::arg("trace"), released);
-  module.def(
-      "digest",
-      [](const trace::TraceFile& trace, const WantedImages& wanted) {
-        return survey(trace, rules_of(wanted), variation_of(wanted)).digest;
-      },
-      nb::arg("trace"), nb::arg("wanted"), released,
-      "A number that is equal for orders of a recording's operations that leave the same images.");
   module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("wanted"), released,
              "Return two fingerprints: of the stores that a crash may lose at each instant (None "
              "for a design's guarantees), and of the set of all images (None if there are too "

@@ -220,21 +220,14 @@ class Wanted:
 
         The first one is the order of visible_order.hpp. In each other order, the flushes and fences
         of one thread are delayed, so that others meet its possibly lost data. These have half of
-        the budget together. Orders that leave the same images are left out.
+        the budget together.
         """
         chosen = self.image is not None or self.delayed is not None
         if chosen or self.model != "px86" or trace.threads == 1:
             return [self]
         late = self.budget.part(2 * trace.threads)
         delayed = [replace(self, budget=late, delayed=each) for each in range(trace.threads)]
-        file = _core.TraceFile(str(trace.path))
-        digests = {_core.digest(file, self.of(trace))}
-        orders = [self]
-        for each in delayed:
-            if (digest := _core.digest(file, each.of(trace))) not in digests:
-                digests.add(digest)
-                orders.append(each)
-        return orders
+        return [self, *delayed]
 
 
 @cache
@@ -262,6 +255,24 @@ def show_images(
     `jobs` checkers work at once, which changes nothing but the time. `command` is how the user
     would see the rejected image again. Raises an `Error` where nothing can be checked.
     """
+    run = show_order(trace, wanted, checker, command, set(), jobs, progress)
+    assert run is not None
+    return run
+
+
+def show_order(
+    trace: Trace,
+    wanted: Wanted,
+    checker: Checker,
+    command: str,
+    known: set[int | None],
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> ModelRun | None:
+    """Do the same as `show_images`, unless an earlier order leaves the same images.
+
+    `known` has the digests of the earlier orders, and gets this one's. Returns None if it has it.
+    """
     _refuse_without_pm(trace)
     if wanted.hosts > 1 and trace.threads <= max(wanted.failed, 1):
         raise Error(
@@ -279,6 +290,9 @@ def show_images(
         images = _core.ModelImages(
             _core.TraceFile(str(trace.path)), wanted.of(trace), checker.started_in(folder), jobs
         )
+        if images.digest in known:
+            return None
+        known.add(images.digest)
         if not images.watches:
             refuse_too_many(trace, wanted.budget, images.possible)
         shown = Shown(trace, wanted, checker, images, begin, progress)

@@ -23,7 +23,7 @@ from pmemsim.persistency import (
     Wanted,
     combined,
     keeps_regions,
-    show_images,
+    show_order,
 )
 from pmemsim.recovery import RecoveryRun, crash_recovery, only_one
 from pmemsim.recovery_recording import OpenRead, shown
@@ -39,7 +39,8 @@ class ImageOptions:
     budget: Annotated[str | None, option(
         EXPLORATION, "--budget", value="N|TIME|all", default=DEFAULT_BUDGET,
         help="How many images are checked: a number, a time (30s, 5min), or `all`. The images "
-            "most likely to reveal a bug are first, then random ones (see --seed).",
+            "most likely to reveal a bug are first, then random ones (see --seed). With several "
+            "threads, half as many more are checked with a thread delayed (--delayed).",
     )] = None  # fmt: skip
     without_each: Annotated[bool, option(
         EXPLORATION, "--without-each",
@@ -165,9 +166,11 @@ def check_images(
     """
     by = f"{trace.name} under {wanted.allowed_by}"
     orders = wanted.orders(trace)
-    runs = []
+    known: set[int | None] = set()
+    runs: list[ModelRun] = []
     for order in orders:
-        runs.append(_show_order(trace, order, checker, command(order), jobs, by))
+        found = _show_order(trace, order, checker, command(order), jobs, by, known)
+        runs += [found] if found else []
         run = combined(runs, wanted.budget)
         if run.story:
             return Images(run)
@@ -192,13 +195,19 @@ def check_images(
 
 
 def _show_order(
-    trace: Trace, wanted: Wanted, checker: Checker, command: str, jobs: int, by: str
-) -> ModelRun:
+    trace: Trace,
+    wanted: Wanted,
+    checker: Checker,
+    command: str,
+    jobs: int,
+    by: str,
+    known: set[int | None],
+) -> ModelRun | None:
     # A wrong image of recovery is written instead of the image with which recovery began.
     first = wanted if wanted.recovery_image is None else replace(wanted, keep=None)
     late = "" if wanted.delayed is None else f", thread {wanted.delayed} delayed"
     return run_with_progress(
-        by + late, lambda report: show_images(trace, first, checker, command, jobs, report)
+        by + late, lambda report: show_order(trace, first, checker, command, known, jobs, report)
     )
 
 
