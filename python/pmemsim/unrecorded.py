@@ -40,8 +40,6 @@ def notes_on_crashes(metadata: Mapping[str, Any]) -> list[str]:
             f"persistent memory changed without a recorded store ({changed}): crash images may be "
             f"missing, and findings may be wrong; {CAUSES}; {CURE}, and record again ({DOCS})"
         )
-    if calls := msyncs(metadata):
-        notes.append(f"{calls}; use flush and fence instructions instead, and record again")
     return [*notes, *not_recorded(metadata)]
 
 
@@ -72,17 +70,6 @@ def no_images(metadata: Mapping[str, Any]) -> str:
     return (
         f"no crash image can be made, because {library} stores the metadata of its pools itself, "
         f"which is not recorded; compile {library} by pmemsim-cc to check images ({LIBRARIES})"
-    )
-
-
-def msyncs(metadata: Mapping[str, Any]) -> str:
-    """Describe the consequence of msync calls in an old recording; empty if there are none."""
-    if not (count := metadata.get("msyncs", 0)):
-        return ""
-    return (
-        f"the program called msync on persistent memory ({_counted(count, 'time')}), which is not "
-        "recorded: data that only msync makes durable count as never flushed "
-        "(docs/reference/recordings.md#what-is-not)"
     )
 
 

@@ -535,12 +535,6 @@ const Nonsense kNonsense[] = {
        builder.metadata(
            R"({"program": "", "regions": "x", "threads": 1, "sync_objects": 0, "pm_regions": []})");
      }},
-    {"MsyncsOfTheWrongType", "\"msyncs\" is not a number",
-     [](TraceBuilder& builder) {
-       builder.external(1);
-       builder.metadata(
-           R"({"program": "", "msyncs": -1, "threads": 1, "sync_objects": 0, "pm_regions": []})");
-     }},
     {"LibrariesOfTheWrongType", "the metadata are invalid",
      [](TraceBuilder& builder) {
        builder.external(1);

@@ -50,9 +50,7 @@ std::uint64_t unsigned_number(const nlohmann::ordered_json& json, const char* ke
 // Checks the types of keys that the simulator doesn't use, because readers of the JSON rely on
 // them.
 void check_other_keys(const nlohmann::ordered_json& json) {
-  for (const char* key : {"regions", "msyncs"}) {
-    if (json.contains(key)) unsigned_number(json, key);
-  }
+  if (json.contains("regions")) unsigned_number(json, "regions");
   for (const char* key : {"arguments", "partial"}) value_or(json, key, std::vector<std::string>());
   if (json.contains("unrecorded")) {
     const auto& unrecorded = json["unrecorded"];
