@@ -201,6 +201,16 @@ int truncate_file(int descriptor, off_t length) {
   return result;
 }
 
+int truncate_path(const char* path, off_t length) {
+  static LibraryFunction function{kHeader, "truncate"};
+  const auto file = static_cast<int>(real.syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC));
+  const NonzeroLines lines(file, cut_off(file, length));
+  const auto result = static_cast<int>(real.syscall(SYS_truncate, path, length));
+  if (result == 0) lines.record(function, false);
+  if (file >= 0) real.syscall(SYS_close, file);
+  return result;
+}
+
 int allocate_file(int descriptor, int kind, off_t offset, off_t bytes) {
   static LibraryFunction function{"/usr/include/fcntl.h", "fallocate"};
   constexpr int kZeroing = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE;
@@ -258,6 +268,9 @@ bool call_file(long number, const long* arguments, long* result) {
       return true;
     case SYS_ftruncate:
       *result = truncate_file(descriptor, arguments[1]);
+      return true;
+    case SYS_truncate:
+      *result = truncate_path(reinterpret_cast<const char*>(arguments[0]), arguments[1]);
       return true;
     case SYS_fallocate:
       *result =
@@ -351,6 +364,12 @@ PMEMSIM_EXPORT int ftruncate(int descriptor, off_t length) noexcept {
 }
 PMEMSIM_EXPORT int ftruncate64(int descriptor, off_t length) noexcept {
   return truncate_file(descriptor, length);
+}
+PMEMSIM_EXPORT int truncate(const char* path, off_t length) noexcept {
+  return truncate_path(path, length);
+}
+PMEMSIM_EXPORT int truncate64(const char* path, off_t length) noexcept {
+  return truncate_path(path, length);
 }
 PMEMSIM_EXPORT int fallocate(int descriptor, int kind, off_t offset, off_t bytes) {
   return allocate_file(descriptor, kind, offset, bytes);

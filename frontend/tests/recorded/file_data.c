@@ -167,8 +167,7 @@ static void no_sync_of_page(void) {
   msync(mapped, 4096, MS_SYNC);
 }
 
-// ---- Parts that become zero
-// ----------------------------------------------------------------------
+// ---- Parts that become zero ---------------------------------------------------------------------
 
 static void fill(void) {
   map(PROT_READ | PROT_WRITE);
@@ -181,6 +180,12 @@ static void cut(void) {
   fsync(file);
   (void)!ftruncate(file, FILE_BYTES);
 }
+static void cut_by_path(void) {
+  fill();
+  (void)!truncate(path, 8200);
+  fsync(file);
+  (void)!truncate(path, FILE_BYTES);
+}
 static void punched(void) {
   fill();
   fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 8200, 5000);
@@ -190,6 +195,11 @@ static void no_sync_of_cut(void) {
   fill();
   (void)!ftruncate(file, 8200);  // never-flushed
   (void)!ftruncate(file, FILE_BYTES);
+}
+static void no_sync_of_cut_by_path(void) {
+  fill();
+  (void)!truncate(path, 8200);  // never-flushed
+  (void)!truncate(path, FILE_BYTES);
 }
 static void no_sync_of_hole(void) {
   fill();
@@ -229,8 +239,10 @@ static const struct use {
     USE(no_sync),
     USE(no_sync_of_page),
     USE(cut),
+    USE(cut_by_path),
     USE(punched),
     USE(no_sync_of_cut),
+    USE(no_sync_of_cut_by_path),
     USE(no_sync_of_hole),
 };
 
