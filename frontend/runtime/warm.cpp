@@ -1,7 +1,7 @@
 // A table of the lines that the program has touched before the region of interest, so that a
 // simulation can begin with warm caches. The table is set-associative by page: of more than four
-// pages with the same set, those touched last stay. Which lines are lost must depend on the
-// addresses of the program's memory as little as possible.
+// pages with the same set, those touched last stay. The addresses of the program's memory must
+// have little effect on which lines are lost.
 #include "warm.hpp"
 
 #include "output.hpp"
