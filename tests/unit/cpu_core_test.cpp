@@ -404,6 +404,42 @@ TEST_P(SyncStall, IsCountedUnderItsKindAlone) {
   }
 }
 
+// The fence in a critical section takes 100 us. The unlock retires at once and is queued behind it.
+class UnlockBehindFence : public testing::Test {
+ protected:
+  UnlockBehindFence() {
+    builder.pm_region(kPmBase, kPmBase + 4096);
+    builder.warm(kPmBase / kLineBytes, 0);
+    builder.sync(SyncKind::kMutexLock, kDramBase, 0, 0);
+    builder.store(builder.site(SiteKind::kStore, 8), kPmBase, 1);
+    builder.access(builder.site(SiteKind::kFlush), kPmBase);
+    builder.plain(builder.site(SiteKind::kFence));
+    builder.sync(SyncKind::kMutexUnlock, kDramBase, 0, 1);
+  }
+  RunResult run() {
+    return run_trace(builder, design("x86", "none",
+                                     {{"core.lock_order", "arm"},
+                                      {"run.lock_order", "recorded"},
+                                      {"pm.front_latency", "100us"}}));
+  }
+  TraceBuilder builder;
+};
+
+TEST_F(UnlockBehindFence, DelaysTheSameThreadsNextLockAsAFenceStall) {
+  builder.sync(SyncKind::kMutexLock, kDramBase, 0, 1);
+  const RunResult result = run();
+  EXPECT_NEAR(statistic(result, "stall.fence_ns"), 100000, 2000);
+  EXPECT_EQ(statistic(result, "stall.lock_ns"), 0);
+}
+
+TEST_F(UnlockBehindFence, DelaysAnotherThreadsLockAsAFenceStall) {
+  builder.thread(1);
+  builder.sync(SyncKind::kMutexLock, kDramBase, 0, 1);
+  const RunResult result = run();
+  EXPECT_NEAR(statistic(result, "stall.fence_ns"), 2 * 100000, 2000);  // 100 us of each thread.
+  EXPECT_NEAR(statistic(result, "stall.lock_ns"), 0, 1000);
+}
+
 // while (!compare_exchange(old, ...)): what it expects is what it read itself, the time before.
 TEST(Atomics, OperationMayDependOnItsOwnPreviousValue) {
   TraceBuilder builder;

@@ -130,6 +130,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void translate(Entry& access);
   void version_due(std::uint64_t index, Time now);
   void version_reached(std::uint64_t index, Time now);
+  void wait_is_over(Entry& waiting, Slot until, Cause cause);
   void complete(std::uint32_t index, Slot slot);
   void retire();
   bool start_serial(Entry& entry);

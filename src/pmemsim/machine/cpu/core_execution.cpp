@@ -53,12 +53,22 @@ void Core::version_reached(std::uint64_t index, Time now) {
   Entry& waiting = entry(static_cast<std::uint32_t>(index));
   const Slot slot = clock_.slot(now);
   if (slot > waiting.ready + 1) {
-    waiting.cause = cause_of(static_cast<trace::LockRole>(waiting.detail));
+    wait_is_over(waiting, slot, cause_of(static_cast<trace::LockRole>(waiting.detail)));
   }
   waiting.ready = std::max(waiting.ready, slot);
   translate(waiting);
   load(static_cast<std::uint32_t>(index));
   advance();
+}
+
+// Records the cause of a wait for another operation, which begins when the operands are ready.
+void Core::wait_is_over(Entry& waiting, Slot until, Cause cause) {
+  waiting.wait = until - waiting.ready;
+  waiting.wait_cause = cause;
+  const auto [fence, commit, stores] = store_head_.behind(waiting.object, waiting.ready, until);
+  waiting.behind_fence = fence;
+  waiting.behind_commit = commit;
+  waiting.behind_stores = stores;
 }
 
 // Returns how long an access to these bytes waits for address translation.
@@ -212,7 +222,7 @@ void Core::acquired(std::uint64_t index, Time now) {
   Entry& lock = entry(static_cast<std::uint32_t>(index));
   const Slot slot = std::max(lock.ready, clock_.slot(now));
   const auto kind = static_cast<trace::SyncKind>(lock.detail);
-  if (slot > lock.ready + 1) lock.cause = cause_of(kind);
+  if (slot > lock.ready + 1) wait_is_over(lock, slot, cause_of(kind));
   lock.ready = slot + store_head_.lock_latency(kind);
   store_head_.acquired_early({lock.store, lock.address, kind}, lock.synchronisation, slot);
   acquiring_ = Acquiring::kLine;
@@ -239,23 +249,31 @@ void Core::write_lock() {
 // Attributes the time from `from`, when this operation could have retired, until it did, to the
 // causes of the wait.
 void Core::account_for(const Entry& oldest, Slot from, Slot until) {
+  Slot left = until - from;
+  const auto add = [&](Cause cause, Slot slots) {
+    const Slot part = std::min(left, slots);
+    account_.add(cause, part);
+    left -= part;
+  };
   if (oldest.kind == Kind::kSerial) {
-    Slot left = until - from;
     const StoreQueueHead::Waits waits = store_head_.waits(from, until);
     for (const Cause cause : {Cause::kFence, Cause::kLock, Cause::kCondition, Cause::kBarrier,
                               Cause::kJoin, Cause::kOrder, Cause::kCommit}) {
-      const Slot part = std::min(left, waits[static_cast<std::size_t>(cause)]);
-      account_.add(cause, part);
-      left -= part;
+      add(cause, waits[static_cast<std::size_t>(cause)]);
     }
-    const Slot own = std::min(left, locked_latency_);
-    account_.add(Cause::kLocked, own);
-    account_.add(Cause::kStoreQueue, left - own);
+    add(Cause::kLocked, locked_latency_);
+    add(Cause::kStoreQueue, left);
     return;
   }
-  const Slot held_up = std::min(until - from, oldest.delay);
-  account_.add(oldest.delay_cause, held_up);
-  account_.add(oldest.cause, until - from - held_up);
+  add(oldest.delay_cause, oldest.delay);
+  if (oldest.wait > 0) {
+    add(Cause::kFence, oldest.behind_fence);
+    add(Cause::kCommit, oldest.behind_commit);
+    add(Cause::kStoreQueue, oldest.behind_stores);
+    add(oldest.wait_cause,
+        oldest.wait - oldest.behind_fence - oldest.behind_commit - oldest.behind_stores);
+  }
+  add(oldest.cause, left);
 }
 
 void Core::retired(Entry& oldest) {

@@ -455,6 +455,7 @@ std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
   added.retired = kUnknownSlot;
   added.delay = delay_;
   added.delay_cause = delay_cause_;
+  added.wait = 0;
   added.store = 0;
   added.instructions = instructions;
   added.site = operation.site;

@@ -37,7 +37,10 @@ class InstructionWindow {
     Slot dispatched;
     Slot ready;  // when operands and barriers are ready; once complete, the time of completion
     Slot retired;
-    Slot delay;           // delay of its dispatch; delay_cause is the reason
+    Slot delay;  // delay of its dispatch; delay_cause is the reason
+    // Its wait for another operation, and the parts in which that one was queued behind a fence, a
+    // commit or stores. wait_cause is the reason of the rest.
+    Slot wait, behind_fence, behind_commit, behind_stores;
     std::uint64_t store;  // number of its first entry in the store queue
     std::uint32_t instructions;
     std::uint32_t site;
@@ -49,7 +52,7 @@ class InstructionWindow {
     Kind kind;
     State state;
     Cause cause;
-    Cause delay_cause;
+    Cause delay_cause, wait_cause;
     std::uint8_t size;
     std::uint8_t detail;
     std::uint8_t stores;  // number of its entries in the store queue

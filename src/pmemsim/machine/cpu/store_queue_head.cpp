@@ -298,7 +298,7 @@ bool StoreQueueHead::drain_atomic(StoreEntry& head, Slot& slot) {
   }
   if (head.waiting_since != kUnknownSlot) {
     if (slot > head.waiting_since)
-      count_wait(head, slot, cause_of(static_cast<trace::LockRole>(head.detail)));
+      count_acquisition(head, slot, cause_of(static_cast<trace::LockRole>(head.detail)));
     head.waiting_since = kUnknownSlot;
   }
   if (head.writes && !head.follows && !may_release(head, slot)) return false;
@@ -377,7 +377,7 @@ bool StoreQueueHead::drain_acquire(StoreEntry& head, Slot& slot) {
     head.step = Step::kAcquired;
   }
   if (head.waiting_since != kUnknownSlot) {
-    count_wait(head, slot, cause_of(kind));
+    count_acquisition(head, slot, cause_of(kind));
     head.waiting_since = kUnknownSlot;
     notify_acquisition(kind, head.address, slot);
     slot += lock_latency(kind);
@@ -443,7 +443,9 @@ trace::SyncKind kind_of_release(const StoreEntry& head) {
 }  // namespace
 
 void StoreQueueHead::release_later(const StoreEntry& head, Slot slot) {
-  const std::uint64_t packed = (static_cast<std::uint64_t>(kind_of_release(head)) << kKindShift) |
+  const trace::SyncKind kind = kind_of_release(head);
+  synchronisation_.will_release(kind, head.object, {this, head.eligible});
+  const std::uint64_t packed = (static_cast<std::uint64_t>(kind) << kKindShift) |
                                (std::uint64_t{head.object} << kObjectShift) | head.version;
   queue_.schedule(queue_.now_or_later(clock_.time(slot)), Phase::kCore,
                   completion<&StoreQueueHead::release_now>(*this, packed));
@@ -504,7 +506,34 @@ bool StoreQueueHead::ask_design(StoreEntry& head, Time when) {
 }
 
 void StoreQueueHead::count_wait(const StoreEntry& head, Slot until, Cause cause) {
-  waits_[next_wait_++ % waits_.size()] = {head.waiting_since, until, cause};
+  count_wait(head.waiting_since, until, cause);
+}
+
+void StoreQueueHead::count_wait(Slot from, Slot until, Cause cause) {
+  if (until > from) waits_[next_wait_++ % waits_.size()] = {from, until, cause};
+}
+
+// Counts a wait for a release. The order of its parts doesn't matter.
+void StoreQueueHead::count_acquisition(const StoreEntry& head, Slot until, Cause cause) {
+  const Behind parts = behind(head.object, head.waiting_since, until);
+  Slot from = head.waiting_since;
+  const auto count = [&](Slot slots, Cause of_part) {
+    count_wait(from, from + slots, of_part);
+    from += slots;
+  };
+  count(parts.fence, Cause::kFence);
+  count(parts.commit, Cause::kCommit);
+  count(parts.stores, Cause::kStoreQueue);
+  count(until - from, cause);
+}
+
+StoreQueueHead::Behind StoreQueueHead::behind(std::uint32_t object, Slot from, Slot until) const {
+  const auto& [queue, retired] = synchronisation_.latest_release(object);
+  const Slot begin = std::max(from, retired);
+  if (queue == nullptr || begin >= until) return {};
+  const Slot fence = queue->overlap(begin, until, Cause::kFence);
+  const Slot commit = queue->overlap(begin, until, Cause::kCommit);
+  return {fence, commit, until - begin - fence - commit};
 }
 
 StoreQueueHead::Waits StoreQueueHead::waits(Slot from, Slot until) const {

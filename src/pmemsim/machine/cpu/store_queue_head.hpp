@@ -90,6 +90,14 @@ class StoreQueueHead {
   Waits waits(Slot from, Slot until) const;
   Slot overlap(Slot from, Slot until, Cause cause) const;
 
+  // The part of a wait for a release after the release had retired, by what was at the head of its
+  // core's store queue: a fence, a region's begin or end, or other stores.
+  struct Behind {
+    Slot fence = 0, commit = 0, stores = 0;
+  };
+  // Returns these parts of an interval in which a core has waited for the object.
+  Behind behind(std::uint32_t object, Slot from, Slot until) const;
+
   // Acquires a lock or another object. Returns false if the operation has to wait; `resume` is
   // called later.
   bool acquire(trace::SyncKind kind, std::uint64_t address, std::uint32_t object,
@@ -136,6 +144,8 @@ class StoreQueueHead {
   void release_later(const StoreEntry& entry, Slot slot);
   void release_now(std::uint64_t packed, Time now);
   void count_wait(const StoreEntry& entry, Slot until, Cause cause);
+  void count_wait(Slot from, Slot until, Cause cause);
+  void count_acquisition(const StoreEntry& entry, Slot until, Cause cause);
   void notify_early_acquisitions(Slot slot);
   void count_drained_region(Slot began, Slot slot);
   void clear_wait();

@@ -34,17 +34,19 @@ void Synchronisation::release(SyncKind kind, std::uint32_t object, std::uint32_t
     return resume_satisfied(objects_[object], now);
   }
   if (!arbitrated(kind)) return release_version(object, version, now);
+  Object& lock = objects_[released_object(kind, object)];
   if (kind == SyncKind::kReadUnlock) {
-    // The recording counts read unlocks on the companion object; the lock itself is the object
-    // before it.
-    Object& lock = objects_[object - 1];
     --lock.readers;
-    grant_waiting(lock, now);
-    return;
+  } else {
+    lock.held = false;
   }
-  Object& lock = objects_[object];
-  lock.held = false;
   grant_waiting(lock, now);
+}
+
+// The recording counts read unlocks on the companion object; the lock itself is the object before
+// it.
+std::uint32_t Synchronisation::released_object(SyncKind kind, std::uint32_t object) const {
+  return kind == SyncKind::kReadUnlock && arbitrated(kind) ? object - 1 : object;
 }
 
 bool Synchronisation::try_lock(Object& lock, SyncKind kind) {
