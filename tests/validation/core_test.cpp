@@ -88,6 +88,30 @@ TEST(Prefetcher, IsNoFasterThanTheL1) {
           {{"prefetch.streams", "4"}, {"prefetch.distance", "64"}, {"prefetch.registers", "64"}}),
       kL1);
 }
+// A store to each line of a working set, several rounds, with one demand miss at a time. A store
+// that finds its line in flight uses a prefetched line, as a load does. Otherwise the next miss is
+// beyond the stream, which has to be found again: the lines then take 2.5 times as long.
+TEST(Prefetcher, KeepsItsRegistersInUseForStores) {
+  const std::uint64_t lines = (2 << 20) / 64;
+  const double ns = steady_ns(
+      [&](TraceBuilder& builder, int rounds) {
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+        for (int round = 0; round < rounds; ++round) {
+          for (std::uint64_t i = 0; i < lines; ++i) builder.store(store, kPmBase + i * 64, 1);
+        }
+      },
+      3,
+      round_machine({{"core.mshrs", "1"},
+                     {"prefetch.streams", "4"},
+                     {"prefetch.distance", "32"},
+                     {"prefetch.registers", "20"},
+                     {"pm.interleaving", "line"},
+                     {"pm.banks_per_rank", "64"},
+                     {"pm.write_latency", "0ns"}}));
+  const double all_in_use = (kWayDown + kPmRead) / (20 + 1);
+  EXPECT_GT(ns / static_cast<double>(lines), all_in_use);
+  EXPECT_LT(ns / static_cast<double>(lines), 1.2 * all_in_use);
+}
 // Dependent loads, of a line of each of so many pages, which all stay in the L1.
 double page_chase_ns_per_load(int pages, const std::vector<KeyValue>& tlb) {
   return steady_ns(

@@ -68,7 +68,10 @@ MissRegisters::Register* MissRegisters::take(Slot& start) {
 }
 
 bool MissRegisters::request_write(Line line, Slot slot) {
-  if (find(line) != nullptr) return true;
+  if (const Register* const mshr = find(line); mshr != nullptr) {
+    if (mshr->prefetch) prefetch_after(line, caches_.look_up(line, slot));
+    return true;
+  }
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
   prefetch_after(line, found);
   if (found.hit && found.state != LineState::kShared) return true;
