@@ -94,6 +94,11 @@ class HierarchyTest : public testing::Test {
     return hierarchy.combine(core, line, bytes_from(word * 8, 8), when,
                              completion<&HierarchyTest::acknowledged>(*this, number));
   }
+  // Otherwise `acknowledged_at` gets the time at which a buffer is free.
+  bool has_buffer(CoreId core, Line line, Time when, std::uint64_t number) {
+    return hierarchy.has_buffer(core, line, when,
+                                completion<&HierarchyTest::acknowledged>(*this, number));
+  }
   void acknowledged(std::uint64_t number, Time when) { acknowledged_at[number] = when; }
 
   EventQueue queue;
@@ -407,10 +412,28 @@ TEST_F(HierarchyTest, NewCombinedLineEvictsTheOldestBuffer) {
   combine(0, pm_line(1), 0, at_ns(1), 2);
   combine(0, pm_line(0), 1, at_ns(2), 1);
   combine(1, pm_line(2), 0, at_ns(3), 3);  // has its own
-  combine(0, pm_line(3), 0, at_ns(4), 4);
+  EXPECT_FALSE(has_buffer(0, pm_line(3), at_ns(4), 4));
   run();
-  EXPECT_EQ(acknowledged_at, (std::map<std::uint64_t, Time>{{1, at_ns(4) + kWayDown + kWayBack}}));
+  const Time acknowledged = at_ns(4) + kWayDown + kWayBack;
+  EXPECT_EQ(acknowledged_at, (std::map<std::uint64_t, Time>{{1, acknowledged}, {4, acknowledged}}));
   EXPECT_EQ(hierarchy.statistics().lines_combined_in_part, 1u);
+}
+
+TEST_F(HierarchyTest, BufferIsInUseUntilItsLineIsAcknowledged) {
+  for (std::uint64_t line : {0, 1}) {  // two buffers: one whole line, and one in part
+    for (std::uint64_t word = 0; word < (line == 0 ? 8 : 1); ++word) {
+      EXPECT_TRUE(has_buffer(0, pm_line(line), at_ns(0), 9));
+      combine(0, pm_line(line), word, at_ns(0), line);
+    }
+  }
+  EXPECT_TRUE(has_buffer(0, pm_line(1), at_ns(1), 9)) << "its own buffer";
+  EXPECT_TRUE(has_buffer(1, pm_line(2), at_ns(1), 9)) << "another core's";
+  EXPECT_FALSE(has_buffer(0, pm_line(2), at_ns(1), 2));
+  run();
+  EXPECT_EQ(acknowledged_at[2], at_ns(0) + kWayDown + kWayBack);
+  EXPECT_EQ(acknowledged_at[1], at_ns(1) + kWayDown + kWayBack);
+  EXPECT_TRUE(has_buffer(0, pm_line(2), at_ns(100), 9));
+  EXPECT_FALSE(acknowledged_at.contains(9));
 }
 
 TEST_F(HierarchyTest, SendCombinedEmptiesAllBuffersOfOneCore) {

@@ -549,6 +549,26 @@ TEST(Persist, NonTemporalStoresOfALineAreCombined) {
   expect_near(non_temporal_round(8), 7 + kSharedTags + 1);
 }
 
+// Stores to many lines without a fence: a buffer is in use for the way to the controller and back.
+TEST(Persist, NonTemporalLinesInFlightAreLimitedByTheBuffers) {
+  for (const std::string_view buffers : {"1", "4"}) {
+    const double ns = steady_ns(
+        [](TraceBuilder& builder, int rounds) {
+          const std::uint32_t store = builder.site(SiteKind::kNonTemporal, 8);
+          for (std::uint64_t i = 0; i < 8 * static_cast<std::uint64_t>(rounds); ++i) {
+            builder.store(store, kPmBase + i * 8, 1);
+          }
+        },
+        2000,
+        round_machine({{"core.write_combining_buffers", buffers},
+                       {"pm.write_latency", "0ns"},
+                       {"path.request_latency", "100ns"},
+                       {"path.response_latency", "80ns"}}));
+    const double collected = buffers == "1" ? 7 : 0;  // while others are in flight
+    expect_near(ns, (collected + kSharedTags + 100 + 80 + 1) / std::stoi(std::string(buffers)));
+  }
+}
+
 TEST(Serialising, LockedInstructionsTakeTheirLatencyOneByOne) {
   const double ns = steady_ns(
       [](TraceBuilder& builder, int rounds) {

@@ -1,6 +1,7 @@
 #include "pmemsim/machine/cache/hierarchy.hpp"
 
 #include <bit>
+#include <cassert>
 #include <ranges>
 #include <utility>
 #include <variant>
@@ -39,7 +40,8 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       clients_(cores, nullptr),
       shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways, frames),
       frames_(frames),
-      combining_(cores, write_combining_buffers) {
+      combining_(cores, write_combining_buffers),
+      awaiting_buffer_(cores) {
   private_.reserve(cores);
   for (CoreId core = 0; core < cores; ++core) {
     private_.emplace_back(level(l1, PageFrames(), clock), level(l2, frames, clock));
@@ -216,8 +218,14 @@ std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool
   }
   const std::uint32_t index = free_flushes_.back();
   free_flushes_.pop_back();
-  flushes_[index] = {line,        core, invalidate, dirty, dirty_elsewhere(core, line),
-                     acknowledge, {},   0};
+  flushes_[index] = {.line = line,
+                     .core = core,
+                     .invalidate = invalidate,
+                     .dirty = dirty,
+                     .dirty_elsewhere = dirty_elsewhere(core, line),
+                     .acknowledge = acknowledge,
+                     .data = {},
+                     .departure = 0};
   capture_contents(flushes_[index]);
   if (dirty && pm_space_.contains(line)) ++under_way_[line.number].writes;
   return index;
@@ -236,13 +244,22 @@ void Hierarchy::send_flush(std::uint32_t index, Time when) {
                   completion<&Hierarchy::flush_arrives>(*this, index));
 }
 
+bool Hierarchy::has_buffer(CoreId core, Line line, Time when, Completion freed) {
+  if (!combining_.all_in_use(core) || combining_.find(core, line) != nullptr) return true;
+  if (const auto oldest = combining_.take_oldest(core)) send_combined(*oldest, when);
+  awaiting_buffer_[core] = freed;
+  return false;
+}
+
 bool Hierarchy::combine(CoreId core, Line line, ByteMask bytes, Time when, Completion acknowledge) {
   CombinedLine* combined = combining_.find(core, line);
   const bool opens = combined == nullptr;
   if (opens) {
-    if (combining_.full(core)) send_combined(*combining_.take_oldest(core), when);
+    assert(!combining_.all_in_use(core));
     send_combined_of(line, when);
-    combining_.open(core, {line, 0, new_flush(core, line, true, true, acknowledge), when});
+    const std::uint32_t flush = new_flush(core, line, true, true, acknowledge);
+    flushes_[flush].combined = true;
+    combining_.open(core, {line, 0, flush, when});
     combined = combining_.find(core, line);
   } else {
     capture_contents(flushes_[combined->flush]);
@@ -366,9 +383,14 @@ void Hierarchy::acknowledge_later(std::uint32_t index, Time now) {
 }
 
 void Hierarchy::flush_acknowledged(std::uint64_t index, Time now) {
-  const Completion acknowledge = flushes_[index].acknowledge;
+  const Flush& flush = flushes_[index];
+  const Completion acknowledge = flush.acknowledge;
+  const CoreId core = flush.core;
+  const bool combined = flush.combined;
   free_flushes_.push_back(static_cast<std::uint32_t>(index));
+  if (combined) combining_.acknowledged(core);
   acknowledge(now);
+  if (combined && awaiting_buffer_[core]) std::exchange(awaiting_buffer_[core], {})(now);
 }
 
 void Hierarchy::warm(std::span<const Touch> touches) {

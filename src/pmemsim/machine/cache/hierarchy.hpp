@@ -106,6 +106,9 @@ class Hierarchy final : public CachePort {
   void flush(CoreId core, Line line, bool invalidate, bool dirty, Time when,
              Completion acknowledge) override;
   bool combine(CoreId core, Line line, ByteMask bytes, Time when, Completion acknowledge) override;
+  // True if a non-temporal store of the core to the line may enter a write-combining buffer at
+  // `when`. If all buffers are in use, it sends the oldest one, and `freed` is called later.
+  bool has_buffer(CoreId core, Line line, Time when, Completion freed);
   void mark_clean(Line line) override;
   bool drop(Line line) override;
   // Sends the contents of the core's write-combining buffers at `when`.
@@ -153,6 +156,7 @@ class Hierarchy final : public CachePort {
     Line line;
     CoreId core;
     bool invalidate, dirty, dirty_elsewhere;
+    bool combined = false;  // the line of a write-combining buffer
     Completion acknowledge;
     LineData data;  // contents, with their order number, when the flush left the core
     std::uint64_t departure;
@@ -202,7 +206,8 @@ class Hierarchy final : public CachePort {
   std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;  // lines in flight from memory
   std::unordered_map<std::uint64_t, UnderWay> under_way_;
   WriteCombiningBuffers combining_;
-  std::vector<Flush> flushes_;  // flushes in flight; slots are reused
+  std::vector<Completion> awaiting_buffer_;  // by core
+  std::vector<Flush> flushes_;               // flushes in flight; slots are reused
   std::vector<std::uint32_t> free_flushes_;
   HierarchyStatistics statistics_;
 };

@@ -4,7 +4,7 @@
 //  1. A line leaves its buffer at the first of these events:
 //     - All of its bytes are stored.
 //     - Another line needs a buffer, all buffers are in use, and this line's buffer was opened
-//       first.
+//       before all others that have not left.
 //     - Its core executes a fence, a clflush (which waits for all earlier flushes), a locked
 //       instruction, or the begin or end of a region.
 //     - The thread leaves the core or ends.
@@ -13,6 +13,9 @@
 //     These do not undo newer data that reach the controller first (backend.hpp, rule 6).
 //  3. A partly filled line leaves as one write, too. (Processors send segments of 8 bytes, which
 //     their controllers combine again.)
+//  4. A buffer is in use until the write of its line has been acknowledged: the core keeps the data
+//     until the controller has accepted them (Intel optimization manual, Write Combining). A store
+//     that needs a buffer while all are in use stalls in the store queue.
 // Not modelled: a processor may empty a buffer at any time, and uses the same buffers for its
 // misses.
 #pragma once
@@ -37,20 +40,23 @@ struct CombinedLine {
 class WriteCombiningBuffers {
  public:
   WriteCombiningBuffers(std::uint32_t cores, std::uint32_t buffers)
-      : buffers_(buffers), cores_(cores) {}
+      : buffers_(buffers), cores_(cores), leaving_(cores, 0) {}
 
-  // True if any core uses a buffer.
-  bool any() const { return used_ > 0; }
-  bool full(CoreId core) const { return cores_[core].size() == buffers_; }
+  // True if a buffer of any core collects stores.
+  bool any() const { return open_ > 0; }
+  bool all_in_use(CoreId core) const { return cores_[core].size() + leaving_[core] == buffers_; }
+  // Frees a buffer whose write has been acknowledged.
+  void acknowledged(CoreId core) { --leaving_[core]; }
   CombinedLine* find(CoreId core, Line line) {
     const auto found = place(core, line);
     return found == cores_[core].end() ? nullptr : &*found;
   }
   void open(CoreId core, const CombinedLine& combined) {
     cores_[core].push_back(combined);
-    ++used_;
+    ++open_;
   }
-  // Removes the buffer that was opened first, if there is one.
+  // Takes the line whose buffer was opened first, if there is one. The buffer stays in use until
+  // acknowledged().
   std::optional<CombinedLine> take_oldest(CoreId core) {
     return cores_[core].empty() ? std::optional<CombinedLine>{} : take(core, cores_[core].begin());
   }
@@ -69,13 +75,15 @@ class WriteCombiningBuffers {
   CombinedLine take(CoreId core, Buffers::iterator at) {
     const CombinedLine combined = *at;
     cores_[core].erase(at);
-    --used_;
+    --open_;
+    ++leaving_[core];
     return combined;
   }
 
-  const std::uint32_t buffers_;  // buffers of each core
-  std::vector<Buffers> cores_;
-  std::uint32_t used_ = 0;
+  const std::uint32_t buffers_;         // buffers of each core
+  std::vector<Buffers> cores_;          // the buffers that collect stores
+  std::vector<std::uint32_t> leaving_;  // number of each core's buffers whose line has left
+  std::uint32_t open_ = 0;
 };
 
 }  // namespace pmemsim

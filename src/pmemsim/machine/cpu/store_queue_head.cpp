@@ -162,6 +162,9 @@ bool StoreQueueHead::drain_non_temporal(StoreEntry& head, Slot& slot) {
       return wait(head, Step::kSent);
     }
   }
+  if (!hierarchy_.has_buffer(id_, line, clock_.time(slot), resume_of_head())) {
+    return wait(head, Step::kSent);
+  }
   design_.non_temporal(id_, line, bytes_from(head.address % kLineBytes, head.size),
                        clock_.time(slot));
   slot += cycle_;
