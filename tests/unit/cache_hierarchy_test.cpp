@@ -94,7 +94,10 @@ class HierarchyTest : public testing::Test {
     return hierarchy.combine(core, line, bytes_from(word * 8, 8), when,
                              completion<&HierarchyTest::acknowledged>(*this, number));
   }
-  // Otherwise `acknowledged_at` gets the time at which a buffer is free.
+  // Otherwise `acknowledged_at` gets the time at which a flush or a buffer is free.
+  bool may_send_flush(CoreId core, std::uint64_t number) {
+    return hierarchy.may_send_flush(core, completion<&HierarchyTest::acknowledged>(*this, number));
+  }
   bool has_buffer(CoreId core, Line line, Time when, std::uint64_t number) {
     return hierarchy.has_buffer(core, line, when,
                                 completion<&HierarchyTest::acknowledged>(*this, number));
@@ -121,7 +124,7 @@ class HierarchyTest : public testing::Test {
                        .tag_latency = cycles(20),
                        .snoop_latency = cycles(18)},
                       {.request_latency = nanoseconds(7), .response_latency = nanoseconds(9)},
-                      kBuffers};
+                      {.write_combining = kBuffers, .flushes = 2}};
 };
 
 TEST_F(HierarchyTest, MissesAreServedByTheirMemory) {
@@ -395,6 +398,19 @@ TEST_F(FullWpqTest, CleanFlushWaitsForAnEvictionThatTheWpqHasNotAccepted) {
 }
 
 constexpr Picoseconds kWayDown = ns(20 + 7), kWayBack = ns(9);
+
+TEST_F(HierarchyTest, CoreHasALimitedNumberOfFlushesInFlight) {
+  EXPECT_TRUE(may_send_flush(0, 9));
+  flush(0, pm_line(0), true, at_ns(0), 1);
+  EXPECT_TRUE(may_send_flush(0, 9));
+  flush(0, pm_line(1), true, at_ns(5), 2);
+  EXPECT_FALSE(may_send_flush(0, 3));
+  EXPECT_TRUE(may_send_flush(1, 9)) << "another core's";
+  run();
+  EXPECT_EQ(acknowledged_at[3], at_ns(0) + kWayDown + kWayBack) << "when the first has returned";
+  EXPECT_TRUE(may_send_flush(0, 9));
+  EXPECT_FALSE(acknowledged_at.contains(9));
+}
 
 TEST_F(HierarchyTest, NonTemporalStoresOfALineAreWrittenOnceTheLineIsFull) {
   for (std::uint64_t word = 0; word < 8; ++word) {

@@ -25,7 +25,8 @@ struct Platform {
         design(configuration.blueprint(), queue, pm),
         caches({queue, pm_space, dram, design}, clock, configuration.core.count, configuration.l1,
                configuration.l2, configuration.shared, configuration.path,
-               configuration.core.write_combining_buffers) {
+               {.write_combining = configuration.core.write_combining_buffers,
+                .flushes = configuration.core.mshrs}) {
     pm_space.add({kPmBase, kPmBase + (1 << 20)});
     design.connect(queue, clock, caches, dram, pm_space, program_events, threads);
   }

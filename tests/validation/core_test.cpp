@@ -549,6 +549,27 @@ TEST(Persist, NonTemporalStoresOfALineAreCombined) {
   expect_near(non_temporal_round(8), 7 + kSharedTags + 1);
 }
 
+// Flushes of many lines, which are in the L1, without a fence.
+TEST(Persist, FlushesInFlightAreLimitedByTheMissRegisters) {
+  for (const std::string_view registers : {"1", "4"}) {
+    const double ns = steady_ns(
+        [](TraceBuilder& builder, int rounds) {
+          const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+          const std::uint32_t flush = builder.site(SiteKind::kFlush);
+          for (int i = 0; i < rounds; ++i) {
+            const std::uint64_t line = kPmBase + static_cast<std::uint64_t>(i % 16) * 64;
+            builder.store(store, line, 1);
+            builder.access(flush, line);
+          }
+        },
+        2000,
+        round_machine({{"core.mshrs", registers},
+                       {"pm.write_latency", "0ns"},
+                       {"path.request_latency", "100ns"},
+                       {"path.response_latency", "80ns"}}));
+    expect_near(ns, (kWayDown + 100 + 80) / std::stoi(std::string(registers)));
+  }
+}
 // Stores to many lines without a fence: a buffer is in use for the way to the controller and back.
 TEST(Persist, NonTemporalLinesInFlightAreLimitedByTheBuffers) {
   for (const std::string_view buffers : {"1", "4"}) {

@@ -24,7 +24,7 @@ PrivateCaches::Level level(const CacheParameters& cache, PageFrames frames, cons
 Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores,
                      const CacheParameters& l1, const CacheParameters& l2,
                      const SharedCacheParameters& shared, const PathParameters& path,
-                     std::uint32_t write_combining_buffers, PageFrames frames)
+                     const CoreBuffers& buffers, PageFrames frames)
     : queue_(parts.queue),
       pm_space_(parts.pm_space),
       dram_(parts.dram),
@@ -40,8 +40,11 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       clients_(cores, nullptr),
       shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways, frames),
       frames_(frames),
-      combining_(cores, write_combining_buffers),
-      awaiting_buffer_(cores) {
+      combining_(cores, buffers.write_combining),
+      most_flushes_(buffers.flushes),
+      flushes_under_way_(cores, 0),
+      awaiting_buffer_(cores),
+      awaiting_flush_(cores) {
   private_.reserve(cores);
   for (CoreId core = 0; core < cores; ++core) {
     private_.emplace_back(level(l1, PageFrames(), clock), level(l2, frames, clock));
@@ -207,7 +210,14 @@ void Hierarchy::write_back(Line line, CoreId writer) {
 void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Time when,
                       Completion acknowledge) {
   send_combined_of(line, when);
+  ++flushes_under_way_[core];
   send_flush(new_flush(core, line, invalidate, dirty, acknowledge), when + flush_latency_);
+}
+
+bool Hierarchy::may_send_flush(CoreId core, Completion freed) {
+  if (flushes_under_way_[core] < most_flushes_) return true;
+  awaiting_flush_[core] = freed;
+  return false;
 }
 
 std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool dirty,
@@ -388,9 +398,17 @@ void Hierarchy::flush_acknowledged(std::uint64_t index, Time now) {
   const CoreId core = flush.core;
   const bool combined = flush.combined;
   free_flushes_.push_back(static_cast<std::uint32_t>(index));
-  if (combined) combining_.acknowledged(core);
+  if (combined) {
+    combining_.acknowledged(core);
+  } else {
+    --flushes_under_way_[core];
+  }
   acknowledge(now);
-  if (combined && awaiting_buffer_[core]) std::exchange(awaiting_buffer_[core], {})(now);
+  resume(combined ? awaiting_buffer_[core] : awaiting_flush_[core], now);
+}
+
+void Hierarchy::resume(Completion& waiting, Time now) {
+  if (waiting) std::exchange(waiting, {})(now);
 }
 
 void Hierarchy::warm(std::span<const Touch> touches) {

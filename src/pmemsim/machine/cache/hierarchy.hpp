@@ -91,10 +91,15 @@ class Hierarchy final : public CachePort {
     Design& design;
   };
 
+  // The number of lines that a core may have in flight to memory without an acknowledgement.
+  struct CoreBuffers {
+    std::uint32_t write_combining;
+    std::uint32_t flushes;
+  };
+
   Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores, const CacheParameters& l1,
             const CacheParameters& l2, const SharedCacheParameters& shared,
-            const PathParameters& path, std::uint32_t write_combining_buffers,
-            PageFrames frames = {});
+            const PathParameters& path, const CoreBuffers& buffers, PageFrames frames = {});
 
   void connect(CoreId core, CacheClient& client) { clients_[core] = &client; }
   PrivateCaches& private_caches(CoreId core) { return private_[core]; }
@@ -109,6 +114,8 @@ class Hierarchy final : public CachePort {
   // True if a non-temporal store of the core to the line may enter a write-combining buffer at
   // `when`. If all buffers are in use, it sends the oldest one, and `freed` is called later.
   bool has_buffer(CoreId core, Line line, Time when, Completion freed);
+  // True if the core may send another flush. Otherwise `freed` is called later.
+  bool may_send_flush(CoreId core, Completion freed);
   void mark_clean(Line line) override;
   bool drop(Line line) override;
   // Sends the contents of the core's write-combining buffers at `when`.
@@ -182,6 +189,7 @@ class Hierarchy final : public CachePort {
   void flush_arrives(std::uint64_t index, Time now);
   void flush_persisted(std::uint64_t index, Time now);
   void flush_acknowledged(std::uint64_t index, Time now);
+  static void resume(Completion& waiting, Time now);
   void acknowledge_later(std::uint32_t index, Time now);
   void line_persisted(std::uint64_t line, Time now);
 
@@ -206,8 +214,10 @@ class Hierarchy final : public CachePort {
   std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;  // lines in flight from memory
   std::unordered_map<std::uint64_t, UnderWay> under_way_;
   WriteCombiningBuffers combining_;
-  std::vector<Completion> awaiting_buffer_;  // by core
-  std::vector<Flush> flushes_;               // flushes in flight; slots are reused
+  const std::uint32_t most_flushes_;
+  std::vector<std::uint32_t> flushes_under_way_;              // by core
+  std::vector<Completion> awaiting_buffer_, awaiting_flush_;  // by core
+  std::vector<Flush> flushes_;                                // flushes in flight; slots are reused
   std::vector<std::uint32_t> free_flushes_;
   HierarchyStatistics statistics_;
 };

@@ -52,7 +52,8 @@ struct CoreParameters {
         "store_queue_entries", store_queue_entries, {.least = 2, .most = 1024},
         "Entries of the store queue (stores, flushes and fences until they leave for the caches)");
     visit("mshrs", mshrs, {.least = 1, .most = 256},
-          "Largest number of outstanding misses (lines) of a core's private caches");
+          "Largest number of outstanding misses (lines) of a core's private caches, and of its "
+          "flushes that are not acknowledged");
     visit("write_combining_buffers", write_combining_buffers, {.least = 1, .most = 256},
           "Write-combining buffers of a core (lines), which coalesce non-temporal stores");
     visit("forward_latency", forward_latency, {.least = 0, .most = 1e6},

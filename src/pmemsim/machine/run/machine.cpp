@@ -110,7 +110,8 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
           configuration.run.lock_order),
       hierarchy_({queue_, pm_space_, dram_, design_}, clock_, cores_used_, configuration.l1,
                  configuration.l2, shared_cache(configuration), configuration.path,
-                 configuration.core.write_combining_buffers,
+                 {.write_combining = configuration.core.write_combining_buffers,
+                  .flushes = configuration.core.mshrs},
                  PageFrames(configuration.pages.placement)) {
   if (configuration.core.loads_pass_locks && design_.wants(kLoads | kRewind)) {
     throw ConfigError(
