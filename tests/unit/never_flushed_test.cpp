@@ -288,6 +288,13 @@ TEST(Unreferenced, StoreIsReportedIfAPointerLeadsToItsRun) {
   EXPECT_EQ(trace.check(), Found{"never-flushed 11 x2"});
 }
 
+TEST(Unreferenced, PointerRightBehindTheRunLeadsElsewhere) {
+  Objects trace;
+  trace.persist(kOther + 16, kBetween + 64);
+  trace.store(trace.second, kBetween, 7);
+  EXPECT_EQ(trace.check(), Found{"never-flushed:unreferenced 11"});
+}
+
 TEST(Unreferenced, StoreIsReportedIfAnOffsetLeadsToIt) {
   Objects trace;
   trace.persist(kOther + 16, kBetween - kPmBase);

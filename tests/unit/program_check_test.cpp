@@ -833,6 +833,23 @@ TEST(ProgramCheck, StoreComputedFromDataOfTheSameThreadIsNotReported) {
   EXPECT_EQ(trace.check(), Found{"useless-fence 30"});
 }
 
+// Thread 1 stores to another word of the line, and thread 0 reads its own word again.
+TEST(ProgramCheck, StoreComputedFromAnOwnWordOfALineWithStoresOfAnotherThreadIsNotReported) {
+  ReadingTrace trace;
+  trace.put(kLine);
+  trace.hand_over();
+  trace.put(kLine + 8);
+  trace.sync(SyncKind::kThreadEnd, kLockWord + 64, 1, 1);
+  trace.thread(0);
+  trace.sync(SyncKind::kThreadJoin, kLockWord + 64, 1, 1);
+  trace.access(trace.load_site, kLine);
+  trace.store(trace.made, kOther, 1);
+  trace.clwb(kOther);
+  trace.clwb(kLine);
+  trace.sfence();
+  EXPECT_EQ(trace.check(), Found{});
+}
+
 TEST(ProgramCheck, StoreToTheSameLineAsItsSourceIsNotReported) {
   ReadingTrace trace;
   trace.read(false);
@@ -899,6 +916,16 @@ TEST(ProgramCheck, AccessToReallocatedMemoryIsNotReported) {
   trace.mark(MarkKind::kAllocate, kLine, 64);
   trace.access(trace.load_site, kLine);
   trace.persist(kOther, kLine);
+  EXPECT_EQ(trace.check(), Found{});
+}
+
+// The block begins in the middle of a line, and ends in a line that was free.
+TEST(ProgramCheck, LastLineOfAnUnalignedReallocatedBlockIsNotReported) {
+  CheckedTrace trace;
+  trace.mark(MarkKind::kFree, kLine + 64);
+  trace.mark(MarkKind::kAllocate, kLine + 32, 64);
+  trace.access(trace.load_site, kLine + 64);
+  trace.persist(kOther, kLine + 32);
   EXPECT_EQ(trace.check(), Found{});
 }
 
