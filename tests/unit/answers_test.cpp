@@ -73,6 +73,19 @@ TEST_F(CallsTest, RecursiveCallsBelongToTheOutermostCall) {
   EXPECT_EQ(calls("push"), (Ranges{{1, 5}}));
 }
 
+// push calls flush, and both are chosen.
+TEST_F(CallsTest, ChosenCallInsideAChosenCallBelongsToTheOuterCall) {
+  put({main_, push_, flush_, push_end_, main_});
+  const TemporaryTrace file(trace_);
+  const trace::TraceFile read(file.path());
+  const std::vector<ProgramOperation> found =
+      calls_of(read, [](std::string_view name) { return name == "push" || name == "flush"; });
+  ASSERT_EQ(found.size(), 1);
+  EXPECT_EQ(found[0].name, "push");
+  EXPECT_EQ(found[0].first, 1);
+  EXPECT_EQ(found[0].last, 3);
+}
+
 // The last flush is inlined into the caller, although the function of that name was called
 // immediately before.
 TEST_F(CallsTest, CallEndsBeforeInlinedCodeOfItsCaller) {
@@ -172,6 +185,34 @@ TEST(History, SegmentsHaveTheirVisibleAndGuaranteedSteps) {
   EXPECT_EQ(first(1), 5);
 }
 
+// The second line is durable after step 4, the first one only after step 6.
+TEST(History, NextGuaranteedStepIsThatOfAnyLaterSegment) {
+  const litmus::Program program{{0, Do::kStore, 0, 5}, {0, Do::kStore, 64, 6}, {0, Do::kClwb, 64},
+                                {0, Do::kSfence},      {0, Do::kClwb, 0},      {0, Do::kSfence}};
+  litmus::Recorder recorder(program, 1);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile read(file.path());
+  const History history(read, PersistencyRules::kPx86);
+  EXPECT_EQ(history.segment(1).guaranteed, 6);
+  EXPECT_EQ(history.segment(2).guaranteed, 4);
+  EXPECT_EQ(history.next_guaranteed(0), 4);
+  EXPECT_EQ(history.next_guaranteed(1), 4);
+}
+
+// On eADR only the ordinary store is durable at its own step.
+TEST(History, NonTemporalStoreIsGuaranteedByItsFenceOnEadr) {
+  const litmus::Program program{{0, Do::kNonTemporal, 0, 5},
+                                {0, Do::kStore, 64, 6},
+                                {0, Do::kSfence},
+                                {0, Do::kStore, 128, 7}};
+  litmus::Recorder recorder(program, 1);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile read(file.path());
+  const History history(read, PersistencyRules::kEadr);
+  EXPECT_EQ(history.segment(1).guaranteed, 3);
+  EXPECT_EQ(history.segment(2).guaranteed, 2);
+}
+
 TEST(NothingLost, AddedSegmentsAreRemovedAtTheNextCall) {
   litmus::Recorder recorder(kTwoLines, 1);
   const TemporaryTrace file(recorder.trace());
@@ -223,12 +264,12 @@ TEST(Intervals, IntervalsBeginAndEndAtStepsOfOperations) {
   EXPECT_EQ(found.at(3), 1);
 }
 
-// Two threads take a lock: thread 0 holds it while thread 1 begins its operation and waits.
+// Two threads take a lock: thread 0 holds it while thread 1 begins its operation with a store to
+// `first`, and waits.
 struct WaitingOperation {
-  explicit WaitingOperation(bool stores) {
+  explicit WaitingOperation(bool stores, std::uint64_t first = kVolatile + 128) {
     trace.pm_region(kPmBase, kPmBase + (1 << 20));
     const std::uint32_t store = trace.site(trace::SiteKind::kStore, 8);
-    constexpr std::uint64_t kVolatile = 0x555500000000;
     trace.thread(0);
     trace.sync(trace::SyncKind::kMutexLock, kVolatile, 0, 0);
     trace.store(store, kPmBase, 1);
@@ -237,7 +278,7 @@ struct WaitingOperation {
     trace.sync(trace::SyncKind::kMutexUnlock, kVolatile, 0, 1);
     trace.thread(1);
     trace.sync(trace::SyncKind::kThreadStart, kVolatile + 64, 1, 1);
-    trace.store(store, kVolatile + 128, 3);  // Operation 1 of the thread: its first step
+    trace.store(store, first, 3);  // Operation 1 of the thread: its first step
     trace.sync(trace::SyncKind::kMutexLock, kVolatile, 0, 1);
     if (stores) trace.store(store, kPmBase + 64, 4);
     trace.sync(trace::SyncKind::kMutexUnlock, kVolatile, 0, 2);
@@ -249,6 +290,7 @@ struct WaitingOperation {
     return Intervals(read, {steps(1, 4, 1)}, 10).operations().at(0);
   }
 
+  static constexpr std::uint64_t kVolatile = 0x555500000000;
   trace::TraceBuilder trace;
 };
 
@@ -259,6 +301,11 @@ TEST(Intervals, OperationThatStoresBeginsAtTheEndOfItsWaitForALock) {
 
 TEST(Intervals, OperationWithoutAStoreBeginsBeforeItsWaitForALock) {
   const TimedOperation timed = WaitingOperation(false).timed();
+  EXPECT_GT(timed.last_step - timed.first_step, 2);
+}
+
+TEST(Intervals, OperationThatStoresBeforeItsWaitForALockBeginsAtItsFirstStore) {
+  const TimedOperation timed = WaitingOperation(true, kPmBase + 128).timed();
   EXPECT_GT(timed.last_step - timed.first_step, 2);
 }
 
@@ -468,6 +515,25 @@ TEST(AnswerCheck, AnyOverlappingOperationsMayBeDone) {
     const std::size_t wrong = check.find_wrong([] {}).size();
     EXPECT_EQ(wrong == 0, script == kTwoWords);  // the other one never says the same twice
   }
+}
+
+// Thread 2's store belongs to no operation, and is durable soon. A crash right after it may leave
+// it with any of the two operations that are in execution.
+TEST(AnswerCheck, StoreOfNoOperationCountsFromItsOwnStep) {
+  const litmus::Program program{
+      {0, Do::kStore, 0, 1}, {1, Do::kStore, 64, 2}, {2, Do::kStore, 128, 3},
+      {2, Do::kClwb, 128},   {2, Do::kSfence},       {0, Do::kClwb, 0},
+      {0, Do::kSfence},      {1, Do::kClwb, 64},     {1, Do::kSfence},
+  };
+  litmus::Recorder recorder(program, 3);
+  const TemporaryTrace file(recorder.trace());
+  const trace::TraceFile read(file.path());
+  AnswerCheck check(read, PersistencyRules::kPx86, 1, 1000,
+                    reader(kTwoWords + "; od -An -tu8 -j128 -N8 $1"), 2,
+                    {steps(1, UINT64_MAX, 0), steps(1, UINT64_MAX, 1)});
+  while (check.show_next([] {})) {
+  }
+  EXPECT_EQ(check.find_wrong([] {}), std::vector<std::uint64_t>{});
 }
 
 // ---- Readers -----------------------------------------------------------------------------------
