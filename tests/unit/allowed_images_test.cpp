@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "litmus_program.hpp"
@@ -293,6 +294,40 @@ TEST(AllowedImages, PresentStoresOfAnImageAreReported) {
       EXPECT_EQ(there, Presence{(*image)[line * 64 - kPmBase] == 1});
     }
   }
+}
+
+// A source without likely sets, whose random passes draw the listed images.
+class ListedDraws final : public ImageSource {
+ public:
+  explicit ListedDraws(std::vector<std::vector<std::uint64_t>> passes)
+      : passes_(std::move(passes)) {}
+  void begin(Pass pass, std::uint64_t) override {
+    left_.clear();
+    if (pass == Pass::kRandom && passed_ < passes_.size()) left_ = passes_[passed_++];
+  }
+  bool has_likely() const override { return false; }
+  bool next_set() override {
+    if (left_.empty()) return false;
+    hash_ = left_.back();
+    left_.pop_back();
+    return true;
+  }
+  std::uint64_t hash() const override { return hash_; }
+
+ private:
+  const std::vector<std::vector<std::uint64_t>> passes_;
+  std::vector<std::uint64_t> left_;
+  std::size_t passed_ = 0;
+  std::uint64_t hash_ = 0;
+};
+
+// Rule 2 of image_search.hpp: a round with a new image restarts the count.
+TEST(ImageSearch, SearchEndsAfterThreeRoundsInVainInARow) {
+  ListedDraws source({{1}, {1}, {1}, {2}, {1}, {3}, {}, {}, {}, {4}});
+  ImageSearch search(source, 1e9, 1, 100);
+  while (search.next()) {
+  }
+  EXPECT_EQ(search.shown(), 3);
 }
 
 TEST(ImageExplanation, NamesTheCallerOfSystemHeaders) {

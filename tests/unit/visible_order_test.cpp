@@ -92,6 +92,15 @@ TEST(VisibleOrder, DelayedThreadFlushesAndFencesWhenOthersCannotContinue) {
             (Order{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 1}, {1, 2}}));
 }
 
+TEST(VisibleOrder, DelayedThreadFencesWithoutAFlushWhenOthersCannotContinue) {
+  OrderTrace trace;
+  trace.stores(0, 1);
+  trace.plain(trace.fence);
+  trace.stores(0, 1);
+  trace.stores(1, 2);
+  EXPECT_EQ(trace.order({.delayed = 0}), (Order{{0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}}));
+}
+
 TEST(VisibleOrder, DelayedThreadContinuesIfOthersWaitForIt) {
   OrderTrace trace;
   trace.stores(0, 1);
