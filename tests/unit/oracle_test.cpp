@@ -460,6 +460,19 @@ TEST(HappensBefore, AcquisitionFollowsTheReleasesUpToItsVersion) {
   EXPECT_FALSE(order.before(0, order.now(0), 2));
 }
 
+// Two threads release the object in another order than that of its versions.
+TEST(HappensBefore, EarlyReleaseIsSeenWithTheOperationsOfItsOwnThread) {
+  HappensBefore order(3, 1);
+  const HappensBefore::Epoch early = order.now(0), late = order.now(1);
+  order.release(0, 0, 2);
+  EXPECT_EQ(order.version(0), 0u);
+  order.release(1, 0, 1);
+  EXPECT_EQ(order.version(0), 2u);
+  order.acquire(2, 0, 2);
+  EXPECT_TRUE(order.before(0, early, 2));
+  EXPECT_TRUE(order.before(1, late, 2));
+}
+
 TEST(Oracle, WordsOfALinePersistInAnyOrderIfLinesCanBeTorn) {
   Program program;
   program.store(kA, 1).store(kA + 8, 2).store(kA, 4).flush(kA).fence();
