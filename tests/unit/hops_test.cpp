@@ -131,6 +131,20 @@ TEST_F(HopsTest, DfenceStallsTheNextStoreOfItsCoreOnly) {
   EXPECT_EQ(count("full"), 0);
 }
 
+TEST_F(HopsTest, OfenceDoesNotEndTheStallOfADfence) {
+  bench.begin(0, 1);
+  bench.store(0, kW0, 1);
+  EXPECT_TRUE(bench.dfence(0).at_once);
+  EXPECT_TRUE(bench.ofence(0).at_once);
+  EXPECT_TRUE(bench.end(0).at_once);
+  EXPECT_TRUE(bench.durable.empty());
+  const Answer& store = bench.store(0, kW1, 2);
+  EXPECT_FALSE(store.at_once);
+  bench.run();
+  EXPECT_EQ(store.when, at_ns(33));
+  EXPECT_EQ(bench.durable, (Notices{{0, 1, at_ns(33)}}));
+}
+
 TEST_F(HopsTest, ReleaseWaitsForADfence) {
   bench.store(0, kW0, 1);
   EXPECT_TRUE(bench.release(0).at_once) << "stores alone don't stop it";

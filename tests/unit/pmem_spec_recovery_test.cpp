@@ -457,6 +457,28 @@ TEST_F(PmemSpecEagerRecovery, ReexecutedStoresRaiseNoStoreAlarm) {
   EXPECT_EQ(count("store_alarms"), 0);
 }
 
+// The region takes a lock, rolls back, and takes it again. Its core has no lock after one unlock,
+// so its later store has no ID that could look older than another core's.
+TEST_F(PmemSpecLazily, RolledBackRegionForgetsTheLocksThatItHasTaken) {
+  bench.begin(0, 1);
+  bench.lock(0);  // 1
+  misspeculate(0, 1);
+  bench.at(at_ns(100), [this] { bench.end(0); });
+  bench.run();
+  ASSERT_EQ(bench.rewound.size(), 1);
+  bench.begin(0, 1);
+  bench.lock(0);  // 2
+  bench.end(0);
+  bench.unlock(0);
+  bench.lock(1);  // 3
+  bench.store(1, kW1, 2);
+  bench.unlock(1);
+  bench.at(bench.now() + ns(5), [this] { bench.store(0, kW1, 3); });
+  bench.run();
+  EXPECT_EQ(count("assigned_ids"), 3);
+  EXPECT_EQ(count("store_alarms"), 0);
+}
+
 // An alarm for the order of stores to a line is one for the reads of it, too.
 struct PmemSpecLoadAndStoreAlarms : PmemSpecBench {
   PmemSpecLoadAndStoreAlarms()
