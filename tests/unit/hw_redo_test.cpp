@@ -299,6 +299,36 @@ TEST(HwRedo, FlushWaitsForAnEndedRegionOfAnotherCore) {
   EXPECT_TRUE(flush());
 }
 
+// Recovery redoes the regions after the last released one. The older region's line waits for its
+// controller, whose queue is full, while the newer region's line is in place already.
+TEST(HwRedo, RegionIsReleasedAfterTheOlderRegionsOfItsCore) {
+  RedoBench bench({{"hw_redo.in_place", "eager"},
+                   {"hw_redo.commit_order", "per-core"},
+                   {"pm.controllers", "2"},
+                   {"pm.interleaving", "line"},
+                   {"pm.wpq_entries", "2"}});
+  Platform& platform = bench.platform;
+  const Line slow = kBank0, fast{kBank0.number + 1};
+  ASSERT_NE(platform.pm.channel_of(slow), platform.pm.channel_of(fast));
+  for (std::uint64_t i = 1; i <= 64; ++i) {
+    platform.design.backend().write(
+        {.line = {slow.number + 2 * i}, .data = data_of(9), .persisted = {}, .written = {}});
+  }
+  for (const std::uint64_t region : {1, 2}) {
+    bench.begin(region, {region == 1 ? slow : fast});
+    bench.end(region);
+    bench.commit();
+  }
+  const Time soon = platform.now() + ns(200);
+  platform.until([&] { return platform.now() >= soon; });
+  EXPECT_EQ(value_of(platform.pm.surviving(fast)), 2u);
+  EXPECT_EQ(value_of(platform.pm.surviving(slow)), 0u);
+  EXPECT_EQ(bench.left().in_place[0], 0u);
+  EXPECT_EQ(bench.recovered(slow), 1u);
+  platform.run();
+  EXPECT_EQ(bench.left().in_place[0], 2u);
+}
+
 // hardware_log.hpp: until it is known whether the region has more to log.
 TEST(RedoLog, FullLastHeaderIsWrittenWithTheOrderOfCommitsWhenItsRegionEnds) {
   const Configuration configuration = two_banks({});
@@ -322,6 +352,42 @@ TEST(RedoLog, FullLastHeaderIsWrittenWithTheOrderOfCommitsWhenItsRegionEnds) {
   platform.run();
   EXPECT_EQ(LogHeader::of(in_pm(platform, kLog)).valid, 0x7f);
   EXPECT_EQ(LogHeader::of(in_pm(platform, kLog)).commit_order, 5u);
+}
+
+// Rule 4 of hw_redo.hpp. The log has eight records, of which each region uses one.
+TEST(HwRedo, LazyUpdateBeginsWhenTheLogIsMoreThanHalfFull) {
+  RedoBench bench({{"hw_redo.in_place", "lazy"}, {"log.ring_size", "4KiB"}});
+  for (std::uint64_t region = 1; region <= 5; ++region) {
+    EXPECT_EQ(bench.statistic("hw_redo.in_place_writes"), 0) << region;
+    bench.begin(region, {{kBank0.number + region}});
+    bench.end(region);
+    bench.commit();
+    bench.platform.run();
+  }
+  EXPECT_EQ(bench.statistic("hw_redo.in_place_writes"), 2) << "the two oldest regions";
+}
+
+// The region's last record, which has its position in the order of commits, is the first one in
+// the ring.
+TEST(RedoLog, RecordsAreRedoneInTheOrderOfTheirNumbers) {
+  Image image;
+  const Line home = kBank0;
+  for (std::uint32_t record = 0; record < 3; ++record) {
+    const Line place{kLog.number + (2 - record) * kRecordLines};
+    const LogHeader header{.core = 0,
+                           .region = 1,
+                           .valid = 1,
+                           .homes = {record < 2 ? home : kBank1},
+                           .commit_order = record == 2 ? 1u : 0u,
+                           .record = record};
+    image.write(place, header.bytes());
+    image.write({place.number + 1}, data_of(10 + record));
+  }
+  HwRedo::Survivors survivors{{1}, {0}, CommitOrder::kGlobal, {}};
+  survivors.log.rings = {{kLog, 3 * kRecordLines}};
+  recover_redo_log(survivors, image);
+  EXPECT_EQ(value_of(image.read(home)), 11u) << "the second record's";
+  EXPECT_EQ(value_of(image.read(kBank1)), 12u);
 }
 
 TEST(HwRedo, LazyUpdateWritesALineInPlaceOnce) {
