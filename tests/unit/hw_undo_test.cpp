@@ -11,6 +11,7 @@
 #include "pmemsim/designs/atomicity/log_record.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_probe.hpp"
+#include "unit/memory_bench.hpp"
 
 namespace pmemsim {
 namespace {
@@ -69,6 +70,21 @@ TEST(LogLinks, TornLinksAreInvalid) {
     }
     EXPECT_FALSE(LogLinks::of(torn, header)) << "words " << there;
   }
+}
+
+// The header is still in the buffer, so its location decides which ring it belongs to.
+TEST(RingReader, LastRecordOfARingIsRead) {
+  const Line home = Line::of(kPmBase), ring{kLogBase / kLineBytes};
+  const Line place{ring.number + kRecordLines};
+  Image image;
+  image.write(home, data_of(2));
+  image.write({place.number + 1}, data_of(1));
+  const LogHeader header{.core = 0, .region = 1, .valid = 1, .homes = {home}};
+  HwUndo::Survivors survivors{{0}, {}};
+  survivors.log.rings = {{ring, 2 * kRecordLines}};
+  survivors.log.headers = {{place, header.bytes()}};
+  recover_undo_log(survivors, image);
+  EXPECT_EQ(image.read(home), data_of(1));
 }
 
 TEST(LineTable, InsertedLinesAreFoundUntilCleared) {

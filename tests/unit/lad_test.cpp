@@ -219,6 +219,17 @@ TEST(Lad, RegionThatOverflowsLogsAllItsLines) {
   EXPECT_GT(statistic(result, "log.entry_latency_ns"), 0);
 }
 
+TEST(Lad, RegionAfterAnOverflowedRegionLogsNothing) {
+  TraceBuilder builder = one_region(10, false);
+  const auto store = builder.site(SiteKind::kStore, 8, 1);
+  builder.mark(MarkKind::kRegionBegin, 1);
+  builder.store(store, kPmBase, 1);
+  builder.mark(MarkKind::kRegionEnd, 1);
+  const auto result = run_trace(builder, lad("8"));
+  EXPECT_EQ(statistic(result, "lad.committed"), 2);
+  EXPECT_EQ(statistic(result, "log.entries"), 10) << "of the first region";
+}
+
 TEST(Lad, RegionThatOverflowsAtTwoControllersIsCountedOnce) {
   TraceBuilder builder = one_region(10, false);
   std::vector<Setting> controllers = lad("4");
