@@ -1,5 +1,5 @@
 // At every crash, recovery that continues from the previous crash leaves the same image as redoing
-// the whole log.
+// the whole log. The image lists the lines that such a recovery no longer writes.
 #include "pmemsim/designs/atomicity/atomicity.hpp"
 #include "pmemsim/designs/atomicity/hw_redo_recovery.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
@@ -14,6 +14,7 @@
 #include "pmemsim/machine/run/machine.hpp"
 #include "shared_regions.hpp"
 #include "unit/crash_machine.hpp"
+#include "unit/memory_bench.hpp"
 #include "unit/whole_redo.hpp"
 
 namespace pmemsim {
@@ -78,6 +79,39 @@ class Comparison final : public PersistenceObserver {
   CrashImage image_;
   Image survived_;
 };
+
+// Writes a line in its first run, and no longer writes it from the third one on.
+class ReleasingRecovery final : public Recovery {
+ public:
+  explicit ReleasingRecovery(Line line) : line_(line) {}
+  void run(RecoveryView pm) override {
+    if (runs_++ == 0) pm.write(line_, data_of(1));
+  }
+  bool may_keep_image() const override { return true; }
+  std::optional<std::vector<Line>> prepare_next_run(RecoveryView) override {
+    return runs_ == 2 ? std::vector<Line>{line_} : std::vector<Line>{};
+  }
+
+ private:
+  const Line line_;
+  int runs_ = 0;
+};
+
+// The line has its surviving contents again, so it must be checked again.
+TEST(CrashImage, LineThatRecoveryNoLongerWritesHasChanged) {
+  const MemoryBench bench(simple_memory());
+  const Line line = Line::of(kPmBase);
+  ReleasingRecovery recovery(line);
+  CrashImage image(bench.memory, Image(), recovery, nullptr);
+  const std::vector<Line> none, only{line};
+  for (const std::vector<Line>& changed : {only, only, only, none}) {
+    image.recover();
+    EXPECT_EQ(image.changed(), changed);
+    image.mark_checked();
+    image.undo_recovery();
+  }
+  EXPECT_EQ(image.read(line), LineData{});
+}
 
 class RedoRecoveryTest : public testing::TestWithParam<Case> {};
 
