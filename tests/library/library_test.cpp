@@ -242,6 +242,34 @@ TEST_F(PoolFile, UndoesTheRegionOfAProcessThatDied) {
   pm_close(pool);
 }
 
+// The log's first chunk has 1024 lines. Records of three lines and then of two leave one line of
+// it, so the last record is in the next chunk.
+TEST_F(PoolFile, UndoesTheRecordAfterAChunkWithOneLineLeft) {
+  constexpr std::size_t kLastLine = 512, kWords = 8, kBytes = (kLastLine + 1) * PM_LINE_BYTES;
+  pm_pool* pool = pm_open(path_.c_str(), kPoolBytes, kPool);
+  ASSERT_TRUE(pool) << pm_error();
+  ASSERT_TRUE(pm_root(pool, kBytes));
+  ASSERT_EQ(0, pm_close(pool));
+  const pid_t child = fork();
+  if (child == 0) {
+    pool = pm_open(path_.c_str(), 0, kPool);
+    auto* root = static_cast<std::uint64_t*>(pm_root(pool, kBytes));
+    pm_begin(pool);
+    pm_log(root, 2 * PM_LINE_BYTES);
+    for (std::size_t line = 2; line <= kLastLine; ++line) pm_log(root + line * kWords, 8);
+    for (std::size_t line = 0; line <= kLastLine; ++line) root[line * kWords] = 1;
+    _exit(0);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  pool = pm_open(path_.c_str(), 0, kPool);
+  ASSERT_TRUE(pool) << pm_error();
+  EXPECT_EQ(1u, pm_rolled_back(pool));
+  auto* root = static_cast<std::uint64_t*>(pm_root(pool, kBytes));
+  for (std::size_t line = 0; line <= kLastLine; ++line) EXPECT_EQ(0u, root[line * kWords]) << line;
+  pm_close(pool);
+}
+
 // ---- Regions ---------------------------------------------------------------------------------
 
 class Pool : public testing::Test {
