@@ -857,5 +857,21 @@ TEST(AsapEvictions, OwnerOfAnEvictedLineIsFetchedFromTheDramBuffer) {
   EXPECT_EQ(answers.at.size(), 2u);
 }
 
+// Core 1's last store was to this line, and core 0 has stored to it since.
+TEST(AsapLog, EntryHoldsTheContentsThatItsRegionHasFound) {
+  Bench bench;
+  for (const CoreId core : {1u, 0u}) {
+    bench.begin(core, 1);
+    EXPECT_TRUE(bench.store(core, kA, 2 - core));
+    bench.end(core);
+    bench.log_arrives(Asap::rid(core, 1), kA);
+    bench.data_arrive(kA);
+  }
+  bench.begin(0, 2);
+  EXPECT_TRUE(bench.store(0, kA, 3));
+  bench.log_arrives(Asap::rid(0, 2), kA);
+  EXPECT_EQ(bench.recovered(kA), 2u);
+}
+
 }  // namespace
 }  // namespace pmemsim

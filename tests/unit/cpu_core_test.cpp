@@ -252,6 +252,27 @@ TEST(Regions, OnlyOutermostRegionsAreCountedAndTimed) {
   EXPECT_NEAR(nanoseconds(result), 6 * 1000, 20);
 }
 
+// Only clwb leaves the line in the caches.
+TEST(X86Ordering, LoadAfterAnInvalidatingFlushReadsPm) {
+  using enum trace::FlushKind;
+  for (const trace::FlushKind kind : {kClwb, kClflushopt, kClflush}) {
+    TraceBuilder builder;
+    builder.pm_region(kPmBase, kPmBase + 4096);
+    const auto store = builder.site(SiteKind::kStore, 8);
+    const auto load = builder.site(SiteKind::kLoad, 8);
+    const auto flush =
+        builder.site(SiteKind::kFlush, 0, 1, {}, {}, static_cast<std::uint8_t>(kind));
+    const auto mfence =
+        builder.site(SiteKind::kFence, 0, 1, {}, {}, static_cast<std::uint8_t>(FenceKind::kMfence));
+    builder.store(store, kPmBase, 1);
+    builder.access(flush, kPmBase);
+    builder.plain(mfence);
+    builder.access(load, kPmBase);
+    const RunResult result = run_trace(builder, design("x86", "none"));
+    EXPECT_EQ(statistic(result, "shared.pm_reads"), kind == kClwb ? 1 : 2);
+  }
+}
+
 TEST(NonTemporal, BothPartsOfASplitStoreArePersistentAfterTheFence) {
   TraceBuilder builder;
   builder.pm_region(kPmBase, kPmBase + 4096);

@@ -273,6 +273,23 @@ TEST_F(HopsTest, StoreAfterALoadFollowsTheEpochOfTheLoadedStore) {
   EXPECT_EQ(count("dependences"), 1);
 }
 
+// The read of line 0 starts the flush, so the two stores of one epoch have an entry each. The first
+// one is acknowledged at 34, the second one at 43, and core 1 learns of that at 500.
+TEST_F(HopsTest, StoreFollowsTheLaterOfTwoEntriesOfALine) {
+  bench.store(0, kW0, 1);
+  bench.fetch(1, kL0);
+  bench.at(at_ns(10), [&] { bench.store(0, kW0, 2); });
+  bench.at(at_ns(35), [&] {
+    bench.load(1, kW0);
+    bench.store(1, kW1, 3);
+    bench.ofence(1);
+  });
+  bench.run();
+  EXPECT_EQ(bench.arrivals,
+            (Arrivals{{kL0, 1, at_ns(21)}, {kL0, 2, at_ns(30)}, {kL1, 3, at_ns(520)}}));
+  EXPECT_EQ(count("dependences"), 1);
+}
+
 // An acknowledgement at the time of a poll comes after the poll; the next poll, 500 ns later, sees
 // it.
 TEST_F(HopsTest, StoreAcknowledgedAtTheTimeOfAPollIsSeenByTheNextPoll) {

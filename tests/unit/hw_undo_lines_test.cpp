@@ -30,6 +30,9 @@ class UndoBench {
   bool flush(CoreId core, Line line) {
     return undo.flush(core, line, platform.now(), completion<&UndoBench::proceed>(*this, core));
   }
+  bool end(CoreId core) {
+    return undo.region_end(core, 1, platform.now(), completion<&UndoBench::proceed>(*this, core));
+  }
   double entries() const {
     StatisticsCollector collector;
     undo.statistics(collector);
@@ -70,6 +73,20 @@ TEST(HwUndoLines, FlushWaitsForTheLogEntryOfAnyCore) {
   bench.platform.until([&] { return bench.gone_on[1]; });
   EXPECT_EQ(bench.undo.pending(), "") << "the entry is acknowledged";
   EXPECT_TRUE(bench.flush(1, kBank1));
+}
+
+// Rules 2 and 4: the line leaves the caches before its log entry is acknowledged, so the region
+// writes it late.
+TEST(HwUndoLines, RegionCommitsAfterItsLateEvictions) {
+  UndoBench bench;
+  const Line line = kBank1;
+  EXPECT_TRUE(bench.store(0, line));
+  bench.platform.pm_space.newest().write(line, data_of(1));
+  EXPECT_EQ(bench.undo.evicted(line, data_of(1), bench.platform.now()), Eviction::kTaken);
+  EXPECT_FALSE(bench.end(0));
+  bench.platform.until([&] { return bench.gone_on[0]; });
+  EXPECT_EQ(bench.undo.survivors().committed[0], 1u);
+  EXPECT_EQ(bench.recovered(line), data_of(1));
 }
 
 // Rule 5: of two stores that wait, a header that has been written lets one go.
