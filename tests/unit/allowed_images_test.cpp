@@ -162,6 +162,14 @@ TEST(AllowedImages, LineIsTornWithAllOtherLinesPresentAndAbsent) {
   EXPECT_TRUE(images.contains(with_lines({0})));
 }
 
+// The first line has two stores, and is lost as a whole while all other lines persist.
+TEST(AllowedImages, LineOfTwoStoresIsMissingAlone) {
+  Program program = open_lines(kShownLines);
+  program.push_back({0, Do::kStore, 8, 1});
+  ShownImages shown(program, 200);
+  EXPECT_TRUE(distinct(shown.all()).contains(with_all_lines_but(0)));
+}
+
 TEST(AllowedImages, EachWordOfACopyIsMissingInOneImage) {
   Program program = open_lines(kShownLines - 1);
   program.push_back({0, Do::kCopy, (kShownLines - 1) * 64, 1, 32});
