@@ -20,8 +20,8 @@
 //   - LALEA doesn't say in which order recovery redoes two committed regions of different cores,
 //     which are in different chains. Here the last header of a region contains its position in the
 //     order of commits, and rule 5 holds over all cores. With `hw_redo.commit_order=per-core`
-//     recovery follows each core's chain alone, and a log is released when its own region is in
-//     place.
+//     recovery follows each core's chain alone, and a log is released when its own region and all
+//     older ones of its core are in place.
 //   - The program's own flush, outside the region that wrote the line, stalls until no log that
 //     recovery might redo contains the line. The last region that wrote the line has then
 //     committed, and its log is released (rule 5). Within the region that wrote the line, a flush
