@@ -1,4 +1,4 @@
-"""`pmemsim selftest`: crash verification reports injected faults."""
+"""`pmemsim selftest`: crash verification and known results detect injected faults."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pmemsim.cli import selftest
 from pmemsim.errors import CheckFailed
 from pmemsim.presets import preset_names
 from pmemsim.selftest.injected_faults import FAULTS_KEY, injected_faults
+from pmemsim.selftest.known_results import check_results, known_results
 from support import long_except, pmemsim
 
 
@@ -34,6 +35,7 @@ def test_every_fault_is_injected_into_some_design() -> None:
     # line while one of these stores is in flight, or read a line between two such stores.
     # docs/explanation/crash.md says which tests show what the IDs do.
     others = switches - {fault.switch for fault in injected_faults()}
+    others -= {known.fault for known in known_results()}
     # Unit tests cover a forger of images, bits that can't be corrected, and lines that are dropped
     # and read again. The contract's backend covers writes of one line that take different times.
     # Results for another line change nothing but time.
@@ -70,13 +72,43 @@ def test_results_name_faults_and_sound_designs(tmp_path: Path) -> None:
     }  # fmt: skip
     assert all(fault["caught"] and fault["violations"] > 0 for fault in results["faults"])
     assert all(run["violations"] == 0 for run in results["runs"])
+    known = {result["fault"]: result for result in results["known_results"]}
+    assert known["core.fence_waits"]["result_with_fault"] == 0
+    assert 500 <= known["core.fence_waits"]["result"] <= 550
 
 
 def test_a_fault_that_is_not_noticed_fails() -> None:
     fault = injected_faults()[0]
     harmless = replace(fault, switch="nothing", setting=(FAULTS_KEY, ""))
     with pytest.raises(CheckFailed, match="x86-bare with nothing: the fault was not detected"):
-        selftest.inject([harmless], "asap", None, None)
+        selftest.inject([harmless], [], "asap", None, None)
+
+
+def test_faults_in_times_counts_and_caches_change_known_results() -> None:
+    verdicts = check_results(known_results())
+    assert [problem for verdict in verdicts for problem in verdict.problems] == []
+    assert {verdict.known.fault for verdict in verdicts} == {
+        "backend.late", "backend.outdated", "core.fence_waits", "log.latency", "pm.acknowledgement",
+        "shared.fifo", "shared.one_core",
+    }  # fmt: skip
+
+
+def test_fault_that_changes_no_known_result_fails() -> None:
+    known = next(each for each in known_results() if each.fault == "shared.fifo")
+    harmless = replace(known, fault="shared.one_core")  # its cache has the same size for any cores
+    with pytest.raises(CheckFailed, match=r"x86-bare with shared\.one_core: the fault was not"):
+        selftest.inject([], [harmless], "asap", None, None)
+
+
+def test_wrong_known_result_fails() -> None:
+    known = next(each for each in known_results() if each.fault == "shared.one_core")
+    impossible = replace(known, least=2.0, most=2.0)
+    with pytest.raises(CheckFailed) as failure:
+        selftest.inject([], [impossible], "asap", None, None)
+    assert str(failure.value) == (
+        "x86-bare without a fault has 0 of shared.pm_reads an operation of load, but must have 2, "
+        "since 512 KiB of data fit in the shared cache of 8 cores, which has 1 MiB"
+    )
 
 
 def test_random_configurations_run_by_the_command(tmp_path: Path) -> None:

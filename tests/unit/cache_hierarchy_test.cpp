@@ -122,7 +122,8 @@ class HierarchyTest : public testing::Test {
                        .ways = 4,
                        .latency = cycles(30),
                        .tag_latency = cycles(20),
-                       .snoop_latency = cycles(18)},
+                       .snoop_latency = cycles(18),
+                       .faults = {}},
                       {.request_latency = nanoseconds(7), .response_latency = nanoseconds(9)},
                       {.write_combining = kBuffers, .flushes = 2}};
 };

@@ -1,4 +1,4 @@
-"""`pmemsim selftest`: test crash verification by injected faults and random configurations."""
+"""`pmemsim selftest`: test the simulator by injected faults and random configurations."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pmemsim.cli.console import out, progress_of, table
 from pmemsim.cli.options import Jobs, Json, Machine, check_jobs, check_outputs, check_whole
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.rules import Given
+from pmemsim.crash import CrashRun
 from pmemsim.errors import CheckFailed, Problems
 from pmemsim.files import write_json
 from pmemsim.selftest.injected_faults import (
@@ -19,6 +20,12 @@ from pmemsim.selftest.injected_faults import (
     check_faults,
     injected_faults,
     labels,
+)
+from pmemsim.selftest.known_results import (
+    KnownResult,
+    KnownVerdict,
+    check_results,
+    known_results,
 )
 from pmemsim.selftest.trials import Trials, run_trials
 from pmemsim.targets import Target
@@ -62,18 +69,19 @@ def selftest_command(
     json_path: Json = None,
     jobs: Jobs = None,
 ) -> None:
-    """Inject faults into designs, and check that crash verification detects each of them.
+    """Inject faults into designs, and check that each is detected.
 
     For example:
 
         pmemsim selftest --design asap
         pmemsim selftest --random 20 --seed 1000
 
-    Each fault disables one protective mechanism of a design. A crash must then leave a wrong image;
-    without the fault, no image may be wrong. `pmemsim list faults` shows all faults. With --random,
-    each random configuration is simulated twice and crashed. Both results must be equal, and no
-    image may be wrong. Exit code 1 means that a fault was not detected, or that a random
-    configuration failed.
+    A fault that disables a protective mechanism must cause a wrong image after a crash; without the
+    fault, no image may be wrong. A fault in a time, a count or a cache must change a result that
+    follows from the machine's parameters; without the fault, the result must be right.
+    `pmemsim list faults` shows all faults. With --random, each random configuration is simulated
+    twice and crashed. Both results must be equal, and no image may be wrong. Exit code 1 means that
+    a fault was not detected, or that a result or a random configuration was wrong.
     """
     problems = given.problems()
     check_outputs(problems, json_path)
@@ -82,43 +90,49 @@ def selftest_command(
     chosen = _chosen(designs, problems) if random is None else []
     problems.raise_any()
     if random is None:
-        inject(chosen, machine, json_path, jobs)
+        faults = [fault for fault in injected_faults() if fault.design in chosen]
+        known = [each for each in known_results() if each.design in chosen]
+        inject(faults, known, machine, json_path, jobs)
     else:
         _run_random(random, 1 if seed is None else seed, json_path)
 
 
-def _chosen(designs: str | None, problems: Problems) -> list[InjectedFault]:
-    every = list(injected_faults())
+def _chosen(designs: str | None, problems: Problems) -> list[str]:
+    designs_with_faults = [fault.design for fault in injected_faults()]
+    known = list(dict.fromkeys([*designs_with_faults, *(each.design for each in known_results())]))
     if designs is None:
-        return every
+        return known
     names = names_of(designs, problems)
-    known = list(dict.fromkeys(fault.design for fault in every))
     problems.add(
         f"--design {name}: pmemsim has no faults for this design; designs with faults: "
         f"{', '.join(known)}"
         for name in names
         if name not in known
     )
-    return [fault for fault in every if fault.design in names]
+    return names
 
 
 def inject(
-    chosen: Sequence[InjectedFault], machine: str, json_path: str | None, jobs: int | None
+    faults: Sequence[InjectedFault],
+    known: Sequence[KnownResult],
+    machine: str,
+    json_path: str | None,
+    jobs: int | None,
 ) -> None:
-    """Inject faults; raise `CheckFailed` if one isn't detected, or a correct design fails."""
-    recordings = list(dict.fromkeys(fault.workload for fault in chosen))
-    opened = open_traces([Target(run.workload, run) for run in recordings], jobs)
-    traces = dict(zip(recordings, opened, strict=True))
-    with progress_of(labels(chosen)) as progress:
-        verdicts, sound = check_faults(chosen, machine, traces, jobs, progress)
+    """Inject faults; raise `CheckFailed` if one isn't detected, or something fails without it."""
+    verdicts, sound = _crash(faults, machine, jobs)
+    with progress_of([f"{each.design} with {each.fault}" for each in known]) as progress:
+        results = check_results(known, jobs, progress)
     if json_path:
-        results = {
+        found = {
             "faults": [verdict.to_dict() for verdict in verdicts],
             "runs": [run.to_dict() for run in sound],
+            "known_results": [result.to_dict() for result in results],
         }
-        write_json(results, json_path)
+        write_json(found, json_path)
     if json_path != "-":
-        _print(verdicts)
+        _print_faults(verdicts)
+        _print_results(results)
     problems = [
         f"{verdict.fault.design} with {verdict.fault.switch}: the fault was not detected"
         for verdict in verdicts
@@ -129,11 +143,22 @@ def inject(
         for run in sound
         if run.violations > 0
     ]
+    problems += [problem for result in results for problem in result.problems]
     if problems:
         raise CheckFailed("; ".join(problems))
 
 
-def _print(verdicts: Sequence[FaultVerdict]) -> None:
+def _crash(
+    faults: Sequence[InjectedFault], machine: str, jobs: int | None
+) -> tuple[list[FaultVerdict], list[CrashRun]]:
+    recordings = list(dict.fromkeys(fault.workload for fault in faults))
+    opened = open_traces([Target(run.workload, run) for run in recordings], jobs)
+    traces = dict(zip(recordings, opened, strict=True))
+    with progress_of(labels(faults)) as progress:
+        return check_faults(faults, machine, traces, jobs, progress)
+
+
+def _print_faults(verdicts: Sequence[FaultVerdict]) -> None:
     rows = [
         (
             verdict.fault.design,
@@ -143,7 +168,7 @@ def _print(verdicts: Sequence[FaultVerdict]) -> None:
             verdict.run.workload,
             f"{verdict.run.points:,}",
             f"{verdict.run.violations:,}",
-            "noticed" if verdict.caught else "NOT DETECTED",
+            _noticed(verdict.caught),
         )
         for verdict in verdicts
     ]
@@ -151,7 +176,34 @@ def _print(verdicts: Sequence[FaultVerdict]) -> None:
         "design", "fault", "what is missing", "stress", "workload", ">points", ">violations",
         "result",
     ]  # fmt: skip
-    out.print(table("injected faults", columns, rows))
+    if rows:
+        out.print(table("injected faults", columns, rows))
+
+
+def _print_results(results: Sequence[KnownVerdict]) -> None:
+    rows = [
+        (
+            result.known.design,
+            result.known.fault,
+            result.known.what,
+            result.known.statistic,
+            result.known.limits,
+            f"{result.sound:.5g}",
+            "a contradiction" if result.faulty is None else f"{result.faulty:.5g}",
+            _noticed(result.caught),
+        )
+        for result in results
+    ]
+    columns = [
+        "design", "fault", "what is wrong", "statistic an operation", ">known", ">measured",
+        ">with the fault", "result",
+    ]  # fmt: skip
+    if rows:
+        out.print(table("injected faults in times, counts and caches", columns, rows))
+
+
+def _noticed(caught: bool) -> str:
+    return "noticed" if caught else "NOT DETECTED"
 
 
 def _run_random(wanted: int, seed: int, json_path: str | None) -> None:

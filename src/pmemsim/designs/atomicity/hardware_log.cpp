@@ -197,7 +197,7 @@ void HardwareLog::entry_persisted(std::uint64_t number, Time now) {
   record.header.valid |= static_cast<std::uint8_t>(1u << entry.number);
   if (record.buffered) context_->pm.survivors_changed();
   ++statistics_.persistent_entries;
-  statistics_.entry_latency += now - entry.sent;
+  statistics_.entry_latency += now - (parameters_.faults.latency ? Time{} : entry.sent);
   if (waits_for_header(record)) {
     record.waiting.push_back(static_cast<std::uint32_t>(number));
     try_complete(entry.log, entry.record);

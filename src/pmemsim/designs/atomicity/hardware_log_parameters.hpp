@@ -45,14 +45,15 @@ inline std::span<const std::string_view> choice_names(LogMetadata) {
   return kNames;
 }
 
-// Injected faults: each disables one protective mechanism. Each design implements `order` and
-// `commit` itself: in a design that ignores them they change nothing.
+// Injected faults: each disables one protective mechanism or falsifies a statistic. Each design
+// implements `order` and `commit` itself: in a design that ignores them they change nothing.
 struct LogFaults {
   bool order = false;
   bool commit = false;
   bool release = false;
   bool headers = false;
   bool link = false;
+  bool latency = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -65,6 +66,8 @@ struct LogFaults {
           "log entries are removed from the write pending queues as soon as they are acknowledged");
     visit("headers", headers, "headers in persistent queues and ADR buffers don't survive");
     visit("link", link, "the LR registers don't survive");
+    visit("latency", latency,
+          "the latency of a log entry is measured from time 0 instead of from the entry's start");
   }
 };
 

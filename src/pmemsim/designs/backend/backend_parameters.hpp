@@ -11,8 +11,8 @@
 
 namespace pmemsim {
 
-// Injected faults: each disables one protective mechanism. They concern every operation, but only
-// the row of one operation lists them as its parameters.
+// Injected faults: each disables one protective mechanism or falsifies a statistic. They concern
+// every operation, but only the row of one operation lists them as its parameters.
 struct BackendFaults {
   bool order = false;
   bool metadata = false;
@@ -25,6 +25,8 @@ struct BackendFaults {
   bool used_twice = false;
   bool publication = false;
   bool log_entries = false;
+  bool outdated = false;
+  bool late = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -45,6 +47,9 @@ struct BackendFaults {
     visit("publication", publication, "a commit doesn't wait for the entries of earlier writes");
     visit("log_entries", log_entries,
           "the entries of log records stay in the cache until a commit, like those of data");
+    visit("outdated", outdated,
+          "the time to recompute prepared results that other writes have outdated is missing");
+    visit("late", late, "results that were ready in time count as late, and late ones as ready");
   }
 };
 

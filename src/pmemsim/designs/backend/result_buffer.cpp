@@ -150,7 +150,7 @@ std::uint32_t ResultBuffer::find(const Write& write) const {
 void ResultBuffer::claimed(PreparedId id, bool late) {
   if (!id) return;
   const std::uint32_t slot = slot_of(id);
-  entries_[slot].outcome.late = late && entries_[slot].outcome.fate == Fate::kUsed;
+  entries_[slot].outcome.late = late != faults_.late && entries_[slot].outcome.fate == Fate::kUsed;
   report_outcome(slot);
 }
 

@@ -81,6 +81,7 @@ void OperationSchedule::discard_nodes(Work& work, NodeSet nodes) {
 // Implements rule 4 (schedule.hpp), in an order in which nodes can be executed: nodes that follow
 // an outdated one are lost with it.
 void OperationSchedule::discard_outdated(Work& work, TakenOver& taken) {
+  if (parameters_.faults.outdated) return;
   for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
     if ((work.done & ~work.skipped & set_of(node)) == 0) continue;
     const OperationGraph::Node& what = graph_.nodes()[node];

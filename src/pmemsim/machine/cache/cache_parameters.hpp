@@ -24,6 +24,19 @@ struct CacheParameters {
   }
 };
 
+// Fault injection: errors that change times and counts, but no crash image.
+struct SharedCacheFaults {
+  bool one_core = false;
+  bool fifo = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("one_core", one_core, "the shared cache has the size for one core instead of all cores");
+    visit("fifo", fifo,
+          "the shared cache evicts its oldest line instead of its least recently used one");
+  }
+};
+
 struct SharedCacheParameters {
   Bytes size{0};
   Bytes size_per_core{2u << 20};
@@ -31,6 +44,12 @@ struct SharedCacheParameters {
   Delay latency = cycles(40);
   Delay tag_latency = cycles(40);
   Delay snoop_latency = cycles(18);
+  SharedCacheFaults faults;
+
+  // Returns the capacity in bytes of the shared cache of a machine with this number of cores.
+  std::uint64_t bytes(std::uint32_t cores) const {
+    return size.count + size_per_core.count * (faults.one_core ? 1 : cores);
+  }
 
   template <class Visitor>
   void describe(Visitor& visit) {

@@ -38,7 +38,8 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       flush_latency_(clock.duration(path.flush_latency)),
       transfer_latency_(clock.duration(design_.transfer_latency())),
       clients_(cores, nullptr),
-      shared_(shared.size.count + shared.size_per_core.count * cores, shared.ways, frames),
+      fifo_(shared.faults.fifo),
+      shared_(shared.bytes(cores), shared.ways, frames),
       frames_(frames),
       combining_(cores, buffers.write_combining),
       most_flushes_(buffers.flushes),
@@ -72,7 +73,7 @@ void Hierarchy::request_arrives(std::uint64_t packed, Time now) {
   const std::size_t way = shared_.find(line);
   if (way != kNoWay) {
     ++statistics_.shared_hits;
-    shared_.touch(way);
+    if (!fifo_) shared_.touch(way);
     serve(core, line, to_write, way, now + shared_latency_, Source::kShared);
     return;
   }

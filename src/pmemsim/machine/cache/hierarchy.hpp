@@ -209,6 +209,7 @@ class Hierarchy final : public CachePort {
       response_latency_, flush_latency_, transfer_latency_;
   std::vector<PrivateCaches> private_;
   std::vector<CacheClient*> clients_;
+  const bool fifo_;  // injected fault: a hit doesn't count as a use of the line
   CacheArray<SharedLine> shared_;
   PageFrames frames_;
   std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;  // lines in flight from memory

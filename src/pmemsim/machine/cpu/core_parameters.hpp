@@ -15,6 +15,16 @@ inline std::span<const std::string_view> choice_names(LockBarrier) {
   return kNames;
 }
 
+// Fault injection: an error in the account of the cores' time.
+struct CoreFaults {
+  bool fence_waits = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("fence_waits", fence_waits, "the waits of fences count as time of the store queue");
+  }
+};
+
 struct CoreParameters {
   static constexpr std::uint32_t kMostCores = 64;
 
@@ -37,6 +47,7 @@ struct CoreParameters {
   bool one_store_at_a_time = false;
   Delay time_slice = nanoseconds(0);
   Delay run_ahead = nanoseconds(200);
+  CoreFaults faults;
 
   template <class Visitor>
   void describe(Visitor& visit) {

@@ -35,6 +35,7 @@ StoreQueueHead::StoreQueueHead(const Parts& parts, Owner& owner, const Clock& cl
       lock_order_(lock_order),
       clwb_evicts_(parameters.clwb_evicts),
       one_store_at_a_time_(parameters.one_store_at_a_time),
+      faults_(parameters.faults),
       cycle_(clock.cycle()),
       locked_latency_(clock.slots(parameters.locked_latency)),
       lock_latency_(clock.slots(parts.design.lock_latency())),
@@ -516,7 +517,8 @@ void StoreQueueHead::count_wait(const StoreEntry& head, Slot until, Cause cause)
 }
 
 void StoreQueueHead::count_wait(Slot from, Slot until, Cause cause) {
-  if (until > from) waits_[next_wait_++ % waits_.size()] = {from, until, cause};
+  if (until <= from || (faults_.fence_waits && cause == Cause::kFence)) return;
+  waits_[next_wait_++ % waits_.size()] = {from, until, cause};
 }
 
 // Counts a wait for a release. The order of its parts doesn't matter.

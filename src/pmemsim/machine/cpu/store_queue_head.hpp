@@ -166,6 +166,7 @@ class StoreQueueHead {
   const CoreId id_;
   const LockOrder lock_order_;
   const bool clwb_evicts_, one_store_at_a_time_;
+  const CoreFaults faults_;
   const Slot cycle_, locked_latency_, lock_latency_;
   const bool ends_are_durable_;  // regions are durable at their end, without notification
   const bool rewinds_;           // true if the design may roll back regions

@@ -42,7 +42,8 @@ Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, I
       queues_in_device_(p.queue_place == QueuePlace::kDevice),
       front_latency_(p.front_latency),
       answer_latency_(p.front_latency + p.back_latency),
-      acknowledge_latency_(p.front_latency + (queues_in_device_ ? p.link_latency : Picoseconds{0})),
+      acknowledge_latency_((faults_.acknowledgement ? Picoseconds{0} : p.front_latency) +
+                           (queues_in_device_ ? p.link_latency : Picoseconds{0})),
       link_to_bank_(queues_in_device_ ? Picoseconds{0} : p.link_latency),
       read_queue_(reads_, p.banks()),
       write_queue_(writes_, p.banks()),

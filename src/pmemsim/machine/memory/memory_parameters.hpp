@@ -54,15 +54,18 @@ inline std::span<const std::string_view> choice_names(PersistencePoint) {
 
 inline constexpr std::uint32_t kMostBanks = 64;  // limit of banks in a channel
 
-// Fault injections: each one removes one protective mechanism.
+// Fault injections: each one removes one protective mechanism, or falsifies a time.
 struct MemoryFaults {
   bool merge = false;
   bool device = false;
+  bool acknowledgement = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("merge", merge, "two writes that coalesce keep the older one's data");
     visit("device", device, "the device doesn't write the last byte of a line");
+    visit("acknowledgement", acknowledgement,
+          "the acknowledgement of a write lacks the time in the controller's front end");
   }
 };
 

@@ -76,8 +76,7 @@ Configuration configure(std::span<const Setting> settings, const ChoiceTable& ta
     setter.add_problem("l1.size: every core needs an L1; choose at least 64B per way");
   }
   check_cache(setter, "l2.size", configuration.l2.size.count, "l2.ways", configuration.l2.ways);
-  const std::uint64_t shared = configuration.shared.size.count +
-                               configuration.shared.size_per_core.count * configuration.core.count;
+  const std::uint64_t shared = configuration.shared.bytes(configuration.core.count);
   check_cache(setter, "shared.size + shared.size_per_core * core.count", shared, "shared.ways",
               configuration.shared.ways);
   const std::uint64_t all_caches =

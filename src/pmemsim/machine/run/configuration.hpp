@@ -83,6 +83,8 @@ struct Configuration {
     describe_faults(injector);
   }
   void describe_faults(FaultVisitor& visit) {
+    visit.group("core", core.faults);
+    visit.group("shared", shared.faults);
     visit.group("pm", pm.faults);  // the contents of DRAM do not matter to a crash
     design.describe_faults(visit);
   }

@@ -74,7 +74,7 @@ std::uint32_t cores_that_fit(const Configuration& configuration, const trace::Tr
 // caches.
 SharedCacheParameters shared_cache(const Configuration& configuration) {
   SharedCacheParameters shared = configuration.shared;
-  shared.size.count += shared.size_per_core.count * configuration.core.count;
+  shared.size = {shared.bytes(configuration.core.count)};
   shared.size_per_core = {0};
   return shared;
 }
