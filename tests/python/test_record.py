@@ -21,8 +21,8 @@ from pmemsim import recording
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.recording import precompiled
 from pmemsim.toolchain import compiler
-from pmemsim.workloads import WorkloadRun
-from support import pmemsim
+from pmemsim.workloads import WorkloadRun, workloads
+from support import long_except, pmemsim
 
 BARE = """
 #include <immintrin.h>
@@ -426,3 +426,31 @@ def test_concurrent_requests_make_a_recording_once(
     assert begun == ["queue"]
     assert [trace.path for trace in made] == [run.cached_trace] * 2
     assert list(run.cached_trace.parent.iterdir()) == [run.cached_trace]
+
+
+LINKERS_CACHE = Path("/etc/ld.so.cache")
+RECORD = """
+import sys
+from pathlib import Path
+from pmemsim.recording import record_uncached
+from pmemsim.workloads import WorkloadRun
+workload, output = sys.argv[1:]
+record_uncached(WorkloadRun.of(workload, threads=2, regions=100), Path(output))
+"""
+
+
+# The kernel places other mappings elsewhere if the dynamic linker maps a longer file.
+@pytest.mark.parametrize("workload", long_except(workloads(), "queue"))
+def test_recording_of_a_workload_does_not_depend_on_the_linkers_cache(
+    workload: str, tmp_path: Path
+) -> None:
+    tried = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
+    if tried.returncode != 0 or not LINKERS_CACHE.is_file():
+        pytest.skip("a private mount namespace (unshare -m) is not permitted here")
+    longer, usual, changed = (tmp_path / name for name in ("cache", "usual.pmt", "changed.pmt"))
+    longer.write_bytes(LINKERS_CACHE.read_bytes() + bytes(1 << 20))
+    record = [sys.executable, "-c", RECORD, workload]
+    mounted = f'mount --bind {longer} {LINKERS_CACHE} || exit 1; exec "$0" "$@"'
+    subprocess.run([*record, usual], check=True)
+    subprocess.run(["unshare", "-m", "sh", "-c", mounted, *record, changed], check=True)
+    assert usual.read_bytes() == changed.read_bytes()
