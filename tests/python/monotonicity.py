@@ -45,9 +45,9 @@ class Exemption:
 
 
 _PAUSES = (
-    "Each overflow of PMEM-Spec's speculation buffer (4 entries) stops all cores until a window "
-    "ends, and the number of overflows depends on when stores arrive (38 to 42 in hashmap); with "
-    "64 entries there is none"
+    "Each overflow of PMEM-Spec's speculation buffer (4 entries) stops all cores until a window of "
+    "1040 ns ends, for two thirds of a run; the number and length of these pauses depend on when "
+    "stores arrive (38 to 45 pauses in hashmap); with 64 entries there is none"
 )
 _NO_PAUSES = (("pmem_spec.buffer_entries", "64"),)
 
