@@ -12,6 +12,7 @@
 #include "exported.hpp"
 #include "file_data.hpp"
 #include "real.hpp"
+#include "replies.hpp"
 #include "scheduler.hpp"
 #include "status.hpp"
 #include "virtual_clock.hpp"
@@ -33,6 +34,16 @@ void await(int descriptor, short events) {
     if (real.poll(&asked, 1, 0) != 0) return;
     yield_until_ready(descriptor, events, 0);
   }
+}
+
+void await_sending(int descriptor, int flags) {
+  if (active() && (flags & MSG_DONTWAIT) == 0) await(descriptor, POLLOUT);
+}
+
+// Notes what a call has received, and returns the call's result.
+ssize_t received(int descriptor, const void* buffer, ssize_t bytes) {
+  note_request(descriptor, buffer, bytes);
+  return bytes;
 }
 
 // Returns the deadline for a time-out of poll(); 0 (no deadline) for a negative one.
@@ -59,7 +70,7 @@ using namespace pmemsim::rt;
 
 PMEMSIM_EXPORT ssize_t read(int descriptor, void* buffer, std::size_t bytes) {
   if (active()) await(descriptor, POLLIN);
-  return real.read(descriptor, buffer, bytes);
+  return received(descriptor, buffer, real.read(descriptor, buffer, bytes));
 }
 PMEMSIM_EXPORT ssize_t write(int descriptor, const void* buffer, std::size_t bytes) {
   if (active()) await(descriptor, POLLOUT);
@@ -77,16 +88,46 @@ PMEMSIM_EXPORT int accept4(int descriptor, sockaddr* address, socklen_t* bytes, 
 }
 PMEMSIM_EXPORT ssize_t recv(int descriptor, void* buffer, std::size_t bytes, int flags) {
   if (active() && (flags & MSG_DONTWAIT) == 0) await(descriptor, POLLIN);
-  return real.recv(descriptor, buffer, bytes, flags);
+  return received(descriptor, buffer, real.recv(descriptor, buffer, bytes, flags));
 }
 PMEMSIM_EXPORT ssize_t recvfrom(int descriptor, void* buffer, std::size_t bytes, int flags,
                                 sockaddr* address, socklen_t* address_bytes) {
   if (active() && (flags & MSG_DONTWAIT) == 0) await(descriptor, POLLIN);
-  return real.recvfrom(descriptor, buffer, bytes, flags, address, address_bytes);
+  return received(descriptor, buffer,
+                  real.recvfrom(descriptor, buffer, bytes, flags, address, address_bytes));
 }
 PMEMSIM_EXPORT ssize_t recvmsg(int descriptor, msghdr* message, int flags) {
   if (active() && (flags & MSG_DONTWAIT) == 0) await(descriptor, POLLIN);
-  return real.recvmsg(descriptor, message, flags);
+  const void* first = message->msg_iovlen > 0 ? message->msg_iov->iov_base : nullptr;
+  return received(descriptor, first, real.recvmsg(descriptor, message, flags));
+}
+PMEMSIM_EXPORT ssize_t send(int descriptor, const void* buffer, std::size_t bytes, int flags) {
+  await_sending(descriptor, flags);
+  const ssize_t sent = real.send(descriptor, buffer, bytes, flags);
+  note_reply(descriptor, buffer, sent);
+  return sent;
+}
+PMEMSIM_EXPORT ssize_t sendto(int descriptor, const void* buffer, std::size_t bytes, int flags,
+                              const sockaddr* address, socklen_t address_bytes) {
+  await_sending(descriptor, flags);
+  const ssize_t sent = real.sendto(descriptor, buffer, bytes, flags, address, address_bytes);
+  note_reply(descriptor, buffer, sent);
+  return sent;
+}
+PMEMSIM_EXPORT ssize_t sendmsg(int descriptor, const msghdr* message, int flags) {
+  await_sending(descriptor, flags);
+  const ssize_t sent = real.sendmsg(descriptor, message, flags);
+  note_reply(descriptor, message->msg_iov, message->msg_iovlen, sent);
+  return sent;
+}
+PMEMSIM_EXPORT int sendmmsg(int descriptor, mmsghdr* messages, unsigned count, int flags) {
+  await_sending(descriptor, flags);
+  const int sent = real.sendmmsg(descriptor, messages, count, flags);
+  for (int i = 0; i < sent; ++i) {
+    const msghdr& message = messages[i].msg_hdr;
+    note_reply(descriptor, message.msg_iov, message.msg_iovlen, messages[i].msg_len);
+  }
+  return sent;
 }
 PMEMSIM_EXPORT int epoll_wait(int descriptor, epoll_event* events, int count, int milliseconds) {
   if (!active() || only_thread() || milliseconds == 0) {

@@ -16,6 +16,7 @@
 #include "library_calls.hpp"
 #include "persistent.hpp"
 #include "real.hpp"
+#include "replies.hpp"
 #include "reserved_memory.hpp"
 #include "status.hpp"
 
@@ -244,7 +245,7 @@ void note_msync(std::uint64_t begin, std::uint64_t end) {
 
 void note_write_at_position(int descriptor, const void* values, ssize_t bytes) {
   static LibraryFunction function{kHeader, "write"};
-  if (!is_recorded_write(descriptor, bytes)) return;
+  if (!is_recorded_write(descriptor, bytes)) return note_reply(descriptor, values, bytes);
   const iovec whole{const_cast<void*>(values), static_cast<std::size_t>(bytes)};
   note_write(function, {descriptor, &whole, 1, bytes, offset_before(descriptor, bytes)});
 }
@@ -315,6 +316,8 @@ PMEMSIM_EXPORT ssize_t pwrite(int descriptor, const void* values, std::size_t by
   if (is_recorded_write(descriptor, written)) {
     const iovec whole{const_cast<void*>(values), bytes};
     note_write(function, {descriptor, &whole, 1, written, offset_of(descriptor, offset, written)});
+  } else {
+    note_reply(descriptor, values, written);
   }
   return written;
 }
@@ -327,6 +330,8 @@ PMEMSIM_EXPORT ssize_t writev(int descriptor, const iovec* values, int count) {
   const ssize_t written = real.writev(descriptor, values, count);
   if (is_recorded_write(descriptor, written)) {
     note_write(function, {descriptor, values, count, written, offset_before(descriptor, written)});
+  } else {
+    note_reply(descriptor, values, static_cast<std::size_t>(count), written);
   }
   return written;
 }
@@ -336,6 +341,8 @@ PMEMSIM_EXPORT ssize_t pwritev(int descriptor, const iovec* values, int count, o
   if (is_recorded_write(descriptor, written)) {
     note_write(function,
                {descriptor, values, count, written, offset_of(descriptor, offset, written)});
+  } else {
+    note_reply(descriptor, values, static_cast<std::size_t>(count), written);
   }
   return written;
 }
@@ -351,6 +358,8 @@ PMEMSIM_EXPORT ssize_t pwritev2(int descriptor, const iovec* values, int count, 
         offset < 0 ? offset_before(descriptor, written) : offset_of(descriptor, offset, written);
     const bool through = (flags & (RWF_DSYNC | RWF_SYNC)) != 0;
     note_write(function, {descriptor, values, count, written, begin, through});
+  } else {
+    note_reply(descriptor, values, static_cast<std::size_t>(count), written);
   }
   return written;
 }

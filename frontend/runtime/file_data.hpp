@@ -18,7 +18,7 @@ namespace pmemsim::rt {
 
 // Called after msync(MS_SYNC) of the program's addresses.
 void note_msync(std::uint64_t begin, std::uint64_t end);
-// Called after write() of the calling thread, with its result.
+// Called after write() of the calling thread, with its result. Data for other files are a reply.
 void note_write_at_position(int descriptor, const void* values, ssize_t bytes);
 // Executes system call `number` if it is one of those above; false: it isn't.
 bool call_file(long number, const long* arguments, long* result);

@@ -42,14 +42,14 @@ namespace pmemsim::rt {
   F(sem_destroy) F(sem_wait) F(sem_trywait) F(sem_timedwait) F(sem_clockwait) F(sem_post)         \
   F(sem_getvalue) F(sched_yield) F(sleep) F(usleep) F(nanosleep) F(clock_nanosleep)               \
   F(clock_gettime) F(gettimeofday) F(time) F(poll) F(ppoll) F(select) F(read) F(write) F(accept)  \
-  F(accept4) F(recv) F(recvfrom) F(recvmsg) F(epoll_wait) F(waitpid) F(exit) F(_exit) F(_Exit)    \
+  F(accept4) F(recv) F(recvfrom) F(recvmsg) F(send) F(sendto) F(sendmsg) F(sendmmsg) F(epoll_wait) F(waitpid) F(exit) F(_exit) F(_Exit)    \
   F(quick_exit) F(sigaction) F(signal) F(sigprocmask) F(pthread_sigmask) F(sigaltstack)           \
   F(sched_setaffinity) F(sched_getaffinity) F(pthread_setaffinity_np) F(pthread_getaffinity_np)   \
   F(sched_getcpu) F(getcpu) F(posix_spawn) F(posix_spawnp) F(system) F(popen) F(wait4) F(waitid)  \
   F(sigwait) F(sigtimedwait) F(flock) F(thrd_create) F(thrd_join) F(thrd_detach) F(thrd_sleep)    \
   F(mtx_init) F(mtx_lock) F(mtx_trylock) F(mtx_timedlock) F(mtx_unlock) F(cnd_wait)               \
   F(cnd_timedwait) F(execve) F(execvpe) F(fsync) F(fdatasync) F(pwrite) F(writev) F(pwritev)      \
-  F(pwritev2)
+  F(pwritev2) F(vdprintf)
 // clang-format on
 
 // Functions such as pthread_cond_clockwait are declared where the C library has them (glibc 2.30).

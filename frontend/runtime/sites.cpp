@@ -118,9 +118,15 @@ void make_site_tables() {
       allocate(trace::kMaxInlinedCalls * sizeof(trace::InlinedCall)));
   strings = static_cast<char*>(allocate(kMaxStringBytes));
   for (; site_count < trace::kBuiltinSites; ++site_count) {
-    sites[site_count] = trace::builtin_site(site_count);
+    sites[site_count] =
+        trace::exists_on_use(site_count) ? trace::unused_site() : trace::builtin_site(site_count);
     site_lengths[site_count] = trace::packed_length(sites[site_count]);
   }
+}
+
+void use_builtin_site(std::uint32_t site) {
+  sites[site] = trace::builtin_site(site);
+  site_lengths[site] = trace::packed_length(sites[site]);
 }
 
 void write_sites() {

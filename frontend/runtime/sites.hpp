@@ -15,6 +15,8 @@ extern std::uint8_t* site_lengths;  // trace::packed_length()
 extern std::uint32_t site_count;
 // Allocates the tables, unless they exist.
 void make_site_tables();
+// Must be called before records of a built-in site that exists on use are written.
+void use_builtin_site(std::uint32_t site);
 inline std::size_t record_bytes(const std::uint8_t* record) {
   std::uint32_t head;
   std::memcpy(&head, record, sizeof(head));

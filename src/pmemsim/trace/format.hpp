@@ -136,8 +136,19 @@ enum class MarkKind : std::uint8_t {
   kFenceRegions = 10,  // asap_fence: wait until this thread's regions have committed
   kHintData = 11,      // first, second: 16 more bytes of the data that the next kHint announces
   kReadFirst = 12,     // first: address. Recovery reads this line before it rolls any region back.
+  kReply = 13,    // first: address, second: bytes | ReplyTo << 32 | kReplyContinues. The program
+                  // has sent these bytes.
+  kRequest = 14,  // first: address, second: bytes that a socket, pipe or device has delivered
 };
-inline constexpr std::uint8_t kMarkKinds = 13;
+inline constexpr std::uint8_t kMarkKinds = 15;
+
+// The receiver of a reply.
+enum class ReplyTo : std::uint8_t {
+  kPeer = 0,  // a socket, a pipe or a device: another program may depend on the reply
+  kFile = 1,  // a file, a terminal, or the program's standard output or error
+};
+// Set if the next mark has a further part of the same reply.
+inline constexpr std::uint64_t kReplyContinues = std::uint64_t{1} << 40;
 
 // The purpose of a part of the program. Lowering drops the purposes that a design's program would
 // not contain (docs/reference/trace_format.md has the table).

@@ -12,8 +12,9 @@ constexpr std::array<std::string_view, kSiteKinds> kSiteKindNames = {
 constexpr std::array<std::string_view, kFlushKinds> kFlushNames = {"clwb", "clflushopt", "clflush"};
 constexpr std::array<std::string_view, kFenceKinds> kFenceNames = {"sfence", "mfence", "lfence"};
 constexpr std::array<std::string_view, kMarkKinds> kMarkNames = {
-    "roi_begin", "roi_end", "region_begin", "region_end",    "log_range", "purpose",   "next_fence",
-    "allocate",  "free",    "hint",         "fence_regions", "hint_data", "read_first"};
+    "roi_begin",     "roi_end",    "region_begin", "region_end", "log_range",
+    "purpose",       "next_fence", "allocate",     "free",       "hint",
+    "fence_regions", "hint_data",  "read_first",   "reply",      "request"};
 constexpr std::array<std::string_view, kSyncKinds> kSyncNames = {
     "mutex_lock",    "mutex_unlock",   "read_lock",      "read_unlock",    "write_lock",
     "write_unlock",  "wait",           "signal",         "condition_wait", "condition_signal",

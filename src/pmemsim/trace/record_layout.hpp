@@ -91,7 +91,8 @@ constexpr bool has_result(SiteKind kind) {
 // True if the mark's first word is an address; 0: no address.
 constexpr bool has_address(MarkKind kind) {
   return kind == MarkKind::kLogRange || kind == MarkKind::kAllocate || kind == MarkKind::kFree ||
-         kind == MarkKind::kHint || kind == MarkKind::kReadFirst;
+         kind == MarkKind::kHint || kind == MarkKind::kReadFirst || kind == MarkKind::kReply ||
+         kind == MarkKind::kRequest;
 }
 
 // Returns a site without effect, for unused numbers of built-in sites.
@@ -119,6 +120,12 @@ constexpr std::uint32_t mark_site(MarkKind kind) {
 }
 constexpr std::uint32_t sync_site(SyncKind kind) {
   return kFirstSyncSite + static_cast<std::uint32_t>(kind);
+}
+
+// True if only recordings with records of the built-in site have it. In all others the site is
+// unused, so that they are the same as recordings of older versions.
+constexpr bool exists_on_use(std::uint32_t site) {
+  return site == mark_site(MarkKind::kReply) || site == mark_site(MarkKind::kRequest);
 }
 
 // True if old recordings may lack the built-in site's kind, so that the site is unused there.

@@ -1,0 +1,25 @@
+// Records what the program sends to others, and when it receives something from them.
+//
+// 1. A reply consists of the bytes that a call has sent, a mark for each part of memory. It goes to
+//    a peer (a socket, a pipe or a device) or to a file (also a terminal). Standard output and
+//    standard error count as files, whatever they are: a recording doesn't depend on them.
+// 2. A request is what a call has received from a peer. What arrives at standard input is none.
+// 3. Only calls of the C library's functions for descriptors are seen. Its streams (printf, fwrite)
+//    write inside the library.
+#pragma once
+
+#include <cstddef>
+
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+namespace pmemsim::rt {
+
+// Called after a call that has sent `bytes` bytes from these parts of memory; negative: it failed.
+void note_reply(int descriptor, const iovec* parts, std::size_t count, ssize_t bytes);
+void note_reply(int descriptor, const void* values, ssize_t bytes);
+// Called after a call that has received `bytes` bytes; negative: it failed.
+void note_request(int descriptor, const void* values, ssize_t bytes);
+
+}  // namespace pmemsim::rt
