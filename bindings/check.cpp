@@ -65,6 +65,7 @@ void bind_check(nb::module_& module) {
       .def_ro("fences", &Report::fences)
       .def_ro("regions", &Report::regions)
       .def_ro("allocations", &Report::allocations)
+      .def_ro("replies", &Report::replies)
       .def_ro("from_the_start", &Report::from_the_start)
       .def_ro("all_in_vain", &Report::all_in_vain);
   module.def("check_program", &check_program, nb::arg("trace"), nb::arg("eadr"),

@@ -105,6 +105,12 @@ _KINDS = (
         "a crash may keep the store but lose the data on which it depends",
     ),
     Kind(
+        "replies-unpersisted",
+        True,
+        "the program sends a reply while data that it depends on may not be persistent yet",
+        "a crash may lose the data although another program has the reply",
+    ),
+    Kind(
         "used-after-free",
         True,
         "the program accesses memory that it has freed",
@@ -165,6 +171,7 @@ _OTHER = {
     "logged-twice": "logged before, at {}",
     "logged-by-two": "the other region: {}",
     "reads-unpersisted": "the dependent store: {}",
+    "replies-unpersisted": "the data are stored at {}",
     "used-after-free": "freed at {}",
     "published": "a pointer to it is stored at {}",
     "region_end": "the region ends at {}",
@@ -183,6 +190,9 @@ _UNDECIDED = {
     "tag_bits": "it only clears tag bits of a pointer that is persistent",
     "sequence": "the word is the sequence word of a seqlock, which recovery may reset",
     "unreferenced": "no pointer or offset in PM leads to the memory, which may have been freed",
+    "file": "the reply goes to a file, a terminal, or standard output or error",
+    "own_store": "the thread has stored data, but the reply may not promise that they are durable",
+    "branch": "a branch before the reply depends on another thread's data, the reply's bytes don't",
 }
 
 
@@ -348,7 +358,7 @@ class Report:
     workload: str
     model: Model
     counts: dict[str, int]
-    """Operations, instructions, stores to PM, flushes, fences, regions, allocations."""
+    """Operations, instructions, stores to PM, flushes, fences, regions, allocations, replies."""
     findings: tuple[Finding, ...]
     """Findings that can lose data first, then by kind and count."""
     suppressed: tuple[tuple[Finding, Suppression], ...]
@@ -421,6 +431,7 @@ def check_program(
         "fences": found.fences,
         "regions": found.regions,
         "allocations": found.allocations,
+        "replies": found.replies,
     }
     if found.pm_stores == 0:
         raise Error(
@@ -499,8 +510,8 @@ def _finding(found: _core.Finding) -> Finding:
 
 _OF_FLUSHES = (
     "never-flushed", "stored-after-flush", "flushed-not-fenced", "published-unflushed",
-    "locked-fence-only", "flushed-by-another", "reads-unpersisted", "useless-flush",
-    "useless-fence",
+    "locked-fence-only", "flushed-by-another", "reads-unpersisted", "replies-unpersisted",
+    "useless-flush", "useless-fence",
 )  # fmt: skip
 _OF_REGIONS = ("not-logged", "logged-late", "logged-by-two", "logged-twice")
 
@@ -526,6 +537,8 @@ def _unchecked_kinds(trace: Trace, model: Model, counts: dict[str, int]) -> dict
     if counts["allocations"] == 0:
         reasons["leaked"] = "the recording has no pm_alloc"
         reasons["used-after-free"] = "the recording has no pm_alloc"
+    if counts["replies"] == 0:
+        reasons["replies-unpersisted"] = "the recording has no reply (write, send)"
     if trace.threads == 1:
         one = ("flushed-by-another", "reads-unpersisted", "logged-by-two")
         reasons |= dict.fromkeys(one, "the recording has one thread")

@@ -23,6 +23,7 @@ enum class Kind : std::uint8_t {
   kLoggedLate,
   kLoggedByTwo,
   kReadsUnpersisted,
+  kRepliesUnpersisted,
   kUsedAfterFree,
   kVolatilePointer,
   kTornPublish,
@@ -32,7 +33,7 @@ enum class Kind : std::uint8_t {
   kUselessFlush,
   kUselessFence,
 };
-inline constexpr std::size_t kKinds = 18;
+inline constexpr std::size_t kKinds = 19;
 
 // Detail of a finding: the operation that depends on an unfenced flush, or the reason why a flush
 // is useless.
@@ -51,8 +52,11 @@ enum class Reason : std::uint8_t {
   kTagBits,
   kSequence,
   kUnreferenced,
+  kFile,      // The reply goes to a file or a terminal
+  kOwnStore,  // The reply may promise nothing about the thread's stores
+  kBranch,    // Only a branch depends on the data
 };
-inline constexpr std::size_t kReasons = 13;
+inline constexpr std::size_t kReasons = 16;
 
 // Return the names that programs read.
 std::string_view name_of(Kind kind);

@@ -118,7 +118,9 @@ void FlushCheck::store_past_caches(const At& at, std::uint64_t address, std::uin
     state.flushed = true;
     state.pending = true;
   }
-  add_unfenced(at, Line::of(address), state, words, by.program && !by.in_region, true);
+  Unfenced& flush = add_unfenced(at, Line::of(address), state, words);
+  flush.past_caches = true;
+  flush.checked = by.program && !by.in_region;
 }
 
 // Marks the lines of an allocation as new.
@@ -209,8 +211,9 @@ void FlushCheck::flush(const At& at, std::uint64_t address, trace::FlushKind kin
     state.flush = at;
     state.pending = true;
   }
-  const bool checked = by_program && covers && kind != trace::FlushKind::kClflush;
-  add_unfenced(at, number, state, state.possibly_lost, checked, false);
+  Unfenced& unfenced = add_unfenced(at, number, state, state.possibly_lost);
+  unfenced.in_order = kind == trace::FlushKind::kClflush;
+  unfenced.checked = by_program && covers && !unfenced.in_order;
 }
 
 // Rule P8.
@@ -228,16 +231,35 @@ void FlushCheck::flush_outside(const At& at, bool by_program) {
   findings_.add(Kind::kUselessFlush, Reason::kOutsidePm, at);
 }
 
-void FlushCheck::add_unfenced(const At& at, Line number, const LineState& state, Words words,
-                              bool checked, bool past_caches) {
+FlushCheck::Unfenced& FlushCheck::add_unfenced(const At& at, Line number, const LineState& state,
+                                               Words words) {
   anything_unfenced_ = true;
-  unfenced_.push_back({.line = number,
-                       .at = at,
-                       .words = words,
-                       .version = state.version,
-                       .epoch = order_.now(thread_),
-                       .past_caches = past_caches,
-                       .checked = checked});
+  return unfenced_.emplace_back(Unfenced{.line = number,
+                                         .at = at,
+                                         .words = words,
+                                         .version = state.version,
+                                         .epoch = order_.now(thread_),
+                                         .past_caches = false,
+                                         .in_order = false,
+                                         .checked = false});
+}
+
+bool FlushCheck::may_be_lost(Line number, Words words, std::uint32_t version) const {
+  const LineState& state = *shared_.lines.find(number);
+  const auto own = newly_guaranteed_.find(number.number);
+  if (own != newly_guaranteed_.end() && own->second == version) return false;
+  return state.version == version && !is_guaranteed(state, words, order_, thread_);
+}
+
+bool FlushCheck::is_flushed(Line number) const {
+  const LineState& state = *shared_.lines.find(number);
+  return state.pending && state.dirty == 0 && state.flush.thread == thread_;
+}
+
+bool FlushCheck::is_flushed_in_order(Line number) const {
+  return is_flushed(number) && std::ranges::any_of(unfenced_, [&](const Unfenced& flush) {
+           return flush.line == number && flush.in_order;
+         });
 }
 
 // ---- Fences

@@ -76,11 +76,13 @@ class FlushCheck {
   // Processes a fence of another thread.
   void other_fence(const At& at);
 
-  // Lines that this thread has flushed and fenced again because it could not detect that they were
-  // guaranteed persistent. By the line's number: its version at the fence.
-  const std::unordered_map<std::uint64_t, std::uint32_t>& newly_guaranteed() const {
-    return newly_guaranteed_;
-  }
+  // True if the words are possibly lost as far as this thread can detect. False if the line has
+  // another version: other stores have changed it since, and its state is unknown.
+  bool may_be_lost(Line number, Words words, std::uint32_t version) const;
+  // True if a flush of this thread that no fence has completed covers all stores to the line.
+  bool is_flushed(Line number) const;
+  // True if that flush is a clflush, which later stores can't overtake.
+  bool is_flushed_in_order(Line number) const;
 
   // Reports the findings of all threads; call it when all threads have ended.
   static void finish(Findings& findings, const Shared& shared);
@@ -94,6 +96,7 @@ class FlushCheck {
     std::uint32_t version;  // Version of the line
     HappensBefore::Epoch epoch;
     bool past_caches;
+    bool in_order;           // A clflush
     bool checked;            // Data are lost if the flush does not complete
     bool locked = false;     // A function has acquired or released a lock since
     bool elsewhere = false;  // Another thread has certainly executed a fence since
@@ -122,8 +125,7 @@ class FlushCheck {
                      Change change);
   void note_race(LineState& state) const;
   bool is_useless(const LineState& state) const;
-  void add_unfenced(const At& at, Line number, const LineState& state, Words words, bool checked,
-                    bool past_caches);
+  Unfenced& add_unfenced(const At& at, Line number, const LineState& state, Words words);
   void end_flush(const Unfenced& flush);
   void depend(const At& at, Reason reason, std::uint64_t since);
   void report_flush(Unfenced& flush, const At& at, Reason reason);
@@ -140,6 +142,8 @@ class FlushCheck {
   const CoreId thread_;
   std::vector<Unfenced> unfenced_;
   std::vector<Late> late_;
+  // Lines that this thread has flushed and fenced again because it could not detect that they were
+  // guaranteed persistent. By the line's number: its version at the fence.
   std::unordered_map<std::uint64_t, std::uint32_t> newly_guaranteed_;
   bool anything_unfenced_ = false;
   bool fenced_before_ = false;

@@ -14,10 +14,13 @@
 #include "pmemsim/checks/rules/call_stack.hpp"
 #include "pmemsim/checks/rules/findings.hpp"
 #include "pmemsim/checks/rules/flush_check.hpp"
+#include "pmemsim/checks/rules/flushed_later.hpp"
 #include "pmemsim/checks/rules/lines.hpp"
 #include "pmemsim/checks/rules/never_flushed.hpp"
 #include "pmemsim/checks/rules/read_check.hpp"
+#include "pmemsim/checks/rules/read_values.hpp"
 #include "pmemsim/checks/rules/region_check.hpp"
+#include "pmemsim/checks/rules/reply_check.hpp"
 #include "pmemsim/checks/rules/touched.hpp"
 #include "pmemsim/common/error.hpp"
 #include "pmemsim/common/image.hpp"
@@ -39,6 +42,11 @@ constexpr std::uint64_t kLowestPointer = std::uint64_t{1} << 32;
 // Bits of a pointer to 8 B that its address doesn't need.
 constexpr std::uint64_t kTagBits = ~(trace::kMaxAddress - kWordBytes);
 
+bool has_replies(const trace::TraceFile& file) {
+  const trace::SiteRecord& site = file.sites().sites()[trace::mark_site(MarkKind::kReply)];
+  return site.kind == static_cast<std::uint8_t>(SiteKind::kMark);
+}
+
 // State shared by all threads.
 struct Program {
   Program(const trace::TraceFile& file, const Options& options)
@@ -49,7 +57,8 @@ struct Program {
         allocations(findings, order, file.metadata()),
         logged(file.metadata()),
         redo(file.metadata().log() == trace::ProgramLog::kRedo),
-        several_threads(file.metadata().threads > 1) {
+        follows_values(file.metadata().threads > 1 || has_replies(file)),
+        checks_replies(has_replies(file) && !options.eadr) {
     flushes.eadr = options.eadr;
     flushes.memory = &memory;
     trace::for_each_image_page(file, [&](std::uint64_t address, std::span<const std::byte> page) {
@@ -67,14 +76,15 @@ struct Program {
   LoggedBytes logged;
   FlushCheck::Shared flushes;
   RegionCheck::Shared regions;
-  ReadCheck::Shared reads;
+  FlushedLater flushed_later{findings, flushes.lines};
   std::vector<FlushCheck*> threads;  // By number
   LineTable<bool> log_lines;         // Lines that a software log has written
   Touched touched;                   // Volatile memory that the program has accessed
   Touched loaded;                    // PM that the program has loaded from
   Image memory;
   bool redo;
-  bool several_threads;
+  bool follows_values;  // The data flow from PM is known
+  bool checks_replies;
   // The whole heap is persistent: the program was not written for persistent memory.
   bool whole_heap = false;
   Report report;
@@ -91,8 +101,11 @@ class Thread {
         flushes_(program.findings, program.flushes, program.allocations, program.order, number),
         regions_(program.findings, program.regions, program.order, number, program.redo,
                  program.logged),
-        reads_(program.findings, program.reads, program.flushes.lines, flushes_,
-               program.trace.sites(), program.order, number),
+        values_(program.flushes.lines, program.trace.sites(), program.order, number,
+                program.checks_replies),
+        reads_(program.flushed_later, program.flushes.lines, flushes_, values_),
+        replies_(program.findings, program.flushed_later, program.flushes.lines, flushes_,
+                 program.allocations, values_, program.order, number),
         number_(number) {
     program.threads.push_back(&flushes_);
     more_ = stream_.next(operation_);
@@ -112,7 +125,10 @@ class Thread {
   bool ended() const { return !more_; }
   // Call it when all threads have ended: until then, another thread may execute a fence after this
   // thread's flushes.
-  void end() { flushes_.end(at()); }
+  void end() {
+    flushes_.end(at());
+    replies_.end();
+  }
 
  private:
   void synchronise() { program_.order.synchronise(number_, operation_); }
@@ -149,6 +165,8 @@ class Thread {
         return mark();
       case SiteKind::kSync:
         return sync();
+      case SiteKind::kBranch:
+        return branch();
       default:
         return;
     }
@@ -165,7 +183,9 @@ class Thread {
   void load() {
     if (!pm_.contains(operation_.address)) {
       program_.touched.add(operation_.address);
-      if (program_.several_threads) reads_.load_volatile(at(), operation_.address);
+      if (program_.follows_values) {
+        values_.load_volatile(at(), operation_.address, operation_.size);
+      }
       return;
     }
     if (!by_program_itself()) return;
@@ -174,13 +194,15 @@ class Thread {
     program_.allocations.access(now, operation_.address, Reason::kLoaded);
     const std::uint64_t bytes =
         std::min<std::uint64_t>(operation_.size, kLineBytes - operation_.address % kLineBytes);
-    if (program_.several_threads) reads_.load_pm(now, operation_.address, bytes);
+    if (program_.follows_values) values_.load_pm(now, operation_.address, bytes);
   }
 
   void store() {
     if (!pm_.contains(operation_.address)) {
       program_.touched.add(operation_.address);
-      if (program_.several_threads) reads_.store_volatile(at(), operation_.address);
+      if (program_.follows_values) {
+        values_.store_volatile(at(), operation_.address, operation_.size);
+      }
       return;
     }
     ++program_.report.pm_stores;
@@ -192,6 +214,9 @@ class Thread {
     if (by.program) store_of_program(now, by);
     check_pointers(now, by);
     store_lines(now, by);
+    if (program_.checks_replies && by.program && !by.in_region && !by.lock) {
+      replies_.store_pm(now, operation_.address, operation_.size);
+    }
     program_.memory.write(operation_.address, operation_.value, operation_.size);
   }
 
@@ -199,7 +224,7 @@ class Thread {
     program_.allocations.access(now, operation_.address, Reason::kStored);
     if (by.in_region) {
       regions_.store(now, operation_.address, operation_.size);
-    } else if (program_.several_threads) {
+    } else if (program_.follows_values) {
       reads_.store_pm(now, operation_.address);
     }
   }
@@ -288,6 +313,7 @@ class Thread {
   void pass_fence(bool checked) {
     const At now = at();
     flushes_.fence(now, checked);
+    if (program_.checks_replies) replies_.fence();
     for (FlushCheck* const other : program_.threads) {
       if (other != &flushes_) other->other_fence(now);
     }
@@ -310,6 +336,10 @@ class Thread {
       case MarkKind::kNextFence:
         next_fence_ = static_cast<trace::FenceMeaning>(operation_.address);
         return;
+      case MarkKind::kReply:
+        return reply();
+      case MarkKind::kRequest:
+        return replies_.request(operation_.address, operation_.second);
       case MarkKind::kAllocate:
         ++program_.report.allocations;
         program_.allocations.allocate(at(), operation_.address, operation_.second, regions_.open());
@@ -336,6 +366,23 @@ class Thread {
     ++program_.report.regions;
     flushes_.region_end(at());
     program_.allocations.region_ended(number_);
+    replies_.region_end();
+  }
+
+  void branch() {
+    if (program_.checks_replies) replies_.branch(at());
+  }
+
+  void reply() {
+    const bool last = (operation_.second & trace::kReplyContinues) == 0;
+    if (last) ++program_.report.replies;
+    if (!program_.checks_replies) return;
+    const auto to = static_cast<trace::ReplyTo>(operation_.second >> 32 & UINT8_MAX);
+    replies_.reply(at(), {.address = operation_.address,
+                          .bytes = operation_.second & UINT32_MAX,
+                          .in_pm = pm_.contains(operation_.address),
+                          .to_file = to == trace::ReplyTo::kFile,
+                          .last = last});
   }
 
   // Releases a lock after the check of the flushes in its critical section. A thread that acquires
@@ -356,7 +403,9 @@ class Thread {
   CallStack calls_;
   FlushCheck flushes_;
   RegionCheck regions_;
+  ReadValues values_;
   ReadCheck reads_;
+  ReplyCheck replies_;
   const CoreId number_;
   Operation operation_{};
   bool more_ = false;
@@ -410,7 +459,7 @@ Report check_program(const trace::TraceFile& trace, const Options& options,
   FlushCheck::finish(program.findings, program.flushes);
   report_never_flushed(program.findings, program.flushes.lines, program.allocations, program.memory,
                        program.loaded);
-  ReadCheck::finish(program.findings, program.reads, program.flushes.lines);
+  program.flushed_later.finish();
   if (program.allocations.any()) {
     program.allocations.find_leaks(program.memory, program.log_lines);
   }

@@ -41,6 +41,8 @@
 //   P10 volatile-pointer: an aligned word stored to PM is the address of volatile memory in a line
 //       that the recording has accessed. Values below 4 GiB might be numbers and are ignored.
 //   P11 torn-publish: a pointer into PM is stored, outside regions, across an 8-byte border.
+//   P12 replies-unpersisted: a thread sends a reply that depends on data which are possibly lost.
+//       reply_check.hpp says when it does, and which of these findings are only notes.
 //
 // Regions: region_check.hpp. Allocations: allocations.hpp. Operations of pm.h's library are not
 // checked.
@@ -66,7 +68,7 @@ struct Report {
   std::vector<Finding> findings;
   std::uint64_t operations = 0, instructions = 0;
   std::uint64_t pm_stores = 0, flushes = 0, fences = 0;
-  std::uint64_t regions = 0, allocations = 0;
+  std::uint64_t regions = 0, allocations = 0, replies = 0;
   bool from_the_start = true;  // False: the recording begins at pm_roi_begin
   bool all_in_vain = true;     // False: further useless flushes were not counted
 };
