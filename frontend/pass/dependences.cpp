@@ -223,8 +223,13 @@ DependenceSet Dependences::evaluate_call(const llvm::CallBase& call) const {
   }
   // The arithmetic of library functions is unknown here; intrinsics and assembly are arithmetic.
   if (!llvm::isa<llvm::IntrinsicInst>(call) && !call.isInlineAsm()) return set;
-  const unsigned cycles = latency(call);
-  for (const llvm::Value* argument : call.args()) merge(set, of_value(argument), cycles, 0);
+  merge(set, of_arguments(call), latency(call), 0);
+  return set;
+}
+
+DependenceSet Dependences::of_arguments(const llvm::CallBase& call) const {
+  DependenceSet set;
+  for (const llvm::Value* argument : call.args()) merge(set, of_value(argument), 0, 0);
   return set;
 }
 

@@ -49,6 +49,8 @@ class Dependences {
   // Returns the dependences of a value used as an address: x86 adds base, scaled index and constant
   // in no extra time.
   DependenceSet of_address(const llvm::Value* pointer) const;
+  // Returns the dependences of all arguments of a call.
+  DependenceSet of_arguments(const llvm::CallBase& call) const;
 
  private:
   bool analyze(const llvm::Function& function);

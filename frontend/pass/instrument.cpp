@@ -275,8 +275,10 @@ class FunctionInstrumenter {
     using Bytes = LibraryWrite::Bytes;
     const bool to_result = write.destination == LibraryWrite::kNone;
     Value* to = to_result ? &call : call.getArgOperand(static_cast<unsigned>(write.destination));
-    const std::uint32_t number =
-        recorder_.add(recorder_.access(SiteKind::kCopyStore, to, nullptr, 0));
+    const bool text = write.bytes == Bytes::kPrinted && recorder_.context().sends_data;
+    Site store = recorder_.access(SiteKind::kCopyStore, to, nullptr, 0);
+    if (text) store.data_dependences = recorder_.context().dependences.of_arguments(call);
+    const std::uint32_t number = recorder_.add(std::move(store));
     if (write.bytes == Bytes::kString) {
       // The argument is the returned pointer, because it is null when nothing was written.
       recorder_.call("wrote_string", number, &call);
@@ -315,7 +317,7 @@ class FunctionInstrumenter {
       case Bytes::kString:
         break;
     }
-    recorder_.call("wrote", number, {to, bytes});
+    recorder_.call(text ? "printed" : "wrote", number, {to, bytes});
   }
 
   // True if the function is defined elsewhere, perhaps in a library that is not instrumented. Calls
@@ -412,7 +414,7 @@ bool instrument(llvm::Module& module, llvm::CodeGenOptLevel level) {
   const LoopPhis loop_phis(module);
   const Dependences dependences(module, loop_phis, find_recurrences(module, loop_phis));
   SiteTable table(module);
-  const Context context{module, counts, loop_phis, dependences, table, runtime};
+  const Context context{module, counts, loop_phis, dependences, table, runtime, sends_data(module)};
   drop_memory_attributes(module);
   for (llvm::Function* function : functions) FunctionInstrumenter(*function, context, level).run();
   if (table.empty()) return true;

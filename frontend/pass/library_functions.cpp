@@ -1,5 +1,6 @@
 #include "library_functions.hpp"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringSet.h>
 #include <llvm/ADT/StringSwitch.h>
@@ -386,6 +387,15 @@ std::optional<LibraryWrite> library_write(const llvm::CallBase& call) {
                                    ->getType()
                                    ->isPointerTy());
   return fits ? write : std::nullopt;
+}
+
+bool sends_data(const llvm::Module& module) {
+  constexpr const char* kFunctions[] = {"write",    "writev", "pwrite", "pwrite64", "pwritev",
+                                        "pwritev2", "send",   "sendto", "sendmsg",  "sendmmsg"};
+  return llvm::any_of(kFunctions, [&](const char* name) {
+    const llvm::Function* function = module.getFunction(name);
+    return function != nullptr && function->isDeclaration();
+  });
 }
 
 bool is_openmp_flush(const llvm::CallBase& call) {

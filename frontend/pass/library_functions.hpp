@@ -2,6 +2,7 @@
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Module.h>
 
 #include <optional>
 
@@ -43,6 +44,10 @@ struct LibraryWrite {
   int argument = kNone;  // the argument that `bytes` means
 };
 std::optional<LibraryWrite> library_write(const llvm::CallBase& call);
+
+// True if the module calls functions that send data to sockets, pipes or files. In such a module,
+// the text that `snprintf` and the like make may be a part of what is sent.
+bool sends_data(const llvm::Module& module);
 
 // True for a call of OpenMP's library that is a full fence: the flush construct.
 bool is_openmp_flush(const llvm::CallBase& call);

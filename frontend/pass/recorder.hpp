@@ -28,6 +28,7 @@ struct Context {
   const Dependences& dependences;
   SiteTable& table;
   RuntimeCalls& runtime;
+  bool sends_data;  // library_functions.hpp
 };
 
 void warn(const llvm::Module& module, const llvm::Twine& text);

@@ -92,6 +92,8 @@ void pmemsim_rt_copied(uint32_t site, void* to, const void* from, uint64_t bytes
 // are in persistent memory. `site` is a kCopyStore site; `to` may be NULL.
 void pmemsim_rt_wrote(uint32_t site, void* to, uint64_t bytes);
 void pmemsim_rt_wrote_string(uint32_t site, char* to);
+// Records text that external code has written, in any memory.
+void pmemsim_rt_printed(uint32_t site, void* to, uint64_t bytes);
 void pmemsim_rt_branch(uint32_t site, int taken);
 void pmemsim_rt_execute(uint32_t site);
 // Called at a loop's head. `loop_carried` is true if the value comes from the previous iteration,

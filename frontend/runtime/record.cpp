@@ -652,6 +652,10 @@ PMEMSIM_EXPORT void pmemsim_rt_wrote_string(std::uint32_t site, char* to) {
   if (to != nullptr) pmemsim_rt_wrote(site, to, std::strlen(to) + 1);
 }
 
+PMEMSIM_EXPORT void pmemsim_rt_printed(std::uint32_t site, void* to, std::uint64_t bytes) {
+  if (active()) record_stores(site, static_cast<const char*>(to), bytes);
+}
+
 PMEMSIM_EXPORT void pmemsim_rt_branch(std::uint32_t site, int taken) {
   std::uint8_t* at = hot.cursor;
   if (!PMEMSIM_LIKELY(at < hot.limit)) return branch_in_full_buffer(site, taken);

@@ -154,6 +154,9 @@ void pmemsim_rt_wrote(uint32_t site, void* to, uint64_t bytes) {
 void pmemsim_rt_wrote_string(uint32_t site, char* to) {
   if (to) print("wrote", site, to, strlen(to) + 1, 0);
 }
+void pmemsim_rt_printed(uint32_t site, void* to, uint64_t bytes) {
+  print("printed", site, to, bytes, 0);
+}
 void pmemsim_rt_branch(uint32_t site, int taken) { print("branch", site, 0, 0, taken); }
 void pmemsim_rt_execute(uint32_t site) { print("execute", site, 0, 0, 0); }
 void pmemsim_rt_recurrence(uint32_t site, int loop_carried) {
