@@ -67,8 +67,7 @@ void note_reply(int descriptor, const void* values, ssize_t bytes) {
 }
 
 void note_request(int descriptor, const void* values, ssize_t bytes) {
-  if (bytes <= 0 || !records_library_calls()) return;
-  if (kind_of(descriptor) != Descriptor::kPeer) return;
+  if (bytes < 0 || !records_library_calls() || kind_of(descriptor) != Descriptor::kPeer) return;
   put(MarkKind::kRequest, values, static_cast<std::uint64_t>(bytes));
 }
 

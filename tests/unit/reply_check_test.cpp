@@ -135,6 +135,15 @@ TEST(ReplyCheck, ReplyCountsOnceForAllWordsOfALine) {
   EXPECT_EQ(trace.check(), Found{"replies-unpersisted 40/10"});
 }
 
+TEST(ReplyCheck, EachReplyOfTheSameDataCounts) {
+  ReplyingTrace trace;
+  trace.put(kLine);
+  trace.reply(kLine);
+  trace.reply(kLine);
+  trace.persist_line(kLine);
+  EXPECT_EQ(trace.check(), Found{"replies-unpersisted 40/10 x2"});
+}
+
 TEST(ReplyCheck, ReplyInPartsIsOneReply) {
   ReplyingTrace trace;
   trace.put(kLine);
@@ -243,13 +252,37 @@ TEST(ReplyCheck, SecondReplyOfTheSameOperationAddsNothing) {
   EXPECT_EQ(trace.check(), Found{"replies-unpersisted 40/10"});
 }
 
-TEST(ReplyCheck, StoreBesideAPersistentStoreOfTheOperationIsANote) {
+TEST(ReplyCheck, LateStoreWithAPersistentCopyIsANote) {
+  for (const std::uint64_t logged : {7, 8}) {
+    ReplyingTrace trace;
+    trace.persist(kOther, logged);
+    trace.put(kLine, 7);
+    trace.reply(kHeapWord);
+    trace.persist_line(kLine);
+    EXPECT_EQ(trace.check(), logged == 7 ? Found{"replies-unpersisted:own_store 40/10"}
+                                         : Found{"replies-unpersisted 40/10"});
+  }
+}
+
+TEST(ReplyCheck, FlushWithoutFenceOfACopiedStoreIsANote) {
   ReplyingTrace trace;
   trace.persist(kOther);
   trace.put(kLine);
+  trace.clwb(kLine);
   trace.reply(kHeapWord);
-  trace.persist_line(kLine);
+  trace.sfence();
   EXPECT_EQ(trace.check(), Found{"replies-unpersisted:own_store 40/10"});
+}
+
+TEST(ReplyCheck, StoreThatIsSometimesPutOffIsANote) {
+  ReplyingTrace trace;
+  for (const bool persists : {false, true}) {
+    trace.request();
+    trace.put(kLine);
+    trace.reply(kHeapWord);
+    if (persists) trace.persist_line(kLine);
+  }
+  EXPECT_EQ(trace.check(), Found{"replies-unpersisted:own_store 40/10 x2"});
 }
 
 TEST(ReplyCheck, StoreThatIsPersistedInALaterOperationIsANote) {

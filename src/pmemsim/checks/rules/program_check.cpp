@@ -15,6 +15,7 @@
 #include "pmemsim/checks/rules/findings.hpp"
 #include "pmemsim/checks/rules/flush_check.hpp"
 #include "pmemsim/checks/rules/flushed_later.hpp"
+#include "pmemsim/checks/rules/late_stores.hpp"
 #include "pmemsim/checks/rules/lines.hpp"
 #include "pmemsim/checks/rules/never_flushed.hpp"
 #include "pmemsim/checks/rules/read_check.hpp"
@@ -77,11 +78,12 @@ struct Program {
   FlushCheck::Shared flushes;
   RegionCheck::Shared regions;
   FlushedLater flushed_later{findings, flushes.lines};
+  Image memory;
+  LateStores::Shared late_stores{findings, flushed_later, flushes.lines, allocations, memory};
   std::vector<FlushCheck*> threads;  // By number
   LineTable<bool> log_lines;         // Lines that a software log has written
   Touched touched;                   // Volatile memory that the program has accessed
   Touched loaded;                    // PM that the program has loaded from
-  Image memory;
   bool redo;
   bool follows_values;  // The data flow from PM is known
   bool checks_replies;
@@ -104,8 +106,8 @@ class Thread {
         values_(program.flushes.lines, program.trace.sites(), program.order, number,
                 program.checks_replies),
         reads_(program.flushed_later, program.flushes.lines, flushes_, values_),
-        replies_(program.findings, program.flushed_later, program.flushes.lines, flushes_,
-                 program.allocations, values_, program.order, number),
+        replies_(program.flushed_later, program.flushes.lines, flushes_, values_,
+                 program.late_stores, program.order, number),
         number_(number) {
     program.threads.push_back(&flushes_);
     more_ = stream_.next(operation_);
@@ -127,7 +129,7 @@ class Thread {
   // thread's flushes.
   void end() {
     flushes_.end(at());
-    replies_.end();
+    replies_.stores().end();
   }
 
  private:
@@ -215,7 +217,7 @@ class Thread {
     check_pointers(now, by);
     store_lines(now, by);
     if (program_.checks_replies && by.program && !by.in_region && !by.lock) {
-      replies_.store_pm(now, operation_.address, operation_.size);
+      replies_.stores().store(now, operation_.address, operation_.size);
     }
     program_.memory.write(operation_.address, operation_.value, operation_.size);
   }
@@ -313,7 +315,7 @@ class Thread {
   void pass_fence(bool checked) {
     const At now = at();
     flushes_.fence(now, checked);
-    if (program_.checks_replies) replies_.fence();
+    if (program_.checks_replies) replies_.stores().fence();
     for (FlushCheck* const other : program_.threads) {
       if (other != &flushes_) other->other_fence(now);
     }
@@ -366,7 +368,7 @@ class Thread {
     ++program_.report.regions;
     flushes_.region_end(at());
     program_.allocations.region_ended(number_);
-    replies_.region_end();
+    replies_.stores().region_end();
   }
 
   void branch() {
@@ -459,6 +461,7 @@ Report check_program(const trace::TraceFile& trace, const Options& options,
   FlushCheck::finish(program.findings, program.flushes);
   report_never_flushed(program.findings, program.flushes.lines, program.allocations, program.memory,
                        program.loaded);
+  LateStores::finish(program.late_stores);
   program.flushed_later.finish();
   if (program.allocations.any()) {
     program.allocations.find_leaks(program.memory, program.log_lines);
