@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct node {
   struct node* next;
@@ -129,6 +130,15 @@ static void reads_unpersisted(void) {
   persist(&pool->nodes[0]);
 }
 
+static void replies_unpersisted(void) {
+  int ends[2];
+  if (pipe(ends) != 0) abort();
+  pool->count = 1;
+  if (!bug) persist(&pool->count);
+  if (write(ends[1], "stored", 6) != 6) abort(); /* replies-unpersisted */
+  if (bug) persist(&pool->count);
+}
+
 static void volatile_pointer(void) {
   uint64_t* memory = malloc(64);
   *(volatile uint64_t*)memory = 1;
@@ -161,12 +171,19 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(void);
   } kinds[] = {
-      {"never-flushed", never_flushed},           {"stored-after-flush", stored_after_flush},
-      {"flushed-not-fenced", flushed_not_fenced}, {"published-unflushed", published_unflushed},
-      {"nt-not-fenced", nt_not_fenced},           {"locked-fence-only", locked_fence_only},
-      {"flushed-by-another", flushed_by_another}, {"reads-unpersisted", reads_unpersisted},
-      {"volatile-pointer", volatile_pointer},     {"torn-publish", torn_publish},
-      {"useless-flush", useless_flush},           {"useless-fence", useless_fence},
+      {"never-flushed", never_flushed},
+      {"stored-after-flush", stored_after_flush},
+      {"flushed-not-fenced", flushed_not_fenced},
+      {"published-unflushed", published_unflushed},
+      {"nt-not-fenced", nt_not_fenced},
+      {"locked-fence-only", locked_fence_only},
+      {"flushed-by-another", flushed_by_another},
+      {"reads-unpersisted", reads_unpersisted},
+      {"replies-unpersisted", replies_unpersisted},
+      {"volatile-pointer", volatile_pointer},
+      {"torn-publish", torn_publish},
+      {"useless-flush", useless_flush},
+      {"useless-fence", useless_fence},
   };
   if (argc != 3) return 2;
   bug = strcmp(argv[2], "bug") == 0;
