@@ -3,8 +3,8 @@
 // 1. A reply consists of the bytes that a call has sent, a mark for each part of memory. It goes to
 //    a peer (a socket, a pipe or a device) or to a file (also a terminal). Standard output and
 //    standard error count as files, whatever they are: a recording doesn't depend on them.
-// 2. A request is what a call has received from a peer, or the end of what the peer sends. What
-//    arrives at standard input is none.
+// 2. A request is what a call has received from a peer, or the end of what the peer sends. Data
+//    at standard input are none.
 // 3. Only calls of the C library's functions for descriptors are seen. Its streams (printf, fwrite)
 //    write inside the library.
 #pragma once

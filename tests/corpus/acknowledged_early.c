@@ -40,5 +40,5 @@ static void run(struct pool* pool) {
 }
 
 static int check(struct pool* pool) {
-  return pool->value > VALUES ? wrong("a value that nobody has sent") : 0;
+  return pool->value > VALUES ? wrong("a value that no client has sent") : 0;
 }

@@ -59,5 +59,5 @@ static void run(struct pool* pool) {
 }
 
 static int check(struct pool* pool) {
-  return pool->value > VALUES ? wrong("a value that nobody has stored") : 0;
+  return pool->value > VALUES ? wrong("a value that no thread has stored") : 0;
 }

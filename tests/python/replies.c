@@ -27,7 +27,7 @@ struct message {
 static struct pool* pool;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *receiver, *call, *data;
-static int early, descriptor;
+static int early, client, descriptor;
 
 static int is(const char* word, const char* other) { return strcmp(word, other) == 0; }
 
@@ -56,6 +56,7 @@ static int receiver_of_replies(const char* path) {
     ends[1] = open(ptsname(ends[0]), O_WRONLY | O_NOCTTY);
   }
   must(ends[1] >= 0);
+  client = ends[0];
   return ends[1];
 }
 
@@ -84,6 +85,9 @@ static void acknowledge(void) {
   } else {
     reply(text, sizeof text);
   }
+  if (is(data, "put off")) { /* until the client has ended */
+    must(shutdown(client, SHUT_WR) == 0 && read(descriptor, text, 1) == 0);
+  }
   if (!early) persist(&pool->value);
 }
 
@@ -99,6 +103,11 @@ static void* serve(void* unused) {
   do {
     message.value = current();
   } while (message.value == 0);
+  if (is(data, "text")) {
+    char text[32];
+    reply(text, snprintf(text, sizeof text, "value %lu\n", message.value));
+    return unused;
+  }
   struct message copy;
   memcpy(&copy, &message, sizeof copy);
   reply(&copy, sizeof copy);
@@ -124,7 +133,7 @@ int main(int count, char** words) {
   pool = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   must(pool != MAP_FAILED);
   descriptor = receiver_of_replies("replies.log");
-  if (is(data, "value")) {
+  if (is(data, "value") || is(data, "text")) {
     pthread_t thread;
     must(pthread_create(&thread, NULL, serve, NULL) == 0);
     store();

@@ -60,14 +60,14 @@ def check(trace: Path, *options: str, status: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("data", ["memory", "value", "own"])
+@pytest.mark.parametrize("data", ["memory", "value", "text", "own"])
 def test_reply_before_its_data_are_persistent_is_a_finding(
     tmp_path: Path, shared_folder: Path, level: str, data: str
 ) -> None:
     program = built(shared_folder, level)
     trace = record(program, tmp_path / "late", "socket", "write", data, "late")
     (finding,) = check(trace, status=1)
-    stored = "other thread's store" if data == "value" else "own store"
+    stored = "other thread's store" if data in {"value", "text"} else "own store"
     assert not finding["note"]
     assert finding["function"] == "reply" or level != "-O0"
     assert finding["other"]["line"] == line_of(stored)
@@ -108,6 +108,14 @@ def test_every_sending_call_is_a_reply(tmp_path: Path, shared_folder: Path, call
         return
     trace = record(program, tmp_path / "value", "socket", call, "value", "late")
     assert len(check(trace, status=1)) == 1
+
+
+def test_store_that_is_persisted_after_the_last_request_is_a_note(
+    tmp_path: Path, shared_folder: Path
+) -> None:
+    trace = record(built(shared_folder), tmp_path, "socket", "write", "put off", "late")
+    (finding,) = check(trace, status=0)
+    assert finding["reason"] == "own_store"
 
 
 def test_write_at_an_offset_of_a_file_is_a_note(tmp_path: Path, shared_folder: Path) -> None:

@@ -83,7 +83,7 @@ class LateStores {
 
   Shared& shared_;
   const FlushCheck& flushes_;
-  LineTable<Own> stores_;    // Of the current operation
+  LineTable<Own> stores_;    // The current operation's stores
   bool has_region_ = false;  // The operation has ended a region
   bool replied_ = false;     // No store has followed the last reply
   std::vector<Unpersisted> unpersisted_;
