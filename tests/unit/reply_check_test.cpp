@@ -255,6 +255,8 @@ TEST(ReplyCheck, SecondReplyOfTheSameOperationAddsNothing) {
 TEST(ReplyCheck, LateStoreWithAPersistentCopyIsANote) {
   for (const std::uint64_t logged : {7, 8}) {
     ReplyingTrace trace;
+    trace.persist(kLine + 8, 9);
+    trace.request();
     trace.persist(kOther, logged);
     trace.put(kLine, 7);
     trace.reply(kHeapWord);
