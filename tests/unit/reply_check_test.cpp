@@ -135,6 +135,16 @@ TEST(ReplyCheck, ReplyCountsOnceForAllWordsOfALine) {
   EXPECT_EQ(trace.check(), Found{"replies-unpersisted 40/10"});
 }
 
+TEST(ReplyCheck, FindingNamesTheLastStoreToTheSentWords) {
+  ReplyingTrace trace;
+  trace.store(trace.at(82, SiteKind::kStore, 8), kLine, 1);
+  trace.put(kLine);
+  trace.store(trace.second, kLine + 8, 1);
+  trace.reply(kLine);
+  trace.persist_line(kLine);
+  EXPECT_EQ(trace.check(), Found{"replies-unpersisted 40/10"});
+}
+
 TEST(ReplyCheck, EachReplyOfTheSameDataCounts) {
   ReplyingTrace trace;
   trace.put(kLine);
@@ -367,6 +377,17 @@ TEST(ReplyCheck, LineThatAnotherThreadHasChangedIsNeitherLostNorPersistent) {
   trace.clwb(kLine);
   trace.persist_line(kOther);
   EXPECT_EQ(trace.check(), Found{"replies-unpersisted 40/11"});
+}
+
+TEST(ReplyCheck, StoreInAnOpenRegionIsNotReported) {
+  ReplyingTrace trace;
+  trace.begin();
+  trace.log(kLine);
+  trace.put(kLine);
+  trace.reply(kHeapWord);
+  trace.persist_line(kLine);
+  trace.end();
+  EXPECT_EQ(trace.check(), Found{});
 }
 
 TEST(ReplyCheck, StoreInARegionThatHasEndedIsNotReported) {
