@@ -9,6 +9,7 @@
 #include "external.hpp"
 #include "flushes.hpp"
 #include "heap.hpp"
+#include "holds.hpp"
 #include "library_calls.hpp"
 #include "objects.hpp"
 #include "output.hpp"
@@ -263,6 +264,10 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count) {
            object_count(), quantum);
   if (walks_at_random()) {
     text.add("\"schedule\": %lu, \"schedule_seed\": %lu, ", schedule.number, schedule.seed);
+  }
+  if (hold.requested) {
+    text.add("\"hold\": {\"thread\": %lu, \"operation\": %lu, \"result\": \"%s\"}, ", hold.thread,
+             hold.operation, name_of(hold.result));
   }
   text.add("\"operations\": %lu, \"instructions\": {\"instrumented\": %lu, \"external\": %lu}, ",
            counts.operations, counts.instrumented, counts.external);

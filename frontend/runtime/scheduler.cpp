@@ -17,6 +17,7 @@
 //    (contention.hpp).
 // 7. For schedules other than the first, schedules.hpp defines how long turns last, and which
 //    thread is next.
+// 8. A thread can be held behind one of its operations (holds.hpp).
 #include "scheduler.hpp"
 
 #include <cerrno>
@@ -29,6 +30,7 @@
 #include <unistd.h>
 
 #include "external.hpp"
+#include "holds.hpp"
 #include "objects.hpp"
 #include "real.hpp"
 #include "record.hpp"
@@ -65,6 +67,7 @@ std::int64_t turn_so_far = 0;   // instructions of the current turn in earlier s
 std::uint64_t clock_base = 0;  // virtual nanoseconds up to the current turn
 Thread* just_ended = nullptr;
 Thread* holder = nullptr;  // holder of the token; nullptr during a transfer
+Thread* held = nullptr;    // thread that is held behind an operation (rule 8)
 // Held while the watchdog reads the holder's `hot`, whose lifetime is that of its thread.
 pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 std::uint64_t turns = 0;            // before the current one
@@ -221,6 +224,10 @@ Thread* runnable() {
     if (Thread* other = any_other()) return other;
   }
   if (Thread* next = least_advanced()) return next;
+  if (held != nullptr) {
+    end_wait(*held, false);
+    return held;
+  }
   return first_behind(self->slot,
                       [](const Thread& thread) { return thread.state == State::kSpinning; });
 }
@@ -295,12 +302,25 @@ void count_executed(std::int64_t executed) {
   self->progress += static_cast<std::uint64_t>(executed);
 }
 
-void end_turn() {
+// Adds the instructions of the slice that ends, and begins the next one.
+void end_slice() {
   if (self->stepping) stop_stepping();
   const std::int64_t executed = budget_slice - hot.budget;
   count_executed(executed);
   turn_so_far += executed;
   hot.budget = budget_slice;
+}
+
+void end_turn() {
+  end_slice();
+  if (!walks_at_random()) turn_so_far = 0;
+}
+
+// True if the turn ends here; called when a slice has ended.
+bool is_turn_over() {
+  if (!walks_at_random()) return turn_so_far > quantum;
+  const bool at_point = has_recorded_point();  // called also where the turn ends anyway
+  return turn_so_far >= quantum || (at_point && ends_turn_here());
 }
 
 // Ends the turn and returns at the next one.
@@ -314,11 +334,23 @@ void switch_threads() {
   begin_turn();
 }
 
+// Holds the calling thread (rule 8).
+void hold_back() {
+  const std::uint64_t turn = turns;
+  hold.result = HoldResult::kHeld;
+  held = self;
+  block("the end of its hold", nullptr, now() + kLongestHold);
+  held = nullptr;
+  // The caller's own next turn follows at once if no other thread could run.
+  if (turns == turn + 1) hold.result = HoldResult::kAlone;
+}
+
 }  // namespace
 
 void configure_turns() {
   configure_schedule();
-  budget_slice = walks_at_random() ? -1 : quantum;
+  configure_hold();
+  budget_slice = walks_at_random() || hold.requested ? -1 : quantum;
 }
 
 std::uint64_t now() { return clock_base + static_cast<std::uint64_t>(budget_slice - hot.budget); }
@@ -410,10 +442,11 @@ void quantum_over() {
     hot.budget = INT64_MAX;
     return;
   }
-  if (walks_at_random() && !only_thread()) {
-    end_turn();
-    const bool at_point = has_recorded_point();  // called also where the turn ends anyway
-    if (turn_so_far < quantum && !(at_point && ends_turn_here())) return;
+  if (is_hold_due(*self)) return hold_back();
+  const bool alone_at_random = walks_at_random() && only_thread();
+  if (budget_slice < 0 && !alone_at_random) {
+    end_slice();
+    if (!is_turn_over()) return;
   }
   if (only_thread()) {
     end_turn();

@@ -24,7 +24,8 @@ std::uint64_t mix(std::uint64_t value) {
 }
 std::uint64_t next_number() { return mix(state += 0x9e3779b97f4a7c15); }
 
-// Reads a whole number at `text` and moves `text` behind it.
+}  // namespace
+
 bool take_number(const char*& text, std::uint64_t& number) {
   if (*text < '0' || *text > '9') return false;
   char* end = nullptr;
@@ -33,8 +34,6 @@ bool take_number(const char*& text, std::uint64_t& number) {
   text = end;
   return errno == 0;
 }
-
-}  // namespace
 
 void configure_schedule() {
   const char* const given = std::getenv("PMEMSIM_SCHEDULE");

@@ -30,6 +30,8 @@ extern Schedule schedule;
 inline bool walks_at_random() { return schedule.number != 0; }
 // Reads the environment; ends the program if its values are impossible.
 void configure_schedule();
+// Reads a whole number at `text` and moves `text` behind it; false: there is none.
+bool take_number(const char*& text, std::uint64_t& number);
 // Returns a random number of 0 to count - 1.
 std::uint64_t draw(std::uint64_t count);
 // True if the turn ends (rule 2); called at a point of rule 1.

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,7 @@ def record(
     process: str | None = None,
     schedule: int = 0,
     seed: int = 1,
+    hold: str | None = None,
     keep_going: KeepGoing | None = None,
 ) -> Trace:
     """Run a program that was built by `pmemsim-cc` or `pmemsim-c++`, and record it.
@@ -48,7 +50,9 @@ def record(
     mapped from below `pm_paths`, the address ranges `pm_ranges` (`LO:HI`, hexadecimal), what it
     asks `mmap` for at the addresses `pm_hints` (hexadecimal), and with `pm_heap` everything that it
     allocates. `schedule` selects another interleaving of its threads; `seed` determines these
-    interleavings. Raises `RecordError` if the program cannot be run or fails; the output file then
+    interleavings. `hold` (`THREAD:OPERATION`, numbered as in a recording of the same schedule)
+    holds a thread behind an operation until no other thread can run; the metadata's `hold` has the
+    result. Raises `RecordError` if the program cannot be run or fails; the output file then
     does not exist.
     """
     output = Path(output)
@@ -71,6 +75,9 @@ def record(
     if pm_heap:
         environment["PMEMSIM_PM_HEAP"] = "1"
     environment |= _of_schedule(schedule, seed)
+    if hold is not None:
+        check_hold(hold)
+        environment["PMEMSIM_HOLD"] = hold
     with _made_beside(output) as fresh, Processes.create() as processes:
         environment |= _output_of(fresh)
         environment["PMEMSIM_PROCESSES"] = str(processes.folder)
@@ -87,6 +94,10 @@ def record(
             raise RecordError(
                 f"{command[0]}: an old pmemsim-cc without schedules built the program; build it "
                 "again"
+            )
+        if hold is not None and "hold" not in recorded.metadata:
+            raise RecordError(
+                f"{command[0]}: an old pmemsim-cc without --hold built the program; build it again"
             )
         if others := processes.not_recorded():
             print(f"pmemsim: {others}", file=sys.stderr)
@@ -352,6 +363,15 @@ def check_range(text: str) -> str:
     if not colon or not 0 <= begin < end < 1 << 64:
         raise Error(f"--pm-range {text}: must be LO:HI in hexadecimal, as in 0x10000000:0x20000000")
     return f"{begin:#x}:{end:#x}"
+
+
+def check_hold(text: str) -> None:
+    """Raise an `Error` if the text names no thread and operation."""
+    if not re.fullmatch(r"[0-9]{1,9}:[0-9]{1,18}", text):
+        raise Error(
+            f"--hold {text}: must be a thread and one of its operations, as `pmemsim check` prints "
+            "them: 2:57"
+        )
 
 
 def check_hint(text: str) -> str:

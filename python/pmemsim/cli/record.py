@@ -19,7 +19,14 @@ from pmemsim.files import check_writable
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.parallel import Report, run_all
 from pmemsim.programs import KeepGoing
-from pmemsim.recording import check_hint, check_pm_path, check_range, record, record_workload
+from pmemsim.recording import (
+    check_hint,
+    check_hold,
+    check_pm_path,
+    check_range,
+    record,
+    record_workload,
+)
 from pmemsim.trace import Trace
 from pmemsim.unrecorded import (
     CAUSES,
@@ -93,6 +100,11 @@ class _Options:
         help="Records N thread interleavings: schedules 0 (the default) to N-1 of --seed. `-o "
             "mine.pmt` writes them to mine.0.pmt, mine.1.pmt, ...",
     )] = None  # fmt: skip
+    hold: Annotated[str | None, option(
+        EXPLORATION, "--hold", value="THREAD:OPERATION",
+        help="Holds a thread behind one of its operations until no other thread can run. `check` "
+            "prints both numbers, which are those of a recording of the same schedule.",
+    )] = None  # fmt: skip
 
 
 @declared
@@ -127,6 +139,7 @@ def record_command(
         pmemsim record --schedules 50 -o mine.pmt -- ./mine
         pmemsim record --schedule 17 -o again.pmt -- ./mine
         pmemsim record queue --schedules 3 -o queue.pmt
+        pmemsim record --hold 2:57 -o held.pmt -- ./mine
 
     A program that finds the pool of an earlier run starts from that pool. With --schedules, record
     a script that removes the pool first. With --all, --data-bytes applies to the workloads that
@@ -231,6 +244,9 @@ def _own(program: list[str], options: _Options, schedules: _Schedules, problems:
             check_pm_path(path)
     ranges = _each(check_range, memory.pm_ranges, problems)
     hints = _each(check_hint, memory.pm_hints, problems)
+    if options.hold is not None:
+        with problems.collected():
+            check_hold(options.hold)
     problems.raise_any()
 
     def recorded(schedule: int, keep_going: KeepGoing) -> Trace:
@@ -245,6 +261,7 @@ def _own(program: list[str], options: _Options, schedules: _Schedules, problems:
             process=options.process,
             schedule=schedule,
             seed=1 if seed is None else seed,
+            hold=options.hold,
             keep_going=keep_going,
         )
 
@@ -326,6 +343,13 @@ def _workloads(runs: list[WorkloadRun], outputs: list[Path], schedules: _Schedul
         _say(trace)
 
 
+# By the result of the recorder: why --hold has had no effect.
+_NOT_HELD = {
+    "not reached": "the thread has not executed the operation of --hold",
+    "alone": "no other thread could run when the thread of --hold was held",
+}
+
+
 def _say(trace: Trace) -> None:
     size = trace.path.stat().st_size
     err.print(f"recorded {trace.path} ({size / 1e6:.1f} MB, {trace.threads} threads)", markup=False)
@@ -335,6 +359,8 @@ def _say(trace: Trace) -> None:
             "--pm-path, --pm-range, --pm-hint or --pm-heap",
             markup=False,
         )
+    if why := _NOT_HELD.get(trace.metadata.get("hold", {}).get("result")):
+        err.print(f"pmemsim: note: the threads ran in no other order: {why}", markup=False)
     if outside := flushes_outside_pm(trace.metadata):
         err.print(
             f"pmemsim: note: flushes of lines outside persistent memory: {outside}", markup=False

@@ -132,7 +132,7 @@ _EXECUTION = (
 _TARGETS = "TARGET is missing; name a workload or a trace (.pmt)"
 _CHECKERS = ("--verify", "--verify-library")
 _METHODS = (*_CHECKERS, "--answers")
-_OWN_PROGRAM = ("--pm-path", "--pm-range", "--pm-hint", "--pm-heap", "--process")
+_OWN_PROGRAM = ("--pm-path", "--pm-range", "--pm-hint", "--pm-heap", "--process", "--hold")
 _OF_WORKLOADS = (
     "--threads", "--regions", "--data-bytes", "--opt", "--items", "--mix", "--duplicate-ratio",
     "--warm-up", "--log", "--hints", "--whole-run",
@@ -162,6 +162,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
         *(needs(each, "PROGRAM", why="it is for a program of your own") for each in _OWN_PROGRAM),
         exclusive("--schedule", "--schedules"),
+        exclusive("--hold", "--schedules", why="an operation's number is that of one schedule"),
     ),
     "check": (
         exclusive(*_CHECKERS),
