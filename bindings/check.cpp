@@ -20,6 +20,7 @@ namespace pmemsim::bindings {
 namespace {
 
 using check::Finding;
+using check::OtherOrder;
 using check::Report;
 using trace::SourceLocation;
 
@@ -30,9 +31,9 @@ std::vector<SourceLocation> known(const std::vector<SourceLocation>& calls) {
   return known;
 }
 
-std::optional<SourceLocation> other_place(const Finding& finding) {
-  if (finding.other == SourceLocation{}) return {};
-  return finding.other;
+std::optional<SourceLocation> if_known(const SourceLocation& place) {
+  if (place == SourceLocation{}) return {};
+  return place;
 }
 
 Report check_program(const trace::TraceFile& trace, bool eadr, bool each_path,
@@ -45,17 +46,25 @@ Report check_program(const trace::TraceFile& trace, bool eadr, bool each_path,
 }  // namespace
 
 void bind_check(nb::module_& module) {
+  nb::class_<OtherOrder>(module, "OtherOrder")
+      .def_ro("store", &OtherOrder::store)
+      .def_prop_ro("store_calls", [](const OtherOrder& order) { return known(order.store_calls); })
+      .def_prop_ro("fence", [](const OtherOrder& order) { return if_known(order.fence); })
+      .def_prop_ro("fence_calls", [](const OtherOrder& order) { return known(order.fence_calls); })
+      .def_ro("thread", &OtherOrder::thread)
+      .def_ro("operation", &OtherOrder::operation);
   nb::class_<Finding>(module, "Finding")
       .def_prop_ro("kind", [](const Finding& finding) { return name_of(finding.kind); })
       .def_prop_ro("reason", [](const Finding& finding) { return name_of(finding.reason); })
       .def_ro("place", &Finding::place)
       .def_prop_ro("calls", [](const Finding& finding) { return known(finding.calls); })
-      .def_prop_ro("other", &other_place)
+      .def_prop_ro("other", [](const Finding& finding) { return if_known(finding.other); })
       .def_prop_ro("other_calls", [](const Finding& finding) { return known(finding.other_calls); })
       .def_ro("count", &Finding::count)
       .def_ro("executions", &Finding::executions)
       .def_ro("thread", &Finding::thread)
-      .def_ro("operation", &Finding::operation);
+      .def_ro("operation", &Finding::operation)
+      .def_ro("order", &Finding::order);
   nb::class_<Report>(module, "Report")
       .def_ro("findings", &Report::findings)
       .def_ro("operations", &Report::operations)

@@ -105,6 +105,20 @@ _KINDS = (
         "a crash may keep the store but lose the data on which it depends",
     ),
     Kind(
+        "could-read-unpersisted",
+        True,
+        "in another order of the threads, a store depends on another thread's data that are not "
+        "persistent yet",
+        "in that order, a crash may keep the store but lose the data on which it depends",
+    ),
+    Kind(
+        "could-lose-update",
+        True,
+        "in another order of the threads, two threads load a word before either stores what it has "
+        "computed from it",
+        "in that order, the update of one thread is lost without a crash",
+    ),
+    Kind(
         "replies-unpersisted",
         True,
         "the program sends a reply while data that it depends on may not be persistent yet",
@@ -171,6 +185,8 @@ _OTHER = {
     "logged-twice": "logged before, at {}",
     "logged-by-two": "the other region: {}",
     "reads-unpersisted": "the dependent store: {}",
+    "could-read-unpersisted": "the dependent store: {}",
+    "could-lose-update": "the dependent store: {}",
     "replies-unpersisted": "the data are stored at {}",
     "used-after-free": "freed at {}",
     "published": "a pointer to it is stored at {}",
@@ -189,6 +205,7 @@ _REASONS = {
 _UNDECIDED = {
     "tag_bits": "it only clears tag bits of a pointer that is persistent",
     "sequence": "the word is the sequence word of a seqlock, which recovery may reset",
+    "unseen_path": "the program may handle the data of that order on a path that it has not run",
     "unreferenced": "no pointer or offset in PM leads to the memory, which may have been freed",
     "file": "the reply goes to a file, a terminal, or standard output or error",
     "own_store": "the thread has stored data, but the reply may not promise that they are durable",
@@ -227,6 +244,44 @@ class WrongAnswer:
 
 
 @dataclass(frozen=True)
+class OtherOrder:
+    """Another order of the threads, which would lose data.
+
+    `could-read-unpersisted`: the load is between another thread's store and its fence.
+    `could-lose-update`: the load and the dependent store are between another thread's load of the
+    word and its store.
+    """
+
+    store: Place
+    store_calls: tuple[Place, ...]
+    """Calls that led to the store, the innermost first."""
+    fence: Place | None
+    """Location of the fence that makes the store persistent, for `could-read-unpersisted`."""
+    fence_calls: tuple[Place, ...]
+    thread: int
+    """The thread that must be held to record this order."""
+    operation: int
+    """Number of the operation behind which it must be held, from 0."""
+
+    @property
+    def hold(self) -> str:
+        """Return the value of `--hold` that records this order."""
+        return f"{self.thread}:{self.operation}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the order for `--json` (keys: docs/guides/check_program.md)."""
+        return {
+            "store": self.store.to_dict(),
+            "store_calls": [call.to_dict() for call in self.store_calls],
+            "fence": self.fence.to_dict() if self.fence else None,
+            "fence_calls": [call.to_dict() for call in self.fence_calls],
+            "thread": self.thread,
+            "operation": self.operation,
+            "hold": self.hold,
+        }
+
+
+@dataclass(frozen=True)
 class Finding:
     """A finding at one line."""
 
@@ -246,6 +301,8 @@ class Finding:
     thread: int
     operation: int
     """Number of the first occurrence in its thread, from 0, as in `pmemsim trace dump`."""
+    order: OtherOrder | None = None
+    """The order of the threads that would lose data, if it isn't the recorded one."""
     wrong_answer: WrongAnswer | None = None
 
     @property
@@ -282,8 +339,10 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Return the finding for `--json` (keys: docs/guides/check_program.md)."""
         wrong = {"wrong_answer": vars(self.wrong_answer)} if self.wrong_answer else {}
+        order = {"order": self.order.to_dict()} if self.order else {}
         return {
             **wrong,
+            **order,
             "kind": self.kind,
             "reason": self.reason,
             "loses_data": self.loses_data,
@@ -505,12 +564,25 @@ def _finding(found: _core.Finding) -> Finding:
         executions=found.executions,
         thread=found.thread,
         operation=found.operation,
+        order=_order(found.order) if found.order is not None else None,
+    )
+
+
+def _order(found: _core.OtherOrder) -> OtherOrder:
+    return OtherOrder(
+        store=found.store,
+        store_calls=tuple(found.store_calls),
+        fence=found.fence,
+        fence_calls=tuple(found.fence_calls),
+        thread=found.thread,
+        operation=found.operation,
     )
 
 
 _OF_FLUSHES = (
     "never-flushed", "stored-after-flush", "flushed-not-fenced", "published-unflushed",
-    "locked-fence-only", "flushed-by-another", "reads-unpersisted", "replies-unpersisted",
+    "locked-fence-only", "flushed-by-another", "reads-unpersisted", "could-read-unpersisted",
+    "replies-unpersisted",
     "useless-flush", "useless-fence",
 )  # fmt: skip
 _OF_REGIONS = ("not-logged", "logged-late", "logged-by-two", "logged-twice")
@@ -521,8 +593,9 @@ def _unknown_to(model: Model) -> dict[str, str]:
     if model == "px86":
         return {}
     if model == "eadr":
-        return dict.fromkeys(_OF_FLUSHES, "with eADR, the caches survive")
-    kinds = (*_OF_FLUSHES, "nt-not-fenced", *_OF_REGIONS)
+        known = dict.fromkeys(_OF_FLUSHES, "with eADR, the caches survive")
+        return known | {"could-lose-update": "other orders are inferred under px86 alone"}
+    kinds = (*_OF_FLUSHES, "could-lose-update", "nt-not-fenced", *_OF_REGIONS)
     return dict.fromkeys(
         kinds, "these rules apply to x86 and to software logs, not to every machine"
     )
@@ -540,7 +613,10 @@ def _unchecked_kinds(trace: Trace, model: Model, counts: dict[str, int]) -> dict
     if counts["replies"] == 0:
         reasons["replies-unpersisted"] = "the recording has no reply (write, send)"
     if trace.threads == 1:
-        one = ("flushed-by-another", "reads-unpersisted", "logged-by-two")
+        one = (
+            "flushed-by-another", "reads-unpersisted", "could-read-unpersisted",
+            "could-lose-update", "logged-by-two",
+        )  # fmt: skip
         reasons |= dict.fromkeys(one, "the recording has one thread")
     if any(region["source"] == "--pm-heap" for region in trace.metadata["pm_regions"]):
         reasons["volatile-pointer"] = "the whole heap counts as persistent (--pm-heap)"

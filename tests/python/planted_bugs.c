@@ -139,6 +139,41 @@ static void replies_unpersisted(void) {
   if (bug) persist(&pool->count);
 }
 
+static void* gives_at_any_time(void* unused) {
+  (void)unused;
+  pool->count = 1;
+  persist(&pool->count);
+  return NULL;
+}
+static void could_read_unpersisted(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, gives_at_any_time, NULL);
+  uint64_t count;
+  do {
+    count = *(volatile uint64_t*)&pool->count; /* could-read-unpersisted */
+  } while (count == 0);
+  if (!bug) persist(&pool->count);
+  pool->nodes[0].value[0] = count + 1;
+  persist(&pool->nodes[0]);
+  pthread_join(thread, NULL);
+}
+
+static void* adds(void* unused) {
+  (void)unused;
+  for (int i = 0; i < 2; ++i) {
+    if (!bug) pthread_mutex_lock(&lock);
+    pool->count = pool->count + 1; /* could-lose-update */
+    persist(&pool->count);
+    if (!bug) pthread_mutex_unlock(&lock);
+  }
+  return NULL;
+}
+static void could_lose_update(void) {
+  pthread_t threads[2];
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, adds, NULL);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+}
+
 static void volatile_pointer(void) {
   uint64_t* memory = malloc(64);
   *(volatile uint64_t*)memory = 1;
@@ -179,6 +214,8 @@ int main(int argc, char** argv) {
       {"locked-fence-only", locked_fence_only},
       {"flushed-by-another", flushed_by_another},
       {"reads-unpersisted", reads_unpersisted},
+      {"could-read-unpersisted", could_read_unpersisted},
+      {"could-lose-update", could_lose_update},
       {"replies-unpersisted", replies_unpersisted},
       {"volatile-pointer", volatile_pointer},
       {"torn-publish", torn_publish},

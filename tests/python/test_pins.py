@@ -15,7 +15,7 @@ from shared import locked
 pytestmark = pytest.mark.quick
 
 MOST_LINES = 20_000
-MOST_COLUMNS = 120
+MOST_COLUMNS = 130
 STATISTICS = [name for name in committed(FOLDER) if name.startswith(("counts/", "times/"))]
 OTHERS = [kind for kind in KINDS if kind != "statistics"]
 

@@ -181,8 +181,8 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
         can lose data   never-flushed, stored-after-flush, flushed-not-fenced, nt-not-fenced,
                         published-unflushed, locked-fence-only, flushed-by-another,
                         not-logged, logged-late, logged-by-two, reads-unpersisted,
-                        replies-unpersisted, used-after-free, volatile-pointer,
-                        torn-publish, wrong-answer
+                        could-read-unpersisted, could-lose-update, replies-unpersisted,
+                        used-after-free, volatile-pointer, torn-publish, wrong-answer
         costs time      leaked, logged-twice, useless-flush, useless-fence
 
     With --verify, the program's checker also checks the crash images that --model allows, until it

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pmemsim.cli.console import out, table
 from pmemsim.cli.verdicts import Verdict
-from pmemsim.program_check import Finding, Report
+from pmemsim.program_check import Finding, OtherOrder, Report
 from pmemsim.trace import Place
 
 _SHOWN_CALLS = 3
@@ -96,8 +96,26 @@ def _row(finding: Finding) -> tuple[str, ...]:
         finding.place.function,
         times,
         f"thread {finding.thread}, operation {finding.operation}",
-        "\n".join([*wrong, finding.effect]),
+        "\n".join([*_order(finding.order), *wrong, finding.effect, *_how_to_record(finding.order)]),
     )
+
+
+def _order(order: OtherOrder | None) -> list[str]:
+    """Return the order of the threads that would lose data."""
+    if order is None:
+        return []
+    place = [str(order.store), *_calls(order.store_calls)]
+    thread = f"thread {order.thread}'s"
+    if order.fence is None:
+        lines = [f"another order: this load and the dependent store between {thread} load and"]
+        return [*lines, f"its store at {place[0]}", *place[1:]]
+    lines = [f"another order: this load between {thread} store at {place[0]}", *place[1:]]
+    return [*lines, f"and its fence at {order.fence}", *_calls(order.fence_calls)]
+
+
+def _how_to_record(order: OtherOrder | None) -> list[str]:
+    """Return how to record the order."""
+    return [f"to record it, repeat the recording with --hold {order.hold}"] if order else []
 
 
 def _calls(calls: Sequence[Place]) -> list[str]:

@@ -42,11 +42,14 @@ class HappensBefore {
   // Applies an executed operation; does nothing unless it synchronises.
   void synchronise(CoreId thread, const trace::Operation& operation) {
     if (!trace::synchronises(operation)) return;
-    const std::uint32_t object = operation.object, version = operation.version;
-    if (!trace::releases(operation)) return acquire(thread, object, version);
+    acquire(thread, operation.object, acquired_version(operation));
+    if (trace::releases(operation)) release(thread, operation.object, operation.version);
+  }
+  // Returns the version that an operation acquires, which must synchronise; 0: none.
+  static std::uint32_t acquired_version(const trace::Operation& operation) {
+    if (!trace::releases(operation)) return operation.version;
     const bool reads = operation.kind == trace::SiteKind::kAtomicUpdate;
-    if (reads && version > 0) acquire(thread, object, version - 1);
-    release(thread, object, version);
+    return reads && operation.version > 0 ? operation.version - 1 : 0;
   }
 
   Epoch now(CoreId thread) const { return clocks_[thread][thread]; }
@@ -72,9 +75,16 @@ class HappensBefore {
   }
   // Makes the thread see all releases up to that version, all of which have happened.
   void acquire(CoreId thread, std::uint32_t object, std::uint32_t version) {
-    Object& acquired = objects_[object];
+    const std::span<const Epoch> seen = released(object, version);
+    if (!seen.empty()) join(clocks_[thread], seen);
+  }
+  // Returns the last epoch of each thread that an acquisition of the version sees; empty: none.
+  std::span<const Epoch> released(std::uint32_t object, std::uint32_t version) const {
+    const Object& acquired = objects_[object];
     const std::uint32_t seen = std::min(version, this->version(object));
-    if (seen > acquired.forgotten) join(clocks_[thread], of_version(acquired, seen));
+    if (seen <= acquired.forgotten) return {};
+    const std::size_t before = seen - acquired.forgotten - 1;
+    return std::span(acquired.known).subspan(before * clocks_.size(), clocks_.size());
   }
 
  private:
@@ -92,10 +102,6 @@ class HappensBefore {
   // Returns the number of known versions.
   std::uint32_t known(const Object& object) const {
     return static_cast<std::uint32_t>(object.known.size() / clocks_.size());
-  }
-  std::span<Epoch> of_version(Object& object, std::uint32_t version) const {
-    const std::size_t before = version - object.forgotten - 1;
-    return std::span(object.known).subspan(before * clocks_.size(), clocks_.size());
   }
   // Adds the clock as the next known version.
   void make_known(Object& object, const Clock& clock) const {

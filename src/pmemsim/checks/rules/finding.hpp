@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ enum class Kind : std::uint8_t {
   kLoggedLate,
   kLoggedByTwo,
   kReadsUnpersisted,
+  kCouldReadUnpersisted,
+  kCouldLoseUpdate,
   kRepliesUnpersisted,
   kUsedAfterFree,
   kVolatilePointer,
@@ -33,7 +36,7 @@ enum class Kind : std::uint8_t {
   kUselessFlush,
   kUselessFence,
 };
-inline constexpr std::size_t kKinds = 19;
+inline constexpr std::size_t kKinds = 21;
 
 // Detail of a finding: the operation that depends on an unfenced flush, or the reason why a flush
 // is useless.
@@ -52,16 +55,26 @@ enum class Reason : std::uint8_t {
   kTagBits,
   kSequence,
   kUnreferenced,
+  kUnseenPath,
   kFile,      // The reply goes to a file or a terminal
   kOwnStore,  // The reply may promise nothing about the thread's stores
   kBranch,    // Only a branch depends on the data
 };
-inline constexpr std::size_t kReasons = 16;
+inline constexpr std::size_t kReasons = 17;
 
 // Return the names that programs read.
 std::string_view name_of(Kind kind);
 std::string_view name_of(Reason reason);
 inline bool loses_data(Kind kind) { return kind < Kind::kLeaked; }
+
+// Another order of the threads that would lose data: an operation happens between a store of
+// another thread and the fence that makes the store persistent.
+struct OtherOrder {
+  trace::SourceLocation store{}, fence{};
+  std::vector<trace::SourceLocation> store_calls{}, fence_calls{};  // The innermost first
+  std::uint32_t thread = 0;                                         // Thread of the store
+  std::uint64_t operation = 0;  // The store's number in the thread, from 0
+};
 
 struct Finding {
   Kind kind{};
@@ -73,8 +86,9 @@ struct Finding {
   std::uint64_t count = 0;
   // Useless flush or fence: its executions from its innermost caller; otherwise 0.
   std::uint64_t executions = 0;
-  std::uint32_t thread = 0;     // Thread of the first occurrence
-  std::uint64_t operation = 0;  // Its number in the thread, from 0
+  std::uint32_t thread = 0;           // Thread of the first occurrence
+  std::uint64_t operation = 0;        // Its number in the thread, from 0
+  std::optional<OtherOrder> order{};  // At the first occurrence, if the kind has one
 };
 
 }  // namespace pmemsim::check

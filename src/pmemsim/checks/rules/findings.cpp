@@ -22,14 +22,30 @@ Contexts::Call Findings::in_program(const At& at) const {
                            [this](std::uint32_t line) { return elsewhere(line); });
 }
 
-void Findings::add(Kind kind, Reason reason, const At& at, const At& other) {
+void Findings::add(Kind kind, Reason reason, const At& at, const At& other,
+                   const std::optional<Order>& order) {
   Found& found = found_[{kind, reason, in_program(at), in_program(other)}];
   const bool earlier =
       std::tie(at.thread, at.operation) < std::tie(found.first.thread, found.first.operation);
-  if (found.count++ == 0 || earlier) found.first = at;
+  if (found.count++ > 0 && !earlier) return;
+  found.first = at;
+  found.order = order;
 }
 
 void Findings::executed(const At& at) { ++executions_[in_program(at)]; }
+
+OtherOrder Findings::describe(const Order& order) const {
+  const Contexts::Call store = in_program(order.store);
+  OtherOrder described{.store = trace::location_of(sites_, store.line),
+                       .store_calls = calls_to(store.parent),
+                       .thread = order.held.thread,
+                       .operation = order.held.operation};
+  const Contexts::Call fence = in_program(order.fence);
+  if (fence.line == trace::kExternalSite) return described;
+  described.fence = trace::location_of(sites_, fence.line);
+  described.fence_calls = calls_to(fence.parent);
+  return described;
+}
 
 Finding Findings::describe(const Key& key, const Found& found) const {
   Finding finding{.kind = key.kind,
@@ -43,6 +59,7 @@ Finding Findings::describe(const Key& key, const Found& found) const {
     finding.other = trace::location_of(sites_, key.other.line);
     finding.other_calls = calls_to(key.other.parent);
   }
+  if (found.order) finding.order = describe(*found.order);
   return finding;
 }
 

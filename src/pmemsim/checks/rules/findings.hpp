@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -40,7 +41,12 @@ class Findings {
   Place place_of(const At& at) { return {source_lines_[at.site], path_of(at.context)}; }
 
   void add(Kind kind, Reason reason, const At& at) { add(kind, reason, at, At{}); }
-  void add(Kind kind, Reason reason, const At& at, const At& other);
+  // The operations of OtherOrder; `held` is the one behind which its thread is held.
+  struct Order {
+    At store, fence, held;
+  };
+  void add(Kind kind, Reason reason, const At& at, const At& other,
+           const std::optional<Order>& order = {});
   // Counts executions of a flush or a fence, to compare with its useless ones.
   void executed(const At& at);
 
@@ -58,10 +64,12 @@ class Findings {
   struct Found {
     std::uint64_t count = 0;
     At first{};
+    std::optional<Order> order{};
   };
 
   // Returns the operation's line in the program, outside the library and system headers.
   Contexts::Call in_program(const At& at) const;
+  OtherOrder describe(const Order& order) const;
   Finding describe(const Key& key, const Found& found) const;
   Contexts::Node path_of(Contexts::Node context);
   bool elsewhere(std::uint32_t line) const { return elsewhere_[line] != 0; }

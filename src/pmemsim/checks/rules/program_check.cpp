@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,8 @@
 #include <fmt/format.h>
 
 #include "pmemsim/analysis/happens_before.hpp"
+#include "pmemsim/analysis/race_table.hpp"
+#include "pmemsim/analysis/turns.hpp"
 #include "pmemsim/checks/rules/allocations.hpp"
 #include "pmemsim/checks/rules/call_stack.hpp"
 #include "pmemsim/checks/rules/findings.hpp"
@@ -18,6 +21,7 @@
 #include "pmemsim/checks/rules/late_stores.hpp"
 #include "pmemsim/checks/rules/lines.hpp"
 #include "pmemsim/checks/rules/never_flushed.hpp"
+#include "pmemsim/checks/rules/race_check.hpp"
 #include "pmemsim/checks/rules/read_check.hpp"
 #include "pmemsim/checks/rules/read_values.hpp"
 #include "pmemsim/checks/rules/region_check.hpp"
@@ -59,7 +63,9 @@ struct Program {
         logged(file.metadata()),
         redo(file.metadata().log() == trace::ProgramLog::kRedo),
         follows_values(file.metadata().threads > 1 || has_replies(file)),
-        checks_replies(has_replies(file) && !options.eadr) {
+        checks_replies(has_replies(file) && !options.eadr),
+        waits(trace::stored_races(file).value_or(trace::RaceWaits(file.metadata().threads))),
+        finds_races(file.metadata().threads > 1 && !options.eadr) {
     flushes.eadr = options.eadr;
     flushes.memory = &memory;
     trace::for_each_image_page(file, [&](std::uint64_t address, std::span<const std::byte> page) {
@@ -78,6 +84,7 @@ struct Program {
   FlushCheck::Shared flushes;
   RegionCheck::Shared regions;
   FlushedLater flushed_later{findings, flushes.lines};
+  RaceCheck::Shared races;
   Image memory;
   LateStores::Shared late_stores{findings, flushed_later, flushes.lines, allocations, memory};
   std::vector<FlushCheck*> threads;  // By number
@@ -87,6 +94,8 @@ struct Program {
   bool redo;
   bool follows_values;  // The data flow from PM is known
   bool checks_replies;
+  trace::RaceWaits waits;
+  bool finds_races;
   // The whole heap is persistent: the program was not written for persistent memory.
   bool whole_heap = false;
   Report report;
@@ -108,8 +117,10 @@ class Thread {
         reads_(program.flushed_later, program.flushes.lines, flushes_, values_),
         replies_(program.flushed_later, program.flushes.lines, flushes_, values_,
                  program.late_stores, program.order, number),
+        races_(program.findings, program.races, program.order, program.trace, number),
         number_(number) {
     program.threads.push_back(&flushes_);
+    await_next();
     more_ = stream_.next(operation_);
   }
 
@@ -119,12 +130,16 @@ class Thread {
     std::uint64_t count = 0;
     while (more_ && count < most && program_.order.may_execute(operation_)) {
       execute();
+      if (position() == next_wait_) end_waits();
       more_ = stream_.next(operation_);
       ++count;
     }
     return count;
   }
-  bool ended() const { return !more_; }
+  // Returns the number of the current operation; nothing if the thread has ended.
+  std::optional<std::uint64_t> next() const {
+    return more_ ? std::optional(position()) : std::nullopt;
+  }
   // Call it when all threads have ended: until then, another thread may execute a fence after this
   // thread's flushes.
   void end() {
@@ -133,10 +148,28 @@ class Thread {
   }
 
  private:
-  void synchronise() { program_.order.synchronise(number_, operation_); }
+  std::uint64_t position() const { return stream_.position() - 1; }
+
+  // Notes the waits of the executed operation.
+  void end_waits() {
+    const std::vector<trace::RaceWait>& waits = program_.waits[number_];
+    for (; waited_ < waits.size() && waits[waited_].number == next_wait_; ++waited_) {
+      if (program_.finds_races) races_.wait(at(), waits[waited_].thread, waits[waited_].count);
+    }
+    await_next();
+  }
+  void await_next() {
+    const std::vector<trace::RaceWait>& waits = program_.waits[number_];
+    next_wait_ = waited_ < waits.size() ? waits[waited_].number : UINT64_MAX;
+  }
+
+  void synchronise() {
+    if (program_.finds_races) races_.acquire(at(), operation_);
+    program_.order.synchronise(number_, operation_);
+  }
 
   // Returns the current operation, or the last one that has a source location.
-  At at() const { return {number_, calls_.last(), calls_.context(), stream_.position() - 1}; }
+  At at() const { return {number_, calls_.last(), calls_.context(), position()}; }
   bool by_program() const { return purpose_ == Purpose::kProgram; }
   bool by_program_itself() const {
     return by_program() && !program_.findings.in_library(operation_.site);
@@ -150,6 +183,7 @@ class Thread {
       case SiteKind::kCopyLoad:
         return load();
       case SiteKind::kAtomicLoad:
+        if (is_pm_load()) find_race(at());
         synchronise();
         return load();
       case SiteKind::kStore:
@@ -182,12 +216,15 @@ class Thread {
     synchronise();
   }
 
+  bool is_pm_load() { return pm_.contains(operation_.address) && by_program_itself(); }
+  void find_race(const At& now) {
+    if (program_.finds_races) races_.load_pm(now, operation_);
+  }
+
   void load() {
     if (!pm_.contains(operation_.address)) {
       program_.touched.add(operation_.address);
-      if (program_.follows_values) {
-        values_.load_volatile(at(), operation_.address, operation_.size);
-      }
+      load_volatile();
       return;
     }
     if (!by_program_itself()) return;
@@ -197,14 +234,27 @@ class Thread {
     const std::uint64_t bytes =
         std::min<std::uint64_t>(operation_.size, kLineBytes - operation_.address % kLineBytes);
     if (program_.follows_values) values_.load_pm(now, operation_.address, bytes);
+    if (operation_.kind != SiteKind::kAtomicLoad) find_race(now);
+  }
+
+  void load_volatile() {
+    if (program_.follows_values) {
+      values_.load_volatile(at(), operation_.address, operation_.size);
+    }
+    if (program_.finds_races) races_.load_volatile(calls_.last(), operation_.address);
+  }
+
+  void store_volatile() {
+    if (program_.follows_values) {
+      values_.store_volatile(at(), operation_.address, operation_.size);
+    }
+    if (program_.finds_races) races_.store_volatile(calls_.last(), operation_.address);
   }
 
   void store() {
     if (!pm_.contains(operation_.address)) {
       program_.touched.add(operation_.address);
-      if (program_.follows_values) {
-        values_.store_volatile(at(), operation_.address, operation_.size);
-      }
+      store_volatile();
       return;
     }
     ++program_.report.pm_stores;
@@ -226,8 +276,9 @@ class Thread {
     program_.allocations.access(now, operation_.address, Reason::kStored);
     if (by.in_region) {
       regions_.store(now, operation_.address, operation_.size);
-    } else if (program_.follows_values) {
-      reads_.store_pm(now, operation_.address);
+    } else if (program_.follows_values && !reads_.store_pm(now, operation_.address) &&
+               program_.finds_races) {
+      races_.depend(now, operation_);
     }
   }
 
@@ -242,10 +293,24 @@ class Thread {
       } else {
         flushes_.store(now, address, bytes, by, change);
       }
+      if (program_.finds_races) note_for_races(now, address, bytes, by, change);
       if (purpose_ == Purpose::kLog && program_.log_lines.find(Line::of(address)) == nullptr) {
         program_.log_lines.insert(Line::of(address)) = true;
       }
       address += bytes;
+    }
+  }
+
+  void note_for_races(const At& now, std::uint64_t address, std::uint64_t bytes, FlushCheck::By by,
+                      FlushCheck::Change change) {
+    if (!by.program || by.in_region || by.lock) {
+      races_.ignore_store(address);
+    } else if (operation_.kind == SiteKind::kNonTemporal) {
+      races_.store_past_caches(now, address, bytes);
+    } else {
+      races_.store(now, address, bytes,
+                   {.plain = operation_.kind == SiteKind::kStore,
+                    .clears_tags = change == FlushCheck::Change::kTagsCleared});
     }
   }
 
@@ -297,6 +362,7 @@ class Thread {
   void flush() {
     ++program_.report.flushes;
     if (pm_.contains(operation_.address)) {
+      if (program_.finds_races) races_.flush(operation_.address);
       flushes_.flush(at(), operation_.address, static_cast<trace::FlushKind>(operation_.detail),
                      by_program());
     } else {
@@ -316,6 +382,7 @@ class Thread {
     const At now = at();
     flushes_.fence(now, checked);
     if (program_.checks_replies) replies_.stores().fence();
+    if (program_.finds_races) races_.fence(now);
     for (FlushCheck* const other : program_.threads) {
       if (other != &flushes_) other->other_fence(now);
     }
@@ -373,6 +440,7 @@ class Thread {
 
   void branch() {
     if (program_.checks_replies) replies_.branch(at());
+    if (program_.finds_races) races_.branch(operation_.site, operation_.flag);
   }
 
   void reply() {
@@ -408,9 +476,12 @@ class Thread {
   ReadValues values_;
   ReadCheck reads_;
   ReplyCheck replies_;
+  RaceCheck races_;
   const CoreId number_;
   Operation operation_{};
   bool more_ = false;
+  std::size_t waited_ = 0;                // Number of waits for racing accesses that have ended
+  std::uint64_t next_wait_ = UINT64_MAX;  // Number of the operation with the next wait
   Purpose purpose_ = Purpose::kProgram;
   trace::FenceMeaning next_fence_ = trace::FenceMeaning::kBare;
 };
@@ -425,26 +496,54 @@ class Walk {
   }
 
   void go(const std::function<bool(double)>& progress) {
-    const auto ended = [](const auto& thread) { return thread->ended(); };
-    while (!std::ranges::all_of(threads_, ended)) {
-      const std::uint64_t before = program_.report.operations;
-      for (CoreId thread = 0; thread < threads_.size(); ++thread) turn(thread, progress);
-      if (program_.report.operations == before) {
-        throw trace::TraceError(
-            fmt::format("{}: the threads are deadlocked; record it again", program_.trace.path()));
-      }
+    trace::Turns turns(program_.trace);
+    if (turns.recorded()) {
+      go_in_recorded_order(turns, progress);
+    } else {
+      go_in_any_order(progress);
     }
     for (const auto& thread : threads_) thread->end();
   }
 
  private:
-  static constexpr std::uint64_t kTurn = 1 << 16;
+  static constexpr std::uint64_t kStep = 1 << 16;  // Operations between two calls of progress()
 
-  void turn(CoreId number, const std::function<bool(double)>& progress) {
-    program_.report.operations += threads_[number]->advance(kTurn);
+  void go_in_recorded_order(trace::Turns& turns, const std::function<bool(double)>& progress) {
+    const auto pending = [this](std::uint32_t thread) { return threads_[thread]->next(); };
+    std::uint64_t reported = 0;
+    while (const auto next = turns.next(pending)) {
+      Thread& thread = *threads_[next->thread];
+      advance(thread, next->turn.end - *thread.next());
+      if (thread.next() && *thread.next() < next->turn.end) fail_deadlocked();
+      if (program_.report.operations - reported < kStep) continue;
+      reported = program_.report.operations;
+      report(progress);
+    }
+  }
+
+  void go_in_any_order(const std::function<bool(double)>& progress) {
+    const auto ended = [](const auto& thread) { return !thread->next(); };
+    while (!std::ranges::all_of(threads_, ended)) {
+      const std::uint64_t before = program_.report.operations;
+      for (const auto& thread : threads_) {
+        advance(*thread, kStep);
+        report(progress);
+      }
+      if (program_.report.operations == before) fail_deadlocked();
+    }
+  }
+
+  void advance(Thread& thread, std::uint64_t most) {
+    program_.report.operations += thread.advance(most);
+  }
+  void report(const std::function<bool(double)>& progress) const {
     if (!progress(static_cast<double>(program_.report.operations) / static_cast<double>(all_))) {
       throw Interrupted("the check was interrupted");
     }
+  }
+  [[noreturn]] void fail_deadlocked() const {
+    throw trace::TraceError(
+        fmt::format("{}: the threads are deadlocked; record it again", program_.trace.path()));
   }
 
   Program& program_;
@@ -463,6 +562,7 @@ Report check_program(const trace::TraceFile& trace, const Options& options,
                        program.loaded);
   LateStores::finish(program.late_stores);
   program.flushed_later.finish();
+  RaceCheck::finish(program.findings, program.races, program.call_marks);
   if (program.allocations.any()) {
     program.allocations.find_leaks(program.memory, program.log_lines);
   }

@@ -2,7 +2,8 @@
 // and without a machine. A store is guaranteed persistent after two steps: its line is flushed
 // after it, and then the flushing thread executes sfence, mfence or a locked instruction.
 //
-// Threads are processed in an order that the recording's synchronisation allows. A finding that
+// Threads are processed in the recorded order, or, in a recording without turns, in an order that
+// its synchronisation allows. A finding that
 // depends on this order counts only if the synchronisation implies it (happens_before.hpp).
 //
 //   P1  never-flushed: at the end, a line has been stored to, outside of regions, since its last
@@ -41,7 +42,13 @@
 //   P10 volatile-pointer: an aligned word stored to PM is the address of volatile memory in a line
 //       that the recording has accessed. Values below 4 GiB might be numbers and are ignored.
 //   P11 torn-publish: a pointer into PM is stored, outside regions, across an 8-byte border.
-//   P12 replies-unpersisted: a thread sends a reply that depends on data which are possibly lost.
+//   P12 could-read-unpersisted: P9 in another order of the threads, which the recording's
+//       synchronisation allows (race_check.hpp). Data that are read through the loaded pointer
+//       count, too.
+//   P13 could-lose-update: another order of the threads, which the synchronisation allows, puts a
+//       plain load of a word and a plain store to it that depends on the load between those of
+//       another thread (race_check.hpp).
+//   P14 replies-unpersisted: a thread sends a reply that depends on data which are possibly lost.
 //       reply_check.hpp says when it does, and which of these findings are only notes.
 //
 // Regions: region_check.hpp. Allocations: allocations.hpp. Operations of pm.h's library are not

@@ -16,8 +16,8 @@ class ReadCheck {
             const ReadValues& values)
       : findings_(findings), lines_(lines), flushes_(flushes), values_(values) {}
 
-  // Processes a store to persistent memory.
-  void store_pm(const At& at, std::uint64_t address);
+  // Processes a store to persistent memory. Returns true if it depends on possibly lost data.
+  bool store_pm(const At& at, std::uint64_t address);
 
  private:
   FlushedLater& findings_;
