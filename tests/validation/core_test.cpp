@@ -491,10 +491,11 @@ TEST(Persist, ClwbThatEvictsDelaysTheNextStore) {
   expect_near(persist_round(1, {{"core.clwb_evicts", "true"}}), 1 + kWayDown + 1 + kWayDown);
 }
 TEST(Persist, FlushesOverlapInTheirConfiguredLatency) {
-  expect_near(persist_round(16, {{"path.flush_latency", "110ns"}}), 16 + 16 + kWayDown + 110);
+  expect_near(persist_round(16, {{"path.flush_latency", "110ns"}, {"core.mshrs", "16"}}),
+              16 + 16 + kWayDown + 110);
 }
 TEST(Persist, FlushesBeforeOneFenceOverlap) {
-  expect_near(persist_round(16, {}), 16 + 16 + kWayDown);
+  expect_near(persist_round(16, {{"core.mshrs", "16"}}), 16 + 16 + kWayDown);
 }
 TEST(Persist, PersistenceWrittenWaitsForTheBank) {
   expect_near(persist_round(1, {{"pm.persistence", "written"}}), 1 + kWayDown + 3.332 + 100 + 1);

@@ -239,7 +239,7 @@ bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
     if (head.step == Step::kArrived) head.waiting_since = slot;
     if (head.kind == StoreKind::kFlush) {
       if (!may_flush(head, slot)) return false;
-      if (!hierarchy_.may_send_flush(id_, resume_of_head())) return wait(head, head.step);
+      if (!hierarchy_.may_send_flush(id_, resume_of_head())) return wait(head, Step::kAllowed);
     }
     if (!(head.kind == StoreKind::kFlush ? send_flush(head, slot) : send_fence(head, slot))) {
       return wait(head, Step::kSent);
