@@ -186,7 +186,7 @@ TEST(History, SegmentsHaveTheirVisibleAndGuaranteedSteps) {
 }
 
 // The second line is durable after step 4, the first one only after step 6.
-TEST(History, NextGuaranteedStepIsThatOfAnyLaterSegment) {
+TEST(History, NextGuaranteedStepMayBelongToALaterSegment) {
   const litmus::Program program{{0, Do::kStore, 0, 5}, {0, Do::kStore, 64, 6}, {0, Do::kClwb, 64},
                                 {0, Do::kSfence},      {0, Do::kClwb, 0},      {0, Do::kSfence}};
   litmus::Recorder recorder(program, 1);

@@ -1,4 +1,4 @@
-// Rule P12 of a program's check: replies of data that are possibly lost.
+// Rule P14 of a program's check: replies of data that are possibly lost.
 #include "pmemsim/checks/rules/reply_check.hpp"
 
 #include <gtest/gtest.h>

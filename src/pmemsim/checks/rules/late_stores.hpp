@@ -1,4 +1,4 @@
-// Condition 2 of rule P12 (reply_check.hpp): the stores of one thread that it makes persistent only
+// Condition 2 of rule P14 (reply_check.hpp): the stores of one thread that it makes persistent only
 // after its reply.
 //
 // A thread's operation begins at a request, or at its first store to PM after a reply. A store of

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 #include <utility>
 
 namespace pmemsim::check {
@@ -9,8 +10,6 @@ namespace {
 
 // Maximum number of branches between a load whose tags have been cleared and a dependent store.
 constexpr std::size_t kMostBranches = 256;
-// Maximum number of races that are kept until all branches are known.
-constexpr std::size_t kMostUntagged = 1 << 16;
 // Returns the bytes of a range that lie in a word of a line; bit 0: the word's first byte.
 std::uint8_t bytes_in_word(std::uint64_t address, std::uint64_t bytes, int word) {
   const auto begin = static_cast<std::int64_t>(address % kLineBytes) -
@@ -32,6 +31,17 @@ bool is_decided(const RaceCheck::Race& race, const RaceCheck::Shared& shared,
   return std::ranges::all_of(race.branches, [&](std::uint32_t site) {
     return shared.ways[site] == kBothWays && function(site) == function(race.read.at.site);
   });
+}
+
+// Bounds the memory of a recording with many races: keeps one of those that R3 decides alike.
+void forget_equal(RaceCheck::Shared& shared) {
+  const auto key = [](const RaceCheck::Race& race) {
+    return std::tie(race.read.at.site, race.dependent.site, race.branches);
+  };
+  std::ranges::stable_sort(shared.untagged, {}, key);
+  const auto rest = std::ranges::unique(shared.untagged, {}, key);
+  shared.untagged.erase(rest.begin(), rest.end());
+  shared.limit = std::max(shared.limit, 2 * shared.untagged.size());
 }
 
 void add_race(Findings& findings, Reason reason, const RaceCheck::Race& race) {
@@ -194,8 +204,9 @@ void RaceCheck::note(Race race, const At& fence) {
   if (!race.read.untagged) {
     shared_.found.insert(race.read.at.site);
     add_race(findings_, Reason::kNone, race);
-  } else if (shared_.untagged.size() < kMostUntagged) {
+  } else {
     shared_.untagged.push_back(std::move(race));
+    if (shared_.untagged.size() >= shared_.limit) forget_equal(shared_);
   }
 }
 

@@ -122,6 +122,7 @@ class RaceCheck {
     // Races whose fence has not been executed yet, by the line's number.
     std::unordered_map<std::uint64_t, std::vector<Race>> unfenced{};
     std::vector<Race> untagged{};                 // Races that R3 decides about
+    std::size_t limit = 1 << 16;                  // Number of `untagged` at which equal ones go
     std::unordered_set<std::uint32_t> found{};    // Sites of loads with a finding
     std::unordered_set<std::uint32_t> flushed{};  // Sites of loads whose lines were flushed (R4)
     std::vector<std::uint8_t> ways{};             // By site of a branch: the ways it has gone

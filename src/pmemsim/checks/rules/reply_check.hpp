@@ -1,4 +1,4 @@
-// Rule P12 of program_check.hpp: the replies of one thread to a socket, a pipe or a device. A reply
+// Rule P14 of program_check.hpp: the replies of one thread to a socket, a pipe or a device. A reply
 // is reported if one of these conditions holds:
 //
 //   1. Its bytes are words of PM that are possibly lost, or computed from such words, as in P9. The
