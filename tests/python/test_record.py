@@ -429,7 +429,7 @@ def test_concurrent_requests_make_a_recording_once(
 
 
 LINKERS_CACHE = Path("/etc/ld.so.cache")
-RECORD = """
+RECORD_WORKLOAD = """
 import sys
 from pathlib import Path
 from pmemsim.recording import record_uncached
@@ -449,7 +449,7 @@ def test_recording_of_a_workload_does_not_depend_on_the_linkers_cache(
         pytest.skip("a private mount namespace (unshare -m) is not permitted here")
     longer, usual, changed = (tmp_path / name for name in ("cache", "usual.pmt", "changed.pmt"))
     longer.write_bytes(LINKERS_CACHE.read_bytes() + bytes(1 << 20))
-    record = [sys.executable, "-c", RECORD, workload]
+    record = [sys.executable, "-c", RECORD_WORKLOAD, workload]
     mounted = f'mount --bind {longer} {LINKERS_CACHE} || exit 1; exec "$0" "$@"'
     subprocess.run([*record, usual], check=True)
     subprocess.run(["unshare", "-m", "sh", "-c", mounted, *record, changed], check=True)
