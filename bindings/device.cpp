@@ -57,7 +57,7 @@ Decoded decode(const Path& device, const SurvivingRegisters& registers,
     const auto& [begin, end] = ranges.at(i);
     write_image(image.plain, begin, end, files[i].string());
   }
-  Decoded decoded{image.problem, {}, image.corrected, image.elsewhere};
+  Decoded decoded{image.problem, {}, image.corrected, image.duplicated_lines};
   for (const Line line : image.unreadable) decoded.unreadable.push_back(line.address());
   return decoded;
 }

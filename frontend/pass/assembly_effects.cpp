@@ -213,12 +213,12 @@ class Summarizer {
     if (!statement.operands.empty() && (!names("di)") || names("xmm"))) return false;
     llvm::Value* to = operands_.address_in(kDestinationIndex);
     llvm::Value* from = name == "movs" ? operands_.address_in(kSourceIndex) : nullptr;
-    llvm::Value* count = statement.repeat ? operands_.address_in(kCounter) : nullptr;
+    llvm::Value* count = statement.repeat_prefix ? operands_.address_in(kCounter) : nullptr;
     operands_.forget(kDestinationIndex);
     if (name == "movs") operands_.forget(kSourceIndex);
-    if (statement.repeat) operands_.forget(kCounter);
+    if (statement.repeat_prefix) operands_.forget(kCounter);
     if (to == nullptr || (name == "movs" && from == nullptr) ||
-        (statement.repeat && count == nullptr)) {
+        (statement.repeat_prefix && count == nullptr)) {
       problem(mnemonic, "writes to");
       return true;
     }

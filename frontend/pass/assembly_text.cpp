@@ -140,7 +140,7 @@ class StatementParser {
     StringRef word = text.take_until(llvm::isSpace);
     while (is_prefix_word(word.lower())) {
       if (word.equals_insensitive("lock")) current_.lock = true;
-      if (word.lower().starts_with("rep")) current_.repeat = true;
+      if (word.lower().starts_with("rep")) current_.repeat_prefix = true;
       if (word.equals_insensitive("data16")) current_.bytes.push_back(kOperandSizePrefix);
       text = text.drop_front(word.size()).ltrim();
       word = text.take_until(llvm::isSpace);
@@ -176,7 +176,7 @@ class StatementParser {
 
   void byte(std::uint8_t value) {
     if (value == kLockPrefix) current_.lock = true;
-    if (value == kRepeatPrefix) current_.repeat = true;
+    if (value == kRepeatPrefix) current_.repeat_prefix = true;
     current_.bytes.push_back(value);
   }
 

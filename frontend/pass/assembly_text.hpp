@@ -22,7 +22,7 @@ bool is_prefix_byte(std::uint8_t byte);
 struct Statement {
   std::vector<std::string> labels;  // labels before the statement
   bool lock = false;
-  bool repeat = false;
+  bool repeat_prefix = false;
   llvm::SmallVector<std::uint8_t, 8> bytes;  // bytes of the .byte directives that belong to it
   std::string mnemonic;                      // lower case; empty: only bytes
   std::vector<std::string> operands;         // operands as the text has them

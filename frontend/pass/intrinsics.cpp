@@ -115,7 +115,7 @@ void record_narrowed(Recorder& recorder, llvm::IntrinsicInst& intrinsic, char wi
 
 // True for intrinsics with a pointer that only read memory, or don't access it. (LLVM itself
 // assumes that they write.)
-bool leaves_memory(llvm::StringRef name) {
+bool writes_no_memory(llvm::StringRef name) {
   static constexpr std::array<llvm::StringRef, 9> kBeginnings = {
       "xrstor",          "fxrstor",          "monitor",   "umonitor", "cldemote",
       "avx512.gatherpf", "avx512.scatterpf", "ldtilecfg", "tileload"};
@@ -133,7 +133,7 @@ void record_of_processor(Recorder& recorder, llvm::IntrinsicInst& intrinsic, llv
   }
   const auto* pointer = llvm::find_if(
       intrinsic.args(), [](const llvm::Use& use) { return use->getType()->isPointerTy(); });
-  if (pointer != intrinsic.arg_end() && intrinsic.mayWriteToMemory() && !leaves_memory(name)) {
+  if (pointer != intrinsic.arg_end() && intrinsic.mayWriteToMemory() && !writes_no_memory(name)) {
     recorder.warn_partial(intrinsic,
                           "the intrinsic '" + name + "' may write to memory; it is not recorded",
                           *pointer);

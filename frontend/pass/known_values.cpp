@@ -29,7 +29,8 @@ class KnownCalls : public llvm::AAResultBase {
  public:
   using AAResultBase::getMemoryEffects;
   llvm::MemoryEffects getMemoryEffects(const llvm::CallBase* call, llvm::AAQueryInfo&) {
-    return leaves_memory(*call) ? llvm::MemoryEffects::readOnly() : llvm::MemoryEffects::unknown();
+    return writes_no_memory(*call) ? llvm::MemoryEffects::readOnly()
+                                   : llvm::MemoryEffects::unknown();
   }
 };
 

@@ -242,7 +242,7 @@ WriteBacks find_write_backs(llvm::Function& function, KnownValues& values) {
   return Finder(function, values).find();
 }
 
-bool leaves_memory(const llvm::CallBase& call) {
+bool writes_no_memory(const llvm::CallBase& call) {
   if (call.isInlineAsm()) {
     const AssemblySummary summary = assembly_of(call);
     return !summary.effects.empty() && summary.problems.empty() &&

@@ -32,6 +32,6 @@ WriteBacks find_write_backs(llvm::Function& function, KnownValues& values);
 // True for calls that are known to leave the program's data in memory unchanged: flushes, sfences,
 // and functions of pm.h. pm_begin() and pm_end() are excluded, since a load must not move across
 // them.
-bool leaves_memory(const llvm::CallBase& call);
+bool writes_no_memory(const llvm::CallBase& call);
 
 }  // namespace pmemsim::pass

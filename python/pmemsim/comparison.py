@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
+from pmemsim.cold_start import cold_starts
 from pmemsim.errors import Error
+from pmemsim.estimates import Estimate, estimate
 from pmemsim.parallel import Report, run_all
 from pmemsim.simulation import Configuration, Result, StartingContents, simulate
 from pmemsim.trace import Trace
@@ -19,7 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of every workload on every design; the first design is the baseline."""
+    """Results of every workload on every design; the first design is the baseline.
+
+    A workload may have several samples, which are recordings with other seeds or schedules: the
+    same number on every design, in the same order.
+    """
 
     results: tuple[Result, ...]
     designs: tuple[str, ...]
@@ -29,33 +35,63 @@ class Comparison:
         """Return the workloads, in the order they were given."""
         return tuple(dict.fromkeys(result.workload for result in self.results))
 
+    @property
+    def samples(self) -> int:
+        """Return the number of recordings of a workload."""
+        return len(self.samples_of(self.workloads[0], self.designs[0]))
+
+    def samples_of(self, workload: str, design: str) -> tuple[Result, ...]:
+        """Return the results of one workload on one design, one for each recording."""
+        found = tuple(
+            result
+            for result in self.results
+            if (result.workload, result.design) == (workload, design)
+        )
+        if not found:
+            raise Error(f"no result of workload '{workload}' on design '{design}'")
+        return found
+
     def result(self, workload: str, design: str) -> Result:
-        """Return the result of one workload on one design."""
-        for result in self.results:
-            if (result.workload, result.design) == (workload, design):
-                return result
-        raise Error(f"no result of workload '{workload}' on design '{design}'")
+        """Return the result of one workload on one design: of its first recording."""
+        return self.samples_of(workload, design)[0]
 
     def ratio(self, result: Result) -> float:
         """Return the throughput over the baseline's: the ratio of times for the same work."""
-        return self.result(result.workload, self.designs[0]).time_ns / result.time_ns
+        for baseline in self.samples_of(result.workload, self.designs[0]):
+            if (baseline.seed, baseline.schedule) == (result.seed, result.schedule):
+                return baseline.time_ns / result.time_ns
+        raise Error(
+            f"no result of workload '{result.workload}', seed {result.seed}, schedule "
+            f"{result.schedule} on design '{self.designs[0]}'"
+        )
+
+    def ratios(self, workload: str, design: str) -> list[float]:
+        """Return the ratio for each recording of a workload."""
+        return [self.ratio(result) for result in self.samples_of(workload, design)]
+
+    def estimate(self, workload: str, design: str) -> Estimate:
+        """Return the mean ratio of a workload's recordings, with its confidence interval."""
+        return estimate(self.ratios(workload, design))
+
+    def geomean_estimate(self, design: str) -> Estimate:
+        """Return the mean of the recordings' geometric means over the workloads."""
+        by_workload = [self.ratios(workload, design) for workload in self.workloads]
+        return estimate([geometric_mean(ratios) for ratios in zip(*by_workload, strict=True)])
 
     def geomean(self) -> dict[str, float]:
         """Return each design's throughput over the baseline's: geometric mean of the workloads."""
-        means = {}
-        for design in self.designs:
-            ratios = [self.ratio(self.result(workload, design)) for workload in self.workloads]
-            means[design] = geometric_mean(ratios)
-        return means
+        return {design: self.geomean_estimate(design).mean for design in self.designs}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each workload and design: throughput, ratio, shares of time."""
+        """Return a row for each run: throughput, ratio, shares of time."""
         import pandas as pd
 
         rows = [
             {
                 "workload": result.workload,
                 "design": result.design,
+                "seed": result.seed,
+                "schedule": result.schedule,
                 "regions_per_s": result.regions_per_s,
                 "time_ns": result.time_ns,
                 "ratio": self.ratio(result),
@@ -69,8 +105,20 @@ class Comparison:
         """Return the comparison for `--json` (keys: docs/reference/results.md)."""
         return {
             "runs": [result.to_dict() for result in self.results],
+            "ratios": [
+                {"workload": workload, "design": design}
+                | _interval(self.estimate(workload, design))
+                for workload in self.workloads
+                for design in self.designs
+            ],
             "geomean": self.geomean(),
+            "geomean_ci95": {d: self.geomean_estimate(d).ci95 for d in self.designs},
+            "cold": [start.to_dict() for start in cold_starts(self.results)],
         }
+
+
+def _interval(estimate: Estimate) -> dict[str, float]:
+    return {"ratio": estimate.mean, "ci95": estimate.ci95}
 
 
 # The statistics stall.* that tables and plots show, in the order of drawing. The remaining time is
@@ -108,8 +156,18 @@ def compare(
     Traces of one name, such as two recordings of the same program, are labelled by their files.
     `progress(index, fraction)` counts the runs trace by trace, configuration by configuration.
     """
+    return compare_samples([(trace,) for trace in traces], configurations, jobs, progress)
+
+
+def compare_samples(
+    workloads: Sequence[Sequence[Trace]],
+    configurations: Sequence[Configuration],
+    jobs: int | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> Comparison:
+    """Do the same as `compare` with several recordings of each workload."""
     check_design_names(configurations)
-    labels = labels_of(traces)
+    labels = labels_of([traces[0] for traces in workloads])
     for label, count in Counter(labels).items():
         if count > 1:
             raise Error(f"the recording '{label}' is given {count} times; name it once")
@@ -121,10 +179,15 @@ def compare(
 
         return run
 
-    contents = {trace: StartingContents(trace, len(configurations)) for trace in traces}
+    contents = {
+        trace: StartingContents(trace, len(configurations))
+        for traces in workloads
+        for trace in traces
+    }
     tasks = [
         task(trace, label, configuration)
-        for trace, label in zip(traces, labels, strict=True)
+        for traces, label in zip(workloads, labels, strict=True)
+        for trace in traces
         for configuration in configurations
     ]
     results = run_all(tasks, jobs, progress)

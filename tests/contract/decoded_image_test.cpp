@@ -50,7 +50,8 @@ class Follower final : public PersistenceObserver {
   }
 
   std::uint64_t points = 0, compared = 0, drops = 0;
-  std::uint64_t unreadable = 0, elsewhere = 0, corrected = 0, compressed = 0, moved = 0, nodes = 0;
+  std::uint64_t unreadable = 0, duplicated_lines = 0, corrected = 0, compressed = 0, moved = 0,
+                nodes = 0;
   std::string problem;
 
  private:
@@ -109,7 +110,7 @@ class Follower final : public PersistenceObserver {
   void note_what_there_was(const DeviceImage& device, const SurvivingRegisters& registers,
                            const DecodedImage& decoded) {
     unreadable += decoded.unreadable.size();
-    elsewhere += decoded.elsewhere;
+    duplicated_lines += decoded.duplicated_lines;
     corrected += decoded.corrected;
     for (const auto& [place, line] : device) {
       compressed += line.compressed;
@@ -139,10 +140,10 @@ class DecodedImages : public testing::TestWithParam<Backends> {};
 INSTANTIATE_TEST_SUITE_P(
     Backends, DecodedImages,
     testing::Values(Backends{"encryption,integrity", &Follower::unreadable},
-                    Backends{"deduplication", &Follower::elsewhere},
-                    Backends{"deduplication,encryption", &Follower::elsewhere},
+                    Backends{"deduplication", &Follower::duplicated_lines},
+                    Backends{"deduplication,encryption", &Follower::duplicated_lines},
                     Backends{"encryption,integrity,error-correction", &Follower::corrected},
-                    Backends{"deduplication,encryption,integrity", &Follower::elsewhere},
+                    Backends{"deduplication,encryption,integrity", &Follower::duplicated_lines},
                     Backends{"wear-leveling", &Follower::moved},
                     Backends{"compression,error-correction", &Follower::compressed},
                     Backends{"deduplication,encryption,integrity,wear-leveling", &Follower::moved},

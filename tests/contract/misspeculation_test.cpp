@@ -145,7 +145,7 @@ void report(const Found& found) {
 }
 
 TEST(Misspeculation, IsRepairedInRandomPrograms) {
-  const Found found = crash_regions(long_tests() ? 400 : 80, "1");
+  const Found found = crash_regions(long_tests() ? 200 : 80, "1");
   report(found);
   EXPECT_EQ(found.violating, 0u) << found.explanation;
   EXPECT_GT(2 * found.misspeculating, found.programs);
@@ -154,7 +154,7 @@ TEST(Misspeculation, IsRepairedInRandomPrograms) {
 }
 
 TEST(Misspeculation, IsRepairedOnFourControllers) {
-  const Found found = crash_regions(long_tests() ? 200 : 40, "4");
+  const Found found = crash_regions(long_tests() ? 100 : 40, "4");
   report(found);
   EXPECT_EQ(found.violating, 0u) << found.explanation;
   EXPECT_GT(2 * found.misspeculating, found.programs);
@@ -344,7 +344,7 @@ TEST_P(OvertakenStores, RegionOfAnOvertakenStoreRollsBack) {
   EXPECT_EQ(found.violating, 0u) << found.explanation;
 }
 
-TEST(PmemSpecWithoutIds, OvertakenStoreIsAnUndetectedViolation) {
+TEST(PmemSpecWithoutSpeculationIds, OvertakenStoreIsAnUndetectedViolation) {
   const Found found = crash_overtaken_store({{"pmemsim.faults", "pmem_spec.tags"}});
   report(found);
   EXPECT_EQ(found.alarms, 0u);
@@ -352,7 +352,7 @@ TEST(PmemSpecWithoutIds, OvertakenStoreIsAnUndetectedViolation) {
   EXPECT_NE(found.explanation.find("it should hold 0xc8"), std::string::npos) << found.explanation;
 }
 // Where releases wait, IDs detect no misspeculation, and no store is lost without IDs.
-TEST(PmemSpecWithoutIds, NoStoreIsLostIfReleasesWait) {
+TEST(PmemSpecWithoutSpeculationIds, NoStoreIsLostIfReleasesWait) {
   for (const char* tags : {"", "pmem_spec.tags"}) {
     const std::vector<KeyValue> more{{"pmemsim.faults", tags}};
     for (const Found& found : {crash_regions(long_tests() ? 60 : 20, "1", more),

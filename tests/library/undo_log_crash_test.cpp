@@ -29,7 +29,7 @@ constexpr std::uint64_t kItems = 120;
 constexpr unsigned kRegions = 40;  // number of regions of each thread
 // Number of crash points, approximately, and images of each. The long form has 200 points instead
 // of 60.
-const std::uint64_t kCrashes = pmemsim::long_tests() ? 200 : 60;
+const std::uint64_t kCrashes = pmemsim::long_tests() ? 120 : 60;
 constexpr unsigned kImages = 4;
 
 class UndoLogCrash : public testing::Test {

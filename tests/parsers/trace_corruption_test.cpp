@@ -218,7 +218,7 @@ TEST_F(TraceCorruptionTest, FileCutAtAnyByteIsRejected) {
 // more changes.
 TEST_F(TraceCorruptionTest, AnyRandomChangeIsRejected) {
   Random random(20261121);
-  const int rounds = long_tests() ? 20'000 : 3'000;
+  const int rounds = long_tests() ? 10'000 : 3'000;
   for (int round = 0; round < rounds; ++round) {
     Bytes bytes = original_;
     corrupt(bytes, random);
@@ -248,7 +248,7 @@ TEST_F(TraceCorruptionTest, HostileContentsWithCorrectChecksumsAreRejectedOrSimu
                                          "hw-redo", "lad",           "asap"};
   Random random(42);
   int accepted = 0;
-  const int rounds = long_tests() ? 4'000 : 1'000;
+  const int rounds = long_tests() ? 2'000 : 1'000;
   for (int round = 0; round < rounds; ++round) {
     std::vector<Frame> changed = frames;
     Frame& victim = changed[below(random, changed.size())];

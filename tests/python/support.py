@@ -137,20 +137,31 @@ def _configuration() -> Configuration:
 
 
 def made_up_result(
-    workload: str, design: str, time_ns: float, stalls: dict[str, float] | None = None
+    workload: str,
+    design: str,
+    time_ns: float,
+    stalls: dict[str, float] | None = None,
+    *,
+    first_half: float = 0.5,
+    seed: int = 1,
 ) -> Result:
-    """Return a result without a simulation; causes that aren't named took no time."""
+    """Return a result without a simulation; causes that aren't named took no time.
+
+    `first_half` is the share of the cores' time that the first half of their operations took.
+    """
     times = {cause: (stalls or {}).get(cause, 0.0) for cause in CAUSES}
     statistics = [
         Statistic(f"stall.{cause}_ns", value, "ns", cause) for cause, value in times.items()
     ]
-    statistics.append(Statistic("stall.total_ns", sum(times.values()), "ns", "all"))
+    total = sum(times.values())
+    statistics.append(Statistic("stall.total_ns", total, "ns", "all"))
+    statistics.append(Statistic("core.first_half_ns", first_half * total, "ns", "half"))
     return Result(
         workload=workload,
         design=design,
         machine="asap",
         threads=1,
-        seed=1,
+        seed=seed,
         instructions=1000,
         time_ns=time_ns,
         regions=10,

@@ -171,6 +171,7 @@ def test_bad_input_is_refused_with_a_reason(arguments: list[str], sentence: str)
     [
         (["--nosuch"], ["--nosuch: unknown option; see: pmemsim --help"]),
         (["run", "--nosuch"], ["run: --nosuch: unknown option; see: pmemsim run --help"]),
+        (["check", "q", "--hold", "3"], ["check: --hold: unknown option; pmemsim record has it"]),
         (["run", "q", "--desing", "np"], ["run: --desing: unknown option; did you mean --design?"]),
         (
             ["nosuch"],
@@ -402,7 +403,8 @@ def test_commands_share_their_options() -> None:
     def options(command: str) -> set[str]:
         return set(re.findall(r"--[a-z-]+", pmemsim(command, "--help-all").stdout))
 
-    assert options("run") ^ options("compare") == {"--design", "--designs", "--image", "--jobs"}
+    different = {"--design", "--designs", "--image", "--jobs", "--seeds", "--schedules"}
+    assert options("run") ^ options("compare") == different
     assert {"--threads", "--seed", "--duplicate-ratio"} <= options("record") & options("run")
 
 

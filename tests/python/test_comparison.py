@@ -6,12 +6,15 @@ import json
 import shutil
 import weakref
 from pathlib import Path
+from statistics import stdev
 
 import pytest
 
 import pmemsim as package
+from pmemsim.cold_start import cold_starts
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
+from pmemsim.estimates import Estimate, estimate
 from pmemsim.simulation import StartingContents, configure, simulate
 from pmemsim.trace import Trace
 from support import SMALL, made_up_result, pmemsim
@@ -37,6 +40,87 @@ def test_ratios_are_against_the_first_design() -> None:
     )
     assert comparison.ratio(comparison.result("a", "sw-undo")) == 0.25
     assert comparison.geomean() == {"np": 1.0, "sw-undo": pytest.approx(0.5)}
+
+
+def test_samples_are_compared_seed_by_seed_with_their_interval() -> None:
+    times = {("np", 1): 100.0, ("np", 2): 300.0, ("asap", 1): 200.0, ("asap", 2): 400.0}
+    runs = {key: made_up_result("a", key[0], time, seed=key[1]) for key, time in times.items()}
+    comparison = Comparison(tuple(runs.values()), ("np", "asap"))
+    assert comparison.samples == 2
+    assert comparison.ratios("a", "asap") == [0.5, 0.75]
+    half_width = 12.706 * 0.25 / 2  # Student's t for two values, which differ by 0.25
+    assert comparison.estimate("a", "asap").mean == 0.625
+    assert comparison.estimate("a", "asap").ci95 == pytest.approx(half_width, rel=1e-4)
+    assert comparison.geomean_estimate("asap") == comparison.estimate("a", "asap")
+    assert comparison.estimate("a", "np") == Estimate(1.0, 0.0)
+    assert len(comparison.to_frame()) == 4
+
+
+@pytest.mark.parametrize(("count", "quantile"), [(11, 2.228), (31, 2.042), (1001, 1.962)])
+def test_interval_of_many_samples_uses_students_t(count: int, quantile: float) -> None:
+    values = [float(index % 2) for index in range(count)]
+    expected = quantile * stdev(values) / count**0.5
+    assert estimate(values).ci95 == pytest.approx(expected, rel=2e-3)
+
+
+def test_cold_start_is_reported_with_the_regions_that_suffice() -> None:
+    time = {"base": 1000.0}
+    warm = made_up_result("warm", "np", 100, time, first_half=0.51)
+    faster = made_up_result("slow", "np", 100, time, first_half=0.6)
+    slower = made_up_result("slow", "asap", 100, time, first_half=0.7)
+    (start,) = cold_starts([warm, faster, slower])
+    assert start.result.design == "asap"
+    assert start.slower == pytest.approx(7 / 3)
+    # The first half took 0.4 of the time longer than the second: 20 times the tolerated share.
+    assert start.enough_regions == pytest.approx(10 * 0.4 / 0.02, abs=10)
+    assert "at least 200 regions" in start.sentence()
+
+
+def test_first_half_of_a_cold_run_takes_longer(tmp_path: Path) -> None:
+    recording = tmp_path / "cold.pmt"
+    arguments = ["--threads", "1", "--regions", "60", "--items", "20000"]
+    assert pmemsim("record", "btree", *arguments, "-o", recording).returncode == 0
+    done = pmemsim("compare", recording, "--designs", "np,sw-undo", "--machine", "asap")
+    assert done.returncode == 0
+    assert "warning: btree on " in done.stderr
+    assert "the first half of the run took" in done.stderr
+
+
+def test_compare_with_seeds_and_schedules_prints_intervals(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    arguments = ["queue", "--threads", "2", "--regions", "40", "--designs", "np,sw-undo"]
+    samples = ["--seeds", "2", "--schedules", "2"]
+    done = pmemsim("compare", *arguments, "--machine", "asap", *samples, "--json", out)
+    assert done.returncode == 0, done.stderr
+    assert "4 recordings of each workload" in done.stdout
+    assert "±" in done.stdout
+    document = json.loads(out.read_text())
+    assert [(run["seed"], run["schedule"]) for run in document["runs"][::2]] == [
+        (1, 0), (1, 1), (2, 0), (2, 1),
+    ]  # fmt: skip
+    assert {run["workload"] for run in document["runs"]} == {"queue"}
+    assert document["ratios"][1]["ci95"] > 0
+    assert document["geomean_ci95"]["np"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["--seeds", "0"], "--seeds 0: must be 1 to 1000"),
+        (["--schedules", "2"], "--schedules 2: queue has one thread"),
+    ],
+)
+def test_impossible_samples_are_refused(arguments: list[str], error: str) -> None:
+    base = ["queue", "--threads", "1", "--designs", "np", "--machine", "asap"]
+    done = pmemsim("compare", *base, *arguments)
+    assert done.returncode == 2
+    assert error in done.stderr
+
+
+def test_samples_of_a_recording_are_refused(queue_trace: Path) -> None:
+    done = pmemsim("compare", queue_trace, "-d", "np", "-m", "asap", "--seeds", "3")
+    assert done.returncode == 2
+    assert "this is a recording; --seeds need the name of a workload" in done.stderr
 
 
 def test_initial_contents_of_a_recording_are_loaded_once_and_released(
@@ -95,8 +179,9 @@ def test_a_run_has_exactly_the_documented_keys() -> None:
 
 def test_a_comparison_has_exactly_the_documented_keys(comparison: Comparison) -> None:
     document = comparison.to_dict()
-    assert list(document) == ["runs", "geomean"]
-    assert len(document["runs"]) == 6
+    assert list(document) == ["runs", "ratios", "geomean", "geomean_ci95", "cold"]
+    assert len(document["runs"]) == len(document["ratios"]) == 6
+    assert list(document["ratios"][0]) == ["workload", "design", "ratio", "ci95"]
     assert document["geomean"]["sw-undo"] == pytest.approx(0.5)
 
 

@@ -270,7 +270,7 @@ def test_unreadable_log_lines_of_asap_are_counted(tmp_path: Path) -> None:
     assert f"{found['unreadable_others']} lines outside programs' PM" in done.stdout
 
 
-def test_published_macs_need_no_key(tmp_path: Path) -> None:
+def test_image_with_published_form_of_macs_needs_no_key(tmp_path: Path) -> None:
     image = tmp_path / "crash.image"
     done = pmemsim(
         "crash", *QUEUE, "--design", "parallel", "--save-image", image, "--verify-images", "0",

@@ -27,10 +27,10 @@ from pmemsim import jobs
 from pmemsim.cli import console
 from pmemsim.cli import reproduce as reproduce_command
 from pmemsim.errors import Error
+from pmemsim.estimates import Estimate, estimate
 from pmemsim.jobs import Job, Outcome, Simulate
 from pmemsim.predictability import predictability, share_found
 from pmemsim.reproduce import figures
-from pmemsim.reproduce.estimates import Estimate, estimate
 from pmemsim.reproduce.facts import Fact
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.metrics import METRICS

@@ -103,6 +103,7 @@ class HierarchyTest : public testing::Test {
                                 completion<&HierarchyTest::acknowledged>(*this, number));
   }
   void acknowledged(std::uint64_t number, Time when) { acknowledged_at[number] = when; }
+  void store_past_caches(std::uint64_t line, Time now) { combine(0, pm_line(line), 0, now, 99); }
 
   EventQueue queue;
   PmSpace pm_space;
@@ -487,6 +488,18 @@ TEST_F(HierarchyTest, FlushSendsACombiningBufferOpenedWhileItIsInFlight) {
   run();
   EXPECT_EQ(acknowledged_at[1], at_ns(40) + kWayDown + kWayDown + kWayBack);
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]);
+}
+
+// The buffer's core may need the flush to be acknowledged before it can send the buffer.
+TEST_F(HierarchyTest, FlushDoesNotWaitForABufferOpenedAfterItsArrival) {
+  flush(0, pm_line(0), true, at_ns(20), 1);
+  flush(0, pm_line(0), false, at_ns(0), 2);
+  queue.schedule(at_ns(0) + kWayDown + ns(3), Phase::kCore,
+                 completion<&HierarchyTest::store_past_caches>(*this, 0));
+  run();
+  EXPECT_EQ(acknowledged_at[1], at_ns(20) + kWayDown + kWayBack);
+  EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]) << "when the first flush is persistent";
+  EXPECT_FALSE(acknowledged_at.contains(99)) << "the buffer is still open";
 }
 
 TEST_F(HierarchyTest, CombiningBufferWritesTheNewestStore) {

@@ -34,7 +34,7 @@ TEST(DecodedImage, EqualsTheWrittenData) {
   const Saved saved;
   const DecodedImage image = decode(saved.device(), saved.registers());
   EXPECT_TRUE(saved.is(image)) << image.problem;
-  EXPECT_GT(image.elsewhere, 10u);
+  EXPECT_GT(image.duplicated_lines, 10u);
 }
 
 // Tree nodes belong to no data line, and the decoder does not trust their contents.

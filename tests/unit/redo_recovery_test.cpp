@@ -121,7 +121,7 @@ TEST_P(RedoRecoveryTest, RecoveredImageEqualsARedoOfTheWholeLog) {
       {"atomicity", "hw-redo"}, {"core.count", "3"}, {"log.ring_size", "8KiB"}};
   design.insert(design.end(), GetParam().design.begin(), GetParam().design.end());
   std::uint64_t stayed = 0;
-  for (std::uint32_t seed = 0; seed < (long_tests() ? 8 : 1); ++seed) {
+  for (std::uint32_t seed = 0; seed < (long_tests() ? 4 : 1); ++seed) {
     SharedRegions program({.seed = seed, .threads = 3, .regions = 60, .lines_per_lock = 12});
     const TemporaryTrace temporary(program.builder);
     const trace::TraceFile trace(temporary.path());

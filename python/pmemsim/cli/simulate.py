@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated
 
 from pmemsim import bench as benchmark
@@ -15,7 +17,7 @@ from pmemsim.cli.choices import (
     find_targets,
     names_of,
 )
-from pmemsim.cli.command import DESIGN, OUTPUT, argument, declared, option
+from pmemsim.cli.command import DESIGN, OUTPUT, WORKLOAD, argument, declared, option
 from pmemsim.cli.console import (
     duration,
     err,
@@ -40,11 +42,14 @@ from pmemsim.cli.options import (
     Threads,
     check_jobs,
     check_outputs,
+    check_whole,
     keep_inputs,
 )
 from pmemsim.cli.recordings import open_traces
+from pmemsim.cold_start import cold_starts
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error, Problems
+from pmemsim.estimates import Estimate
 from pmemsim.files import write_json
 from pmemsim.presets import Setting, parse_overrides, preset_names
 from pmemsim.simulation import Configuration, Result, configure, simulate
@@ -97,6 +102,55 @@ def run_command(
         _print_result(result)
 
 
+@dataclass(frozen=True)
+class Samples:
+    """How many recordings of each workload are compared."""
+
+    seeds: Annotated[int, option(
+        WORKLOAD, "--seeds", value="N",
+        help="Records each workload with N consecutive seeds, from --seed on, and prints means "
+            "with 95% confidence intervals.",
+    )] = 1  # fmt: skip
+    schedules: Annotated[int, option(
+        WORKLOAD, "--schedules", value="N",
+        help="Records N thread interleavings of each workload and seed, from --schedule on.",
+    )] = 1  # fmt: skip
+
+    def check(self, problems: Problems) -> None:
+        """Add impossible numbers to the problems."""
+        check_whole(problems, "--seeds", self.seeds, 1, _MOST_SAMPLES)
+        check_whole(problems, "--schedules", self.schedules, 1, _MOST_SAMPLES)
+
+    def of(self, target: Recorded, problems: Problems) -> list[Recorded]:
+        """Return the recordings of a target; a problem is added if it can have one only."""
+        if isinstance(target.source, Path):
+            given = [("--seeds", self.seeds), ("--schedules", self.schedules)]
+            options = " and ".join(name for name, number in given if number != 1)
+            if options:
+                problems.add(
+                    [f"{target.name}: this is a recording; {options} need the name of a workload"]
+                )
+            return [target]
+        run = target.source
+        if self.schedules > 1 and run.threads == 1:
+            problems.add(
+                [
+                    f"--schedules {self.schedules}: {target.name} has one thread, so that "
+                    "schedules have no effect; add --threads, or use --seeds"
+                ]
+            )
+        return [
+            replace(
+                target, source=replace(run, seed=run.seed + seed, schedule=run.schedule + number)
+            )
+            for seed in range(self.seeds)
+            for number in range(self.schedules)
+        ]
+
+
+_MOST_SAMPLES = 1000
+
+
 @declared
 def compare_command(
     targets: Targets,
@@ -113,6 +167,7 @@ def compare_command(
     ],
     simulation: Simulation,
     recipe: Recipe,
+    samples: Samples,
     jobs: Jobs = None,
 ) -> None:
     """Compare designs on several recordings: their throughput, and how their time is spent.
@@ -121,18 +176,25 @@ def compare_command(
 
         pmemsim compare queue hashmap --designs np,sw-undo --machine asap
         pmemsim compare a.pmt b.pmt --designs np,sw-undo -m asap --json out.json --plot out.png
+        pmemsim compare btree --designs sw-undo,asap -m asap --threads 4 --seeds 5 --schedules 2
 
     The table shows each design's throughput relative to the first design, its time for each region,
-    and the causes of its cores' stalls.
+    and the causes of its cores' stalls. With several seeds or schedules, it shows their means, and
+    half the width of the 95% confidence interval behind `±`.
     """
     problems = Problems()
     check_jobs(problems, jobs)
+    samples.check(problems)
     chosen = names_of(designs, problems)
     configurations, found = _checked(targets, chosen, simulation, recipe, problems)
-    traces = open_traces(found, jobs)
-    labels = [f"{target.name} on {c.design.name}" for target in found for c in configurations]
+    each = [samples.of(target, problems) for target in found]
+    problems.raise_any()
+    recordings = [target for targets in each for target in targets]
+    opened = iter(open_traces(recordings, jobs))
+    traces = [[next(opened) for _ in targets] for targets in each]
+    labels = [f"{target.name} on {c.design.name}" for target in recordings for c in configurations]
     with progress_of(labels) as progress:
-        comparison = comparing.compare(traces, configurations, jobs=jobs, progress=progress)
+        comparison = comparing.compare_samples(traces, configurations, jobs, progress)
     if simulation.json_path:
         write_json(comparison.to_dict(), simulation.json_path)
     if simulation.plot_path:
@@ -141,6 +203,8 @@ def compare_command(
         plot_comparison(comparison, simulation.plot_path)
     if simulation.json_path != "-":
         _print_comparison(comparison)
+    for start in cold_starts(comparison.results):
+        err.print(f"pmemsim: warning: {start.sentence()}", markup=False)
 
 
 @declared
@@ -310,26 +374,37 @@ def _print_comparison(comparison: Comparison) -> None:
     baseline = comparison.designs[0]
     labels = list(breakdown(comparison.results[0]))
     rows = []
-    for result in comparison.results:
-        shares = breakdown(result)
-        rows.append(
-            (
-                result.workload if result.design == baseline else "",
-                result.design,
-                si(result.regions_per_s) if result.regions else "-",
-                f"{comparison.ratio(result):.3f}",
-                f"{result.time_ns / result.regions:,.1f}" if result.regions else "-",
-                *(percent(shares[label]) for label in labels),
+    for workload in comparison.workloads:
+        for design in comparison.designs:
+            results = comparison.samples_of(workload, design)
+            shares = [breakdown(result) for result in results]
+            regions = all(result.regions for result in results)
+            rate = fmean(result.regions_per_s for result in results)
+            rows.append(
+                (
+                    workload if design == baseline else "",
+                    design,
+                    si(rate) if regions else "-",
+                    _interval(comparison.estimate(workload, design)),
+                    f"{fmean(r.time_ns / r.regions for r in results):,.1f}" if regions else "-",
+                    *(percent(fmean(share[label] for share in shares)) for label in labels),
+                )
             )
-        )
-    for design, mean in comparison.geomean().items():
+    for design in comparison.designs:
         name = "geomean" if design == baseline else ""
-        rows.append((name, design, "", f"{mean:.3f}", "", *("" for _ in labels)))
+        mean = _interval(comparison.geomean_estimate(design))
+        rows.append((name, design, "", mean, "", *("" for _ in labels)))
     columns = [
         "workload", "design", ">regions/s", f">over {baseline}", ">ns/region",
         *(f">{label}" for label in labels),
     ]  # fmt: skip
-    out.print(table(f"machine {comparison.results[0].machine}", columns, rows))
+    number = comparison.samples
+    of_samples = f", {number} recordings of each workload" if number > 1 else ""
+    out.print(table(f"machine {comparison.results[0].machine}{of_samples}", columns, rows))
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.mean:.3f}" + (f" ± {estimate.ci95:.3f}" if estimate.ci95 else "")
 
 
 def _print_bench(result: benchmark.Bench) -> None:

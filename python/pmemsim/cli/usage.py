@@ -17,6 +17,8 @@ _TOO_MANY = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
 _NO_VALUE = re.compile(r"Option '(.*)' requires an argument")
 _SOME_VALUE = re.compile(r"Option '(.*)' does not take a value")
 _ONE_OF = re.compile(r"is not one of (.*?)\.?$")
+_MOST_OWNERS = 2
+"""An option of more commands is a general one: a similar option of this command helps more."""
 _KINDS = {"int_parsing": "a whole number", "float_parsing": "a number"}
 
 
@@ -29,9 +31,7 @@ def sentences_of(error: Any) -> list[str]:  # noqa: ANN401 -- Typer's own, of no
 def _problems(error: Any) -> list[str]:  # noqa: ANN401
     kind = type(error).__name__
     if kind == "NoSuchOption":
-        near = next(iter(error.possibilities or ()), "")
-        cure = f"did you mean {near}?" if near else _see(error)
-        return [f"{error.option_name}: unknown option; {cure}"]
+        return [f"{error.option_name}: unknown option; {_cure_of_unknown_option(error)}"]
     if kind == "MissingParameter":
         return [_missing(parameter) for parameter in _all_missing(error)]
     if kind == "BadParameter":
@@ -46,6 +46,18 @@ def _problems(error: Any) -> list[str]:  # noqa: ANN401
     if match := _SOME_VALUE.match(text):
         return [f"{match[1]}: this option takes no value; remove it"]
     return [f"{text.rstrip('.')}; {_see(error)}"]
+
+
+def _cure_of_unknown_option(error: Any) -> str:  # noqa: ANN401
+    """Return a hint at the commands that have the option, or else at a similar option."""
+    commands = error.ctx.find_root().command.commands.values() if error.ctx else ()
+    owners = [
+        each.name for each in commands if any(error.option_name in p.opts for p in each.params)
+    ]
+    if owners and len(owners) <= _MOST_OWNERS:
+        return f"pmemsim {' and pmemsim '.join(owners)} {'has' if len(owners) == 1 else 'have'} it"
+    near = next(iter(error.possibilities or ()), "")
+    return f"did you mean {near}?" if near else _see(error)
 
 
 def _see(error: Any) -> str:  # noqa: ANN401

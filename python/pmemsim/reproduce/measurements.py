@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean, geometric_mean
 
 from pmemsim.errors import Error
+from pmemsim.estimates import Estimate, estimate
 from pmemsim.jobs import Outcome
-from pmemsim.reproduce.estimates import Estimate, estimate
 from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.plan import MEANS, Benchmark, Case, Experiment, Paper, Point, Scale
 

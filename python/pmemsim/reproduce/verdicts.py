@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
-from pmemsim.reproduce.estimates import Estimate
+from pmemsim.estimates import Estimate
 from pmemsim.reproduce.facts import UNITS
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.plan import Benchmark, Entry, Experiment, Paper

@@ -27,7 +27,7 @@ OK, FAILED = "ok", "failed"
 _STATE = ("point", "status", "reason")
 # Measured columns with text; the statistics are numbers.
 _TEXTS = ("trace_hash", "version")
-_WHOLE = ("cores", "instructions", "completed_regions", "pm_write_bytes")
+_INTEGER_COLUMNS = ("cores", "instructions", "completed_regions", "pm_write_bytes")
 _CHECKSUM = b"pmemsim.checksum"
 
 
@@ -80,7 +80,7 @@ def _type_of(name: str, axes: Sequence[str], rows: Iterable[Row]) -> pa.DataType
         return pa.float64() if kinds == {float} else pa.string()
     if name in (*_STATE, *_TEXTS):
         return pa.string()
-    return pa.int64() if name in _WHOLE else pa.float64()
+    return pa.int64() if name in _INTEGER_COLUMNS else pa.float64()
 
 
 def read_results(path: Path, axes: Sequence[str]) -> dict[str, Row]:

@@ -64,6 +64,13 @@ _SMALL_LISTS = (
     ("log.ring_size", "16KiB"), ("log.free_entries", "64"), ("log.header_entries", "64"),
 )  # fmt: skip
 
+
+def _worn(*memories: str) -> tuple[tuple[str, str], ...]:
+    """Return settings with which a short run's writes migrate blocks of a buffered device."""
+    values = (("wear_writes", "2"), ("wear_block", "4KiB"), ("wear_latency", "1us"))
+    return tuple((f"{memory}.{key}", value) for memory in memories for key, value in values)
+
+
 BASES = (
     Base("asap", "asap", (*_SMALL, *_SMALL_LISTS)),
     Base("sw-undo", "asap", (*_SMALL, *_TRANSLATED, ("prefetch.streams", "4"))),
@@ -77,6 +84,7 @@ BASES = (
     Base("sw-redo", "pmem-spec"),
     Base("eadr", "xeon-optane", (*_SMALL, ("dram.device", "fixed"))),
     Base("eadr", "xeon-optane", (*_SMALL, ("dram.device", "buffered"))),
+    Base("eadr", "xeon-optane", (*_SMALL, ("dram.device", "buffered"), *_worn("pm", "dram"))),
     Base("janus", "janus", (*_SMALL_METADATA_CACHES, *_FEW_UNITS)),
     Base("sw-undo@enc+veri-pmweaver", "pmweaver"),
     Base("sw-undo@dedup-pmweaver", "pmweaver"),
@@ -90,7 +98,7 @@ BASES = (
 """Each parameter is changed on the first of these whose run it changes."""
 
 WITHOUT_CHANGE = {
-    "dram.media_write_interval", "dram.write_high_watermark",
+    "dram.write_high_watermark",
     "dram.log_queue_entries", "hops.poll_interval", "pmem_spec.id_bits",
     "pmem_spec.interrupt_latency", "pmem_spec.retries", "pmem_spec.alarm_entries",
     "pmem_spec.controller_latency", "log.free_entries", "log.free_headers", "asap.cl_entries",

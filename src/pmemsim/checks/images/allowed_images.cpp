@@ -173,8 +173,8 @@ bool AllowedImages::find_missing() {
   const std::uint64_t left = reads_->left();
   std::optional<std::vector<ExploredImages::Fixed>> missing = exploration_->missing(
       reads_->tree, std::clamp<std::uint64_t>(left, 1, kMostMissing), reads_->keep_going);
-  const bool in_vain = looked_ && runs == runs_before_;
-  if (!missing || (!missing->empty() && (left == 0 || in_vain))) {
+  const bool found_nothing = looked_ && runs == runs_before_;
+  if (!missing || (!missing->empty() && (left == 0 || found_nothing))) {
     gave_up_ = true;
     return false;
   }

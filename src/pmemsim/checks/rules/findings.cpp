@@ -11,7 +11,7 @@ Findings::Findings(const trace::SiteTable& sites) : sites_(sites) {
   for (std::uint32_t line = 0; line < sites.lines(); ++line) {
     const bool library = sites.string(sites.line(line).file).starts_with("library/");
     library_.push_back(library ? 1 : 0);
-    elsewhere_.push_back(library || trace::in_system_header(sites, line) ? 1 : 0);
+    outside_program_.push_back(library || trace::in_system_header(sites, line) ? 1 : 0);
     const trace::SourceLine& source = sites.line(trace::program_line(sites, line));
     source_lines_.push_back(numbers.try_emplace({source.file, source.line}, line).first->second);
   }
@@ -19,7 +19,7 @@ Findings::Findings(const trace::SiteTable& sites) : sites_(sites) {
 
 Contexts::Call Findings::in_program(const At& at) const {
   return contexts_.outside({at.context, at.site},
-                           [this](std::uint32_t line) { return elsewhere(line); });
+                           [this](std::uint32_t line) { return outside_program(line); });
 }
 
 void Findings::add(Kind kind, Reason reason, const At& at, const At& other,
@@ -82,7 +82,8 @@ Contexts::Node Findings::path_of(Contexts::Node context) {
 }
 
 Contexts::Node Findings::next_call(Contexts::Node node) const {
-  while (node != Contexts::kRoot && elsewhere(contexts_[node].line)) node = contexts_[node].parent;
+  while (node != Contexts::kRoot && outside_program(contexts_[node].line))
+    node = contexts_[node].parent;
   return node;
 }
 
@@ -106,8 +107,8 @@ std::vector<Finding> Findings::list(bool each_path) const {
   for (const auto& [key, found] : found_) {
     Finding finding = describe(key, found);
     const Places at = with_calls(finding.place, finding.calls, each_path);
-    const bool in_vain = key.kind == Kind::kUselessFlush || key.kind == Kind::kUselessFence;
-    if (in_vain) {
+    const bool useless = key.kind == Kind::kUselessFlush || key.kind == Kind::kUselessFence;
+    if (useless) {
       finding.executions = executions.at(with_calls(finding.place, finding.calls, false));
     }
     const auto [entry, fresh] = merged.try_emplace(

@@ -72,7 +72,7 @@ class Findings {
   OtherOrder describe(const Order& order) const;
   Finding describe(const Key& key, const Found& found) const;
   Contexts::Node path_of(Contexts::Node context);
-  bool elsewhere(std::uint32_t line) const { return elsewhere_[line] != 0; }
+  bool outside_program(std::uint32_t line) const { return outside_program_[line] != 0; }
   // Returns the next call in the program's own code, or kRoot.
   Contexts::Node next_call(Contexts::Node node) const;
   // Returns the calls in the program's own code that lead to a call path's end, the innermost
@@ -81,8 +81,8 @@ class Findings {
 
   const trace::SiteTable& sites_;
   // By line; a site has the number of its line. library_ is true if the line is in pm.h's library,
-  // elsewhere_ if it is in the library or a system header.
-  std::vector<std::uint8_t> library_, elsewhere_;
+  // outside_program_ if it is in the library or a system header.
+  std::vector<std::uint8_t> library_, outside_program_;
   std::vector<std::uint32_t> source_lines_;  // By line: a number of its source line
   Contexts contexts_;
   // The call paths by source lines, and the path of each call path by sites.

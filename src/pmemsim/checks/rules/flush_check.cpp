@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kMostLines = 64;
 // Assumed size in B of a pointer's target if no allocation is known.
 constexpr std::uint64_t kReach = 256;
-constexpr std::size_t kMostInVain = 1 << 20;
+constexpr std::size_t kMostUselessFlushes = 1 << 20;
 constexpr Line kNoLine{UINT64_MAX};
 
 // Returns the words that are not zero: the line contained them before the recording.
@@ -165,7 +165,7 @@ void FlushCheck::publish_line(const At& at, Line target, const LineState& state)
   if (!state.pending || state.flush.thread != thread_) return;
   for (Unfenced& flush : unfenced_) {
     if (flush.line != target || !flush.checked || !same(flush.at, state.flush)) continue;
-    const Kind kind = flush.locked        ? Kind::kLockedFenceOnly
+    const Kind kind = flush.lock_used     ? Kind::kLockedFenceOnly
                       : flush.past_caches ? Kind::kNtNotFenced
                                           : Kind::kFlushedNotFenced;
     findings_.add(kind, Reason::kPublished, flush.at, at);
@@ -194,8 +194,8 @@ void FlushCheck::flush(const At& at, std::uint64_t address, trace::FlushKind kin
   const bool useless = is_useless(state);
   if (useless && by_program) {
     const Reason reason = state.flushed ? Reason::kFlushedBefore : Reason::kClean;
-    if (shared_.in_vain.size() < kMostInVain) {
-      shared_.in_vain.push_back({number, reason, at, state.flushed ? state.flush : At{}});
+    if (shared_.useless_flushes.size() < kMostUselessFlushes) {
+      shared_.useless_flushes.push_back({number, reason, at, state.flushed ? state.flush : At{}});
     } else {
       shared_.all_in_vain = false;
     }
@@ -273,7 +273,8 @@ void FlushCheck::fence(const At& at, bool checked) {
   anything_unfenced_ = false;
   fenced_before_ = true;
   for (const Unfenced& flush : unfenced_) {
-    if (flush.unlocked && (flush.elsewhere || stores_ > flush.stores)) report_unlocked_flush(flush);
+    if (flush.lock_released && (flush.fenced_by_other || stores_ > flush.stores))
+      report_unlocked_flush(flush);
     end_flush(flush);
   }
   unfenced_.clear();
@@ -335,9 +336,9 @@ void FlushCheck::report_flush(Unfenced& flush, const At& at, Reason reason) {
   // The line has been flushed again, or has other contents.
   if (state.racy || !same(state.flush, flush.at)) return;
   flush.checked = false;
-  if (flush.elsewhere) {
+  if (flush.fenced_by_other) {
     findings_.add(Kind::kFlushedByAnother, reason, flush.at, flush.other_fence);
-  } else if (flush.locked) {
+  } else if (flush.lock_used) {
     findings_.add(Kind::kLockedFenceOnly, reason, flush.at, at);
   } else {
     const Kind kind = flush.past_caches ? Kind::kNtNotFenced : Kind::kFlushedNotFenced;
@@ -346,7 +347,7 @@ void FlushCheck::report_flush(Unfenced& flush, const At& at, Reason reason) {
 }
 
 void FlushCheck::report_unlocked_flush(const Unfenced& flush) {
-  if (flush.elsewhere) {
+  if (flush.fenced_by_other) {
     findings_.add(Kind::kFlushedByAnother, Reason::kUnlock, flush.at, flush.other_fence);
   } else {
     findings_.add(Kind::kLockedFenceOnly, Reason::kUnlock, flush.at, flush.unlock);
@@ -356,7 +357,7 @@ void FlushCheck::report_unlocked_flush(const Unfenced& flush) {
 void FlushCheck::lock(const At& at, bool by_function) {
   if (locks_++ == 0) locked_since_ = at.operation;
   if (!by_function) return;
-  for (Unfenced& flush : unfenced_) flush.locked = true;
+  for (Unfenced& flush : unfenced_) flush.lock_used = true;
 }
 
 // With nested locks, only the release of the outermost counts.
@@ -373,10 +374,10 @@ void FlushCheck::unlock(const At& at, bool by_function) {
 // Rule P6: a fence before the thread's next store is sufficient.
 void FlushCheck::note_unlock(const At& at) {
   for (Unfenced& flush : unfenced_) {
-    flush.locked = true;
+    flush.lock_used = true;
     if (!flush.checked || flush.at.operation < locked_since_ || line(flush.line).racy) continue;
     flush.checked = false;
-    flush.unlocked = true;
+    flush.lock_released = true;
     flush.unlock = at;
     flush.stores = stores_;
   }
@@ -384,8 +385,8 @@ void FlushCheck::note_unlock(const At& at) {
 
 void FlushCheck::other_fence(const At& at) {
   for (Unfenced& flush : unfenced_) {
-    if (flush.elsewhere || !order_.before(thread_, flush.epoch, at.thread)) continue;
-    flush.elsewhere = true;
+    if (flush.fenced_by_other || !order_.before(thread_, flush.epoch, at.thread)) continue;
+    flush.fenced_by_other = true;
     flush.other_fence = at;
   }
 }
@@ -393,14 +394,14 @@ void FlushCheck::other_fence(const At& at) {
 void FlushCheck::end(const At& at) {
   depend(at, Reason::kEnd, 0);
   for (const Unfenced& flush : unfenced_) {
-    if (flush.unlocked) report_unlocked_flush(flush);
+    if (flush.lock_released) report_unlocked_flush(flush);
   }
   check_late(kNoLine);
 }
 
 // Rule P8.
 void FlushCheck::finish(Findings& findings, const Shared& shared) {
-  for (const InVain& flush : shared.in_vain) {
+  for (const UselessFlush& flush : shared.useless_flushes) {
     const LineState* const state = shared.lines.find(flush.line);
     if (!state->racy) findings.add(Kind::kUselessFlush, flush.reason, flush.at, flush.other);
   }

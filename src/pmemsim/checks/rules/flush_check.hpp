@@ -21,14 +21,14 @@ class FlushCheck {
  public:
   // A flush that seems useless. It is reported at the end, unless a race on its line is found until
   // then.
-  struct InVain {
+  struct UselessFlush {
     Line line;
     Reason reason;
     At at, other;
   };
   struct Shared {
     Lines lines{};
-    std::vector<InVain> in_vain{};
+    std::vector<UselessFlush> useless_flushes{};
     bool all_in_vain = true;        // False: flushes that seem useless were dropped
     const Image* memory = nullptr;  // Current contents
     bool from_the_start = true;
@@ -96,13 +96,13 @@ class FlushCheck {
     std::uint32_t version;  // Version of the line
     HappensBefore::Epoch epoch;
     bool past_caches;
-    bool in_order;           // A clflush
-    bool checked;            // Data are lost if the flush does not complete
-    bool locked = false;     // A function has acquired or released a lock since
-    bool elsewhere = false;  // Another thread has certainly executed a fence since
+    bool in_order;                 // A clflush
+    bool checked;                  // Data are lost if the flush does not complete
+    bool lock_used = false;        // A function has acquired or released a lock since
+    bool fenced_by_other = false;  // Another thread has certainly executed a fence since
     At other_fence{};
     // True if a function has released the lock that was held at the flush.
-    bool unlocked = false;
+    bool lock_released = false;
     At unlock{};
     std::uint64_t stores = 0;  // Value of stores_ at the unlock
   };

@@ -241,14 +241,16 @@ class Thread {
     if (program_.follows_values) {
       values_.load_volatile(at(), operation_.address, operation_.size);
     }
-    if (program_.finds_races) races_.load_volatile(calls_.last(), operation_.address);
+    if (program_.finds_races)
+      races_.load_volatile(calls_.last(), operation_.address, operation_.size);
   }
 
   void store_volatile() {
     if (program_.follows_values) {
       values_.store_volatile(at(), operation_.address, operation_.size);
     }
-    if (program_.finds_races) races_.store_volatile(calls_.last(), operation_.address);
+    if (program_.finds_races)
+      races_.store_volatile(calls_.last(), operation_.address, operation_.size);
   }
 
   void store() {

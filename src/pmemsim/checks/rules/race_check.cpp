@@ -157,7 +157,7 @@ std::optional<RaceCheck::Read> RaceCheck::racing_read(const At& at,
 }
 
 void RaceCheck::depend(const At& at, const trace::Operation& operation) {
-  const Read* const read = flow_.of_store(at.site);
+  const Read* const read = flow_.of_data_or_pointer(at.site, flow_.any);
   if (read == nullptr) return;
   if (read->line == Line::of(operation.address)) return update(at, operation, *read);
   Race race{*read, at, {}};

@@ -133,11 +133,11 @@ class RaceCheck {
 
   // Processes a load by the program, before its synchronisation.
   void load_pm(const At& at, const trace::Operation& operation);
-  void load_volatile(std::uint32_t site, std::uint64_t address) {
-    flow_.load_volatile(site, address);
+  void load_volatile(std::uint32_t site, std::uint64_t address, std::uint64_t bytes) {
+    flow_.load_volatile(site, address, bytes);
   }
-  void store_volatile(std::uint32_t site, std::uint64_t address) {
-    flow_.store_volatile(site, address);
+  void store_volatile(std::uint32_t site, std::uint64_t address, std::uint64_t bytes) {
+    flow_.store_volatile(site, address, bytes);
   }
   // Processes a store that may depend on a load.
   void depend(const At& at, const trace::Operation& operation);

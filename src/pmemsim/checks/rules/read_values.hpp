@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "pmemsim/analysis/happens_before.hpp"
 #include "pmemsim/checks/rules/findings.hpp"
 #include "pmemsim/checks/rules/lines.hpp"
+#include "pmemsim/checks/rules/value_flow.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::check {
@@ -29,42 +29,34 @@ class ReadValues {
   // `follow_own`: loads of words that the thread itself has stored count, too.
   ReadValues(const Lines& lines, const trace::SiteTable& sites, const HappensBefore& order,
              CoreId thread, bool follow_own)
-      : lines_(lines), sites_(sites), order_(order), thread_(thread), follow_own_(follow_own) {}
+      : lines_(lines), order_(order), thread_(thread), follow_own_(follow_own), flow_(sites) {}
 
   // Process accesses. The bytes of a load of persistent memory lie in one line.
   void load_pm(const At& at, std::uint64_t address, std::uint64_t bytes);
-  void load_volatile(const At& at, std::uint64_t address, std::uint64_t bytes);
-  void store_volatile(const At& at, std::uint64_t address, std::uint64_t bytes);
+  void load_volatile(const At& at, std::uint64_t address, std::uint64_t bytes) {
+    flow_.load_volatile(at.site, address, bytes);
+  }
+  void store_volatile(const At& at, std::uint64_t address, std::uint64_t bytes) {
+    flow_.store_volatile(at.site, address, bytes);
+  }
   // Volatile memory gets other contents, which the thread has not computed.
-  void overwrite(std::uint64_t address, std::uint64_t bytes) { fill(address, bytes, nullptr); }
+  void overwrite(std::uint64_t address, std::uint64_t bytes) { flow_.overwrite(address, bytes); }
 
-  bool none() const { return by_site_.empty() && by_word_.empty(); }
+  bool none() const { return flow_.empty(); }
   // Return a load that the site's operation has its data from; nullptr: none. The second also
-  // considers loads of a pointer from which the operation has its address: an address computed from
-  // an index is in the same array for any index. Loads of other threads' stores come first.
-  const Read* source_of_data(std::uint32_t site) const { return source(site, true); }
-  const Read* source_of_data_or_address(std::uint32_t site) const { return source(site, false); }
+  // considers loads of a pointer from which the operation has its address. Loads of other threads'
+  // stores come first.
+  const Read* source_of_data(std::uint32_t site) const;
+  const Read* source_of_data_or_address(std::uint32_t site) const;
   // Returns the loads from which volatile memory has its contents.
   std::vector<Read> sources_of_memory(std::uint64_t address, std::uint64_t bytes) const;
 
  private:
-  using ByteBits = std::uint8_t;  // One bit for each byte of a word
-  struct Word {
-    Read read;
-    ByteBits bytes;  // Bytes that have their contents from the load
-  };
-
-  const Read* source(std::uint32_t site, bool data_only) const;
-  void fill(std::uint64_t address, std::uint64_t bytes, const Read* read);
-  void clear_bytes(std::uint64_t word, ByteBits bytes);
-
   const Lines& lines_;
-  const trace::SiteTable& sites_;
   const HappensBefore& order_;
   const CoreId thread_;
   const bool follow_own_;
-  std::unordered_map<std::uint32_t, Read> by_site_;  // Sites that last loaded possibly lost data
-  std::unordered_map<std::uint64_t, Word> by_word_;  // By address / 8: volatile memory
+  ValueFlow<Read> flow_;  // Loads of possibly lost words
 };
 
 }  // namespace pmemsim::check

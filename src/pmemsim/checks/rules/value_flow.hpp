@@ -1,11 +1,13 @@
-// The flow of values in a thread: the noted loads on which the value or the address of a store
-// depends. Dependences come from the site table. Values also pass through words of volatile memory.
+// The flow of values in a thread: the noted loads on which a value or an address depends.
+// Dependences come from the site table. Values also pass through bytes of volatile memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 
+#include "pmemsim/common/units.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::check {
@@ -16,59 +18,107 @@ class ValueFlow {
  public:
   explicit ValueFlow(const trace::SiteTable& sites) : sites_(sites) {}
 
-  bool empty() const { return by_site_.empty() && by_address_.empty(); }
+  bool empty() const { return by_site_.empty() && by_word_.empty(); }
   // Notes that the site's last load is `read`, or that it is none of the noted loads.
   void loaded(std::uint32_t site, const Read& read) { by_site_.insert_or_assign(site, read); }
   void forget(std::uint32_t site) {
     if (!by_site_.empty()) by_site_.erase(site);
   }
 
-  // Process loads and stores of volatile words, which carry values from one register to another.
-  void load_volatile(std::uint32_t site, std::uint64_t address) {
+  // Process accesses of volatile memory, which carry values from one register to another.
+  void load_volatile(std::uint32_t site, std::uint64_t address, std::uint64_t bytes) {
     if (empty()) return;
-    if (const auto known = by_address_.find(address); known != by_address_.end()) {
-      by_site_.insert_or_assign(site, known->second);
+    const Read* read = nullptr;
+    for_each_in(address, bytes, [&](const Read& known) {
+      if (read == nullptr) read = &known;
+    });
+    if (read == nullptr) return forget(site);
+    loaded(site, *read);
+  }
+  void store_volatile(std::uint32_t site, std::uint64_t address, std::uint64_t bytes) {
+    if (empty()) return;
+    if (const Read* const read = of_data(site, any)) {
+      fill(address, bytes, *read);
     } else {
-      by_site_.erase(site);
+      overwrite(address, bytes);
     }
   }
-  void store_volatile(std::uint32_t site, std::uint64_t address) {
-    if (empty()) return;
-    if (const Read* const read = of_data(site)) {
-      by_address_.insert_or_assign(address, *read);
-    } else {
-      by_address_.erase(address);
-    }
+  // Volatile memory gets contents that the thread has not computed.
+  void overwrite(std::uint64_t address, std::uint64_t bytes) {
+    if (by_word_.empty()) return;
+    for_each_word(address, bytes, [&](std::uint64_t number, ByteBits stored) {
+      const auto known = by_word_.find(number);
+      if (known == by_word_.end()) return;
+      known->second.bytes &= static_cast<ByteBits>(~stored);
+      if (known->second.bytes == 0) by_word_.erase(known);
+    });
   }
 
-  // Returns a load that the store depends on; nullptr: none. If the store's address depends on the
-  // load, that must be of a pointer: an address computed from an index is in the same array for any
-  // index.
-  const Read* of_store(std::uint32_t site) const {
-    if (by_site_.empty()) return nullptr;
-    if (const Read* const read = of_pointer(site)) return read;
-    return of_data(site);
+  static bool any(const Read&) { return true; }
+  // Return an accepted load that the site's operation has its data from; nullptr: none. The second
+  // prefers loads of a pointer from which the operation has its address: an address computed from
+  // an index is in the same array for any index.
+  template <class Accepts>
+  const Read* of_data(std::uint32_t site, Accepts accepts) const {
+    return find(site, false, accepts);
+  }
+  template <class Accepts>
+  const Read* of_data_or_pointer(std::uint32_t site, Accepts accepts) const {
+    const auto is_pointer = [&](const Read& read) { return read.pointer && accepts(read); };
+    if (const Read* const read = find(site, true, is_pointer)) return read;
+    return find(site, false, accepts);
   }
   // Returns the load of a pointer that the access's address depends on; nullptr: none.
   const Read* of_pointer(std::uint32_t site) const {
     return find(site, true, [](const Read& read) { return read.pointer; });
   }
 
+  // Visits the loads from which bytes of volatile memory have their contents.
+  template <class Visit>
+  void for_each_in(std::uint64_t address, std::uint64_t bytes, Visit visit) const {
+    if (by_word_.empty()) return;
+    for_each_word(address, bytes, [&](std::uint64_t number, ByteBits wanted) {
+      const auto known = by_word_.find(number);
+      if (known != by_word_.end() && (known->second.bytes & wanted) != 0) visit(known->second.read);
+    });
+  }
   // Visits or removes the loads whose values are still in a register or in volatile memory.
   template <class Visit>
   void for_each(Visit visit) {
     for (auto& [site, read] : by_site_) visit(read);
-    for (auto& [address, read] : by_address_) visit(read);
+    for (auto& [number, word] : by_word_) visit(word.read);
   }
   template <class Which>
   void erase_if(Which which) {
     std::erase_if(by_site_, [&](const auto& entry) { return which(entry.second); });
-    std::erase_if(by_address_, [&](const auto& entry) { return which(entry.second); });
+    std::erase_if(by_word_, [&](const auto& entry) { return which(entry.second.read); });
   }
 
  private:
-  const Read* of_data(std::uint32_t site) const {
-    return find(site, false, [](const Read&) { return true; });
+  using ByteBits = std::uint8_t;  // One bit for each byte of a word
+  struct Word {
+    Read read;
+    ByteBits bytes;  // Bytes that have their contents from the load
+  };
+
+  // Visits the words of an access: their numbers, and the accessed bytes of each.
+  template <class Visit>
+  static void for_each_word(std::uint64_t address, std::uint64_t bytes, Visit visit) {
+    const std::uint64_t end = address + bytes;
+    for (std::uint64_t number = address / kWordBytes; number * kWordBytes < end; ++number) {
+      const std::uint64_t word = number * kWordBytes;
+      const std::uint64_t first = std::max(address, word) - word;
+      const std::uint64_t last = std::min(end, word + kWordBytes) - word;
+      visit(number, static_cast<ByteBits>((1u << last) - (1u << first)));
+    }
+  }
+
+  void fill(std::uint64_t address, std::uint64_t bytes, const Read& read) {
+    for_each_word(address, bytes, [&](std::uint64_t number, ByteBits stored) {
+      const auto [known, fresh] = by_word_.try_emplace(number, Word{read, stored});
+      if (fresh) return;
+      known->second = {read, static_cast<ByteBits>(known->second.bytes | stored)};
+    });
   }
 
   // Returns the first accepted load of the site's dependences: those of the address, or of the
@@ -88,8 +138,8 @@ class ValueFlow {
   }
 
   const trace::SiteTable& sites_;
-  std::unordered_map<std::uint32_t, Read> by_site_;     // Sites whose last load is noted
-  std::unordered_map<std::uint64_t, Read> by_address_;  // Volatile words made of noted loads
+  std::unordered_map<std::uint32_t, Read> by_site_;  // Sites whose last load is noted
+  std::unordered_map<std::uint64_t, Word> by_word_;  // By address / 8: volatile memory
 };
 
 }  // namespace pmemsim::check

@@ -238,7 +238,7 @@ Encoded Backend::encode(Passing& passing) const {
 void Backend::mark_sent(Passing& passing, Encoded encoded) {
   remove_held(passing);
   if (encoded.duplicate) {
-    ++received_.elsewhere;
+    ++received_.duplicates;
   } else {
     ++ReceivedStatistics::of(received_.sent, passing.write.kind);
   }

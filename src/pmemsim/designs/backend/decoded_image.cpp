@@ -45,7 +45,7 @@ class Decoder {
     if (has("compression")) decompress(device);
     if (sealed_) {
       image_.unreadable.assign(sealed_->unreadable().begin(), sealed_->unreadable().end());
-      image_.elsewhere = sealed_->duplicated_lines();
+      image_.duplicated_lines = sealed_->duplicated_lines();
       image_.problem = sealed_->problem();
     }
     return std::move(image_);

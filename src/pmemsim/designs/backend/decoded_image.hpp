@@ -13,11 +13,11 @@
 namespace pmemsim {
 
 struct DecodedImage {
-  Image plain;                   // decoded lines, as the program wrote them
-  std::vector<Line> unreadable;  // lines whose stored MAC doesn't match their contents
-  std::uint64_t corrected = 0;   // number of device lines with corrected bit errors
-  std::uint64_t elsewhere = 0;   // number of lines that share another line's location
-  std::string problem;           // the reason for rejecting the image; empty if it is valid
+  Image plain;                         // decoded lines, as the program wrote them
+  std::vector<Line> unreadable;        // lines whose stored MAC doesn't match their contents
+  std::uint64_t corrected = 0;         // number of device lines with corrected bit errors
+  std::uint64_t duplicated_lines = 0;  // number of lines that share another line's location
+  std::string problem;                 // the reason for rejecting the image; empty if it is valid
 };
 
 // Throws ConfigError if registers that the operations need are missing.

@@ -113,7 +113,7 @@ struct DeduplicationStatistics {
   template <class Visitor>
   void describe(Visitor& visit) const {
     visit("duplicates", duplicates, "writes", "Writes whose data were already in PM",
-          share_of("received.elsewhere"));
+          share_of("received.duplicates"));
     visit("moved", moved, "writes",
           "Writes sent to a free location because other lines refer to their own",
           part_of("backend.writes"));

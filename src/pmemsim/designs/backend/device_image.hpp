@@ -23,7 +23,7 @@ struct DeviceLine {
   bool operator==(const DeviceLine&) const = default;
 };
 
-using DeviceImage = std::map<Line, DeviceLine>;  // keyed by place
+using DeviceImage = std::map<Line, DeviceLine>;  // by the line's location in the devices
 
 // Returns the lines that have any bytes in the image.
 DeviceImage device_image(const Image& device);

@@ -14,8 +14,8 @@ struct ReceivedStatistics {
   using Counts = std::array<std::uint64_t, kWriteKinds>;  // indexed by WriteKind
 
   Counts writes{};
-  Counts sent{};                // writes sent to the queues
-  std::uint64_t elsewhere = 0;  // writes whose data PM already has: only their metadata are sent
+  Counts sent{};                 // writes sent to the queues
+  std::uint64_t duplicates = 0;  // writes whose data PM already has: only their metadata are sent
   std::uint64_t coalesced = 0, dropped_here = 0, dropped_in_queue = 0;
   std::uint64_t metadata_sent_again = 0;  // not zero only with injected faults
   std::uint64_t past_operations = 0;      // not zero only with an injected fault
@@ -38,7 +38,7 @@ struct ReceivedStatistics {
     visit.quantity("sent_log_headers", sent_log_header, share_of("writes", "fate"),
                    share_of("pm.log_header_writes"));
     visit.quantity("operated", data + log + log_header - past_operations);
-    visit.quantity("elsewhere", elsewhere, share_of("writes", "fate"));
+    visit.quantity("duplicates", duplicates, share_of("writes", "fate"));
     visit.quantity("coalesced", coalesced, share_of("writes", "fate"));
     visit.quantity("dropped_here", dropped_here, share_of("writes", "fate"));
     visit.quantity("dropped_in_queue", dropped_in_queue, share_of("pm.writes_dropped"));

@@ -238,16 +238,28 @@ bool HopsOrdering::may_send(CoreId number, Epoch& epoch) {
       return known.epoch >= earlier.epoch && known.when <= polled;
     });
   });
-  if (!epoch.after.empty() && !std::exchange(cores_[number].polls, true)) {
-    context_->queue.schedule(polled + interval, Phase::kController,
-                             completion<&HopsOrdering::poll>(*this, number));
-  }
-  return epoch.after.empty();
+  if (epoch.after.empty()) return true;
+  cores_[number].awaits_epoch = true;
+  const bool published = std::ranges::any_of(epoch.after, [&](const EpochId& earlier) {
+    return cores_[earlier.core].persisted >= earlier.epoch;
+  });
+  if (published) schedule_poll(number);
+  return false;
+}
+
+// Schedules the next poll of a core. Polls that would find nothing new are not simulated, so that
+// their number is at most the number of epochs.
+void HopsOrdering::schedule_poll(CoreId number) {
+  if (std::exchange(cores_[number].poll_scheduled, true)) return;
+  const Picoseconds interval = parameters_.poll_interval;
+  const Time last{context_->queue.now().count / interval.count * interval.count};
+  context_->queue.schedule(last + interval, Phase::kController,
+                           completion<&HopsOrdering::poll>(*this, number));
 }
 
 void HopsOrdering::poll(std::uint64_t number, Time) {
   const auto core = static_cast<CoreId>(number);
-  cores_[core].polls = false;
+  cores_[core].poll_scheduled = cores_[core].awaits_epoch = false;
   epochs_persist(core);
   if (cores_[core].flushing) flush_oldest_epoch(core);
   wake(core);
@@ -302,6 +314,9 @@ bool HopsOrdering::epochs_persist(CoreId number) {
     core.published.pop_front();
   }
   core.published.push_back({core.persisted, now});
+  for (CoreId other = 0; other < cores_.size(); ++other) {
+    if (cores_[other].awaits_epoch) schedule_poll(other);
+  }
   while (!core.fences.empty() && core.fences.front().until <= core.persisted) {
     context_->program_events.fence_fulfilled(number, core.fences.front().number);
     core.fences.pop_front();

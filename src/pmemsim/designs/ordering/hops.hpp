@@ -116,7 +116,8 @@ class HopsOrdering final : public Ordering {
     bool durable = false;  // true if a dfence needs the buffer to become empty
     Time departs{};        // earliest time at which the next entry may be sent
     Time flushes_at{-1};   // end of the flush interval; -1: none runs
-    bool polls = false;    // true while a poll is scheduled
+    // True if the oldest epoch waits for another core's epoch, and if a poll is scheduled.
+    bool awaits_epoch = false, poll_scheduled = false;
     std::deque<PendingFence> fences;
     std::vector<std::uint64_t> ended;  // regions that have ended while a dfence was pending
     LeavingStore leaving;
@@ -147,6 +148,7 @@ class HopsOrdering final : public Ordering {
   void flush_oldest_epoch(CoreId core);
   void send(CoreId core, std::size_t index);
   bool may_send(CoreId core, Epoch& epoch);
+  void schedule_poll(CoreId core);
   void poll(std::uint64_t core, Time now);
   void acknowledged(std::uint64_t core_and_entry, Time now);
   static bool in_buffer(const PerCore& core, Line line);

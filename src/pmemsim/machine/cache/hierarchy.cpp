@@ -212,6 +212,7 @@ void Hierarchy::flush(CoreId core, Line line, bool invalidate, bool dirty, Time 
                       Completion acknowledge) {
   send_combined_of(line, when);
   ++flushes_under_way_[core];
+  if (dirty && pm_space_.contains(line)) ++under_way_[line.number].writes;
   send_flush(new_flush(core, line, invalidate, dirty, acknowledge), when + flush_latency_);
 }
 
@@ -238,7 +239,6 @@ std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool
                      .data = {},
                      .departure = 0};
   capture_contents(flushes_[index]);
-  if (dirty && pm_space_.contains(line)) ++under_way_[line.number].writes;
   return index;
 }
 
@@ -288,6 +288,9 @@ void Hierarchy::send_combined(CoreId core, Time when) {
 void Hierarchy::send_combined(const CombinedLine& combined, Time when) {
   ++statistics_.lines_combined;
   statistics_.lines_combined_in_part += combined.bytes != kWholeLine;
+  // A flush of the line waits for this write from now on, but not for a buffer that is still open:
+  // the buffer's core may be waiting for that flush.
+  if (pm_space_.contains(combined.line)) ++under_way_[combined.line.number].writes;
   send_flush(combined.flush, max(combined.latest, when));
 }
 
@@ -349,10 +352,10 @@ void Hierarchy::flush_arrives(std::uint64_t index, Time now) {
   }
   if (!dirty) {
     ++statistics_.clean_flushes;
+    send_combined_of(flush.line, now);  // a buffer may have opened after the flush left its core
     const auto under_way = under_way_.find(flush.line.number);
     if (under_way != under_way_.end()) {
       under_way->second.flushes.push_back(static_cast<std::uint32_t>(index));
-      send_combined_of(flush.line, now);  // a buffer may have opened after the flush left its core
     } else {
       acknowledge_later(static_cast<std::uint32_t>(index), now);
     }

@@ -51,6 +51,7 @@ void Core::run(const trace::TraceFile& file, const trace::Races& races, std::uin
   window_.begin(sites_->sites().size());
   if (lock_order_ == LockOrder::kRecorded) races_.follow(races, thread, first_race_object);
   dispatch_ = retire_ = clock_.slot(queue_.now());
+  half_ = file.operations(thread) / 2;
   store_head_.begin(dispatch_);
   slice_ends_ = time_slice_ > 0 ? dispatch_ + time_slice_ : kUnknownSlot;
   queue_.schedule(queue_.now(), Phase::kCore, completion<&Core::wake>(*this));

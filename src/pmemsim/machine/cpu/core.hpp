@@ -71,6 +71,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
 
   bool finished() const { return finished_; }
   Time end() const { return clock_.time(retire_); }
+  // Time at which the core had read half of its operations.
+  Time end_of_first_half() const { return clock_.time(first_half_); }
   std::uint64_t operations_read() const { return stream_ ? stream_->position() : 0; }
   const CoreStatistics& statistics() const { return statistics_; }
   const CycleAccount& account() const { return account_; }
@@ -229,6 +231,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
 
   // State of the front end.
   Slot dispatch_ = 0;
+  std::uint64_t half_ = 0;  // half of the operations; RaceOrder::kNever once they have been read
+  Slot first_half_ = 0;     // when they had been read
   Slot slice_ends_;
   Slot delay_ = 0;
   Cause delay_cause_ = Cause::kBase;

@@ -86,6 +86,10 @@ bool Core::next_operation() {
     return false;
   }
   ++statistics_.operations;
+  if (stream_->position() > half_) {
+    half_ = RaceOrder::kNever;
+    first_half_ = dispatch_;
+  }
   if (operation_.kind != SiteKind::kMark && operation_.kind != SiteKind::kSync) {
     statistics_.instructions += operation_.instructions;
   }

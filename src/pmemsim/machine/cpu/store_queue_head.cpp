@@ -598,7 +598,7 @@ std::string_view awaited(const StoreEntry& head) {
       return head.asked == LayerAsked::kAtomicity ? "for the atomicity layer"
                                                   : "for the ordering layer";
     case Step::kAllowed:
-      return "for the atomicity layer";
+      return "for the atomicity layer or a miss register";
     default:
       return "for the design";
   }

@@ -569,6 +569,7 @@ MemoryStatistics Channel::statistics() const {
   all.media_lines_written = internal_.media_lines_written();
   all.media_bytes_read = all.media_lines_read * internal_.line_bytes();
   all.media_bytes_written = all.media_lines_written * internal_.line_bytes();
+  all.migrations = internal_.migrations();
   return all;
 }
 

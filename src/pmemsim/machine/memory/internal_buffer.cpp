@@ -16,13 +16,19 @@ InternalBuffer::InternalBuffer(const MemoryParameters& p)
       read_latency_(p.read_latency),
       read_interval_(p.media_read_interval),
       write_interval_(p.media_write_interval),
+      read_after_write_latency_(p.read_after_write_latency),
+      lines_of_wear_block_(p.wear_block.count / kLineBytes),
+      most_wear_(p.wear_writes * (p.internal_line.count / kLineBytes)),
+      wear_latency_(p.wear_latency),
       reads_(buffered(p) ? p.read_buffer_lines : 0),
       writes_(buffered(p) ? p.write_buffer_lines : 0) {}
 
 Picoseconds InternalBuffer::read(Line line, Time now) {
   const std::uint64_t number = internal(line);
   const WrittenLine* written = find_written(number);
-  if (written != nullptr && (written->parts & part(line)) != 0) return Picoseconds{0};
+  if (written != nullptr && (written->parts & part(line)) != 0) {
+    return max(written->readable - now, Picoseconds{0});
+  }
   ReadLine* found = find_read(number);
   if (found == nullptr) {
     ++media_lines_read_;
@@ -44,10 +50,21 @@ void InternalBuffer::write(Line line, Time now) {
       ++media_lines_written_;
       use_media(now, write_interval_);
     }
-    *found = {number, 0};
+    *found = {number, 0, {}};
     if (ReadLine* read = find_read(number); read != nullptr) read->number = kNone;
   }
   found->parts |= part(line);
+  found->readable = now + read_after_write_latency_;
+  if (most_wear_ > 0) wear(line, now);
+}
+
+// Implements rule 6 (internal_buffer.hpp).
+void InternalBuffer::wear(Line line, Time now) {
+  std::uint64_t& written = wear_[line.number / lines_of_wear_block_];
+  if (++written < most_wear_) return;
+  written = 0;
+  ++migrations_;
+  use_media(now, wear_latency_);
 }
 
 InternalBuffer::ReadLine* InternalBuffer::find_read(std::uint64_t number) {

@@ -16,17 +16,24 @@
 //     write.
 //  4. No write is taken while one line is being written to the media and another line waits to be
 //     written.
-//  5. Reads are served from the write buffer if it contains their line.
+//  5. Reads are served from the write buffer if it contains their line, but not earlier than
+//     read_after_write_latency after the last write to its internal line ("read after persist" in
+//     the paper of Xiang et al.).
+//  6. Wear levelling: the module migrates a block of wear_block bytes once it has received
+//     wear_writes internal lines' worth of writes to it. The media is occupied for wear_latency.
+//     Wang et al. ("Characterizing and Modeling Non-Volatile Memory Systems", MICRO 2020) measured
+//     these stalls as the tail of overwrites.
 //
 // Random replacement and the two buffers are findings of Xiang et al. about first-generation Optane
 // modules ("Characterizing the Performance of Intel Optane Persistent Memory", EuroSys 2022). The
 // internal line is a finding of Yang et al. ("An Empirical Guide to the Behavior and Use of
 // Scalable Persistent Memory", FAST 2020). Write bandwidth depends only on the number of media
 // writes, and not on the reads that complete them. The effective write ratio in the paper of Yang
-// et al. shows this (section 5.1). Not modelled: the address indirection table and wear-leveling.
+// et al. shows this (section 5.1). Not modelled: the address indirection table.
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "pmemsim/common/units.hpp"
@@ -48,6 +55,7 @@ class InternalBuffer {
 
   std::uint64_t media_lines_read() const { return media_lines_read_; }
   std::uint64_t media_lines_written() const { return media_lines_written_; }
+  std::uint64_t migrations() const { return migrations_; }
   std::uint64_t line_bytes() const { return kLineBytes << part_bits_; }
 
  private:
@@ -60,6 +68,7 @@ class InternalBuffer {
   struct WrittenLine {
     std::uint64_t number = kNone;
     std::uint64_t parts = 0;  // a bit for each of the processor's lines
+    Time readable{};          // earliest time at which a read of the line is served
   };
 
   std::uint64_t internal(Line line) const { return line.number >> part_bits_; }
@@ -69,17 +78,22 @@ class InternalBuffer {
   ReadLine* find_read(std::uint64_t number);
   WrittenLine* find_written(std::uint64_t number);
   Time use_media(Time now, Picoseconds interval);
+  void wear(Line line, Time now);
   std::uint32_t random_slot();
 
   const unsigned part_bits_;
-  const Picoseconds read_latency_, read_interval_, write_interval_;
+  const Picoseconds read_latency_, read_interval_, write_interval_, read_after_write_latency_;
+  const std::uint64_t lines_of_wear_block_, most_wear_;  // 0: no wear levelling
+  const Picoseconds wear_latency_;
   std::vector<ReadLine> reads_;  // ring buffer
   std::size_t oldest_read_ = 0;
   std::vector<WrittenLine> writes_;
   std::size_t written_ = 0;  // number of slots in use, which are the first ones
   Time media_free_{};
   std::uint64_t random_ = 0x9E3779B97F4A7C15;
-  std::uint64_t media_lines_read_ = 0, media_lines_written_ = 0;
+  std::unordered_map<std::uint64_t, std::uint64_t>
+      wear_;  // lines written since migration, by block
+  std::uint64_t media_lines_read_ = 0, media_lines_written_ = 0, migrations_ = 0;
 };
 
 }  // namespace pmemsim

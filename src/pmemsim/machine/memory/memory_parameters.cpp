@@ -12,9 +12,10 @@ std::vector<DeviceKind> MemoryParameters::devices_of(std::string_view name) {
   static constexpr std::string_view kOfRows[] = {"trcd", "tcl",  "tcwd", "trp",
                                                  "tras", "twr",  "twtr", "trtp",
                                                  "trtw", "trrd", "tfaw", "page_policy"};
-  static constexpr std::string_view kOfBuffers[] = {"internal_line",       "read_buffer_lines",
-                                                    "write_buffer_lines",  "buffer_latency",
-                                                    "media_read_interval", "media_write_interval"};
+  static constexpr std::string_view kOfBuffers[] = {
+      "internal_line",       "read_buffer_lines",    "write_buffer_lines",       "buffer_latency",
+      "media_read_interval", "media_write_interval", "read_after_write_latency", "wear_writes",
+      "wear_block",          "wear_latency"};
   if (std::ranges::find(kOfRows, name) != std::end(kOfRows)) return {kDram};
   if (std::ranges::find(kOfBuffers, name) != std::end(kOfBuffers)) return {kBuffered};
   if (name == "read_latency") return {kFixed, kBuffered};

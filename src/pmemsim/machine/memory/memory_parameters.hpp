@@ -87,6 +87,10 @@ struct MemoryParameters {
   Picoseconds buffer_latency{50'000};
   Picoseconds media_read_interval{40'000};
   Picoseconds media_write_interval{110'000};
+  Picoseconds read_after_write_latency{0};
+  std::uint32_t wear_writes = 0;
+  Bytes wear_block{64 << 10};
+  Picoseconds wear_latency{0};
   Picoseconds trcd{14'160};
   Picoseconds tcl{14'160};
   Picoseconds tcwd{14'160};
@@ -176,6 +180,15 @@ struct MemoryParameters {
     visit("media_write_interval", media_write_interval, {.most = kSecond},
           "Time in which a buffered device's media writes an internal line, which limits its "
           "bandwidth");
+    visit("read_after_write_latency", read_after_write_latency, {.most = kSecond},
+          "Time after a write during which a buffered device doesn't serve reads of its line");
+    visit("wear_writes", wear_writes, {.most = 1'000'000'000},
+          "Number of writes of internal lines to a block of a buffered device before the block is "
+          "migrated (wear levelling); 0: never");
+    visit("wear_block", wear_block, {.least = 64, .most = 1 << 30, .power_of_two = true},
+          "Size of the blocks that wear levelling migrates");
+    visit("wear_latency", wear_latency, {.most = kSecond},
+          "Time for which the migration of a block occupies the media of a buffered device");
     visit("trcd", trcd, {.most = kSecond},
           "Time from activating a row to its first column "
           "command (tRCD)");

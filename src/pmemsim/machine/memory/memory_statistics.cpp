@@ -16,6 +16,7 @@ MemoryStatistics& MemoryStatistics::operator+=(const MemoryStatistics& other) {
   media_lines_written += other.media_lines_written;
   media_bytes_read += other.media_bytes_read;
   media_bytes_written += other.media_bytes_written;
+  migrations += other.migrations;
   row_accesses += other.row_accesses;
   row_hits += other.row_hits;
   row_misses += other.row_misses;

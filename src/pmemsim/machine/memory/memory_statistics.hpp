@@ -22,6 +22,7 @@ struct MemoryStatistics {
   std::uint64_t media_lines_written = 0;
   std::uint64_t media_bytes_read = 0;
   std::uint64_t media_bytes_written = 0;
+  std::uint64_t migrations = 0;
   std::uint64_t row_accesses = 0;  // accesses to banks that have rows
   std::uint64_t row_hits = 0;
   std::uint64_t row_misses = 0;
@@ -100,6 +101,8 @@ struct MemoryStatistics {
           "Bytes that buffered devices read from their media");
     visit("media_bytes_written", media_bytes_written, "bytes",
           "Bytes that buffered devices wrote to their media, in whole internal lines");
+    visit("migrations", migrations, "blocks",
+          "Blocks that the wear levelling of buffered devices migrated", part_of("lines_written"));
   }
   template <class Visitor>
   void describe_rows(Visitor& visit) const {

@@ -58,9 +58,15 @@ void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
 void describe_times(const Machine& machine, StatisticsCollector& collector) {
   collector.quantity("run.time_ns", machine.end().since_start(), part_of("run.drained_ns"));
   collector.quantity("run.drained_ns", max(machine.now(), machine.end()).since_start());
-  Picoseconds all{};
-  for (const auto& core : machine.cores()) all += core->end().since_start();
+  Picoseconds all{}, first_halves{};
+  for (const auto& core : machine.cores()) {
+    all += core->end().since_start();
+    first_halves += core->end_of_first_half().since_start();
+  }
   collector.quantity("core.time_ns", all, at_most("run.time_ns", machine.cores().size()));
+  collector("core.first_half_ns", first_halves,
+            "Time of all cores from the start until each has read half of its operations",
+            part_of("core.time_ns"));
 }
 
 }  // namespace

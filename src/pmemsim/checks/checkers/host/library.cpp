@@ -49,7 +49,7 @@ pmemsim_region reserve_region(const HostRegion& region) {
   return {.bytes = bytes, .size = region.size, .recorded_at = region.recorded_at};
 }
 
-bool elsewhere(const pmemsim_region& region) {
+bool is_moved(const pmemsim_region& region) {
   return reinterpret_cast<std::uint64_t>(region.bytes) != region.recorded_at;
 }
 
@@ -91,7 +91,7 @@ Library::Library(const std::vector<HostRegion>& regions, const std::string& path
   }
   if (dlsym(library, "pmemsim_check_needs_recorded_addresses") == nullptr) return;
   for (const pmemsim_region& region : regions_) {
-    if (!elsewhere(region)) continue;
+    if (!is_moved(region)) continue;
     throw std::runtime_error(
         "the library needs persistent memory at the recorded address, but " +
         in_hex(region.recorded_at) +
