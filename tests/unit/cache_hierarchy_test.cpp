@@ -103,7 +103,14 @@ class HierarchyTest : public testing::Test {
                                 completion<&HierarchyTest::acknowledged>(*this, number));
   }
   void acknowledged(std::uint64_t number, Time when) { acknowledged_at[number] = when; }
-  void store_past_caches(std::uint64_t line, Time now) { combine(0, pm_line(line), 0, now, 99); }
+  // Schedules a non-temporal store of core 0.
+  void combine_at(Time when, std::uint64_t line, std::uint64_t number) {
+    buffer_number = number;
+    queue.schedule(when, Phase::kCore, completion<&HierarchyTest::combine_now>(*this, line));
+  }
+  void combine_now(std::uint64_t line, Time now) {
+    combine(0, pm_line(line), 0, now, buffer_number);
+  }
 
   EventQueue queue;
   PmSpace pm_space;
@@ -112,6 +119,7 @@ class HierarchyTest : public testing::Test {
   Design design{nothing.blueprint(), queue, pm};
   std::array<FakeCore, kCores> cores;
   std::map<std::uint64_t, Time> acknowledged_at;
+  std::uint64_t buffer_number = 0;  // of combine_at()
   // 1 GHz, so that slots are nanoseconds; the shared cache has two sets of four ways.
   Hierarchy hierarchy{{queue, pm_space, dram, design},
                       Clock({1'000'000'000}, 1),
@@ -494,12 +502,11 @@ TEST_F(HierarchyTest, FlushSendsACombiningBufferOpenedWhileItIsInFlight) {
 TEST_F(HierarchyTest, FlushDoesNotWaitForABufferOpenedAfterItsArrival) {
   flush(0, pm_line(0), true, at_ns(20), 1);
   flush(0, pm_line(0), false, at_ns(0), 2);
-  queue.schedule(at_ns(0) + kWayDown + ns(3), Phase::kCore,
-                 completion<&HierarchyTest::store_past_caches>(*this, 0));
+  combine_at(at_ns(0) + kWayDown + ns(3), 0, 3);
   run();
   EXPECT_EQ(acknowledged_at[1], at_ns(20) + kWayDown + kWayBack);
   EXPECT_EQ(acknowledged_at[2], acknowledged_at[1]) << "when the first flush is persistent";
-  EXPECT_FALSE(acknowledged_at.contains(99)) << "the buffer is still open";
+  EXPECT_FALSE(acknowledged_at.contains(3)) << "the buffer is still open";
 }
 
 TEST_F(HierarchyTest, CombiningBufferWritesTheNewestStore) {
