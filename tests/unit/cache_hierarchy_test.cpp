@@ -121,7 +121,7 @@ class HierarchyTest : public testing::Test {
   std::map<std::uint64_t, Time> acknowledged_at;
   std::uint64_t buffer_number = 0;  // of combine_at()
   // 1 GHz, so that slots are nanoseconds; the shared cache has two sets of four ways.
-  Hierarchy hierarchy{{queue, pm_space, dram, design},
+  Hierarchy hierarchy{{queue, pm_space, dram, pm, design},
                       Clock({1'000'000'000}, 1),
                       kCores,
                       {.size = {4 * 64}, .ways = 4, .latency = cycles(4), .tag_latency = cycles(4)},
@@ -405,6 +405,32 @@ TEST_F(FullWpqTest, CleanFlushWaitsForAnEvictionThatTheWpqHasNotAccepted) {
   run();
   EXPECT_EQ(hierarchy.statistics().pm_write_backs, 1u);
   EXPECT_GT(acknowledged_at[2], start + ns(1027));
+}
+
+// The bank takes the write of the WPQ after 1000 ns, and the WPQ then accepts the waiting one.
+TEST_F(FullWpqTest, FillThatEvictsADirtyLineWaitsForWaitingWrites) {
+  ask(0, pm_line(0), true);  // runs until the bank has written: fill it again
+  write(0, pm_line(0), 1);
+  const Time start = queue.now();
+  for (std::uint64_t i = 12; i < 15; ++i) flush(0, pm_line(i), true, start, i, true);
+  for (std::uint64_t i = 1; i < 4; ++i) hierarchy.request(1, dram_line(i), false, start);
+  hierarchy.request(2, dram_line(4), false, start + ns(10));
+  run();
+  EXPECT_EQ(cores[1].answer.value().when, start + ns(20 + 7 + 3 * 200 + 9)) << "a free way";
+  EXPECT_EQ(cores[2].answer.value().when, start + ns(20 + 7 + 1000 + 9));
+  EXPECT_EQ(hierarchy.statistics().delayed_fills, 1u);
+  EXPECT_EQ(hierarchy.statistics().pm_write_backs, 1u);
+}
+
+TEST_F(FullWpqTest, FillThatEvictsACleanLineDoesNotWait) {
+  ask(0, pm_line(0), false);
+  const Time start = queue.now();
+  for (std::uint64_t i = 12; i < 15; ++i) flush(0, pm_line(i), true, start, i, true);
+  for (std::uint64_t i = 1; i < 4; ++i) hierarchy.request(1, dram_line(i), false, start);
+  hierarchy.request(2, dram_line(4), false, start + ns(10));
+  run();
+  EXPECT_EQ(cores[2].answer.value().when, start + ns(20 + 7 + 4 * 200 + 9));
+  EXPECT_EQ(hierarchy.statistics().delayed_fills, 0u);
 }
 
 constexpr Picoseconds kWayDown = ns(20 + 7), kWayBack = ns(9);

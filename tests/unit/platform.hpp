@@ -23,8 +23,8 @@ struct Platform {
         dram(queue, configuration.dram),
         pm(queue, configuration.pm),
         design(configuration.blueprint(), queue, pm),
-        caches({queue, pm_space, dram, design}, clock, configuration.core.count, configuration.l1,
-               configuration.l2, configuration.shared, configuration.path,
+        caches({queue, pm_space, dram, pm, design}, clock, configuration.core.count,
+               configuration.l1, configuration.l2, configuration.shared, configuration.path,
                {.write_combining = configuration.core.write_combining_buffers,
                 .flushes = configuration.core.mshrs}) {
     pm_space.add({kPmBase, kPmBase + (1 << 20)});

@@ -28,6 +28,7 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
     : queue_(parts.queue),
       pm_space_(parts.pm_space),
       dram_(parts.dram),
+      pm_(parts.pm),
       design_(parts.design),
       clock_(clock),
       shared_latency_(clock.duration(shared.latency)),
@@ -96,6 +97,7 @@ void Hierarchy::miss_leaves(std::uint64_t number, Time now) {
 
 void Hierarchy::memory_answers(std::uint64_t number, Time now) {
   const Line line{number};
+  if (fill_waits(line)) return;
   const auto miss = misses_.find(number);
   const std::vector<Waiter> waiters = std::move(miss->second);
   misses_.erase(miss);
@@ -162,6 +164,25 @@ void Hierarchy::evicted_from_private(CoreId core, const Departure& departure) {
   shared.take(departure.dirty, core);
   shared.sharers &= ~bit(core);
   if (shared.owner == core) shared.owner = kNoCore;
+}
+
+// True if the line's victim can't be written back yet. The fill is repeated later, and the set may
+// have another victim then.
+bool Hierarchy::fill_waits(Line line) {
+  const std::size_t way = shared_.victim(line);
+  if (!shared_.occupied(way) || !dirty(way)) return false;
+  const Line victim = shared_.line(way);
+  Memory& memory = pm_space_.contains(victim) ? pm_ : dram_;
+  if (!memory.writes_wait(victim)) return false;
+  ++statistics_.delayed_fills;
+  memory.await_admission(victim, completion<&Hierarchy::memory_answers>(*this, line.number));
+  return true;
+}
+
+bool Hierarchy::dirty(std::size_t way) const {
+  const SharedLine& shared = shared_.meta(way);
+  return shared.dirty ||
+         (shared.owner != kNoCore && private_[shared.owner].modified(shared_.line(way)));
 }
 
 std::size_t Hierarchy::free_way(Line line) {

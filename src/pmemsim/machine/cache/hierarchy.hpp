@@ -4,6 +4,9 @@
 // A request takes effect for all cores at once when it reaches the shared cache. This is the point
 // of order of the protocol (MESI), which therefore has no transient states. Later parts of the
 // request (a snoop, a miss) add to its latency, after which the line's data are usable.
+//
+// A fill that evicts a dirty line waits outside the cache while other writes wait in the channel of
+// the evicted line. So a stream of evictions is no faster than its memory.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +35,7 @@ struct HierarchyStatistics {
   std::uint64_t requests = 0, repeated_requests = 0, joined_misses = 0;
   std::uint64_t shared_hits = 0, dram_reads = 0, pm_reads = 0;
   std::uint64_t snoops = 0, invalidations = 0, pm_write_backs = 0, dram_write_backs = 0;
-  std::uint64_t evictions_taken = 0, evictions_written = 0;
+  std::uint64_t evictions_taken = 0, evictions_written = 0, delayed_fills = 0;
   std::uint64_t pm_lines_flushed = 0, dram_lines_flushed = 0;
   std::uint64_t flushes = 0, clean_flushes = 0;
   std::uint64_t lines_combined = 0, lines_combined_in_part = 0;
@@ -55,6 +58,8 @@ struct HierarchyStatistics {
           "Dirty PM lines that the shared cache evicted");
     visit("dram_write_backs", dram_write_backs, "lines",
           "Dirty DRAM lines that the shared cache evicted", origin_of("dram.writes"));
+    visit("delayed_fills", delayed_fills, "waits",
+          "Waits of a fill for other writes in the channel of the line that it evicts");
     visit.quantity("evictions_taken", evictions_taken, share_of("pm_write_backs"));
     visit.quantity("evictions_written", evictions_written, share_of("pm_write_backs"),
                    origin_of("received.data_writes"));
@@ -88,6 +93,7 @@ class Hierarchy final : public CachePort {
     EventQueue& queue;
     PmSpace& pm_space;
     Memory& dram;
+    Memory& pm;
     Design& design;
   };
 
@@ -195,6 +201,8 @@ class Hierarchy final : public CachePort {
 
   void serve(CoreId core, Line line, bool to_write, std::size_t way, Time when, Source source);
   bool snoop_others(CoreId core, Line line, bool to_write, SharedLine& shared);
+  bool fill_waits(Line line);
+  bool dirty(std::size_t way) const;
   std::size_t free_way(Line line);
   void evict(std::size_t way);
   void write_back(Line line, CoreId writer);
@@ -203,6 +211,7 @@ class Hierarchy final : public CachePort {
   EventQueue& queue_;
   PmSpace& pm_space_;
   Memory& dram_;
+  Memory& pm_;
   Design& design_;
   Clock clock_;
   Picoseconds shared_latency_, shared_tag_latency_, snoop_latency_, request_latency_,

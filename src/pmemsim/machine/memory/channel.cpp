@@ -264,6 +264,7 @@ void Channel::accept_waiting(Entries& entries, Time now) {
     }
   }
 }
+  request_admission(now);
 
 // Implements rule 8.
 void Channel::accept_reserved(std::uint32_t slot, Time now) {
@@ -309,6 +310,34 @@ void Channel::merge_waiting(Line line, std::uint32_t with, Time now) {
     slot = next;
   }
 }
+  request_admission(now);
+}
+
+bool Channel::writes_wait() const {
+  return !wpq_.waiting.empty() || (queues_in_device_ && link_.to_device.free_at() > queue_.now());
+}
+
+void Channel::await_admission(Completion admitted) {
+  admissions_.push_back(admitted);
+  request_admission(queue_.now());
+}
+
+// Schedules admit() if callers are waiting and no write waits for an entry.
+void Channel::request_admission(Time now) {
+  if (admissions_.empty() || admission_requested_ || !wpq_.waiting.empty()) return;
+  admission_requested_ = true;
+  const Time free = queues_in_device_ ? max(now, link_.to_device.free_at()) : now;
+  queue_.schedule(free, Phase::kController, completion<&Channel::admit>(*this));
+}
+
+void Channel::admit(std::uint64_t, Time now) {
+  admission_requested_ = false;
+  while (!admissions_.empty() && !writes_wait()) {
+    const Completion admitted = admissions_.front();
+    admissions_.pop_front();
+    admitted(now);
+  }
+  request_admission(now);
 
 bool Channel::can_reserve(std::uint32_t entries) const {
   return wpq_.held + entries <= wpq_.count && wpq_.waiting.empty() &&

@@ -49,6 +49,7 @@
 
 #include <cstdint>
 #include <span>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,8 @@ class Channel {
   void await_any_free_entry(Completion freed);
   void set_unreservable(std::uint32_t entries) { unreservable_ = entries; }
   bool reserve();
+  bool writes_wait() const;
+  void await_admission(Completion admitted);
   bool can_reserve(std::uint32_t entries) const;
   void release();
   void await_entry(Completion free);
@@ -189,6 +192,7 @@ class Channel {
   void write_arrived(std::uint64_t slot, Time now);
   void write_finished(std::uint64_t slot, Time now);
 
+  void admit(std::uint64_t, Time now);
   // The queues (channel.cpp).
   void enter_read_queue(std::uint32_t slot, Time now);
   Entries& entries_for(const Write& write);
@@ -200,6 +204,7 @@ class Channel {
   void accept_waiting(Entries& entries, Time now);
   void accept_reserved(std::uint32_t slot, Time now);
   void add_waiting_bytes(std::uint32_t slot);
+  void request_admission(Time now);
   void merge_waiting(Line line, std::uint32_t with, Time now);
   void hold_entry(Entries& entries, Time now);
   void free_entry(Entries& entries, Time now);
@@ -272,12 +277,14 @@ class Channel {
   RequestList<Read> waiting_reads_;
   Entries wpq_;
   Entries log_queue_;
-  std::uint32_t reserved_ = 0;        // WPQ entries that are reserved without a write
-  std::uint32_t unreservable_ = 1;    // entries that are never reserved
-  std::vector<Completion> awaiting_;  // completions for the next entry that can be reserved
-  Completion any_entry_freed_;        // completion for the next entry that becomes free
-  bool more_follow_ = false;          // other writes of the accepted write's group follow
-  std::vector<std::uint32_t> lines_;  // hash table of pending writes by line, newest first
+  std::uint32_t reserved_ = 0;         // WPQ entries that are reserved without a write
+  std::uint32_t unreservable_ = 1;     // entries that are never reserved
+  std::vector<Completion> awaiting_;   // completions for the next entry that can be reserved
+  Completion any_entry_freed_;         // completion for the next entry that becomes free
+  std::deque<Completion> admissions_;  // callers of await_admission(), oldest first
+  bool admission_requested_ = false;   // an event of admit() is scheduled
+  bool more_follow_ = false;           // other writes of the accepted write's group follow
+  std::vector<std::uint32_t> lines_;   // hash table of pending writes by line, newest first
   std::uint32_t oldest_accepted_ = kNoSlot;
   std::uint32_t newest_accepted_ = kNoSlot;
   std::uint32_t reads_held_ = 0;  // number of read queue entries in use

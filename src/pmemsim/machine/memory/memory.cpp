@@ -90,6 +90,14 @@ void Memory::set_largest_group(std::uint32_t writes) {
   for (const auto& channel : implementation_->channels) channel->set_unreservable(writes);
 }
 
+bool Memory::writes_wait(Line line) const {
+  return implementation_->channels[channel_of(line)]->writes_wait();
+}
+
+void Memory::await_admission(Line line, Completion admitted) {
+  implementation_->channels[channel_of(line)]->await_admission(admitted);
+}
+
 bool Memory::reserve(std::uint32_t channel) {
   return implementation_->channels[channel]->reserve();
 }

@@ -63,6 +63,12 @@ class Memory {
   // of entries free.
   void set_largest_group(std::uint32_t writes);
 
+  // True if writes wait in the line's channel, for an entry of the WPQ or for the link to it.
+  bool writes_wait(Line line) const;
+  // Calls `admitted` once when no write waits in the line's channel any more. Callers of the same
+  // channel are admitted in order. The next one waits if the previous one has sent such a write.
+  void await_admission(Line line, Completion admitted);
+
   // Reserves an entry of that channel's WPQ for a later write. Returns false if no entry is free,
   // if writes are waiting, or if too few unreserved entries would be left. release() releases the
   // entry unused. write_reserved() uses a reserved entry of its channel: the WPQ accepts the write,

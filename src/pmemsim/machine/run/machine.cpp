@@ -108,7 +108,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       synchronisation_(
           (trace.metadata().sync_objects + trace.metadata().threads) * configuration.run.instances,
           configuration.run.lock_order),
-      hierarchy_({queue_, pm_space_, dram_, design_}, clock_, cores_used_, configuration.l1,
+      hierarchy_({queue_, pm_space_, dram_, pm_, design_}, clock_, cores_used_, configuration.l1,
                  configuration.l2, shared_cache(configuration), configuration.path,
                  {.write_combining = configuration.core.write_combining_buffers,
                   .flushes = configuration.core.mshrs},
