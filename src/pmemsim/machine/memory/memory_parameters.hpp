@@ -3,8 +3,9 @@
 //
 // The defaults are DDR4-2400 as gem5 24 describes it (src/mem/DRAMInterface.py, DDR4_2400_16x4),
 // with the controller policy of gem5 (src/mem/MemCtrl.py). Writes drain between 85% and 50% of the
-// WPQ, with at least 16 writes per switch. The front end and the back end take 10 ns each. Rows
-// close after 16 accesses. The papers' machines override the values that are in their tables.
+// WPQ, with at least 16 writes per switch, and an idle channel holds the others. The front end and
+// the back end take 10 ns each. Rows close after 16 accesses. No bits are hashed. Presets of
+// machines state every value.
 #pragma once
 
 #include <span>
@@ -84,6 +85,8 @@ struct MemoryParameters {
   Bytes internal_line{256};
   std::uint32_t read_buffer_lines = 64;
   std::uint32_t write_buffer_lines = 64;
+  bool channel_hashing = false;
+  bool bank_hashing = false;
   Picoseconds buffer_latency{50'000};
   Picoseconds media_read_interval{40'000};
   Picoseconds media_write_interval{110'000};
@@ -163,6 +166,12 @@ struct MemoryParameters {
     visit("read_latency", read_latency, {.most = kSecond},
           "Time of a read: in a fixed device, from its start in the bank to the first data on the "
           "bus; in a buffered device, from its start in the media to the line in the buffer");
+    visit("channel_hashing", channel_hashing, {},
+          "Whether the number of a channel is XORed with higher bits of the address, so that "
+          "accesses at regular distances use all channels");
+    visit("bank_hashing", bank_hashing, {},
+          "Whether the number of a bank is XORed with bits of the row's number, so that rows at "
+          "regular distances are in different banks");
     visit("write_latency", write_latency, {.most = kSecond},
           "Time in which a bank of a fixed device writes data that it has received");
     visit("internal_line", internal_line, {.least = 64, .most = 4096, .power_of_two = true},
