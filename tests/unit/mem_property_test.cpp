@@ -247,6 +247,9 @@ MemoryParameters random_memory(std::uint64_t seed) {
     p.link_bandwidth = {chance() ? 0u : 10'000'000'000u};
     p.queue_place = chance() ? QueuePlace::kHost : QueuePlace::kDevice;
   }
+  p.idle_writes = chance() ? IdleWrites::kDrain : IdleWrites::kHold;
+  p.channel_hashing = chance();
+  p.bank_hashing = chance();
   return p;
 }
 

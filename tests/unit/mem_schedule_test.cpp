@@ -257,5 +257,60 @@ TEST(MemorySchedule, ReadQueueHoldsReadsUntilTheyAreAnswered) {
   EXPECT_AT(bench, read_at, 2, at_ns(35 + 35));
 }
 
+// --- Rule 2: the last writes of an idle channel -------------------------------------------------
+
+MemoryParameters with_idle_writes(IdleWrites policy) {
+  MemoryParameters p = simple_memory();
+  p.idle_writes = policy;
+  p.front_latency = ns(0);
+  return p;
+}
+
+TEST(IdleWrites, DrainedWriteGoesToItsBankAtOnce) {
+  MemoryBench bench(with_idle_writes(IdleWrites::kDrain));
+  bench.write(1, line_in(0, 0));
+  EXPECT_AT(bench, written_at, 1, at_ns(10 + 15 + 5 + 100));
+}
+
+TEST(IdleWrites, HeldWriteCoalescesUntilTheLowWatermarkIsExceeded) {
+  MemoryBench bench(with_idle_writes(IdleWrites::kHold));
+  for (std::uint64_t i = 0; i < 20; ++i) bench.write(i, line_in(0, 0));
+  bench.run_until(at_ns(10'000));
+  EXPECT_EQ(bench.memory.statistics().all_lines_written(), 0u);
+  for (std::uint64_t i = 1; i < 5; ++i) bench.write(20 + i, line_in(i % 4, 1));
+  bench.run_until(at_ns(20'000));
+  EXPECT_GT(bench.memory.statistics().all_lines_written(), 0u);
+}
+
+// Opportunistic writes give way to a read, although min_writes_per_switch writes aren't done.
+TEST(IdleWrites, ReadPrecedesDrainedWritesBelowTheLowWatermark) {
+  MemoryParameters p = with_idle_writes(IdleWrites::kDrain);
+  p.wpq_entries = 64;
+  p.min_writes_per_switch = 16;
+  MemoryBench bench(p);
+  for (std::uint64_t i = 0; i < 8; ++i) bench.write(i, line_in(0, i));  // conflicts in one bank
+  bench.run_until(at_ns(1));
+  bench.read(100, line_in(1, 0));
+  bench.run_until(at_ns(200));
+  EXPECT_EQ(bench.read_at.count(100), 1u);
+  EXPECT_LE(bench.memory.statistics().all_lines_written(), 2u);
+  bench.run();
+  EXPECT_EQ(bench.memory.statistics().all_lines_written(), 8u);
+}
+
+TEST(IdleWrites, FixedDeviceWritesOnlyWithoutReads) {
+  MemoryParameters p = with_idle_writes(IdleWrites::kDrain);
+  p.device = DeviceKind::kFixed;
+  p.read_latency = ns(100);
+  p.write_latency = ns(1000);
+  MemoryBench bench(p);
+  for (std::uint64_t i = 0; i < 3; ++i) bench.read(i, line_in(0, i));  // in turn, in one bank
+  bench.write(9, line_in(1, 0));
+  bench.run_until(at_ns(200));  // the last read is still queued
+  EXPECT_EQ(bench.memory.statistics().all_lines_written(), 0u);
+  bench.run();
+  EXPECT_EQ(bench.memory.statistics().all_lines_written(), 1u);
+}
+
 }  // namespace
 }  // namespace pmemsim

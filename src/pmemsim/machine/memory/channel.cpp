@@ -35,6 +35,7 @@ Channel::Channel(EventQueue& queue, const MemoryParameters& p, LinkPair& link, I
       read_entries_(p.read_queue_entries),
       low_watermark_(part(p.write_low_watermark, p.wpq_entries)),
       min_writes_(p.min_writes_per_switch),
+      drains_when_idle_(p.idle_writes == IdleWrites::kDrain),
       max_accesses_per_row_(p.max_accesses_per_row),
       persistence_(p.persistence),
       merging_(p.write_merging),
@@ -263,8 +264,8 @@ void Channel::accept_waiting(Entries& entries, Time now) {
       accept(slot, now);
     }
   }
-}
   request_admission(now);
+}
 
 // Implements rule 8.
 void Channel::accept_reserved(std::uint32_t slot, Time now) {
@@ -309,7 +310,6 @@ void Channel::merge_waiting(Line line, std::uint32_t with, Time now) {
     }
     slot = next;
   }
-}
   request_admission(now);
 }
 
@@ -338,6 +338,7 @@ void Channel::admit(std::uint64_t, Time now) {
     admitted(now);
   }
   request_admission(now);
+}
 
 bool Channel::can_reserve(std::uint32_t entries) const {
   return wpq_.held + entries <= wpq_.count && wpq_.waiting.empty() &&

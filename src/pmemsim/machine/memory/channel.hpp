@@ -13,7 +13,8 @@
 //     min_writes_per_switch writes have been issued. A log queue that is fuller than its high
 //     watermark has the same effect as such a WPQ. If writes are persistent only when written,
 //     other components wait for them. Therefore the low watermark counts as 0 while such writes are
-//     queued. After drain() it counts as 0 until no write is left.
+//     queued. After drain() it counts as 0 until no write is left. With IdleWrites::kDrain it
+//     counts as 0 while no read is queued.
 //  3. The banks of a fixed or buffered device share only the bus. While the preferred kind of
 //     request can't start, the other kind may start.
 //  4. Timing: tRCD, tCL, tCWD, tRP, tRAS, tWR, tRTP per bank; tRRD, tFAW, tWTR per rank; tRTW and
@@ -48,8 +49,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,9 +88,9 @@ class Channel {
   bool has_free_entries(std::uint32_t entries) const { return wpq_.held + entries <= wpq_.count; }
   void await_any_free_entry(Completion freed);
   void set_unreservable(std::uint32_t entries) { unreservable_ = entries; }
-  bool reserve();
   bool writes_wait() const;
   void await_admission(Completion admitted);
+  bool reserve();
   bool can_reserve(std::uint32_t entries) const;
   void release();
   void await_entry(Completion free);
@@ -191,8 +192,8 @@ class Channel {
   void read_answered(std::uint64_t slot, Time now);
   void write_arrived(std::uint64_t slot, Time now);
   void write_finished(std::uint64_t slot, Time now);
-
   void admit(std::uint64_t, Time now);
+
   // The queues (channel.cpp).
   void enter_read_queue(std::uint32_t slot, Time now);
   Entries& entries_for(const Write& write);
@@ -203,8 +204,8 @@ class Channel {
   void accept(std::uint32_t slot, Time now);
   void accept_waiting(Entries& entries, Time now);
   void accept_reserved(std::uint32_t slot, Time now);
-  void add_waiting_bytes(std::uint32_t slot);
   void request_admission(Time now);
+  void add_waiting_bytes(std::uint32_t slot);
   void merge_waiting(Line line, std::uint32_t with, Time now);
   void hold_entry(Entries& entries, Time now);
   void free_entry(Entries& entries, Time now);
@@ -229,6 +230,7 @@ class Channel {
   void consider_waking(const BankQueues<Slot>& queue, std::uint32_t slot, bool reading, Time now);
   bool has_urgent_writes() const;
   bool writes_wanted() const;
+  bool drains_now() const;
   bool should_write() const;
   void choose_direction(Time now);
   bool start_one(Time now, Time& next);
@@ -259,6 +261,7 @@ class Channel {
   const std::uint32_t read_entries_;
   const std::uint32_t low_watermark_;
   const std::uint32_t min_writes_;
+  const bool drains_when_idle_;
   const std::uint32_t max_accesses_per_row_;
   const PersistencePoint persistence_;
   const bool merging_;

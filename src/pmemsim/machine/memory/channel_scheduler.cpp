@@ -70,10 +70,12 @@ bool Channel::has_urgent_writes() const {
          !awaiting_.empty() || any_entry_freed_;
 }
 
-// True if the channel should write when it has no reads.
+// True if the channel should write as soon as no read can start.
 bool Channel::writes_wanted() const {
-  return has_urgent_writes() || wpq_.held > low_watermark_ || wpq_.full();
+  return has_urgent_writes() || wpq_.held > low_watermark_ || wpq_.full() || drains_now();
 }
+
+bool Channel::drains_now() const { return drains_when_idle_ && read_queue_.size() == 0; }
 
 // Implements rule 2.
 bool Channel::should_write() const {
@@ -84,7 +86,7 @@ bool Channel::should_write() const {
     return started_ > 0 && (wpq_.nearly_full() || log_queue_.nearly_full());
   }
   if (reads && started_ >= min_writes_) return false;
-  return has_urgent_writes() || wpq_.held + min_writes_ >= low_watermark_;
+  return has_urgent_writes() || wpq_.held + min_writes_ >= low_watermark_ || drains_now();
 }
 
 void Channel::choose_direction(Time now) {

@@ -35,6 +35,13 @@ inline std::span<const std::string_view> choice_names(Interleaving) {
   return kNames;
 }
 
+// The policy of a channel without reads for its writes at or below the low watermark.
+enum class IdleWrites : std::uint8_t { kDrain, kHold };
+inline std::span<const std::string_view> choice_names(IdleWrites) {
+  static constexpr std::string_view kNames[] = {"drain", "hold"};
+  return kNames;
+}
+
 enum class PagePolicy : std::uint8_t { kOpen, kClosed };
 inline std::span<const std::string_view> choice_names(PagePolicy) {
   static constexpr std::string_view kNames[] = {"open", "closed"};
@@ -78,6 +85,8 @@ struct MemoryParameters {
   Bytes row_size{8192};
   Interleaving interleaving = Interleaving::kPage;
   Bytes page_size{4096};
+  bool channel_hashing = false;
+  bool bank_hashing = false;
 
   DeviceKind device = DeviceKind::kDram;
   Picoseconds read_latency{175'000};
@@ -85,8 +94,6 @@ struct MemoryParameters {
   Bytes internal_line{256};
   std::uint32_t read_buffer_lines = 64;
   std::uint32_t write_buffer_lines = 64;
-  bool channel_hashing = false;
-  bool bank_hashing = false;
   Picoseconds buffer_latency{50'000};
   Picoseconds media_read_interval{40'000};
   Picoseconds media_write_interval{110'000};
@@ -115,6 +122,7 @@ struct MemoryParameters {
   Ratio write_high_watermark{0.85};
   Ratio write_low_watermark{0.5};
   std::uint32_t min_writes_per_switch = 16;
+  IdleWrites idle_writes = IdleWrites::kHold;
   PagePolicy page_policy = PagePolicy::kOpen;
   std::uint32_t max_accesses_per_row = 16;
   Picoseconds front_latency{10'000};
@@ -158,6 +166,12 @@ struct MemoryParameters {
           "Whether consecutive pages or consecutive lines are in different channels and banks");
     visit("page_size", page_size, {.least = 64, .most = 1 << 30, .power_of_two = true},
           "Number of consecutive bytes in one bank with page interleaving");
+    visit("channel_hashing", channel_hashing, {},
+          "Whether the number of a channel is XORed with higher bits of the address, so that "
+          "accesses at regular distances use all channels");
+    visit("bank_hashing", bank_hashing, {},
+          "Whether the number of a bank is XORed with bits of the row's number, so that rows at "
+          "regular distances are in different banks");
 
     visit("device", device, {},
           "dram: banks with row buffers and the t* timings; fixed: every access occupies its bank "
@@ -166,12 +180,6 @@ struct MemoryParameters {
     visit("read_latency", read_latency, {.most = kSecond},
           "Time of a read: in a fixed device, from its start in the bank to the first data on the "
           "bus; in a buffered device, from its start in the media to the line in the buffer");
-    visit("channel_hashing", channel_hashing, {},
-          "Whether the number of a channel is XORed with higher bits of the address, so that "
-          "accesses at regular distances use all channels");
-    visit("bank_hashing", bank_hashing, {},
-          "Whether the number of a bank is XORed with bits of the row's number, so that rows at "
-          "regular distances are in different banks");
     visit("write_latency", write_latency, {.most = kSecond},
           "Time in which a bank of a fixed device writes data that it has received");
     visit("internal_line", internal_line, {.least = 64, .most = 4096, .power_of_two = true},
@@ -242,9 +250,13 @@ struct MemoryParameters {
     visit("write_high_watermark", write_high_watermark, {.least = 0, .most = 1},
           "Occupancy of the WPQ above which a channel switches from reads to writes");
     visit("write_low_watermark", write_low_watermark, {.least = 0, .most = 1},
-          "Occupancy of the WPQ above which a channel without pending reads writes");
+          "Occupancy of the WPQ above which a channel without pending reads always writes");
     visit("min_writes_per_switch", min_writes_per_switch, {.least = 1, .most = 4096},
           "Number of writes, if available, before a channel switches back to pending reads");
+    visit(
+        "idle_writes", idle_writes, {},
+        "What a channel without pending reads does with its last writes, up to the low watermark. "
+        "drain: it writes them; hold: they wait in the WPQ, where later writes coalesce with them");
     visit("page_policy", page_policy, {},
           "open: a row stays open until another row is accessed; closed: a row is closed after "
           "each access");
