@@ -39,6 +39,7 @@ from pmemsim.reproduce.plan import SCALES, Benchmark, Entry, Paper, Point
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import storage
 from pmemsim.reproduce.verdicts import findings, verdict_of
+from pmemsim.simulation import configure
 from pmemsim.trace import Trace
 from pmemsim.workloads import workloads
 from support import pmemsim
@@ -1505,6 +1506,39 @@ def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:
     again = reproduce(cache, folder, "--json", "-", "--ablations", "--out", out)
     assert "24 simulations, 24 of them kept from earlier runs" in again.stderr
     assert json.loads(again.stdout) == document
+
+
+def test_claims_about_traffic_are_also_shown_for_the_other_idle_channel() -> None:
+    for name in IDS:
+        paper = load_paper(name)
+        for experiment in paper.experiments.values():
+            if "pm_writes" not in experiment.metrics:
+                continue
+            own = configure("np", experiment.machine or paper.machine)["pm.idle_writes"]
+            others = [
+                dict(line.ablation.settings) for line, _ in paper.lines(experiment) if line.ablation
+            ]
+            assert others == [{"pm.idle_writes": "hold" if own == "drain" else "drain"}]
+
+
+def test_an_ablation_may_be_a_line_of_its_experiments(tmp_path: Path, cache: Path) -> None:
+    folder = write_paper(tmp_path / "tiny")
+    file = folder / "experiment.yaml"
+    plan = file.read_text().replace("throughput\n    designs", "pm_writes\n    designs", 1)
+    held = "  held: {of: [speed], why: Traffic, always: true, set: {pm.idle_writes: drain}}\n"
+    file.write_text(plan.replace("NP: {preset: np", "NP: {preset: asap") + held)
+    done = reproduce(cache, folder, "speed", "--json", "-", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    entry, line = json.loads(done.stdout)["entries"]
+    assert (entry["ablation"], line["ablation"]) == (None, "held")
+    assert entry["measured"] != line["measured"]
+    done = reproduce(cache, folder, "speed", "--out", tmp_path / "out")
+    text = f"with pm.idle_writes=drain (ablation held): speed {line['measured']:.3f}"
+    assert text in done.stdout.splitlines()
+    assert "1 entry:" in done.stdout
+    done = reproduce(cache, folder, "speed", "held", "--out", tmp_path / "out")
+    assert "2 entries:" in done.stdout
+    assert text in done.stdout.splitlines()
 
 
 RECORDINGS = """

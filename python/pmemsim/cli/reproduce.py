@@ -89,15 +89,20 @@ def reproduce_command(
     json_path = str(out_dir / "results.json") if json_path is None else json_path
     if json_path != "-":
         check_writable(Path(json_path))
-    measured = _measure(chosen, scale, execution)
+    measured = _measure(_with_lines(chosen), scale, execution)
     found = [findings(study) for study in measured]
     everything = [finding for of_one in found for finding in of_one]
     write_json(to_dict(measured, everything, scale), json_path)
-    figures = [_draw(study, out_dir) for study in measured]
+    figures = [_draw(study, out_dir) for study in measured[: len(chosen)]]
     if json_path != "-":
-        for study, of_one, figure in zip(measured, found, figures, strict=True):
-            _print(study, of_one, figure)
-        _print_summary(everything, json_path)
+        for study, of_one, figure in zip(measured, found, figures, strict=False):
+            lines = [
+                line
+                for other, line in zip(measured, found, strict=True)
+                if _is_line_of(other, study)
+            ]
+            _print(study, of_one, figure, lines)
+        _print_summary([each for of_one in found[: len(chosen)] for each in of_one], json_path)
 
 
 def _make_folder(path: Path) -> None:
@@ -138,6 +143,29 @@ def _studies(paper: Paper, name: str) -> list[Study]:
     raise Error(f"{paper.name} has no experiment '{name}'{hint}")
 
 
+def _with_lines(chosen: Sequence[Study]) -> list[Study]:
+    """Return the studies, followed by the ablations that their experiments show in one line."""
+    known = {_key(study) for study in chosen}
+    lines = [line for paper, experiment in chosen for line in paper.lines(experiment)]
+    return [*chosen, *(line for line in lines if _key(line) not in known)]
+
+
+def _key(study: Study) -> tuple[str, str, str]:
+    paper, experiment = study
+    return paper.name, paper.ablation.id if paper.ablation else "", experiment.id
+
+
+def _is_line_of(other: Measurements, study: Measurements) -> bool:
+    """Return whether the other study is an ablation that the study shows in one line."""
+    ablation = other.paper.ablation
+    return (
+        ablation is not None
+        and ablation.always
+        and study.paper.ablation is None
+        and (other.paper.name, other.experiment.id) == (study.paper.name, study.experiment.id)
+    )
+
+
 def _measure(studies: Sequence[Study], scale: Scale, execution: Execution) -> list[Measurements]:
     cases = [paper.cases(experiment, scale) for paper, experiment in studies]
     everything = [case for of_one in cases for case in of_one]
@@ -173,7 +201,10 @@ def _draw(measured: Measurements, folder: Path) -> Path | None:
     return figure
 
 
-def _print(measured: Measurements, found: Sequence[Finding], figure: Path | None) -> None:
+def _print(
+    measured: Measurements, found: Sequence[Finding], figure: Path | None,
+    lines: Sequence[Sequence[Finding]],
+) -> None:  # fmt: skip
     paper, experiment = measured.paper, measured.experiment
     title = f"{paper.name} {experiment.id}: {experiment.title} ({experiment.where})"
     if paper.ablation:
@@ -183,6 +214,8 @@ def _print(measured: Measurements, found: Sequence[Finding], figure: Path | None
         sizes = [f">{group}" for group in paper.groups] if len(paper.groups) > 1 else []
         columns = ["id", ">paper", ">measured", ">measured/paper", "verdict", *sizes]
         out.print(table(title, columns, rows))
+    for line in lines:
+        out.print(_line(line), markup=False)
     for finding in found:
         if finding.seen:
             fact = finding.entry.fact
@@ -192,6 +225,17 @@ def _print(measured: Measurements, found: Sequence[Finding], figure: Path | None
         _print_storage(title, paper)
     if figure:
         out.print(f"figure: {figure}\n", markup=False)
+
+
+def _line(found: Sequence[Finding]) -> str:
+    """Return the values of an ablation, in the order of the table's rows."""
+    ablation = found[0].paper.ablation
+    assert ablation is not None
+    settings = " ".join(f"{key}={value}" for key, value in ablation.settings)
+    values = ", ".join(
+        f"{finding.entry.fact.id.rpartition('.')[2]} {finding.measured:.3f}" for finding in found
+    )
+    return f"with {settings} (ablation {ablation.id}): {values}"
 
 
 def _row(finding: Finding) -> list[str]:

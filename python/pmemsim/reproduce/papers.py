@@ -342,7 +342,7 @@ def _ablation(
     item: Item, experiments: dict[str, Experiment], designs: dict[str, Design],
     benchmarks: Collection[str],
 ) -> Ablation:  # fmt: skip
-    field = item.fields(("why", "of"), _DIFFERENCES)
+    field = item.fields(("why", "of"), ("always", *_DIFFERENCES))
     left_out = field["without"].items() if "without" in field else ()
     of = tuple(name.one_of(experiments, "experiment") for name in field["of"].items())
     needed = {entry.benchmark: entry.fact.id for name in of for entry in experiments[name].entries}
@@ -368,6 +368,7 @@ def _ablation(
         _is_true(field["whole_run"]) if "whole_run" in field else None,
         field["metric"].one_of(METRICS, "metric") if "metric" in field else None,
         tuple(name.one_of(benchmarks, "benchmark") for name in left_out),
+        "always" in field and _is_true(field["always"]),
     )
 
 

@@ -174,6 +174,8 @@ class Ablation:
     metric: str | None
     without: tuple[str, ...]
     """Benchmarks that are excluded."""
+    always: bool
+    """Whether its experiments also measure it, and show it in one line."""
 
 
 @dataclass(frozen=True)
@@ -258,6 +260,14 @@ class Paper:
             for seed in self.seeds
             for point in experiment.points
             for design in experiment.designs
+        ]
+
+    def lines(self, experiment: Experiment) -> list[tuple[Paper, Experiment]]:
+        """Return the variations of an experiment that are shown in one line each."""
+        return [
+            (ablated, ablated.experiments[experiment.id])
+            for ablated in (self.ablated(each) for each in self.ablations.values() if each.always)
+            if experiment.id in ablated.experiments
         ]
 
     def ablated(self, ablation: Ablation) -> Paper:
