@@ -1,7 +1,7 @@
 """Growing resources on which no run may become slower, and the exceptions that are known today.
 
-No paper's machine is among the machines: their channels aren't hashed, so that a change of timing
-also changes which lines wait for each other.
+No paper's machine is among the machines: most of them have one channel whose banks aren't hashed,
+so that a change of timing also changes which lines wait for each other.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Exemption:
 _PAUSES = (
     "Each overflow of PMEM-Spec's speculation buffer (4 entries) stops all cores until a window of "
     "1040 ns ends, for two thirds of a run; the number and length of these pauses depend on when "
-    "stores arrive (38 to 45 pauses in hashmap); with 64 entries there is none"
+    "stores arrive (32 to 43 pauses in array_swap); with 64 entries there is none"
 )
 _NO_PAUSES = (("pmem_spec.buffer_entries", "64"),)
 
 EXEMPTIONS = (
-    Exemption("cxl", "pmem-spec", "pm.link_bandwidth", "hashmap", 5.5, _PAUSES, _NO_PAUSES),
-    Exemption("cxl", "pmem-spec", "pm.link_bandwidth", "rbtree", 5.3, _PAUSES, _NO_PAUSES),
-    Exemption("cxl", "pmem-spec", "pm.link_bandwidth", MEAN, 1.2, _PAUSES, _NO_PAUSES),
-    Exemption("cxl", "pmem-spec", "pm.wpq_entries", MEAN, 1.0, _PAUSES, _NO_PAUSES),
+    Exemption("cxl", "pmem-spec", "dram.latency_factor", "array_swap", 7.9, _PAUSES, _NO_PAUSES),
+    Exemption("cxl", "pmem-spec", "dram.latency_factor", MEAN, 1.1, _PAUSES, _NO_PAUSES),
+    Exemption("cxl", "pmem-spec", "core.rob_entries", "array_swap", 6.2, _PAUSES, _NO_PAUSES),
+    Exemption("cxl", "pmem-spec", "core.width", "array_swap", 6.9, _PAUSES, _NO_PAUSES),
 )
