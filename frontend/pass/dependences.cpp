@@ -52,11 +52,13 @@ bool add(DependenceSet& set, const Dependence& added) {
   return true;
 }
 
-bool merge(DependenceSet& set, const DependenceSet& added, unsigned cycles, unsigned distance) {
+bool merge(DependenceSet& set, const DependenceSet& added, unsigned cycles, unsigned distance,
+           bool divides = false) {
   bool changed = false;
   for (Dependence dependence : added) {
     dependence.cycles = static_cast<std::uint8_t>(std::min(255u, dependence.cycles + cycles));
     dependence.distance = static_cast<std::uint8_t>(std::min(255u, dependence.distance + distance));
+    dependence.divides |= divides;
     changed |= add(set, dependence);
   }
   return changed;
@@ -69,8 +71,9 @@ void keep_quickest(Dependence& dependence, const DependenceSet& way) {
       way, [&](const Dependence& other) { return other.source == dependence.source; });
   if (same == way.end()) {
     dependence.source = nullptr;
-  } else {
-    dependence.cycles = std::min(dependence.cycles, same->cycles);
+  } else if (same->cycles < dependence.cycles) {
+    dependence.cycles = same->cycles;
+    dependence.divides = same->divides;
   }
 }
 
@@ -184,7 +187,7 @@ bool Dependences::is_source(const llvm::Value* value) const {
 }
 
 DependenceSet Dependences::of_value(const llvm::Value* value) const {
-  if (is_source(value)) return {Dependence{llvm::cast<llvm::Instruction>(value), 0, 0}};
+  if (is_source(value)) return {Dependence{llvm::cast<llvm::Instruction>(value), 0, 0, false}};
   if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value); constant != nullptr) return {};
   // The cast may also be one that the instrumentation has inserted.
   if (const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(value)) {
@@ -202,16 +205,19 @@ DependenceSet Dependences::of_address(const llvm::Value* pointer) const {
                      folds(folded, address->getModule()->getDataLayout()) ? 0 : latency(*address));
 }
 
-DependenceSet Dependences::of_operands(const llvm::User& user, unsigned cycles) const {
+DependenceSet Dependences::of_operands(const llvm::User& user, unsigned cycles,
+                                       bool divides) const {
   DependenceSet set;
-  for (const llvm::Value* operand : user.operands()) merge(set, of_value(operand), cycles, 0);
+  for (const llvm::Value* operand : user.operands()) {
+    merge(set, of_value(operand), cycles, 0, divides);
+  }
   return set;
 }
 
 DependenceSet Dependences::evaluate(const llvm::Instruction& instruction) const {
   if (llvm::isa<llvm::AllocaInst, llvm::LandingPadInst>(instruction)) return {};
   if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) return evaluate_call(*call);
-  return of_operands(instruction, latency(instruction));
+  return of_operands(instruction, latency(instruction), pass::divides(instruction));
 }
 
 DependenceSet Dependences::evaluate_call(const llvm::CallBase& call) const {

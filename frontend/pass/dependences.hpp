@@ -25,6 +25,7 @@ struct Dependence {
   const llvm::Instruction* source;  // a load, an atomic or the phi of a recurrence
   std::uint8_t cycles;              // latency from the loaded value to its use
   std::uint8_t distance;            // loop iterations and calls between source and use
+  bool divides = false;             // the latency contains an integer division
 };
 using DependenceSet = llvm::SmallVector<Dependence, 4>;
 
@@ -59,7 +60,7 @@ class Dependences {
   DependenceSet evaluate_phi(const llvm::PHINode& phi) const;
   DependenceSet evaluate(const llvm::Instruction& instruction) const;
   DependenceSet evaluate_call(const llvm::CallBase& call) const;
-  DependenceSet of_operands(const llvm::User& user, unsigned cycles) const;
+  DependenceSet of_operands(const llvm::User& user, unsigned cycles, bool divides = false) const;
   bool pass_arguments(const llvm::CallBase& call);
 
   const LoopPhis& loop_phis_;

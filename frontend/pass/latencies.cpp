@@ -6,19 +6,21 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include "pmemsim/trace/dependence.hpp"
+
 namespace pmemsim::pass {
 namespace {
 
-constexpr unsigned kMove = 0;                // a name for the same register, or renamed: Fog, MOV
-constexpr unsigned kSimple = 1;              // Fog: ADD, XOR, SHL, CMP, LEA, CMOV, PADD
-constexpr unsigned kTwoSimple = 2;           // CMP and CMOV, or SHL and ADD
-constexpr unsigned kMultiply = 3;            // Fog: IMUL r,r
-constexpr unsigned kMultiplyVector = 10;     // Fog: PMULLD
-constexpr unsigned kMultiplyShort = 5;       // Fog: PMULLW, for elements of up to 16 bits
-constexpr unsigned kDivide32 = 26;           // Fog: DIV, IDIV r32
-constexpr unsigned kDivide64 = 35;           // Fog: DIV r64, the least of 35 to 88
-constexpr unsigned kDivideSigned64 = 42;     // Fog: IDIV r64, the least of 42 to 95
-constexpr unsigned kDivideByConstant = 5;    // Fog: MUL r64 (high half, 4) and SHR
+constexpr unsigned kMove = 0;             // a name for the same register, or renamed: Fog, MOV
+constexpr unsigned kSimple = 1;           // Fog: ADD, XOR, SHL, CMP, LEA, CMOV, PADD
+constexpr unsigned kTwoSimple = 2;        // CMP and CMOV, or SHL and ADD
+constexpr unsigned kMultiply = 3;         // Fog: IMUL r,r
+constexpr unsigned kMultiplyVector = 10;  // Fog: PMULLD
+constexpr unsigned kMultiplyShort = 5;    // Fog: PMULLW, for elements of up to 16 bits
+constexpr unsigned kDivide32 = trace::kDivisionCycles;  // Fog: DIV, IDIV r32
+constexpr unsigned kDivide64 = 35;                      // Fog: DIV r64, the least of 35 to 88
+constexpr unsigned kDivideSigned64 = 42;                // Fog: IDIV r64, the least of 42 to 95
+constexpr unsigned kDivideByConstant = 5;               // Fog: MUL r64 (high half, 4) and SHR
 constexpr unsigned kBitCount = 3;            // Fog: POPCNT, LZCNT, TZCNT, CRC32, MUL with overflow
 constexpr unsigned kFloat = 4;               // Fog: ADDSD, MULSD, VFMADD, MAXSD, CMPSD
 constexpr unsigned kFloatDivide = 13;        // Fog: DIVSD, 13 to 14
@@ -134,6 +136,18 @@ unsigned latency(const llvm::Instruction& instruction) {
       return kConvert;
     default:
       return kSimple;
+  }
+}
+
+bool divides(const llvm::Instruction& instruction) {
+  switch (instruction.getOpcode()) {
+    case llvm::Instruction::UDiv:
+    case llvm::Instruction::SDiv:
+    case llvm::Instruction::URem:
+    case llvm::Instruction::SRem:
+      return !llvm::isa<llvm::Constant>(instruction.getOperand(1));
+    default:
+      return false;
   }
 }
 

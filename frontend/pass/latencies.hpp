@@ -12,4 +12,7 @@ namespace pmemsim::pass {
 // Returns the latency of an instruction, an intrinsic or inline assembly; not of a call.
 unsigned latency(const llvm::Instruction& instruction);
 
+// True if the latency is that of an integer division.
+bool divides(const llvm::Instruction& instruction);
+
 }  // namespace pmemsim::pass

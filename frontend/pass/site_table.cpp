@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
+#include "pmemsim/trace/dependence.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 #include "pmemsim_rt.h"
 
@@ -87,7 +88,8 @@ std::uint16_t SiteTable::append_dependences(const DependenceSet& set,
   for (const Dependence& dependence : set) {
     auto source = sources_.find(dependence.source);
     if (source == sources_.end()) continue;
-    encoded.push_back(source->second << 8 | dependence.cycles);
+    encoded.push_back(source->second << 8 | dependence.cycles |
+                      (dependence.divides ? trace::kDivides : 0));
     ++count;
   }
   return count;

@@ -10,6 +10,7 @@
 
 #include "exported.hpp"
 #include "output.hpp"
+#include "pmemsim/trace/dependence.hpp"
 #include "pmemsim_rt.h"
 #include "reserved_memory.hpp"
 #include "status.hpp"
@@ -108,12 +109,14 @@ void add_site(const pmemsim_rt_site& site, std::uint32_t base) {
 }  // namespace
 
 void make_site_tables() {
-  sites = static_cast<trace::SiteRecord*>(allocate(trace::kMaxSites * sizeof(trace::SiteRecord)));
+  sites = static_cast<trace::SiteRecord*>(
+      allocate(trace::kMaxDependenceSites * sizeof(trace::SiteRecord)));
   site_instructions =
-      static_cast<std::uint32_t*>(allocate(trace::kMaxSites * sizeof(std::uint32_t)));
-  site_lengths = static_cast<std::uint8_t*>(allocate(trace::kMaxSites));
+      static_cast<std::uint32_t*>(allocate(trace::kMaxDependenceSites * sizeof(std::uint32_t)));
+  site_lengths = static_cast<std::uint8_t*>(allocate(trace::kMaxDependenceSites));
   dependences = static_cast<std::uint32_t*>(allocate(kMaxDependenceCount * sizeof(std::uint32_t)));
-  innermost_calls = static_cast<std::uint32_t*>(allocate(trace::kMaxSites * sizeof(std::uint32_t)));
+  innermost_calls =
+      static_cast<std::uint32_t*>(allocate(trace::kMaxDependenceSites * sizeof(std::uint32_t)));
   inlined_calls = static_cast<trace::InlinedCall*>(
       allocate(trace::kMaxInlinedCalls * sizeof(trace::InlinedCall)));
   strings = static_cast<char*>(allocate(kMaxStringBytes));
@@ -162,8 +165,8 @@ bool is_recorded_code(const void* code) {
 
 void make_site(trace::SiteKind kind, std::uint8_t size, std::uint8_t flags, const char* file,
                const char* function) {
-  if (site_count == trace::kMaxSites) {
-    fail("the program has more than %u instrumented instructions", trace::kMaxSites);
+  if (site_count == trace::kMaxDependenceSites) {
+    fail("the program has more than %u instrumented instructions", trace::kMaxDependenceSites);
   }
   add_site({.kind = static_cast<std::uint8_t>(kind),
             .detail = 0,
@@ -204,11 +207,12 @@ PMEMSIM_EXPORT void pmemsim_rt_register(pmemsim_rt_module* module) {
   // A program that isn't recorded needs no tables, and may not have enough memory for them (ulimit
   // -v).
   if (mode == Mode::kOff) return;
-  if (module->sites > pmemsim::trace::kMaxSites - site_count ||
+  if (module->sites > pmemsim::trace::kMaxDependenceSites - site_count ||
       module->sites * 2 * pmemsim::trace::kMaxDependences >
           kMaxDependenceCount - dependence_count ||
       module->inlined_calls > pmemsim::trace::kMaxInlinedCalls - inlined_call_count) {
-    fail("the program has more than %u instrumented instructions", pmemsim::trace::kMaxSites);
+    fail("the program has more than %u instrumented instructions",
+         pmemsim::trace::kMaxDependenceSites);
   }
   modules.push(module->base);
   *module->base = site_count;

@@ -47,7 +47,8 @@ static void print_inlined_calls(const struct pmemsim_rt_module* module, uint32_t
 static void print_dependences(const char* name, const uint32_t* dependences, unsigned count) {
   fprintf(output, ", \"%s\": [", name);
   for (unsigned i = 0; i < count; ++i) {
-    fprintf(output, "%s[%u, %u]", i ? ", " : "", dependences[i] >> 8, dependences[i] & 255);
+    const uint32_t site = (dependences[i] & ~(1u << 31)) >> 8; /* dependence.hpp */
+    fprintf(output, "%s[%u, %u]", i ? ", " : "", site, dependences[i] & 255);
   }
   fprintf(output, "]");
 }

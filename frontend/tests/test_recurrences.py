@@ -231,7 +231,8 @@ def test_recorded_recurrences_simulate_in_the_expected_cycles(tmp_path: Path) ->
     run(built_toolchain() / "bin" / "pmemsim-cc", "-O2", tmp_path / "chains.c", "-o", program)
     for name, cycles in (("multiply_add", 3 + 1), ("divide", 1 + 26), ("floats", 4)):
         run(program, name, env={**os.environ, "PMEMSIM_TRACE": str(trace)})
-        result = pmemsim.run(
-            trace, design="np", machine="asap", overrides={"core.frequency": "1GHz"}
-        )
-        assert result.time_ns == pytest.approx(20000 * cycles, rel=0.05), name
+        for division in (26, 11):
+            overrides = {"core.frequency": "1GHz", "core.division_latency": f"{division}cycles"}
+            result = pmemsim.run(trace, design="np", machine="asap", overrides=overrides)
+            expected = cycles - 26 + division if name == "divide" else cycles
+            assert result.time_ns == pytest.approx(20000 * expected, rel=0.05), name

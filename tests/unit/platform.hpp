@@ -26,7 +26,7 @@ struct Platform {
         caches({queue, pm_space, dram, pm, design}, clock, configuration.core.count,
                configuration.l1, configuration.l2, configuration.shared, configuration.path,
                {.write_combining = configuration.core.write_combining_buffers,
-                .flushes = configuration.core.mshrs}) {
+                .flushes = configuration.core.most_flushes()}) {
     pm_space.add({kPmBase, kPmBase + (1 << 20)});
     design.connect(queue, clock, caches, dram, pm_space, program_events, threads);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 
+#include "pmemsim/trace/dependence.hpp"
 #include "validation/round_machine.hpp"
 
 namespace pmemsim {
@@ -309,7 +310,8 @@ TEST(Pipeline, DependenceChainsTakeTheirLatencies) {
 }
 // Returns the time of a round of a loop of three instructions. Each round computes a value from the
 // last round's value; every `length` rounds this recurrence restarts.
-double recurrence_ns_per_round(std::uint32_t cycles, int length) {
+double recurrence_ns_per_round(std::uint32_t cycles, int length,
+                               std::string_view division = "26cycles") {
   return steady_ns(
       [&](TraceBuilder& builder, int rounds) {
         const std::uint32_t value =
@@ -320,7 +322,15 @@ double recurrence_ns_per_round(std::uint32_t cycles, int length) {
           builder.branch(branch, true);
         }
       },
-      20000, round_machine({{"core.rob_entries", "256"}}));
+      20000, round_machine({{"core.rob_entries", "256"}, {"core.division_latency", division}}));
+}
+TEST(Recurrence, TakesTheDivisionLatencyOfTheMachine) {
+  constexpr int kNeverAnew = 1 << 20;
+  // A division and an addition, and a division of 64 bits.
+  expect_near(recurrence_ns_per_round(27 | trace::kDivides, kNeverAnew, "11cycles"), 12);
+  expect_near(recurrence_ns_per_round(35 | trace::kDivides, kNeverAnew, "11cycles"), 20);
+  expect_near(recurrence_ns_per_round(27 | trace::kDivides, kNeverAnew), 27);
+  expect_near(recurrence_ns_per_round(27, kNeverAnew, "11cycles"), 27);
 }
 TEST(Recurrence, TakesItsLatencyInEachIteration) {
   constexpr int kNeverAnew = 1 << 20;
@@ -494,6 +504,12 @@ TEST(Persist, FlushesOverlapInTheirConfiguredLatency) {
   expect_near(persist_round(16, {{"path.flush_latency", "110ns"}, {"core.mshrs", "16"}}),
               16 + 16 + kWayDown + 110);
 }
+TEST(Persist, FlushesLeaveAtTheirInterval) {
+  expect_near(persist_round(16, {{"core.flush_interval", "30ns"}, {"core.mshrs", "16"}}),
+              16 + 15 * 30 + 1 + kWayDown);
+  // A single flush of a round does not wait: the round trip is longer than the interval.
+  expect_near(persist_round(1, {{"core.flush_interval", "20ns"}}), 1 + kWayDown + 1);
+}
 TEST(Persist, FlushesBeforeOneFenceOverlap) {
   expect_near(persist_round(16, {{"core.mshrs", "16"}}), 16 + 16 + kWayDown);
 }
@@ -546,30 +562,40 @@ TEST(Persist, NonTemporalStoresBypassThePrivateCaches) {
 TEST(Persist, NonTemporalStoresAddNoFlushLatency) {
   expect_near(non_temporal_round(1, {{"path.flush_latency", "110ns"}}), kSharedTags + 1);
 }
+TEST(Persist, NonTemporalLinesAddTheirConfiguredLatency) {
+  expect_near(non_temporal_round(8, {{"path.nontemporal_latency", "110ns"}}),
+              7 + kSharedTags + 110 + 1);
+  expect_near(persist_round(1, {{"path.nontemporal_latency", "110ns"}}), 1 + kWayDown + 1);
+}
 TEST(Persist, NonTemporalStoresOfALineAreCombined) {
   expect_near(non_temporal_round(8), 7 + kSharedTags + 1);
 }
 
 // Flushes of many lines, which are in the L1, without a fence.
+double flushes_without_fence(const std::vector<KeyValue>& more) {
+  std::vector<KeyValue> settings{{"pm.write_latency", "0ns"},
+                                 {"path.request_latency", "100ns"},
+                                 {"path.response_latency", "80ns"}};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return steady_ns(
+      [](TraceBuilder& builder, int rounds) {
+        const std::uint32_t store = builder.site(SiteKind::kStore, 8);
+        const std::uint32_t flush = builder.site(SiteKind::kFlush);
+        for (int i = 0; i < rounds; ++i) {
+          const std::uint64_t line = kPmBase + static_cast<std::uint64_t>(i % 16) * 64;
+          builder.store(store, line, 1);
+          builder.access(flush, line);
+        }
+      },
+      2000, round_machine(settings));
+}
 TEST(Persist, FlushesInFlightAreLimitedByTheMissRegisters) {
-  for (const std::string_view registers : {"1", "4"}) {
-    const double ns = steady_ns(
-        [](TraceBuilder& builder, int rounds) {
-          const std::uint32_t store = builder.site(SiteKind::kStore, 8);
-          const std::uint32_t flush = builder.site(SiteKind::kFlush);
-          for (int i = 0; i < rounds; ++i) {
-            const std::uint64_t line = kPmBase + static_cast<std::uint64_t>(i % 16) * 64;
-            builder.store(store, line, 1);
-            builder.access(flush, line);
-          }
-        },
-        2000,
-        round_machine({{"core.mshrs", registers},
-                       {"pm.write_latency", "0ns"},
-                       {"path.request_latency", "100ns"},
-                       {"path.response_latency", "80ns"}}));
-    expect_near(ns, (kWayDown + 100 + 80) / std::stoi(std::string(registers)));
-  }
+  expect_near(flushes_without_fence({{"core.mshrs", "1"}}), kWayDown + 100 + 80);
+  expect_near(flushes_without_fence({{"core.mshrs", "4"}}), (kWayDown + 100 + 80) / 4);
+}
+TEST(Persist, FlushesInFlightAreLimitedByTheFlushRegisters) {
+  expect_near(flushes_without_fence({{"core.mshrs", "1"}, {"core.flush_registers", "4"}}),
+              (kWayDown + 100 + 80) / 4);
 }
 // Stores to many lines without a fence: a buffer is in use for the way to the controller and back.
 TEST(Persist, NonTemporalLinesInFlightAreLimitedByTheBuffers) {

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pmemsim/common/printable.hpp"
+#include "pmemsim/trace/dependence.hpp"
 #include "pmemsim/trace/frame_file.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 
@@ -166,7 +167,7 @@ const char* problem_of(const SiteRecord& site, std::uint32_t number,
   }
   const int count = site.address_dependences + site.data_dependences;
   for (int i = 0; i < count; ++i) {
-    const std::uint32_t source = dependences[site.first_dependence + i] >> 8;
+    const std::uint32_t source = dependence_site(dependences[site.first_dependence + i]);
     if (source >= sites.size() || !has_result(static_cast<SiteKind>(sites[source].kind))) {
       return "depends on an operation that has no value";
     }

@@ -1,4 +1,5 @@
 #include "pmemsim/checks/rules/race_check.hpp"
+#include "pmemsim/trace/dependence.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -194,8 +195,9 @@ std::uint32_t RaceCheck::since_load(const At& at, std::uint64_t address) const {
   if (loaded_ != address) return 0;
   const trace::SiteRecord& site = sites_.sites()[at.site];
   const auto data = sites_.dependences(site).subspan(site.address_dependences);
-  const bool depends = std::ranges::any_of(
-      data, [&](std::uint32_t dependence) { return dependence >> 8 == load_.site; });
+  const bool depends = std::ranges::any_of(data, [&](std::uint32_t dependence) {
+    return trace::dependence_site(dependence) == load_.site;
+  });
   return depends ? static_cast<std::uint32_t>(at.operation - load_.operation) : 0;
 }
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "pmemsim/common/units.hpp"
+#include "pmemsim/trace/dependence.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::check {
@@ -131,7 +132,7 @@ class ValueFlow {
     const std::size_t begin = of_address ? 0 : site.address_dependences;
     const std::size_t end = of_address ? site.address_dependences : all.size();
     for (std::size_t i = begin; i < end; ++i) {
-      const auto read = by_site_.find(all[i] >> 8);
+      const auto read = by_site_.find(trace::dependence_site(all[i]));
       if (read != by_site_.end() && accepts(read->second)) return &read->second;
     }
     return nullptr;

@@ -71,6 +71,7 @@ struct PathParameters {
   Delay request_latency = nanoseconds(0);
   Delay response_latency = nanoseconds(0);
   Delay flush_latency = nanoseconds(0);
+  Delay nontemporal_latency = nanoseconds(0);
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -81,6 +82,8 @@ struct PathParameters {
           "Latency from the memory controller back to the core, for data and acknowledgements");
     visit("flush_latency", flush_latency, {.least = 0, .most = 1e9},
           "Latency of a flush before it leaves the caches, beyond the look-ups");
+    visit("nontemporal_latency", nontemporal_latency, {.least = 0, .most = 1e9},
+          "Latency of a line from a write-combining buffer before it leaves the core");
   }
 };
 

@@ -37,6 +37,7 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       request_latency_(clock.duration(path.request_latency)),
       response_latency_(clock.duration(path.response_latency)),
       flush_latency_(clock.duration(path.flush_latency)),
+      nontemporal_latency_(clock.duration(path.nontemporal_latency)),
       transfer_latency_(clock.duration(design_.transfer_latency())),
       clients_(cores, nullptr),
       fifo_(shared.faults.fifo),
@@ -312,7 +313,7 @@ void Hierarchy::send_combined(const CombinedLine& combined, Time when) {
   // A flush of the line waits for this write from now on, but not for a buffer that is still open:
   // the buffer's core may be waiting for that flush.
   if (pm_space_.contains(combined.line)) ++under_way_[combined.line.number].writes;
-  send_flush(combined.flush, max(combined.latest, when));
+  send_flush(combined.flush, max(combined.latest, when) + nontemporal_latency_);
 }
 
 // Sends the line's write-combining buffer of any core.

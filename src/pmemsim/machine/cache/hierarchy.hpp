@@ -215,7 +215,7 @@ class Hierarchy final : public CachePort {
   Design& design_;
   Clock clock_;
   Picoseconds shared_latency_, shared_tag_latency_, snoop_latency_, request_latency_,
-      response_latency_, flush_latency_, transfer_latency_;
+      response_latency_, flush_latency_, nontemporal_latency_, transfer_latency_;
   std::vector<PrivateCaches> private_;
   std::vector<CacheClient*> clients_;
   const bool fifo_;  // injected fault: a hit doesn't count as a use of the line

@@ -33,7 +33,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       hint_instructions_(parts.design.hint_instructions()),
       races_(parts.queue, parts.synchronisation, completion<&Core::race_over>(*this)),
       predictor_(parameters.predictor_index_bits),
-      window_(parameters),
+      window_(parameters, clock),
       tlb_(clock, tlb),
       misses_(parts.hierarchy, clock, id, parameters.mshrs, prefetch, statistics_),
       store_head_(parts, *this, clock, parameters, id, lock_order, misses_, statistics_),

@@ -35,9 +35,12 @@ struct CoreParameters {
   std::uint32_t load_queue_entries = 72;
   std::uint32_t store_queue_entries = 56;
   std::uint32_t mshrs = 16;
+  std::uint32_t flush_registers = 0;
+  Delay flush_interval = nanoseconds(0);
   std::uint32_t write_combining_buffers = 10;
   Delay forward_latency = cycles(4);
   Delay locked_latency = cycles(18);
+  Delay division_latency = cycles(26);
   Delay branch_penalty = cycles(14);
   std::uint32_t predictor_index_bits = 14;
   bool full_fences = false;
@@ -48,6 +51,8 @@ struct CoreParameters {
   Delay time_slice = nanoseconds(0);
   Delay run_ahead = nanoseconds(200);
   CoreFaults faults;
+
+  std::uint32_t most_flushes() const { return flush_registers > 0 ? flush_registers : mshrs; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -63,14 +68,19 @@ struct CoreParameters {
         "store_queue_entries", store_queue_entries, {.least = 2, .most = 1024},
         "Entries of the store queue (stores, flushes and fences until they leave for the caches)");
     visit("mshrs", mshrs, {.least = 1, .most = 256},
-          "Largest number of outstanding misses (lines) of a core's private caches, and of its "
-          "flushes that are not acknowledged");
+          "Largest number of outstanding misses (lines) of a core's private caches");
+    visit("flush_registers", flush_registers, {.least = 0, .most = 4096},
+          "Largest number of a core's flushes that are not acknowledged; 0: as core.mshrs");
+    visit("flush_interval", flush_interval, {.least = 0, .most = 1e9},
+          "Least time between two flushes that a core sends");
     visit("write_combining_buffers", write_combining_buffers, {.least = 1, .most = 256},
           "Write-combining buffers of a core (lines), which coalesce non-temporal stores");
     visit("forward_latency", forward_latency, {.least = 0, .most = 1e6},
           "Latency of forwarding from the store queue to a load of the same bytes");
     visit("locked_latency", locked_latency, {.least = 0, .most = 1e6},
           "Latency of a locked instruction whose line is in the L1");
+    visit("division_latency", division_latency, {.least = 0, .most = 1e6},
+          "Latency of an integer division of 32 bits; wider ones take as much longer as Skylake's");
     visit(
         "branch_penalty", branch_penalty, {.least = 0, .most = 1e6},
         "Latency from the execution of a mispredicted branch to the dispatch of the correct path");

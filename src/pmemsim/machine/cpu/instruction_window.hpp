@@ -12,6 +12,7 @@
 #include "pmemsim/common/clock.hpp"
 #include "pmemsim/machine/cpu/core_parameters.hpp"
 #include "pmemsim/machine/cpu/cycle_account.hpp"
+#include "pmemsim/trace/dependence.hpp"
 
 namespace pmemsim {
 
@@ -61,8 +62,10 @@ class InstructionWindow {
     bool hint;
   };
 
-  explicit InstructionWindow(const CoreParameters& parameters)
+  InstructionWindow(const CoreParameters& parameters, const Clock& clock)
       : rob_entries_(parameters.rob_entries),
+        beyond_division_(clock.slots(parameters.division_latency) -
+                         clock.cycles(trace::kDivisionCycles)),
         // Operations of zero instructions take an entry too, hence twice the number of
         // instructions.
         entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
@@ -120,8 +123,11 @@ class InstructionWindow {
                        Slot cycle) {
     Entry& consumer = (*this)[index];
     for (const std::uint32_t dependence : dependences) {
-      const Producer& producer = producers_[dependence >> 8];
-      const Slot latency = static_cast<Slot>(dependence & 0xff) * cycle;
+      const Producer& producer = producers_[trace::dependence_site(dependence)];
+      Slot latency = static_cast<Slot>(dependence & 0xff) * cycle;
+      if ((dependence & trace::kDivides) != 0) {
+        latency = std::max<Slot>(latency + beyond_division_, 0);
+      }
       if (producer.complete != kUnknownSlot) {
         consumer.ready = std::max(consumer.ready, producer.complete + latency);
       } else {
@@ -183,6 +189,7 @@ class InstructionWindow {
   };
 
   const std::uint32_t rob_entries_;
+  const Slot beyond_division_;  // latency of a division beyond the one of recordings
   // [first_, head_) have retired, [head_, tail_) are in flight.
   std::vector<Entry> entries_;
   const std::uint32_t entry_mask_;

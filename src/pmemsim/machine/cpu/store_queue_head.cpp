@@ -38,6 +38,7 @@ StoreQueueHead::StoreQueueHead(const Parts& parts, Owner& owner, const Clock& cl
       faults_(parameters.faults),
       cycle_(clock.cycle()),
       locked_latency_(clock.slots(parameters.locked_latency)),
+      flush_interval_(clock.slots(parameters.flush_interval)),
       lock_latency_(clock.slots(parts.design.lock_latency())),
       ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd ||
                         parts.design.commits_synchronously()),
@@ -238,7 +239,7 @@ bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
   if (head.step != Step::kSent) {
     if (head.step == Step::kArrived) head.waiting_since = slot;
     if (head.kind == StoreKind::kFlush) {
-      if (!may_flush(head, slot)) return false;
+      if (!may_flush(head, slot) || !in_flush_interval(head, slot)) return false;
       if (!hierarchy_.may_send_flush(id_, resume_of_head())) return wait(head, Step::kAllowed);
     }
     if (!(head.kind == StoreKind::kFlush ? send_flush(head, slot) : send_fence(head, slot))) {
@@ -265,7 +266,15 @@ bool StoreQueueHead::may_flush(StoreEntry& head, Slot slot) {
   return true;
 }
 
+// Lets a core's flushes leave at intervals. `slot` moves to the time of this one.
+bool StoreQueueHead::in_flush_interval(StoreEntry& head, Slot& slot) {
+  if (flush_interval_ == 0) return true;
+  slot = std::max(slot, next_flush_);
+  return at_time(head, Step::kAllowed, slot);
+}
+
 bool StoreQueueHead::send_flush(const StoreEntry& head, Slot slot) {
+  next_flush_ = slot + flush_interval_;
   const Line line = Line::of(head.address);
   auto kind = static_cast<trace::FlushKind>(head.detail);
   if (clwb_evicts_ && kind == trace::FlushKind::kClwb) kind = trace::FlushKind::kClflushopt;

@@ -119,6 +119,7 @@ class StoreQueueHead {
   bool drain_non_temporal(StoreEntry& entry, Slot& slot);
   bool drain_persist(StoreEntry& entry, Slot& slot);
   bool may_flush(StoreEntry& entry, Slot slot);
+  bool in_flush_interval(StoreEntry& entry, Slot& slot);
   bool send_flush(const StoreEntry& entry, Slot slot);
   bool send_fence(const StoreEntry& entry, Slot slot);
   bool drain_atomic(StoreEntry& entry, Slot& slot);
@@ -167,13 +168,14 @@ class StoreQueueHead {
   const LockOrder lock_order_;
   const bool clwb_evicts_, one_store_at_a_time_;
   const CoreFaults faults_;
-  const Slot cycle_, locked_latency_, lock_latency_;
+  const Slot cycle_, locked_latency_, flush_interval_, lock_latency_;
   const bool ends_are_durable_;  // regions are durable at their end, without notification
   const bool rewinds_;           // true if the design may roll back regions
 
   StoreQueue stores_;
   std::uint64_t requested_ = 0;  // all stores before this number have requested their line
   Slot drained_ = 0;
+  Slot next_flush_ = 0;  // the earliest time of the next flush
   bool draining_ = false;
   std::uint64_t region_in_effect_ = 0;  // region whose begin, but not end, has left; 0: no region
   // Numbers of the last acquisition and the last release that ever took effect. After a rollback

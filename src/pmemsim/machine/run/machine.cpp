@@ -111,7 +111,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
       hierarchy_({queue_, pm_space_, dram_, pm_, design_}, clock_, cores_used_, configuration.l1,
                  configuration.l2, shared_cache(configuration), configuration.path,
                  {.write_combining = configuration.core.write_combining_buffers,
-                  .flushes = configuration.core.mshrs},
+                  .flushes = configuration.core.most_flushes()},
                  PageFrames(configuration.pages.placement)) {
   if (configuration.core.loads_pass_locks && design_.wants(kLoads | kRewind)) {
     throw ConfigError(
