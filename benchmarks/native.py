@@ -25,7 +25,7 @@ from statistics import median
 
 import pmemsim
 from native_builds import BUILD, ROOT, build_native, need
-from pmemsim.calibration import measurements as measured
+from pmemsim.calibration import measuring
 from pmemsim.recording import record_workload
 from pmemsim.simulation import configure
 from pmemsim.workloads import WorkloadRun, workloads
@@ -65,7 +65,7 @@ def build(program: str, compiler: str, target: Path, *options: str) -> Path:
     """Compile one of the programs; returns the executable."""
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / f"{program}.c"
-    include = f"-I{measured.source().parent}"  # the folder of measured.h
+    include = f"-I{measuring.source().parent}"  # the folder of measured.h
     command: list[str | Path] = [compiler, "-O2", include, *options]
     command += ["-pthread", source, "-o", target]
     subprocess.run(command, check=True)

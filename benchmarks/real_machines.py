@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pmemsim
 from native_builds import BUILD, ROOT
-from pmemsim.calibration import measurements
+from pmemsim.calibration import measuring
 from pmemsim.toolchain import compiler
 
 WITHIN = 0.15
@@ -125,7 +125,7 @@ class Point:
 def build(folder: Path) -> Path:
     """Compile curves.c for recording."""
     program = folder / "curves"
-    include = f"-I{measurements.source().parent}"  # the folder of measured.h
+    include = f"-I{measuring.source().parent}"  # the folder of measured.h
     source = ROOT / "benchmarks" / "curves.c"
     command: list[str | Path] = [compiler("pmemsim-cc"), "-O2", include, "-pthread", source]
     subprocess.run([*command, "-o", program], check=True)

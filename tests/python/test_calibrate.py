@@ -1,54 +1,54 @@
-"""`pmemsim calibrate`: fitting by closed forms, what can't be measured, the command as a whole."""
+"""`pmemsim calibrate`: fitting by closed forms, files of measurements, the tool, the command."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import platform
+import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pmemsim.calibration import calibrate, measurements
-from pmemsim.calibration import processor as processors
-from pmemsim.calibration.fit import Fitted, fit
-from pmemsim.calibration.measurements import (
-    LOAD_SIZES,
-    MEMORY_SIZE,
-    PAGE_COUNTS,
-    Benchmark,
-    Measurement,
-    Measurements,
-    benchmarks,
-    size_name,
-    summarise,
-)
+from pmemsim.calibration import calibrate, export_tool, read_measurements, write_measurements
+from pmemsim.calibration.fit import Fit, Fitted, fit
+from pmemsim.calibration.measurements import Measurement, Measurements, size_name
+from pmemsim.calibration.measuring import measure_here, run_tool
 from pmemsim.calibration.preset import BASE, preset_text
-from pmemsim.calibration.processor import Processor, this_processor
+from pmemsim.calibration.processor import Processor
 from pmemsim.errors import Error
 from pmemsim.presets import load_preset
 from pmemsim.simulation import configure
-from support import pmemsim
+from support import ROOT, pmemsim
 
 KIB, MIB = 1 << 10, 1 << 20
+SERVER = ROOT / "benchmarks" / "measurements" / "xeon-2023.json"
 
 # A machine in round numbers: 4 GHz, caches of 1, 4 and 15 ns, 200 ns more to memory.
 PROCESSOR = Processor(
     model="Round 4000",
     flags=frozenset({"clwb", "clflushopt"}),
-    cpus=(0, 1),
+    cpus=2,
     numa_node=0,
     cache_bytes={1: 32 * KIB, 2: 1 * MIB, 3: 32 * MIB},
     cache_ways={1: 8, 2: 16, 3: 11},
 )
-L1, L2, SHARED = 1.0, 3.0, 11.0
+CYCLE, L1, L2, SHARED = 0.25, 1.0, 3.0, 11.0
 SECOND, WALK = 2.0, 15.0
 FIRST_PAGES, SECOND_PAGES = 64, 1536
 CONTROLLER = 10 + 2  # front end and response: pm.front_latency, path.response_latency
 DRAM = 14.16 * 3 + 3.332
 REQUEST, FLUSH, BACK = 50.0, 30.0, 20.0
 WAY = L1 + L2 + SHARED + REQUEST + CONTROLLER
+ROUND_TRIP = WAY + FLUSH + 2 * CYCLE
+LOAD_SIZES = [16 * KIB, 128 * KIB, 512 * KIB] + [
+    n * MIB for n in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 64, 256)
+]
+PAGE_COUNTS = (16, 32, 48, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192)
 
 
 def wait_for_page(pages: float) -> float:
@@ -77,52 +77,103 @@ def page_load(pages: int) -> float:
     return time + (WALK if pages > SECOND_PAGES else 0)
 
 
-def figures() -> dict[str, float]:
+def figure(name: str, loop: str, ns: float, *options: str, threads: int = 1) -> Measurement:
+    return Measurement(name, loop, ns, ns, ns, 0.0, options, threads)
+
+
+def write_backs() -> list[Measurement]:
+    few, many = ("bytes=16384", "lines=1"), ("bytes=262144", "lines=64")
+    behind = ROUND_TRIP + 5
+    return [
+        figure("clwb", "store_clwb_sfence", ROUND_TRIP, *few),
+        figure("same line", "store_clwb_sfence", 400, "bytes=64", "lines=1"),
+        figure("64 lines", "store_clwb_sfence", (ROUND_TRIP + 63 * 12) / 64, *many),
+        figure("clwb, mfence", "store_clwb_mfence", ROUND_TRIP + 1, *few),
+        figure("load after", "load_after_clwb", ROUND_TRIP + 2, *few),
+        figure("clflushopt", "store_clflushopt_sfence", ROUND_TRIP + 40, *few),
+        figure("clflush", "store_clflush_sfence", ROUND_TRIP + 50, *few),
+        figure("nt", "nontemporal_sfence", 8 * CYCLE + SHARED + REQUEST + CONTROLLER, *few),
+        figure("nt, 8 lines", "nontemporal_sfence", 20, "bytes=262144", "lines=8"),
+        figure("1 load", "load_behind_locked", behind + L1 + L2, "lines=1"),
+        figure("33 loads", "load_behind_locked", behind + 33 * (L1 + L2), "lines=33"),
+    ]
+
+
+def figures() -> list[Measurement]:
     """Return the figures that would be measured on the machine."""
-    times = {
-        "addition": 0.25,
-        "independent instruction": 0.05,
-        "multiplication": 0.75,
-        "division": 6.0,
-        "locked addition": 5.0,
-        "branch, always taken": 0.5,
-        "branch, random": 0.5 + (L1 + 0.25 + 15 * 0.25) / 2,
-        measurements.INDEPENDENT: load(MEMORY_SIZE) / 12,
-        measurements.CLWB: WAY + FLUSH + 0.5,
-        measurements.CLWB_MFENCE: WAY + FLUSH + 1,
-        measurements.LOAD_AFTER: WAY + FLUSH + 2,
-        "store, clflushopt, sfence": WAY + FLUSH + 40,
-        "store, clflush, sfence": WAY + FLUSH + 50,
-        measurements.NONTEMPORAL: 8 * 0.25 + SHARED + REQUEST + CONTROLLER,
-        measurements.READ.format(1): 8.0,
-        measurements.READ.format(2): 1.7,
-        measurements.WRITE.format(1): 5.0,
-        measurements.WRITE.format(2): 3.0,
-        measurements.BEHIND_LOCKED.format(1): WAY + FLUSH + 5 + L1 + L2,
-        measurements.BEHIND_LOCKED.format(33): WAY + FLUSH + 5 + 33 * (L1 + L2),
-        measurements.HAND_OVER: 2 * (L1 + L2 + SHARED + 40),
-    }
-    for kind, room in (("instructions", 224), ("loads", 72), ("stores", 56)):
-        times |= {
-            measurements.BETWEEN.format(count, kind): 200.0 if count <= room else 390.0
-            for count in measurements.BETWEEN_COUNTS[kind]
-        }
-    times |= {measurements.LOAD.format(size_name(size)): load(size) for size in LOAD_SIZES}
-    return times | {measurements.PAGES.format(n): page_load(n) for n in PAGE_COUNTS}
+    found = [
+        figure("addition of registers", "add_register", CYCLE),
+        figure("multiplication", "multiply", 3 * CYCLE),
+        figure("independent instruction", "instruction", 0.05),
+        figure("division", "divide", 12 * CYCLE),
+        figure("locked addition", "locked", 5.0),
+        figure("branch, always taken", "even_branch", 0.5),
+        figure("branch, random", "random_branch", 0.5 + (L1 + CYCLE + 15 * CYCLE) / 2),
+        figure("independent", "independent_load", load(256 * MIB) / 12, f"bytes={256 * MIB}"),
+        figure("read 1", "read_bandwidth", 8.0),
+        figure("read 2", "read_bandwidth", 1.7, threads=2),
+        figure("write 1", "write_bandwidth", 5.0),
+        figure("write 2", "write_bandwidth", 3.0, threads=2),
+        figure("hand over", "hand_over", 2 * (L1 + L2 + SHARED + 40), threads=2),
+        *write_backs(),
+    ]
+    for kind, counts, room in (
+        ("instructions", (96, 128, 160, 192, 224, 256, 320, 384, 512), 224),
+        ("loads", (32, 48, 64, 72, 96, 128, 160, 192, 256), 72),
+        ("stores", (32, 40, 48, 56, 64, 72, 96, 128), 56),
+    ):
+        found += [
+            figure(
+                f"{count} {kind}",
+                f"{kind}_between",
+                200.0 if count <= room else 390.0,
+                f"lines={count}",
+            )
+            for count in counts
+        ]
+    found += [
+        figure(f"load, {size_name(size)}", "load", load(size), f"bytes={size}")
+        for size in LOAD_SIZES
+    ]
+    return found + [
+        figure(f"load of {count} pages", "page_load", page_load(count), f"bytes={count * 4096}")
+        for count in PAGE_COUNTS
+    ]
 
 
-def measured(times: dict[str, float], **missing: str) -> Measurements:
-    found = {
-        name: Measurement(Benchmark(name, "loop", 1), ns, ns, ns, 0.0) for name, ns in times.items()
-    }
-    return Measurements(found, missing)
+def measured(
+    found: Iterable[Measurement],
+    processor: Processor = PROCESSOR,
+    missing: dict[str, str] | None = None,
+) -> Measurements:
+    by_name = {each.name: each for each in found}
+    return Measurements(processor, "2026-01-02", by_name, missing or {})
 
 
-def fitted(times: dict[str, float], processor: Processor = PROCESSOR) -> dict[str, str]:
-    found = fit(processor, measured(times), load_preset("machine", BASE))
-    assert all(each.source for each in found)
-    assert len({each.key for each in found}) == len(found)
-    return {each.key: each.value for each in found}
+def with_times(**times: float) -> list[Measurement]:
+    """Return the figures with other times, by loop."""
+    return [
+        dataclasses.replace(each, median_ns=times.get(each.loop, each.median_ns))
+        for each in figures()
+    ]
+
+
+def with_spread(spread: float, *loops: str) -> list[Measurement]:
+    return [
+        dataclasses.replace(each, spread=spread) if each.loop in loops else each
+        for each in figures()
+    ]
+
+
+def fit_of(found: Iterable[Measurement], processor: Processor = PROCESSOR) -> Fit:
+    return fit(measured(found, processor), load_preset("machine", BASE))
+
+
+def fitted(found: Iterable[Measurement], processor: Processor = PROCESSOR) -> dict[str, str]:
+    values = fit_of(found, processor).parameters
+    assert all(each.source for each in values)
+    assert len({each.key for each in values}) == len(values)
+    return {each.key: each.value for each in values}
 
 
 def ns(text: str) -> float:
@@ -136,11 +187,14 @@ def test_fit_recovers_the_measured_machine() -> None:
     assert found["core.frequency"] == "4000MHz"
     assert found["core.width"] == "5"
     assert found["core.locked_latency"] == "19cycles"
+    assert found["core.division_latency"] == "11cycles"
     assert found["core.branch_penalty"] == "15cycles"
     assert found["core.mshrs"] == "12"
     assert found["core.rob_entries"] == "280"  # with the two instructions of a loop of eight
     assert found["core.load_queue_entries"] == "72"
     assert found["core.store_queue_entries"] == "56"
+    assert found["core.flush_registers"] == str(int(ROUND_TRIP / 12) + 2)
+    assert found["core.write_combining_buffers"] == "15"
     assert found["core.clwb_evicts"] == "false"
     assert found["core.loads_pass_locks"] == "false"
     assert (found["tlb.entries"], found["tlb.second_entries"]) == ("64", "1536")
@@ -156,6 +210,8 @@ def test_fit_recovers_the_measured_machine() -> None:
         "tlb.walk_latency": WALK,
         "path.request_latency": REQUEST,
         "path.flush_latency": FLUSH,
+        "path.nontemporal_latency": 0,
+        "core.flush_interval": 12,
         "dram.back_latency": BACK,
         "pm.back_latency": BACK,
     }
@@ -168,35 +224,104 @@ def test_fit_recovers_the_measured_machine() -> None:
 
 
 def test_optional_features_of_processors_are_fitted_from_measurements() -> None:
-    times = figures()
-    times[measurements.READ.format(1)] = 4.0
-    times[measurements.LOAD_AFTER] = times[measurements.CLWB_MFENCE] + 100
-    times[measurements.BEHIND_LOCKED.format(33)] = WAY + FLUSH + 20
-    found = fitted(times)
+    sequential = dataclasses.replace(figure("read 1", "read_bandwidth", 4.0))
+    found = fitted(
+        [
+            *with_times(load_after_clwb=ROUND_TRIP + 101),
+            sequential,
+            figure("33 loads", "load_behind_locked", ROUND_TRIP + 20, "lines=33"),
+        ]
+    )
     assert found["core.clwb_evicts"] == "true"
     assert found["core.loads_pass_locks"] == "true"
     open_row = WAY + BACK + 14.16 + 3.332
     assert int(found["prefetch.distance"]) == round(open_row / 4)
     assert found["prefetch.registers"] == found["prefetch.distance"]
-    without = {name: ns for name, ns in times.items() if "pages" not in name}
-    flat = {measurements.PAGES.format(n): L1 if n <= 512 else L1 + L2 for n in PAGE_COUNTS}
-    assert not any(key.startswith("tlb.") for key in fitted(without | flat))
+
+
+def test_a_machine_without_tlb_misses_is_fitted_without_tlb() -> None:
+    flat = [
+        figure(f"load of {n} pages", "page_load", L1 if n <= 512 else L1 + L2, f"bytes={n * 4096}")
+        for n in PAGE_COUNTS
+    ]
+    assert not any(key.startswith("tlb.") for key in fitted([*figures(), *flat]))
+
+
+def test_tlb_of_entries_between_two_numbers_of_pages_is_fitted_by_the_share_of_misses() -> None:
+    # Of 96 pages in 22 sets of 4, 8 sets have 5 pages, which all miss.
+    some = figure("load of 96 pages", "page_load", L1 + 40 / 96 * SECOND, f"bytes={96 * 4096}")
+    found = sorted([*figures(), some], key=lambda each: each.number("bytes"))
+    assert fitted(found)["tlb.entries"] == "88"
+
+
+def test_walks_are_fitted_to_huge_pages_where_the_loads_of_pages_vary() -> None:
+    found = [
+        dataclasses.replace(each, spread=0.3)
+        if each.loop == "page_load" and each.number("bytes") > 1536 * 4096
+        else each
+        for each in figures()
+    ]
+    huge = WAY + DRAM + BACK + (1 - 64 / 128) * SECOND
+    found.append(figure("huge", "load", huge, f"bytes={256 * MIB}", "huge"))
+    values = fitted(found)
+    # The small pages' loads wait for the second TLB with all but 64 of 65,536 pages.
+    assert ns(values["tlb.walk_latency"]) == pytest.approx(WALK, abs=0.02)
+    assert ns(values["dram.back_latency"]) == pytest.approx(BACK, abs=0.01)
 
 
 def test_l3_shared_with_a_neighbour_is_fitted_smaller() -> None:
-    times = figures()
-    for size in LOAD_SIZES:
-        if 4 * MIB <= size < MEMORY_SIZE:
-            times[measurements.LOAD.format(size_name(size))] = 190.0
-    found = fitted(times)
-    assert found["shared.size"] == "3072KiB"
-    assert ns(found["shared.latency"]) == pytest.approx(SHARED, abs=0.01)
+    found = [
+        dataclasses.replace(each, median_ns=190.0)
+        if each.loop == "load" and 4 * MIB <= each.number("bytes") < 256 * MIB
+        else each
+        for each in figures()
+    ]
+    values = fitted(found)
+    assert values["shared.size"] == "3072KiB"
+    assert ns(values["shared.latency"]) == pytest.approx(SHARED, abs=0.01)
+
+
+def test_l3_of_any_size_is_fitted() -> None:
+    sizes = [300 * MIB, 600 * MIB, 1200 * MIB]
+    large = [
+        figure(
+            f"load, {size_name(size)}",
+            "load",
+            (L1 + L2 + SHARED if size <= 300 * MIB else WAY + DRAM + BACK)
+            + wait_for_page(size / 4096),
+            f"bytes={size}",
+        )
+        for size in [24 * MIB, 32 * MIB, 64 * MIB, 256 * MIB, *sizes]
+    ]
+    processor = dataclasses.replace(
+        PROCESSOR,
+        cache_bytes={1: 32 * KIB, 2: MIB, 3: 300 * MIB},
+        cache_ways={1: 8, 2: 16, 3: 20},
+    )
+    found = fitted([*figures(), *large], processor)
+    assert (found["shared.size"], found["shared.ways"]) == (f"{300 * KIB}KiB", "20")
+    assert ns(found["dram.back_latency"]) == pytest.approx(BACK, abs=0.02)
+
+
+def test_the_fastest_access_decides_the_path_that_all_share() -> None:
+    slow = [
+        dataclasses.replace(each, median_ns=each.median_ns + 100)
+        if each.name in ("nt", "clwb")
+        else each
+        for each in figures()
+    ]
+    found = fitted(slow)
+    assert ns(found["path.request_latency"]) == pytest.approx(REQUEST + BACK, abs=0.01)
+    assert ns(found["dram.back_latency"]) == 0
+    assert ns(found["path.flush_latency"]) == pytest.approx(FLUSH + 100 - BACK, abs=0.01)
+    assert ns(found["path.nontemporal_latency"]) == pytest.approx(100 - BACK, abs=0.01)
 
 
 def test_dax_file_gives_its_own_pm_latencies() -> None:
-    times = figures()
-    times[measurements.PERSISTENT_LOAD] = load(MEMORY_SIZE) + 170
-    found = fitted(times)
+    more = load(256 * MIB) + 170
+    found = fitted(
+        [*figures(), figure("persistent", "persistent_load", more, f"bytes={256 * MIB}")]
+    )
     assert found["pm.device"] == "fixed"
     # 10 ns are the default of the back end, 3.332 the burst.
     assert ns(found["pm.read_latency"]) == pytest.approx(DRAM + BACK + 170 - 10 - 3.332, abs=0.02)
@@ -204,39 +329,69 @@ def test_dax_file_gives_its_own_pm_latencies() -> None:
     assert "pm.channels_per_controller" not in found
 
 
+def without(*loops: str) -> list[Measurement]:
+    return [each for each in figures() if each.loop not in loops]
+
+
 def test_processor_without_clwb_is_fitted_with_other_flushes() -> None:
-    times = figures()
-    del times[measurements.CLWB], times[measurements.CLWB_MFENCE], times[measurements.LOAD_AFTER]
-    found = fitted(times)
-    assert ns(found["path.flush_latency"]) == pytest.approx(FLUSH + 39.5, abs=0.02)
+    clwb = ("store_clwb_sfence", "store_clwb_mfence", "load_after_clwb")
+    found = fitted(without(*clwb))
+    assert ns(found["path.flush_latency"]) == pytest.approx(FLUSH + 40, abs=0.02)
     assert "core.clwb_evicts" not in found
-    del times["store, clflushopt, sfence"], times["store, clflush, sfence"]
-    with pytest.raises(Error, match="no instruction that writes a line back"):
-        fitted(times)
+    with pytest.raises(Error, match="no instruction that writes a line back has a usable time"):
+        fitted(without(*clwb, "store_clflushopt_sfence", "store_clflush_sfence"))
 
 
 def test_single_processor_gets_no_snoop_latency() -> None:
-    times = figures()
-    del times[measurements.HAND_OVER]
-    assert "shared.snoop_latency" not in fitted(times)
+    found = fit(
+        measured(without("hand_over"), missing={"hand a line over": "requires 2 processors"}),
+        load_preset("machine", BASE),
+    )
+    assert all(each.key != "shared.snoop_latency" for each in found.parameters)
+    assert "requires 2 processors" in found.refused["shared.snoop_latency"]
 
 
-def test_fit_without_memory_measurements_or_cache_sizes_is_refused() -> None:
-    times = figures()
-    name = measurements.LOAD.format("256 MiB")
-    del times[name]
+def test_fit_without_loads_or_cache_sizes_is_refused() -> None:
     with pytest.raises(
-        Error,
-        match=f"{name}: it wasn't measured; a machine can't be fitted without this measurement",
+        Error, match="the loop load was not measured; a machine can't be fitted without this"
     ):
-        fitted(times)
+        fitted(without("load"))
     with pytest.raises(Error, match="does not report the size of the level 2 cache"):
         fitted(figures(), dataclasses.replace(PROCESSOR, cache_bytes={1: 32 * KIB}))
 
 
+def test_figures_that_vary_decide_nothing() -> None:
+    found = fit_of(with_spread(0.16, "instruction", "even_branch"))
+    assert found.refused == {
+        "core.width": "'independent instruction' varies by 16% between repetitions, more than 15%",
+        "prefetch.streams": "a line takes 8.00 ns in order, 16.09 ns at random: no prefetcher "
+        "shows",
+    } | {key: why for key, why in found.refused.items() if key == "prefetch.streams"}
+    with pytest.raises(
+        Error, match="'nt' varies by 40% between repetitions, more than 15%; a machine can't be"
+    ):
+        fit_of(with_spread(0.4, "nontemporal_sfence"))
+
+
+def test_chains_that_contradict_one_another_are_refused() -> None:
+    """An addition that the processor removes when it renames registers takes no cycle."""
+    with pytest.raises(
+        Error, match=r"different cycles \(multiplication: 0.250 ns, addition of registers: 0.124"
+    ):
+        fitted(with_times(add_register=0.124))
+    found = fitted(
+        [
+            dataclasses.replace(each, median_ns=0.124, spread=0.4)
+            if each.loop == "add_register"
+            else each
+            for each in figures()
+        ]
+    )
+    assert found["core.frequency"] == "4000MHz"
+
+
 def test_measurements_of_a_busy_machine_are_limited_to_legal_values() -> None:
-    times = figures() | {"independent instruction": 0.001, measurements.INDEPENDENT: 0.1}
-    found = fitted(times)
+    found = fitted(with_times(instruction=0.001, independent_load=0.1))
     assert (found["core.width"], found["core.mshrs"]) == ("16", "64")
 
 
@@ -244,127 +399,186 @@ def test_measurements_of_an_impossible_machine_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = sys.modules["pmemsim.calibration.calibrate"]
-    monkeypatch.setattr(module, "measure", lambda *_: measured({}))
-    monkeypatch.setattr(module, "fit", lambda *_: [Fitted("core.width", "0", "nonsense")])
+    monkeypatch.setattr(module, "fit", lambda *_: Fit([Fitted("core.width", "0", "x")], {}))
     output = tmp_path / "mine.yaml"
     with pytest.raises(
-        Error, match=r"describe no possible machine \(.*core.width.*; run the command again"
+        Error, match=r"describe no possible machine \(.*core.width.*; measure again"
     ):
-        calibrate(output)
+        calibrate(output, measured=measured(figures()))
     assert not output.exists()
 
 
 def test_calibrated_preset_lists_noisy_and_missing_measurements(tmp_path: Path) -> None:
-    times = figures()
-    all_of_it = measured(times, clwb="the processor does not support clwb")
-    noisy = dataclasses.replace(all_of_it.found["addition"], spread=0.3)
-    all_of_it = dataclasses.replace(all_of_it, found=all_of_it.found | {"addition": noisy})
-    fits = fit(PROCESSOR, all_of_it, load_preset("machine", BASE))
-    text = preset_text('mine: "x"', PROCESSOR, fits, all_of_it, "2026-01-02")
-    assert "more than a tenth:\n#   addition\n" in text
-    assert "# Not measured: clwb: the processor does not support clwb" in text
+    all_of_it = measured(
+        with_spread(0.3, "instruction"), missing={"clwb": "the processor does not support clwb"}
+    )
+    fits = fit(all_of_it, load_preset("machine", BASE))
+    text = preset_text('mine: "x"', fits, all_of_it)
+    assert "more than 15%:\n#   independent instruction: 30%\n" in text
+    assert "# Not fitted: core.width: 'independent instruction' varies by 30%" in text
+    assert "# Not measured: clwb: the processor does not support clwb." in text
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     preset = load_preset("machine", path)
     assert preset.name == 'mine: "x"'
-    assert len(configure("x86-bare", path).values) > len(fits)
+    assert len(configure("x86-bare", path).values) > len(fits.parameters)
     own = [setting for setting in preset.settings if setting.key == "core.frequency"]
-    assert own[-1].source == "a dependent addition: 0.250 ns"
+    assert "multiplication: 0.250 ns" in own[-1].source
 
 
-def test_figures_are_medians_with_the_spread_of_their_middle_half() -> None:
-    found = summarise(Benchmark("x", "x", 1), [4.0, 1.0, 2.0, 3.0, 100.0])
-    assert (found.median_ns, found.least_ns, found.most_ns) == (3.0, 1.0, 100.0)
-    assert found.spread == pytest.approx((4 - 2) / 3)
-    assert not found.is_sure
+# ---- Files of measurements ----------------------------------------------------------------------
 
 
-def test_benchmarks_of_missing_features_are_not_run(tmp_path: Path) -> None:
-    alone = dataclasses.replace(PROCESSOR, flags=frozenset(), cpus=(0,))
-    wanted = [
-        each
-        for each in benchmarks(alone)
-        if each.needs or each.threads > 1 or each.loop == "hand_over"
-    ]
-    assert wanted
-    found = measurements.measure(tmp_path / "not run", alone, wanted)
-    assert not found.found
-    assert found.missing[measurements.CLWB] == "the processor does not support clwb"
-    assert found.missing[measurements.HAND_OVER] == "requires 2 processors"
+def test_a_file_of_measurements_is_read_as_it_was_written(tmp_path: Path) -> None:
+    found = measured(figures(), missing={"clwb": "the processor does not support clwb"})
+    file = tmp_path / "m.json"
+    write_measurements(found, file)
+    assert read_measurements(file) == found
 
 
-def test_a_benchmark_that_hangs_or_fails_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measurements, "_TIMEOUT_S", 0.2)
-    program = tmp_path / "program"
-    program.write_text("#!/bin/sh\nsleep 20\n")
-    program.chmod(0o755)
-    wanted = [Benchmark("slow", "x", 1)]
-    found = measurements.measure(program, PROCESSOR, wanted)
-    assert "the machine may be busy" in found.missing["slow"]
-    program.write_text("#!/bin/sh\necho no memory >&2; exit 2\n")
-    with pytest.raises(Error, match="slow: could not be measured: no memory"):
-        measurements.measure(program, PROCESSOR, wanted)
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda given: given.pop("processor"), "the key 'processor' is missing"),
+        (lambda given: given["measurements"][0].pop("loop"), "the key 'loop' is missing"),
+        (
+            lambda given: given["measurements"][1].update(median_ns=-1),
+            "the times of 'multiplication' are no least, median and most time",
+        ),
+        (
+            lambda given: given["measurements"].append(given["measurements"][0]),
+            "two measurements are named 'addition of registers'",
+        ),
+        (lambda given: given.update(measurements=[{"name": 3}]), "the key 'median_ns' is missing"),
+    ],
+)
+def test_other_files_are_refused(change: object, sentence: str, tmp_path: Path) -> None:
+    given = measured(figures()).to_dict()
+    change(given)  # type: ignore[operator]
+    file = tmp_path / "m.json"
+    file.write_text(json.dumps(given))
+    finished = pmemsim("calibrate", "--from", str(file), cwd=tmp_path)
+    assert finished.returncode == 2
+    assert sentence in finished.stderr
+    assert "write the file by `pmemsim calibrate --measure-only`" in finished.stderr
 
 
-def test_processors_are_described_by_the_system(tmp_path: Path) -> None:
-    text = "processor: 0\nmodel name\t: Some CPU\nflags\t\t: clwb hypervisor\n\nprocessor: 1\n"
-    found = processors._cpuinfo(text)
-    assert found["model name"] == "Some CPU"
-    for index, (level, kind, size) in enumerate(
-        [
-            (1, "Data", "48K"),
-            (1, "Instruction", "32K"),
-            (2, "Unified", "2048K"),
-            (3, "Unified", "1G"),
-        ]
-    ):
-        folder = tmp_path / f"index{index}"
-        folder.mkdir()
-        (folder / "level").write_text(f"{level}\n")
-        (folder / "type").write_text(f"{kind}\n")
-        (folder / "size").write_text(f"{size}\n")
-        (folder / "ways_of_associativity").write_text("12\n")
-    sizes, ways = processors._caches(tmp_path)
-    assert sizes == {1: 48 * KIB, 2: 2 * MIB, 3: 1 << 30}
-    assert ways == {1: 12, 2: 12, 3: 12}
-    assert (
-        "virtual machine"
-        in dataclasses.replace(PROCESSOR, flags=frozenset({"hypervisor"})).description()
+def test_text_that_is_no_json_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "m.json"
+    file.write_text("nothing\n")
+    with pytest.raises(Error, match=r"m.json: .*write the file by"):
+        read_measurements(file)
+    with pytest.raises(Error, match=r"missing.json: No such file or directory; name a file"):
+        read_measurements(tmp_path / "missing.json")
+
+
+# ---- The server of 2023 -------------------------------------------------------------------------
+
+
+def test_the_preset_of_the_server_is_what_the_command_makes() -> None:
+    found = read_measurements(SERVER)
+    text = preset_text("xeon-2023", fit(found, load_preset("machine", BASE)), found)
+    file = ROOT / "python" / "pmemsim" / "configs" / "machines" / "xeon-2023.yaml"
+    assert file.read_text() == text
+
+
+@pytest.mark.long
+def test_loops_of_the_server_are_simulated_as_they_were_measured(tmp_path: Path) -> None:
+    output = tmp_path / "server.json"
+    finished = pmemsim("calibrate", "--from", str(SERVER), "--json", str(output), cwd=tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    assert "non-temporal line, sfence" in finished.stdout
+    ratios = {
+        each["name"]: each["simulated_ns"] / each["median_ns"]
+        for each in json.loads(output.read_text())["measurements"]
+        if each["spread"] <= 0.15 and each["simulated_ns"]
+    }
+    assert len(ratios) > 40
+    assert {name: ratio for name, ratio in ratios.items() if not 0.75 <= ratio <= 1.25} == {}
+    near = [ratio for ratio in ratios.values() if 0.85 <= ratio <= 1.15]
+    assert len(near) >= 0.9 * len(ratios)
+
+
+# ---- The tool -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("tool") / "measure"
+    finished = pmemsim("calibrate", "--export-tool", str(file), cwd=file.parent)
+    assert finished.returncode == 0, finished.stderr
+    return file
+
+
+def run_alone(tool: Path, *arguments: str, cpus: Iterable[int] | None = None) -> dict[str, Any]:
+    """Run the tool where there is no Python, nor anything else."""
+    finished = subprocess.run(
+        [tool, *arguments],
+        env={"PATH": str(tool.parent / "nothing")},
+        cwd=tool.parent,
+        check=True,
+        capture_output=True,
+        preexec_fn=None if cpus is None else lambda: os.sched_setaffinity(0, cpus),
     )
+    found: dict[str, Any] = json.loads(finished.stdout)
+    return found
+
+
+def test_tool_is_static_and_measures_alone(tool: Path) -> None:
+    interpreter = subprocess.run(["readelf", "-l", tool], capture_output=True, text=True)
+    assert "INTERP" not in interpreter.stdout
+    found = run_alone(tool, "rounds=1", "only=lication")
+    (only,) = found["measurements"]
+    assert only["name"] == "multiplication"
+    assert 0 < only["least_ns"] <= only["median_ns"] <= only["most_ns"]
+    processor = Processor.of(found["processor"])
+    assert processor.cpus == len(os.sched_getaffinity(0))
+    flags = Path("/proc/cpuinfo").read_text().split("flags\t\t: ")[1].splitlines()[0]
+    assert processor.flags == frozenset(flags.split())
+
+
+def test_tool_says_what_it_cannot_measure(tool: Path) -> None:
+    found = run_alone(tool, "rounds=1", "only=hand", cpus=[min(os.sched_getaffinity(0))])
+    assert found["not_measured"] == {"hand a line over": "requires 2 processors"}
+    assert found["measurements"] == []
+    for wrong in ("rounds=0", "lines=3"):
+        finished = subprocess.run([tool, wrong], capture_output=True, text=True)
+        assert finished.returncode == 2
+        assert wrong in finished.stderr
+
+
+@pytest.mark.long
+def test_a_machine_is_fitted_to_what_the_tool_prints(tool: Path, tmp_path: Path) -> None:
+    found = run_alone(tool, "rounds=1")
+    for each in found["measurements"]:
+        each["spread"] = 0  # other programs run on this machine, too
+    file = tmp_path / "here.json"
+    file.write_text(json.dumps(found))
+    finished = pmemsim("calibrate", "--from", "here.json", "-o", "here.yaml", cwd=tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    assert load_preset("machine", tmp_path / "here.yaml").name == "here"
+    assert configure("sw-undo", tmp_path / "here.yaml").values
+
+
+def test_a_tool_that_fails_is_reported(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho 1 2 x >&2; echo no memory >&2; exit 2\n")
+    program.chmod(0o755)
+    parts: list[float] = []
+    with pytest.raises(Error, match="the machine could not be measured: no memory; run the"):
+        run_tool([str(program)], tmp_path / "m.json", parts.append)
+    assert parts == [0.5]
 
 
 def test_other_processors_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     with pytest.raises(Error, match="measures only x86-64 processors, and this one is aarch64"):
-        this_processor()
+        measure_here()
 
 
-@pytest.mark.long
-def test_a_whole_calibration_writes_a_machine_that_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = sys.modules["pmemsim.calibration.calibrate"]
-
-    def fewer(processor: Processor, file: Path | None = None) -> list[Benchmark]:
-        return [
-            dataclasses.replace(each, recorded=min(each.recorded, 256))
-            for each in benchmarks(processor, file)
-        ]
-
-    monkeypatch.setattr(measurements, "ROUNDS", 1)
-    monkeypatch.setattr(measurements, "REPETITIONS", 2)
-    monkeypatch.setattr(module, "benchmarks", fewer)
-    output = tmp_path / "mine.yaml"
-    found = calibrate(output)
-    simulated = {name for name, each in found.measured.found.items() if each.benchmark.recorded}
-    assert set(found.simulated_ns) == simulated
-    assert min(found.simulated_ns.values()) > 0
-    assert json.loads(json.dumps(found.to_dict()))["parameters"]["core.count"]["value"]
-    assert load_preset("machine", output).name == "mine"
-    assert configure("sw-undo", output).values
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.yaml"]
+def test_tool_needs_a_place(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="nowhere"):
+        export_tool(tmp_path / "nowhere" / "tool")
 
 
 @pytest.mark.parametrize(
@@ -382,7 +596,11 @@ def test_a_whole_calibration_writes_a_machine_that_runs(
             ["-o", "m.yaml", "--dax", "."],
             "name a folder with 2 GiB of free space on a file system mounted with",
         ),
-        ([], "--output"),
+        ([], "name the preset's file with --output (-o)"),
+        (["--measure-only"], "--measure-only: needs --output"),
+        (["--from", "m.json", "--dax", "."], "--from m.json: leave out --dax ."),
+        (["--from", "m.json"], "m.json: No such file or directory"),
+        (["--export-tool", "t", "-o", "m.yaml"], "--export-tool t: leave out --output m.yaml"),
     ],
 )
 def test_calibrate_refuses_bad_arguments(

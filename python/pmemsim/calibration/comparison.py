@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pmemsim.calibration.measurements import Benchmark
+from pmemsim.calibration.fit import HUGE_PAGE_BYTES
+from pmemsim.calibration.measurements import Measurement
 from pmemsim.parallel import Report, run_all
 from pmemsim.recording import record
 from pmemsim.simulation import configure, simulate
@@ -19,7 +20,7 @@ DESIGN = "x86-bare"
 
 def simulate_all(
     program: Path,
-    wanted: list[Benchmark],
+    wanted: list[Measurement],
     machine: Path,
     folder: Path,
     progress: Callable[[int, float], None] | None = None,
@@ -29,23 +30,26 @@ def simulate_all(
     `program` is built for recording; each recording is written to `folder` and removed after its
     simulation.
     """
-    configuration = configure(DESIGN, machine)
+    usual = configure(DESIGN, machine)
+    huge = configure(DESIGN, machine, {"tlb.page_size": f"{HUGE_PAGE_BYTES}B"})
 
-    def task(index: int, benchmark: Benchmark) -> Callable[[Report], float]:
+    def task(index: int, measured: Measurement) -> Callable[[Report], float]:
         def run(report: Report) -> float:
             trace = folder / f"{index}.pmt"
-            command = [str(program), benchmark.loop, str(benchmark.recorded), "2"]
+            operations = measured.recorded_operations
+            command = [str(program), measured.loop, str(operations), "2"]
             # Persistent memory is recorded as the range that it is mapped to, whatever backs it.
-            options = [option for option in benchmark.options if not option.startswith("file=")]
+            options = [option for option in measured.options if not option.startswith("file=")]
             record(
                 [*command, *options], trace, pm_hints=[PERSISTENT], keep_going=lambda: report(0.3)
             )
+            configuration = huge if measured.is_huge else usual
             result = simulate(Trace(trace), configuration, lambda part: report(0.5 + part / 2))
             trace.unlink()
-            return result.time_ns / benchmark.recorded
+            return result.time_ns / operations
 
         return run
 
-    tasks = [task(index, benchmark) for index, benchmark in enumerate(wanted)]
+    tasks = [task(index, measured) for index, measured in enumerate(wanted)]
     times = run_all(tasks, progress=progress)
-    return {benchmark.name: ns for benchmark, ns in zip(wanted, times, strict=True)}
+    return {measured.name: ns for measured, ns in zip(wanted, times, strict=True)}

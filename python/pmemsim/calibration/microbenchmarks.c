@@ -2,6 +2,7 @@
  * time is decided by one property of the machine, which fit.py computes from it.
  *
  *     microbenchmarks NAME OPERATIONS REPETITIONS [OPTION]...   (measured.h)
+ *     microbenchmarks [OPTION]...                               (measure_all.h)
  *
  * bytes=N is the size of the memory that is used, lines=N how many lines are written before they
  * are fenced, threads=N how many threads do the same on memory of their own. */
@@ -25,17 +26,27 @@ static line** at;      /* of a chain of pointers */
 
 /* ---- Processor ------------------------------------------------------------------------------ */
 
-/* These two aren't recorded: what assembly that repeats itself does is recorded for one round only.
- */
+/* These aren't recorded: what assembly that repeats itself does is recorded for one round only. */
 #ifdef PMEMSIM_NATIVE
 
-/* One addition after the other: a cycle each. */
-static void cycle(void) {
+/* Chains of operations. Processors add constants when they rename registers, in no time, but not
+ * registers. */
+static void add_register(void) {
   uint64_t sum = 0;
   for (uint64_t i = 0; i < options.operations; i += 16) {
-    __asm__ volatile(".rept 16\n add $1, %0\n .endr" : "+r"(sum));
+    __asm__ volatile(".rept 16\n add %1, %0\n .endr" : "+r"(sum) : "r"(options.lines));
   }
   use(sum);
+}
+static void rotate_and_xor(void) {
+  uint64_t mixed = 1;
+  for (uint64_t i = 0; i < options.operations; i += 16) {
+    __asm__ volatile(".rept 16\n rol $7, %0\n xor %1, %0\n .endr"
+                     : "+r"(mixed)
+                     : "r"(options.lines)
+                     : "cc");
+  }
+  use(mixed);
 }
 
 /* Additions and loads that don't depend on each other, two to one: as many a cycle as the processor
@@ -45,10 +56,10 @@ static void instruction(void) {
   uint64_t a = 0, b = 0, c = 0, d = 0, e, f;
   for (uint64_t i = 0; i < options.operations; i += 60) {
     __asm__ volatile(
-        ".rept 10\n add $1, %0\n add $1, %1\n mov %6, %4\n"
-        "add $1, %2\n add $1, %3\n mov %7, %5\n .endr"
+        ".rept 10\n add %8, %0\n add %8, %1\n mov %6, %4\n"
+        "add %8, %2\n add %8, %3\n mov %7, %5\n .endr"
         : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "=&r"(e), "=&r"(f)
-        : "m"(numbers[0]), "m"(numbers[1]));
+        : "m"(numbers[0]), "m"(numbers[1]), "r"(options.lines));
   }
   use(a + b + c + d + e + f);
 }
@@ -95,6 +106,32 @@ static void branch(void) {
     }
   }
   use(taken);
+}
+
+/* Calls through pointers: of random functions, or always of the same. */
+enum { TARGETS = 16 };
+static uint64_t (*targets[RANDOM_BITS])(uint64_t);
+#define TARGET(number)                                                        \
+  static __attribute__((noinline)) uint64_t target_##number(uint64_t value) { \
+    return value ^ (number + 1);                                              \
+  }
+TARGET(0)
+TARGET(1)
+TARGET(2) TARGET(3) TARGET(4) TARGET(5) TARGET(6) TARGET(7) TARGET(8) TARGET(9) TARGET(10)
+    TARGET(11) TARGET(12) TARGET(13) TARGET(14) TARGET(15) static void set_up_targets(int random) {
+  static uint64_t (*const all[TARGETS])(uint64_t) = {
+      target_0, target_1, target_2,  target_3,  target_4,  target_5,  target_6,  target_7,
+      target_8, target_9, target_10, target_11, target_12, target_13, target_14, target_15};
+  for (int i = 0; i < RANDOM_BITS; ++i) {
+    targets[i] = all[random ? (random_number() >> 32) % TARGETS : 0];
+  }
+}
+static void set_up_random_targets(void) { set_up_targets(1); }
+static void set_up_even_targets(void) { set_up_targets(0); }
+static void call(void) {
+  uint64_t value = 0;
+  for (uint64_t i = 0; i < options.operations; ++i) value += targets[i % RANDOM_BITS](i);
+  use(value);
 }
 
 /* ---- Loads ---------------------------------------------------------------------------------- */
@@ -306,6 +343,14 @@ static void write_part(const part* own) {
   }
   sfence();
 }
+static void flush_part(const part* own) {
+  uint64_t* number = own->from;
+  for (uint64_t* end = number + own->lines * NUMBERS; number != end; number += NUMBERS) {
+    *number = own->lines;
+    clwb(number);
+  }
+  sfence();
+}
 static void set_up_reading(void) {
   set_up_memory();
   work = read_part;
@@ -314,6 +359,29 @@ static void set_up_writing(void) {
   set_up_persistent();
   work = write_part;
 }
+
+static void set_up_flushing(void) {
+  set_up_persistent();
+  work = flush_part;
+}
+
+/* All threads change one line, by locked instructions or under a lock. */
+static _Alignas(LINE_BYTES) atomic_uint_fast64_t shared_counter;
+static _Alignas(LINE_BYTES) pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t locked_counter;
+
+static void add_to_line(const part* own) {
+  for (uint64_t i = 0; i < own->lines; ++i) atomic_fetch_add(&shared_counter, 1);
+}
+static void take_lock(const part* own) {
+  for (uint64_t i = 0; i < own->lines; ++i) {
+    pthread_mutex_lock(&shared_lock);
+    ++locked_counter;
+    pthread_mutex_unlock(&shared_lock);
+  }
+}
+static void set_up_contended_line(void) { work = add_to_line; }
+static void set_up_contended_lock(void) { work = take_lock; }
 
 /* Two threads hand a line to each other. */
 static _Alignas(LINE_BYTES) atomic_uint_fast64_t turn;
@@ -341,7 +409,8 @@ static const struct benchmark {
   void (*repeat)(void);
 } benchmarks[] = {
 #ifdef PMEMSIM_NATIVE
-    {"cycle", nothing, cycle},
+    {"add_register", nothing, add_register},
+    {"rotate_and_xor", nothing, rotate_and_xor},
     {"instruction", nothing, instruction},
     {"instructions_between", set_up_two_loads, instructions_between},
     {"loads_between", set_up_two_loads, loads_between},
@@ -352,6 +421,8 @@ static const struct benchmark {
     {"locked", nothing, locked},
     {"random_branch", set_up_random_branches, branch},
     {"even_branch", set_up_even_branches, branch},
+    {"random_target", set_up_random_targets, call},
+    {"even_target", set_up_even_targets, call},
     {"load", set_up_lines, load},
     {"persistent_load", set_up_persistent_lines, load},
     {"page_load", set_up_pages, load},
@@ -366,7 +437,10 @@ static const struct benchmark {
     {"load_behind_locked", set_up_lock_and_loads, load_behind_locked},
     {"read_bandwidth", set_up_reading, run_threads},
     {"write_bandwidth", set_up_writing, run_threads},
+    {"flush_bandwidth", set_up_flushing, run_threads},
     {"hand_over", set_up_turns, hand_over},
+    {"contended_line", set_up_contended_line, run_threads},
+    {"contended_lock", set_up_contended_lock, run_threads},
 };
 
 static const struct benchmark* chosen_benchmark;
@@ -374,11 +448,25 @@ static const struct benchmark* chosen_benchmark;
 static void set_up(void) { chosen_benchmark->set_up(); }
 static void repeat(void) { chosen_benchmark->repeat(); }
 
-int main(int count, char** arguments) {
-  for (unsigned i = 0; count > 1 && i < sizeof benchmarks / sizeof *benchmarks; ++i) {
-    if (strcmp(arguments[1], benchmarks[i].name) == 0) chosen_benchmark = &benchmarks[i];
+/* Returns 0 if there is no such benchmark. */
+static int choose_benchmark(const char* name) {
+  for (unsigned i = 0; i < sizeof benchmarks / sizeof *benchmarks; ++i) {
+    if (strcmp(name, benchmarks[i].name) == 0) chosen_benchmark = &benchmarks[i];
   }
-  if (chosen_benchmark == NULL) {
+  return chosen_benchmark != NULL;
+}
+
+#ifdef PMEMSIM_NATIVE
+#include "measure_all.h"
+#endif
+
+int main(int count, char** arguments) {
+#ifdef PMEMSIM_NATIVE
+  if (count < 2 || strchr(arguments[1], '=') != NULL) {
+    return measure_all(count - 1, arguments + 1);
+  }
+#endif
+  if (count < 2 || !choose_benchmark(arguments[1])) {
     fprintf(stderr, "%s: there is no such micro-benchmark\n", count > 1 ? arguments[1] : "(none)");
     return 2;
   }

@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
-from pmemsim.calibration.fit import Fitted
-from pmemsim.calibration.measurements import Measurements
-from pmemsim.calibration.processor import Processor
+from pmemsim.calibration.fit import Fit
+from pmemsim.calibration.measurements import USABLE_SPREAD, Measurements
 
 BASE = "_common"
 
 
-def preset_text(
-    name: str, processor: Processor, fitted: Iterable[Fitted], measured: Measurements, date: str
-) -> str:
+def preset_text(name: str, fitted: Fit, measured: Measurements) -> str:
     """Return the YAML text; other parameters are inherited from the preset `_common`."""
+    processor = measured.processor
     lines = [
-        f"# Measured by `pmemsim calibrate` on {date}: {processor.description()}.",
-        "# Other parameters (queues, reorder buffer, DRAM timings, ...) were not measured; their "
-        "values",
-        f"# are those of {BASE}.",
+        "# Fitted by `pmemsim calibrate` to the times of its micro-benchmarks. The source of each",
+        f"# value names the loops that decided it. Others have the values of {BASE}.",
+        f"# Processor: {processor.description()}.",
+        f"# Measured: {measured.taken}.",
     ]
-    unsure = [name for name, found in measured.found.items() if not found.is_sure]
-    if unsure:
-        lines.append("# Uncertain, because the repetitions differ by more than a tenth:")
-        lines += [f"#   {each}" for each in unsure]
-    lines += [f"# Not measured: {each}: {why}" for each, why in measured.missing.items()]
+    lines += [f"# Not fitted: {key}: {why}." for key, why in fitted.refused.items()]
+    unusable = [each for each in measured.found.values() if not each.is_usable]
+    if unusable:
+        lines.append(
+            f"# Not used, because the repetitions differ by more than {USABLE_SPREAD:.0%}:"
+        )
+        lines += [f"#   {each.name}: {each.spread:.0%}" for each in unusable]
+    lines += [f"# Not measured: {each}: {why}." for each, why in measured.missing.items()]
     lines += [
         f"name: {json.dumps(name)}",
         f"summary: {json.dumps(f'Calibrated on {processor.model}')}",
-        f"citation: {json.dumps(f'pmemsim calibrate, {date}')}",
+        f"citation: {json.dumps(f'pmemsim calibrate, {measured.taken}')}",
         f"inherits: {BASE}",
         "parameters:",
     ]
     lines += [
         f"  {each.key}: {{value: {each.value}, source: {json.dumps(each.source)}}}"
-        for each in fitted
+        for each in fitted.parameters
     ]
     return "\n".join(lines) + "\n"

@@ -1,31 +1,62 @@
-"""`pmemsim calibrate`: derive a machine preset from measurements of this machine."""
+"""`pmemsim calibrate`: derive a machine preset from measurements of a machine."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-from pmemsim.calibration import Calibration, calibrate
-from pmemsim.cli.command import MEMORY, OUTPUT, declared, option
+from pmemsim.calibration import (
+    Calibration,
+    calibrate,
+    export_tool,
+    measure_with_reports,
+    read_measurements,
+    write_measurements,
+)
+from pmemsim.cli.command import MEMORY, OUTPUT, TARGET, declared, option
 from pmemsim.cli.console import err, out, percent, progress_of, table
 from pmemsim.cli.options import Json, check_outputs, keep_inputs
-from pmemsim.errors import Problems
-from pmemsim.files import write_json
+from pmemsim.cli.rules import Given
+from pmemsim.files import replacing, write_json
 
 
 @declared
 def calibrate_command(
     *,
+    given: Given,
+    from_: Annotated[
+        Path | None,
+        option(
+            TARGET,
+            "--from",
+            value="FILE",
+            help="A file of measurements, of this machine or another one. Nothing is measured.",
+        ),
+    ] = None,
+    measure_only: Annotated[
+        bool,
+        option(TARGET, "--measure-only", help="Measure, and write the file of measurements alone."),
+    ] = False,
+    export: Annotated[
+        Path | None,
+        option(
+            OUTPUT,
+            "--export-tool",
+            value="FILE",
+            help="Write a static executable, which measures another machine without pmemsim and "
+            "prints the file of measurements.",
+        ),
+    ] = None,
     output: Annotated[
-        Path,
+        Path | None,
         option(
             OUTPUT,
             "--output",
             "-o",
             value="FILE",
-            help="The YAML file to which the preset is written.",
+            help="The YAML file to which the preset is written, or the JSON file of measurements.",
         ),
-    ],
+    ] = None,
     dax: Annotated[
         Path | None,
         option(
@@ -38,29 +69,49 @@ def calibrate_command(
     ] = None,
     json_path: Json = None,
 ) -> None:
-    """Measure this machine, and write a machine preset that behaves like it.
+    """Measure a machine, and write a machine preset that behaves like it.
 
     For example:
 
         pmemsim calibrate -o mine.yaml
-        pmemsim calibrate -o mine.yaml --dax /mnt/pmem
-        pmemsim run queue --design sw-undo --machine mine.yaml
+        pmemsim calibrate --export-tool measure    # then, on a server: ./measure > server.json
+        pmemsim calibrate --from server.json -o server.yaml
+        pmemsim run queue --design sw-undo --machine server.yaml
 
-    The command runs micro-benchmarks for half a minute. Run nothing else on the machine meanwhile.
-    It computes the preset's parameters from their times and writes each with its source. It then
+    The command runs micro-benchmarks for a few minutes. Run nothing else on the machine meanwhile.
+    It computes the preset's parameters from their times, and writes each with its source. It then
     simulates the micro-benchmarks on the preset, and prints measured and simulated times side by
-    side. It also lists what it could not measure, and how far repetitions differ. The limits of the
-    model are in `docs/explanation/validation.md`.
+    side. A time whose repetitions differ by more than 15% decides nothing. The limits of the model
+    are in `docs/explanation/validation.md`.
     """
-    problems = Problems()
-    check_outputs(problems, json_path, files=[output])
-    keep_inputs(problems, [output, json_path], [])
+    problems = given.problems()
+    check_outputs(problems, json_path, files=[output, export])
+    inputs = [] if from_ is None else [str(from_)]
+    keep_inputs(problems, [output, export, json_path], inputs)
     problems.raise_any()
-    found = calibrate(output, dax, progress_of)
+    if export is not None:
+        with replacing(export) as partial:
+            export_tool(partial)
+        err.print(f"wrote {export}", markup=False)
+    elif measure_only and output is not None:
+        measured = measure_with_reports(dax, progress_of)
+        with replacing(output) as partial:
+            write_measurements(measured, partial)
+        err.print(f"wrote {output}", markup=False)
+    else:
+        _fit(from_, output, dax, json_path)
+
+
+def _fit(
+    measurements: Path | None, output: Path | None, dax: Path | None, json_path: str | None
+) -> None:
+    measured = None if measurements is None else read_measurements(measurements)
+    found = calibrate(output, dax, measured, progress_of)
     if json_path:
         write_json(found.to_dict(), json_path)
     if json_path != "-":
         _print(found)
+    if output is not None:
         err.print(f"wrote {output}", markup=False)
 
 
@@ -72,14 +123,16 @@ def _print(found: Calibration) -> None:
             (
                 name,
                 f"{each.median_ns:.2f}",
-                percent(each.spread) + ("" if each.is_sure else " unsure"),
+                percent(each.spread) + ("" if each.is_usable else " not used"),
                 "-" if simulated is None else f"{simulated:.2f}",
                 "-" if simulated is None else f"{simulated / each.median_ns:.2f}",
             )
         )
     columns = ["of one operation", ">measured (ns)", ">spread", ">simulated (ns)", ">ratio"]
-    out.print(table(found.processor.description(), columns, rows))
-    parameters = [(each.key, each.value, each.source) for each in found.fitted]
+    out.print(table(found.measured.processor.description(), columns, rows))
+    parameters = [(each.key, each.value, each.source) for each in found.fitted.parameters]
     out.print(table("fitted", ["parameter", ">value", "source"], parameters))
+    for key, why in found.fitted.refused.items():
+        out.print(f"not fitted: {key}: {why}", markup=False)
     for name, why in found.measured.missing.items():
         out.print(f"not measured: {name}: {why}", markup=False)

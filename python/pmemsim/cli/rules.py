@@ -209,6 +209,18 @@ RULES: dict[str, tuple[Rule, ...]] = {
             why="random configurations generate their own designs",
         ),
     ),
+    "calibrate": (
+        one_of(
+            "--output", "--from", "--export-tool",
+            else_="nothing to write; name the preset's file with --output (-o), as in "
+                "'pmemsim calibrate -o mine.yaml'",
+        ),
+        needs("--measure-only", "--output", why="the file of measurements"),
+        excludes("--measure-only", "--from", "--json", why="nothing is fitted"),
+        excludes("--export-tool", "--output", "--from", "--measure-only", "--dax", "--json",
+                 why="nothing is measured here"),
+        excludes("--from", "--dax", why="nothing is measured"),
+    ),
     "matrix": (one_of("TARGET", "--workloads", else_=_TARGETS), *_EXECUTION),
     "sweep": _EXECUTION,
     "reproduce": _EXECUTION,
