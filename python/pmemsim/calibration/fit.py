@@ -38,6 +38,9 @@ _STILL_RISING = 1.25
 _CHAINS = {"multiply": 3, "add_register": 1, "rotate_and_xor": 2}
 # Chains whose cycles differ by more than this share contradict one another.
 _AGREEING = 0.1
+# Threads share a core if they have so many times fewer lines in flight than a thread alone, and
+# twice as many threads are so many times as fast.
+_SHARING, _RISING = 1.5, 1.8
 # Share of loads from which all of them miss in a TLB, within the precision of a measurement.
 _ALL_MISS = 0.9
 _WORDS = LINE_BYTES // 8
@@ -84,6 +87,7 @@ class _Fit:
                 )
         self._measured = measured
         self._defaults = {setting.key: setting.value for setting in defaults.settings}
+        self._threads = 1  # of a core
         self._found: list[Fitted] = []
         self._refused: dict[str, str] = {}
 
@@ -108,6 +112,7 @@ class _Fit:
                 lambda: self._queue("core.store_queue_entries", "stores", 8),
             ),
             ("core.mshrs", self._mshrs),
+            ("core.threads_per_core", self._threads_per_core),
             ("shared.snoop_latency", self._snoop),
             ("dram.channels_per_controller", self._channels),
             ("core.flush_interval", self._flush_interval),
@@ -235,11 +240,40 @@ class _Fit:
 
     def _mshrs(self) -> None:
         independent = self._one("independent_load")
-        memory = self._curve("load", "bytes").get(independent.number("bytes"), self._memory)
+        memory = self._loads.get(independent.number("bytes"), self._memory)
+        self._misses = max(1, min(_MOST_MSHRS, round(memory / independent.median_ns)))
         self._add(
             "core.mshrs",
-            str(max(1, min(_MOST_MSHRS, round(memory / independent.median_ns)))),
+            str(self._misses),
             f"{independent.name}: {independent.median_ns:.2f} ns; dependent {memory:.1f} ns",
+        )
+
+    def _threads_per_core(self) -> None:
+        """Find logical processors that share a core.
+
+        Its threads have fewer lines in flight than a thread alone, although the bandwidth of all
+        threads still rises with their number.
+        """
+        usable = [each for each in self._measured.of("read_bandwidth") if each.is_usable]
+        pairs = [
+            (few, many)
+            for few in usable
+            for many in usable
+            if few.threads > 1 and many.threads == 2 * few.threads
+        ]
+        if not pairs:
+            raise _UnusableError("no two numbers of reading threads have usable times")
+        few, many = max(pairs, key=lambda pair: pair[1].threads)
+        in_flight = self._memory / (many.median_ns * many.threads)
+        rising = few.median_ns / many.median_ns
+        if rising < _RISING or self._misses < _SHARING * in_flight:
+            return
+        self._threads = round(self._misses / in_flight)
+        self._add(
+            "core.threads_per_core",
+            str(self._threads),
+            f"{many.name}: {in_flight:.1f} lines in flight of each thread, {self._misses} of one "
+            f"alone, and {rising:.2f} times as fast as {few.threads} threads",
         )
 
     # ---- Latencies, from the core to memory -----------------------------------------------------
@@ -262,6 +296,7 @@ class _Fit:
     def _tlb(self) -> None:
         """Fit both TLBs to loads of one line a page, which miss the first TLB, then the second."""
         times = {size // PAGE_BYTES: ns for size, ns in self._curve("page_load", "bytes").items()}
+        self._pages = times
         # The lines of so many pages are in the L1, or in the L2, for certain.
         l1_lines = self._processor.cache_bytes[1] // LINE_BYTES // 2
         l2_lines = self._processor.cache_bytes[2] // LINE_BYTES // 2
@@ -359,12 +394,20 @@ class _Fit:
     def _private_caches(self, in_l1: int, in_l2: int) -> None:
         reported, ways = self._processor.cache_bytes, self._processor.cache_ways
         self._l2 = max(0.0, self._in_l2 - self._l1)
+        exact = reported[1] // LINE_BYTES
+        ns = self._pages.get(exact, 0.0) - self._second
+        # Other data than a loop's are in the L1, too: a loop may not have all ways.
+        taken = ways[1] > 1 and ns > (self._l1 + self._in_l2) / 2
+        why = f"; load of {exact} pages: {self._pages[exact]:.2f} ns, less one way" if taken else ""
         for level, ns, source in (
             (1, self._l1, f"load, {size_name(in_l1)}: {self._l1:.2f} ns"),
             (2, self._l2, f"load, {size_name(in_l2)}: {self._in_l2:.2f} ns, less the L1's"),
         ):
-            self._add(f"l{level}.size", f"{reported[level] // KIB}KiB", "reported by the system")
-            self._add(f"l{level}.ways", str(ways[level]), "reported by the system")
+            own_ways = ways[level] - (taken and level == 1)
+            size = reported[level] // ways[level] * own_ways
+            how = "reported by the system" + (why if level == 1 else "")
+            self._add(f"l{level}.size", f"{size // KIB}KiB", how)
+            self._add(f"l{level}.ways", str(own_ways), how)
             self._add_ns(f"l{level}.latency", ns, source)
             self._add_ns(f"l{level}.tag_latency", ns, "as a hit")
 
@@ -510,12 +553,13 @@ class _Fit:
         """Fit the buffers to the lines in flight where the fewest threads write."""
         fewest = self._fewest_threads("write_bandwidth")
         each_ns = fewest.median_ns * fewest.threads
-        lines = max(1, min(_MOST_LINES, round(self._line_round_trip / each_ns)))
+        of_core = min(self._threads, fewest.threads)
+        lines = max(1, min(_MOST_LINES, round(of_core * self._line_round_trip / each_ns)))
         self._add(
             "core.write_combining_buffers",
             str(lines),
-            f"{fewest.name}: {each_ns:.2f} ns a line and thread, in a round trip of "
-            f"{self._line_round_trip:.0f} ns",
+            f"{fewest.name}: {each_ns:.2f} ns a line and thread, {of_core} on a core, in a round "
+            f"trip of {self._line_round_trip:.0f} ns",
         )
 
     def _fewest_threads(self, loop: str) -> Measurement:

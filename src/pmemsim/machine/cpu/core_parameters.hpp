@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -29,6 +30,7 @@ struct CoreParameters {
   static constexpr std::uint32_t kMostCores = 64;
 
   std::uint32_t count = 8;
+  std::uint32_t threads_per_core = 1;
   Hertz frequency{2'000'000'000};
   std::uint32_t width = 4;
   std::uint32_t rob_entries = 192;
@@ -53,10 +55,24 @@ struct CoreParameters {
   CoreFaults faults;
 
   std::uint32_t most_flushes() const { return flush_registers > 0 ? flush_registers : mshrs; }
+  // Returns the parameters of a logical processor whose physical core runs so many threads.
+  CoreParameters shared_by(std::uint32_t threads) const {
+    const auto part = [threads](std::uint32_t entries) { return std::max(entries / threads, 1u); };
+    CoreParameters own = *this;
+    own.mshrs = part(mshrs);
+    own.flush_registers = part(most_flushes());
+    own.flush_interval.count *= threads;
+    own.write_combining_buffers = part(write_combining_buffers);
+    return own;
+  }
 
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("count", count, {.least = 1, .most = kMostCores}, "Number of cores of the machine");
+    visit("threads_per_core", threads_per_core, {.least = 1, .most = 8},
+          "Cores of this machine that are logical processors of one physical core. If a run has "
+          "several threads, so many share its mshrs, flush_registers, flush_interval and "
+          "write_combining_buffers in equal parts");
     visit("frequency", frequency, {.least = 1e6, .most = 1e11}, "Clock frequency of the cores");
     visit("width", width, {.least = 1, .most = 16},
           "Instructions dispatched and retired per cycle");

@@ -79,6 +79,17 @@ SharedCacheParameters shared_cache(const Configuration& configuration) {
   return shared;
 }
 
+// Returns the parameters of each core of the run. Threads are on neighbouring logical processors.
+CoreParameters logical_processor(const Configuration& configuration,
+                                 const trace::TraceFile& trace) {
+  const CoreParameters& core = configuration.core;
+  return core.shared_by(std::min(core.threads_per_core, cores_needed(configuration, trace)));
+}
+
+Hierarchy::CoreBuffers buffers_of(const CoreParameters& core) {
+  return {.write_combining = core.write_combining_buffers, .flushes = core.most_flushes()};
+}
+
 }  // namespace
 
 std::shared_ptr<const Image::Pages> load_contents(const trace::TraceFile& trace) {
@@ -110,8 +121,7 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
           configuration.run.lock_order),
       hierarchy_({queue_, pm_space_, dram_, pm_, design_}, clock_, cores_used_, configuration.l1,
                  configuration.l2, shared_cache(configuration), configuration.path,
-                 {.write_combining = configuration.core.write_combining_buffers,
-                  .flushes = configuration.core.most_flushes()},
+                 buffers_of(logical_processor(configuration, trace)),
                  PageFrames(configuration.pages.placement)) {
   if (configuration.core.loads_pass_locks && design_.wants(kLoads | kRewind)) {
     throw ConfigError(
@@ -131,8 +141,8 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
   const Core::Parts parts{queue_,  hierarchy_,      pm_space_,          synchronisation_,
                           design_, program_events_, speculative_stores_};
   for (CoreId core = 0; core < cores_used_; ++core) {
-    cores_.push_back(std::make_unique<Core>(parts, clock_, configuration.core, configuration.tlb,
-                                            configuration.prefetch, core,
+    cores_.push_back(std::make_unique<Core>(parts, clock_, logical_processor(configuration, trace),
+                                            configuration.tlb, configuration.prefetch, core,
                                             configuration.run.lock_order));
     threads_.add(*cores_.back());
   }
