@@ -7,6 +7,7 @@ nothing: the parameter keeps its default, and the result says why.
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 from collections.abc import Callable, Iterable
@@ -41,6 +42,13 @@ _AGREEING = 0.1
 # Threads share a core if they have so many times fewer lines in flight than a thread alone, and
 # twice as many threads are so many times as fast.
 _SHARING, _RISING = 1.5, 1.8
+# Queues: what lies between two loads, entries of a block of eight, and entries of the two loads and
+# of their own stores and loops (microbenchmarks.c, TWO_LOADS).
+_QUEUES = {
+    "core.rob_entries": ("instructions", 10, 10),
+    "core.load_queue_entries": ("loads", 8, 4),
+    "core.store_queue_entries": ("stores", 8, 2),
+}
 # Share of loads from which all of them miss in a TLB, within the precision of a measurement.
 _ALL_MISS = 0.9
 _WORDS = LINE_BYTES // 8
@@ -105,12 +113,7 @@ class _Fit:
             ("core.locked_latency", self._locked),
             ("core.division_latency", self._division),
             ("core.branch_penalty", self._branch_penalty),
-            ("core.rob_entries", lambda: self._queue("core.rob_entries", "instructions", 10)),
-            ("core.load_queue_entries", lambda: self._queue("core.load_queue_entries", "loads", 8)),
-            (
-                "core.store_queue_entries",
-                lambda: self._queue("core.store_queue_entries", "stores", 8),
-            ),
+            *((key, functools.partial(self._queue, key, *queue)) for key, queue in _QUEUES.items()),
             ("core.mshrs", self._mshrs),
             ("core.threads_per_core", self._threads_per_core),
             ("shared.snoop_latency", self._snoop),
@@ -227,14 +230,14 @@ class _Fit:
             f"branch, random: {random:.2f} ns; branch, always taken: {which}{base:.2f} ns",
         )
 
-    def _queue(self, key: str, kind: str, of_eight: int) -> None:
+    def _queue(self, key: str, kind: str, of_eight: int, own: int) -> None:
         """Fit a queue to the number of instructions between two loads that delays the second."""
         times = self._curve(f"{kind}_between", "lines")
         together = _ON_THE_STEP * min(times.values())
         room = _last_of_first(times, lambda count: times[count] <= together) or min(times)
         self._add(
             key,
-            str(room * of_eight // 8),  # including the instructions of the loop
+            str(room * of_eight // 8 + own),
             f"two loads, {room} {kind} between: the largest number with which they overlap",
         )
 

@@ -240,29 +240,32 @@ static void list_write_backs(void) {
   /* Lines are in the L1, or in the L2 if one fence orders many. */
   const struct figure few = {.operations = 20480, .bytes = 16 * KIB, .lines = 1, .persistent = 1};
   struct figure one = few;
-#define ADD(of_loop, feature, ...) (one.loop = of_loop, one.needs = feature, add(one, __VA_ARGS__))
-  ADD("store_clwb_sfence", "clwb", "store, clwb, sfence");
-  ADD("store_clwb_mfence", "clwb", "store, clwb, mfence");
-  ADD("store_clflushopt_sfence", "clflushopt", "store, clflushopt, sfence");
-  ADD("store_clflush_sfence", NULL, "store, clflush, sfence");
-  ADD("nontemporal_sfence", NULL, "non-temporal line, sfence");
-  ADD("nontemporal_mfence", NULL, "non-temporal line, mfence");
-  ADD("load_after_clwb", "clwb", "store, clwb, mfence, load");
+#define ADD_FIGURE(of_loop, feature, ...) \
+  (one.loop = of_loop, one.needs = feature, add(one, __VA_ARGS__))
+  ADD_FIGURE("store_clwb_sfence", "clwb", "store, clwb, sfence");
+  ADD_FIGURE("store_clwb_mfence", "clwb", "store, clwb, mfence");
+  ADD_FIGURE("store_clflushopt_sfence", "clflushopt", "store, clflushopt, sfence");
+  ADD_FIGURE("store_clflush_sfence", NULL, "store, clflush, sfence");
+  ADD_FIGURE("nontemporal_sfence", NULL, "non-temporal line, sfence");
+  ADD_FIGURE("nontemporal_mfence", NULL, "non-temporal line, mfence");
+  ADD_FIGURE("load_after_clwb", "clwb", "store, clwb, mfence, load");
   one.bytes = LINE_BYTES;
-  ADD("store_clwb_sfence", "clwb", "store, clwb, sfence, always the same line");
+  ADD_FIGURE("store_clwb_sfence", "clwb", "store, clwb, sfence, always the same line");
   one.bytes = 256 * KIB;
   for (one.lines = 2; one.lines <= 256; one.lines *= 2) {
-    ADD("store_clwb_sfence", "clwb", "store, clwb, sfence, %d lines a fence", (int)one.lines);
+    ADD_FIGURE("store_clwb_sfence", "clwb", "store, clwb, sfence, %d lines a fence",
+               (int)one.lines);
   }
   for (one.lines = 8; one.lines <= 64; one.lines *= 8) {
-    ADD("nontemporal_sfence", NULL, "non-temporal line, sfence, %d lines a fence", (int)one.lines);
+    ADD_FIGURE("nontemporal_sfence", NULL, "non-temporal line, sfence, %d lines a fence",
+               (int)one.lines);
   }
   one.bytes = 128 * KIB;
   one.operations = 20000;
   for (one.lines = 1; one.lines <= 33; one.lines += 32) {
-    ADD("load_behind_locked", NULL, "write back, locked addition, %d loads", (int)one.lines);
+    ADD_FIGURE("load_behind_locked", NULL, "write back, locked addition, %d loads", (int)one.lines);
   }
-#undef ADD
+#undef ADD_FIGURE
 }
 
 /* Threads that each use a part of memory, which is larger than most caches. */

@@ -26,25 +26,26 @@ static line** at;      /* of a chain of pointers */
 
 /* ---- Processor ------------------------------------------------------------------------------ */
 
-/* These aren't recorded: what assembly that repeats itself does is recorded for one round only. */
-#ifdef PMEMSIM_NATIVE
+#define EIGHT(one) one one one one one one one one
+
+#define ADD(number, sum) __asm__ volatile("add %1, %0" : "+r"(sum) : "r"(number) : "cc");
 
 /* Chains of operations. Processors add constants when they rename registers, in no time, but not
  * registers. */
 static void add_register(void) {
+  const uint64_t operations = options.operations, one = options.lines;
   uint64_t sum = 0;
-  for (uint64_t i = 0; i < options.operations; i += 16) {
-    __asm__ volatile(".rept 16\n add %1, %0\n .endr" : "+r"(sum) : "r"(options.lines));
+  for (uint64_t i = 0; i < operations; i += 8) {
+    EIGHT(ADD(one, sum))
   }
   use(sum);
 }
 static void rotate_and_xor(void) {
+  const uint64_t operations = options.operations, one = options.lines;
   uint64_t mixed = 1;
-  for (uint64_t i = 0; i < options.operations; i += 16) {
-    __asm__ volatile(".rept 16\n rol $7, %0\n xor %1, %0\n .endr"
-                     : "+r"(mixed)
-                     : "r"(options.lines)
-                     : "cc");
+  for (uint64_t i = 0; i < operations; i += 8) {
+    EIGHT(__asm__ volatile("rol $7, %0" : "+r"(mixed) : : "cc");
+          __asm__ volatile("xor %1, %0" : "+r"(mixed) : "r"(one) : "cc");)
   }
   use(mixed);
 }
@@ -52,19 +53,14 @@ static void rotate_and_xor(void) {
 /* Additions and loads that don't depend on each other, two to one: as many a cycle as the processor
  * takes in, where it has units for four additions and two loads. */
 static void instruction(void) {
-  static uint64_t numbers[2];
-  uint64_t a = 0, b = 0, c = 0, d = 0, e, f;
-  for (uint64_t i = 0; i < options.operations; i += 60) {
-    __asm__ volatile(
-        ".rept 10\n add %8, %0\n add %8, %1\n mov %6, %4\n"
-        "add %8, %2\n add %8, %3\n mov %7, %5\n .endr"
-        : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "=&r"(e), "=&r"(f)
-        : "m"(numbers[0]), "m"(numbers[1]), "r"(options.lines));
+  static volatile uint64_t numbers[2];
+  const uint64_t operations = options.operations, one = options.lines;
+  uint64_t a = 0, b = 0, c = 0, d = 0;
+  for (uint64_t i = 0; i < operations; i += 48) {
+    EIGHT(ADD(one, a) ADD(one, b) use(numbers[0]); ADD(one, c) ADD(one, d) use(numbers[1]);)
   }
-  use(a + b + c + d + e + f);
+  use(a + b + c + d);
 }
-
-#endif
 
 static void multiply(void) {
   uint64_t product = 3;
@@ -117,8 +113,12 @@ static uint64_t (*targets[RANDOM_BITS])(uint64_t);
   }
 TARGET(0)
 TARGET(1)
-TARGET(2) TARGET(3) TARGET(4) TARGET(5) TARGET(6) TARGET(7) TARGET(8) TARGET(9) TARGET(10)
-    TARGET(11) TARGET(12) TARGET(13) TARGET(14) TARGET(15) static void set_up_targets(int random) {
+TARGET(2)
+TARGET(3)
+TARGET(4)
+TARGET(5)
+TARGET(6) TARGET(7) TARGET(8) TARGET(9) TARGET(10) TARGET(11) TARGET(12) TARGET(13) TARGET(14)
+    TARGET(15) static void set_up_targets(int random) {
   static uint64_t (*const all[TARGETS])(uint64_t) = {
       target_0, target_1, target_2,  target_3,  target_4,  target_5,  target_6,  target_7,
       target_8, target_9, target_10, target_11, target_12, target_13, target_14, target_15};
@@ -186,39 +186,33 @@ static void independent_load(void) {
   use(sum);
 }
 
-#ifdef PMEMSIM_NATIVE
-
-/* Two loads of memory, and between them blocks of eight of something and the two instructions of
- * their loop: the second load begins before the first has ended, unless there is no room for all
- * that lies between. */
+/* Two loads of memory, and between them blocks of eight of something and the instructions of their
+ * loop: the second load begins before the first has ended, unless there is no room for all that
+ * lies between. */
 static line** other; /* of the same circle, half-way round */
 static void set_up_two_loads(void) {
   set_up_lines();
   other = at;
   for (uint64_t i = options.bytes / LINE_BYTES / 2; i > 0; --i) other = (line**)*other;
 }
-#define EIGHT(one) one one one one one one one one
-#define TWO_LOADS(name, one)                                  \
-  static void name(void) {                                    \
-    static uint64_t number;                                   \
-    for (uint64_t i = 0; i < options.operations; ++i) {       \
-      line*** const chains[] = {&at, &other};                 \
-      for (int k = 0; k < 2; ++k) {                           \
-        *chains[k] = (line**)**chains[k];                     \
-        uint64_t blocks = options.lines / 8;                  \
-        __asm__ volatile("1: " EIGHT(one) "dec %0\n jnz 1b\n" \
-                         : "+r"(blocks)                       \
-                         : "r"(&number)                       \
-                         : "rax", "cc", "memory");            \
-      }                                                       \
-    }                                                         \
-    use((uintptr_t)at + (uintptr_t)other);                    \
+#define TWO_LOADS(name, one)                                                            \
+  static void name(void) {                                                              \
+    static volatile uint64_t number;                                                    \
+    for (uint64_t i = 0; i < options.operations; ++i) {                                 \
+      line*** const chains[] = {&at, &other};                                           \
+      for (int k = 0; k < 2; ++k) {                                                     \
+        *chains[k] = (line**)**chains[k];                                               \
+        _Pragma("clang loop unroll(disable)") for (uint64_t blocks = options.lines / 8; \
+                                                   blocks > 0; --blocks) {              \
+          EIGHT(one)                                                                    \
+        }                                                                               \
+      }                                                                                 \
+    }                                                                                   \
+    use((uintptr_t)at + (uintptr_t)other + number);                                     \
   }
-TWO_LOADS(instructions_between, "test %1, %1\n")
-TWO_LOADS(loads_between, "mov (%1), %%rax\n")
-TWO_LOADS(stores_between, "mov %%rax, (%1)\n")
-
-#endif
+TWO_LOADS(instructions_between, __asm__ volatile("test %0, %0" : : "r"(blocks) : "cc");)
+TWO_LOADS(loads_between, (void)number;)
+TWO_LOADS(stores_between, number = 1;)
 
 /* ---- Writing back --------------------------------------------------------------------------- */
 
@@ -408,14 +402,12 @@ static const struct benchmark {
   void (*set_up)(void);
   void (*repeat)(void);
 } benchmarks[] = {
-#ifdef PMEMSIM_NATIVE
     {"add_register", nothing, add_register},
     {"rotate_and_xor", nothing, rotate_and_xor},
     {"instruction", nothing, instruction},
     {"instructions_between", set_up_two_loads, instructions_between},
     {"loads_between", set_up_two_loads, loads_between},
     {"stores_between", set_up_two_loads, stores_between},
-#endif
     {"multiply", nothing, multiply},
     {"divide", nothing, divide},
     {"locked", nothing, locked},
