@@ -96,6 +96,7 @@ class _Fit:
         self._measured = measured
         self._defaults = {setting.key: setting.value for setting in defaults.settings}
         self._threads = 1  # of a core
+        self._misses = 0  # of a thread alone
         self._found: list[Fitted] = []
         self._refused: dict[str, str] = {}
 
@@ -322,13 +323,14 @@ class _Fit:
             return
         ways = _ways(self._entries)
         self._add("tlb.entries", str(self._entries), self._entries_source)
-        self._add("tlb.ways", str(ways), "not measured")
+        self._add("tlb.ways", str(ways), "not measured: divides the entries")
         self._add(
             "tlb.second_entries",
             str(self._second_entries),
             f"load of {self._second_entries} pages: no walk",
         )
-        self._add("tlb.second_ways", str(_ways(self._second_entries)), "not measured")
+        second_ways = str(_ways(self._second_entries))
+        self._add("tlb.second_ways", second_ways, "not measured: divides the entries")
         self._add_ns(
             "tlb.second_latency",
             self._second,

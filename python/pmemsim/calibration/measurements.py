@@ -25,7 +25,8 @@ PAGE_BYTES = 4096
 USABLE_SPREAD = 0.15
 # Operations of a recording, by loop. A loop that is missing can't be recorded.
 _RECORDED = {
-    "add_register": 48_000, "rotate_and_xor": 48_000, "instruction": 48_000, "multiply": 20_000, "divide": 20_000, "locked": 20_000,
+    "add_register": 48_000, "rotate_and_xor": 48_000, "instruction": 48_000,
+    "multiply": 20_000, "divide": 20_000, "locked": 20_000,
     "random_branch": 1 << 17, "even_branch": 1 << 17,
     "random_target": 1 << 16, "even_target": 1 << 16,
     "store_clwb_sfence": 4096, "store_clwb_mfence": 4096, "store_clflushopt_sfence": 4096,

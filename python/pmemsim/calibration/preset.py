@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from textwrap import shorten
 
 from pmemsim.calibration.fit import Fit
 from pmemsim.calibration.measurements import USABLE_SPREAD, Measurements
@@ -29,7 +30,7 @@ def preset_text(name: str, fitted: Fit, measured: Measurements) -> str:
     lines += [f"# Not measured: {each}: {why}." for each, why in measured.missing.items()]
     lines += [
         f"name: {json.dumps(name)}",
-        f"summary: {json.dumps(f'Calibrated on {processor.model}')}",
+        f"summary: {json.dumps(shorten(f'Calibrated on {processor.model}', 100))}",
         f"citation: {json.dumps(f'pmemsim calibrate, {measured.taken}')}",
         f"inherits: {BASE}",
         "parameters:",
