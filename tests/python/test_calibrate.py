@@ -249,7 +249,7 @@ def test_a_machine_without_tlb_misses_is_fitted_without_tlb() -> None:
 
 
 def test_tlb_of_entries_between_two_numbers_of_pages_is_fitted_by_the_share_of_misses() -> None:
-    # Of 96 pages in 22 sets of 4, 8 sets have 5 pages, which all miss.
+    # 96 pages are in 22 sets of 4 entries. 8 sets have 5 pages, which all miss.
     some = figure("load of 96 pages", "page_load", L1 + 40 / 96 * SECOND, f"bytes={96 * 4096}")
     found = sorted([*figures(), some], key=lambda each: each.number("bytes"))
     assert fitted(found)["tlb.entries"] == "88"

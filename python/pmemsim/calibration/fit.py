@@ -95,8 +95,8 @@ class _Fit:
                 )
         self._measured = measured
         self._defaults = {setting.key: setting.value for setting in defaults.settings}
-        self._threads = 1  # of a core
-        self._misses = 0  # of a thread alone
+        self._threads = 1  # logical processors of a core
+        self._misses = 0  # lines in flight of a thread alone
         self._found: list[Fitted] = []
         self._refused: dict[str, str] = {}
 
