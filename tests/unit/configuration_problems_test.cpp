@@ -150,23 +150,6 @@ TEST(Configuration, MetadataProblemNamesTheSettingsOfBackendAndLogQueue) {
   }
 }
 
-TEST(Configuration, LoadsThatPassLocksAreRejectedWithAsap) {
-  trace::TraceBuilder builder;
-  builder.plain(builder.site(trace::SiteKind::kExecute, 0, 4));
-  const auto run = [&](std::string_view atomicity) {
-    run_trace(builder, settings({{"atomicity", atomicity}, {"core.loads_pass_locks", "true"}}));
-  };
-  EXPECT_NO_THROW(run("hw-undo"));
-  try {
-    run("asap");
-    ADD_FAILURE() << "it was taken";
-  } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("choose core.loads_pass_locks=false"),
-              std::string::npos)
-        << error.what();
-  }
-}
-
 TEST(Configuration, MoreThreadsThanCoresAreRejected) {
   trace::TraceBuilder builder;
   const std::uint32_t work = builder.site(trace::SiteKind::kExecute, 0, 4);

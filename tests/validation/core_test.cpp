@@ -571,31 +571,48 @@ TEST(Persist, NonTemporalStoresOfALineAreCombined) {
   expect_near(non_temporal_round(8), 7 + kSharedTags + 1);
 }
 
-// Flushes of many lines, which are in the L1, without a fence.
-double flushes_without_fence(const std::vector<KeyValue>& more) {
+// The time of a flush where each thread flushes lines of its own, which are in its L1, without a
+// fence.
+double flushes_without_fence(const std::vector<KeyValue>& more, std::uint32_t threads = 1) {
   std::vector<KeyValue> settings{{"pm.write_latency", "0ns"},
                                  {"path.request_latency", "100ns"},
                                  {"path.response_latency", "80ns"}};
   settings.insert(settings.end(), more.begin(), more.end());
   return steady_ns(
-      [](TraceBuilder& builder, int rounds) {
+      [threads](TraceBuilder& builder, int rounds) {
         const std::uint32_t store = builder.site(SiteKind::kStore, 8);
         const std::uint32_t flush = builder.site(SiteKind::kFlush);
-        for (int i = 0; i < rounds; ++i) {
-          const std::uint64_t line = kPmBase + static_cast<std::uint64_t>(i % 16) * 64;
-          builder.store(store, line, 1);
-          builder.access(flush, line);
+        for (std::uint32_t thread = 0; thread < threads; ++thread) {
+          builder.thread(thread);
+          for (int i = 0; i < rounds; ++i) {
+            const std::uint64_t line = kPmBase + thread * 4096 + static_cast<unsigned>(i % 16) * 64;
+            builder.store(store, line, 1);
+            builder.access(flush, line);
+          }
         }
       },
       2000, round_machine(settings));
 }
+constexpr double kFlushTrip = kWayDown + 100 + 80;
 TEST(Persist, FlushesInFlightAreLimitedByTheMissRegisters) {
-  expect_near(flushes_without_fence({{"core.mshrs", "1"}}), kWayDown + 100 + 80);
-  expect_near(flushes_without_fence({{"core.mshrs", "4"}}), (kWayDown + 100 + 80) / 4);
+  expect_near(flushes_without_fence({{"core.mshrs", "1"}}), kFlushTrip);
+  expect_near(flushes_without_fence({{"core.mshrs", "4"}}), kFlushTrip / 4);
 }
 TEST(Persist, FlushesInFlightAreLimitedByTheFlushRegisters) {
   expect_near(flushes_without_fence({{"core.mshrs", "1"}, {"core.flush_registers", "4"}}),
-              (kWayDown + 100 + 80) / 4);
+              kFlushTrip / 4);
+}
+TEST(Persist, LogicalProcessorsShareTheRegistersOfTheirCore) {
+  const KeyValue registers{"core.mshrs", "4"}, threads{"core.threads_per_core", "2"};
+  expect_near(flushes_without_fence({registers}, 2), kFlushTrip / 4);
+  expect_near(flushes_without_fence({registers, threads}, 2), kFlushTrip / 2);
+  // A thread alone has the whole core.
+  expect_near(flushes_without_fence({registers, threads}), kFlushTrip / 4);
+}
+TEST(Persist, LogicalProcessorsShareTheFlushIntervalOfTheirCore) {
+  const KeyValue interval{"core.flush_interval", "50ns"}, threads{"core.threads_per_core", "2"};
+  expect_near(flushes_without_fence({interval, threads}), 50);
+  expect_near(flushes_without_fence({interval, threads}, 2), 100);
 }
 // Stores to many lines without a fence: a buffer is in use for the way to the controller and back.
 TEST(Persist, NonTemporalLinesInFlightAreLimitedByTheBuffers) {
@@ -670,7 +687,8 @@ TEST(Serialising, FullFencesDelayTheLoadsAfterAPersist) {
 }
 
 // A store that misses, which a locked instruction or a lock waits for, and a chain of loads behind.
-double loads_behind(SiteKind kind, std::string_view pass, int loads) {
+double loads_behind(SiteKind kind, std::string_view pass, int loads,
+                    std::string_view atomicity = "none") {
   return steady_ns(
       [=](TraceBuilder& builder, int rounds) {
         const std::uint32_t store = builder.site(SiteKind::kStore, 8);
@@ -699,7 +717,14 @@ double loads_behind(SiteKind kind, std::string_view pass, int loads) {
           }
         }
       },
-      500, round_machine({{"core.loads_pass_locks", pass}}));
+      500, round_machine({{"core.loads_pass_locks", pass}, {"atomicity", atomicity}}));
+}
+TEST(LoadsBehindLocks, LoadsOfDesignsThatTrackThemWaitForLocks) {
+  const auto time = [](std::string_view pass, std::string_view atomicity) {
+    return loads_behind(SiteKind::kAtomicUpdate, pass, 30, atomicity);
+  };
+  EXPECT_EQ(time("true", "asap"), time("false", "asap"));
+  EXPECT_LT(time("true", "hw-undo"), 0.9 * time("false", "hw-undo"));
 }
 TEST(LoadsBehindLocks, LoadsWaitForLocks) {
   for (const SiteKind kind : {SiteKind::kAtomicUpdate, SiteKind::kSync}) {

@@ -20,7 +20,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       rob_entries_(parameters.rob_entries),
       full_fences_(parameters.full_fences),
       arm_locks_(parameters.lock_order == LockBarrier::kArm),
-      loads_pass_locks_(parameters.loads_pass_locks),
+      loads_pass_locks_(parameters.loads_pass_locks && !parts.design.wants(kLoads | kRewind)),
       cycle_(clock.cycle()),
       forward_latency_(clock.slots(parameters.forward_latency)),
       locked_latency_(clock.slots(parameters.locked_latency)),

@@ -114,8 +114,8 @@ struct CoreParameters {
         "after earlier stores and stalls nothing");
     visit("loads_pass_locks", loads_pass_locks, {},
           "Whether loads execute before an earlier locked instruction or lock. The model does not "
-          "repeat loads whose line was invalidated meanwhile. Designs that track loads or "
-          "re-execute regions do not support this");
+          "repeat loads whose line was invalidated meanwhile. In designs that track loads or "
+          "re-execute regions, loads always wait");
     visit("one_store_at_a_time", one_store_at_a_time, {},
           "Whether a store requests its line only after the previous store was written, as in "
           "gem5's model of x86");

@@ -123,11 +123,6 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
                  configuration.l2, shared_cache(configuration), configuration.path,
                  buffers_of(logical_processor(configuration, trace)),
                  PageFrames(configuration.pages.placement)) {
-  if (configuration.core.loads_pass_locks && design_.wants(kLoads | kRewind)) {
-    throw ConfigError(
-        {"core.loads_pass_locks: this design tracks loads or re-executes regions, which requires "
-         "that loads wait for locks; choose core.loads_pass_locks=false"});
-  }
   design_.connect(queue_, clock_, hierarchy_, dram_, pm_space_, program_events_, threads_);
   for (std::uint32_t instance = 0; instance < configuration.run.instances; ++instance) {
     for (const trace::PmRegion& region : trace.metadata().pm_regions) {
