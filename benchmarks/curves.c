@@ -5,7 +5,11 @@
  * chase: loads of lines, each of which says where the next is; a thread. read, write: blocks of
  * lines=N lines, the latter written past the caches; threads=N threads, each in its own part of
  * the memory. All as they lie or, shuffled, at random; bytes=N is the size of a part. An operation
- * is a line. */
+ * is a line.
+ *
+ * persist: a line that is in the caches is stored to, written back and fenced. persist_past: a line
+ * is stored past the caches and fenced. Both use the lines of bytes=N in turn. overwrite: the same
+ * 256 bytes are stored past the caches and fenced again and again. */
 #include "measured.h"
 
 enum { NUMBERS = LINE_BYTES / sizeof(uint64_t), MOST_THREADS = 64, IN_CACHES = 64 << 20 };
@@ -79,6 +83,32 @@ static void run_threads(void) {
   for (uint64_t i = 1; i < options.threads; ++i) pthread_join(threads[i], NULL);
 }
 
+static void set_up_cached(void) {
+  lines = options.bytes / LINE_BYTES;
+  memory = persistent_memory(options.bytes);
+  memset(memory, 1, options.bytes);
+}
+static void persist(void) {
+  for (uint64_t i = 0; i < options.operations; ++i) {
+    line* stored = memory + i % lines;
+    (*stored)[0] = i;
+    clwb(stored);
+    sfence();
+  }
+}
+static void persist_past(void) {
+  for (uint64_t i = 0; i < options.operations; ++i) {
+    for (int k = 0; k < NUMBERS; ++k) store_past_caches(&memory[i % lines][k], i);
+    sfence();
+  }
+}
+static void overwrite(void) {
+  for (uint64_t i = 0; i < options.operations; ++i) {
+    for (int k = 0; k < 4 * NUMBERS; ++k) store_past_caches(&memory[0][k], i);
+    sfence();
+  }
+}
+
 static void (*set_up_loop)(void) = allocate;
 static void (*loop)(void) = run_threads;
 
@@ -94,8 +124,17 @@ int main(int count, char** arguments) {
     work = read_block;
   } else if (strcmp(name, "write") == 0) {
     work = write_block;
+  } else if (strcmp(name, "persist") == 0) {
+    set_up_loop = set_up_cached;
+    loop = persist;
+  } else if (strcmp(name, "persist_past") == 0) {
+    set_up_loop = set_up_cached;
+    loop = persist_past;
+  } else if (strcmp(name, "overwrite") == 0) {
+    set_up_loop = set_up_cached;
+    loop = overwrite;
   } else {
-    fprintf(stderr, "needs chase, read or write\n");
+    fprintf(stderr, "needs chase, read, write, persist, persist_past or overwrite\n");
     return 2;
   }
   return measure(count - 2, arguments + 2);

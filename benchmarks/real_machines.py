@@ -2,8 +2,8 @@
 
 python benchmarks/real_machines.py [--json FILE] [--plots FOLDER]
 
-Records curves.c (dependent loads, reads, writes past the caches; by threads and by size of the
-block), simulates it on `xeon-optane` and `xeon-6140`, and prints each published point beside
+Records curves.c (dependent loads, reads, writes past the caches, persisted lines; by threads and by
+size of the block), simulates it on the machines that exist, and prints each published point beside
 pmemsim's value: within 15%, or not. Ends with status 1 if one isn't. `--plots` draws the curves
 with the points.
 """
@@ -28,6 +28,8 @@ PERSISTENT = "0x100000000000"
 ONE_MODULE = {"pm.controllers": 1, "pm.channels_per_controller": 1}
 BASIC = "arXiv 1903.05714"
 SIZES = "AnandTech 2017, Skylake-SP servers"
+XIANG = "Xiang et al., EuroSys 2022"
+NV_CMM = "SMART Modular, white paper of the NV-CMM-E3S"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Curve:
     fixed: dict[str, int] = field(default_factory=dict)
     """Options of the loop: threads, lines, bytes, shuffled; `over` names the one that varies."""
     overrides: dict[str, int] = field(default_factory=dict)
+    used: bool = False
+    """Whether the published values decided parameters of the preset."""
 
 
 # Threads' parts begin in different channels.
@@ -52,11 +56,15 @@ PART = 4 * MIB + 4096
 THREADS = (1, 2, 4, 8, 12, 17, 24)
 BLOCKS = (1, 2, 4, 8, 64)
 OPTANE = "xeon-optane"
+# The published latencies were measured with huge pages, whose translations are always cached.
+HUGE_PAGES = {"tlb.entries": 0}
+# Lines of a pool in the L2.
+POOL = {"bytes": 4096 * 64}
 CURVES = (
     Curve(
         "loads, one after the other", OPTANE, "ns", "shuffled", "chase", (0, 1),
         {0: (152.5, f"{BASIC}: half of a random load's"), 1: (305.0, BASIC)},
-        {"bytes": 128 * MIB},
+        {"bytes": 128 * MIB}, HUGE_PAGES,
     ),
     Curve(
         "reads in order, six modules", OPTANE, "GB/s", "threads", "read", THREADS,
@@ -94,11 +102,31 @@ CURVES = (
             8 * MIB: (55 / 2.3, f"{SIZES}: 54 to 56 cycles"),
             128 * MIB: (89.0, SIZES),
         },
-        {"shuffled": 1},
+        {"shuffled": 1}, HUGE_PAGES,
     ),
     Curve(
         "reads in order", "xeon-6140", "GB/s", "threads", "read", (1, 2, 4, 8, 18),
         {18: (199 / 2, f"{SIZES}: Intel's STREAM of two sockets")}, {"lines": 4, "bytes": PART},
+    ),
+    Curve(
+        "store, clwb, sfence", OPTANE, "ns", "bytes", "persist", (64, POOL["bytes"]),
+        {64: (800.0, f"{XIANG}: read after persist"), POOL["bytes"]: (62.0, BASIC)}, used=True,
+    ),
+    Curve(
+        "line past the caches, sfence", OPTANE, "ns", "bytes", "persist_past", (POOL["bytes"],),
+        {POOL["bytes"]: (90.0, BASIC)}, used=True,
+    ),
+    Curve(
+        "store, clwb, sfence", "xeon-6140", "ns", "bytes", "persist", (POOL["bytes"],),
+        {POOL["bytes"]: (57.0, f"{BASIC}: DRAM")}, used=True,
+    ),
+    Curve(
+        "line past the caches, sfence", "xeon-6140", "ns", "bytes", "persist_past",
+        (POOL["bytes"],), {POOL["bytes"]: (86.0, f"{BASIC}: DRAM")}, used=True,
+    ),
+    Curve(
+        "reads in order", "cxl-nv-cmm", "GB/s", "threads", "read", (1, 4, 16),
+        {16: (32.0, NV_CMM)}, {"lines": 4, "bytes": PART},
     ),
 )  # fmt: skip
 
@@ -137,6 +165,8 @@ def recording(program: Path, curve: Curve, x: int) -> tuple[Path, int]:
     options = {**curve.fixed, curve.over: x}
     if curve.loop == "chase":  # the previous repetition warms the caches
         operations = max(20_000, min(options["bytes"] // 64, 1 << 17))
+    elif curve.unit == "ns":
+        operations = max(1000, options["bytes"] // 64)  # each line of a pool once
     else:
         operations = options.get("threads", 1) * 8192
     texts = [f"{key}={value}" for key, value in options.items() if key != "shuffled"]
