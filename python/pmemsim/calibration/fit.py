@@ -109,7 +109,7 @@ class _Fit:
                 f"{why}; a machine can't be fitted without this measurement; measure again while "
                 "nothing else runs on this computer"
             ) from why
-        for keys, step in (
+        steps: list[tuple[str, Callable[[], None]]] = [
             ("core.width", self._width),
             ("core.locked_latency", self._locked),
             ("core.division_latency", self._division),
@@ -124,11 +124,12 @@ class _Fit:
             ("prefetch.streams", self._prefetcher),
             ("core.clwb_evicts", self._eviction),
             ("core.loads_pass_locks", self._loads_behind_locks),
-        ):
+        ]
+        for key, step in steps:
             try:
                 step()
             except _UnusableError as why:
-                self._refused[keys] = str(why)
+                self._refused[key] = str(why)
         return Fit(self._found, self._refused)
 
     # ---- Helpers of the closed forms ------------------------------------------------------------
