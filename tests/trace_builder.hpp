@@ -65,7 +65,9 @@ class TraceBuilder {
   void recurrence(std::uint32_t site, bool goes_on) { begin(site, goes_on); }
   // Adds a fence, or instructions without memory accesses (kExecute).
   void plain(std::uint32_t site) { begin(site); }
-  void external(std::uint32_t instructions) { begin(kExternalSite).put(instructions); }
+  void external(std::uint32_t instructions, bool unknown = false) {
+    begin(kExternalSite, unknown).put(instructions);
+  }
   void mark(MarkKind kind, std::uint64_t first = 0, std::uint64_t second = 0) {
     begin(mark_site(kind)).put(first).put(second);
   }

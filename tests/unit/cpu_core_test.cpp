@@ -670,13 +670,15 @@ TEST(Statistics, CountTheOperationsOfTheProgram) {
   const std::uint32_t branch = builder.site(SiteKind::kBranch, 0, 1);
   builder.access(load, kDramBase);
   builder.branch(branch, true);
-  builder.external(50);
+  builder.external(20);
+  builder.external(30, true);
   builder.sync(SyncKind::kMutexLock, kDramBase + 64, 0, 0);
   builder.sync(SyncKind::kMutexUnlock, kDramBase + 64, 0, 1);
   const RunResult result = run_trace(builder, design("x86", "none"));
   EXPECT_EQ(result.instructions, 53u);
   EXPECT_EQ(statistic(result, "core.external_instructions"), 50);
-  EXPECT_EQ(statistic(result, "core.operations"), 5);
+  EXPECT_EQ(statistic(result, "core.unknown_instructions"), 30);
+  EXPECT_EQ(statistic(result, "core.operations"), 6);
   EXPECT_EQ(statistic(result, "core.loads"), 1);
   EXPECT_EQ(statistic(result, "core.branches"), 1);
   EXPECT_EQ(statistic(result, "core.locks"), 1);

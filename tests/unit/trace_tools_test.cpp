@@ -92,7 +92,8 @@ TEST_F(TraceToolsTest, SummaryCountsOperationsOfEachKind) {
   builder_.mark(MarkKind::kRegionEnd, 1);
   builder_.sync(SyncKind::kWriteUnlock, 8, 0, 1);
   builder_.access(load, 0x900000);  // 3, DRAM
-  builder_.external(100);
+  builder_.external(70);
+  builder_.external(30, true);
   builder_.access(flush, kPm);
   builder_.plain(fence);
   builder_.thread(1).access(load, kPm + 4);  // 3
@@ -102,10 +103,11 @@ TEST_F(TraceToolsTest, SummaryCountsOperationsOfEachKind) {
   const Summary summary = summarize(written());
   ASSERT_EQ(summary.threads.size(), 2u);
   const ThreadSummary& thread = summary.threads[0];
-  EXPECT_EQ(thread.operations, 18u);
+  EXPECT_EQ(thread.operations, 19u);
   EXPECT_EQ(thread.by_kind[static_cast<std::size_t>(SiteKind::kMark)], 6u);
   EXPECT_EQ(thread.instructions, 15u);
   EXPECT_EQ(thread.external_instructions, 100u);
+  EXPECT_EQ(thread.unknown_instructions, 30u);
   EXPECT_EQ(thread.instructions_by_purpose[static_cast<std::size_t>(Purpose::kLog)], 2u);
   EXPECT_EQ(thread.instructions_by_purpose[0], 113u);
   EXPECT_EQ(thread.pm_loads, 1u);

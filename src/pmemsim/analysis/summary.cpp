@@ -87,6 +87,7 @@ class ThreadCounter {
   void count_instructions(const Operation& operation) {
     const bool external = operation.kind == SiteKind::kExternal;
     (external ? summary_.external_instructions : summary_.instructions) += operation.instructions;
+    if (external && operation.flag) summary_.unknown_instructions += operation.instructions;
     summary_.instructions_by_purpose[purpose_] += operation.instructions;
     if (depth_ == 0) return;
     summary_.region_instructions += operation.instructions;
@@ -165,6 +166,7 @@ void add(ThreadSummary& total, const ThreadSummary& thread) {
   for (std::size_t i = 0; i < kSiteKinds; ++i) total.by_kind[i] += thread.by_kind[i];
   total.instructions += thread.instructions;
   total.external_instructions += thread.external_instructions;
+  total.unknown_instructions += thread.unknown_instructions;
   for (std::size_t i = 0; i < kPurposes; ++i) {
     total.instructions_by_purpose[i] += thread.instructions_by_purpose[i];
   }
@@ -194,6 +196,7 @@ nlohmann::ordered_json json_of(const ThreadSummary& summary) {
           {"operations_by_kind", by_kind},
           {"instructions", summary.instructions},
           {"external_instructions", summary.external_instructions},
+          {"unknown_instructions", summary.unknown_instructions},
           {"instructions_by_purpose", by_purpose},
           {"pm_loads", summary.pm_loads},
           {"pm_stores", summary.pm_stores},

@@ -13,8 +13,9 @@ namespace pmemsim::trace {
 struct ThreadSummary {
   std::uint64_t operations = 0;
   std::array<std::uint64_t, kSiteKinds> by_kind{};
-  std::uint64_t instructions = 0;                                  // instrumented instructions
-  std::uint64_t external_instructions = 0;                         // other instructions
+  std::uint64_t instructions = 0;           // instrumented instructions
+  std::uint64_t external_instructions = 0;  // other instructions: estimates
+  std::uint64_t unknown_instructions = 0;   // those of functions of unknown cost
   std::array<std::uint64_t, kPurposes> instructions_by_purpose{};  // sum of both kinds
 
   std::uint64_t pm_loads = 0, pm_stores = 0, dram_loads = 0, dram_stores = 0;

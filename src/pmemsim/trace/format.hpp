@@ -105,7 +105,8 @@ enum class SiteKind : std::uint8_t {
   kExecute = 9,       // no payload; SiteRecord::instructions only
   kFlush = 10,        // u64 address; SiteRecord::detail is a FlushKind
   kFence = 11,        // no payload; SiteRecord::detail is a FenceKind
-  kExternal = 12,     // u32 instructions executed in code that was not instrumented
+  kExternal = 12,     // u32 estimated instructions of code that was not instrumented. flag: of
+                      // functions whose cost isn't known
   kMark = 13,         // u64 first, u64 second; SiteRecord::detail is a MarkKind
   kSync = 14,         // u64 address, u32 object, u32 version; SiteRecord::detail is a SyncKind.
                       // flag: annotation of a lock whose instructions are recorded themselves

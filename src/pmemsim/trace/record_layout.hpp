@@ -57,6 +57,7 @@ inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
   of(SiteKind::kBranch).flag = of(SiteKind::kAtomicUpdate).flag = 1;
   of(SiteKind::kRecurrence).flag = of(SiteKind::kSync).flag = 1;
   of(SiteKind::kExternal).count = ~std::uint32_t{0};
+  of(SiteKind::kExternal).flag = 1;
   of(SiteKind::kExternal).fixed += 4;
   of(SiteKind::kMark).first = of(SiteKind::kMark).second = ~std::uint64_t{0};
   of(SiteKind::kMark).fixed += 16;

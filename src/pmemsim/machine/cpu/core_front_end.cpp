@@ -95,6 +95,7 @@ bool Core::next_operation() {
   }
   if (operation_.kind == SiteKind::kExternal) {
     statistics_.external_instructions += operation_.instructions;
+    if (operation_.flag) statistics_.unknown_instructions += operation_.instructions;
   }
   has_operation_ = true;
   return true;

@@ -6,6 +6,7 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
   operations += other.operations;
   instructions += other.instructions;
   external_instructions += other.external_instructions;
+  unknown_instructions += other.unknown_instructions;
   loads += other.loads;
   forwarded_loads += other.forwarded_loads;
   stores += other.stores;

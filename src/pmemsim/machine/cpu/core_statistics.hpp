@@ -9,7 +9,8 @@
 namespace pmemsim {
 
 struct CoreStatistics {
-  std::uint64_t operations = 0, instructions = 0, external_instructions = 0;
+  std::uint64_t operations = 0, instructions = 0;
+  std::uint64_t external_instructions = 0, unknown_instructions = 0;
   std::uint64_t loads = 0, forwarded_loads = 0, stores = 0, private_misses = 0;
   std::uint64_t branches = 0, mispredicted_branches = 0;
   std::uint64_t flushes = 0, fences = 0, locks = 0, regions = 0;
@@ -26,7 +27,11 @@ struct CoreStatistics {
           "Simulated recorded operations, without those that the design removes");
     visit("instructions", instructions, "instructions", "Simulated instructions");
     visit("external_instructions", external_instructions, "instructions",
-          "Simulated instructions of code that was not instrumented", part_of("instructions"));
+          "Simulated instructions of code that was not instrumented: estimates",
+          part_of("instructions"));
+    visit("unknown_instructions", unknown_instructions, "instructions",
+          "Simulated instructions of functions that are not instrumented and whose cost is unknown",
+          part_of("external_instructions"));
     visit("loads", loads, "loads", "Loads", part_of("operations"));
     visit("forwarded_loads", forwarded_loads, "loads", "Loads served by the store queue",
           part_of("loads"));
