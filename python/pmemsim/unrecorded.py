@@ -23,9 +23,9 @@ def unrecorded(metadata: Mapping[str, Any]) -> str:
     count, places = found["bytes"], found["places"]
     first = found["lowest"][0]["begin"]
     if places == 1:
-        return f"{_counted(count, 'byte')} in 1 location, at {_named(first, metadata)}"
+        return f"{counted(count, 'byte')} in 1 location, at {_named(first, metadata)}"
     return (
-        f"{_counted(count, 'byte')} in {places:,} locations, the first at {_named(first, metadata)}"
+        f"{counted(count, 'byte')} in {places:,} locations, the first at {_named(first, metadata)}"
     )
 
 
@@ -73,7 +73,8 @@ def no_images(metadata: Mapping[str, Any]) -> str:
     )
 
 
-def _counted(count: int, what: str) -> str:
+def counted(count: int, what: str) -> str:
+    """Return a number of things in words."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 

@@ -51,10 +51,12 @@ from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error, Problems
 from pmemsim.estimates import Estimate
 from pmemsim.files import write_json
+from pmemsim.not_instrumented import described_run, share_of, warning
 from pmemsim.presets import Setting, parse_overrides, preset_names
 from pmemsim.simulation import Configuration, Result, configure, simulate
 from pmemsim.targets import Target as Recorded
 from pmemsim.targets import find_target
+from pmemsim.trace import Trace
 from pmemsim.workloads import workloads
 
 Image = Annotated[Path | None, option(
@@ -100,6 +102,7 @@ def run_command(
         plot_result(result, simulation.plot_path)
     if simulation.json_path != "-":
         _print_result(result)
+    _warn_of_estimates(trace, result)
 
 
 @dataclass(frozen=True)
@@ -205,6 +208,8 @@ def compare_command(
         _print_comparison(comparison)
     for start in cold_starts(comparison.results):
         err.print(f"pmemsim: warning: {start.sentence()}", markup=False)
+    for (trace, *_), workload in zip(traces, comparison.workloads, strict=True):
+        _warn_of_estimates(trace, comparison.result(workload, comparison.designs[0]))
 
 
 @declared
@@ -350,6 +355,11 @@ def _checked(
     return configurations, found
 
 
+def _warn_of_estimates(trace: Trace, result: Result) -> None:
+    if text := warning(result.workload, share_of(result), trace.metadata):
+        err.print(text, markup=False)
+
+
 def _print_result(result: Result) -> None:
     shares = ", ".join(f"{label} {percent(share)}" for label, share in breakdown(result).items())
     facts = [
@@ -357,6 +367,7 @@ def _print_result(result: Result) -> None:
         ("threads", str(result.threads)),
         ("simulated time", duration(result.time_ns)),
         ("instructions", si(result.instructions)),
+        ("not instrumented", described_run(result)),
         ("atomic regions", f"{result.regions} ({si(result.regions_per_s)} a second)"),
         ("written to PM", f"{si(result.pm_write_bytes)}B"),
         ("use of the cores' time", shares),
@@ -401,6 +412,11 @@ def _print_comparison(comparison: Comparison) -> None:
     number = comparison.samples
     of_samples = f", {number} recordings of each workload" if number > 1 else ""
     out.print(table(f"machine {comparison.results[0].machine}{of_samples}", columns, rows))
+    estimated = ", ".join(
+        f"{name} {percent(share_of(comparison.result(name, baseline)))}"
+        for name in comparison.workloads
+    )
+    out.print(f"instructions not instrumented, but estimated: {estimated}", markup=False)
 
 
 def _interval(estimate: Estimate) -> str:

@@ -13,10 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from pmemsim.cli.command import OUTPUT, TARGET, Command, Group, argument, declared, option
-from pmemsim.cli.console import out, percent, table
+from pmemsim.cli.console import err, out, percent, table
 from pmemsim.cli.options import MOST, check_whole
 from pmemsim.errors import Problems
 from pmemsim.flushes import flushes_outside_pm
+from pmemsim.not_instrumented import MOST_NAMED, described, named_functions, warning
 from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
 from pmemsim.unrecorded import not_recorded, unrecorded
 
@@ -69,6 +70,11 @@ def _info_of_one(trace: Trace, as_json: bool) -> None:
         print(json.dumps(facts, indent=2))
         return
     out.print(table(str(trace.path), ["recording", "value"], _facts(trace, summary)))
+    counted = summary["total"]
+    external = counted["external_instructions"]
+    share = external / max(1, counted["instructions"] + external)
+    if text := warning(trace.name, share, trace.metadata):
+        err.print(text, markup=False)
     total, threads = _flat(summary["total"]), [_flat(thread) for thread in summary["threads"]]
     rows = [
         (key.replace("_", " "), *(_text(part.get(key, "")) for part in (total, *threads)))
@@ -187,6 +193,7 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     changed = unrecorded(metadata)
     missing = not_recorded(metadata)
+    unknown = named_functions(metadata, MOST_NAMED)
     outside = flushes_outside_pm(metadata).replace("; ", "\n").replace(": ", ":\n", 1)
     return [
         ("workload", trace.name),
@@ -204,9 +211,9 @@ def _facts(trace: Trace, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("instructions", f"{instructions:,}"),
         (
             "instructions without instrumentation",
-            f"{external:,} ({percent(external / instructions if instructions else 0.0)}), "
-            f"counted by {metadata.get('external_method', 'the recorder')}",
+            f"{external:,} ({described(external, total['unknown_instructions'], instructions)})",
         ),
+        *([("functions of unknown cost", "\n".join(unknown))] if unknown else []),
         ("recorded instructions (sites)", f"{summary['sites']:,}"),
         ("pages of persistent memory at the start", f"{summary['image_pages']:,}"),
         ("lines touched before the start", f"{summary['warm_lines']:,}"),
