@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "library_costs.hpp"
+
 namespace pmemsim::pass {
 namespace {
 
@@ -81,7 +83,6 @@ class Copier {
         return first;
       }
       case LibraryCall::kOther:
-      case LibraryCall::kExternal:
         break;
     }
     llvm_unreachable("not a copying function");
@@ -105,6 +106,11 @@ class Copier {
   Recorder& recorder_;
   llvm::IRBuilder<>& builder_;
 };
+
+// Counts the library function's instructions, except those of the copy's recorded accesses.
+void count_call(Recorder& recorder, llvm::StringRef function) {
+  if (const LibraryCost* cost = library_cost(function)) recorder.count(cost->constant);
+}
 
 }  // namespace
 
@@ -132,6 +138,8 @@ void replace_memory_intrinsic(Recorder& recorder, llvm::MemIntrinsic& intrinsic)
     const double segments =
         std::ceil(static_cast<double>(bytes->getZExtValue()) / trace::kCopyBytes);
     recorder.count(-segments * (transfer != nullptr ? 2 : 1));
+  } else {
+    count_call(recorder, transfer != nullptr ? "memcpy" : "memset");
   }
   recorder.builder().SetInsertPoint(&intrinsic);
   Copier copier(recorder);
@@ -149,6 +157,7 @@ void replace_library_copy(Recorder& recorder, llvm::CallBase& original, LibraryC
   llvm::CallBase* call = &original;
   if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(call)) call = llvm::changeToCall(invoke);
   recorder.builder().SetInsertPoint(call);
+  count_call(recorder, call->getCalledFunction()->getName());
   Value* result = Copier(recorder).copy_of(*call, library);
   if (!call->getType()->isVoidTy()) call->replaceAllUsesWith(result);
   call->eraseFromParent();

@@ -10,7 +10,7 @@ void call_hint(llvm::IRBuilder<>& builder, llvm::StringRef name,
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
   llvm::Module& module = *builder.GetInsertBlock()->getModule();
   const llvm::FunctionCallee callee = module.getOrInsertFunction(
-      ("pm_pre_" + name).str(), llvm::FunctionType::get(builder.getVoidTy(), types, false));
+      (kHintPrefix + name).str(), llvm::FunctionType::get(builder.getVoidTy(), types, false));
   llvm::CallInst* hint = builder.CreateCall(callee, arguments);
   hint->setDoesNotThrow();
   hint->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly() |

@@ -10,7 +10,9 @@
 
 #include "assembly.hpp"
 #include "copies.hpp"
+#include "hint_calls.hpp"
 #include "intrinsics.hpp"
+#include "library_costs.hpp"
 #include "library_functions.hpp"
 #include "recorder.hpp"
 #include "recurrences.hpp"
@@ -31,6 +33,25 @@ bool may_take_lock(const llvm::Instruction& atomic) {
   const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&atomic);
   return llvm::isa<llvm::AtomicCmpXchgInst>(atomic) ||
          (update != nullptr && update->getOperation() == llvm::AtomicRMWInst::Xchg);
+}
+
+// Returns the name of the library function that the code generator calls for the instruction.
+llvm::StringRef compiler_function(const llvm::Instruction& instruction) {
+  const bool single = instruction.getType()->isFloatTy();
+  switch (instruction.getOpcode()) {
+    case llvm::Instruction::FRem:
+      return single ? "fmodf" : "fmod";
+    case llvm::Instruction::UDiv:
+      return "__udivti3";
+    case llvm::Instruction::SDiv:
+      return "__divti3";
+    case llvm::Instruction::URem:
+      return "__umodti3";
+    case llvm::Instruction::SRem:
+      return "__modti3";
+    default:
+      return instruction.getOpcodeName();
+  }
 }
 
 class FunctionInstrumenter {
@@ -167,7 +188,7 @@ class FunctionInstrumenter {
       }
     } else if (llvm::isa<llvm::BinaryOperator, llvm::CastInst>(instruction) &&
                recorder_.context().counts.of(instruction).calls) {
-      recorder_.record_external(instruction);  // fmod, 128-bit division, ...
+      recorder_.record_external(instruction, compiler_function(instruction));
     }
   }
 
@@ -253,8 +274,8 @@ class FunctionInstrumenter {
     }
     const LibraryCall library = library_call(call);
     if (library == LibraryCall::kOther) {
-      if (may_be_foreign(call)) {
-        record_maybe_foreign(call);
+      if (may_be_external(call)) {
+        recorder_.record_external(call, call.getCalledFunction()->getName());
       } else {
         recorder_.flush_pending(call);
       }
@@ -262,9 +283,6 @@ class FunctionInstrumenter {
         recorder_.insert_at(recorder_.after(call), call);
         record_library_write(call, *write);
       }
-    } else if (library == LibraryCall::kExternal) {
-      recorder_.record_external(call);
-      if (const auto write = library_write(call)) record_library_write(call, *write);
     } else {
       replace_library_copy(recorder_, call, library);
     }
@@ -320,22 +338,16 @@ class FunctionInstrumenter {
     recorder_.call(text ? "printed" : "wrote", number, {to, bytes});
   }
 
-  // True if the function is defined elsewhere, perhaps in a library that is not instrumented. Calls
-  // that return twice or never are excluded: nothing can be recorded behind them.
-  static bool may_be_foreign(const llvm::CallBase& call) {
+  // True if another module or a library defines the function, which may not be instrumented:
+  //   - Hints are excluded. They aren't part of the program that other designs run.
+  //   - Calls that return twice are excluded. Nothing can be recorded behind them.
+  //   - Calls that never return are included if their cost is known.
+  static bool may_be_external(const llvm::CallBase& call) {
     const llvm::Function* callee = call.getCalledFunction();
     return callee != nullptr && callee->isDeclaration() && !callee->isIntrinsic() &&
-           !call.doesNotReturn() && !call.hasFnAttr(llvm::Attribute::ReturnsTwice) &&
-           !callee->getName().starts_with("pmemsim_rt_");
-  }
-
-  // Records a call of a function whose location only the runtime can determine.
-  void record_maybe_foreign(llvm::CallBase& call) {
-    const std::uint32_t number = recorder_.add(recorder_.site(SiteKind::kExecute));
-    builder_.SetInsertPoint(&call);
-    recorder_.call("foreign_before", number, call.getCalledFunction());
-    recorder_.insert_at(recorder_.after(call), call);
-    recorder_.call("foreign_after", number);
+           !call.hasFnAttr(llvm::Attribute::ReturnsTwice) &&
+           !callee->getName().starts_with("pmemsim_rt_") && !is_hint(callee->getName()) &&
+           (!call.doesNotReturn() || library_cost(callee->getName()) != nullptr);
   }
 
   static constexpr std::int64_t kWordBytes = 8;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "copies.hpp"
 
@@ -20,6 +21,14 @@ using trace::SiteKind;
 
 llvm::Type* integer_like(const Value& value) {
   return llvm::IntegerType::get(value.getContext(), value.getType()->getScalarSizeInBits());
+}
+
+// Returns the name of the library function that the code generator calls for llvm.pow and the like.
+std::string library_function(const llvm::IntrinsicInst& intrinsic) {
+  llvm::StringRef name = llvm::Intrinsic::getBaseName(intrinsic.getIntrinsicID());
+  name.consume_front("llvm.");
+  const llvm::Type* type = intrinsic.getType()->getScalarType();
+  return (name + (type->isFloatTy() ? "f" : type->isX86_FP80Ty() ? "l" : "")).str();
 }
 
 // A masked access of several elements.
@@ -270,7 +279,7 @@ void record_intrinsic(Recorder& recorder, llvm::IntrinsicInst& intrinsic) {
       if (name.consume_front("llvm.x86.")) {
         record_of_processor(recorder, intrinsic, name);
       } else if (recorder.context().counts.of(intrinsic).calls) {
-        recorder.record_external(intrinsic);  // llvm.pow, ...
+        recorder.record_external(intrinsic, library_function(intrinsic));
       }
       break;
   }

@@ -10,8 +10,7 @@ namespace pmemsim::pass {
 
 // The pass's treatment of a call of a library function.
 enum class LibraryCall {
-  kOther,     // unknown function, which may be instrumented
-  kExternal,  // not instrumented, and never calls back into the program
+  kOther,  // the call remains
   // Functions that are replaced, so that the copied bytes are recorded:
   kMemcpy,   // (to, from, bytes), returns `to`
   kMempcpy,  // the same arguments, returns the end

@@ -4,12 +4,15 @@
 #include <llvm/ADT/StringSet.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
 
+#include "library_costs.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 
 namespace pmemsim::pass {
@@ -20,6 +23,20 @@ using trace::FlushKind;
 using trace::SiteKind;
 
 namespace {
+
+// True if the call has the arguments and the result from which its units follow. A program's own
+// function may have the name of a library function; its signature then differs.
+bool has_units_of(const LibraryCost& cost, const llvm::CallBase& call) {
+  const unsigned pointers =
+      cost.units == Units::kCommonBytes || cost.units == Units::kCommonString ? 2 : 1;
+  if (cost.units == Units::kNone || call.arg_size() < cost.argument + pointers) return false;
+  if (cost.units == Units::kResultString) return call.getType()->isPointerTy();
+  for (unsigned i = 0; reads_memory(cost.units) && i < pointers; ++i) {
+    if (!call.getArgOperand(cost.argument + i)->getType()->isPointerTy()) return false;
+  }
+  return (cost.units != Units::kFound && cost.units != Units::kFoundInString) ||
+         call.getType()->isPointerTy();
+}
 
 bool has_line(const llvm::Instruction& instruction) {
   const llvm::DebugLoc& location = instruction.getDebugLoc();
@@ -162,7 +179,7 @@ void Recorder::insert_at(llvm::Instruction* place, const llvm::Instruction& on_b
 
 llvm::CallInst* Recorder::call(llvm::StringRef name, std::uint32_t site,
                                llvm::ArrayRef<Value*> arguments, llvm::Type* result) {
-  llvm::SmallVector<Value*, 5> all = {number(site)};
+  llvm::SmallVector<Value*, 6> all = {number(site)};
   all.append(arguments.begin(), arguments.end());
   return context_.runtime.call(builder_, name, result != nullptr ? result : builder_.getVoidTy(),
                                all);
@@ -222,12 +239,37 @@ void Recorder::record_flush(llvm::Instruction& flush, FlushKind kind, Value* add
   call("flush", add(std::move(record)), offset_pointer(address, displacement));
 }
 
-void Recorder::record_external(llvm::Instruction& instruction) {
+// Returns an argument or a result as the runtime reads it; -1 if it is no integer or pointer.
+Value* Recorder::as_number(Value* value) {
+  if (value->getType()->isPointerTy()) {
+    return builder_.CreatePtrToInt(value, builder_.getInt64Ty());
+  }
+  if (value->getType()->isIntegerTy())
+    return builder_.CreateSExtOrTrunc(value, builder_.getInt64Ty());
+  return builder_.getInt64(-1);
+}
+
+void Recorder::record_external(llvm::Instruction& instruction, llvm::StringRef name) {
   const std::uint32_t number = add(site(SiteKind::kExecute));
+  const auto* call_base = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  const bool named = call_base != nullptr && !llvm::isa<llvm::IntrinsicInst>(instruction);
+  Value* callee =
+      named ? call_base->getCalledOperand() : llvm::ConstantPointerNull::get(builder_.getPtrTy());
   builder_.SetInsertPoint(&instruction);
-  call("external_before", number);
-  insert_at(after(instruction), instruction);
-  call("external_after", number);
+  Value* before = call("external_before", number, {builder_.CreateGlobalString(name), callee},
+                       builder_.getInt64Ty());
+  const bool returns = call_base == nullptr || !call_base->doesNotReturn();
+  if (returns) insert_at(after(instruction), instruction);
+  Value* none = builder_.getInt64(-1);
+  std::array<Value*, 5> arguments = {before, none, none, none, none};
+  const LibraryCost* cost = library_cost({name.data(), name.size()});
+  if (named && returns && cost != nullptr && has_units_of(*cost, *call_base)) {
+    for (unsigned i = 0; i < 3 && cost->argument + i < call_base->arg_size(); ++i) {
+      arguments[i + 1] = as_number(call_base->getArgOperand(cost->argument + i));
+    }
+    arguments[4] = as_number(&instruction);
+  }
+  call("external_after", number, arguments);
 }
 
 }  // namespace pmemsim::pass

@@ -108,12 +108,13 @@ class Recorder {
   void record_fence(llvm::Instruction& fence, trace::FenceKind kind);
   void record_flush(llvm::Instruction& flush, trace::FlushKind kind, llvm::Value* address,
                     std::int64_t displacement = 0);
-  // Inserts calls around code that is not instrumented. If the code exits by an exception, the
-  // runtime notices its end at the next recorded operation.
-  void record_external(llvm::Instruction& instruction);
+  // Inserts calls around an instruction that executes the function of this name, which may not be
+  // instrumented. Before a call that never returns, both are inserted.
+  void record_external(llvm::Instruction& instruction, llvm::StringRef name);
 
  private:
   std::uint32_t take_pending();
+  llvm::Value* as_number(llvm::Value* value);
   llvm::Value* number(std::uint32_t site);
   llvm::BasicBlock* own_successor(llvm::Instruction& terminator, llvm::BasicBlock* successor);
 

@@ -22,7 +22,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "external.hpp"
 #include "output.hpp"
 #include "persistent.hpp"
 #include "pmemsim/trace/contents.hpp"
@@ -149,7 +148,6 @@ void note_image_page(std::uint64_t trace_address, const void* page) {
 
 void write_contents(std::uint64_t begin, std::uint64_t end) {
   if (path == nullptr) return;
-  const NotStepping counts_nothing;
   if (!has_persistent(begin, end)) return;
   const Waiting waits;
   ContentsFile file;

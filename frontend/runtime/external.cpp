@@ -1,9 +1,11 @@
-// Counts the instructions that code without instrumentation executes. The processor traps after
-// each one (trap flag), for the first calls from each site and a few later ones. Every other call
-// counts as the average of the stepped calls.
+// Estimates the instructions of code without instrumentation by a table (library_costs.hpp).
 //
-// The selection of stepped calls depends on counts of calls and instructions alone, so that a
-// recording can be repeated.
+// 1. Functions outside recorded objects are not instrumented.
+// 2. A function in a recorded object may be one of a library that was linked statically. It is not
+//    instrumented if nothing is recorded during the call.
+// 3. A function that isn't in the table counts with a constant, as an unknown one.
+// 4. The functions that the runtime itself replaces (locks, threads), and OpenMP's library, are
+//    recorded at their interface. They count only if they are in the table.
 #include "external.hpp"
 
 #include <cerrno>
@@ -13,241 +15,235 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/syscall.h>
-#include <ucontext.h>
 
 #include "exported.hpp"
+#include "library_costs.hpp"
 #include "pmemsim_rt.h"
 #include "real.hpp"
-#include "reserved_memory.hpp"
+#include "record.hpp"
 #include "scheduler.hpp"
 #include "sites.hpp"
 #include "status.hpp"
 #include "thread.hpp"
 #include "watchdog.hpp"
 
+// Begin and end of the functions that instrumented code calls in the runtime (exported.hpp).
+extern "C" const char __start_pmemsim_rt[], __stop_pmemsim_rt[];
+
 namespace pmemsim::rt {
+
+List<UnknownFunction, kMaxUnknownFunctions> unknown_functions;
+
 namespace {
 
-constexpr std::uint64_t kFirstCalls = 2;       // per site: always stepped, if the first is short
-constexpr std::uint64_t kShortCall = 1'000;    // instructions of a short call
-constexpr std::uint64_t kDenseCalls = 16;      // calls stepped while the budget allows it
-constexpr std::uint64_t kSamplingPeriod = 64;  // later, one call in so many is stepped
-// A step takes about ten microseconds, a thousand times as long as recording an instruction. Beyond
-// a fixed number of steps that every program may use, at most one instruction in
-// kInstructionsPerStep is stepped.
-constexpr std::uint64_t kInstructionsPerStep = 65536;
-constexpr std::uint64_t kFreeSteps = 2'000;
-// Limit for one call; its instructions beyond the limit aren't counted.
-constexpr std::uint64_t kMaxSteps = 10'000;
-constexpr std::uint64_t kTrapFlag = 0x100;
+constexpr std::uint64_t kNotRecording = ~std::uint64_t{0};
+constexpr std::uint64_t kNoValue = ~std::uint64_t{0};  // an argument or result that is missing
+// Arguments and results that no library function has leave the estimate within this limit.
+constexpr double kMostInstructions = 1e9;
 
-struct Site {
-  std::uint64_t calls, samples, instructions;
-  bool calls_back;  // calls instrumented code: can't be stepped
-};
-Map<Site> external_sites;
-std::uint64_t total_steps = 0;
-bool works = false;
-
-__attribute__((always_inline)) inline void set_trap_flag() {
-  // Skips the 128 bytes below the stack pointer first, since a leaf function may use them (red
-  // zone).
-  asm volatile("lea -128(%%rsp), %%rsp\n pushfq\n orq %0, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp"
-               :
-               : "i"(kTrapFlag)
-               : "memory", "cc");
-}
-__attribute__((always_inline)) inline void clear_trap_flag() {
-  asm volatile("lea -128(%%rsp), %%rsp\n pushfq\n andq %0, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp"
-               :
-               : "i"(~kTrapFlag)
-               : "memory", "cc");
-}
-
-// Ends stepping of a call that can't be counted.
-void forget_steps() {
-  self->stepping = false;
-  total_steps += self->steps;
-  external_sites[self->external_site].calls_back = true;
-  hot = self->hot_before_stepping;
-}
-
-void on_watchdog(void* context) {
-  if (self == nullptr || self->signals > 0) return;
-  if (!resume_sleep(context) && !waits_in_loop(context)) return;
-  const int error = errno;
-  if (self->stepping) {
-    static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &=
-        ~static_cast<greg_t>(kTrapFlag);
-    forget_steps();
-  }
-  lose_token();
-  errno = error;
-}
-
-// True if the code is about to block all signals. The C library does so in some places, by a system
-// call that can't be intercepted (glibc 2.41 as it gets its first random number). A trap would then
-// end the program.
-bool about_to_mask_signals(const greg_t* registers) {
-  if (registers[REG_RAX] != SYS_rt_sigprocmask) return false;
-  const auto* next = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
-  return next[0] == 0x0f && next[1] == 0x05;  // syscall
-}
-
-// True if the next instruction is the first of external_after() or foreign_after().
-bool is_behind_call(std::uintptr_t next) {
-  return next == reinterpret_cast<std::uintptr_t>(&pmemsim_rt_external_after) ||
-         next == reinterpret_cast<std::uintptr_t>(&pmemsim_rt_foreign_after);
-}
-
-// Counts an instruction if the stack is deeper than the caller's. The runtime's own instructions
-// aren't counted. Instructions that pass arguments aren't counted either, since the pass has
-// counted them. (So the call itself counts, and the last return doesn't.)
-void count_step(std::uintptr_t next, std::uintptr_t stack) {
-  if (next == self->caller) self->caller_stack = stack;
-  if (stack < self->caller_stack) ++self->steps_in_call;
-}
-
-// Handles a trap of the processor after one instruction, or the watchdog's signal.
-void on_trap(int, siginfo_t* information, void* context) {
-  if (information->si_code == SI_TKILL) return on_watchdog(context);
-  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  const auto next = static_cast<std::uintptr_t>(registers[REG_RIP]);
-  if (self == nullptr || !self->stepping || ++self->steps == kMaxSteps || is_behind_call(next) ||
-      about_to_mask_signals(registers)) {
-    registers[REG_EFL] &= ~static_cast<greg_t>(kTrapFlag);
-    return;
-  }
-  count_step(next, static_cast<std::uintptr_t>(registers[REG_RSP]));
-}
-
-bool should_step(const Site& site) {
-  if (!works || site.calls_back) return false;
-  if (site.calls < kFirstCalls && site.instructions < kShortCall) return true;
-  if (site.calls >= kDenseCalls && site.calls % kSamplingPeriod != 0) return false;
-  return total_steps < kFreeSteps + now() / kInstructionsPerStep;
-}
-
-__attribute__((noinline)) void begin_steps() {
-  self->steps = self->steps_in_call = self->caller_stack = 0;
-  self->stepping = true;
-  set_trap_flag();
-}
-
-__attribute__((noinline)) void end_steps() {
-  self->stepping = false;
-  clear_trap_flag();
-  total_steps += self->steps;
-}
+enum class Callee : std::uint8_t { kNotSeen, kRecorded, kPerhapsRecorded, kExternal };
 
 // The callee of a direct call, which is always the same.
-enum class Callee : std::uint8_t { kUnknown, kOwn, kForeign };
-Callee* callees = nullptr;  // index: site
+struct Called {
+  Callee callee;
+  std::uint32_t unknown;  // its index in unknown_functions, from 1
+  const char* name;
+  const LibraryCost* cost;  // nullptr: unknown
+};
+Map<Called> called_at;  // key: site
 
-// True for libraries whose countable functions the pass knows. Functions of other libraries may
-// wait for other threads, run for a time that depends on the machine, or call back.
-bool is_known_library(const char* path) {
+bool is_own(const void* function) {
+  return function >= __start_pmemsim_rt && function < __stop_pmemsim_rt;
+}
+
+bool is_openmp(const char* path) {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash != nullptr ? slash + 1 : path;
-  for (const char* known :
-       {"libc.so", "libpthread", "libdl.so", "librt.so", "ld-linux", "linux-vdso", "libstdc++",
-        "libc++", "libgcc_s", "libgomp", "libomp", "libiomp"}) {
+  for (const char* known : {"libgomp", "libomp", "libiomp"}) {
     if (std::strncmp(name, known, std::strlen(known)) == 0) return true;
   }
   return false;
 }
 
-Callee kind_of(const void* callee) {
+Callee kind_of(const void* function, bool has_cost) {
+  if (function == nullptr) return Callee::kExternal;  // the compiler's own library
+  if (is_own(function)) return has_cost ? Callee::kExternal : Callee::kRecorded;
   dl_find_object object{};
-  if (_dl_find_object(const_cast<void*>(callee), &object) != 0) return Callee::kOwn;
-  const bool own = is_recorded_code(callee) || is_known_library(object.dlfo_link_map->l_name);
-  return own ? Callee::kOwn : Callee::kForeign;
+  if (is_recorded_code(function) || _dl_find_object(const_cast<void*>(function), &object) != 0) {
+    return Callee::kPerhapsRecorded;
+  }
+  if (!has_cost && is_openmp(object.dlfo_link_map->l_name)) return Callee::kRecorded;
+  return Callee::kExternal;
 }
 
-// Starts stepping at a call of code without instrumentation. `caller` is the address at which the
-// program continues, before that call.
-void external_begins(std::uint32_t site, const void* caller) {
-  if (should_step(external_sites[site])) {
-    self->external_site = site;
-    self->caller = reinterpret_cast<std::uintptr_t>(caller);
-    // Instrumented code that runs before external_after() finds no space for its records, and
-    // thereby ends the stepping.
-    self->hot_before_stepping = hot;
-    hot.cursor = hot.limit = nullptr;
-    begin_steps();
+std::uint32_t number_of_unknown(const char* name) {
+  for (std::uint32_t i = 0; i < unknown_functions.size(); ++i) {
+    if (std::strcmp(unknown_functions[i].name, name) == 0) return i + 1;
   }
+  if (unknown_functions.size() < kMaxUnknownFunctions) {
+    // A copy, since the caller's library may be unloaded.
+    const std::size_t bytes = std::strlen(name) + 1;
+    unknown_functions.push(
+        {static_cast<const char*>(std::memcpy(allocate(bytes), name, bytes)), 0});
+  }
+  return static_cast<std::uint32_t>(unknown_functions.size());
+}
+
+void put_unknown(Called& called) {
+  if (called.unknown == 0) called.unknown = number_of_unknown(called.name);
+  ++unknown_functions[called.unknown - 1].calls;
+  put_external(kUnknownFunctionCost, true);
+}
+
+// ---- Estimates ---------------------------------------------------------------------------------
+
+struct Values {
+  std::uint64_t first, second, third, result;
+};
+
+const char* pointer(std::uint64_t value) { return reinterpret_cast<const char*>(value); }
+
+std::uint64_t common_bytes(const char* left, const char* right, std::uint64_t limit, bool strings) {
+  std::uint64_t same = 0;
+  while (same < limit && left[same] == right[same] && !(strings && left[same] == '\0')) ++same;
+  return same;
+}
+
+// Returns the table's name for a conversion such as %-8.3lf; nullptr: the text ends.
+const char* conversion_at(const char*& format) {
+  format += std::strspn(format, "0123456789*.$'#+- lhzjtLqI");
+  const char kind = *format;
+  if (kind == '\0') return nullptr;
+  ++format;
+  switch (kind) {
+    case 'x':
+    case 'X':
+    case 'o':
+      return "%x";
+    case 'e':
+    case 'E':
+      return "%e";
+    case 'f':
+    case 'F':
+      return "%f";
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
+      return "%g";
+    case 'c':
+      return "%c";
+    case 's':
+      return "%s";
+    case 'p':
+      return "%p";
+    default:
+      return kind == '%' ? "" : "%d";
+  }
+}
+
+// Returns how many conversions the format has, and adds their instructions.
+std::uint64_t conversions(const char* format, double& instructions) {
+  std::uint64_t count = 0;
+  while ((format = std::strchr(format, '%')) != nullptr) {
+    const char* name = conversion_at(++format);
+    if (name == nullptr) break;
+    const LibraryCost* cost = library_cost(name);
+    if (cost == nullptr) continue;  // %%
+    ++count;
+    instructions += cost->constant;
+  }
+  return count;
+}
+
+std::uint64_t units_of(Units units, const Values& values) {
+  const std::uint64_t found = values.result - values.first;
+  switch (units) {
+    case Units::kArgument:
+      return values.first;
+    case Units::kProduct:
+      return values.first * values.second;
+    case Units::kString:
+      return std::strlen(pointer(values.first));
+    case Units::kResult:
+    case Units::kFormat:
+      return static_cast<std::int64_t>(values.result) > 0 ? values.result : 0;
+    case Units::kResultString:
+      return values.result != 0 ? std::strlen(pointer(values.result)) : 0;
+    case Units::kFound:
+      return values.result != 0 ? found : values.third;
+    case Units::kFoundInString:
+      return values.result != 0 ? found : std::strlen(pointer(values.first));
+    case Units::kCommonBytes:
+    case Units::kCommonString:
+      return common_bytes(pointer(values.first), pointer(values.second), values.third,
+                          units == Units::kCommonString);
+    case Units::kConversions: {
+      double ignored = 0;
+      return conversions(pointer(values.first), ignored);
+    }
+    case Units::kNone:
+    case Units::kCallbacks:
+      break;
+  }
+  return 0;
+}
+
+std::uint64_t estimate(const LibraryCost& cost, const Values& values) {
+  const std::uint64_t where = cost.units == Units::kResultString ? values.result : values.first;
+  if (reads_memory(cost.units) && where == kNoValue) return cost.constant;
+  double instructions = cost.constant;
+  if (cost.units == Units::kFormat) conversions(pointer(values.first), instructions);
+  instructions +=
+      static_cast<double>(cost.per_unit) * static_cast<double>(units_of(cost.units, values));
+  if (instructions > kMostInstructions) instructions = cost.constant;
+  return static_cast<std::uint64_t>(instructions + 0.5);
+}
+
+// Handles the watchdog's signal.
+void on_trap(int, siginfo_t* information, void* context) {
+  if (information->si_code != SI_TKILL || self == nullptr || self->signals > 0) return;
+  if (!resume_sleep(context) && !waits_in_loop(context)) return;
+  const int error = errno;
+  lose_token();
+  errno = error;
 }
 
 }  // namespace
 
-void configure_stepping() {
-  if (records_checker) return;
+void watch_sleeping_threads() {
   struct sigaction action{};
   action.sa_sigaction = &on_trap;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
   // Other signals are then handled at the instruction where the thread sleeps.
   sigfillset(&action.sa_mask);
-  if (real.sigaction(SIGTRAP, &action, nullptr) != 0) return;
-  begin_steps();
-  end_steps();
-  works = self->steps > 0;
-  total_steps = 0;
-}
-
-const char* external_method() {
-  return works ? "single-stepped samples, at most 10000 instructions a call"
-               : "not counted: single-stepping is impossible here";
-}
-
-void stop_stepping() {
-  clear_trap_flag();
-  forget_steps();
-}
-
-NotStepping::NotStepping() : was_stepping_(self != nullptr && self->stepping) {
-  if (was_stepping_) clear_trap_flag();
-}
-NotStepping::~NotStepping() {
-  if (was_stepping_) set_trap_flag();
+  real.sigaction(SIGTRAP, &action, nullptr);
 }
 
 }  // namespace pmemsim::rt
 
 using namespace pmemsim::rt;
 
-PMEMSIM_EXPORT void pmemsim_rt_external_before(std::uint32_t site) {
+PMEMSIM_EXPORT std::uint64_t pmemsim_rt_external_before(std::uint32_t site, const char* name,
+                                                        const void* function) {
   pmemsim_rt_execute(site);
-  if (recording() && active()) external_begins(site, __builtin_return_address(0));
-}
-
-PMEMSIM_EXPORT void pmemsim_rt_external_after(std::uint32_t site) {
-  if (!recording() || !active()) return;
-  Site& called = external_sites[site];
-  if (self->stepping) {
-    end_steps();
-    hot = self->hot_before_stepping;
-    ++called.samples;
-    called.instructions += self->steps_in_call;
-    ++called.calls;
-    return put_external(self->steps_in_call);
+  if (!recording() || !active()) return kNotRecording;
+  Called& called = called_at[site];
+  if (called.callee == Callee::kNotSeen) {
+    called.name = name;
+    called.cost = pmemsim::library_cost(name);
+    called.callee = kind_of(function, called.cost != nullptr);
   }
-  ++called.calls;
-  // The instructions of a function that has called back are partly recorded already: their count is
-  // unknown.
-  if (called.samples > 0 && !called.calls_back) put_external(called.instructions / called.samples);
+  return recorded_operations(*self);
 }
 
-PMEMSIM_EXPORT void pmemsim_rt_foreign_before(std::uint32_t site, const void* callee) {
-  pmemsim_rt_execute(site);
-  if (!recording() || !active()) return;
-  if (callees == nullptr) {
-    callees = static_cast<Callee*>(allocate(pmemsim::trace::kMaxSites * sizeof(Callee)));
-  }
-  if (callees[site] == Callee::kUnknown) callees[site] = kind_of(callee);
-  if (callees[site] == Callee::kForeign) external_begins(site, __builtin_return_address(0));
-}
-
-PMEMSIM_EXPORT void pmemsim_rt_foreign_after(std::uint32_t site) {
-  if (callees != nullptr && callees[site] == Callee::kForeign) pmemsim_rt_external_after(site);
+PMEMSIM_EXPORT void pmemsim_rt_external_after(std::uint32_t site, std::uint64_t before,
+                                              std::uint64_t first, std::uint64_t second,
+                                              std::uint64_t third, std::uint64_t result) {
+  if (before == kNotRecording || !recording() || !active()) return;
+  Called& called = called_at[site];
+  if (called.callee == Callee::kRecorded) return;
+  if (called.callee == Callee::kPerhapsRecorded && recorded_operations(*self) != before) return;
+  if (called.cost == nullptr) return put_unknown(called);
+  put_external(estimate(*called.cost, {first, second, third, result}));
 }

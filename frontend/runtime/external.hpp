@@ -1,25 +1,24 @@
 // Code that is not instrumented.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+
+#include "reserved_memory.hpp"
 
 namespace pmemsim::rt {
 
-void configure_stepping();
-void stop_stepping();
-// While an instance exists, the runtime's own instructions don't count as instructions of the
-// external code that called it.
-class NotStepping {
- public:
-  NotStepping();
-  ~NotStepping();
-  NotStepping(const NotStepping&) = delete;
-  NotStepping& operator=(const NotStepping&) = delete;
+void watch_sleeping_threads();  // handles the watchdog's signal
+// Records instructions that were executed without instrumentation. `unknown`: those of a function
+// whose cost isn't known.
+void put_external(std::uint64_t instructions, bool unknown = false);
 
- private:
-  bool was_stepping_;
+// The functions of unknown cost, and their calls.
+struct UnknownFunction {
+  const char* name;
+  std::uint64_t calls;
 };
-const char* external_method();  // name of the counting method, for the metadata
-void put_external(std::uint64_t instructions);
+inline constexpr std::size_t kMaxUnknownFunctions = 1 << 16;
+extern List<UnknownFunction, kMaxUnknownFunctions> unknown_functions;
 
 }  // namespace pmemsim::rt

@@ -230,11 +230,11 @@ using namespace pmemsim::rt;
 // Weak: a program with an allocator of its own keeps it.
 #define PMEMSIM_ALLOCATOR PMEMSIM_EXPORT __attribute__((weak))
 
-extern "C" void* pmemsim_rt_malloc(std::size_t bytes) noexcept {
+extern "C" PMEMSIM_OWN void* pmemsim_rt_malloc(std::size_t bytes) noexcept {
   if (enabled) return or_no_memory(allocate_block(bytes));
   return look_up() ? next.malloc(bytes) : allocate_early(bytes);
 }
-PMEMSIM_ALLOCATOR void* malloc(std::size_t bytes) noexcept
+extern "C" __attribute__((weak, visibility("default"))) void* malloc(std::size_t bytes) noexcept
     __attribute__((alias("pmemsim_rt_malloc")));
 PMEMSIM_ALLOCATOR void free(void* memory) noexcept {
   if (memory == nullptr || is_early(memory)) return;

@@ -339,7 +339,7 @@ void start(int count, char** arguments, char** environment) {
   configure_contents();
   hide_environment();
   watch_signals();
-  configure_stepping();
+  if (!records_checker) watch_sleeping_threads();
   on_exit(&on_exit_handler, nullptr);
   pthread_atfork(&before_fork, nullptr, &after_fork_in_child);
 }

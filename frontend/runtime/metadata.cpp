@@ -227,6 +227,25 @@ void add_partial_notes(Text& text) {
   text.add("], ");
 }
 
+// Adds the unknown functions with the most calls, those of equal calls in the order of first calls.
+void add_unknown_functions(Text& text) {
+  constexpr std::size_t kMostNamed = 16;
+  if (unknown_functions.size() == 0) return;
+  text.add("\"unknown_functions\": [");
+  for (std::size_t named = 0; named < kMostNamed; ++named) {
+    UnknownFunction* most = unknown_functions.begin();
+    for (UnknownFunction& each : unknown_functions) {
+      if (each.calls > most->calls) most = &each;
+    }
+    if (most->calls == 0) break;
+    text.add("%s{\"name\": ", named == 0 ? "" : ", ");
+    text.add_string(most->name);
+    text.add(", \"calls\": %lu}", most->calls);
+    most->calls = 0;
+  }
+  text.add("], ");
+}
+
 void add_arguments(Text& text) {
   text.add("\"arguments\": [");
   for (int i = 1; i < argument_count; ++i) {
@@ -269,10 +288,11 @@ void write_metadata(const Counts& counts, std::uint32_t thread_count) {
     text.add("\"hold\": {\"thread\": %lu, \"operation\": %lu, \"result\": \"%s\"}, ", hold.thread,
              hold.operation, name_of(hold.result));
   }
-  text.add("\"operations\": %lu, \"instructions\": {\"instrumented\": %lu, \"external\": %lu}, ",
-           counts.operations, counts.instrumented, counts.external);
+  text.add("\"operations\": %lu, ", counts.operations);
+  text.add("\"instructions\": {\"instrumented\": %lu, \"external\": %lu, \"unknown\": %lu}, ",
+           counts.instrumented, counts.external, counts.unknown);
   text.add("\"turns_by_real_time\": %lu, ", tokens_lost());
-  text.add("\"external_method\": \"%s\", ", external_method());
+  add_unknown_functions(text);
   add_flushes(text);
   if (called_libpmemobj()) text.add("\"libraries\": [\"libpmemobj\"], ");
   add_partial_notes(text);

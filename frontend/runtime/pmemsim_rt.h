@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-#define PMEMSIM_RT_VERSION 2
+#define PMEMSIM_RT_VERSION 3
 
 // A site as the pass writes it into the module's constant table. The fields are those of
 // trace::SiteRecord, but with pointers to strings and module-local site numbers in the dependences.
@@ -101,13 +101,12 @@ void pmemsim_rt_execute(uint32_t site);
 void pmemsim_rt_recurrence(uint32_t site, int loop_carried);
 void pmemsim_rt_flush(uint32_t site, const volatile void* address);
 void pmemsim_rt_fence(uint32_t site);
-// Called around a call to a function that is not instrumented.
-void pmemsim_rt_external_before(uint32_t site);
-void pmemsim_rt_external_after(uint32_t site);
-// Called around a call to a function of which the compiler has only the name. It counts as not
-// instrumented if it is in a library without instrumented code.
-void pmemsim_rt_foreign_before(uint32_t site, const void* callee);
-void pmemsim_rt_foreign_after(uint32_t site);
+// Called around a call to a function of which the compiler has only the name, and which may not be
+// instrumented. `callee` is NULL if the code generator calls it. `before` is the first function's
+// result. Then come the call's arguments and its result that library_costs.hpp names, or -1.
+uint64_t pmemsim_rt_external_before(uint32_t site, const char* name, const void* callee);
+void pmemsim_rt_external_after(uint32_t site, uint64_t before, uint64_t first, uint64_t second,
+                               uint64_t third, uint64_t result);
 
 // Notes that the recording lacks something, which `text` says. If `address` isn't NULL, only if
 // persistent memory is there.

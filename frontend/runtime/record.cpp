@@ -107,7 +107,7 @@ void translate_records_of(Thread& thread, std::uint8_t* end) {
 // Returns the thread's `hot`, which may be saved elsewhere.
 const Hot& hot_of(const Thread& thread) {
   if (thread.signals > 0) return thread.hot_before_signal;
-  return thread.stepping ? thread.hot_before_stepping : *thread.hot;
+  return *thread.hot;
 }
 
 // True if the turn may end at this record (rule 1 of schedules.hpp).
@@ -159,7 +159,10 @@ void remove_records(std::uint8_t* begin) {
     const std::uint32_t site = words[0] >> 1;
     --hot.operations;
     hot.instructions -= site_instructions[site];
-    if (site == trace::kExternalSite) counts.external -= words[1];
+    if (site == trace::kExternalSite) {
+      counts.external -= words[1];
+      if ((words[0] & 1) != 0) counts.unknown -= words[1];
+    }
   }
   hot.cursor = begin;
   shorten_turns();
@@ -171,10 +174,6 @@ PMEMSIM_SLOW std::uint8_t* free_record_space_slowly(std::uint32_t site) {
   if (thread->signals > 0 && still_in_signal()) return nullptr;
   if (thread->state == State::kOutside) {
     resume_execution();
-    if (hot.cursor < hot.limit) return hot.cursor;
-  }
-  if (thread->stepping) {
-    stop_stepping();  // the external code has called back
     if (hot.cursor < hot.limit) return hot.cursor;
   }
   if (!recording()) {
@@ -197,7 +196,7 @@ PMEMSIM_SLOW std::uint8_t* free_record_space_slowly(std::uint32_t site) {
 // nullptr: there is none.
 inline std::uint8_t* free_record_space(std::uint32_t site) {
   if (mode == Mode::kOff || self == nullptr) return nullptr;
-  if (recording() || self->signals > 0 || self->state == State::kOutside || self->stepping) {
+  if (recording() || self->signals > 0 || self->state == State::kOutside) {
     return free_record_space_slowly(site);
   }
   self->last_site = site;
@@ -462,13 +461,15 @@ void put_file_flush(std::uint32_t site, std::uint64_t trace_address) {
   hot.budget -= site_instructions[site];
 }
 
-void put_external(std::uint64_t instructions) {
+void put_external(std::uint64_t instructions, bool unknown) {
+  if (instructions == 0) return;
   charge(static_cast<std::int64_t>(instructions));
   if (std::uint8_t* at = record_space(trace::kExternalSite)) {
-    put_head(at, trace::kExternalSite);
+    put_head(at, trace::kExternalSite, unknown);
     put(at, static_cast<std::uint32_t>(instructions));
     end_record(trace::kExternalSite, at);
-    counts.external += static_cast<std::uint32_t>(instructions);
+    counts.external += instructions;
+    if (unknown) counts.unknown += instructions;
   }
 }
 

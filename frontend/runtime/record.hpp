@@ -29,7 +29,9 @@ std::uint8_t* buffer_limit(const Thread& thread);  // the limit for the thread's
 void stop_recording_of_thread();                   // called by a thread that is about to end
 // Counts of what has been recorded of the threads that have stopped.
 struct Counts {
-  std::uint64_t operations, instrumented, external;
+  std::uint64_t operations;
+  // Instructions. External ones are estimates, a part of them for functions of unknown cost.
+  std::uint64_t instrumented, external, unknown;
 };
 Counts recorded_counts();
 // Returns how many operations of the thread have been recorded and not removed.

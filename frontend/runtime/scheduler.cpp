@@ -304,7 +304,6 @@ void count_executed(std::int64_t executed) {
 
 // Adds the instructions of the slice that ends, and begins the next one.
 void end_slice() {
-  if (self->stepping) stop_stepping();
   const std::int64_t executed = budget_slice - hot.budget;
   count_executed(executed);
   turn_so_far += executed;

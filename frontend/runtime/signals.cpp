@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "exported.hpp"
-#include "external.hpp"
 #include "output.hpp"
 #include "real.hpp"
 #include "reserved_memory.hpp"
@@ -55,7 +54,6 @@ void die_of(int signal) {
 
 void enter_signal() {
   if (self == nullptr || ++self->signals > 1) return;
-  if (self->stepping) stop_stepping();
   self->hot_before_signal = hot;
   hot = {
       .cursor = nullptr, .limit = nullptr, .budget = INT64_MAX, .operations = 0, .instructions = 0};
@@ -113,8 +111,7 @@ int change_action(int signal, const struct sigaction* wanted, struct sigaction* 
   }
   const struct sigaction before = actions[signal];
   if (wanted != nullptr) {
-    // SIGTRAP is the runtime's own signal for stepping: the program's handler is noted, but not
-    // installed.
+    // SIGTRAP is the watchdog's signal: the program's handler is noted, but not installed.
     actions[signal] = *wanted;
     if (signal != SIGTRAP && install(signal, *wanted) != 0) {
       actions[signal] = before;
@@ -172,7 +169,7 @@ PMEMSIM_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
   wanted.sa_flags = SA_RESTART;
   return change_action(number, &wanted, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
-// Never blocks SIGTRAP: that would end the program while its calls are being stepped through.
+// Never blocks SIGTRAP, the watchdog's signal.
 PMEMSIM_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   if (mode == Mode::kOff || set == nullptr) return real.sigprocmask(how, set, old);
   sigset_t without_trap = *set;

@@ -99,14 +99,6 @@ struct Thread {
   std::uintptr_t signal_stack_begin, signal_stack_end;
   Hot hot_before_signal;
 
-  // Calls of code that is not instrumented.
-  std::uint32_t external_site;
-  bool stepping;
-  std::uint64_t steps, steps_in_call;
-  std::uintptr_t caller;        // address behind external_before()
-  std::uintptr_t caller_stack;  // stack pointer at that address; 0 until it is reached
-  Hot hot_before_stepping;
-
   // The underlying real thread.
   pthread_t handle;
   void* (*start)(void*);

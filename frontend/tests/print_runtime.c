@@ -15,7 +15,6 @@ static unsigned module_count;
 static FILE* output;
 static int printing;
 static uint64_t instructions;  // total of all reported sites
-static __thread int external;  // inside a function that is not instrumented
 
 static const struct pmemsim_rt_site* find(uint32_t site, uint32_t* module) {
   for (unsigned i = 0; i < module_count; ++i) {
@@ -176,21 +175,16 @@ void pmemsim_rt_lock_acquired(const volatile void* lock, int acquired) {
   print_lock("lock_acquired", lock, acquired);
 }
 void pmemsim_rt_lock_released(const volatile void* lock) { print_lock("lock_released", lock, 0); }
-void pmemsim_rt_external_before(uint32_t site) {
+uint64_t pmemsim_rt_external_before(uint32_t site, const char* name, const void* callee) {
+  (void)name, (void)callee;
   print("external_before", site, 0, 0, 0);
-  external = 1;
+  return site;
 }
-void pmemsim_rt_external_after(uint32_t site) {
-  if (!external) abort();
-  external = 0;
-  uint32_t module;
-  find(site, &module);
+void pmemsim_rt_external_after(uint32_t site, uint64_t before, uint64_t first, uint64_t second,
+                               uint64_t third, uint64_t result) {
+  (void)first, (void)second, (void)third, (void)result;
+  if (before != site) abort();
 }
-void pmemsim_rt_foreign_before(uint32_t site, const void* callee) {
-  (void)callee;
-  pmemsim_rt_execute(site);
-}
-void pmemsim_rt_foreign_after(uint32_t site) { (void)site; }
 void pmemsim_rt_mark(uint32_t mark, uint64_t first, uint64_t second) {
   (void)mark, (void)first, (void)second;
 }

@@ -840,7 +840,7 @@ int main(void) {
         level,
     )
     assert recording.output == "1 8.0\n"
-    assert [op.site.line for op in recording.named("external_before")] == [8, 12, 12, 12, 13]
+    assert [op.site.line for op in recording.named("external_before")] == [8, 11, 12, 12, 12, 13]
 
 
 def test_operations_before_a_call_are_reported_before_the_call(
