@@ -107,6 +107,8 @@ CURVES = (
     Curve(
         "reads in order", "xeon-6140", "GB/s", "threads", "read", (1, 2, 4, 8, 18),
         {18: (199 / 2, f"{SIZES}: Intel's STREAM of two sockets")}, {"lines": 4, "bytes": PART},
+        # The processor prefetches: up to 32 streams (Intel optimization manual, data prefetching).
+        {"prefetch.streams": 32},
     ),
     Curve(
         "store, clwb, sfence", OPTANE, "ns", "bytes", "persist", (64, POOL["bytes"]),
