@@ -1834,7 +1834,7 @@ def test_shape_is_printed_with_verdict_condition_and_measured_numbers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     measured = made_up(load_paper("asap"), "fence", lambda *_: 100.0)
-    reproduce_command._print(measured, findings(measured), None)
+    reproduce_command._print(measured, findings(measured), None, [])
     printed = " ".join(capsys.readouterr().out.split())
     assert "asap.fence_every_region: holds condition: with asap_fence after every region" in printed
     assert "measured: ASAP with fences over HWUndo 1.000 ± 0.000" in printed
