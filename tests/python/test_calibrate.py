@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from pmemsim.calibration import calibrate, export_tool, read_measurements, write_measurements
+from pmemsim.calibration.comparison import simulate_all
 from pmemsim.calibration.fit import Fit, Fitted, fit
 from pmemsim.calibration.measurements import Measurement, Measurements, size_name
 from pmemsim.calibration.measuring import measure_here, run_tool
@@ -514,8 +515,15 @@ def test_the_preset_of_the_server_is_what_the_command_makes() -> None:
 
 @pytest.mark.long
 def test_loops_of_the_server_are_simulated_as_they_were_measured(tmp_path: Path) -> None:
-    output = tmp_path / "server.json"
-    finished = pmemsim("calibrate", "--from", str(SERVER), "--json", str(output), cwd=tmp_path)
+    given = json.loads(SERVER.read_text())
+    given["measurements"] = [
+        each
+        for each in given["measurements"]
+        if each["spread"] <= 0.15 or each["loop"] == "even_branch"
+    ]
+    file, output = tmp_path / "usable.json", tmp_path / "server.json"
+    file.write_text(json.dumps(given))
+    finished = pmemsim("calibrate", "--from", str(file), "--json", str(output), cwd=tmp_path)
     assert finished.returncode == 0, finished.stderr
     assert "non-temporal line, sfence" in finished.stdout
     ratios = {
@@ -578,16 +586,28 @@ def test_tool_says_what_it_cannot_measure(tool: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_machine_is_fitted_to_what_the_tool_prints(tool: Path, tmp_path: Path) -> None:
+def test_a_machine_is_fitted_to_what_the_tool_prints(
+    tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = run_alone(tool, "rounds=1")
     for each in found["measurements"]:
         each["spread"] = 0  # other programs run on this machine, too
+    # The simulation of all loops takes minutes; that of three shows that the command runs.
+    few = ("multiplication", "store, clwb, sfence", "load, 16 KiB")
     file = tmp_path / "here.json"
     file.write_text(json.dumps(found))
-    finished = pmemsim("calibrate", "--from", "here.json", "-o", "here.yaml", cwd=tmp_path)
-    assert finished.returncode == 0, finished.stderr
-    assert load_preset("machine", tmp_path / "here.yaml").name == "here"
-    assert configure("sw-undo", tmp_path / "here.yaml").values
+    monkeypatch.setattr(
+        sys.modules["pmemsim.calibration.calibrate"],
+        "simulate_all",
+        lambda program, wanted, *more: simulate_all(
+            program, [each for each in wanted if each.name in few], *more
+        ),
+    )
+    output = tmp_path / "here.yaml"
+    made = calibrate(output, measured=read_measurements(file))
+    assert made.simulated_ns.keys() == set(few)
+    assert load_preset("machine", output).name == "here"
+    assert configure("sw-undo", output).values
 
 
 def test_a_tool_that_fails_is_reported(tmp_path: Path) -> None:

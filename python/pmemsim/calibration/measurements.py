@@ -38,7 +38,7 @@ _LOADS = {"load", "persistent_load", "page_load", "independent_load"}
 _FEWEST_LOADS, _MOST_LOADS = 20_000, 1 << 17
 # Loops whose operations are divided among the threads: operations of each thread.
 _OF_EACH_THREAD = {
-    "read_bandwidth": 1 << 16, "write_bandwidth": 1 << 16, "flush_bandwidth": 1 << 13,
+    "read_bandwidth": 1 << 14, "write_bandwidth": 1 << 14, "flush_bandwidth": 1 << 13,
     "contended_line": 2000, "contended_lock": 2000,
 }  # fmt: skip
 

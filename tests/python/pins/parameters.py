@@ -98,7 +98,7 @@ BASES = (
 """Each parameter is changed on the first of these whose run it changes."""
 
 WITHOUT_CHANGE = {
-    "dram.write_high_watermark",
+    "core.division_latency", "dram.write_high_watermark",
     "dram.log_queue_entries", "hops.poll_interval", "pmem_spec.id_bits",
     "pmem_spec.interrupt_latency", "pmem_spec.retries", "pmem_spec.alarm_entries",
     "pmem_spec.controller_latency", "log.free_entries", "log.free_headers", "asap.cl_entries",
