@@ -62,6 +62,7 @@ class TraceBuilder {
     if (layout_of(sites_[site].kind).value != 0) this->value(value, bytes);
   }
   void branch(std::uint32_t site, bool taken) { begin(site, taken); }
+  void indirect_branch(std::uint32_t site, std::uint32_t target) { begin(site).put(target); }
   void recurrence(std::uint32_t site, bool goes_on) { begin(site, goes_on); }
   // Adds a fence, or instructions without memory accesses (kExecute).
   void plain(std::uint32_t site) { begin(site); }

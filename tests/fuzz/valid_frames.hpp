@@ -25,6 +25,7 @@ inline TraceBuilder valid_trace() {
   const auto copy = builder.site(SiteKind::kCopyStore);
   const auto update = builder.site(SiteKind::kAtomicUpdate, 8);
   const auto recurrence = builder.site(SiteKind::kRecurrence, 0, 0, {}, {load << 8 | 4});
+  const auto jump = builder.site(SiteKind::kIndirectBranch, 0, 2, {}, {load << 8 | 1});
   const auto call = builder.inlined_call({"test.c", "outer", 2});
   builder.inlined(store, builder.inlined_call({"test.c", "inner", 3}, call));
   builder.mark(MarkKind::kRegionBegin, 1);
@@ -33,6 +34,7 @@ inline TraceBuilder valid_trace() {
   builder.copy(copy, 0x1010, 5, 6);
   builder.atomic(update, 0x1018, 0, 1, 7, true);
   builder.recurrence(recurrence, true);
+  builder.indirect_branch(jump, 7);
   builder.mark(MarkKind::kRegionEnd, 1);
   builder.sync(SyncKind::kBarrierArrive, 0x1020, 1, 1);
   builder.end_turn(0);

@@ -64,6 +64,7 @@ class TraceCorruptionTest : public testing::Test {
     const auto recurrence = builder.site(SiteKind::kRecurrence, 0, 0, {}, {load << 8 | 4});
     const auto flush = builder.site(SiteKind::kFlush);
     const auto fence = builder.site(SiteKind::kFence);
+    const auto jump = builder.site(SiteKind::kIndirectBranch);
     const auto call = builder.inlined_call({"test.c", "outer", 2});
     builder.inlined(flush, builder.inlined_call({"test.c", "inner", 3}, call));
     builder.inlined(fence, call);
@@ -103,6 +104,7 @@ class TraceCorruptionTest : public testing::Test {
       builder.end_turn(16 + thread);
       builder.sync(SyncKind::kBarrierWait, 0x800, 5, 2);
       builder.mark(MarkKind::kHint, kPm, 64 | std::uint64_t{3} << 32);
+      builder.indirect_branch(jump, thread);
       builder.mark(MarkKind::kRoiEnd);
       builder.end_turn(18 + thread);
     }

@@ -69,6 +69,7 @@ TEST_F(TraceFileTest, EveryKindOfOperationReadsBackUnchanged) {
   const auto recurrence = builder.site(SiteKind::kRecurrence, 0, 0, {}, {load << 8 | 4});
   const auto flush = builder.site(SiteKind::kFlush, 0, 1, {}, {}, 1);
   const auto fence = builder.site(SiteKind::kFence, 0, 1, {}, {}, 2);
+  const auto jump = builder.site(SiteKind::kIndirectBranch, 0, 4, {}, {load << 8});
   builder.access(load, 0x1000);
   builder.store(store, 0x1040, 0x1122334455667788);
   builder.store(non_temporal, 0x1080, 5);
@@ -83,6 +84,7 @@ TEST_F(TraceFileTest, EveryKindOfOperationReadsBackUnchanged) {
   builder.access(flush, 0x1044);
   builder.plain(fence);
   builder.external(4242);
+  builder.indirect_branch(jump, 0xfffffffe);
   builder.mark(MarkKind::kLogRange, 0x1040, 64);
   builder.sync(SyncKind::kMutexUnlock, 0x5000, 6, 1);
   builder.sync(SyncKind::kMutexLock, 0x5000, 6, 1, true);
@@ -98,7 +100,7 @@ TEST_F(TraceFileTest, EveryKindOfOperationReadsBackUnchanged) {
   EXPECT_EQ(file.metadata().sync_objects, 7u);
   ASSERT_EQ(file.metadata().pm_regions.size(), 1u);
   EXPECT_EQ(file.metadata().pm_regions[0].end, 0x2000u);
-  EXPECT_EQ(file.operations(0), 17u);
+  EXPECT_EQ(file.operations(0), 18u);
   EXPECT_EQ(file.operations(1), 1u);
   const SiteRecord& load_site = file.sites().sites()[load];
   EXPECT_EQ(file.sites().string(load_site.file), "a.c");
@@ -165,6 +167,10 @@ TEST_F(TraceFileTest, EveryKindOfOperationReadsBackUnchanged) {
   EXPECT_EQ(op.instructions, 4242u);
   EXPECT_EQ(op.address, 0u);
   ASSERT_TRUE(stream.next(op));
+  EXPECT_EQ(op.kind, SiteKind::kIndirectBranch);
+  EXPECT_EQ(op.address, 0xfffffffeu);
+  EXPECT_EQ(op.instructions, 4u);
+  ASSERT_TRUE(stream.next(op));
   EXPECT_EQ(op.kind, SiteKind::kMark);
   EXPECT_EQ(static_cast<MarkKind>(op.detail), MarkKind::kLogRange);
   EXPECT_EQ(op.address, 0x1040u);
@@ -181,7 +187,7 @@ TEST_F(TraceFileTest, EveryKindOfOperationReadsBackUnchanged) {
   EXPECT_TRUE(op.flag);
   EXPECT_FALSE(stream.next(op));
   EXPECT_FALSE(stream.next(op));
-  EXPECT_EQ(stream.position(), 17u);
+  EXPECT_EQ(stream.position(), 18u);
 }
 
 TEST_F(TraceFileTest, ReadsEveryKindOfSynchronisation) {

@@ -285,6 +285,7 @@ TEST_F(TraceToolsTest, DumpIsReadable) {
   const auto branch = builder_.site(SiteKind::kBranch);
   const auto flush = builder_.site(SiteKind::kFlush, 0, 1, {}, {}, 2);
   const auto recurrence = builder_.site(SiteKind::kRecurrence, 0, 0);
+  const auto jump = builder_.site(SiteKind::kIndirectBranch);
   const auto outer = builder_.inlined_call({"a.c", "main", 30});
   builder_.inlined(load, builder_.inlined_call({"b.h", "g", 7}, outer));
   builder_.access(load, 0x1000);
@@ -298,6 +299,7 @@ TEST_F(TraceToolsTest, DumpIsReadable) {
   builder_.sync(SyncKind::kThreadEnd, 0x30, 2, 1);
   builder_.recurrence(recurrence, false);
   builder_.recurrence(recurrence, true);
+  builder_.indirect_branch(jump, 7);
   const TraceFile file = written();
   char* text = nullptr;
   std::size_t size = 0;
@@ -315,7 +317,8 @@ TEST_F(TraceToolsTest, DumpIsReadable) {
                "7 sync condition_signal 0x28 object 1 version 1 [0]\n"
                "8 sync thread_end 0x30 object 2 version 1 [0]\n"
                "9 recurrence begins [0]  test.c:1 test\n"
-               "10 recurrence goes_on [0]  test.c:1 test\n");
+               "10 recurrence goes_on [0]  test.c:1 test\n"
+               "11 indirect_branch to 7  test.c:1 test\n");
   std::free(text);
 
   memory = open_memstream(&text, &size);

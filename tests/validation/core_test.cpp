@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
+#include <vector>
 
 #include "pmemsim/trace/dependence.hpp"
+#include "pmemsim/trace/site_flags.hpp"
 #include "validation/round_machine.hpp"
 
 namespace pmemsim {
@@ -374,6 +377,58 @@ TEST(Pipeline, MispredictedBranchesCostTheirExecutionAndThePenalty) {
   }
   EXPECT_NEAR(mispredicted, kBranches / 2.0, kBranches * 0.05);
   expect_near(time, mispredicted * (1 + 20) + kBranches * 2 / 4.0);
+}
+// Returns statistics of 20,000 indirect branches to these targets.
+RunResult run_indirect_branches(const std::function<std::uint32_t(int)>& target_of) {
+  TraceBuilder builder;
+  const std::uint32_t branch = builder.site(SiteKind::kIndirectBranch, 0, 2);
+  for (int i = 0; i < 20000; ++i) builder.indirect_branch(branch, target_of(i));
+  return run_trace(builder, round_machine({{"core.branch_penalty", "20cycles"}}));
+}
+TEST(Pipeline, MispredictedTargetsCostTheirExecutionAndThePenalty) {
+  std::mt19937 random(1);
+  const RunResult result = run_indirect_branches([&](int) { return random() % 4; });
+  const double mispredicted = statistic(result, "core.mispredicted_targets");
+  EXPECT_EQ(statistic(result, "core.indirect_branches"), 20000);
+  EXPECT_EQ(statistic(result, "core.branches"), 0);
+  EXPECT_NEAR(mispredicted, 20000 * 0.75, 20000 * 0.02);
+  expect_near(nanoseconds(result), mispredicted * (1 + 20) + 20000 * 2 / 4.0);
+}
+TEST(Pipeline, RepeatedTargetsCostNothing) {
+  const RunResult result =
+      run_indirect_branches([](int i) { return static_cast<std::uint32_t>(i % 5); });
+  EXPECT_LT(statistic(result, "core.mispredicted_targets"), 50);
+  expect_near(nanoseconds(result), 20000 * 2 / 4.0);
+}
+// Returns statistics of rounds of nested calls, each from its own site.
+RunResult run_nested_calls(int rounds, std::uint32_t depth) {
+  TraceBuilder builder;
+  std::vector<std::uint32_t> calls, begins, ends;
+  for (std::uint32_t i = 0; i < depth; ++i) {
+    const auto site = [&](std::uint8_t flags) {
+      return builder.site(SiteKind::kExecute, 0, 8, {}, {}, 0, flags);
+    };
+    calls.push_back(site(0));
+    begins.push_back(site(trace::kSiteEntry));
+    ends.push_back(site(trace::kSiteExit));
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (std::uint32_t i = 0; i < depth; ++i) {
+      builder.plain(calls[i]);
+      builder.plain(begins[i]);
+    }
+    for (std::uint32_t i = depth; i > 0; --i) builder.plain(ends[i - 1]);
+  }
+  return run_trace(builder, round_machine({{"core.branch_penalty", "20cycles"},
+                                           {"core.return_stack_entries", "8"}}));
+}
+TEST(Pipeline, ReturnsOfCallsThatTheReturnStackHasLostCostThePenalty) {
+  const RunResult shallow = run_nested_calls(100, 8), deep = run_nested_calls(100, 10);
+  EXPECT_EQ(statistic(shallow, "core.returns"), 800);
+  EXPECT_EQ(statistic(shallow, "core.mispredicted_returns"), 0);
+  expect_near(nanoseconds(shallow), 100 * 8 * 3 * 8 / 4.0);
+  EXPECT_EQ(statistic(deep, "core.mispredicted_returns"), 200);
+  expect_near(nanoseconds(deep), 100 * 10 * 3 * 8 / 4.0 + 200 * (1 + 20));
 }
 TEST(Pipeline, PredictableBranchesCostNothing) {
   TraceBuilder builder;

@@ -72,6 +72,7 @@ class ThreadCounter {
       case SiteKind::kExecute:
       case SiteKind::kExternal:
       case SiteKind::kRecurrence:
+      case SiteKind::kIndirectBranch:
         break;
     }
   }

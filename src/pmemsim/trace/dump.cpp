@@ -64,6 +64,7 @@ std::string to_text(const Operation& operation, const SiteTable& sites) {
   if (operation.kind == SiteKind::kSync && operation.flag) text += " annotated";
   if (operation.kind == SiteKind::kExternal && operation.flag) text += " unknown";
   if (operation.kind == SiteKind::kBranch) text += operation.flag ? " taken" : " not_taken";
+  if (operation.kind == SiteKind::kIndirectBranch) text += fmt::format(" to {}", operation.address);
   if (operation.kind == SiteKind::kRecurrence) text += operation.flag ? " goes_on" : " begins";
   if (operation.value != nullptr) {
     text += " = ";

@@ -113,8 +113,10 @@ enum class SiteKind : std::uint8_t {
                       // (kMutex... only)
   kRecurrence = 15,   // value that a loop carries in a register, recorded at the loop's head. flag:
                       // set if the loop iterates, clear if the loop begins
+  kIndirectBranch = 16,  // u32 target: an indirect jump or call. Among the records of one site,
+                         // equal numbers are equal targets
 };
-inline constexpr std::uint8_t kSiteKinds = 16;
+inline constexpr std::uint8_t kSiteKinds = 17;
 
 enum class FlushKind : std::uint8_t { kClwb = 0, kClflushopt = 1, kClflush = 2 };
 inline constexpr std::uint8_t kFlushKinds = 3;
@@ -236,8 +238,9 @@ struct SiteRecord {
   std::uint32_t line;          // 0: unknown
   std::uint32_t first_dependence;     // index into the dependences: the address's, then the data's
   std::uint16_t address_dependences;  // for a recurrence: dependences of its initial value
-  std::uint16_t data_dependences;     // dependences of the stored value; of the condition, for a
-                                      // branch; of the next iteration's value, for a recurrence
+  std::uint16_t data_dependences;     // dependences of the stored value; of the condition or the
+                                      // target, for a branch; of the next iteration's value, for a
+                                      // recurrence
 };
 static_assert(sizeof(SiteRecord) == 28);
 

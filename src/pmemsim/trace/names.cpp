@@ -6,9 +6,9 @@ namespace pmemsim::trace {
 namespace {
 
 constexpr std::array<std::string_view, kSiteKinds> kSiteKindNames = {
-    "load",      "store",      "non_temporal", "atomic_load", "atomic_store", "atomic_update",
-    "copy_load", "copy_store", "branch",       "execute",     "flush",        "fence",
-    "external",  "mark",       "sync",         "recurrence"};
+    "load",      "store",      "non_temporal", "atomic_load", "atomic_store",   "atomic_update",
+    "copy_load", "copy_store", "branch",       "execute",     "flush",          "fence",
+    "external",  "mark",       "sync",         "recurrence",  "indirect_branch"};
 constexpr std::array<std::string_view, kFlushKinds> kFlushNames = {"clwb", "clflushopt", "clflush"};
 constexpr std::array<std::string_view, kFenceKinds> kFenceNames = {"sfence", "mfence", "lfence"};
 constexpr std::array<std::string_view, kMarkKinds> kMarkNames = {

@@ -107,7 +107,7 @@ class SiteTable {
 
 // One recorded operation, decoded. Fields that its kind doesn't have are zero.
 struct Operation {
-  std::uint64_t address;   // kMark: first
+  std::uint64_t address;   // kMark: first; kIndirectBranch: target
   std::uint64_t second;    // kMark
   const std::byte* value;  // `size` bytes, valid until the next call of next()
   std::uint32_t site;

@@ -14,7 +14,7 @@ namespace pmemsim::trace {
 // part of the payload. The masks are all ones if the kind has the field and zero otherwise, so that
 // decoding needs no branches.
 struct RecordLayout {
-  std::uint64_t first = 0;   // u64 after the head: an address or a mark's first word
+  std::uint64_t first = 0;   // u64 after the head: an address, a mark's first word or a target
   std::uint64_t second = 0;  // u64 after `first`
   std::uint64_t access = 0;  // all ones if `first` is an address
   std::uint32_t object = 0;  // u32 object and u32 version after the address
@@ -59,6 +59,8 @@ inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
   of(SiteKind::kExternal).count = ~std::uint32_t{0};
   of(SiteKind::kExternal).flag = 1;
   of(SiteKind::kExternal).fixed += 4;
+  of(SiteKind::kIndirectBranch).first = ~std::uint32_t{0};
+  of(SiteKind::kIndirectBranch).fixed += 4;
   of(SiteKind::kMark).first = of(SiteKind::kMark).second = ~std::uint64_t{0};
   of(SiteKind::kMark).fixed += 16;
   return layouts;

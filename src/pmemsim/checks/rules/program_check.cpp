@@ -202,6 +202,7 @@ class Thread {
       case SiteKind::kSync:
         return sync();
       case SiteKind::kBranch:
+      case SiteKind::kIndirectBranch:
         return branch();
       default:
         return;

@@ -114,6 +114,7 @@ class LoweredStream {
       case trace::SiteKind::kBranch:
       case trace::SiteKind::kExternal:
       case trace::SiteKind::kRecurrence:
+      case trace::SiteKind::kIndirectBranch:
         return true;
       case trace::SiteKind::kFlush:
         operation.address += copy_.address_offset;

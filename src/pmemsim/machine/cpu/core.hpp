@@ -101,6 +101,10 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   bool dispatch_annotated_lock(const trace::Operation& operation);
   bool dispatch_acquire(const trace::Operation& operation);
   bool dispatch_branch(const trace::Operation& operation);
+  bool dispatch_indirect_branch(const trace::Operation& operation);
+  bool dispatch_mispredicted_return(const trace::Operation& operation);
+  void block_at(const trace::Operation& branch);
+  void follow_call();
   bool dispatch_recurrence(const trace::Operation& operation);
   bool dispatch_mark(const trace::Operation& operation);
   void end_region_with_its_last_store();
@@ -219,6 +223,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
     LoweredStream::SavedPosition position;
     std::uint32_t locks_held;
     std::uint32_t acquired, released;  // numbers of the last ones before the region
+    std::uint64_t calls;               // calls that had not returned
     bool end_retired = false;
     Picoseconds time{};  // duration of the region, once its end has retired
   };
@@ -240,7 +245,12 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   std::uint32_t instructions_without_entry_ = 0;
   bool advancing_ = false;
   bool wake_scheduled_ = false;
-  BranchPredictor predictor_;
+  BranchHistory branch_history_;
+  DirectionPredictor directions_;
+  TargetPredictor targets_;
+  ReturnStack returns_;
+  std::uint32_t previous_site_ = 0;   // the last call's, at the first operation of a function
+  bool mispredicted_return_ = false;  // the next operation is one
 
   InstructionWindow window_;
   Slot retire_ = 0;

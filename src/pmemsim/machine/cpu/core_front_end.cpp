@@ -5,6 +5,7 @@
 
 #include "pmemsim/machine/cpu/core.hpp"
 #include "pmemsim/trace/record_layout.hpp"
+#include "pmemsim/trace/site_flags.hpp"
 
 namespace pmemsim {
 using trace::FenceKind;
@@ -97,8 +98,21 @@ bool Core::next_operation() {
     statistics_.external_instructions += operation_.instructions;
     if (operation_.flag) statistics_.unknown_instructions += operation_.instructions;
   }
+  if ((operation_.site_flags & (trace::kSiteEntry | trace::kSiteExit)) != 0) follow_call();
+  previous_site_ = operation_.site;
   has_operation_ = true;
   return true;
+}
+
+// Follows calls and returns by the sites at which functions begin and end. The last operation
+// before a function's first one is the call.
+void Core::follow_call() {
+  if ((operation_.site_flags & trace::kSiteEntry) != 0) returns_.call(previous_site_);
+  if (operation_.kind != SiteKind::kExecute || (operation_.site_flags & trace::kSiteExit) == 0) {
+    return;
+  }
+  ++statistics_.returns;
+  mispredicted_return_ = !returns_.predicted_return();
 }
 
 // Dispatches the operation. Returns false if an entry is missing: an event later moves the window
@@ -118,9 +132,13 @@ bool Core::dispatch(const Operation& operation) {
       return dispatch_through_stores(operation, StoreKind::kLocked, true);
     case SiteKind::kBranch:
       return dispatch_branch(operation);
+    case SiteKind::kIndirectBranch:
+      return dispatch_indirect_branch(operation);
     case SiteKind::kRecurrence:
       return dispatch_recurrence(operation);
     case SiteKind::kExecute:
+      if (mispredicted_return_) return dispatch_mispredicted_return(operation);
+      [[fallthrough]];
     case SiteKind::kExternal:
       if (instructions_without_entry_ + operation.instructions >= rob_entries_ / 4) {
         return dispatch_plain(operation, Kind::kPlain);
@@ -318,16 +336,42 @@ bool Core::dispatch_branch(const Operation& operation) {
   // Checked first, so that each branch queries the predictor only once.
   if (!has_free_entries(operation, 0, 0)) return false;
   ++statistics_.branches;
-  if (predictor_.predicted(operation.site, operation.flag)) {
+  if (directions_.predicted(operation.site, operation.flag, branch_history_)) {
     instructions_without_entry_ += operation.instructions;
     return true;
   }
   ++statistics_.mispredicted_branches;
-  const std::uint32_t index = new_entry(operation, Kind::kBranch);
-  window_.add_dependences(index, dependences_of(operation.site), cycle_);
+  block_at(operation);
+  return true;
+}
+
+bool Core::dispatch_indirect_branch(const Operation& operation) {
+  if (!has_free_entries(operation, 0, 0)) return false;
+  ++statistics_.indirect_branches;
+  const auto target = static_cast<std::uint32_t>(operation.address);
+  if (targets_.predicted(operation.site, target, branch_history_)) {
+    instructions_without_entry_ += operation.instructions;
+    return true;
+  }
+  ++statistics_.mispredicted_targets;
+  block_at(operation);
+  return true;
+}
+
+bool Core::dispatch_mispredicted_return(const Operation& operation) {
+  if (!has_free_entries(operation, 0, 0)) return false;
+  mispredicted_return_ = false;
+  ++statistics_.mispredicted_returns;
+  block_at(operation);
+  return true;
+}
+
+// Dispatches a mispredicted branch, which stops the front end until it has executed.
+void Core::block_at(const Operation& branch) {
+  const std::uint32_t index = new_entry(branch, Kind::kBranch);
+  window_.add_dependences(index, dependences_of(branch.site), cycle_);
   blocking_branch_ = index;
   start(index);
-  return true;
 }
 
 // Dispatches a recurrence, which is not an instruction. It is complete when its value is ready, and
@@ -367,7 +411,7 @@ bool Core::dispatch_mark(const Operation& operation) {
     in_region_ = true;
     if (rewinds_)
       region_starts_.push_back({region_, stream_->before_region(), locks_held_,
-                                dispatched_acquires_, dispatched_releases_});
+                                dispatched_acquires_, dispatched_releases_, returns_.depth()});
   }
   if (layers_care) {
     StoreEntry& store = new_store(index,

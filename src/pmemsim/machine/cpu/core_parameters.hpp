@@ -45,6 +45,8 @@ struct CoreParameters {
   Delay division_latency = cycles(26);
   Delay branch_penalty = cycles(14);
   std::uint32_t predictor_index_bits = 14;
+  std::uint32_t target_index_bits = 9;
+  std::uint32_t return_stack_entries = 16;
   bool full_fences = false;
   bool clwb_evicts = false;
   LockBarrier lock_order = LockBarrier::kX86;
@@ -102,6 +104,13 @@ struct CoreParameters {
         "Latency from the execution of a mispredicted branch to the dispatch of the correct path");
     visit("predictor_index_bits", predictor_index_bits, {.least = 1, .most = 24},
           "Size of the gshare predictor: 2 to the power of this value counters");
+    visit(
+        "target_index_bits", target_index_bits, {.least = 1, .most = 20},
+        "Size of the three tables that predict targets of indirect branches by the branch and the "
+        "history: 2 to the power of this value targets each. The table by the branch alone has "
+        "eight times as many");
+    visit("return_stack_entries", return_stack_entries, {.least = 1, .most = 1024},
+          "Entries of the return-address stack, which predicts returns");
     visit("clwb_evicts", clwb_evicts, {},
           "Whether clwb evicts its line from the caches, as clflushopt does");
     visit("full_fences", full_fences, {},

@@ -63,6 +63,7 @@ void Core::rewind() {
   locks_held_ = start.locks_held;
   dispatched_acquires_ = start.acquired;
   dispatched_releases_ = start.released;
+  returns_.set_depth(start.calls);
   region_starts_.clear();
   design_.rewound(id_);
   program_events_.rolled_back(id_);
@@ -83,6 +84,7 @@ void Core::discard_in_flight(Slot restart) {
   loads_without_mshr_.clear();
   hints_.clear();
   window_.forget();
+  mispredicted_return_ = false;
   barrier_entry_ = blocking_branch_ = kNoEntry;
   barrier_ = dispatch_ = restart;
   delay_ = 0;

@@ -13,6 +13,8 @@ struct CoreStatistics {
   std::uint64_t external_instructions = 0, unknown_instructions = 0;
   std::uint64_t loads = 0, forwarded_loads = 0, stores = 0, private_misses = 0;
   std::uint64_t branches = 0, mispredicted_branches = 0;
+  std::uint64_t indirect_branches = 0, mispredicted_targets = 0;
+  std::uint64_t returns = 0, mispredicted_returns = 0;
   std::uint64_t flushes = 0, fences = 0, locks = 0, regions = 0;
   std::uint64_t context_switches = 0;
   std::uint64_t translations = 0, tlb_misses = 0, page_walks = 0;
@@ -41,6 +43,13 @@ struct CoreStatistics {
     visit("branches", branches, "branches", "Conditional branches", part_of("operations"));
     visit("mispredicted_branches", mispredicted_branches, "branches",
           "Mispredicted conditional branches", part_of("branches"));
+    visit("indirect_branches", indirect_branches, "branches", "Indirect jumps and calls",
+          part_of("operations"));
+    visit("mispredicted_targets", mispredicted_targets, "branches",
+          "Indirect jumps and calls whose target was mispredicted", part_of("indirect_branches"));
+    visit("returns", returns, "branches", "Returns from functions", part_of("operations"));
+    visit("mispredicted_returns", mispredicted_returns, "branches",
+          "Returns that the return-address stack mispredicted", part_of("returns"));
     visit("flushes", flushes, "flushes", "Cache line flushes", part_of("operations"));
     visit("fences", fences, "fences", "Store fences and full fences", part_of("operations"));
     visit("locks", locks, "locks", "Locks acquired", part_of("operations"));
