@@ -5,17 +5,22 @@
 #include <llvm/IR/ValueHandle.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "assembly.hpp"
+#include "conditions.hpp"
 #include "copies.hpp"
 #include "hint_calls.hpp"
 #include "intrinsics.hpp"
 #include "library_costs.hpp"
 #include "library_functions.hpp"
+#include "pmemsim_rt.h"
 #include "recorder.hpp"
 #include "recurrences.hpp"
+#include "switches.hpp"
 #include "transactions.hpp"
 
 namespace pmemsim::pass {
@@ -177,6 +182,10 @@ class FunctionInstrumenter {
     } else if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(&instruction);
                branch != nullptr && branch->isConditional()) {
       visit_branch(*branch);
+    } else if (auto* jump = llvm::dyn_cast<llvm::SwitchInst>(&instruction)) {
+      visit_table_jump(*jump);
+    } else if (auto* jump = llvm::dyn_cast<llvm::IndirectBrInst>(&instruction)) {
+      recorder_.record_indirect_branch(*jump, jump->getAddress());
     } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
       visit_call(*call);
     } else if (instruction.isTerminator()) {
@@ -225,6 +234,63 @@ class FunctionInstrumenter {
                    builder_.CreateZExt(branch.getCondition(), builder_.getInt32Ty()));
   }
 
+  // Records the jump through the table, and the range check before it unless all values are inside.
+  void visit_table_jump(llvm::SwitchInst& jump) {
+    const DependenceSet dependences = recorder_.context().dependences.of_value(jump.getCondition());
+    const JumpTable table = jump_table(jump);
+    builder_.SetInsertPoint(&jump);
+    Value* entry = builder_.CreateSub(jump.getCondition(), builder_.getInt(table.first));
+    Value* outside = builder_.getFalse();
+    if (!is_unreachable(*jump.getDefaultDest())) {
+      outside = builder_.CreateICmpUGT(entry, builder_.getInt(table.range));
+      Site check = recorder_.site(SiteKind::kBranch);
+      check.data_dependences = dependences;
+      recorder_.call("branch", recorder_.add(std::move(check)),
+                     builder_.CreateZExt(outside, builder_.getInt32Ty()));
+    }
+    recorder_.count(recorder_.context().counts.of(jump).jump);
+    Site site = recorder_.site(SiteKind::kIndirectBranch);
+    site.data_dependences = dependences;
+    entry = builder_.CreateSelect(outside, llvm::ConstantInt::get(entry->getType(), 0), entry);
+    entry = builder_.CreateZExtOrTrunc(entry, builder_.getInt64Ty());
+    Value* target =
+        builder_.CreateLoad(builder_.getInt32Ty(),
+                            builder_.CreateInBoundsGEP(table.targets->getValueType(), table.targets,
+                                                       {builder_.getInt64(0), entry}));
+    target = builder_.CreateSelect(outside, builder_.getInt32(PMEMSIM_RT_NO_TARGET), target);
+    recorder_.call("table_jump", recorder_.add(std::move(site)), target);
+  }
+
+  // The entries of a jump table, as numbers of the jump's successors.
+  struct JumpTable {
+    llvm::APInt first;  // value of the first entry
+    llvm::APInt range;  // the last entry's value minus the first one's
+    llvm::GlobalVariable* targets;
+  };
+
+  JumpTable jump_table(llvm::SwitchInst& jump) {
+    llvm::APInt first = jump.case_begin()->getCaseValue()->getValue(), last = first;
+    for (const auto& each : jump.cases()) {
+      first = llvm::APIntOps::smin(first, each.getCaseValue()->getValue());
+      last = llvm::APIntOps::smax(last, each.getCaseValue()->getValue());
+    }
+    llvm::DenseMap<const llvm::BasicBlock*, std::uint32_t> numbers;
+    const auto number = [&](const llvm::BasicBlock* block) {
+      return numbers.try_emplace(block, numbers.size()).first->second;
+    };
+    const llvm::APInt range = last - first;
+    std::vector<std::uint32_t> targets(range.getZExtValue() + 1, number(jump.getDefaultDest()));
+    for (const auto& each : jump.cases()) {
+      targets[(each.getCaseValue()->getValue() - first).getZExtValue()] =
+          number(each.getCaseSuccessor());
+    }
+    llvm::Constant* values = llvm::ConstantDataArray::get(jump.getContext(), targets);
+    auto* variable =
+        new llvm::GlobalVariable(recorder_.context().module, values->getType(), true,
+                                 llvm::GlobalValue::PrivateLinkage, values, "pmemsim_targets");
+    return {first, range, variable};
+  }
+
   void record_atomic(llvm::Instruction& atomic, SiteKind kind, Value* address, Value* data,
                      llvm::Type* type, bool full_fence) {
     if (!is_ordinary_memory(address)) return;
@@ -259,11 +325,19 @@ class FunctionInstrumenter {
       record_intrinsic(recorder_, *intrinsic);
     } else if (call.isMustTailCall()) {
       recorder_.count(1);  // the return, which nothing can be inserted before
-      recorder_.flush_pending(call);
+      record_call(call);
     } else {
       visit_function_call(call);
     }
     if (ends_block) recorder_.forget_pending();
+  }
+
+  void record_call(llvm::CallBase& call) {
+    if (call.isIndirectCall()) {
+      recorder_.record_indirect_branch(call, call.getCalledOperand());
+    } else {
+      recorder_.flush_pending(call);
+    }
   }
 
   void visit_function_call(llvm::CallBase& call) {
@@ -277,7 +351,7 @@ class FunctionInstrumenter {
       if (may_be_external(call)) {
         recorder_.record_external(call, call.getCalledFunction()->getName());
       } else {
-        recorder_.flush_pending(call);
+        record_call(call);
       }
       if (const auto write = library_write(call)) {
         recorder_.insert_at(recorder_.after(call), call);
@@ -418,7 +492,15 @@ bool instrument(llvm::Module& module, llvm::CodeGenOptLevel level) {
 
   RuntimeCalls runtime(module);
   abort_transactions(module, runtime);
-  const MachineCounts counts(module, level);
+  std::string problem;
+  const std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(module, level, problem);
+  if (machine == nullptr) {
+    module.getContext().emitError("pmemsim can't record the program: " + problem);
+    return false;
+  }
+  lower_switches(functions, *machine);
+  MachineCounts counts(module, *machine);
+  if (split_conditions(functions, counts)) counts = MachineCounts(module, *machine);
   if (!counts.problem().empty()) {
     warn(module, "instruction counts are estimates, because the code generator failed: " +
                      counts.problem() + ".");

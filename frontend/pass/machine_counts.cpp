@@ -161,6 +161,11 @@ class FunctionCount {
       count.calls |= share.calls;
     }
     for (const Id id : spilled_) counts[numbering_[id]].spilled = true;
+    for (const Id id : branches_) ++counts[numbering_[id]].branches;
+    for (const Share& jump : table_jumps_) {
+      MachineCount& count = counts[numbering_[jump.id]];
+      count.jump = std::max(count.jump, jump.instructions);
+    }
   }
 
  private:
@@ -173,8 +178,9 @@ class FunctionCount {
   };
 
   // Counts a block. Instructions without a number count for the next numbered instruction of their
-  // machine block. Those at its end count for the branch that ends the last numbered instruction's
-  // LLVM block.
+  // machine block, or for the end of the block's own LLVM block if the next one is a copy from
+  // another LLVM block, such as the condition of a loop that is tested before the loop. Those at
+  // its end count for the branch that ends the last numbered instruction's LLVM block.
   void count_block(llvm::MachineBasicBlock& block) {
     double waiting = 0;
     double reached = 1;  // behind conditional branches: the probability that they are reached
@@ -183,13 +189,22 @@ class FunctionCount {
       const unsigned executes = executed(instruction, info_);
       if (executes == 0) continue;
       if (spills(instruction)) note_spill(instruction);
+      if (instruction.isConditionalBranch()) note_branch(instruction, block);
       waiting += executes * reached;
       if (instruction.isConditionalBranch()) reached -= taken(instruction, block);
       const llvm::DebugLoc& location = instruction.getDebugLoc();
       const Id id = location ? location.getLine() : 0;
       if (id == 0) continue;
+      if (const Id own = own_block(block); is_of_another_block(id, own) && waiting > executes) {
+        add(first, {own, &block, waiting - executes, false});
+        waiting = executes;
+      }
       add(first, {id, &block, waiting, instruction.isCall() && !instruction.isInlineAsm()});
       waiting = 0;
+    }
+    if (first < shares_.size() && is_table_jump(block, shares_.back().id)) {
+      table_jumps_.push_back(shares_.back());
+      shares_.pop_back();
     }
     if (shares_.size() > first) {
       if (waiting > 0) add(first, {end_of_block(shares_.back().id), &block, waiting, false});
@@ -197,6 +212,17 @@ class FunctionCount {
     } else if (waiting > 0) {
       unnumbered_.push_back({&block, waiting});
     }
+  }
+
+  // True if the block ends with the jump of the switch `id` through its table.
+  bool is_table_jump(const llvm::MachineBasicBlock& block, Id id) const {
+    return llvm::isa<llvm::SwitchInst>(numbering_[id]) && !block.empty() &&
+           block.back().isIndirectBranch();
+  }
+
+  void note_branch(const llvm::MachineInstr& branch, const llvm::MachineBasicBlock& block) {
+    const Id id = branch.getDebugLoc() ? branch.getDebugLoc().getLine() : 0;
+    if (id != 0 && id == own_block(block)) branches_.push_back(id);
   }
 
   void note_spill(const llvm::MachineInstr& spill) {
@@ -212,6 +238,16 @@ class FunctionCount {
     } else {
       shares_.push_back(share);
     }
+  }
+
+  // Returns the end of the LLVM block of which the machine block was made, or 0.
+  static Id own_block(const llvm::MachineBasicBlock& block) {
+    const llvm::BasicBlock* own = block.getBasicBlock();
+    const llvm::Instruction* end = own != nullptr ? own->getTerminator() : nullptr;
+    return end != nullptr && end->getDebugLoc() ? end->getDebugLoc().getLine() : 0;
+  }
+  bool is_of_another_block(Id id, Id own) const {
+    return own != 0 && numbering_[id]->getParent() != numbering_[own]->getParent();
   }
 
   Id end_of_block(Id id) const {
@@ -303,7 +339,8 @@ class FunctionCount {
   const llvm::MachineBranchProbabilityInfo* probabilities_;
   const llvm::TargetInstrInfo& info_;
   std::vector<Share> shares_;
-  std::vector<Id> spilled_;
+  std::vector<Share> table_jumps_;  // counted for each execution, unlike shares
+  std::vector<Id> spilled_, branches_;
   llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> last_;  // the block's last share
   std::vector<std::pair<const llvm::MachineBasicBlock*, double>> unnumbered_;
 };
@@ -360,6 +397,42 @@ class QuietDiagnostics : public llvm::DiagnosticHandler {
   std::string& error_;
 };
 
+// Runs the back end up to the final machine instructions. Returns an error message, or nothing.
+std::string count_in_copy(llvm::Module& copy, const Numbering& numbering,
+                          llvm::TargetMachine& machine,
+                          llvm::DenseMap<const llvm::Instruction*, MachineCount>& counts) {
+  llvm::PassRegistry& registry = *llvm::PassRegistry::getPassRegistry();
+  llvm::initializeMachineBlockFrequencyInfoWrapperPassPass(registry);
+  llvm::initializeMachineBranchProbabilityInfoWrapperPassPass(registry);
+
+  auto& target = static_cast<llvm::LLVMTargetMachine&>(machine);
+  auto* module_info = new llvm::MachineModuleInfoWrapperPass(&target);
+  target.getObjFileLowering()->Initialize(module_info->getMMI().getContext(), target);
+  llvm::legacy::PassManager passes;
+  passes.add(new llvm::TargetLibraryInfoWrapperPass(llvm::Triple(copy.getTargetTriple())));
+  passes.add(llvm::createTargetTransformInfoWrapperPass(target.getTargetIRAnalysis()));
+  llvm::TargetPassConfig* config = target.createPassConfig(passes);
+  config->setDisableVerify(true);
+  passes.add(config);
+  passes.add(module_info);
+  if (config->addISelPasses()) return "the code generator has no instruction selector";
+  config->addMachinePasses();
+  config->setInitialized();
+  passes.add(
+      new CountPass(numbering, machine.getOptLevel() != llvm::CodeGenOptLevel::None, counts));
+  passes.add(llvm::createFreeMachineFunctionPass());
+
+  std::string problem;
+  llvm::LLVMContext& context = copy.getContext();
+  std::unique_ptr<llvm::DiagnosticHandler> handler = context.getDiagnosticHandler();
+  context.setDiagnosticHandler(std::make_unique<QuietDiagnostics>(problem));
+  passes.run(copy);
+  context.setDiagnosticHandler(std::move(handler));
+  return problem;
+}
+
+}  // namespace
+
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const llvm::Module& module,
                                                          llvm::CodeGenOptLevel level,
                                                          std::string& problem) {
@@ -376,49 +449,11 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const llvm::Module& mod
   return machine;
 }
 
-// Runs the back end up to the final machine instructions. Returns an error message, or nothing.
-std::string count_in_copy(llvm::Module& copy, const Numbering& numbering,
-                          llvm::CodeGenOptLevel level,
-                          llvm::DenseMap<const llvm::Instruction*, MachineCount>& counts) {
-  std::string problem;
-  std::unique_ptr<llvm::TargetMachine> machine = make_target_machine(copy, level, problem);
-  if (machine == nullptr) return problem;
-
-  llvm::PassRegistry& registry = *llvm::PassRegistry::getPassRegistry();
-  llvm::initializeMachineBlockFrequencyInfoWrapperPassPass(registry);
-  llvm::initializeMachineBranchProbabilityInfoWrapperPassPass(registry);
-
-  auto& target = static_cast<llvm::LLVMTargetMachine&>(*machine);
-  auto* module_info = new llvm::MachineModuleInfoWrapperPass(&target);
-  target.getObjFileLowering()->Initialize(module_info->getMMI().getContext(), target);
-  llvm::legacy::PassManager passes;
-  passes.add(new llvm::TargetLibraryInfoWrapperPass(llvm::Triple(copy.getTargetTriple())));
-  passes.add(llvm::createTargetTransformInfoWrapperPass(target.getTargetIRAnalysis()));
-  llvm::TargetPassConfig* config = target.createPassConfig(passes);
-  config->setDisableVerify(true);
-  passes.add(config);
-  passes.add(module_info);
-  if (config->addISelPasses()) return "the code generator has no instruction selector";
-  config->addMachinePasses();
-  config->setInitialized();
-  passes.add(new CountPass(numbering, level != llvm::CodeGenOptLevel::None, counts));
-  passes.add(llvm::createFreeMachineFunctionPass());
-
-  llvm::LLVMContext& context = copy.getContext();
-  std::unique_ptr<llvm::DiagnosticHandler> handler = context.getDiagnosticHandler();
-  context.setDiagnosticHandler(std::make_unique<QuietDiagnostics>(problem));
-  passes.run(copy);
-  context.setDiagnosticHandler(std::move(handler));
-  return problem;
-}
-
-}  // namespace
-
-MachineCounts::MachineCounts(const llvm::Module& module, llvm::CodeGenOptLevel level) {
+MachineCounts::MachineCounts(const llvm::Module& module, llvm::TargetMachine& machine) {
   Numbering numbering;
   std::unique_ptr<llvm::Module> copy = numbered_copy(module, numbering);
   drop_what_is_no_code(*copy);
-  problem_ = count_in_copy(*copy, numbering, level, counts_);
+  problem_ = count_in_copy(*copy, numbering, machine, counts_);
   if (problem_.empty()) return;
   counts_.clear();
   estimate(module);

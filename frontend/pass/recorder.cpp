@@ -193,6 +193,13 @@ void Recorder::flush_pending(llvm::Instruction& before) {
   call("execute", add(std::move(execute)));
 }
 
+void Recorder::record_indirect_branch(llvm::Instruction& branch, Value* target) {
+  Site record = site(SiteKind::kIndirectBranch);
+  record.data_dependences = context_.dependences.of_value(target);
+  builder_.SetInsertPoint(&branch);
+  call("indirect_branch", add(std::move(record)), target);
+}
+
 std::uint32_t Recorder::size_of(llvm::Type* type) const {
   return static_cast<std::uint32_t>(layout_.getTypeStoreSize(type).getKnownMinValue());
 }

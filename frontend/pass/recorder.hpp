@@ -97,6 +97,8 @@ class Recorder {
   // Reports the instructions executed so far. Inserted before an instruction that makes a report of
   // its own.
   void flush_pending(llvm::Instruction& before);
+  // Reports an indirect call or jump to `target`, before it.
+  void record_indirect_branch(llvm::Instruction& branch, llvm::Value* target);
 
   std::uint32_t size_of(llvm::Type* type) const;
   llvm::Value* offset_pointer(llvm::Value* address, std::int64_t offset);

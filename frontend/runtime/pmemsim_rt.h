@@ -34,6 +34,8 @@ extern "C" {
 
 #define PMEMSIM_RT_VERSION 3
 
+#define PMEMSIM_RT_NO_TARGET 0xffffffffu
+
 // A site as the pass writes it into the module's constant table. The fields are those of
 // trace::SiteRecord, but with pointers to strings and module-local site numbers in the dependences.
 struct pmemsim_rt_site {
@@ -95,6 +97,11 @@ void pmemsim_rt_wrote_string(uint32_t site, char* to);
 // Records text that external code has written, in any memory.
 void pmemsim_rt_printed(uint32_t site, void* to, uint64_t bytes);
 void pmemsim_rt_branch(uint32_t site, int taken);
+// Called before an indirect call or jump to `target`.
+void pmemsim_rt_indirect_branch(uint32_t site, const void* target);
+// Called before a jump through a table. `target` is a number that the site gives the target, or
+// PMEMSIM_RT_NO_TARGET if the range check before it has failed.
+void pmemsim_rt_table_jump(uint32_t site, uint32_t target);
 void pmemsim_rt_execute(uint32_t site);
 // Called at a loop's head. `loop_carried` is true if the value comes from the previous iteration,
 // false if the recurrence begins.

@@ -252,6 +252,20 @@ PMEMSIM_APART void execute_in_full_buffer(std::uint32_t site) {
   count(site);
 }
 
+// ---- Indirect branches
+// -----------------------------------------------------------------------
+
+Map<std::uint32_t> target_numbers;  // from 1
+std::uint32_t targets = 0;
+
+// Returns the target's number: targets are numbered when they are first recorded, since their
+// addresses differ between recordings of the same program.
+std::uint32_t number_of_target(const void* target) {
+  std::uint32_t& number = target_numbers[reinterpret_cast<std::uintptr_t>(target)];
+  if (number == 0) number = ++targets;
+  return number;
+}
+
 // ---- Spin-waits -----------------------------------------------------------------------------
 
 SpinCandidate& spin_of(std::uint32_t site) { return self->spins[site % 4]; }
@@ -662,6 +676,22 @@ PMEMSIM_EXPORT void pmemsim_rt_branch(std::uint32_t site, int taken) {
   if (!PMEMSIM_LIKELY(at < hot.limit)) return branch_in_full_buffer(site, taken);
   put_head(at, site, taken != 0);
   end_record(site, at);
+  count(site);
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_indirect_branch(std::uint32_t site, const void* target) {
+  if (self == nullptr) return;
+  if (record_space(site) == nullptr) return count(site);
+  pmemsim_rt_table_jump(site, number_of_target(target));
+}
+
+PMEMSIM_EXPORT void pmemsim_rt_table_jump(std::uint32_t site, std::uint32_t target) {
+  if (target == PMEMSIM_RT_NO_TARGET || self == nullptr) return;
+  if (std::uint8_t* at = record_space(site)) {
+    put_head(at, site);
+    put(at, target);
+    end_record(site, at);
+  }
   count(site);
 }
 

@@ -40,6 +40,7 @@ class Kind(IntEnum):
     FENCE = 11
     SYNC = 14
     RECURRENCE = 15
+    INDIRECT_BRANCH = 16
 
 
 CLWB, CLFLUSHOPT, CLFLUSH = range(3)

@@ -158,6 +158,12 @@ void pmemsim_rt_printed(uint32_t site, void* to, uint64_t bytes) {
   print("printed", site, to, bytes, 0);
 }
 void pmemsim_rt_branch(uint32_t site, int taken) { print("branch", site, 0, 0, taken); }
+void pmemsim_rt_indirect_branch(uint32_t site, const void* target) {
+  print("indirect_branch", site, target, 0, 0);
+}
+void pmemsim_rt_table_jump(uint32_t site, uint32_t target) {
+  if (target != PMEMSIM_RT_NO_TARGET) print("table_jump", site, 0, 0, (int)target);
+}
 void pmemsim_rt_execute(uint32_t site) { print("execute", site, 0, 0, 0); }
 void pmemsim_rt_recurrence(uint32_t site, int loop_carried) {
   print("recurrence", site, 0, 0, loop_carried);
