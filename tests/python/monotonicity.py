@@ -46,8 +46,8 @@ class Exemption:
 
 _PAUSES = (
     "Each overflow of PMEM-Spec's speculation buffer (4 entries) stops all cores until a window of "
-    "20 ns a core ends, for up to two thirds of a run; the number and length of these pauses depend "
-    "on when stores arrive (32 to 43 pauses in array_swap on cxl); with 64 entries there is none"
+    "20 ns a core ends, for up to two thirds of a run; number and length of these pauses depend on "
+    "when stores arrive (32 to 43 pauses in array_swap on cxl); with 64 entries there is none"
 )
 _NO_PAUSES = (("pmem_spec.buffer_entries", "64"),)
 
