@@ -142,9 +142,9 @@ class _Fit:
                 return each
         if found:
             raise _UnusableError(found[0].why_unusable())
-        missing = "; ".join(f"{name}: {why}" for name, why in self._measured.missing.items())
+        reasons = "; ".join(dict.fromkeys(self._measured.missing.values()))
         raise _UnusableError(
-            f"the loop {loop} was not measured" + (f" ({missing})" if missing else "")
+            f"the loop {loop} was not measured" + (f" ({reasons})" if reasons else "")
         )
 
     def _ns(self, loop: str) -> float:
