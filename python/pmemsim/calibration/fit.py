@@ -526,9 +526,11 @@ class _Fit:
                 for each in self._measured.of(f"store_{how}_sfence")
                 if each.number("lines") == 1 and each.number("bytes") > LINE_BYTES
             ]
-            if found and found[0].is_usable:
+            if found and not found[0].is_usable:
+                raise _UnusableError(found[0].why_unusable())
+            if found:
                 return found[0]
-        raise _UnusableError("no instruction that writes a line back has a usable time")
+        raise _UnusableError("no instruction that writes a line back was measured")
 
     def _flush_interval(self) -> None:
         """Fit the rate of write-backs to the largest number of lines before one fence."""
