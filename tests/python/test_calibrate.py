@@ -406,6 +406,22 @@ def test_figures_that_vary_decide_nothing() -> None:
             fit_of(with_spread(0.4, loop))
 
 
+def test_an_l3_whose_loads_vary_is_not_taken_for_memory() -> None:
+    def noisy(spread: float, ns: float) -> list[Measurement]:
+        return [
+            dataclasses.replace(each, median_ns=ns, spread=spread)
+            if each.loop == "load" and 2 * MIB <= each.number("bytes") <= 16 * MIB
+            else each
+            for each in figures()
+        ]
+
+    with pytest.raises(Error, match="'load, 2 MiB' varies by 50% between repetitions"):
+        fit_of(noisy(0.5, 15.0))
+    # Steady loads that take memory's time show that no L3 is left.
+    found = fitted(noisy(0.0, 210.0))
+    assert (found["shared.size"], found["shared.latency"]) == ("2048KiB", "0ns")
+
+
 def test_chains_that_contradict_one_another_are_refused() -> None:
     """An addition that the processor removes when it renames registers takes no cycle."""
     with pytest.raises(

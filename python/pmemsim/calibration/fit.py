@@ -427,6 +427,9 @@ class _Fit:
         # use a part of it.
         beyond = [size for size in times if 2 * reported[2] <= size <= upper]
         least = min((times[size] for size in beyond), default=math.inf)
+        if least * _ON_THE_STEP > self._memory:
+            self._require_loads_of_l3(upper)
+            beyond = []
         place = _last_of_first(beyond, lambda size: times[size] <= _ON_THE_STEP * least)
         size = place or 2 * reported[2]
         self._shared = 0.0
@@ -460,6 +463,13 @@ class _Fit:
             )
         self._shared = self._add_ns("shared.latency", self._shared, source)
         self._add_ns("shared.tag_latency", self._shared, "as a hit")
+
+    def _require_loads_of_l3(self, upper: int) -> None:
+        """Raise an error if the loads that would show the L3 vary too much."""
+        for each in self._measured.of("load"):
+            size = each.number("bytes")
+            if 2 * self._processor.cache_bytes[2] <= size <= upper and not each.is_usable:
+                raise _UnusableError(each.why_unusable())
 
     def _load_of_memory(self, small_pages: float, size: int) -> None:
         """Set the time of a load from memory without translation."""
