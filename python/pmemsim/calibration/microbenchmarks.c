@@ -118,8 +118,17 @@ TARGET(3)
 TARGET(4)
 TARGET(5)
 TARGET(6)
-TARGET(7) TARGET(8) TARGET(9) TARGET(10) TARGET(11) TARGET(12) TARGET(13) TARGET(14)
-    TARGET(15) static void set_up_targets(int random) {
+TARGET(7)
+TARGET(8)
+TARGET(9)
+TARGET(10)
+TARGET(11)
+TARGET(12)
+TARGET(13)
+TARGET(14)
+TARGET(15)
+
+static void set_up_targets(int random) {
   static uint64_t (*const all[TARGETS])(uint64_t) = {
       target_0, target_1, target_2,  target_3,  target_4,  target_5,  target_6,  target_7,
       target_8, target_9, target_10, target_11, target_12, target_13, target_14, target_15};
