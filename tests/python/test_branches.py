@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import pmemsim
-from pmemsim.calibration import measurements
+from pmemsim.calibration import measuring
 from pmemsim.toolchain import compiler
 from support import long_except
 
@@ -41,7 +41,7 @@ class Times:
 
 def build(name: str, target: Path, cc: str, cxx: str, *options: str) -> Path:
     """Compile one of the programs."""
-    include = f"-I{measurements.source().parent}"  # the folder of measured.h
+    include = f"-I{measuring.source().parent}"  # the folder of measured.h
     objects: list[Path] = []
     for source in sorted(SOURCES.glob(f"{name}.c*")):
         objects.append(target.with_suffix(f".{source.suffix[1:]}.o"))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pmemsim import record, run
-from pmemsim.calibration import measurements
+from pmemsim.calibration import measuring
 from pmemsim.presets import preset_names
 from pmemsim.simulation import Configuration, configure
 from pmemsim.toolchain import compiler
@@ -36,7 +36,7 @@ def program(shared_folder: Path) -> Path:
     path = shared_folder / "streams"
     with locked(shared_folder):
         if not path.exists():
-            include = f"-I{measurements.source().parent}"  # the folder of measured.h
+            include = f"-I{measuring.source().parent}"  # the folder of measured.h
             source = Path(__file__).with_name("streams.c")
             subprocess.run(
                 [compiler("pmemsim-cc"), "-O2", include, "-pthread", source, "-o", path], check=True

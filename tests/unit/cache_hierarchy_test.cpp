@@ -119,7 +119,7 @@ class HierarchyTest : public testing::Test {
   Design design{nothing.blueprint(), queue, pm};
   std::array<FakeCore, kCores> cores;
   std::map<std::uint64_t, Time> acknowledged_at;
-  std::uint64_t buffer_number = 0;  // of combine_at()
+  std::uint64_t buffer_number = 0;  // Number of the buffer that combine_at() opens
   // 1 GHz, so that slots are nanoseconds; the shared cache has two sets of four ways.
   Hierarchy hierarchy{{queue, pm_space, dram, pm, design},
                       Clock({1'000'000'000}, 1),

@@ -30,7 +30,7 @@ TEST(InternalBuffer, ReadOfAWrittenLineWaitsForTheTimeAfterItsLastWrite) {
 
 TEST(InternalBuffer, BlockIsMigratedAfterItsNumberOfWrites) {
   MemoryParameters parameters = module();
-  parameters.wear_writes = 2;  // of internal lines: 8 lines
+  parameters.wear_writes = 2;  // An internal line has four lines
   parameters.wear_block = Bytes{512};
   parameters.wear_latency = ns(5000);
   InternalBuffer buffer(parameters);
