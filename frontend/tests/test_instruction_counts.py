@@ -33,6 +33,29 @@ def callgrind_count(program: Path, scratch: Path) -> int:
             continue
         if not any(name in match[2] for name in START_UP):
             total += int(match[1].replace(",", ""))
+    return total + count_copies(profile, program)
+
+
+def count_copies(profile: Path, program: Path) -> int:
+    """Count the instructions of copies by the C library that the program itself has called.
+
+    Recordings contain their loads and stores.
+    """
+    names: dict[str, str] = {}
+    inside, callee, total = False, "", 0
+    lines = iter(profile.read_text().splitlines())
+    for line in lines:
+        if match := re.fullmatch(r"(c?ob|c?fn)=(\(\d+\))(?: (.*))?", line):
+            key = match[1][-2:] + match[2]
+            names.setdefault(key, match[3] or "")
+            if match[1] == "ob":
+                inside = Path(names[key]).name == program.name
+            elif match[1] == "cfn":
+                callee = names[key]
+        elif line.startswith("calls="):
+            cost = int(next(lines).split()[1])
+            if inside and re.search("mem(cpy|move|set)", callee):
+                total += cost
     return total
 
 

@@ -104,6 +104,7 @@ WITHOUT_CHANGE = {
     "pmem_spec.controller_latency", "log.free_entries", "log.free_headers", "asap.cl_entries",
     "asap.dependence_entries", "asap.dependence_slots", "asap.filter_size",
     "error_correction.flipped_bits", "error_correction.seed", "janus.request_entries",
+    "core.target_index_bits",
     "pmweaver.next_pointers",
 }  # fmt: skip
 """Parameters that change none of these short runs, so that no pin depends on them."""
