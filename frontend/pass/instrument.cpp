@@ -333,7 +333,10 @@ class FunctionInstrumenter {
   }
 
   void record_call(llvm::CallBase& call) {
-    if (call.isIndirectCall()) {
+    const llvm::Function* callee = call.getCalledFunction();
+    if (callee != nullptr && is_hint(callee->getName())) {
+      recorder_.record_place(call);
+    } else if (call.isIndirectCall()) {
       recorder_.record_indirect_branch(call, call.getCalledOperand());
     } else {
       recorder_.flush_pending(call);

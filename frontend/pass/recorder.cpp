@@ -193,6 +193,12 @@ void Recorder::flush_pending(llvm::Instruction& before) {
   call("execute", add(std::move(execute)));
 }
 
+void Recorder::record_place(llvm::CallBase& hint) {
+  Site place = site(SiteKind::kExecute);
+  builder_.SetInsertPoint(&hint);
+  call("execute", add(std::move(place)));
+}
+
 void Recorder::record_indirect_branch(llvm::Instruction& branch, Value* target) {
   Site record = site(SiteKind::kIndirectBranch);
   record.data_dependences = context_.dependences.of_value(target);

@@ -12,7 +12,7 @@ import pytest
 
 from support import pmemsim
 
-QUEUE = ("queue", "--threads", "2", "--regions", "40", "--at", "40us")
+QUEUE = ("queue", "--threads", "2", "--regions", "200", "--at", "300us")
 
 
 @pytest.fixture(scope="module")

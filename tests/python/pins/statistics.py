@@ -123,9 +123,9 @@ def measure() -> Files:
 
 
 def _statistics(result: Result, cores: int) -> Iterator[Statistic]:
-    """Yield the statistics of a run, but of its single cores only the first's and the last's."""
+    """Yield the statistics of a run, but of its single cores only the last one's."""
     yield Statistic("result.time_ns", result.time_ns, "ns", "")
-    shown = ("core", "core0", f"core{cores - 1}") if cores > 1 else ("core",)
+    shown = ("core", f"core{cores - 1}") if cores > 1 else ("core",)
     for statistic in result.statistics:
         group = statistic.name.partition(".")[0]
         if statistic.value and (not group.startswith("core") or group in shown):
