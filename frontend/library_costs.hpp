@@ -73,4 +73,11 @@ constexpr const LibraryCost* library_cost(std::string_view name) {
   return row != std::end(kLibraryCosts) && row->name == name ? row : nullptr;
 }
 
+// Returns a positive number of instructions as a whole number. (The runtime can't use <cmath>,
+// since a C program need not be linked with libm.)
+constexpr std::uint64_t rounded(double instructions) {
+  const auto whole = static_cast<std::uint64_t>(instructions);
+  return whole + (instructions - static_cast<double>(whole) >= 0.5 ? 1 : 0);
+}
+
 }  // namespace pmemsim

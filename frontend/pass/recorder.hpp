@@ -97,7 +97,7 @@ class Recorder {
   // Reports the instructions executed so far. Inserted before an instruction that makes a report of
   // its own.
   void flush_pending(llvm::Instruction& before);
-  // Does the same before a hint, also if no instruction was executed: the hint's line is the call's.
+  // Does the same before a hint, even if no instruction was executed. The hint then has its line.
   void record_place(llvm::CallBase& hint);
   // Reports an indirect call or jump to `target`, before it.
   void record_indirect_branch(llvm::Instruction& branch, llvm::Value* target);

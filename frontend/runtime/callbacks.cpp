@@ -17,7 +17,7 @@ using Compare = int (*)(const void*, const void*);
 constexpr std::size_t kNarrowElement = 8;
 
 constexpr std::uint64_t per_callback(const char* name) {
-  return static_cast<std::uint64_t>(library_cost(name)->per_unit + 0.5F);
+  return rounded(library_cost(name)->per_unit);
 }
 constexpr std::uint64_t kPerNarrow = per_callback("qsort");
 constexpr std::uint64_t kPerWide = per_callback("qsort wide");
@@ -53,9 +53,13 @@ PMEMSIM_EXPORT __attribute__((weak)) void qsort(void* elements, std::size_t coun
   Call call{compare, bytes <= kNarrowElement ? kPerNarrow : kPerWide, nullptr};
   real.qsort_r(elements, count, bytes, &compare_elements, &call);
 }
-PMEMSIM_EXPORT __attribute__((weak)) void* bsearch(const void* key, const void* elements,
-                                                   std::size_t count, std::size_t bytes,
-                                                   Compare compare) {
+// The C library's header defines bsearch() inline, so that this definition has another name.
+PMEMSIM_EXPORT __attribute__((weak)) void* pmemsim_rt_bsearch(const void* key, const void* elements,
+                                                              std::size_t count, std::size_t bytes,
+                                                              Compare compare) __asm__("bsearch");
+PMEMSIM_EXPORT __attribute__((weak)) void* pmemsim_rt_bsearch(const void* key, const void* elements,
+                                                              std::size_t count, std::size_t bytes,
+                                                              Compare compare) {
   if (mode == Mode::kOff) return real.bsearch(key, elements, count, bytes, compare);
   const Call call{compare, kPerSearch, key};
   return real.bsearch(&call, elements, count, bytes, &compare_key);

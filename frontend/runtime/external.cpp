@@ -197,7 +197,7 @@ std::uint64_t estimate(const LibraryCost& cost, const Values& values) {
   instructions +=
       static_cast<double>(cost.per_unit) * static_cast<double>(units_of(cost.units, values));
   if (instructions > kMostInstructions) instructions = cost.constant;
-  return static_cast<std::uint64_t>(instructions + 0.5);
+  return rounded(instructions);
 }
 
 // Handles the watchdog's signal.
