@@ -25,7 +25,7 @@ from pmemsim.toolchain import compiler
 WITHIN = 0.15
 MIB = 1 << 20
 PERSISTENT = "0x100000000000"
-ONE_MODULE = {"pm.controllers": 1, "pm.channels_per_controller": 1}
+ONE_MODULE: dict[str, int | str] = {"pm.controllers": 1, "pm.channels_per_controller": 1}
 BASIC = "arXiv 1903.05714"
 SIZES = "AnandTech 2017, Skylake-SP servers"
 XIANG = "Xiang et al., EuroSys 2022"
@@ -46,7 +46,7 @@ class Curve:
     """Value and source by x."""
     fixed: dict[str, int] = field(default_factory=dict)
     """Options of the loop: threads, lines, bytes, shuffled; `over` names the one that varies."""
-    overrides: dict[str, int] = field(default_factory=dict)
+    overrides: dict[str, int | str] = field(default_factory=dict)
     used: bool = False
     """Whether the published values decided parameters of the preset."""
 
@@ -56,15 +56,19 @@ PART = 4 * MIB + 4096
 THREADS = (1, 2, 4, 8, 12, 17, 24)
 BLOCKS = (1, 2, 4, 8, 64)
 OPTANE = "xeon-optane"
-# The published latencies were measured with huge pages, whose translations are always cached.
-HUGE_PAGES = {"tlb.entries": 0}
+# The values were measured with huge pages, or in the kernel, which maps memory by them. The machine
+# cxl-nv-cmm has no TLB.
+HUGE_PAGES: dict[str, int | str] = {"tlb.page_size": "2MiB"}
+# "Prefetching disabled" (arXiv 1903.05714, 3.1.1). Random blocks are as long as the program wants.
+NO_PREFETCH: dict[str, int | str] = {"prefetch.streams": 0}
+ONE_MODULE_AT_RANDOM = {**ONE_MODULE, **NO_PREFETCH}
 # Lines of a pool in the L2.
 POOL = {"bytes": 4096 * 64}
 CURVES = (
     Curve(
         "loads, one after the other", OPTANE, "ns", "shuffled", "chase", (0, 1),
         {0: (152.5, f"{BASIC}: half of a random load's"), 1: (305.0, BASIC)},
-        {"bytes": 128 * MIB}, HUGE_PAGES,
+        {"bytes": 128 * MIB}, NO_PREFETCH,
     ),
     Curve(
         "reads in order, six modules", OPTANE, "GB/s", "threads", "read", THREADS,
@@ -86,12 +90,12 @@ CURVES = (
     Curve(
         "reads at random, one module", OPTANE, "GB/s", "lines", "read", BLOCKS,
         {1: (6.6 / 4, f"{BASIC}: four times less than in order"), 4: (6.6, BASIC)},
-        {"threads": 16, "bytes": 8 * MIB, "shuffled": 1}, ONE_MODULE,
+        {"threads": 16, "bytes": 8 * MIB, "shuffled": 1}, ONE_MODULE_AT_RANDOM,
     ),
     Curve(
         "writes at random, one module", OPTANE, "GB/s", "lines", "write", BLOCKS,
         {1: (2.3 / 4, f"{BASIC}: four times less than in order"), 4: (2.3, BASIC)},
-        {"threads": 4, "bytes": 8 * MIB, "shuffled": 1}, ONE_MODULE,
+        {"threads": 4, "bytes": 8 * MIB, "shuffled": 1}, ONE_MODULE_AT_RANDOM,
     ),
     Curve(
         "loads, one after the other", "xeon-6140", "ns", "bytes", "chase",
@@ -102,13 +106,11 @@ CURVES = (
             8 * MIB: (55 / 2.3, f"{SIZES}: 54 to 56 cycles"),
             128 * MIB: (89.0, SIZES),
         },
-        {"shuffled": 1}, HUGE_PAGES,
+        {"shuffled": 1},
     ),
     Curve(
         "reads in order", "xeon-6140", "GB/s", "threads", "read", (1, 2, 4, 8, 18),
         {18: (199 / 2, f"{SIZES}: Intel's STREAM of two sockets")}, {"lines": 4, "bytes": PART},
-        # The processor prefetches: up to 32 streams (Intel optimization manual, data prefetching).
-        {"prefetch.streams": 32},
     ),
     Curve(
         "store, clwb, sfence", OPTANE, "ns", "bytes", "persist", (64, POOL["bytes"]),
@@ -185,10 +187,11 @@ def recording(program: Path, curve: Curve, x: int) -> tuple[Path, int]:
 def measure(program: Path, curve: Curve) -> list[Point]:
     """Simulate all of a curve's points."""
     points = []
+    pages = {} if curve.machine == "cxl-nv-cmm" else HUGE_PAGES
     for x in curve.xs:
         trace, lines = recording(program, curve, x)
         result = pmemsim.run(
-            trace, design="x86-bare", machine=curve.machine, overrides=curve.overrides
+            trace, design="x86-bare", machine=curve.machine, overrides={**pages, **curve.overrides}
         )
         time = result.time_ns
         value = time / lines if curve.unit == "ns" else lines * 64 / time

@@ -6,6 +6,7 @@ A preset is a file `configs/machines/NAME.yaml`, `configs/designs/NAME.yaml` or
     name: asap
     summary: One sentence.
     citation: Where the values come from.
+    basis: paper               # optional, of a machine: exists, paper or "upper bound"
     inherits: other            # optional: start from this preset
     parameters:
       cores.frequency: {value: 2GHz, source: "Table 2"}
@@ -38,7 +39,9 @@ Kind = Literal["machine", "design", "backend"]
 BEFORE = "@"
 """Separator of a design and its backend."""
 
-_KEYS = ("name", "summary", "citation", "inherits", "parameters")
+_KEYS = ("name", "summary", "citation", "basis", "inherits", "parameters")
+_BASES = ("exists", "paper", "upper bound")
+"""Whether a machine can be bought, was assumed by a paper, or bounds what could be built."""
 _VALUE_KEYS = ("value", "source")
 _EXAMPLE = (
     "a preset has lines like 'name: mine', 'summary: what it is', 'inherits: NAME' and "
@@ -67,6 +70,8 @@ class Preset:
     summary: str
     citation: str
     settings: tuple[Setting, ...]
+    basis: str = ""
+    """What a machine models: one of `_BASES`; empty: unknown."""
 
 
 @cache  # finding the package takes longer than reading a preset, which asks for each of its lines
@@ -169,10 +174,16 @@ def _read(kind: Kind, path: Path, problems: list[str], inheriting: tuple[Path, .
             problems.append(f"{_place(path)}: the key '{key}' is missing")
     text = {
         key: (_scalar(fields[key], key, path, problems) or "") if key in fields else ""
-        for key in ("name", "summary", "citation")
+        for key in ("name", "summary", "citation", "basis")
     }
+    if text["basis"] and text["basis"] not in _BASES:
+        problems.append(
+            f"{_place(path)}: basis: {text['basis']}: must be one of {', '.join(_BASES)}"
+        )
     own = _settings(fields.get("parameters"), path, problems)
-    return Preset(kind, text["name"], text["summary"], text["citation"], (*inherited, *own))
+    return Preset(
+        kind, text["name"], text["summary"], text["citation"], (*inherited, *own), text["basis"]
+    )
 
 
 def _before(design: str, backend: str, problems: list[str], inheriting: tuple[Path, ...]) -> Preset:

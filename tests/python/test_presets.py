@@ -18,6 +18,21 @@ def write(folder: Path, text: str, name: str = "mine.yaml") -> str:
     return str(path)
 
 
+def test_basis_of_a_machine_is_one_of_three(tmp_path: Path) -> None:
+    text = "name: mine\nsummary: s\ninherits: asap\nbasis: {}\n"
+    assert (
+        load_preset("machine", write(tmp_path, text.format("upper bound"))).basis == "upper bound"
+    )
+    with pytest.raises(
+        ConfigError, match="basis: rumour: must be one of exists, paper, upper bound"
+    ):
+        load_preset("machine", write(tmp_path, text.format("rumour")))
+
+
+def test_every_machine_says_whether_it_exists() -> None:
+    assert all(load_preset("machine", name).basis for name in preset_names("machine"))
+
+
 def test_values_keep_their_text_place_and_source(tmp_path: Path) -> None:
     path = write(
         tmp_path,

@@ -30,6 +30,7 @@ def preset_text(name: str, fitted: Fit, measured: Measurements) -> str:
     lines += [f"# Not measured: {each}: {why}." for each, why in measured.missing.items()]
     lines += [
         f"name: {json.dumps(name)}",
+        "basis: exists",
         f"summary: {json.dumps(shorten(f'Calibrated on {processor.model}', 100))}",
         f"citation: {json.dumps(f'pmemsim calibrate, {measured.taken}')}",
         f"inherits: {BASE}",

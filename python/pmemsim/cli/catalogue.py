@@ -27,8 +27,12 @@ show_app = typer.Typer(
 
 def _list_presets(kind: Kind) -> None:
     presets = [load_preset(kind, name) for name in preset_names(kind)]
-    rows = [(preset.name, preset.summary) for preset in presets]
-    out.print(table("", [kind, "what it is"], rows))
+    has_basis = kind == "machine"
+    rows = [
+        (each.name, *([each.basis or "-"] if has_basis else []), each.summary) for each in presets
+    ]
+    columns = [kind, *(["basis"] if has_basis else []), "what it is"]
+    out.print(table("", columns, rows))
 
 
 @list_app.command("designs", cls=Command)
@@ -48,7 +52,11 @@ def list_backends() -> None:
 @list_app.command("machines", cls=Command)
 @declared
 def list_machines() -> None:
-    """List the machines: names for `--machine`."""
+    """List the machines: names for `--machine`.
+
+    The column `basis` says whether a machine exists, was assumed by a paper, or is an upper bound:
+    a machine that is not sold.
+    """
     _list_presets("machine")
 
 
