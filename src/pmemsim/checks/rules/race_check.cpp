@@ -39,7 +39,10 @@ void forget_equal(RaceCheck::Shared& shared) {
   const auto key = [](const RaceCheck::Race& race) {
     return std::tie(race.read.at.site, race.dependent.site, race.branches);
   };
-  std::ranges::stable_sort(shared.untagged, {}, key);
+  std::ranges::sort(shared.untagged, {}, [](const RaceCheck::Race& race) {
+    const At& at = race.read.at;
+    return std::tie(at.site, race.dependent.site, race.branches, at.thread, at.operation);
+  });
   const auto rest = std::ranges::unique(shared.untagged, {}, key);
   shared.untagged.erase(rest.begin(), rest.end());
   shared.limit = std::max(shared.limit, 2 * shared.untagged.size());
