@@ -248,7 +248,7 @@ def test_workloads_recover_from_second_crashes(tmp_path: Path) -> None:
                    "--budget", str(budget), "--json", output)  # fmt: skip
     assert done.returncode == 0, done.stderr
     recovery = json.loads(output.read_text())["images"][0]["recovery"]
-    assert recovery["recorded"] == budget
+    assert recovery["recorded"] >= budget
     assert recovery["images"] > recovery["different"] > 5
 
 

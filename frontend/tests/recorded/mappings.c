@@ -153,10 +153,10 @@ static void privately(void) {
   fill(map_at(whole, file, PAGE, 0, MAP_PRIVATE | MAP_FIXED), 3);
   fill(whole + PAGE, 4);
 }
-// By number, too.
+// By number, too. Arguments on the stack must be as long as the kernel's.
 static void system_calls(void) {
   long flags = PROT_READ | PROT_WRITE;
-  char* whole = (char*)syscall(SYS_mmap, NULL, BYTES, flags, MAP_SHARED, file, 0);
+  char* whole = (char*)syscall(SYS_mmap, NULL, BYTES, flags, MAP_SHARED, file, 0L);
   fill(whole, 1);
   whole = (char*)syscall(SYS_mremap, whole, BYTES, BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, ASKED);
   fill(whole + PAGE, 2);
