@@ -56,5 +56,4 @@ EXEMPTIONS = (
     Exemption("cxl", "pmem-spec", "dram.latency_factor", MEAN, 1.1, _PAUSES, _NO_PAUSES),
     Exemption("cxl", "pmem-spec", "core.rob_entries", "array_swap", 6.2, _PAUSES, _NO_PAUSES),
     Exemption("cxl", "pmem-spec", "core.width", "array_swap", 6.9, _PAUSES, _NO_PAUSES),
-    Exemption("xeon-optane", "pmem-spec", "core.mshrs", MEAN, 1.7, _PAUSES, _NO_PAUSES),
 )
