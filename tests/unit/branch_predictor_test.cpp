@@ -25,6 +25,14 @@ double missed(const std::function<std::uint32_t(int)>& target_of) {
   return misses / (kBranches / 2.0);
 }
 
+TEST(DirectionPredictor, LearnsARepeatingPattern) {
+  DirectionPredictor directions(12);
+  BranchHistory history;
+  int wrong = 0;
+  for (int i = 0; i < 10000; ++i) wrong += !directions.predicted(7, i % 3 == 0, history);
+  EXPECT_LT(wrong, 100);
+}
+
 TEST(TargetPredictor, OneTargetIsMispredictedOnce) {
   TargetPredictor targets(kIndexBits);
   BranchHistory history;

@@ -12,7 +12,7 @@
 namespace pmemsim {
 namespace {
 
-constexpr Line kLine{0}, kOther{8};
+constexpr Line kHome{0}, kOther{8};
 constexpr Picoseconds kC1 = ns(30), kAes = ns(40), kMd5 = ns(321), kHash = ns(40);
 constexpr Picoseconds kRead = ns(10 + 20 + 5), kDecompression{250};
 // of some_data()
@@ -33,15 +33,15 @@ auto integrity() {
 
 // Returns the time of a second write, which finds all metadata cached.
 Picoseconds second_write(OperationsBench& bench) {
-  bench.write(kLine, some_data(kIncompressible));
+  bench.write(kHome, some_data(kIncompressible));
   bench.look_up(some_data(kCompressible));
-  return bench.write(kLine, some_data(kCompressible));
+  return bench.write(kHome, some_data(kCompressible));
 }
 
 TEST(Compression, WriteAndReadTakeTheConfiguredTime) {
   OperationsBench bench(compression());
-  EXPECT_EQ(bench.write(kLine, some_data(kCompressible)), kC1);
-  EXPECT_EQ(bench.write(kLine, some_data(kIncompressible)), kC1);
+  EXPECT_EQ(bench.write(kHome, some_data(kCompressible)), kC1);
+  EXPECT_EQ(bench.write(kHome, some_data(kIncompressible)), kC1);
   EXPECT_EQ(bench.read(kOther), kRead + kDecompression);
 }
 
@@ -56,20 +56,20 @@ TEST(Compression, RunsBeforeFingerprintXorAndMac) {
 
 TEST(Compression, CompressibleLineIsStoredCompressed) {
   OperationsBench bench(compression());
-  bench.write(kLine, some_data(kCompressible));
+  bench.write(kHome, some_data(kCompressible));
   bench.write(kOther, some_data(kIncompressible));
-  EXPECT_EQ(bench.memory.newest(kLine)[0], std::byte{1}) << "elements of 8 bytes, differences of 1";
-  EXPECT_EQ(bench.memory.newest(kLine)[18], std::byte{0}) << "its length";
+  EXPECT_EQ(bench.memory.newest(kHome)[0], std::byte{1}) << "elements of 8 bytes, differences of 1";
+  EXPECT_EQ(bench.memory.newest(kHome)[18], std::byte{0}) << "its length";
   EXPECT_EQ(bench.memory.newest(kOther), some_data(kIncompressible));
-  EXPECT_EQ(bench.backend->newest(kLine), some_data(kCompressible));
+  EXPECT_EQ(bench.backend->newest(kHome), some_data(kCompressible));
 }
 
 TEST(Compression, StatisticsCountCompressedBytes) {
   OperationsBench bench(compression());
-  bench.write(kLine, some_data(0));
-  bench.write(kLine, some_data(1));
-  bench.write(kLine, some_data(2));
-  bench.write(kLine, some_data(3));
+  bench.write(kHome, some_data(0));
+  bench.write(kHome, some_data(1));
+  bench.write(kHome, some_data(2));
+  bench.write(kHome, some_data(3));
   EXPECT_EQ(bench.statistic("compression.compressed"), 3);
   EXPECT_EQ(bench.statistic("compression.incompressible"), 1);
   EXPECT_EQ(bench.statistic("compression.bytes"), 4 * 64);

@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "pmemsim/common/clock.hpp"
-#include "pmemsim/machine/cpu/branch_predictor.hpp"
 #include "pmemsim/machine/cpu/store_queue.hpp"
 #include "pmemsim/machine/memory/memory.hpp"
 #include "pmemsim/machine/memory/memory_statistics.hpp"
@@ -52,13 +51,6 @@ TEST(Clock, DelaysInCyclesAndInTimeConvertToSlots) {
   EXPECT_EQ(clock.slots(picoseconds(1)), 1);  // never shorter than asked
   EXPECT_EQ(clock.duration(cycles(3)), Picoseconds{1500});
   EXPECT_EQ(clock.duration(nanoseconds(3)), Picoseconds{3000});
-}
-
-TEST(BranchPredictor, LearnsARepeatingPattern) {
-  BranchPredictor predictor(12);
-  int wrong = 0;
-  for (int i = 0; i < 10000; ++i) wrong += !predictor.predicted(7, i % 3 == 0);
-  EXPECT_LT(wrong, 100);
 }
 
 class StoreQueueTest : public testing::Test {
