@@ -131,8 +131,10 @@ def read_measurements(file: Path) -> Measurements:
         given = json.loads(file.read_text())
     except OSError as error:
         raise Error(f"{file}: {error.strerror}; name a file of measurements") from error
+    except UnicodeDecodeError as error:
+        raise Error(f"{file}: this is not text; {_CURE}") from error
     except ValueError as error:
-        raise Error(f"{file}: {error}; {_CURE}") from error
+        raise Error(f"{file}: this is not JSON: {error}; {_CURE}") from error
     try:
         return _measurements(given)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

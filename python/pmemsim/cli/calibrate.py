@@ -35,7 +35,9 @@ def calibrate_command(
     ] = None,
     measure_only: Annotated[
         bool,
-        option(TARGET, "--measure-only", help="Measure, and write the file of measurements alone."),
+        option(
+            TARGET, "--measure-only", help="Measures, and writes only the file of measurements."
+        ),
     ] = False,
     export: Annotated[
         Path | None,
@@ -43,7 +45,7 @@ def calibrate_command(
             OUTPUT,
             "--export-tool",
             value="FILE",
-            help="Write a static executable, which measures another machine without pmemsim and "
+            help="Writes a static executable, which measures another machine without pmemsim and "
             "prints the file of measurements.",
         ),
     ] = None,
