@@ -14,7 +14,8 @@
 //    unchanged, because it may count its tries. It also gets a turn whenever no other thread can
 //    run.
 // 6. A thread that is ahead of another ends its turn before it uses an object that both use
-//    (contention.hpp).
+//    (contention.hpp). So does a thread that has ended another thread's spin: a spinning processor
+//    reads the variable all the time, and has its line before the next store to it.
 // 7. For schedules other than the first, schedules.hpp defines how long turns last, and which
 //    thread is next.
 // 8. A thread can be held behind one of its operations (holds.hpp).
@@ -142,10 +143,12 @@ std::uint64_t own_progress() {
 }
 
 void end_wait(Thread& thread, bool timed_out) {
+  // The instructions of a spin aren't progress.
+  const bool spun = thread.state == State::kSpinning && !timed_out;
+  if (spun || thread.progress < own_progress()) thread.progress = own_progress();
   thread.state = State::kRunnable;
   thread.deadline = 0;
   thread.timed_out = timed_out;
-  if (thread.progress < own_progress()) thread.progress = own_progress();
 }
 
 // True if the thread can run. Ends a wait that is over.
@@ -241,6 +244,13 @@ std::uint64_t least_progress_of_others() {
     if (may_run && thread != self && thread->progress < least) least = thread->progress;
   }
   return least == UINT64_MAX ? own_progress() : least;
+}
+
+// True if a thread spins on bytes that have changed since.
+bool has_ended_spin() {
+  return first_behind(self->slot, [](const Thread& thread) {
+           return thread.state == State::kSpinning && changed(thread);
+         }) != nullptr;
 }
 
 bool is_outside(const Thread& thread) {
@@ -463,7 +473,7 @@ void yield() {
   switch_threads();
 }
 
-bool is_ahead() { return own_progress() > least_progress_of_others() + kLead; }
+bool is_ahead() { return own_progress() > least_progress_of_others() + kLead || has_ended_spin(); }
 
 void let_others_catch_up() { switch_threads(); }
 

@@ -93,17 +93,21 @@ def test_regions_declare_their_stores_while_the_lock_is_held(
 ) -> None:
     """Regions declare their stores while the thread has the lock."""
     trace = Trace(recorded(name))
+    holders = 0
     for thread in range(trace.threads):
         records = trace.to_frame(thread)
-        held = int(name == "taken_before" and thread == 1)
-        for kind, detail, annotated in zip(
+        annotated = records["detail"][(records["kind"] == "sync") & (records["flag"] == 1)]
+        held = int([DETAILS["sync"][detail] for detail in annotated[:1]] == ["mutex_unlock"])
+        holders += held
+        for kind, detail, flag in zip(
             records["kind"], records["detail"], records["flag"], strict=True
         ):
-            if kind == "sync" and annotated:
+            if kind == "sync" and flag:
                 held += 1 if DETAILS["sync"][detail] == "mutex_lock" else -1
             elif kind == "mark" and DETAILS["mark"][detail] == "log_range":
                 assert held > 0 or name == "inside_regions"
         assert held == 0
+    assert holders == int(name == "taken_before")
 
 
 def test_program_without_annotations_records_no_annotated_locks(

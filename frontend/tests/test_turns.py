@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,25 @@ def test_recorded_turns_give_the_values_of_racing_reads(
     assert counts["read"] == THREADS * ROUNDS
     assert counts["copied"] == THREADS * ROUNDS * (8 * WORDS // 16)
     assert counts["read of others"] > (20 if options else 0)
+
+
+def test_spinning_thread_reads_each_message_before_the_next_is_sent(tmp_path: Path) -> None:
+    program, source = tmp_path / "messages", HERE / "recorded" / "messages.c"
+    run(built_toolchain() / "bin" / "pmemsim-cc", "-O2", "-pthread", source, "-o", program)
+    trace, (sent,) = record(program, tmp_path / "messages.pmt")
+    operations = list(in_order(trace))
+    sends = [
+        index
+        for index, (_, kind, address, _, _) in enumerate(operations)
+        if kind == "atomic_store" and address == sent
+    ]
+    assert len(sends) == 200
+    read_between = [
+        any(kind == "atomic_load" and address == sent for _, kind, address, _, _ in between)
+        for between in (operations[i:k] for i, k in pairwise(sends))
+    ]
+    # The first messages are sent before the receiver runs.
+    assert sum(read_between) >= 0.9 * len(read_between)
 
 
 def test_recording_of_one_thread_has_no_turns(tmp_path: Path) -> None:
