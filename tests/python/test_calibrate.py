@@ -14,7 +14,13 @@ from typing import Any
 
 import pytest
 
-from pmemsim.calibration import calibrate, export_tool, read_measurements, write_measurements
+from pmemsim.calibration import (
+    calibrate,
+    export_tool,
+    measuring,
+    read_measurements,
+    write_measurements,
+)
 from pmemsim.calibration.comparison import simulate_all
 from pmemsim.calibration.fit import Fit, Fitted, fit
 from pmemsim.calibration.measurements import Measurement, Measurements, size_name
@@ -24,6 +30,7 @@ from pmemsim.calibration.processor import Processor
 from pmemsim.errors import Error
 from pmemsim.presets import load_preset
 from pmemsim.simulation import configure
+from pmemsim.toolchain import native_compiler
 from support import ROOT, pmemsim
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -386,6 +393,22 @@ def test_fit_without_loads_or_cache_sizes_is_refused() -> None:
         fitted(figures(), dataclasses.replace(PROCESSOR, cache_bytes={1: 32 * KIB}))
 
 
+def test_prefetcher_is_fitted_where_its_times_vary_by_less_than_half() -> None:
+    def varying(spread: float) -> list[Measurement]:
+        in_order = figure("read 1", "read_bandwidth", 4.0)
+        return [
+            dataclasses.replace(each, spread=spread)
+            if each.loop in ("read_bandwidth", "independent_load")
+            else each
+            for each in [*figures(), in_order]  # the last of a name counts
+        ]
+
+    found = {each.key: each for each in fit_of(varying(0.5)).parameters}
+    assert found["prefetch.distance"].value == fitted(varying(0))["prefetch.distance"]
+    assert found["prefetch.distance"].source.startswith("read a line, 1 threads: about 4.00 ns;")
+    assert "varies by 51%" in fit_of(varying(0.51)).refused["prefetch.streams"]
+
+
 def test_figures_that_vary_decide_nothing() -> None:
     found = fit_of(with_spread(0.16, "instruction", "even_branch"))
     assert found.refused.keys() == {
@@ -591,6 +614,44 @@ def test_tool_is_static_and_measures_alone(tool: Path) -> None:
     assert processor.cpus == len(os.sched_getaffinity(0))
     flags = Path("/proc/cpuinfo").read_text().split("flags\t\t: ")[1].splitlines()[0]
     assert processor.flags == frozenset(flags.split())
+
+
+ROUNDS = """
+#define PMEMSIM_NATIVE
+#include "measured.h"
+enum { PAGE_BYTES = 4096 };
+#include "measure_all.h"
+static void set_up(void) {}
+static void repeat(void) {}
+static int choose_benchmark(const char* name) { return name != NULL; }
+static void add_round(struct figure* figure, double ns) {
+  for (int i = 0; i < REPETITIONS; ++i) figure->times[figure->count++] = ns + i % 2;
+}
+int main(void) {
+  static struct figure figure = {.loop = "multiply", .threads = 1};
+  (void)measure_all; /* all that it uses is part of this program */
+  const double rounds_ns[] = {100, 150, 100, 300, 102, 200};
+  for (int i = 0; i < 6; ++i) {
+    add_round(&figure, rounds_ns[i]);
+    if (i >= 2) printf("%d", varies(&figure));
+  }
+  print_figure(&figure, "");
+  return 0;
+}
+"""
+
+
+def test_figure_that_varies_keeps_its_fastest_rounds(tmp_path: Path) -> None:
+    program = tmp_path / "rounds"
+    source = tmp_path / "rounds.c"
+    source.write_text(ROUNDS)
+    include = f"-I{measuring.source().parent}"
+    subprocess.run([native_compiler(), include, source, "-o", program], check=True)
+    printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    varied, text = printed.split("\n")[0], printed[printed.index("{") :]
+    assert varied == "1100"  # until the round of 102 ns, the fifth
+    found = json.loads(text)
+    assert (found["median_ns"], found["least_ns"], found["most_ns"]) == (101, 100, 103)
 
 
 def test_tool_says_what_it_cannot_measure(tool: Path) -> None:

@@ -39,6 +39,8 @@ _STILL_RISING = 1.25
 _CHAINS = {"multiply": 3, "add_register": 1, "rotate_and_xor": 2}
 # Chains whose cycles differ by more than this share contradict one another.
 _AGREEING = 0.1
+# The largest spread of a figure that decides between a time and twice that time.
+_ABOUT = 0.5
 # Threads share a core if they have so many times fewer lines in flight than a thread alone, and
 # twice as many threads are so many times as fast.
 _SHARING, _RISING = 1.5, 1.8
@@ -149,6 +151,17 @@ class _Fit:
 
     def _ns(self, loop: str) -> float:
         return self._one(loop).median_ns
+
+    def _about(self, loop: str) -> tuple[float, str]:
+        """Return the time of a loop of one thread, in nanoseconds and in words.
+
+        It may vary by half, and then decides only what differs by a factor of two.
+        """
+        found = [each for each in self._measured.of(loop) if each.threads == 1]
+        if not found or found[0].spread > _ABOUT:
+            found = [self._one(loop, lambda each: each.threads == 1)]  # or raises the reason
+        about = "" if found[0].is_usable else "about "
+        return found[0].median_ns, f"{about}{found[0].median_ns:.2f} ns"
 
     def _curve(self, loop: str, option: str) -> dict[int, float]:
         """Return the usable times of a loop with small pages, by the value of an option."""
@@ -637,15 +650,14 @@ class _Fit:
 
     def _prefetcher(self) -> None:
         """Fit the prefetcher: the lines in flight determine the time of a sequential line."""
-        sequential = self._one("read_bandwidth", lambda each: each.threads == 1).median_ns
-        independent = self._ns("independent_load")
+        sequential, in_order = self._about("read_bandwidth")
+        independent, at_random = self._about("independent_load")
         if sequential > independent / 2:
             raise _UnusableError(
-                f"a line takes {sequential:.2f} ns in order, {independent:.2f} ns at random: "
-                "no prefetcher shows"
+                f"a line takes {in_order} in order, {at_random} at random: no prefetcher shows"
             )
         lines = min(_MOST_LINES, max(1, round(self._load_of_open_row / sequential)))
-        source = f"read a line, 1 threads: {sequential:.2f} ns; at random {independent:.2f} ns"
+        source = f"read a line, 1 threads: {in_order}; at random {at_random}"
         self._add("prefetch.streams", "32", "not measured")
         self._add("prefetch.distance", str(lines), source)
         self._add("prefetch.registers", str(lines), source)
