@@ -14,8 +14,8 @@
 //    unchanged, because it may count its tries. It also gets a turn whenever no other thread can
 //    run.
 // 6. A thread that is ahead of another ends its turn before it uses an object that both use
-//    (contention.hpp). So does a thread that has ended another thread's spin: a spinning processor
-//    reads the variable all the time, and has its line before the next store to it.
+//    (contention.hpp). A thread that has ended another thread's spin ends its turn there, too: a
+//    spinning processor reads the variable all the time, and has its line before the next store.
 // 7. For schedules other than the first, schedules.hpp defines how long turns last, and which
 //    thread is next.
 // 8. A thread can be held behind one of its operations (holds.hpp).

@@ -159,7 +159,7 @@ class _Fit:
         """
         found = [each for each in self._measured.of(loop) if each.threads == 1]
         if not found or found[0].spread > _ABOUT:
-            found = [self._one(loop, lambda each: each.threads == 1)]  # or raises the reason
+            found = [self._one(loop, lambda each: each.threads == 1)]
         about = "" if found[0].is_usable else "about "
         return found[0].median_ns, f"{about}{found[0].median_ns:.2f} ns"
 
