@@ -24,14 +24,25 @@ class Clock {
     const std::uint64_t divisor = std::gcd(kPicosecondsPerSecond, slots_per_second);
     numerator_ = static_cast<std::int64_t>(kPicosecondsPerSecond / divisor);
     denominator_ = static_cast<std::int64_t>(slots_per_second / divisor);
+    most_slots_ = INT64_MAX / numerator_;
+    most_picoseconds_ = (INT64_MAX - numerator_) / denominator_;
   }
 
   Slot cycle() const { return width_; }
   Slot cycles(std::int64_t count) const { return count * width_; }
   // Convert between slots and time: time() returns when a slot begins, slot() the first slot that
   // begins at or after a time.
-  Time time(Slot slot) const { return {slot * numerator_ / denominator_}; }
-  Slot slot(Time time) const { return (time.count * denominator_ + numerator_ - 1) / numerator_; }
+  Time time(Slot slot) const {
+    if (slot > most_slots_) [[unlikely]]
+      return {wide(slot, numerator_, 0, denominator_)};
+    return {slot * numerator_ / denominator_};
+  }
+  Slot slot(Time time) const {
+    if (time.count > most_picoseconds_) [[unlikely]] {
+      return wide(time.count, denominator_, numerator_ - 1, numerator_);
+    }
+    return (time.count * denominator_ + numerator_ - 1) / numerator_;
+  }
   Slot slots(Delay delay) const { return delay.cycles ? cycles(delay.count) : slot({delay.count}); }
   // Return the duration of a number of slots, or of a delay.
   Picoseconds duration(Slot slots) const { return time(slots).since_start(); }
@@ -40,8 +51,16 @@ class Clock {
   }
 
  private:
+  // Returns (value * factor + added) / divisor, whose product may need more than 64 bits.
+  static std::int64_t wide(std::int64_t value, std::int64_t factor, std::int64_t added,
+                           std::int64_t divisor) {
+    __extension__ using Wide = __int128;
+    return static_cast<std::int64_t>((Wide{value} * factor + added) / divisor);
+  }
+
   std::int64_t width_;
   std::int64_t numerator_, denominator_;
+  std::int64_t most_slots_, most_picoseconds_;  // whose products fit in 64 bits
 };
 
 }  // namespace pmemsim

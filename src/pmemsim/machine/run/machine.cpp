@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "pmemsim/common/error.hpp"
 #include "pmemsim/designs/combination.hpp"
 #include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/machine/memory/memory_statistics.hpp"
@@ -14,6 +15,15 @@
 
 namespace pmemsim {
 namespace {
+
+// More than twice this time doesn't fit in 64 bits, and no event is that far ahead.
+constexpr Time kLongestTime{4'000'000'000'000'000'000};
+
+[[noreturn]] void refuse_time() {
+  throw Error(
+      "the simulated time exceeds 4,000,000 s (46 days); choose smaller latencies (those with s or "
+      "ms as unit), smaller factors of latencies, or a shorter run");
+}
 
 std::uint32_t cores_needed(const Configuration& configuration, const trace::TraceFile& trace) {
   const std::uint32_t threads = trace.metadata().threads * configuration.run.instances;
@@ -197,6 +207,8 @@ bool Machine::run_events(const std::function<bool()>& report,
   std::uint64_t without_progress = 0;
   std::uint64_t last = 0;
   while (queue_.step()) {
+    if (queue_.now() > kLongestTime) [[unlikely]]
+      refuse_time();
     if (--until_report > 0) continue;
     until_report = kEventsBetweenReports;
     if (!report()) return false;
