@@ -35,7 +35,7 @@ class Copier {
   }
 
   // Returns the library function's result.
-  Value* copy_of(llvm::CallBase& call, LibraryCall library) {
+  Value* insert_copy_for(llvm::CallBase& call, LibraryCall library) {
     Value* first = call.getArgOperand(0);
     Value* second = call.getArgOperand(1);
     Value* third = call.arg_size() > 2 ? call.getArgOperand(2) : nullptr;
@@ -116,6 +116,7 @@ void count_call(Recorder& recorder, llvm::StringRef function) {
 
 std::uint32_t copy_sites(Recorder& recorder, Value* to, Value* from, Value* data) {
   const std::uint32_t first = recorder.add(recorder.site(SiteKind::kExecute));
+  // A fill does not use the site of its load.
   Site load = recorder.access(SiteKind::kCopyLoad, from != nullptr ? from : to, nullptr, 0);
   Site store = recorder.access(SiteKind::kCopyStore, to, data, 0);
   load.instructions = store.instructions = 1;
@@ -131,8 +132,8 @@ void replace_memory_intrinsic(Recorder& recorder, llvm::MemIntrinsic& intrinsic)
       (transfer != nullptr && !is_ordinary_memory(transfer->getSource()))) {
     return;
   }
-  // A copy that the back end expands in place is counted a second time as the copy's loads and
-  // stores.
+  // The count of the call has the loads and stores into which LLVM expands a short copy. They are
+  // subtracted, since the recorded loads and stores of the copy count themselves.
   if (auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(intrinsic.getLength());
       bytes != nullptr && !recorder.context().counts.of(intrinsic).calls) {
     const double segments =
@@ -158,7 +159,7 @@ void replace_library_copy(Recorder& recorder, llvm::CallBase& original, LibraryC
   if (auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(call)) call = llvm::changeToCall(invoke);
   recorder.builder().SetInsertPoint(call);
   count_call(recorder, call->getCalledFunction()->getName());
-  Value* result = Copier(recorder).copy_of(*call, library);
+  Value* result = Copier(recorder).insert_copy_for(*call, library);
   if (!call->getType()->isVoidTy()) call->replaceAllUsesWith(result);
   call->eraseFromParent();
 }

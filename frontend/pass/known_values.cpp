@@ -143,8 +143,8 @@ Value* KnownValues::stored_at(Value* pointer, std::int64_t offset, llvm::Type* t
   Value* base = pointer;
   llvm::APInt behind_base(64, 0);
   base = base->stripAndAccumulateConstantOffsets(function_.getDataLayout(), behind_base, true);
-  // Only variables are followed: a value behind a pointer remains a load, which the program
-  // executes in any case.
+  // Only the stores to local variables are known. A value that is loaded through a pointer remains
+  // a load, which the program executes in any case.
   auto* variable = llvm::dyn_cast<llvm::AllocaInst>(base);
   if (variable == nullptr) return nullptr;
   offset += behind_base.getSExtValue();
@@ -284,7 +284,7 @@ Instruction* KnownValues::computable_from(Value* value, Instruction* from) {
   Instruction* position = from;
   auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction);
   if (load != nullptr && load->isSimple()) {
-    position = load_from(*load, from);
+    position = loadable_from(*load, from);
   } else if (can_be_repeated(*instruction)) {
     for (Value* operand : instruction->operands()) {
       Instruction* operand_from = computable_from(operand, from);
@@ -299,7 +299,7 @@ Instruction* KnownValues::computable_from(Value* value, Instruction* from) {
   return position;
 }
 
-Instruction* KnownValues::load_from(llvm::LoadInst& load, Instruction* from) {
+Instruction* KnownValues::loadable_from(llvm::LoadInst& load, Instruction* from) {
   if (Value* stored = forwarded(load)) return computable_from(stored, from);
   Instruction* position = computable_from(load.getPointerOperand(), from);
   llvm::MemoryAccess* writer = analyses_->memory->getWalker()->getClobberingMemoryAccess(&load);

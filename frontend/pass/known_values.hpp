@@ -82,7 +82,7 @@ class KnownValues {
   struct Analyses;
 
   llvm::Value* forwarded(llvm::LoadInst& load);
-  llvm::Instruction* load_from(llvm::LoadInst& load, llvm::Instruction* from);
+  llvm::Instruction* loadable_from(llvm::LoadInst& load, llvm::Instruction* from);
   bool same_load(llvm::LoadInst& a, llvm::LoadInst& b);
 
   llvm::Function& function_;

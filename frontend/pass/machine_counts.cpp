@@ -177,10 +177,11 @@ class FunctionCount {
     bool calls;
   };
 
-  // Counts a block. Instructions without a number count for the next numbered instruction of their
-  // machine block, or for the end of the block's own LLVM block if the next one is a copy from
-  // another LLVM block, such as the condition of a loop that is tested before the loop. Those at
-  // its end count for the branch that ends the last numbered instruction's LLVM block.
+  // Counts a block. Instructions without a number are added to
+  // 1. the next numbered instruction of their machine block;
+  // 2. the end of the block's own LLVM block, if that next one is a copy from another LLVM block,
+  //    such as the condition of a loop that is tested before the loop;
+  // 3. the branch that ends the last numbered instruction's LLVM block, if none is next.
   void count_block(llvm::MachineBasicBlock& block) {
     double waiting = 0;
     double reached = 1;  // behind conditional branches: the probability that they are reached
@@ -195,7 +196,8 @@ class FunctionCount {
       const llvm::DebugLoc& location = instruction.getDebugLoc();
       const Id id = location ? location.getLine() : 0;
       if (id == 0) continue;
-      if (const Id own = own_block(block); is_of_another_block(id, own) && waiting > executes) {
+      if (const Id own = end_of_own_block(block);
+          is_of_another_block(id, own) && waiting > executes) {
         add(first, {own, &block, waiting - executes, false});
         waiting = executes;
       }
@@ -222,7 +224,7 @@ class FunctionCount {
 
   void note_branch(const llvm::MachineInstr& branch, const llvm::MachineBasicBlock& block) {
     const Id id = branch.getDebugLoc() ? branch.getDebugLoc().getLine() : 0;
-    if (id != 0 && id == own_block(block)) branches_.push_back(id);
+    if (id != 0 && id == end_of_own_block(block)) branches_.push_back(id);
   }
 
   void note_spill(const llvm::MachineInstr& spill) {
@@ -241,7 +243,7 @@ class FunctionCount {
   }
 
   // Returns the end of the LLVM block of which the machine block was made, or 0.
-  static Id own_block(const llvm::MachineBasicBlock& block) {
+  static Id end_of_own_block(const llvm::MachineBasicBlock& block) {
     const llvm::BasicBlock* own = block.getBasicBlock();
     const llvm::Instruction* end = own != nullptr ? own->getTerminator() : nullptr;
     return end != nullptr && end->getDebugLoc() ? end->getDebugLoc().getLine() : 0;
@@ -339,7 +341,7 @@ class FunctionCount {
   const llvm::MachineBranchProbabilityInfo* probabilities_;
   const llvm::TargetInstrInfo& info_;
   std::vector<Share> shares_;
-  std::vector<Share> table_jumps_;  // counted for each execution, unlike shares
+  std::vector<Share> table_jumps_;  // The jumps of switches, not part of `instructions`.
   std::vector<Id> spilled_, branches_;
   llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> last_;  // the block's last share
   std::vector<std::pair<const llvm::MachineBasicBlock*, double>> unnumbered_;

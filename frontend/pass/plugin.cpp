@@ -1,7 +1,7 @@
 // The entry of the LLVM pass plug-in (clang -fpass-plugin=...). Annotations are handled before all
-// optimizations, and the program is instrumented after them. Pre-execution hints are inserted in
-// between, those of a profile last, if the plug-in's options request them. clang accepts these
-// options only if it also loads the plug-in early (-fplugin=...).
+// optimizations, and the program is instrumented after them. Janus's hints are inserted early
+// in the optimizations, those of a profile after them, if the plug-in's options request them. clang
+// accepts these options only if it also loads the plug-in early (-fplugin=...).
 #include <llvm/Config/llvm-config.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>

@@ -50,7 +50,7 @@ class SiteTable {
   std::uint32_t size() const { return static_cast<std::uint32_t>(sites_.size()); }
   // Marks `site` as the first one that a call of its function executes.
   void set_entry(std::uint32_t site) { sites_[site].flags |= trace::kSiteEntry; }
-  // Sets the site whose value others depend on when they depend on `source`.
+  // Declares that `site` records the value of `source`, for the dependences of other sites.
   void set_source(const llvm::Instruction& source, std::uint32_t site) { sources_[&source] = site; }
   bool empty() const { return sites_.empty(); }
 

@@ -15,17 +15,17 @@ class KnownValues;
 struct WriteBack {
   llvm::Instruction* named;  // where the program names the object: its flush, pm_log(), pm_alloc()
   llvm::Instruction*
-      flushed;           // the flush, or the region's pm_end(); nullptr: one of several flushes
+      flushed;           // the flush, or the region's pm_end(); nullptr: the region has several
   llvm::Value* address;  // a pointer
   llvm::Value* bytes;    // nullptr: the line that contains the address
 };
 
 struct WriteBacks {
-  std::vector<WriteBack> blocking;  // in the function's order
+  std::vector<WriteBack> blocking;  // each is followed by a fence; in the function's order
   std::vector<llvm::Instruction*> fences;
 };
 
-// Finds the write-backs that a fence follows in the same function, outside of loops
+// Finds the write-backs outside of loops behind which the same function has a fence
 // (janus_hints.hpp, rules 1, 2).
 WriteBacks find_write_backs(llvm::Function& function, KnownValues& values);
 

@@ -320,7 +320,7 @@ TEST_F(Pool, RegionThatDeclaresNothingCostsNothing) {
   EXPECT_TRUE(fences(marks).empty());
 }
 
-TEST_F(Pool, EveryFurtherDeclarationCostsOneFence) {
+TEST_F(Pool, EveryFurtherLoggedRangeCostsOneFence) {
   pm_begin(pool_);
   pm_log(&root_[0], 8);
   pm_log(&root_[1], 8);  // the same line

@@ -250,7 +250,7 @@ def test_readers_without_answers_are_refused(build: Build, tmp_path: Path) -> No
     assert "--answers /no/reader: no such program; name an existing one" in done.stderr
 
 
-def test_operations_that_are_not_known_are_refused(build: Build) -> None:
+def test_unknown_operation_functions_are_refused(build: Build) -> None:
     done = ask(build(RIGHT), operation=None)
     assert done.returncode == 2
     assert "has no atomic region (pm_begin), so its operations are unknown" in done.stderr

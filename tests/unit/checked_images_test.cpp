@@ -97,7 +97,7 @@ TEST(CheckedImages, UnlimitedSearchEndsWhenAllImagesAreKnown) {
   EXPECT_LT(found.shown, 20);
 }
 
-TEST(CheckedImages, UnwatchedCheckerIsShownAllImages) {
+TEST(CheckedImages, CheckerWhoseReadsAreUnknownSeesAllImages) {
   const Judged all = checked(open_pages(8), 256, reads_two, 0, false);
   EXPECT_EQ(all, (Judged{0, 256, 256, 0, true, 256}));
   EXPECT_FALSE(checked(open_pages(kManyPages), 300, reads_two, 0, false).complete);

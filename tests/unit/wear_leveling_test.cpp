@@ -186,7 +186,7 @@ TEST(WearLeveling, NoLineIsLostAtAnyCrash) {
   }
 }
 
-TEST(WearLeveling, NoLineIsLostBehindOtherOperations) {
+TEST(WearLeveling, NoLineIsLostAfterOtherBackendOperations) {
   ErrorCorrectionParameters flips;
   flips.flipped_bits = 1;
   OperationsBench bench(std::make_unique<Compression>(CompressionParameters{}), deduplication(),

@@ -774,7 +774,7 @@ double loads_behind(SiteKind kind, std::string_view pass, int loads,
       },
       500, round_machine({{"core.loads_pass_locks", pass}, {"atomicity", atomicity}}));
 }
-TEST(LoadsBehindLocks, LoadsOfDesignsThatTrackThemWaitForLocks) {
+TEST(LoadsBehindLocks, LoadsWaitForLocksInDesignsThatTrackLoads) {
   const auto time = [](std::string_view pass, std::string_view atomicity) {
     return loads_behind(SiteKind::kAtomicUpdate, pass, 30, atomicity);
   };

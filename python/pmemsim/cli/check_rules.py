@@ -87,6 +87,8 @@ def _first(findings: Sequence[Finding]) -> str:
 
 def _row(finding: Finding) -> tuple[str, ...]:
     times = f"{finding.count:,}"
+    if finding.kind == "never-flushed":
+        times += " line" if finding.count == 1 else " lines"
     if finding.executions:
         times += f" of {finding.executions:,}"
     wrong = [finding.explanation, *_calls(finding.other_calls)] if finding.explanation else []

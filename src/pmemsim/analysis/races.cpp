@@ -24,8 +24,8 @@
 namespace pmemsim::trace {
 namespace {
 
-// Limit of a thread's recorded reads of one word. 23 variables of up to 16 bytes may overlap the
-// word, each read in several sizes.
+// Limit of a thread's recorded reads of one word. Variables of up to 16 bytes at 23 addresses may
+// overlap the word (16 + 8 - 1), each read in several sizes.
 constexpr std::size_t kMostReads = 128;
 
 constexpr KindSet kAccesses{SiteKind::kLoad,       SiteKind::kStore,       SiteKind::kNonTemporal,
@@ -166,7 +166,7 @@ class Search {
       now.bytes = bytes_of(word, operation);
       LatestAccesses* found = words_.find(word);
       LatestAccesses& latest = found != nullptr ? *found : words_.insert(word);
-      for (const Access& before : latest.writes) follow(now, before);
+      for (const Access& before : latest.writes) wait_for(now, before);
       if (writes) {
         write(now, latest);
       } else if (loads_something(operation)) {
@@ -205,7 +205,7 @@ class Search {
   }
 
   void write(const Access& now, LatestAccesses& latest) {
-    for (const Access& before : latest.reads) follow(now, before);
+    for (const Access& before : latest.reads) wait_for(now, before);
     take_from(latest.writes, now, [](const Access&) { return true; });
     take_from(latest.reads, now, [&](const Access& read) { return !of_one_variable(now, read); });
     latest.writes.push_back(now);
@@ -219,7 +219,7 @@ class Search {
     });
   }
 
-  void follow(const Access& now, const Access& before) {
+  void wait_for(const Access& now, const Access& before) {
     if (now.thread == before.thread || (now.bytes & before.bytes) == 0) return;
     if (of_one_variable(now, before)) return;
     if (happens_.before(before.thread, before.epoch, now.thread)) return;
@@ -237,7 +237,7 @@ class Search {
   std::vector<std::unique_ptr<OperationStream>> streams_;
   FlatTable<Word, LatestAccesses> words_;
   Races::Waits waits_;
-  // Numbers of operations that have been waited for, by thread and other thread.
+  // How many of the other thread's operations a thread has waited for: [thread][other].
   std::vector<std::vector<std::uint64_t>> waited_;
 };
 

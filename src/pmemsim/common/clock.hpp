@@ -60,7 +60,7 @@ class Clock {
 
   std::int64_t width_;
   std::int64_t numerator_, denominator_;
-  std::int64_t most_slots_, most_picoseconds_;  // whose products fit in 64 bits
+  std::int64_t most_slots_, most_picoseconds_;  // The largest whose products fit in 64 bits.
 };
 
 }  // namespace pmemsim

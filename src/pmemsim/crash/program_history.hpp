@@ -113,7 +113,7 @@ class ProgramHistory {
     bool lines_whole;   // A crash leaves a line with the contents of one point in time
     // False if a crash may leave a line unreadable that an unfinished region has written.
     bool lines_readable = true;
-    bool after_guarantees = false;
+    bool after_guarantees = false;  // later operations follow the data of a guarantee
     trace::LeftOut without = {};
   };
   // Reads the recording. `lowering` says which flushes and fences the design's program has. Throws

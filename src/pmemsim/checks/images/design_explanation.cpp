@@ -24,14 +24,14 @@ constexpr std::size_t kMostLocations = 4;  // Locations listed of a region's sto
 
 // Returns, by group, whether it is in the image. A group that writes nothing is in it as soon as
 // all groups that it follows are.
-std::vector<bool> there_in(const GuaranteedOrder& order, const GroupValues& image) {
+std::vector<bool> groups_in(const GuaranteedOrder& order, const GroupValues& image) {
   std::vector<bool> there(order.groups());
   for (Group group = 0; group < order.groups(); ++group) {
     there[group] =
         order.writes(group)
             ? image.has(group)
-            : order.ends(group) &&
-                  std::ranges::all_of(order.follows(group), [&](Group it) { return there[it]; });
+            : order.is_complete(group) && std::ranges::all_of(order.predecessors(group),
+                                                              [&](Group it) { return there[it]; });
   }
   return there;
 }
@@ -45,9 +45,9 @@ class DesignExplanation {
         promises_(design.guarantees.promises),
         history_(history),
         order_(order),
-        there_(there_in(order, image)),
+        there_(groups_in(order, image)),
         happened_(happened_by(history, order, image)) {
-    for (CoreId thread = 0; thread < trace.metadata().threads; ++thread) where(thread);
+    for (CoreId thread = 0; thread < trace.metadata().threads; ++thread) add_position(thread);
     list_lost();
     list_there();
   }
@@ -65,7 +65,7 @@ class DesignExplanation {
 
   // Adds the latest possible position of a thread: before its first guarantee that the image does
   // not satisfy.
-  void where(CoreId thread) {
+  void add_position(CoreId thread) {
     for (UnitId unit = 0; unit < history_.units().size(); ++unit) {
       const ProgramHistory::Unit& found = history_.units()[unit];
       if (found.thread != thread || found.guaranteed_by == By::kNothing) continue;
@@ -125,7 +125,7 @@ class DesignExplanation {
           guaranteed[group] = true;
       }
       if (!guaranteed[group]) continue;
-      for (const Group earlier : order_.follows(group)) guaranteed[earlier] = true;
+      for (const Group earlier : order_.predecessors(group)) guaranteed[earlier] = true;
     }
     return guaranteed;
   }
@@ -180,7 +180,7 @@ class DesignExplanation {
     }
   }
   std::optional<UnitId> lost_before(Group group) const {
-    for (const Group earlier : order_.follows(group)) {
+    for (const Group earlier : order_.predecessors(group)) {
       if (there_[earlier] || !order_.writes(earlier)) continue;
       for (const UnitId unit : order_.units(earlier)) {
         if (!history_.writes(unit).empty()) return unit;
@@ -210,7 +210,7 @@ class DesignExplanation {
 
 std::vector<bool> happened_by(const ProgramHistory& history, const GuaranteedOrder& order,
                               const GroupValues& image) {
-  const std::vector<bool> there = there_in(order, image);
+  const std::vector<bool> there = groups_in(order, image);
   std::vector<bool> happened(order.groups(), true);
   for (Group group = 0; group < order.groups(); ++group) {
     for (const UnitId unit : order.units(group)) {

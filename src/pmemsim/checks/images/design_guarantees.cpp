@@ -25,9 +25,9 @@ DesignGuarantees guarantees_of(const Configuration& configuration, const trace::
   Memory pm(queue, configuration.pm, Contents::kNotKept, PageFrames(configuration.pages.placement));
   const Design design(configuration.blueprint(), queue, pm);
   Promises promises = design.promises();
-  // Persist buffers and paths may persist a region after its end. But no later operation persists,
-  // or is handed over to another thread, before the region does. The effect is the same as if the
-  // end waited.
+  // Persist buffers and paths may persist a region after its end. But before the region does,
+  // nothing later persists, and no other thread sees anything later. The effect is the same as if
+  // the end waited.
   promises.regions = chosen.atomicity().promises.regions;
   return {design.lowering(),
           {.promises = promises,

@@ -106,7 +106,7 @@ void DesignImages::restore_losses(std::span<const std::uint64_t> groups, bool re
       values_.set(group, true);
       restored_.push_back(group);
     }
-    left.insert(left.end(), order_.follows(group).begin(), order_.follows(group).end());
+    left.insert(left.end(), order_.predecessors(group).begin(), order_.predecessors(group).end());
   }
 }
 

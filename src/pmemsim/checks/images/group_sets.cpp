@@ -18,9 +18,9 @@ template <class Wanted>
 std::vector<bool> closed(const GuaranteedOrder& order, Wanted wanted) {
   std::vector<bool> there(order.groups());
   for (Group group = 0; group < order.groups(); ++group) {
-    there[group] =
-        order.ends(group) && (!order.writes(group) || wanted(group)) &&
-        std::ranges::all_of(order.follows(group), [&](Group earlier) { return there[earlier]; });
+    there[group] = order.is_complete(group) && (!order.writes(group) || wanted(group)) &&
+                   std::ranges::all_of(order.predecessors(group),
+                                       [&](Group earlier) { return there[earlier]; });
   }
   return there;
 }
@@ -32,7 +32,7 @@ std::vector<bool> followed_by(Group group, const GuaranteedOrder& order) {
   while (!left.empty()) {
     const Group next = left.back();
     left.pop_back();
-    for (const Group earlier : order.follows(next)) {
+    for (const Group earlier : order.predecessors(next)) {
       if (found[earlier]) continue;
       found[earlier] = true;
       left.push_back(earlier);

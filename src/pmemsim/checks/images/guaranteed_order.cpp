@@ -153,13 +153,13 @@ GuaranteedOrder::GuaranteedOrder(const ProgramHistory& history) {
   const std::vector<std::uint32_t> positions = positions_of(circles, history, follows);
 
   writes_.resize(circles.count());
-  ends_.resize(circles.count(), true);
+  complete_.resize(circles.count(), true);
   Pairs members, followers;
   for (UnitId unit = 0; unit < units; ++unit) {
     group_of_.push_back(positions[circles.of(unit)]);
     members.emplace_back(group_of_.back(), unit);
     if (!history.writes(unit).empty()) writes_[group_of_.back()] = true;
-    if (!history.units()[unit].ended) ends_[group_of_.back()] = false;
+    if (!history.units()[unit].ended) complete_[group_of_.back()] = false;
   }
   for (auto& [group, earlier] : follows) {
     group = positions[group];
@@ -170,10 +170,10 @@ GuaranteedOrder::GuaranteedOrder(const ProgramHistory& history) {
   std::ranges::sort(follows);
   std::ranges::sort(followers);
   units_.set(circles.count(), members);
-  follows_.set(circles.count(), follows);
-  followers_.set(circles.count(), followers);
+  predecessors_.set(circles.count(), follows);
+  successors_.set(circles.count(), followers);
   for (Group group = 0; group < groups(); ++group) {
-    if (writes(group) && ends(group)) writers_.push_back(group);
+    if (writes(group) && is_complete(group)) writers_.push_back(group);
   }
 }
 
@@ -205,7 +205,7 @@ double GuaranteedOrder::chains() const {
   std::vector<std::uint32_t> lasts(groups(), kInside);
   for (Group group = 0; group < groups(); ++group) {
     std::uint32_t chain = kInside;
-    for (const Group earlier : follows(group)) {
+    for (const Group earlier : predecessors(group)) {
       if (lasts[earlier] == kInside) continue;
       chain = std::exchange(lasts[earlier], kInside);
       break;
@@ -215,7 +215,7 @@ double GuaranteedOrder::chains() const {
       lengths.push_back(0);
     }
     lasts[group] = chain;
-    lengths[chain] += writes(group) && ends(group) ? 1 : 0;
+    lengths[chain] += writes(group) && is_complete(group) ? 1 : 0;
   }
   double sets = 1;
   for (const std::uint32_t length : lengths) sets *= length + 1.0;
@@ -226,8 +226,8 @@ double GuaranteedOrder::chains() const {
 
 EachGroupSet::EachGroupSet(const GuaranteedOrder& order) : order_(order) {
   for (Group group = 0; group < order.groups(); ++group) {
-    const auto follows = static_cast<std::uint32_t>(order.follows(group).size());
-    missing_.push_back(follows + (order.ends(group) ? 0 : 1));
+    const auto follows = static_cast<std::uint32_t>(order.predecessors(group).size());
+    missing_.push_back(follows + (order.is_complete(group) ? 0 : 1));
   }
 }
 
@@ -237,7 +237,7 @@ bool EachGroupSet::next() {
   if (!std::exchange(begun_, true)) {
     std::vector<Group> ready;
     for (Group group = 0; group < order_.groups(); ++group) {
-      if (!order_.follows(group).empty() || !order_.ends(group)) continue;
+      if (!order_.predecessors(group).empty() || !order_.is_complete(group)) continue;
       if (order_.writes(group)) {
         ready.push_back(group);
       } else {
@@ -276,7 +276,7 @@ void EachGroupSet::hold(Group group, std::vector<Group>& ready) {
   while (!stack_.empty()) {
     const Group next = stack_.back();
     stack_.pop_back();
-    for (const Group later : order_.followers(next)) {
+    for (const Group later : order_.successors(next)) {
       if (--missing_[later] > 0) continue;
       (order_.writes(later) ? ready : stack_).push_back(later);
     }
@@ -288,7 +288,7 @@ void EachGroupSet::release(Group group) {
   while (!stack_.empty()) {
     const Group next = stack_.back();
     stack_.pop_back();
-    for (const Group later : order_.followers(next)) {
+    for (const Group later : order_.successors(next)) {
       if (missing_[later]++ == 0 && !order_.writes(later)) stack_.push_back(later);
     }
   }

@@ -67,13 +67,13 @@ class GuaranteedOrder {
 
   Group groups() const { return static_cast<Group>(writes_.size()); }
   std::span<const UnitId> units(Group group) const { return units_.of(group); }
-  std::span<const Group> follows(Group group) const { return follows_.of(group); }
-  std::span<const Group> followers(Group group) const { return followers_.of(group); }
+  std::span<const Group> predecessors(Group group) const { return predecessors_.of(group); }
+  std::span<const Group> successors(Group group) const { return successors_.of(group); }
   // True if the group stores anything. A group that stores nothing is in an image as soon as all
   // groups that it follows are.
   bool writes(Group group) const { return writes_[group]; }
   // False for a region that the recording ends in: it is in no image.
-  bool ends(Group group) const { return ends_[group]; }
+  bool is_complete(Group group) const { return complete_[group]; }
   // Returns the groups that store something and end.
   const std::vector<Group>& writers() const { return writers_; }
   Group group_of(UnitId unit) const { return group_of_[unit]; }
@@ -100,8 +100,8 @@ class GuaranteedOrder {
   double chains() const;
 
   std::vector<Group> group_of_;
-  Lists units_, follows_, followers_;
-  std::vector<bool> writes_, ends_;
+  Lists units_, predecessors_, successors_;
+  std::vector<bool> writes_, complete_;
   std::vector<Group> writers_;
 };
 

@@ -96,7 +96,7 @@ bool Backend::overtaken(const Write& write) {
 WriteId Backend::write_reserved(const Write& write) {
   const bool passes_by = parts_.empty() || faults_.reserved;
   count(write, passes_by);
-  if (passes_by && !parts_.empty()) ++received_.past_operations;
+  if (passes_by && !parts_.empty()) ++received_.bypassing_writes;
   return passes_by ? pm_.write_reserved(write) : take(write, true);
 }
 

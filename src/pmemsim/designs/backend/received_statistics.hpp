@@ -1,5 +1,5 @@
-// Statistics of the writes and reads that reach the backend. Results don't contain them: they
-// relate the senders' statistics to PM's statistics.
+// Statistics of the writes and reads that reach the backend. They aren't part of a run's results.
+// They serve to check that the senders' statistics agree with those of PM.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct ReceivedStatistics {
   std::uint64_t duplicates = 0;  // writes whose data PM already has: only their metadata are sent
   std::uint64_t coalesced = 0, dropped_here = 0, dropped_in_queue = 0;
   std::uint64_t metadata_sent_again = 0;  // not zero only with injected faults
-  std::uint64_t past_operations = 0;      // not zero only with an injected fault
+  std::uint64_t bypassing_writes = 0;     // without operations; not zero only with a fault
   std::uint64_t reads = 0, forwarded_reads = 0, metadata_reads = 0;
 
   static std::uint64_t& of(Counts& counts, WriteKind kind) {
@@ -37,7 +37,7 @@ struct ReceivedStatistics {
     visit.quantity("sent_log", sent_log, share_of("writes", "fate"), share_of("pm.log_writes"));
     visit.quantity("sent_log_headers", sent_log_header, share_of("writes", "fate"),
                    share_of("pm.log_header_writes"));
-    visit.quantity("operated", data + log + log_header - past_operations);
+    visit.quantity("operated", data + log + log_header - bypassing_writes);
     visit.quantity("duplicates", duplicates, share_of("writes", "fate"));
     visit.quantity("coalesced", coalesced, share_of("writes", "fate"));
     visit.quantity("dropped_here", dropped_here, share_of("writes", "fate"));

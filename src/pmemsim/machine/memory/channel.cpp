@@ -85,7 +85,7 @@ void Channel::read(Line line, const DeviceLocation& location, Completion done) {
 void Channel::read_arrived(std::uint64_t number, Time now) {
   const auto slot = static_cast<std::uint32_t>(number);
   Read& read = reads_[slot];
-  read.order = ++order_;
+  read.order = ++last_arrival_;
   if (whole_line_waits(read.line)) {
     // The controller's front end answers, without bank or back end, as in gem5.
     ++statistics_.reads_forwarded;
@@ -177,7 +177,7 @@ std::uint32_t Channel::take_slot(const Write& write, const DeviceLocation& locat
   PendingWrite& pending = writes_[slot];
   pending.row = location.row;
   pending.bank = location.bank;
-  pending.order = ++order_;
+  pending.order = ++last_arrival_;
   pending.write = write;
   pending.state = WriteState::kTravelling;
   pending.reserved = pending.log_queued = false;

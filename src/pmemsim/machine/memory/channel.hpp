@@ -11,10 +11,10 @@
 //     watermark. It switches back in three cases (gem5's policy, src/mem/mem_ctrl.cc): no write is
 //     left; the WPQ is min_writes_per_switch below the low watermark; or reads are queued and
 //     min_writes_per_switch writes have been issued. A log queue that is fuller than its high
-//     watermark has the same effect as such a WPQ. If writes are persistent only when written,
-//     other components wait for them. Therefore the low watermark counts as 0 while such writes are
-//     queued. After drain() it counts as 0 until no write is left. With IdleWrites::kDrain it
-//     counts as 0 while no read is queued.
+//     watermark makes it switch to writes, too. The channel writes even below the
+//     low watermark in three cases: writes are queued that are persistent only when written, since
+//     other components wait for them; after drain(), until no write is left; and with
+//     IdleWrites::kDrain, while no read is queued.
 //  3. The banks of a fixed or buffered device share only the bus. While the preferred kind of
 //     request can't start, the other kind may start.
 //  4. Timing: tRCD, tCL, tCWD, tRP, tRAS, tWR, tRTP per bank; tRRD, tFAW, tWTR per rank; tRTW and
@@ -29,14 +29,14 @@
 //     and log headers. They are persistent when their bank has written them. The WPQ accepts all
 //     other writes. A full queue delays only its own writes; the same scheduler serves both queues.
 //     Therefore log and data must not share a line.
-//  8. A reserved entry counts as occupied. Enough entries for the largest group of writes that are
-//     accepted together (one by default) are never reserved, so that writes without a reservation
+//  8. A reserved entry counts as occupied. Some entries can't be reserved: as many as the largest
+//     group of writes that are accepted together (one by default). So writes without a reservation
 //     always make progress. A write that uses a reserved entry overtakes waiting writes; waiting
 //     writes of its own line merge into it.
-//  9. A write of some bytes of its line needs an entry, and its bank takes as long as for a whole
-//     line. In a merge, newer bytes win. The queues answer a read if their writes contain all bytes
-//     of its line. Otherwise its bank answers it, and the queued bytes are inserted on the return
-//     path, which takes no time.
+//  9. A write of only a part of its line takes a whole entry, and its bank takes as long as for a
+//     whole line. In a merge, newer bytes win. The queues answer a read if their writes contain all
+//     bytes of its line. Otherwise its bank answers it, and the queued bytes are inserted on the
+//     return path, which takes no time.
 // 10. A buffered device adds the time of its media to a read. It takes no write while enough media
 //     writes are pending (internal_buffer.hpp, rule 4). A write that the device has taken counts as
 //     written.
@@ -293,7 +293,7 @@ class Channel {
   std::uint32_t reads_held_ = 0;  // number of read queue entries in use
   std::int64_t reads_under_way_ = 0, most_reads_ = 0;
   std::int64_t writes_under_way_ = 0, most_writes_ = 0;
-  std::uint64_t order_ = 0;
+  std::uint64_t last_arrival_ = 0;
 
   std::vector<Bank> banks_;
   std::uint64_t unwanted_ = 0;  // bit mask of the banks with unwanted_since
