@@ -195,9 +195,19 @@ class Job:
 
     @property
     def weight(self) -> float:
-        """Return the job's relative duration: the recording's operations."""
-        trace = self.trace
-        return float(sum(trace.operation_count(thread) for thread in range(trace.threads)))
+        """Return the job's relative duration: the operations that it simulates or reads."""
+        trace, configuration = self.trace, self.work.configuration
+        copies = int(configuration["run.instances"]) if configuration else 1
+        return float(copies * sum(trace.operation_count(each) for each in range(trace.threads)))
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """Return what decides how long an operation takes: the work, the machine, the threads."""
+        configuration = self.work.configuration
+        if configuration is None:
+            return (self.work.label,)
+        machine = (configuration.machine.name, configuration["run.instances"])
+        return self.work.label, *machine, self.trace.threads
 
 
 @cache

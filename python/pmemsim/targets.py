@@ -17,6 +17,9 @@ from pmemsim.workloads import (
     workloads,
 )
 
+# A recording's set-up and its checks take about as long as this many regions.
+_SET_UP_REGIONS = 2000
+
 
 @dataclass(frozen=True)
 class Target:
@@ -29,6 +32,13 @@ class Target:
     def is_ready(self) -> bool:
         """Return whether the recording exists already."""
         return isinstance(self.source, Path) or self.source.cached_trace.is_file()
+
+    @property
+    def weight(self) -> float:
+        """Return how long recording takes, compared with other recordings of the same workload."""
+        if isinstance(self.source, Path):
+            return 1.0
+        return float(self.source.regions + self.source.warm_up + _SET_UP_REGIONS)
 
     def trace(self, keep_going: KeepGoing | None = None) -> Trace:
         """Open the recording; a workload is recorded first if need be."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -17,10 +18,10 @@ from rich.progress import (
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.table import Table
 
+from pmemsim.cli.time_left import TimeLeft
 from pmemsim.errors import printable
 from pmemsim.parallel import Report, run_all
 
@@ -83,43 +84,52 @@ _LINES = 100
 
 @contextmanager
 def progress_of(
-    labels: Sequence[str], weights: Sequence[float] | None = None
+    labels: Sequence[str],
+    weights: Sequence[float] | None = None,
+    kinds: Sequence[Hashable] | None = None,
 ) -> Iterator[Callable[[int, float], None]]:
     """A progress bar for all jobs, with the remaining time and the names of the running jobs.
 
-    `weights` are the jobs' relative durations (default: all equal). If standard error is not a
-    terminal, or is a dumb one, a line is printed as each job ends, or at each percent of many jobs.
+    `weights` are the jobs' relative durations among those of one kind (default: all equal, and of
+    one kind). If standard error is not a terminal, or is a dumb one, a line is printed as each job
+    ends, or at each percent of many jobs.
     """
     shows_bar = err.is_terminal and not err.is_dumb_terminal
-    count = len(labels)
-    done = [0.0] * count
-    work = list(weights or [1.0] * count)
+    work = list(weights or [1.0] * len(labels))
+    left = TimeLeft(work, kinds)
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("left {task.fields[left]}"),
         console=err,
         transient=True,
         disable=not shows_bar,
     ) as bars:
-        task = bars.add_task("", total=sum(work))
+        task = bars.add_task("", total=sum(work), left=left.text)
+        one_at_a_time = threading.Lock()  # jobs report from their own threads
 
         def report(index: int, fraction: float) -> None:
-            finished = done[index] < 1.0 <= fraction
-            done[index] = fraction
-            running = [label for label, part in zip(labels, done, strict=True) if 0.0 < part < 1.0]
-            completed = sum(part * job for part, job in zip(done, work, strict=True))
-            bars.update(task, completed=completed, description=_shown(", ".join(running)[:60]))
-            if finished and not shows_bar:
-                ended = sum(part >= 1.0 for part in done)
-                if count <= _LINES or ended * _LINES // count > (ended - 1) * _LINES // count:
-                    err.print(f"[{ended}/{count}] {printable(labels[index])}", markup=False)
+            with one_at_a_time:
+                has_ended = left.report(index, fraction)
+                if shows_bar:
+                    running = ", ".join(labels[each] for each in left.running)
+                    names = _shown(running[:60])
+                    bars.update(task, completed=left.done, description=names, left=left.text)
+                elif has_ended:
+                    _print_line(labels[index], left)
 
         yield report
+
+
+def _print_line(label: str, left: TimeLeft) -> None:
+    """Print that a job has ended, unless there are many jobs and less than a percent has ended."""
+    ended, count = left.ended, left.count
+    if count <= _LINES or ended * _LINES // count > (ended - 1) * _LINES // count:
+        rest = f"; {left.text} left" if ended < count else ""
+        err.print(f"[{ended}/{count}] {printable(label)}{rest}", markup=False)
 
 
 Result = TypeVar("Result")

@@ -147,7 +147,9 @@ def _do_missing(
     todo = result_cache.missing(jobs)
     err.print(f"{len(jobs)} {what}, {len(jobs) - len(todo)} of them kept from earlier runs")
     try:
-        with progress_of([job.label for job in todo], [job.weight for job in todo]) as progress:
+        labels, weights, kinds = ([job.label for job in todo], [job.weight for job in todo],
+                                  [job.kind for job in todo])  # fmt: skip
+        with progress_of(labels, weights, kinds) as progress:
             result_cache.run(todo, executor, progress, finished)
     except KeyboardInterrupt:
         there = len(jobs) - sum(not result_cache.path_of(job).is_file() for job in todo)

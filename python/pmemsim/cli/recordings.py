@@ -10,6 +10,9 @@ from pmemsim.parallel import Report, run_all
 from pmemsim.targets import Target
 from pmemsim.trace import Trace
 
+# A recorder doesn't say how far its program is.
+_BEGUN = 0.01
+
 
 def open_traces(targets: list[Target], jobs: int | None) -> list[Trace]:
     """Open the targets' traces, after recording missing ones, with progress."""
@@ -36,7 +39,7 @@ def _record_missing(
     def task(index: int) -> Callable[[Report], None]:
         def record(report: Report) -> None:
             try:
-                targets[index].trace(keep_going=lambda: report(0.5))
+                targets[index].trace(keep_going=lambda: report(_BEGUN))
             except Error as error:
                 failed(index, error)
 
@@ -44,7 +47,9 @@ def _record_missing(
 
     if missing:
         labels = [f"recording {targets[index].name}" for index in missing]
-        with progress_of(labels) as progress:
+        weights = [targets[index].weight for index in missing]
+        kinds = [targets[index].name for index in missing]
+        with progress_of(labels, weights, kinds) as progress:
             run_all([task(index) for index in missing], jobs, progress)
 
 
