@@ -9,6 +9,7 @@ from typing import Any
 
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
+from pmemsim.estimates import Estimate
 from pmemsim.files import check_writable, replacing
 from pmemsim.matrix import Matrix
 from pmemsim.predictability import ALL_STORES, WITHOUT_OWN_STORES, Predictability, share_found
@@ -196,19 +197,43 @@ def _throughput(axes: Axes, comparison: Comparison) -> None:
     axes.set_ylabel(f"throughput over {comparison.designs[0]}")
 
 
-def grouped_bars(axes: Axes, names: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
-    """Draw a bar for each design in each group; the last group, the mean, is set apart."""
+def grouped_bars(
+    axes: Axes, names: Sequence[str], heights: Mapping[str, Sequence[float]]
+) -> dict[str, list[float]]:
+    """Draw a bar for each design in each group; the last group, the mean, is set apart.
+
+    Returns the places of each design's bars on the horizontal axis.
+    """
     bar = 0.8 / len(heights)
+    drawn = {}
     for index, (design, values) in enumerate(heights.items()):
         places = [group - 0.4 + bar * (index + 0.5) for group in range(len(names))]
         bars = axes.bar(
             places, values, bar * 0.92, label=design, color=_COLOURS[index % len(_COLOURS)]
         )
         axes.bar_label(bars, fmt="%.2f", fontsize=6.5, padding=1)
+        drawn[design] = places
     axes.axhline(1, color="#555555", linewidth=0.8)
     axes.axvline(len(names) - 1.5, color="#999999", linewidth=0.6, linestyle=":")
     axes.set_xticks(range(len(names)), names)
-    axes.legend(ncols=min(len(heights), 6), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    legend_above(axes)
+    return drawn
+
+
+def legend_above(axes: Axes) -> None:
+    """Write the legend above the axes."""
+    labels = axes.get_legend_handles_labels()[1]
+    axes.legend(ncols=min(len(labels), 6), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+def intervals(axes: Axes, places: Sequence[float], samples: Sequence[Estimate]) -> None:
+    """Draw the 95% confidence interval of each value."""
+    axes.vlines(
+        places,
+        [each.mean - each.ci95 for each in samples],
+        [each.mean + each.ci95 for each in samples],
+        colors="#333333", linewidth=0.9,
+    )  # fmt: skip
 
 
 def lines(axes: Axes, names: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
@@ -220,7 +245,7 @@ def lines(axes: Axes, names: Sequence[str], heights: Mapping[str, Sequence[float
         )  # fmt: skip
     axes.set_xticks(range(len(names)), names)
     axes.set_ylim(bottom=0)
-    axes.legend(ncols=min(len(heights), 6), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    legend_above(axes)
 
 
 def _stacks(axes: Axes, comparison: Comparison) -> None:

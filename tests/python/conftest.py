@@ -39,6 +39,17 @@ def queue_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """Return a cache folder without results, which shares the programs built for all tests."""
+    shared = Path(os.environ["PMEMSIM_CACHE"])
+    (shared / "programs").mkdir(parents=True, exist_ok=True)
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    (folder / "programs").symlink_to(shared / "programs")
+    return folder
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the sentences that tests have recorded under the name `summary`."""
     for report in terminalreporter.getreports(""):

@@ -191,7 +191,7 @@ def test_bad_input_is_refused_with_a_reason(arguments: list[str], sentence: str)
         ),
         (
             ["reproduce", "--scale", "huge"],
-            ["reproduce: --scale huge: must be one of quick, paper; see"],
+            ["reproduce: --scale huge: must be one of quick, paper, smoke; see"],
         ),
         (["show", "machine"], ["show machine: MACHINE is missing; give a machine's name, or its"]),
         (

@@ -18,31 +18,36 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
-from matplotlib.figure import Figure
 from rich.console import Console
 
 from pmemsim import jobs
-from pmemsim.cli import console
-from pmemsim.cli import reproduce as reproduce_command
+from pmemsim.cli import console, reproduce_tables
 from pmemsim.errors import Error
 from pmemsim.estimates import Estimate, estimate
-from pmemsim.jobs import Job, Outcome, Simulate
+from pmemsim.jobs import Job, Simulate
 from pmemsim.predictability import predictability, share_found
-from pmemsim.reproduce import figures
 from pmemsim.reproduce.facts import Fact
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.reproduce.plan import SCALES, Benchmark, Entry, Paper, Point
+from pmemsim.reproduce.plan import (
+    MEASURED,
+    WRITTEN_SCALES,
+    Benchmark,
+    Entry,
+    Paper,
+    Point,
+)
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import storage
-from pmemsim.reproduce.verdicts import findings, verdict_of
+from pmemsim.reproduce.studies import ablated, both_columns
+from pmemsim.reproduce.verdicts import compare, findings, verdict_of
 from pmemsim.simulation import configure
 from pmemsim.trace import Trace
 from pmemsim.workloads import workloads
 from support import pmemsim
+from tiny_paper import FACTS, drawn, made_up, outcome, reproduce, write_paper
 
 ASAP = """
     fig1.dpo_only_vs_np fig1.lpo_dpo_vs_np
@@ -88,75 +93,6 @@ IDS = {
     "janus": JANUS.split(),
     "pmweaver": PMWEAVER.split(),
 }
-
-TINY = """
-paper: tiny
-title: A paper that takes a second
-machine: {value: asap, source: "1"}
-threads: {value: 2, source: "1"}
-instances: {value: 1, source: "1"}
-seeds: [1, 2]
-scales:
-  quick: {small: REGIONS, large: REGIONS}
-  paper: {small: 80, large: 80}
-groups:
-  small: {data_bytes: 64}
-  large: {data_bytes: 128}
-benchmarks:
-  Q: {workload: queue, regions: 0.5}
-designs:
-  NP: {preset: np, source: "1"}
-  SW: {preset: DESIGN, source: "1"}
-experiments:
-  speed:
-    title: Speed
-    where: "1"
-    metric: throughput
-    designs: [NP, SW]
-    baseline: NP
-    entries:
-      tiny.speed: {of: SW, over: NP}
-  latency:
-    title: Latency
-    where: "2"
-    metric: throughput
-    designs: [NP, SW]
-    baseline: NP
-    vary: {name: PM latency, points: {1x: {pm.latency_factor: 1}, 4x: {pm.latency_factor: 4}}}
-    entries: {}
-ablations:
-  one-thread: {of: [speed], why: Less contention, threads: 1}
-"""
-FACTS = '- {id: tiny.speed, where: "1", value: 0.5, what: "SW over NP"}\n'
-
-
-def outcome(trace_hash: str, regions: int, time_ns: float, stats: dict[str, float]) -> Outcome:
-    """Return a result without a simulation."""
-    return Outcome(trace_hash, 1, 1000, regions, time_ns, 640, stats)
-
-
-def write_paper(folder: Path, regions: int = 60, design: str = "sw-undo") -> Path:
-    folder.mkdir(exist_ok=True)
-    text = TINY.replace("REGIONS", str(regions)).replace("DESIGN", design)
-    (folder / "experiment.yaml").write_text(text)
-    (folder / "expected.yaml").write_text(FACTS)
-    return folder
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    """Return a cache folder without results, which shares the programs built for all tests."""
-    shared = Path(os.environ["PMEMSIM_CACHE"])
-    (shared / "programs").mkdir(parents=True, exist_ok=True)
-    folder = tmp_path / "cache"
-    folder.mkdir()
-    (folder / "programs").symlink_to(shared / "programs")
-    return folder
-
-
-def reproduce(cache: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return pmemsim("reproduce", *arguments, environment={"PMEMSIM_CACHE": str(cache)})
-
 
 # ---- arithmetic ----------------------------------------------------------------------------------
 
@@ -251,25 +187,6 @@ def test_metrics_are_computed_from_statistics() -> None:
 # ---- measurements without simulations --------------------------------------------------------
 
 
-def made_up(
-    paper: Paper, experiment: str, time_of: Callable[[str, Point, Benchmark, int], float],
-    stats_of: Callable[[str, Point, Benchmark, int], dict[str, float]] = lambda *_: {},
-) -> Measurements:  # fmt: skip
-    """Return an experiment whose runs take the given times, and have the given statistics."""
-    study = paper.experiments[experiment]
-    outcomes = {
-        paper.case(study, design, point, benchmark, seed, "quick"): outcome(
-            "0123", 100, time_of(design, point, benchmark, seed),
-            stats_of(design, point, benchmark, seed),
-        )
-        for design in study.designs
-        for point in study.points
-        for benchmark in study.benchmarks
-        for seed in paper.seeds
-    }  # fmt: skip
-    return Measurements(paper, study, "quick", outcomes)
-
-
 def test_mean_is_over_benchmarks_and_then_over_seeds(tmp_path: Path) -> None:
     paper = load_paper(str(write_paper(tmp_path / "tiny")))
     # Ratio NP's time over SW's: 1/2 and 1/8 with seed 1, geomean 1/4; 1/2 and 1/2 with seed 2.
@@ -307,8 +224,8 @@ def test_a_beside_group_is_shown_and_not_compared(tmp_path: Path) -> None:
     assert finding.measured == pytest.approx(0.5)
     assert finding.verdict == "within 15%"
     assert finding.groups["large"].mean == pytest.approx(0.125)
-    ablated = paper.ablated(paper.ablations["one-thread"])
-    assert [(b.group, b.data_bytes) for b in ablated.benchmarks] == [("small", 192)]
+    varied = paper.ablated(paper.ablations["one-thread"], "speed")
+    assert [(b.group, b.data_bytes) for b in varied.benchmarks] == [("small", 192)]
 
 
 def test_a_quantity_that_only_a_beside_group_has_is_an_error(tmp_path: Path) -> None:
@@ -442,8 +359,8 @@ def test_a_benchmarks_own_size_comes_before_its_groups(tmp_path: Path) -> None:
         ("Q", "small", 192), ("R", "small", 64), ("Q", "large", 192), ("R", "large", 128),
     ]  # fmt: skip
     # A size given by an ablation holds for all benchmarks.
-    ablated = paper.ablated(paper.ablations["one-thread"])
-    assert {benchmark.data_bytes for benchmark in ablated.benchmarks} == {256}
+    varied = paper.ablated(paper.ablations["one-thread"], "speed")
+    assert {benchmark.data_bytes for benchmark in varied.benchmarks} == {256}
 
 
 def test_an_experiment_may_have_benchmarks_of_its_own() -> None:
@@ -647,14 +564,6 @@ def test_benchmarks_without_the_quantity_are_left_out() -> None:
 
 
 # ---- figures, without simulations ------------------------------------------------------------
-
-
-def drawn(measured: Measurements, monkeypatch: pytest.MonkeyPatch) -> list[Axes]:
-    """Return the axes of an experiment's figure."""
-    figure = Figure()
-    monkeypatch.setattr(figures, "save", lambda draw, _path, _size: draw(figure))
-    figures.draw(measured, Path("figure.png"))
-    return figure.axes
 
 
 def labels(ticks: list[Any]) -> list[str]:
@@ -986,7 +895,7 @@ def test_programs_without_a_library_are_not_optimised_unless_all_are() -> None:
     usual = levels(paper)
     assert usual["btree"] == "O0+O2"
     assert {usual[name] for name in usual if name.endswith("_lowlevel")} == {"O0"}
-    assert set(levels(paper.ablated(paper.ablations["all-O2"])).values()) == {"O2"}
+    assert set(levels(paper.ablated(paper.ablations["all-O2"], "fig18")).values()) == {"O2"}
 
 
 def test_only_designs_with_janus_run_programs_with_hints() -> None:
@@ -1078,9 +987,9 @@ def test_recording_without_the_quantity_is_an_error() -> None:
         findings(measured)
 
 
-def test_artifact_ablation_counts_addresses_as_the_artifact_does() -> None:
+def test_addresses_are_counted_as_measured_by_the_artifact() -> None:
     paper = load_paper("pmweaver")
-    artifact = paper.ablated(paper.ablations["artifact-addresses"])
+    artifact = paper.in_column("fig21", MEASURED)
     stats = {
         "backend.writes": 10.0, "pmweaver.right_by_stores": 4.0, "pmweaver.right_by_timeout": 1.0,
         "pmweaver.address_right": 2.0, "pmweaver.address_seen": 9.0,
@@ -1355,7 +1264,7 @@ def test_the_papers_scale_runs_ten_times_the_regions() -> None:
             ).run.regions
             for benchmark in paper.benchmarks
         }
-        for scale in SCALES
+        for scale in WRITTEN_SCALES
     }
     assert regions["quick"]["HM", "64 B"] == 800
     assert regions["quick"]["TPCC", "64 B"] == 200  # a quarter, as its regions are longer
@@ -1381,7 +1290,7 @@ def test_storage_of_lalea_as_printed_and_as_computed() -> None:
 
 def test_an_ablation_may_run_more_regions() -> None:
     paper = load_paper("asap")
-    longer = paper.ablated(paper.ablations["small-data-no-merging"])
+    longer = paper.ablated(paper.ablations["small-data-no-merging"], "fig9a")
     (study, benchmark) = (longer.experiments["fig9a"], longer.benchmarks[0])
     case = longer.case(study, "ASAP", study.points[0], benchmark, 1, "quick")
     assert case.run.regions == 4 * paper.regions["quick"]["64 B"]
@@ -1389,7 +1298,7 @@ def test_an_ablation_may_run_more_regions() -> None:
 
 def test_an_ablation_may_use_data_of_another_size() -> None:
     paper = load_paper("lalea")
-    larger = paper.ablated(paper.ablations["large-transactions"])
+    larger = paper.ablated(paper.ablations["large-transactions"], "fig4")
     sizes = {benchmark.workload: benchmark.data_bytes for benchmark in larger.benchmarks}
     assert sizes["hashmap"] == 512
     assert sizes["tpcc"] is None  # the rows of TPC-C have sizes of their own
@@ -1397,7 +1306,7 @@ def test_an_ablation_may_use_data_of_another_size() -> None:
 
 def test_an_ablation_may_leave_benchmarks_out() -> None:
     paper = load_paper("lalea")
-    without = paper.ablated(paper.ablations["without-tatp"])
+    without = paper.ablated(paper.ablations["without-tatp"], "fig4")
     assert {benchmark.name for benchmark in without.benchmarks} == {
         "B-Tree", "ChainQueue", "HashTable", "RB-Tree", "TPCC",
     }  # fmt: skip
@@ -1405,14 +1314,14 @@ def test_an_ablation_may_leave_benchmarks_out() -> None:
 
 def test_an_ablation_may_measure_something_else() -> None:
     paper = load_paper("asap")
-    inside = paper.ablated(paper.ablations["regions-alone"])
-    assert {study.metric for study in inside.experiments.values()} == {"region_rate"}
-    assert list(inside.experiments) == ["fig1", "fig7", "lh-wpq"]
+    inside = [chosen.counted for chosen in ablated(paper, paper.ablations["regions-alone"])]
+    assert {study.experiment.metric for study in inside} == {"region_rate"}
+    assert [study.experiment.id for study in inside] == ["fig1", "fig7", "lh-wpq"]
 
 
 def test_an_ablation_may_use_smaller_data_sets() -> None:
     paper = load_paper("asap")
-    small = paper.ablated(paper.ablations["small-data"])
+    small = paper.ablated(paper.ablations["small-data"], "fig9a")
     (study, benchmark) = (small.experiments["fig9a"], small.benchmarks[0])
     case = small.case(study, "ASAP", study.points[0], benchmark, 1, "quick")
     assert case.run.items == 100
@@ -1421,14 +1330,14 @@ def test_an_ablation_may_use_smaller_data_sets() -> None:
 
 def test_an_ablation_may_exclude_the_set_up() -> None:
     paper = load_paper("pmem-spec")
-    kernels = paper.ablated(paper.ablations["without-set-up"])
+    kernels = paper.ablated(paper.ablations["without-set-up"], "fig9")
     runs = {case.run for case in kernels.cases(kernels.experiments["fig9"], "quick")}
     assert {(run.whole_run, run.warm_up > 0) for run in runs} == {(False, True)}
 
 
 def test_an_ablation_may_run_another_design() -> None:
     paper = load_paper("pmem-spec")
-    free = paper.ablated(paper.ablations["free-persistence"])
+    free = paper.ablated(paper.ablations["free-persistence"], "fig9")
     presets = {case.design for case in free.cases(free.experiments["fig9"], "quick")}
     assert {"eadr", "eadr-redo", "sw-undo", "hops-redo"} <= presets
     assert not presets & {"pmem-spec", "pmem-spec-redo"}
@@ -1446,8 +1355,12 @@ def test_machine_settings_apply_to_all_experiments() -> None:
 def test_deviations_name_the_page_with_their_causes(capsys: pytest.CaptureFixture[str]) -> None:
     page = "experiments/asap/DEVIATIONS.md"
     for verdict, named in (("off", True), ("fails", True), ("within 15%", False)):
-        finding: Any = SimpleNamespace(verdict=verdict, paper=SimpleNamespace(name="asap"))
-        reproduce_command._print_summary([finding], "results.json")
+        deviates = verdict != "within 15%"
+        finding = SimpleNamespace(
+            verdict=verdict, deviates=deviates, paper=SimpleNamespace(name="asap")
+        )
+        row: Any = SimpleNamespace(counted=finding)
+        reproduce_tables.print_end([row], "results.json", "quick")
         printed = capsys.readouterr().out
         assert f"1 entry: 1 {verdict}; all values of this run: results.json" in printed
         assert (page in printed.replace("\n", "")) == named
@@ -1465,9 +1378,9 @@ def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:
     ]  # fmt: skip
 
     document = json.loads((out / "results.json").read_text())
-    entry, ablated = document["entries"]
+    entry, varied = document["entries"]
     assert (entry["id"], entry["paper"], entry["ablation"]) == ("tiny.speed", 0.5, None)
-    assert ablated["ablation"] == "one-thread"
+    assert varied["ablation"] == "one-thread"
     assert entry["verdict"] in {"within 15%", "off"}
     assert entry["ratio"] == pytest.approx(entry["measured"] / 0.5)
 
@@ -1492,14 +1405,16 @@ def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:
 
     # The tables, one an experiment.
     assert done.stdout.count("┃ measured/paper ┃ verdict") == 2
-    rows = [line.strip("│").split("│") for line in done.stdout.splitlines() if "tiny." in line]
+    rows = [line.strip("│").split("│") for line in done.stdout.splitlines() if "│ tiny." in line]
     assert [[cell.strip() for cell in row] for row in rows] == [
         [
             "tiny.speed", "0.5", f"{found['measured']:.3f} ± {found['ci95']:.3f}",
             f"{found['ratio']:.2f}", found["verdict"],
-            *(f"{found['groups'][size]['mean']:.3f}" for size in ("small", "large")),
+            *described, *(f"{found['groups'][size]['mean']:.3f}" for size in ("small", "large")),
         ]
-        for found in (entry, ablated)
+        for found, described in (
+            (entry, [f"{entry['measured']:.3f} ± {entry['ci95']:.3f}"]), (varied, [])
+        )
     ]  # fmt: skip
 
     # The second call simulates nothing and writes the same output.
@@ -1516,7 +1431,9 @@ def test_claims_about_traffic_are_also_shown_for_the_other_idle_channel() -> Non
                 continue
             own = configure("np", experiment.machine or paper.machine)["pm.idle_writes"]
             others = [
-                dict(line.ablation.settings) for line, _ in paper.lines(experiment) if line.ablation
+                dict(line.paper.ablation.settings)
+                for line in both_columns(paper, experiment.id).lines
+                if line.paper.ablation
             ]
             assert others == [{"pm.idle_writes": "hold" if own == "drain" else "drain"}]
 
@@ -1572,7 +1489,7 @@ def test_recordings_are_analysed_without_a_design(tmp_path: Path, cache: Path) -
     assert "queue analysed" in done.stderr
     assert sorted(path.name for path in (tmp_path / "out").rglob("*.png")) == ["found.png"] * 2
     document = json.loads(done.stdout)
-    address, data, *ablated = document["entries"]
+    address, data, *varied = document["entries"]
 
     paper = load_paper(str(folder))
     (benchmark,) = paper.benchmarks
@@ -1601,7 +1518,7 @@ def test_recordings_are_analysed_without_a_design(tmp_path: Path, cache: Path) -
     assert values["O2", "data_found_elsewhere", 1] == pytest.approx(of_o2[0])
     assert {v["design"] for v in document["values"]} == {""}
     # A point that sets no level uses the ablation's level.
-    assert [entry["ablation"] for entry in ablated] == ["all-O3", "all-O3"]
+    assert [entry["ablation"] for entry in varied] == ["all-O3", "all-O3"]
     recordings = {
         which: {v["trace_hash"] for v in document["values"] if (v["ablation"], v["point"]) == which}
         for which in ((None, "O0"), (None, "O2"), ("all-O3", "O0"), ("all-O3", "O2"))
@@ -1750,7 +1667,7 @@ BROKEN = [
     (
         "{of: SW, over: NP}",
         "{shape: fences}",
-        "shape: unknown key; known names: at, benchmark, less_one, mean",
+        "shape: unknown key; known names: at, benchmark, cause, less_one, mean",
     ),
     ("over: NP", "over: NP, at: 4x", "at: unknown point '4x'"),
     ("over: NP", "over: NP, benchmark: R", "benchmark: unknown benchmark 'R'; known names: Q"),
@@ -1834,7 +1751,7 @@ def test_shape_is_printed_with_verdict_condition_and_measured_numbers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     measured = made_up(load_paper("asap"), "fence", lambda *_: 100.0)
-    reproduce_command._print(measured, findings(measured), None, [])
+    reproduce_tables.print_experiment(measured, compare(measured, measured), [], None)
     printed = " ".join(capsys.readouterr().out.split())
     assert "asap.fence_every_region: holds condition: with asap_fence after every region" in printed
     assert "measured: ASAP with fences over HWUndo 1.000 ± 0.000" in printed

@@ -72,7 +72,7 @@ def test_experiment_sets_the_length_of_the_warm_up(tmp_path: Path) -> None:
     # A share of the regions is one of the warm-up, too.
     assert warm_up(paper, "TATP") == 20_000
     assert warm_up(paper, "TPCC") == 5_000
-    assert warm_up(paper.ablated(paper.ablations["no-warm-up"]), "TATP") == 0
+    assert warm_up(paper.ablated(paper.ablations["no-warm-up"], "fig4"), "TATP") == 0
     wrong = shutil.copytree(folder, tmp_path / "wrong")
     text = plan.read_text()
     assert "warm_up: {value: " in text

@@ -12,7 +12,7 @@ from pmemsim.cli.command import Command, Group, argument, declared
 from pmemsim.cli.console import out, table
 from pmemsim.presets import Kind, Preset, load_preset, preset_names
 from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.reproduce.plan import Experiment, Paper
+from pmemsim.reproduce.studies import Chosen, ablated, both_columns
 from pmemsim.statistics import statistic_of, statistics
 
 list_app = typer.Typer(
@@ -103,22 +103,23 @@ def list_experiments(
     Examples: `pmemsim list experiments`, `pmemsim list experiments asap`
 
     The column `simulations` shows the size: the number of simulations without kept results, which
-    is the same at each scale.
+    is the same at the scales `quick` and `paper`.
     """
     rows = []
     for paper in map(load_paper, paper_names() if name is None else [name]):
         for each in paper.experiments.values():
-            rows.append((paper.name, each.id, _size(paper, [each]), f"{each.title} ({each.where})"))
+            size = _size([both_columns(paper, each.id)])
+            rows.append((paper.name, each.id, size, f"{each.title} ({each.where})"))
         for ablation in paper.ablations.values():
-            ablated = paper.ablated(ablation)
-            size = _size(ablated, ablated.experiments.values())
+            size = _size(ablated(paper, ablation))
             rows.append((paper.name, ablation.id, size, f"ablation: {ablation.why}"))
     out.print(table("", ["paper", "experiment", ">simulations", "what it is"], rows))
 
 
-def _size(paper: Paper, experiments: Iterable[Experiment]) -> str:
-    """Return the number of different simulations of a paper's experiments."""
-    return f"{len({case for each in experiments for case in paper.cases(each, 'quick')}):,}"
+def _size(chosen: Iterable[Chosen]) -> str:
+    """Return the number of different simulations of experiments, in both columns."""
+    columns = [each for one in chosen for each in (one.counted, one.described) if each]
+    return f"{len({case for study in columns for case in study.cases('quick')}):,}"
 
 
 @show_app.command("design", cls=Command)

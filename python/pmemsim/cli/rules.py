@@ -223,6 +223,13 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "matrix": (one_of("TARGET", "--workloads", else_=_TARGETS), *_EXECUTION),
     "sweep": _EXECUTION,
-    "reproduce": _EXECUTION,
+    "reproduce": (
+        one_of(
+            "PAPER", "--all", "--summary",
+            else_="PAPER is missing; name a paper, or choose --all",
+        ),
+        exclusive("PAPER", "--all"),
+        *_EXECUTION,
+    ),
 }  # fmt: skip
 """The rules of each command, by its name."""

@@ -22,6 +22,28 @@ class Measurements:
     scale: Scale
     outcomes: Mapping[Case, Outcome]
 
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Return what tells measurements apart: paper, experiment, column and ablation."""
+        return self.paper.key_of(self.experiment)
+
+    def equals(self, other: Measurements) -> bool:
+        """Return whether the other variation has the same simulations and the same metric."""
+        mine, others = ((each.experiment.metric, each.outcomes.keys()) for each in (self, other))
+        return mine == others
+
+    @property
+    def runs(self) -> list[tuple[str, Point, Benchmark, int]]:
+        """Return the design, point, benchmark and seed of each simulation."""
+        experiment = self.experiment
+        return [
+            (design, point, benchmark, seed)
+            for design in experiment.designs
+            for point in experiment.points
+            for benchmark in experiment.benchmarks
+            for seed in self.paper.seeds
+        ]
+
     def outcome(self, design: str, point: Point, benchmark: Benchmark, seed: int) -> Outcome:
         """Return the result of one simulation."""
         case = self.paper.case(self.experiment, design, point, benchmark, seed, self.scale)

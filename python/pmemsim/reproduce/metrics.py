@@ -29,6 +29,8 @@ class Metric:
     """Whether papers report it relative to another design. An uncompared metric may be 0."""
     of_recording: bool = False
     """Whether the recording alone determines the metric."""
+    lacking: str = "none"
+    """What a run lacks that has no value."""
 
 
 def _throughput(run: Outcome) -> float | None:
@@ -176,19 +178,28 @@ METRICS = {
     "drained_region_time": Metric("cycles until regions have drained", _drained_region_time),
     "region_rate": Metric("throughput inside regions", _region_rate),
     "pm_writes": Metric("PM write traffic", _pm_writes),
-    "log_latency": Metric("log entry persistence latency", _log_latency),
-    "commit_latency": Metric("commit latency", _commit_latency),
+    "log_latency": Metric("log entry persistence latency", _log_latency, lacking="nothing logged"),
+    "commit_latency": Metric("commit latency", _commit_latency, lacking="no commit"),
     "executed_before": Metric(
-        "share of writes that were completely pre-executed", _executed_before, "never"
+        "share of writes that were completely pre-executed",
+        _executed_before,
+        "never",
+        lacking="no PM write",
     ),
-    "misspeculations": Metric("misspeculations a region", _misspeculations, "never"),
-    "support_latency": Metric("latency of a write's operations", _support_latency, "optional"),
-    "address_right": Metric("address right", _address_right, "never"),
+    "misspeculations": Metric(
+        "misspeculations a region", _misspeculations, "never", lacking="no speculation"
+    ),
+    "support_latency": Metric(
+        "latency of a write's operations", _support_latency, "optional", lacking="no PM write"
+    ),
+    "address_right": Metric("address right", _address_right, "never", lacking="no PM write"),
     "both_right": Metric("address and data right", _both_right, "never"),
     "right_by_stores": Metric("right from stores", _right_by_stores, "never"),
     "right_by_timeout": Metric("right by timeout", _right_by_timeout, "never"),
-    "accuracy": Metric("useful predictions", _accuracy, "never"),
-    "lead": Metric("time from prediction to write (ns)", _lead, "never"),
+    "accuracy": Metric("useful predictions", _accuracy, "never", lacking="no prediction"),
+    "lead": Metric(
+        "time from prediction to write (ns)", _lead, "never", lacking="no right prediction"
+    ),
     "lead_of_all": Metric("time from prediction to write, 0 without (ns)", _lead_of_all, "never"),
     "address_seen": Metric("address predicted before", _address_seen, "never"),
     "known_late": Metric("predicted too late", _known_late, "never"),

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from pmemsim.document import Item, read
-from pmemsim.errors import ConfigError, Error, did_you_mean, on_one_line
+from pmemsim.errors import Error, did_you_mean
+from pmemsim.reproduce.changes import (
+    Coverage,
+    Known,
+    coverage,
+    read_ablation,
+    read_cause,
+    read_differences,
+)
 from pmemsim.reproduce.facts import UNITS, Fact
 from pmemsim.reproduce.metrics import METRICS, Metric
+from pmemsim.reproduce.parts import (
+    is_beside,
+    is_true,
+    read_benchmarks,
+    read_design,
+    read_hints,
+    read_opt,
+    read_settings,
+    sourced,
+)
 from pmemsim.reproduce.plan import (
     MEANS,
-    SCALES,
-    Ablation,
+    SMOKE_SHARE,
+    WRITTEN_SCALES,
     Benchmark,
     Design,
     Entry,
     Experiment,
     Paper,
     Point,
-    Settings,
-    takes_data_bytes,
 )
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import STORAGE
-from pmemsim.workloads import (
-    HINTS,
-    MIXES,
-    WorkloadRun,
-    argument_problems,
-    find_workload,
-    workloads,
-)
 
 _FILES = ("experiment.yaml", "expected.yaml")
 _KEYS = (
@@ -41,16 +49,11 @@ _KEYS = (
     "benchmarks", "designs", "experiments", "ablations",
 )  # fmt: skip
 # Optional keys: the number of regions of all threads that warm the caches before the measured ones,
-# and the programs' build options.
-_OPTIONAL_KEYS = ("warm_up", "programs")
+# the programs' build options, and what was measured otherwise than described.
+_OPTIONAL_KEYS = ("warm_up", "programs", "as_measured")
 _BUILD_KEYS = ("opt", "hints", "source")
-_PROGRAM_KEYS = ("log", "whole_run", "opt")
-_GROUP_KEYS = ("data_bytes", "beside")
-# Keys that an ablation can change.
-_DIFFERENCES = (
-    "set", "designs", "threads", "regions_factor", "data_bytes", "items", "warm_up", "opt",
-    "whole_run", "metric", "without",
-)  # fmt: skip
+# Keys of every entry.
+_EXPLANATIONS = ("cause", "used")
 
 
 def experiments_dir() -> Path:
@@ -85,7 +88,8 @@ def load_paper(name: str) -> Paper:
             raise Error(
                 f"{folder}: {file} is missing; a paper's folder contains {' and '.join(_FILES)}"
             )
-    return _paper(read(folder / "experiment.yaml"), _facts(read(folder / "expected.yaml")))
+    facts = _facts(read(folder / "expected.yaml"))
+    return _paper(name, read(folder / "experiment.yaml"), facts)
 
 
 def _facts(file: Item) -> dict[str, Fact]:
@@ -108,139 +112,84 @@ def _facts(file: Item) -> dict[str, Fact]:
     return facts
 
 
-def _paper(file: Item, facts: dict[str, Fact]) -> Paper:
+@dataclass(frozen=True)
+class _Names:
+    """What the experiments of a paper refer to."""
+
+    paper: str
+    designs: dict[str, Design]
+    facts: dict[str, Fact]
+    benchmarks: tuple[Benchmark, ...]
+    groups: dict[str, Item]
+    ablations: Coverage
+
+
+def _paper(given: str, file: Item, facts: dict[str, Fact]) -> Paper:
     plan = file.fields(_KEYS, _OPTIONAL_KEYS)
     machine = plan["machine"].fields(("value",), ("source", "set"))
     groups = plan["groups"].entries()
-    if groups and all(_is_beside(group) for group in groups.values()):
+    if groups and all(is_beside(group) for group in groups.values()):
         raise plan["groups"].error("no benchmark is compared with the paper; compare at least one")
-    benchmarks = _benchmarks(plan["benchmarks"], groups)
-    designs = {name: _design(item) for name, item in plan["designs"].entries().items()}
+    benchmarks = read_benchmarks(plan["benchmarks"], groups)
+    designs = {name: read_design(item) for name, item in plan["designs"].entries().items()}
     programs = plan["programs"].fields((), _BUILD_KEYS) if "programs" in plan else {}
+    covered = coverage(plan["ablations"])
+    names = _Names(plan["paper"].text(), designs, facts, benchmarks, groups, covered)
     experiments = {
-        name: _experiment(item, plan["paper"].text(), designs, facts, benchmarks, groups)
-        for name, item in plan["experiments"].entries().items()
+        name: _experiment(item, names) for name, item in plan["experiments"].entries().items()
     }
+    known = Known(experiments, designs, {each.name for each in benchmarks}, groups)
     return Paper(
-        name=plan["paper"].text(),
+        name=names.paper,
+        given=given,
         title=plan["title"].text(),
         machine=machine["value"].preset("machine"),
-        settings=_settings(machine.get("set")),
-        threads=_sourced(plan["threads"]).whole(),
-        instances=_sourced(plan["instances"]).whole(),
+        settings=read_settings(machine.get("set")),
+        threads=sourced(plan["threads"]).whole(),
+        instances=sourced(plan["instances"]).whole(),
         seeds=tuple(seed.whole(least=0) for seed in plan["seeds"].items()),
-        regions={
-            scale: {name: count.whole() for name, count in counts.fields(groups).items()}
-            for scale, counts in plan["scales"].fields(SCALES).items()
-        },
-        warm_up=_sourced(plan["warm_up"]).whole(least=0) if "warm_up" in plan else 0,
-        opt=_opt(programs.get("opt")),
-        hints=_hints(programs.get("hints")),
+        regions=_regions(plan["scales"], groups),
+        warm_up=sourced(plan["warm_up"]).whole(least=0) if "warm_up" in plan else 0,
+        opt=read_opt(programs.get("opt")),
+        hints=read_hints(programs.get("hints")),
         benchmarks=benchmarks,
         designs=designs,
         experiments=experiments,
+        as_measured=read_differences(plan.get("as_measured"), known),
         ablations={
-            name: _ablation(item, experiments, designs, {each.name for each in benchmarks})
-            for name, item in plan["ablations"].entries().items()
+            name: read_ablation(item, known) for name, item in plan["ablations"].entries().items()
         },
         facts=facts,
     )
 
 
-def _sourced(item: Item) -> Item:
-    return item.fields(("value",), ("source",))["value"]
+def _regions(scales: Item, groups: dict[str, Item]) -> dict[str, dict[str, int]]:
+    """Return the numbers of regions by scale and group; those of `smoke` follow from quick's."""
+    regions = {
+        scale: {name: count.whole() for name, count in counts.fields(groups).items()}
+        for scale, counts in scales.fields(WRITTEN_SCALES).items()
+    }
+    smoke = {name: max(1, round(count * SMOKE_SHARE)) for name, count in regions["quick"].items()}
+    return {**regions, "smoke": smoke}
 
 
-def _benchmarks(item: Item, groups: dict[str, Item]) -> tuple[Benchmark, ...]:
-    benchmarks = item.entries().values()
-    return tuple(
-        _benchmark(benchmark, group) for group in groups.values() for benchmark in benchmarks
-    )
-
-
-def _benchmark(item: Item, group: Item) -> Benchmark:
-    field = item.fields(
-        ("workload",), ("regions", "items", "data_bytes", "mix", *_PROGRAM_KEYS, "source")
-    )
-    workload = field["workload"].one_of(workloads(), "workload")
-    return Benchmark(
-        item.name,
-        group.name,
-        workload,
-        _data_bytes(workload, field.get("data_bytes"), group),
-        field["regions"].number() if "regions" in field else 1,
-        field["items"].whole() if "items" in field else None,
-        field["mix"].one_of(_mixes_of(workload), "mix") if "mix" in field else None,
-        field["log"].one_of(find_workload(workload).logs, "log") if "log" in field else None,
-        _opt(field.get("opt")),
-        "whole_run" in field and _is_true(field["whole_run"]),
-        _is_beside(group),
-    )
-
-
-def _data_bytes(workload: str, own: Item | None, group: Item) -> int | None:
-    """Return a benchmark's own size, or the group's if the workload takes one."""
-    of_group = group.fields((), _GROUP_KEYS).get("data_bytes")
-    size = own or (of_group if takes_data_bytes(workload) else None)
-    if size is None:
-        return None
-    try:
-        return WorkloadRun.of(workload, data_bytes=size.whole()).data_bytes
-    except ConfigError as error:
-        raise size.error(on_one_line(error)) from error
-
-
-def _mixes_of(workload: str) -> tuple[str, ...]:
-    return (MIXES[0], *find_workload(workload).mixes)
-
-
-def _is_beside(group: Item) -> bool:
-    beside = group.fields((), _GROUP_KEYS).get("beside")
-    return beside is not None and _is_true(beside)
-
-
-def _is_true(item: Item) -> bool:
-    return item.one_of(("true", "false"), "value") == "true"
-
-
-def _design(item: Item) -> Design:
-    field = item.fields(("preset",), ("redo", "hints", "source", "set"))
-    return Design(
-        item.name,
-        field["preset"].preset("design"),
-        _settings(field.get("set")),
-        field["redo"].preset("design") if "redo" in field else None,
-        _hints(field.get("hints")),
-    )
-
-
-def _hints(item: Item | None) -> str | None:
-    return item.one_of(HINTS, "hints") if item else None
-
-
-def _opt(item: Item | None) -> str | None:
-    if item and (problems := argument_problems(item.text())):
-        raise item.error(problems[0])
-    return item.text() if item else None
-
-
-def _experiment(
-    item: Item, paper: str, designs: dict[str, Design], facts: dict[str, Fact],
-    of_paper: tuple[Benchmark, ...], groups: dict[str, Item],
-) -> Experiment:  # fmt: skip
+def _experiment(item: Item, names: _Names) -> Experiment:
     field = item.fields(
         ("title", "where", "metric", "entries"),
         ("designs", "baseline", "set", "vary", "machine", "benchmarks"),
     )
-    metric = _metric(field["metric"], item, paper)
+    metric = _metric(field["metric"], item, names.paper)
     _check_needs(item, metric)
     measured: tuple[str, ...] = ("",)
     if "designs" in field:
-        measured = tuple(name.one_of(designs, "design") for name in field["designs"].items())
+        measured = tuple(name.one_of(names.designs, "design") for name in field["designs"].items())
     vary = field["vary"].fields(("name", "points"), ("of",)) if "vary" in field else {}
     named = vary["points"].entries() if vary else {}
     points = {name: _point(point) for name, point in named.items()}
-    benchmarks = _benchmarks(field["benchmarks"], groups) if "benchmarks" in field else of_paper
+    benchmarks = names.benchmarks
+    if "benchmarks" in field:
+        benchmarks = read_benchmarks(field["benchmarks"], names.groups)
+    scope = _Scope(item.name, measured, points, benchmarks, metric)
     return Experiment(
         id=item.name,
         title=field["title"].text(),
@@ -248,18 +197,15 @@ def _experiment(
         metric=metric,
         designs=measured,
         baseline=field["baseline"].one_of(measured, "design") if "baseline" in field else "",
-        machine=_sourced(field["machine"]).preset("machine") if "machine" in field else None,
-        settings=_settings(field.get("set")),
+        machine=sourced(field["machine"]).preset("machine") if "machine" in field else None,
+        settings=read_settings(field.get("set")),
         varies=vary["name"].text() if vary else "",
         varied=tuple(name.one_of(measured, "design") for name in vary["of"].items())
         if "of" in vary
         else measured,
         points=tuple(points.values()) or (Point("", ()),),
         benchmarks=benchmarks,
-        entries=tuple(
-            _entry(entry, measured, facts, points, benchmarks, metric)
-            for entry in field["entries"].entries().values()
-        ),
+        entries=tuple(_entry(entry, scope, names) for entry in field["entries"].entries().values()),
     )
 
 
@@ -276,7 +222,7 @@ def _point(item: Item) -> Point:
         threads.whole() if threads else None,
         data_bytes.whole() if data_bytes else None,
         regions_factor.number() if regions_factor else 1,
-        _opt(opt),
+        read_opt(opt),
     )
 
 
@@ -295,36 +241,60 @@ def _check_needs(experiment: Item, metric: str) -> None:
     experiment.fields(needed, [key for key in experiment.entries() if key not in useless])
 
 
-def _entry(
-    item: Item, designs: tuple[str, ...], facts: dict[str, Fact], points: dict[str, Point],
-    benchmarks: tuple[Benchmark, ...], metric: str,
-) -> Entry:  # fmt: skip
-    if item.name not in facts:
-        raise item.error(f"expected.yaml has no such id{did_you_mean(item.name, facts)}")
-    fact = facts[item.name]
+@dataclass(frozen=True)
+class _Scope:
+    """What the entries of an experiment refer to."""
+
+    experiment: str
+    designs: tuple[str, ...]
+    points: dict[str, Point]
+    benchmarks: tuple[Benchmark, ...]
+    metric: str
+
+
+def _entry(item: Item, scope: _Scope, names: _Names) -> Entry:
+    if item.name not in names.facts:
+        raise item.error(f"expected.yaml has no such id{did_you_mean(item.name, names.facts)}")
+    fact = names.facts[item.name]
     if fact.shape:
-        shape = item.fields(("shape",))["shape"].one_of(SHAPES, "shape")
-        return Entry(fact, "", "", shape)
-    if metric == "storage":
-        return Entry(fact, item.fields(("of",))["of"].one_of(designs, "design"), "", "")
+        field = item.fields(("shape",), _EXPLANATIONS)
+        entry = Entry(fact, "", "", field["shape"].one_of(SHAPES, "shape"))
+    elif scope.metric == "storage":
+        field = item.fields(("of",), _EXPLANATIONS)
+        entry = Entry(fact, field["of"].one_of(scope.designs, "design"), "", "")
+    else:
+        entry = _measured_entry(item, fact, scope)
+    explained = item.entries()
+    cause, used = (explained.get(key) for key in _EXPLANATIONS)
+    return replace(
+        entry,
+        cause=read_cause(cause, scope.experiment, names.ablations) if cause else None,
+        used=used.text() if used else "",
+    )
+
+
+def _measured_entry(item: Item, fact: Fact, scope: _Scope) -> Entry:
+    """Return the entry of a number that runs or recordings have."""
     own = item.entries().get("metric")
-    chosen = METRICS[own.one_of(METRICS, "metric") if own else metric]
-    if own and chosen.of_recording != METRICS[metric].of_recording:
-        raise own.error(f"{metric}, the experiment's, needs designs, or this; not both")
-    field = item.fields(*_entry_keys(chosen, is_compared="over" in item.entries()))
-    names = {benchmark.name for benchmark in benchmarks}
+    chosen = METRICS[own.one_of(METRICS, "metric") if own else scope.metric]
+    if own and chosen.of_recording != METRICS[scope.metric].of_recording:
+        raise own.error(f"{scope.metric}, the experiment's, needs designs, or this; not both")
+    required, optional = _entry_keys(chosen, is_compared="over" in item.entries())
+    field = item.fields(required, [*optional, *_EXPLANATIONS])
+    names = {benchmark.name for benchmark in scope.benchmarks}
+    points = scope.points
     at = points[field["at"].one_of(points, "point")] if "at" in field else None
     return Entry(
         fact,
-        field["of"].one_of(designs, "design") if "of" in field else "",
-        field["over"].one_of(designs, "design") if "over" in field else "",
+        field["of"].one_of(scope.designs, "design") if "of" in field else "",
+        field["over"].one_of(scope.designs, "design") if "over" in field else "",
         "",
         at,
         points[field["over_at"].one_of(points, "point")] if "over_at" in field else at,
         field["benchmark"].one_of(names, "benchmark") if "benchmark" in field else None,
         own.text() if own else None,
         field["mean"].one_of(MEANS, "mean") if "mean" in field else MEANS[0],
-        "less_one" in field and _is_true(field["less_one"]),
+        "less_one" in field and is_true(field["less_one"]),
     )
 
 
@@ -336,43 +306,3 @@ def _entry_keys(metric: Metric, *, is_compared: bool) -> tuple[list[str], list[s
         required.append("over")
         optional += ["over_at", "mean", "less_one"]
     return required, optional
-
-
-def _ablation(
-    item: Item, experiments: dict[str, Experiment], designs: dict[str, Design],
-    benchmarks: Collection[str],
-) -> Ablation:  # fmt: skip
-    field = item.fields(("why", "of"), ("always", *_DIFFERENCES))
-    left_out = field["without"].items() if "without" in field else ()
-    of = tuple(name.one_of(experiments, "experiment") for name in field["of"].items())
-    needed = {entry.benchmark: entry.fact.id for name in of for entry in experiments[name].entries}
-    for name in left_out:
-        if name.text() in needed:
-            raise name.error(f"{needed[name.text()]} is of this benchmark alone; keep it")
-    others = field["designs"].entries() if "designs" in field else {}
-    for design, other in others.items():
-        if design not in designs:
-            raise other.error(f"unknown design '{design}'{did_you_mean(design, designs)}")
-    return Ablation(
-        item.name,
-        field["why"].text(),
-        of,
-        _settings(field.get("set")),
-        {design: _design(other) for design, other in others.items()},
-        field["threads"].whole() if "threads" in field else None,
-        field["regions_factor"].number() if "regions_factor" in field else 1,
-        field["data_bytes"].whole() if "data_bytes" in field else None,
-        field["items"].whole() if "items" in field else None,
-        field["warm_up"].whole(least=0) if "warm_up" in field else None,
-        _opt(field.get("opt")),
-        _is_true(field["whole_run"]) if "whole_run" in field else None,
-        field["metric"].one_of(METRICS, "metric") if "metric" in field else None,
-        tuple(name.one_of(benchmarks, "benchmark") for name in left_out),
-        "always" in field and _is_true(field["always"]),
-    )
-
-
-def _settings(item: Item | None) -> Settings:
-    if item is None:
-        return ()
-    return tuple((key, value.text()) for key, value in item.entries().items())

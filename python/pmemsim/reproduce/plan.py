@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from pmemsim.reproduce.facts import Fact
 from pmemsim.workloads import WorkloadRun, find_workload
 
-Scale = Literal["quick", "paper"]
+Scale = Literal["quick", "paper", "smoke"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
+WRITTEN_SCALES: tuple[Scale, ...] = ("quick", "paper")
+"""Scales whose numbers of regions are in the paper's file."""
+SMOKE_SHARE = 1 / 40
+"""Share of quick's regions, warm-up and data items that the scale `smoke` runs, with one seed."""
+SMOKE_ITEMS = 64
+"""Number of data items that the scale `smoke` doesn't reduce further."""
+Column = Literal["as measured", "as described"]
+"""As measured: the machine, rules and programs that the paper's figures came from, even where they
+are unsound. As described: the rules of its text, which are the presets that users get."""
+MEASURED: Column = "as measured"
+DESCRIBED: Column = "as described"
 MEANS = ("geometric", "arithmetic", "of-sums")
 """Means over benchmarks: of the ratios, or the ratio of the sums."""
 Settings = tuple[tuple[str, str], ...]
@@ -96,6 +108,14 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Cause:
+    """Why an entry differs from the paper, and the ablations that show it."""
+
+    of: str
+    tries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Entry:
     """The measurement of one fact: a metric, one design over another, or the check of a shape."""
 
@@ -118,6 +138,11 @@ class Entry:
     """One of `MEANS`, for ratios; values always have the arithmetic mean."""
     less_one: bool = False
     """Whether the paper says by how much the ratio is above 1."""
+    used: str = ""
+    """The property of a workload that was inferred from the paper's value, which is then never
+    counted as reproduced; empty: none."""
+    cause: Cause | None = None
+    """Why the entry is off; None: it isn't, or the reason is unknown."""
 
 
 @dataclass(frozen=True)
@@ -151,16 +176,22 @@ class Experiment:
         return tuple(dict.fromkeys([self.metric, *others]))
 
 
-@dataclass(frozen=True)
-class Ablation:
-    """A named variation of experiments: the same entries, measured with changed settings."""
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A variation of experiments: the same entries, measured with changed settings or programs."""
 
     id: str
     why: str
     of: tuple[str, ...]
     settings: Settings
+    """Parameters that take precedence over those of designs, experiments and points."""
+    on: tuple[str, ...]
+    """Designs that the settings apply to, unless a later change replaces them; empty: all."""
     designs: dict[str, Design]
     """Designs that are run in the place of the paper's, by the paper's names."""
+    benchmarks: tuple[Benchmark, ...]
+    """Benchmarks that are run in the place of those with the same name and group."""
+    machine: str | None
     threads: int | None
     regions_factor: float
     data_bytes: int | None
@@ -174,8 +205,23 @@ class Ablation:
     metric: str | None
     without: tuple[str, ...]
     """Benchmarks that are excluded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference(Change):
+    """A difference between what a paper measured and what it describes."""
+
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ablation(Change):
+    """A named variation that shows what a mechanism, a choice or a deviation costs."""
+
     always: bool
     """Whether its experiments also measure it, and show it in one line."""
+    column: Column
+    """The column that it varies."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +229,8 @@ class Paper:
     """Everything about one paper's reproduction."""
 
     name: str
+    given: str
+    """The name, or the folder's path, of the paper on the command line."""
     title: str
     machine: str
     settings: Settings
@@ -201,15 +249,25 @@ class Paper:
     benchmarks: tuple[Benchmark, ...]
     designs: dict[str, Design]
     experiments: dict[str, Experiment]
+    as_measured: tuple[Difference, ...]
     ablations: dict[str, Ablation]
     facts: dict[str, Fact]
+    changes: tuple[Change, ...] = ()
+    """Changes that made this variation, the strongest last; none for what the paper describes."""
+    column: Column = DESCRIBED
+    """The column that this variation belongs to."""
     ablation: Ablation | None = None
-    """The ablation that made this variation; None for the paper's own set-up."""
+    """The ablation that made this variation; None for one of the two columns."""
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Return the sizes of data, in the file's order."""
         return tuple(dict.fromkeys(benchmark.group for benchmark in self.benchmarks))
+
+    def key_of(self, experiment: Experiment) -> tuple[str, str, str, str]:
+        """Return what tells this variation of an experiment from others."""
+        ablation = self.ablation.id if self.ablation else ""
+        return self.name, experiment.id, self.column, ablation
 
     def case(
         self, experiment: Experiment, design: str, point: Point, benchmark: Benchmark,
@@ -227,10 +285,19 @@ class Paper:
             **dict(chosen.settings),
             **dict(experiment.settings),
             **dict(point.settings if design in experiment.varied else ()),
-            **dict(self.ablation.settings if self.ablation else ()),
         }
+        settings |= self._overrides(design)
         run = self._run(point, benchmark, seed, scale, chosen.hints or self.hints)
         return Case(run, chosen.preset_for(benchmark), machine, tuple(settings.items()))
+
+    def _overrides(self, design: str) -> dict[str, str]:
+        """Return the settings of the changes, without those for a design that was replaced."""
+        settings: dict[str, str] = {}
+        for number, change in enumerate(self.changes, 1):
+            is_replaced = any(design in later.designs for later in self.changes[number:])
+            if not change.on or (design in change.on and not is_replaced):
+                settings |= dict(change.settings)
+        return settings
 
     def _run(
         self, point: Point, benchmark: Benchmark, seed: int, scale: Scale, hints: str | None
@@ -242,7 +309,7 @@ class Paper:
             regions=self._regions(benchmark, point, scale),
             data_bytes=(benchmark.data_bytes and point.data_bytes) or benchmark.data_bytes,
             seed=seed,
-            items=(self.ablation.items if self.ablation else None) or benchmark.items,
+            items=benchmark.items,
             mix=benchmark.mix,
             warm_up=self._warm_up(benchmark, point),
             log=benchmark.log,
@@ -262,67 +329,102 @@ class Paper:
             for design in experiment.designs
         ]
 
-    def lines(self, experiment: Experiment) -> list[tuple[Paper, Experiment]]:
-        """Return the variations of an experiment that are shown in one line each."""
-        return [
-            (ablated, ablated.experiments[experiment.id])
-            for ablated in (self.ablated(each) for each in self.ablations.values() if each.always)
-            if experiment.id in ablated.experiments
-        ]
+    def in_column(self, experiment: str, column: Column) -> Paper:
+        """Return the variation with this experiment alone, as it is measured or described."""
+        differences = self.as_measured if column == MEASURED else ()
+        changed = self._with([each for each in differences if experiment in each.of])
+        alone = {experiment: changed.experiments[experiment]}
+        return replace(changed, column=column, experiments=alone)
 
-    def ablated(self, ablation: Ablation) -> Paper:
-        """Return the same paper with the changes of the ablation."""
-        factor = ablation.regions_factor
+    def ablated(self, ablation: Ablation, experiment: str) -> Paper:
+        """Return the ablation's variation with this experiment alone."""
+        changed = self.in_column(experiment, ablation.column)._with([ablation])
+        return replace(changed, ablation=ablation)
+
+    def for_smoke(self) -> Paper:
+        """Return the same paper with one seed, a short warm-up and small data sets."""
         return replace(
             self,
-            ablation=ablation,
-            threads=ablation.threads or self.threads,
-            opt=ablation.opt or self.opt,
-            benchmarks=_ablated(self.benchmarks, ablation),
-            designs={**self.designs, **ablation.designs},
+            seeds=self.seeds[:1],
+            warm_up=round(self.warm_up * SMOKE_SHARE),
+            benchmarks=_smaller(self.benchmarks),
+            experiments={
+                name: replace(experiment, benchmarks=_smaller(experiment.benchmarks))
+                for name, experiment in self.experiments.items()
+            },
+        )
+
+    def _with(self, changes: Sequence[Change]) -> Paper:
+        paper = self
+        for change in changes:
+            paper = paper._changed(change)
+        return paper
+
+    def _changed(self, change: Change) -> Paper:
+        return replace(
+            self,
+            changes=(*self.changes, change),
+            machine=change.machine or self.machine,
+            threads=change.threads or self.threads,
+            warm_up=self.warm_up if change.warm_up is None else change.warm_up,
+            opt=change.opt or self.opt,
+            benchmarks=_changed(self.benchmarks, change),
+            designs={**self.designs, **change.designs},
             regions={
-                scale: {group: round(count * factor) for group, count in counts.items()}
+                scale: {
+                    group: round(count * change.regions_factor) for group, count in counts.items()
+                }
                 for scale, counts in self.regions.items()
             },
             experiments={
                 name: replace(
                     experiment,
-                    metric=ablation.metric or experiment.metric,
-                    benchmarks=_ablated(experiment.benchmarks, ablation),
+                    metric=change.metric or experiment.metric,
+                    benchmarks=_changed(experiment.benchmarks, change),
                 )
                 for name, experiment in self.experiments.items()
-                if name in ablation.of
             },
-            ablations={},
         )
 
     def _warm_up(self, benchmark: Benchmark, point: Point) -> int:
         if benchmark.whole_run:
             return 0
-        ablated = self.ablation.warm_up if self.ablation else None
-        warm_up = self.warm_up if ablated is None else ablated
-        return round(warm_up * benchmark.regions_share * point.regions_factor)
+        return round(self.warm_up * benchmark.regions_share * point.regions_factor)
 
     def _regions(self, benchmark: Benchmark, point: Point, scale: Scale) -> int:
         regions = self.regions[scale][benchmark.group]
         return max(1, round(regions * benchmark.regions_share * point.regions_factor))
 
 
-def _ablated(benchmarks: tuple[Benchmark, ...], ablation: Ablation) -> tuple[Benchmark, ...]:
-    def ablated(benchmark: Benchmark) -> Benchmark:
-        if ablation.data_bytes and takes_data_bytes(benchmark.workload):
-            benchmark = replace(benchmark, data_bytes=ablation.data_bytes)
-        if ablation.opt:
-            benchmark = replace(benchmark, opt=ablation.opt)
-        if ablation.whole_run is not None:
-            benchmark = replace(benchmark, whole_run=ablation.whole_run)
-        return benchmark
+def _changed(benchmarks: tuple[Benchmark, ...], change: Change) -> tuple[Benchmark, ...]:
+    others = {(benchmark.name, benchmark.group): benchmark for benchmark in change.benchmarks}
+
+    def changed(benchmark: Benchmark) -> Benchmark:
+        benchmark = others.get((benchmark.name, benchmark.group), benchmark)
+        if change.data_bytes and takes_data_bytes(benchmark.workload):
+            benchmark = replace(benchmark, data_bytes=change.data_bytes)
+        if change.whole_run is not None:
+            benchmark = replace(benchmark, whole_run=change.whole_run)
+        return replace(
+            benchmark,
+            opt=change.opt or benchmark.opt,
+            items=change.items or benchmark.items,
+        )
 
     return tuple(
-        ablated(benchmark)
+        changed(benchmark)
         for benchmark in benchmarks
-        if benchmark.name not in ablation.without and not (ablation.data_bytes and benchmark.beside)
+        if benchmark.name not in change.without and not (change.data_bytes and benchmark.beside)
     )
+
+
+def _smaller(benchmarks: tuple[Benchmark, ...]) -> tuple[Benchmark, ...]:
+    """Return the benchmarks with the items of the scale `smoke`."""
+
+    def items(of: Benchmark) -> int | None:
+        return of.items and min(of.items, max(SMOKE_ITEMS, round(of.items * SMOKE_SHARE)))
+
+    return tuple(replace(each, items=items(each)) for each in benchmarks)
 
 
 def takes_data_bytes(workload: str) -> bool:

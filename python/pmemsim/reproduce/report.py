@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.plan import Scale
 from pmemsim.reproduce.storage import storage
-from pmemsim.reproduce.verdicts import Finding
+from pmemsim.reproduce.verdicts import Compared, Finding, counts
 from pmemsim.simulation import version
 
 
 def to_dict(
-    measurements: Sequence[Measurements], found: Sequence[Finding], scale: Scale
+    measurements: Sequence[Measurements], rows: Sequence[Compared], scale: Scale
 ) -> dict[str, Any]:
-    """Return all findings, and the values that they were computed from."""
+    """Return all entries, and the values that they were computed from."""
+    papers = dict.fromkeys(row.counted.paper.name for row in rows)
     return {
-        "entries": [_entry(finding) for finding in found],
+        "entries": [_entry(row) for row in rows],
+        "summary": {
+            name: asdict(counts([row for row in rows if row.counted.paper.name == name]))
+            for name in papers
+        },
         "values": [value for measured in measurements for value in _values(measured)],
         "storage": [row for measured in measurements for row in _storage(measured)],
         "scale": scale,
@@ -26,49 +31,59 @@ def to_dict(
     }
 
 
-def _entry(finding: Finding) -> dict[str, Any]:
-    fact = finding.entry.fact
+def _entry(row: Compared) -> dict[str, Any]:
+    finding, entry = row.counted, row.entry
+    fact, paper = entry.fact, finding.paper
     return {
         "id": fact.id,
         "paper": fact.shape if fact.value is None else fact.value,
-        "measured": finding.seen if finding.measured is None else finding.measured,
         "unit": fact.unit,
-        "ci95": finding.ci95,
-        "ratio": finding.ratio,
-        "verdict": finding.verdict,
+        **_found(finding),
+        "as_described": _found(row.described) if row.described else None,
+        "cause": {"of": entry.cause.of, "try": list(entry.cause.tries)} if entry.cause else None,
+        "used": entry.used,
         "what": fact.what,
         "where": fact.where,
         "experiment": finding.experiment.id,
-        "ablation": finding.paper.ablation.id if finding.paper.ablation else None,
-        "seeds": list(finding.paper.seeds),
+        "ablation": paper.ablation.id if paper.ablation else None,
+        "column": paper.column,
+        "seeds": list(paper.seeds),
+    }
+
+
+def _found(finding: Finding) -> dict[str, Any]:
+    return {
+        "measured": finding.seen if finding.measured is None else finding.measured,
+        "ci95": finding.ci95,
+        "ratio": finding.ratio,
+        "verdict": finding.verdict,
         "groups": {name: asdict(ratio) for name, ratio in finding.groups.items()},
         "benchmarks": finding.benchmarks,
     }
 
 
-def _values(measured: Measurements) -> list[dict[str, Any]]:
+def _values(measured: Measurements) -> Iterator[dict[str, Any]]:
+    """Yield the metrics of each simulation; both columns share those of an equal experiment."""
+    paper = measured.paper
     if not measured.outcomes:
-        return []
-    return [
-        {
-            "paper": measured.paper.name,
-            "experiment": measured.experiment.id,
-            "ablation": measured.paper.ablation.id if measured.paper.ablation else None,
-            "design": design,
-            "point": point.name,
-            "benchmark": benchmark.name,
-            "group": benchmark.group,
-            "seed": seed,
-            "metric": metric,
-            "value": measured.by(metric).value(design, point, benchmark, seed),
-            "trace_hash": measured.outcome(design, point, benchmark, seed).trace_hash,
-        }
-        for metric in measured.experiment.metrics
-        for design in measured.experiment.designs
-        for point in measured.experiment.points
-        for benchmark in measured.experiment.benchmarks
-        for seed in measured.paper.seeds
-    ]
+        return
+    for metric in measured.experiment.metrics:
+        of_metric = measured.by(metric)
+        for design, point, benchmark, seed in measured.runs:
+            yield {
+                "paper": paper.name,
+                "experiment": measured.experiment.id,
+                "ablation": paper.ablation.id if paper.ablation else None,
+                "column": paper.column,
+                "design": design,
+                "point": point.name,
+                "benchmark": benchmark.name,
+                "group": benchmark.group,
+                "seed": seed,
+                "metric": metric,
+                "value": of_metric.value(design, point, benchmark, seed),
+                "trace_hash": measured.outcome(design, point, benchmark, seed).trace_hash,
+            }
 
 
 def _storage(measured: Measurements) -> list[dict[str, Any]]:

@@ -1,10 +1,13 @@
-"""Compare the measured with the reported value of each entry."""
+"""Compare the measured with the reported value of each entry, in both columns, and count."""
 
 from __future__ import annotations
 
+import math
 import statistics
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from pmemsim.errors import Error
 from pmemsim.estimates import Estimate
 from pmemsim.reproduce.facts import UNITS
 from pmemsim.reproduce.measurements import Measurements
@@ -12,8 +15,12 @@ from pmemsim.reproduce.plan import Benchmark, Entry, Experiment, Paper
 from pmemsim.reproduce.shapes import SHAPES
 from pmemsim.reproduce.storage import counted
 
-TOLERANCE = 0.15
+TOLERANCE, NARROW_TOLERANCE = 0.15, 0.10
 WITHIN, OFF, HOLDS, FAILS = "within 15%", "off", "holds", "fails"
+USED = "used for inference"
+"""The verdict on an entry from which a property of a workload was inferred: it never counts."""
+NOT_COMPARED = "not compared"
+"""The verdict on every entry at the scale `smoke`."""
 
 
 @dataclass(frozen=True)
@@ -35,18 +42,94 @@ class Finding:
     """The ratio of each benchmark, mean of the seeds; empty for shapes."""
 
     @property
+    def deviates(self) -> bool:
+        """Return whether the paper's value or shape was not reproduced."""
+        return self.verdict in (OFF, FAILS)
+
+    @property
     def ratio(self) -> float | None:
         """Return the measured over the paper's value; None for shapes, and if the paper has 0."""
         value = self.entry.fact.value
         return self.measured / value if self.measured is not None and value else None
 
 
+@dataclass(frozen=True)
+class Compared:
+    """An entry in both columns."""
+
+    counted: Finding
+    """The value that the entry counts by: as measured, or an ablation's."""
+    described: Finding | None
+    """The value of what the paper describes; None for an ablation."""
+
+    @property
+    def entry(self) -> Entry:
+        """Return the entry."""
+        return self.counted.entry
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many entries are reproduced, by their values as measured."""
+
+    values: int
+    within_15: int
+    within_10: int
+    shapes: int
+    hold: int
+    explained: int
+    """Entries that deviate for a reason that an ablation shows."""
+    unexplained: int
+    used: int
+    """Entries that don't count, since a workload's property was inferred from them."""
+
+
+def counts(rows: Sequence[Compared]) -> Counts:
+    """Count the entries of experiments, without those of ablations and of the scale `smoke`."""
+    found = [
+        row.counted
+        for row in rows
+        if row.counted.paper.ablation is None and row.counted.verdict != NOT_COMPARED
+    ]
+    counted = [finding for finding in found if finding.verdict != USED]
+    values = [finding for finding in counted if finding.entry.fact.value is not None]
+    deviating = [finding for finding in counted if finding.deviates]
+    explained = sum(finding.entry.cause is not None for finding in deviating)
+    return Counts(
+        values=len(values),
+        within_15=sum(_is_within(finding, TOLERANCE) for finding in values),
+        within_10=sum(_is_within(finding, NARROW_TOLERANCE) for finding in values),
+        shapes=len(counted) - len(values),
+        hold=sum(finding.verdict == HOLDS for finding in counted),
+        explained=explained,
+        unexplained=len(deviating) - explained,
+        used=len(found) - len(counted),
+    )
+
+
+def _is_within(finding: Finding, tolerance: float) -> bool:
+    value = finding.entry.fact.value
+    assert finding.measured is not None
+    assert value is not None
+    return deviation(finding.measured, value) <= tolerance
+
+
+def deviation(measured: float, reported: float) -> float:
+    """Return by which share of the paper's value the measured one differs; infinite from a 0."""
+    if reported == 0:
+        return 0.0 if measured == 0 else math.inf
+    return round(abs(measured / reported - 1), 9)  # 0.85 is 15% below 1, in binary too
+
+
 def verdict_of(measured: float, reported: float) -> str:
     """Return whether a value is within 15% of the paper's, or 0 if the paper's is 0."""
-    if reported == 0:
-        return WITHIN if measured == 0 else OFF
-    deviation = round(abs(measured / reported - 1), 9)  # 0.85 is 15% below 1, in binary too
-    return WITHIN if deviation <= TOLERANCE else OFF
+    return WITHIN if deviation(measured, reported) <= TOLERANCE else OFF
+
+
+def compare(counted: Measurements, described: Measurements | None) -> list[Compared]:
+    """Measure every entry of an experiment in both columns, or in an ablation's alone."""
+    others = findings(described) if described else [None for _ in counted.experiment.entries]
+    return [Compared(one, other) for one, other in zip(findings(counted), others, strict=True)]
 
 
 def findings(measured: Measurements) -> list[Finding]:
@@ -55,6 +138,17 @@ def findings(measured: Measurements) -> list[Finding]:
 
 
 def _finding(entry: Entry, measured: Measurements) -> Finding:
+    where = (entry, measured.paper, measured.experiment)
+    if measured.scale != "smoke":
+        finding = _compared(entry, measured)
+        return replace(finding, verdict=USED) if entry.used else finding
+    try:
+        return replace(_compared(entry, measured), verdict=NOT_COMPARED)
+    except (Error, ArithmeticError, ValueError) as error:  # so few regions may have no value
+        return Finding(*where, None, None, NOT_COMPARED, str(error), {}, {})
+
+
+def _compared(entry: Entry, measured: Measurements) -> Finding:
     where = (entry, measured.paper, measured.experiment)
     reported = entry.fact.value
     if reported is None:

@@ -17,7 +17,8 @@ from pmemsim.errors import Error
 from pmemsim.jobs import Analyze, Outcome
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.reproduce.plan import Case, Experiment, Paper, Settings
+from pmemsim.reproduce.plan import Case, Settings
+from pmemsim.reproduce.studies import Study, both_columns
 from pmemsim.reproduce.verdicts import findings
 from pmemsim.simulation import StartingContents, simulate
 from pmemsim.workloads import WorkloadRun
@@ -26,27 +27,31 @@ _SMALL_DATA = 64
 
 
 def measure() -> Files:
-    """Return the value and the verdict of each entry."""
+    """Return the value and the verdict of each entry, in both columns where they differ."""
     lines: list[str] = []
     for name in paper_names():
         paper = replace(load_paper(name), seeds=(1,))
-        for experiment in paper.experiments.values():
-            lines += _entries(paper, experiment)
+        for experiment in paper.experiments:
+            chosen = both_columns(paper, experiment)
+            assert chosen.described
+            lines += _entries(chosen.described, "")
+            if chosen.described.cases("quick") != chosen.counted.cases("quick"):
+                lines += _entries(chosen.counted, " as_measured")
     return {"verdicts/reproduce.txt": lines}
 
 
-def _entries(paper: Paper, experiment: Experiment) -> Iterator[str]:
-    outcomes = {case: _outcome(case) for case in paper.cases(experiment, "quick")}
-    for entry in experiment.entries:
-        alone = replace(experiment, entries=(entry,))
+def _entries(study: Study, column: str) -> Iterator[str]:
+    outcomes = {case: _outcome(case) for case in study.cases("quick")}
+    for entry in study.experiment.entries:
+        alone = replace(study.experiment, entries=(entry,))
         try:
-            (finding,) = findings(Measurements(paper, alone, "quick", outcomes))
+            (finding,) = findings(Measurements(study.paper, alone, "quick", outcomes))
         except Error:  # The recordings have nothing of the metric.
-            yield f"{entry.fact.id} verdict -"
+            yield f"{entry.fact.id}{column} verdict -"
             continue
         if finding.measured is not None:
-            yield f"{entry.fact.id} value {rounded(finding.measured)}"
-        yield f"{entry.fact.id} verdict {finding.verdict.replace(' ', '_')}"
+            yield f"{entry.fact.id}{column} value {rounded(finding.measured)}"
+        yield f"{entry.fact.id}{column} verdict {finding.verdict.replace(' ', '_')}"
 
 
 def _outcome(case: Case) -> Outcome:
