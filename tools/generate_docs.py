@@ -2,7 +2,8 @@
 """Writes the generated tables of the documentation again: make docs.
 
 A table is between `<!-- NAME -->` and `<!-- end of NAME -->`; the text around it is written by
-hand. The sources of the tables are the installed pmemsim and the presets. The tests compare the
+hand. The sources of the tables are the installed pmemsim and the presets. The papers' pages have
+tables of their own (tools/deviations.py). The tests compare the
 pages with the tables (tests/python/test_generated_docs.py), and so does make lint (--check).
 """
 
@@ -18,6 +19,7 @@ from textwrap import fill
 
 import yaml
 
+import deviations
 from check_modules import LAYER_MODULES, REPOSITORY, module_includes
 from pmemsim import _core
 from pmemsim.cli.old_spellings import EXAMPLES, current_spelling
@@ -363,10 +365,17 @@ def main() -> int:
     if sys.argv[1:] != ["--check"]:
         for section in SECTIONS:
             write(section)
-        return 0
-    behind = [section for section in SECTIONS if not written(section)]
-    for section in behind:
-        print(f"docs/{section.page}: '{section.name}' is behind; run: make docs", file=sys.stderr)
+        return deviations.main([])
+    behind = [
+        f"docs/{each.page}: '{each.name}' is behind" for each in SECTIONS if not written(each)
+    ]
+    behind += [
+        f"experiments/{name}/DEVIATIONS.md: a table is behind"
+        for name in deviations.PAPERS
+        if not deviations.is_written(name)
+    ]
+    for each in behind:
+        print(f"{each}; run: make docs", file=sys.stderr)
     return 1 if behind else 0
 
 
