@@ -1,4 +1,4 @@
-# make setup | demo | quick | test | test-long | lint | bench | docs: each starts from a bare checkout
+# make setup | demo | quick | test | test-long | lint | bench | docs | machine-pages: each starts from a bare checkout
 # and installs what is missing. A second run does only what has changed.
 PYTHON ?= python3
 VENV := .venv
@@ -28,7 +28,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $$(($$(nproc) + 1)) --dist work
 CTEST = rm -rf build/$(1)/test-times; ctest --preset $(1) --no-tests=error --parallel $$(($$(nproc) + 1)) $(2); status=$$?; \
 	$(PYTHON) tools/slowest_tests.py build/$(1)/test-times || status=1; exit $$status
 
-.PHONY: help setup demo quick test test-cxx test-python test-long test-long-cxx test-long-python update-pins bench lint docs clean
+.PHONY: help setup demo quick test test-cxx test-python test-long test-long-cxx test-long-python update-pins bench lint docs machine-pages clean
 
 help:
 	@echo "Use"
@@ -44,6 +44,7 @@ help:
 	@echo "  make bench             measure the simulator's own speed and memory"
 	@echo "Write what is generated"
 	@echo "  make docs              the tables and the picture of the documentation"
+	@echo "  make machine-pages     simulated beside published and measured values of existing machines"
 	@echo "  make update-pins       the pinned numbers and texts of tests/pins and tests/snapshots"
 	@echo "Clean up"
 	@echo "  make clean             remove $(VENV) and build/"
@@ -113,6 +114,15 @@ lint: setup
 	$(TOOK)
 
 docs: setup
+	$(BIN)/python tools/generate_docs.py
+
+# The first command fails if a published value is missed; the pages show which.
+machine-pages: setup
+	-$(BIN)/python benchmarks/real_machines.py --json benchmarks/results/published.json --plots docs/figures
+	for machine in xeon-2023 amd-epyc; do \
+		$(BIN)/pmemsim calibrate --from benchmarks/measurements/$$machine.json \
+			--json benchmarks/results/$$machine.json || exit; \
+	done
 	$(BIN)/python tools/generate_docs.py
 
 clean:

@@ -5,7 +5,7 @@ python benchmarks/real_machines.py [--json FILE] [--plots FOLDER]
 Records curves.c (dependent loads, reads, writes past the caches, persisted lines; by threads and by
 size of the block), simulates it on the machines that exist, and prints each published point beside
 pmemsim's value: within 15%, or not. Ends with status 1 if one isn't. `--plots` draws the curves
-with the points.
+with the points. `make machine-pages` commits both, and makes docs/reference/machines of them.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ class Curve:
     overrides: dict[str, int | str] = field(default_factory=dict)
     used: bool = False
     """Whether the published values decided parameters of the preset."""
+    in_dram: bool = False
+    """Whether the memory of the loop is the machine's DRAM instead of PM."""
 
 
 # Threads' parts begin in different channels.
@@ -68,7 +70,12 @@ CURVES = (
     Curve(
         "loads, one after the other", OPTANE, "ns", "shuffled", "chase", (0, 1),
         {0: (152.5, f"{BASIC}: half of a random load's"), 1: (305.0, BASIC)},
-        {"bytes": 128 * MIB}, NO_PREFETCH,
+        {"bytes": 128 * MIB}, NO_PREFETCH, used=True,
+    ),
+    Curve(
+        "loads from DRAM, one after the other", OPTANE, "ns", "shuffled", "chase", (1,),
+        {1: (305.0 / 3, f"{BASIC}: Optane's 305 ns are about three times DRAM's")},
+        {"bytes": 128 * MIB}, NO_PREFETCH, in_dram=True,
     ),
     Curve(
         "reads in order, six modules", OPTANE, "GB/s", "threads", "read", THREADS,
@@ -77,7 +84,7 @@ CURVES = (
     ),
     Curve(
         "reads in order, one module", OPTANE, "GB/s", "threads", "read", THREADS,
-        {4: (6.6, BASIC)}, {"lines": 4, "bytes": PART}, ONE_MODULE,
+        {4: (6.6, BASIC)}, {"lines": 4, "bytes": PART}, ONE_MODULE, used=True,
     ),
     Curve(
         "writes in order, six modules", OPTANE, "GB/s", "threads", "write", THREADS,
@@ -85,7 +92,7 @@ CURVES = (
     ),
     Curve(
         "writes in order, one module", OPTANE, "GB/s", "threads", "write", THREADS,
-        {1: (2.3, BASIC)}, {"lines": 4, "bytes": PART}, ONE_MODULE,
+        {1: (2.3, BASIC)}, {"lines": 4, "bytes": PART}, ONE_MODULE, used=True,
     ),
     Curve(
         "reads at random, one module", OPTANE, "GB/s", "lines", "read", BLOCKS,
@@ -106,7 +113,7 @@ CURVES = (
             8 * MIB: (55 / 2.3, f"{SIZES}: 54 to 56 cycles"),
             128 * MIB: (89.0, SIZES),
         },
-        {"shuffled": 1},
+        {"shuffled": 1}, used=True,
     ),
     Curve(
         "reads in order", "xeon-6140", "GB/s", "threads", "read", (1, 2, 4, 8, 18),
@@ -130,7 +137,7 @@ CURVES = (
     ),
     Curve(
         "reads in order", "cxl-nv-cmm", "GB/s", "threads", "read", (1, 4, 16),
-        {16: (32.0, NV_CMM)}, {"lines": 4, "bytes": PART},
+        {16: (32.0, NV_CMM)}, {"lines": 4, "bytes": PART}, used=True,
     ),
 )  # fmt: skip
 
@@ -147,6 +154,8 @@ class Point:
     simulated: float
     published: float | None
     source: str
+    used: bool
+    """Whether the published value decided parameters of the preset."""
 
     @property
     def is_within(self) -> bool:
@@ -165,7 +174,7 @@ def build(folder: Path) -> Path:
 
 
 def recording(program: Path, curve: Curve, x: int) -> tuple[Path, int]:
-    """Record a point's program once; return its trace, and the number of accessed lines."""
+    """Record a point's program, unless a curve has; return its trace and the accessed lines."""
     options = {**curve.fixed, curve.over: x}
     if curve.loop == "chase":  # the previous repetition warms the caches
         operations = max(20_000, min(options["bytes"] // 64, 1 << 17))
@@ -176,11 +185,12 @@ def recording(program: Path, curve: Curve, x: int) -> tuple[Path, int]:
     texts = [f"{key}={value}" for key, value in options.items() if key != "shuffled"]
     if options.get("shuffled"):
         texts.append("shuffled")
-    trace = program.parent / f"{'-'.join([curve.loop, *texts])}.pmt"
+    place = ["dram"] if curve.in_dram else []
+    trace = program.parent / f"{'-'.join([curve.loop, *place, *texts])}.pmt"
     if not trace.is_file():
         repetitions = "2" if curve.loop == "chase" else "1"
         command = [str(program), curve.loop, str(operations), repetitions, *texts]
-        pmemsim.record(command, trace, pm_hints=[PERSISTENT])
+        pmemsim.record(command, trace, pm_hints=[] if curve.in_dram else [PERSISTENT])
     return trace, operations
 
 
@@ -197,7 +207,8 @@ def measure(program: Path, curve: Curve) -> list[Point]:
         value = time / lines if curve.unit == "ns" else lines * 64 / time
         published, source = curve.published.get(x, (None, ""))
         where = (curve.name, curve.machine, curve.unit, curve.over)
-        points.append(Point(*where, x, value, published, source))
+        used = curve.used and published is not None
+        points.append(Point(*where, x, value, published, source, used))
     return points
 
 
@@ -248,6 +259,8 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     folder = BUILD / "curves"
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.pmt"):  # recordings of another version
+        old.unlink()
     program = build(folder)
     points = []
     for curve in CURVES:
@@ -255,7 +268,7 @@ def main(arguments: list[str]) -> int:
             points.append(point)
             print(show(point), flush=True)
     if given.json:
-        given.json.write_text(json.dumps([asdict(point) for point in points], indent=2))
+        given.json.write_text(json.dumps([asdict(point) for point in points], indent=2) + "\n")
     if given.plots:
         plot(points, given.plots)
     missed = [point for point in points if not point.is_within]

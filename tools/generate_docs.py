@@ -14,6 +14,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 
@@ -21,6 +22,8 @@ import yaml
 
 import deviations
 from check_modules import LAYER_MODULES, REPOSITORY, module_includes
+from machine_tables import loop_table, overview, published_table
+from markdown_table import table
 from pmemsim import _core
 from pmemsim.cli.old_spellings import EXAMPLES, current_spelling
 from pmemsim.cli.rules import RULES, Rule
@@ -30,6 +33,10 @@ from pmemsim.stress import stress_sets
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LAYERS = _core.layer_names()
+PUBLISHED_MACHINES = ("xeon-optane", "xeon-6140", "cxl-nv-cmm")
+"""Machines with published measurements (benchmarks/real_machines.py)."""
+MEASURED_MACHINES = ("xeon-2023", "amd-epyc")
+"""Machines that `pmemsim calibrate` has measured (benchmarks/measurements)."""
 MACHINES = ("asap", "lalea", "pmem-spec", "janus", "pmweaver", "cxl")
 
 
@@ -44,13 +51,6 @@ def machine_parameters() -> list[str]:
     others = {"run", *LAYERS, *(group for layer in _core.layers() for group in layer.parameters)}
     keys = [parameter.key for parameter in _core.parameters()]
     return [key for key in keys if key.partition(".")[0] not in others]
-
-
-def table(*columns: str, rows: Sequence[tuple[str, ...]]) -> str:
-    """Return a table in Markdown."""
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
 
 
 def parameter_tables() -> str:
@@ -310,6 +310,11 @@ def _pattern(names: Sequence[str]) -> str:
     )
 
 
+def machines_that_exist() -> str:
+    """Return a table of all comparisons with machines that exist."""
+    return overview(PUBLISHED_MACHINES, MEASURED_MACHINES)
+
+
 @dataclass(frozen=True)
 class Section:
     """A generated part of a page."""
@@ -330,6 +335,15 @@ SECTIONS = (
     Section("explanation/layers.md", "choices", choice_table),
     Section("explanation/layers.md", "designs", design_table),
     Section("explanation/layers.md", "backends", backend_table),
+    Section("explanation/validation.md", "machines that exist", machines_that_exist),
+    *(
+        Section(f"reference/machines/{name}.md", "published", partial(published_table, name))
+        for name in PUBLISHED_MACHINES
+    ),
+    *(
+        Section(f"reference/machines/{name}.md", "loops", partial(loop_table, f"{name}.json"))
+        for name in MEASURED_MACHINES
+    ),
     Section("reference/machines.md", "machines", machine_table),
     Section("reference/machines.md", "open parameters", open_table),
     Section("reference/parameters.md", "all parameters", parameter_tables),

@@ -1,4 +1,7 @@
-"""Presets of machines that exist, over published points (benchmarks/real_machines.py)."""
+"""Presets of machines that exist, over published points (benchmarks/real_machines.py).
+
+`make machine-pages` commits the simulated points, and writes the pages of docs/reference/machines.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,21 @@ from pathlib import Path
 import pytest
 
 import real_machines
-from pmemsim.presets import preset_names
-from real_machines import CURVES, Point, main
+from generate_docs import PUBLISHED_MACHINES, SECTIONS, Section, written
+from machine_tables import PUBLISHED, RESULTS
+from pmemsim.presets import load_preset, preset_names
+from real_machines import CURVES, Curve, Point, build, main, measure
+from support import ROOT
+
+PAGES = [section for section in SECTIONS if section.page.startswith("reference/machines/")]
 
 
 def point(simulated: float, published: float | None) -> Point:
-    return Point("c", "m", "ns", "threads", 1, simulated, published, "somebody")
+    return Point("c", "m", "ns", "threads", 1, simulated, published, "somebody", False)
+
+
+def committed_points() -> list[Point]:
+    return [Point(**each) for each in json.loads((RESULTS / PUBLISHED).read_text())]
 
 
 def test_a_point_is_met_within_15_percent() -> None:
@@ -26,11 +38,56 @@ def test_a_point_is_met_within_15_percent() -> None:
 
 
 def test_every_published_point_is_simulated_and_has_a_source() -> None:
-    assert {curve.machine for curve in CURVES} <= set(preset_names("machine"))
+    assert {curve.machine for curve in CURVES} == set(PUBLISHED_MACHINES)
     for curve in CURVES:
         assert curve.published
         assert set(curve.published) <= set(curve.xs)
         assert all(value > 0 and source for value, source in curve.published.values())
+
+
+@pytest.mark.quick
+def test_committed_results_have_every_point_of_every_curve() -> None:
+    expected = []
+    for curve in CURVES:
+        where = (curve.name, curve.machine, curve.unit, curve.over)
+        for x in curve.xs:
+            value, source = curve.published.get(x, (None, ""))
+            used = curve.used and value is not None
+            expected.append(Point(*where, x, 0, value, source, used))
+    found = [dataclasses.replace(each, simulated=0) for each in committed_points()]
+    assert found == expected, "run: make machine-pages"
+    assert all(each.is_within for each in committed_points())
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("section", PAGES, ids=lambda section: section.page)
+def test_a_machines_page_has_the_committed_results(section: Section) -> None:
+    assert written(section), "run: make docs"
+
+
+@pytest.mark.quick
+def test_each_machine_that_exists_has_a_page_with_its_results() -> None:
+    for name in preset_names("machine"):
+        if load_preset("machine", name).basis == "exists":
+            assert f"reference/machines/{name}.md" in {section.page for section in PAGES}
+            assert (ROOT / "docs" / "reference" / "machines" / f"{name}.md").is_file()
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("curves"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("curve", CURVES, ids=lambda curve: f"{curve.machine}, {curve.name}")
+def test_curves_are_still_simulated_as_committed(curve: Curve, program: Path) -> None:
+    committed = {
+        each.x: each.simulated
+        for each in committed_points()
+        if (each.machine, each.curve) == (curve.machine, curve.name)
+    }
+    found = {each.x: each.simulated for each in measure(program, curve)}
+    assert found == pytest.approx(committed, rel=1e-3), "run: make machine-pages"
 
 
 @pytest.mark.long
@@ -39,8 +96,9 @@ def test_curves_are_measured_printed_and_drawn(
 ) -> None:
     chase = CURVES[0]
     one = dataclasses.replace(chase, xs=(1,), published={1: (305.0, "x")}, fixed={"bytes": 1 << 26})
-    writes = dataclasses.replace(CURVES[4], xs=(1,), published={1: (100.0, "wrong")})
-    monkeypatch.setattr(real_machines, "CURVES", (one, writes))
+    writes = next(each for each in CURVES if each.name == "writes in order, one module")
+    wrong_writes = dataclasses.replace(writes, xs=(1,), published={1: (100.0, "wrong")})
+    monkeypatch.setattr(real_machines, "CURVES", (one, wrong_writes))
     monkeypatch.setattr(real_machines, "BUILD", tmp_path)
     report = tmp_path / "report.json"
     assert main(["--json", str(report), "--plots", str(tmp_path / "plots")]) == 1
