@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import real_machines
-from generate_docs import PUBLISHED_MACHINES, SECTIONS, Section, written
+from generate_docs import MEASURED_MACHINES, PUBLISHED_MACHINES, SECTIONS, Section, written
 from machine_tables import PUBLISHED, RESULTS
 from pmemsim.presets import load_preset, preset_names
 from real_machines import CURVES, Curve, Point, build, main, measure
-from support import ROOT
+from support import ROOT, pmemsim
 
 PAGES = [section for section in SECTIONS if section.page.startswith("reference/machines/")]
 
@@ -88,6 +88,24 @@ def test_curves_are_still_simulated_as_committed(curve: Curve, program: Path) ->
     }
     found = {each.x: each.simulated for each in measure(program, curve)}
     assert found == pytest.approx(committed, rel=1e-3), "run: make machine-pages"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", MEASURED_MACHINES)
+def test_loops_are_still_simulated_as_committed(machine: str, tmp_path: Path) -> None:
+    output = tmp_path / "loops.json"
+    measured = ROOT / "benchmarks" / "measurements" / f"{machine}.json"
+    finished = pmemsim("calibrate", "--from", measured, "--json", output, cwd=tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    simulated, committed = (
+        {
+            each["name"]: each["simulated_ns"]
+            for each in json.loads(file.read_text())["measurements"]
+            if each["simulated_ns"] is not None
+        }
+        for file in (output, RESULTS / f"{machine}.json")
+    )
+    assert simulated == pytest.approx(committed, rel=1e-3), "run: make machine-pages"
 
 
 @pytest.mark.long
