@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -91,6 +92,22 @@ TEST(StoreHistory, NewEntryReplacesTheOldestOfItsSet) {
   EXPECT_EQ(history.use().most, 4u);
   EXPECT_EQ(history.use().displaced, 2u);
   EXPECT_EQ(history.use().hits, 3u) << "1, 2 and 2; of what isn't there, none";
+}
+
+// A store of 8 bytes has three tags, and takes one entry of the buffer.
+TEST(StoreHistory, EntriesCountStoresAndNotTheirTags) {
+  StoreHistory history = StoreHistory::by_value(4, 4);
+  for (std::uint64_t store = 1; store <= 5; ++store) {
+    EXPECT_EQ(history.use().most, std::min<std::uint64_t>(store - 1, 4));
+    history.add(bytes_of(kWrittenAddress + store * 64), store, 0);
+    if (store < 5) {
+      EXPECT_NE(history.find_address({kWritten.number + 1}), nullptr);
+    }
+  }
+  EXPECT_EQ(history.use().displaced, 1u);
+  EXPECT_EQ(history.find_address({kWritten.number + 1}), nullptr);
+  EXPECT_EQ(history.find_address({kWritten.number + 2})->site, 2u);
+  EXPECT_EQ(history.find_chunk(kWrittenAddress >> 32)->site, 2u) << "the second chunk of all";
 }
 
 TEST(StoreHistory, QueueVariantKeepsTheLatestStoresOfAnyValue) {

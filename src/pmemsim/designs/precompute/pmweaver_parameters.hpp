@@ -68,7 +68,7 @@ struct PmWeaverParameters {
     visit("path_length", path_length, {.least = 1, .most = 64},
           "Length of the PC path in store instructions");
     visit("history_entries", history_entries, {.least = 1, .most = 1e6},
-          "Values in a core's store history buffer");
+          "Stores in a core's store history buffer");
     visit("history_ways", history_ways, {.least = 1, .most = 1e6},
           "Associativity of a core's store history buffer");
     visit("table_entries", table_entries, {.least = 1, .most = 1e6},
