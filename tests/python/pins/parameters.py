@@ -58,6 +58,7 @@ _SMALL_METADATA_CACHES = tuple(
     for key, value in (("size_per_core", "2KiB"), ("ways", "2"))
 )
 _FEW_UNITS = (("core.count", "4"), ("backend.units_per_core", "1"))
+_ONE_ACCESS = (("core.one_access_at_a_time", "true"),)
 _TRANSLATED = (("tlb.entries", "4"), ("tlb.second_entries", "16"))
 _SMALL_LISTS = (
     ("asap.cl_entries", "2"), ("asap.dependence_entries", "16"), ("asap.lh_wpq_entries", "16"),
@@ -88,6 +89,7 @@ BASES = (
     Base("janus", "janus", (*_SMALL_METADATA_CACHES, *_FEW_UNITS)),
     Base("sw-undo@enc+veri-pmweaver", "pmweaver"),
     Base("sw-undo@dedup-pmweaver", "pmweaver"),
+    Base("sw-undo@enc+veri-pmweaver", "pmweaver", _ONE_ACCESS),
     Base("parallel", "janus", (("deduplication.fingerprint", "crc32"),)),
     Base("parallel", "janus", (("deduplication.duplicates", "drawn"),)),
     Base("sw-undo", "janus", (("backend", "compression"),)),

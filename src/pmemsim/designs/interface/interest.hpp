@@ -22,6 +22,7 @@ enum Interest : std::uint32_t {
   kWriteBacks = 1u << 11,      // Precompute::written_back()
   kRewind = 1u << 12,          // Ordering::restored(), and threads that can be rolled back
   kReleases = 1u << 13,        // Ordering::release()
+  kWrittenStores = 1u << 14,   // with kAllStores: when stores leave the store queue
 };
 
 // The handling of a dirty PM line that the shared cache evicts.

@@ -22,7 +22,8 @@ struct Hint {
   std::uint32_t number = 0;         // position among the thread's hints, in program order
 };
 
-// A store of the program to DRAM or to PM, as it retires. Locked instructions that write are
+// A store of the program to DRAM or to PM, when it retires, or, with kWrittenStores, when it leaves
+// the store queue. Locked instructions that write are
 // stores, too. A store of more than 8 bytes arrives in segments, each with its own site, like the
 // stores of compiled code. A store that crosses a line is split in the same way.
 struct RetiredStore {

@@ -12,6 +12,7 @@ struct CacheParameters {
   std::uint32_t ways = 8;
   Delay latency = cycles(4);
   Delay tag_latency = cycles(4);
+  Delay response_latency = cycles(0);
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -21,6 +22,8 @@ struct CacheParameters {
     visit("latency", latency, {.least = 0, .most = 1e9}, "Latency of a hit (tags and data)");
     visit("tag_latency", tag_latency, {.least = 0, .most = 1e9},
           "Latency that a miss or a passing flush adds (tags only)");
+    visit("response_latency", response_latency, {.least = 0, .most = 1e9},
+          "Latency that a response from an outer cache or memory adds");
   }
 };
 
@@ -44,6 +47,7 @@ struct SharedCacheParameters {
   Delay latency = cycles(40);
   Delay tag_latency = cycles(40);
   Delay snoop_latency = cycles(18);
+  Delay response_latency = cycles(0);
   SharedCacheFaults faults;
 
   // Returns the capacity in bytes of the shared cache of a machine with this number of cores.
@@ -63,6 +67,8 @@ struct SharedCacheParameters {
           "Latency that a miss or a passing flush adds (tags only)");
     visit("snoop_latency", snoop_latency, {.least = 0, .most = 1e9},
           "Additional latency if other cores' private caches must invalidate or send a line");
+    visit("response_latency", response_latency, {.least = 0, .most = 1e9},
+          "Latency that a response from memory adds");
   }
 };
 
@@ -72,6 +78,7 @@ struct PathParameters {
   Delay response_latency = nanoseconds(0);
   Delay flush_latency = nanoseconds(0);
   Delay nontemporal_latency = nanoseconds(0);
+  std::uint32_t most_reads = 0;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -84,6 +91,8 @@ struct PathParameters {
           "Latency of a flush before it leaves the caches, beyond the look-ups");
     visit("nontemporal_latency", nontemporal_latency, {.least = 0, .most = 1e9},
           "Latency of a line from a write-combining buffer before it leaves the core");
+    visit("most_reads", most_reads, {.least = 0, .most = 65536},
+          "Largest number of lines that the shared cache reads from memory at a time; 0: no limit");
   }
 };
 

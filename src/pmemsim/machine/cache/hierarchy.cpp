@@ -19,6 +19,22 @@ PrivateCaches::Level level(const CacheParameters& cache, PageFrames frames, cons
           frames};
 }
 
+// Returns the L2, whose hits pass the L1 on their way to the core.
+PrivateCaches::Level second_level(const CacheParameters& l1, const CacheParameters& l2,
+                                  PageFrames frames, const Clock& clock) {
+  PrivateCaches::Level second = level(l2, frames, clock);
+  second.latency += clock.slots(l1.response_latency);
+  return second;
+}
+
+// Returns the latency of a response through a core's private caches.
+Picoseconds private_response(const CacheParameters& l1, const CacheParameters& l2,
+                             const Clock& clock) {
+  const Picoseconds second =
+      l2.size.count > 0 ? clock.duration(l2.response_latency) : Picoseconds{};
+  return clock.duration(l1.response_latency) + second;
+}
+
 }  // namespace
 
 Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores,
@@ -35,14 +51,18 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       shared_tag_latency_(clock.duration(shared.tag_latency)),
       snoop_latency_(clock.duration(shared.snoop_latency)),
       request_latency_(clock.duration(path.request_latency)),
-      response_latency_(clock.duration(path.response_latency)),
       flush_latency_(clock.duration(path.flush_latency)),
       nontemporal_latency_(clock.duration(path.nontemporal_latency)),
-      transfer_latency_(clock.duration(design_.transfer_latency())),
+      path_response_(clock.duration(path.response_latency)),
+      response_latency_(path_response_ + clock.duration(shared.response_latency)),
+      transfer_latency_(clock.duration(design_.transfer_latency()) +
+                        private_response(l1, l2, clock)),
+      acknowledge_latency_(response_latency_ + private_response(l1, l2, clock)),
       clients_(cores, nullptr),
       fifo_(shared.faults.fifo),
       shared_(shared.bytes(cores), shared.ways, frames),
       frames_(frames),
+      most_reads_(path.most_reads),
       combining_(cores, buffers.write_combining),
       most_flushes_(buffers.flushes),
       flushes_under_way_(cores, 0),
@@ -50,7 +70,7 @@ Hierarchy::Hierarchy(const Parts& parts, const Clock& clock, std::uint32_t cores
       awaiting_flush_(cores) {
   private_.reserve(cores);
   for (CoreId core = 0; core < cores; ++core) {
-    private_.emplace_back(level(l1, PageFrames(), clock), level(l2, frames, clock));
+    private_.emplace_back(level(l1, PageFrames(), clock), second_level(l1, l2, frames, clock));
   }
 }
 
@@ -80,8 +100,26 @@ void Hierarchy::request_arrives(std::uint64_t packed, Time now) {
     return;
   }
   misses_[line.number].push_back({core, to_write});
-  queue_.schedule(now + shared_to_controller(), Phase::kController,
+  begin_read(line, now + shared_tag_latency_);
+}
+
+// Sends a read to memory at `when`, or as soon as there are fewer than `most_reads`.
+void Hierarchy::begin_read(Line line, Time when) {
+  if (most_reads_ > 0 && reads_ == most_reads_) {
+    waiting_reads_.push_back({line, when});
+    return;
+  }
+  ++reads_;
+  queue_.schedule(when + request_latency_, Phase::kController,
                   completion<&Hierarchy::miss_leaves>(*this, line.number));
+}
+
+void Hierarchy::end_read(Time now) {
+  --reads_;
+  if (waiting_reads_.empty()) return;
+  const Read next = waiting_reads_.front();
+  waiting_reads_.pop_front();
+  begin_read(next.line, max(next.when, now + path_response_));
 }
 
 void Hierarchy::miss_leaves(std::uint64_t number, Time now) {
@@ -99,6 +137,7 @@ void Hierarchy::miss_leaves(std::uint64_t number, Time now) {
 void Hierarchy::memory_answers(std::uint64_t number, Time now) {
   const Line line{number};
   if (fill_waits(line)) return;
+  end_read(now);
   const auto miss = misses_.find(number);
   const std::vector<Waiter> waiters = std::move(miss->second);
   misses_.erase(miss);
@@ -242,6 +281,12 @@ bool Hierarchy::may_send_flush(CoreId core, Completion freed) {
   if (flushes_under_way_[core] < most_flushes_) return true;
   awaiting_flush_[core] = freed;
   return false;
+}
+
+bool Hierarchy::await_flush(CoreId core, Completion acknowledged) {
+  if (flushes_under_way_[core] == 0) return false;
+  awaiting_flush_[core] = acknowledged;
+  return true;
 }
 
 std::uint32_t Hierarchy::new_flush(CoreId core, Line line, bool invalidate, bool dirty,
@@ -414,7 +459,7 @@ void Hierarchy::line_persisted(std::uint64_t line, Time now) {
 }
 
 void Hierarchy::acknowledge_later(std::uint32_t index, Time now) {
-  queue_.schedule(now + response_latency_, Phase::kCore,
+  queue_.schedule(now + acknowledge_latency_, Phase::kCore,
                   completion<&Hierarchy::flush_acknowledged>(*this, index));
 }
 

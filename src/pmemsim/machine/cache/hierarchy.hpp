@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -122,6 +123,9 @@ class Hierarchy final : public CachePort {
   bool has_buffer(CoreId core, Line line, Time when, Completion freed);
   // True if the core may send another flush. Otherwise `freed` is called later.
   bool may_send_flush(CoreId core, Completion freed);
+  // True if a flush of the core is in flight. `acknowledged` is called once, when one has been
+  // acknowledged.
+  bool await_flush(CoreId core, Completion acknowledged);
   void mark_clean(Line line) override;
   bool drop(Line line) override;
   // Sends the contents of the core's write-combining buffers at `when`.
@@ -141,7 +145,7 @@ class Hierarchy final : public CachePort {
   Picoseconds core_to_controller(CoreId core) const override {
     return clock_.duration(private_[core].passing_latency()) + shared_to_controller();
   }
-  Picoseconds controller_to_core() const override { return response_latency_; }
+  Picoseconds controller_to_core() const override { return acknowledge_latency_; }
 
   const HierarchyStatistics& statistics() const { return statistics_; }
   std::size_t pending_misses() const { return misses_.size(); }
@@ -189,6 +193,8 @@ class Hierarchy final : public CachePort {
   void send_combined(const CombinedLine& combined, Time when);
   void send_combined_of(Line line, Time when);
   void request_arrives(std::uint64_t packed, Time now);
+  void begin_read(Line line, Time when);
+  void end_read(Time now);
   void miss_leaves(std::uint64_t line, Time now);
   void memory_answers(std::uint64_t line, Time now);
   bool dirty_elsewhere(CoreId core, Line line) const;
@@ -215,13 +221,23 @@ class Hierarchy final : public CachePort {
   Design& design_;
   Clock clock_;
   Picoseconds shared_latency_, shared_tag_latency_, snoop_latency_, request_latency_,
-      response_latency_, flush_latency_, nontemporal_latency_, transfer_latency_;
+      flush_latency_, nontemporal_latency_;
+  // Latencies of responses: from memory to the shared cache's entrance, from there until the line
+  // is usable in the shared cache, from there to a core, and of an acknowledgement to a core.
+  Picoseconds path_response_, response_latency_, transfer_latency_, acknowledge_latency_;
   std::vector<PrivateCaches> private_;
   std::vector<CacheClient*> clients_;
   const bool fifo_;  // injected fault: a hit doesn't count as a use of the line
   CacheArray<SharedLine> shared_;
   PageFrames frames_;
   std::unordered_map<std::uint64_t, std::vector<Waiter>> misses_;  // lines in flight from memory
+  const std::uint32_t most_reads_;                                 // 0: no limit
+  std::uint32_t reads_ = 0;                                        // reads of memory under way
+  struct Read {
+    Line line;
+    Time when;  // the time at which it could have left
+  };
+  std::deque<Read> waiting_reads_;
   std::unordered_map<std::uint64_t, UnderWay> under_way_;
   WriteCombiningBuffers combining_;
   const std::uint32_t most_flushes_;

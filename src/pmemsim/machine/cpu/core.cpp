@@ -23,6 +23,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       loads_pass_locks_(parameters.loads_pass_locks && !parts.design.wants(kLoads | kRewind)),
       cycle_(clock.cycle()),
       forward_latency_(clock.slots(parameters.forward_latency)),
+      load_retry_latency_(clock.slots(parameters.load_retry_latency)),
       locked_latency_(clock.slots(parameters.locked_latency)),
       branch_penalty_(clock.slots(parameters.branch_penalty)),
       time_slice_(clock.slots(parameters.time_slice)),
@@ -30,6 +31,8 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd ||
                         parts.design.commits_synchronously()),
       rewinds_(parts.design.wants(kRewind)),
+      reports_retired_stores_(parts.design.wants(kAllStores) &&
+                              !parts.design.wants(kWrittenStores)),
       hint_instructions_(parts.design.hint_instructions()),
       races_(parts.queue, parts.synchronisation, completion<&Core::race_over>(*this)),
       directions_(parameters.predictor_index_bits),
@@ -38,7 +41,8 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       window_(parameters, clock),
       tlb_(clock, tlb),
       misses_(parts.hierarchy, clock, id, parameters.mshrs, prefetch, statistics_),
-      store_head_(parts, *this, clock, parameters, id, lock_order, misses_, statistics_),
+      port_(parameters.one_access_at_a_time),
+      store_head_(parts, *this, clock, parameters, id, lock_order, misses_, port_, statistics_),
       stores_(store_head_.stores()) {
   parts.hierarchy.connect(id, *this);
 }
@@ -61,6 +65,7 @@ void Core::run(const trace::TraceFile& file, const trace::Races& races, std::uin
 
 void Core::filled(Line line, LineState, Time when, Source source) {
   const Slot slot = clock_.slot(when);
+  if (port_.held_for(line)) port_.release(slot);
   constexpr std::array<Cause, 5> kCauses{Cause::kPrivateCache, Cause::kSharedCache,
                                          Cause::kOtherCore, Cause::kDram, Cause::kPm};
   std::uint32_t index = misses_.filled(line, slot);
@@ -81,6 +86,7 @@ void Core::filled(Line line, LineState, Time when, Source source) {
   retry_waiting_loads();
   if (acquiring_ == Acquiring::kLine) write_lock();
   store_head_.drain();
+  retry_loads_at_port();
   store_head_.request_lines_ahead();
   advance();
 }

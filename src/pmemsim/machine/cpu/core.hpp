@@ -35,6 +35,7 @@
 #include "pmemsim/machine/cpu/core_parameters.hpp"
 #include "pmemsim/machine/cpu/core_statistics.hpp"
 #include "pmemsim/machine/cpu/cycle_account.hpp"
+#include "pmemsim/machine/cpu/data_port.hpp"
 #include "pmemsim/machine/cpu/instruction_window.hpp"
 #include "pmemsim/machine/cpu/miss_registers.hpp"
 #include "pmemsim/machine/cpu/race_order.hpp"
@@ -132,6 +133,10 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   // Execution and retirement (core_execution.cpp).
   void execute(std::uint32_t index);
   void load(std::uint32_t index);
+  void load_through_port(std::uint32_t index);
+  void wait_for_port(std::uint32_t index);
+  void wait_for_line(std::uint32_t index, MissRegisters::Register* mshr);
+  void retry_loads_at_port();
   Slot translation(std::uint64_t address, std::uint64_t bytes);
   void translate(Entry& access);
   void version_due(std::uint64_t index, Time now);
@@ -147,7 +152,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
   void notify_load(const Entry& load);
-  std::uint32_t notify_store(const StoreEntry& store, std::uint32_t segments);
+  std::uint32_t notify_store(const StoreEntry& store, std::uint32_t segments, Slot slot);
   void notify_hint();
   void retry_waiting_loads();
 
@@ -156,8 +161,12 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void drain_stopped() override {
     if (races_.any_reached()) races_.release(progress());
   }
+  void store_written(const StoreEntry& store, Slot slot) override {
+    written_segments_ = notify_store(store, store.follows ? written_segments_ : 0, slot);
+  }
   void drain_resumed() override {
     retire();
+    retry_loads_at_port();
     advance();
   }
   void region_drained() override { region_starts_.pop_front(); }
@@ -191,10 +200,12 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   const LockOrder lock_order_;
   const std::uint32_t rob_entries_;
   const bool full_fences_, arm_locks_, loads_pass_locks_;
-  const Slot cycle_, forward_latency_, locked_latency_, branch_penalty_, time_slice_;
+  const Slot cycle_, forward_latency_, load_retry_latency_, locked_latency_, branch_penalty_,
+      time_slice_;
   const Picoseconds run_ahead_;
   const bool ends_are_durable_;  // regions are durable at their end, without notification
   const bool rewinds_;           // true if the design may roll back regions
+  const bool reports_retired_stores_;
   const std::uint32_t hint_instructions_;
 
   CoreStatistics statistics_;
@@ -270,8 +281,16 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   MissRegisters misses_;
   std::vector<std::uint32_t> loads_without_mshr_;
 
+  DataPort port_;
+  struct LoadAtPort {
+    std::uint32_t index;
+    bool behind_flush;
+  };
+  std::vector<LoadAtPort> loads_at_port_;  // loads that wait for release()
+
   StoreQueueHead store_head_;
   StoreQueue& stores_;
+  std::uint32_t written_segments_ = 0;  // segments of the last store that left the store queue
 
   CycleAccount account_;
 };

@@ -99,6 +99,7 @@ void Core::load(std::uint32_t index) {
     complete(index, issued.ready + forward_latency_);
     return;
   }
+  if (port_.present()) return load_through_port(index);
   Slot done = issued.ready;
   bool missed = false;
   const Line last = Line::of(issued.address + issued.size - 1);
@@ -115,14 +116,66 @@ void Core::load(std::uint32_t index) {
     MissRegisters::Register* mshr = misses_.request_read(line, found.done);
     if (missed) continue;
     missed = true;
-    if (mshr == nullptr) {
-      loads_without_mshr_.push_back(index);
-    } else {
-      issued.next_in_line = mshr->first_load;
-      mshr->first_load = index;
-    }
+    wait_for_line(index, mshr);
   }
   if (!missed) complete(index, done);
+}
+
+// Makes the load wait for the line of a miss register, or for a free register.
+void Core::wait_for_line(std::uint32_t index, MissRegisters::Register* mshr) {
+  if (mshr == nullptr) {
+    loads_without_mshr_.push_back(index);
+    return;
+  }
+  entry(index).next_in_line = mshr->first_load;
+  mshr->first_load = index;
+}
+
+// Executes a load through a port that takes one access at a time. A load that crosses a line makes
+// two accesses, one after the other.
+void Core::load_through_port(std::uint32_t index) {
+  Entry& issued = entry(index);
+  Slot done = issued.ready;
+  const Line last = Line::of(issued.address + issued.size - 1);
+  for (Line line = Line::of(issued.address); line <= last; ++line.number) {
+    const auto begin = port_.find(done, caches_.l1_latency(), load_retry_latency_);
+    if (!begin) return wait_for_port(index);
+    const PrivateCaches::Lookup found = caches_.look_up(line, *begin);
+    if (!found.hit && port_.held()) return wait_for_port(index);
+    misses_.prefetch_after(line, found);
+    const bool waited = *begin > done || !found.in_l1;
+    if (waited && issued.cause == Cause::kExecution) issued.cause = Cause::kPrivateCache;
+    if (!found.hit) {
+      MissRegisters::Register* const mshr = misses_.request_read(line, found.done);
+      if (mshr != nullptr) port_.hold(*begin, line);
+      return wait_for_line(index, mshr);
+    }
+    port_.take(*begin, found.done);
+    done = found.done;
+  }
+  complete(index, done);
+}
+
+void Core::wait_for_port(std::uint32_t index) {
+  loads_at_port_.push_back({index, port_.held_for_flush()});
+}
+
+// Sends loads that have waited for the port, oldest first. Some may have to wait again.
+void Core::retry_loads_at_port() {
+  if (loads_at_port_.empty() || port_.held()) return;
+  std::vector<LoadAtPort> waiting = std::move(loads_at_port_);
+  loads_at_port_.clear();
+  std::ranges::sort(waiting, {}, [&](const LoadAtPort& one) { return one.index - window_.head(); });
+  const Slot now = clock_.slot(queue_.now());
+  for (const auto& [index, behind_flush] : waiting) {
+    Entry& waited = entry(index);
+    if (behind_flush && waited.wait == 0 && now > waited.ready) {
+      waited.wait = now - waited.ready;
+      waited.wait_cause = Cause::kFence;
+      waited.behind_fence = waited.behind_commit = waited.behind_stores = 0;
+    }
+    load(index);
+  }
 }
 
 void Core::retry_waiting_loads() {
@@ -314,7 +367,8 @@ void Core::retired(Entry& oldest) {
     if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
       notify_load(oldest);
       for (std::uint32_t i = 0, segments = 0; i < oldest.stores; ++i) {
-        segments = notify_store(stores_.at(oldest.store + i), segments);
+        if (!reports_retired_stores_) break;
+        segments = notify_store(stores_.at(oldest.store + i), segments, retire_);
       }
     }
     return;
@@ -323,24 +377,26 @@ void Core::retired(Entry& oldest) {
   for (std::uint32_t i = 0; i < oldest.stores; ++i) {
     StoreEntry& store = stores_.at(oldest.store + i);
     store.eligible = retire_;
-    if (oldest.kind == Kind::kStore) segments = notify_store(store, segments);
+    if (oldest.kind == Kind::kStore && reports_retired_stores_) {
+      segments = notify_store(store, segments, retire_);
+    }
   }
   if (oldest.stores == 0) return;
   store_head_.request_lines_ahead();
   store_head_.drain();
 }
 
-// Notifies the design of a retired store. The value is still in the ring buffer, even if the store
-// has left the queue. The design receives the value in segments of at most
+// Notifies the design of a store. The value is still in the ring buffer, even if the store has left
+// the queue. The design receives the value in segments of at most
 // RetiredStore::kMostBytes. `segments` is the number of segments of the same instruction in earlier
 // entries. Returns that number plus the segments of this entry.
-std::uint32_t Core::notify_store(const StoreEntry& store, std::uint32_t segments) {
-  if (!design_.wants(kAllStores) || !store.writes) return segments;
+std::uint32_t Core::notify_store(const StoreEntry& store, std::uint32_t segments, Slot slot) {
+  if (!store.writes) return segments;
   for (std::uint32_t done = 0; done < store.size; done += RetiredStore::kMostBytes) {
     const std::uint32_t bytes = std::min(RetiredStore::kMostBytes, store.size - done);
     design_.stored({id_, piece_site(store.site, segments++), store.address + done,
                     std::span(store.value).subspan(done, bytes)},
-                   clock_.time(retire_));
+                   clock_.time(slot));
   }
   return segments;
 }

@@ -52,6 +52,8 @@ struct CoreParameters {
   LockBarrier lock_order = LockBarrier::kX86;
   bool loads_pass_locks = false;
   bool one_store_at_a_time = false;
+  bool one_access_at_a_time = false;
+  Delay load_retry_latency = cycles(0);
   Delay time_slice = nanoseconds(0);
   Delay run_ahead = nanoseconds(200);
   CoreFaults faults;
@@ -128,6 +130,13 @@ struct CoreParameters {
     visit("one_store_at_a_time", one_store_at_a_time, {},
           "Whether a store requests its line only after the previous store was written, as in "
           "gem5's model of x86");
+    visit(
+        "one_access_at_a_time", one_access_at_a_time, {},
+        "Whether a load that is not forwarded, a store or a flush is sent only after the response "
+        "of the core's previous one, as in PMWeaver's artifact. Flushes then do not overlap");
+    visit("load_retry_latency", load_retry_latency, {.least = 0, .most = 1e6},
+          "With core.one_access_at_a_time: latency from a response until a load that waited for it "
+          "is sent");
     visit("time_slice", time_slice, {.least = 0, .most = 1e12},
           "Time after which a thread is descheduled until the design lets it continue; 0: never");
     visit("run_ahead", run_ahead, {.least = 1000, .most = 1e9},

@@ -82,6 +82,7 @@ void Core::undo_statistics() {
 void Core::discard_in_flight(Slot restart) {
   misses_.forget_loads();
   loads_without_mshr_.clear();
+  loads_at_port_.clear();
   hints_.clear();
   window_.forget();
   mispredicted_return_ = false;

@@ -18,7 +18,7 @@ static_assert(static_cast<unsigned>(trace::SyncKind::kSemaphorePost) < 1u << (64
 
 StoreQueueHead::StoreQueueHead(const Parts& parts, Owner& owner, const Clock& clock,
                                const CoreParameters& parameters, CoreId id, LockOrder lock_order,
-                               MissRegisters& misses, CoreStatistics& statistics)
+                               MissRegisters& misses, DataPort& port, CoreStatistics& statistics)
     : queue_(parts.queue),
       hierarchy_(parts.hierarchy),
       pm_space_(parts.pm_space),
@@ -29,6 +29,7 @@ StoreQueueHead::StoreQueueHead(const Parts& parts, Owner& owner, const Clock& cl
       owner_(owner),
       caches_(parts.hierarchy.private_caches(id)),
       misses_(misses),
+      port_(port),
       statistics_(statistics),
       clock_(clock),
       id_(id),
@@ -43,6 +44,7 @@ StoreQueueHead::StoreQueueHead(const Parts& parts, Owner& owner, const Clock& cl
       ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd ||
                         parts.design.commits_synchronously()),
       rewinds_(parts.design.wants(kRewind)),
+      reports_stores_(parts.design.wants(kWrittenStores)),
       stores_(parameters.store_queue_entries) {}
 
 void StoreQueueHead::drain() {
@@ -60,6 +62,7 @@ void StoreQueueHead::drain() {
     }
     if (!drain_one(head, slot)) break;
     drained_ = slot;
+    if (reports_stores_ && head.writes) owner_.store_written(head, slot);
     const bool serialising = head.serialising;
     const std::uint32_t rob = head.rob;
     if (head.ends_region) program_events_.region_durable(id_, head.region);
@@ -176,6 +179,7 @@ bool StoreQueueHead::drain_non_temporal(StoreEntry& head, Slot& slot) {
 // True if the line is in the private caches in a writable state. `slot` moves to the end of the
 // store.
 bool StoreQueueHead::may_write(const StoreEntry& head, Slot& slot) {
+  if (port_.present()) return may_write_through_port(head, slot);
   const Line line = Line::of(head.address);
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
   if (!found.hit || found.state == LineState::kShared) {
@@ -188,10 +192,44 @@ bool StoreQueueHead::may_write(const StoreEntry& head, Slot& slot) {
   return true;
 }
 
+// Does the same through a port that takes one access at a time. The response to a miss completes
+// its store, which makes no second access.
+bool StoreQueueHead::may_write_through_port(const StoreEntry& head, Slot& slot) {
+  const Line line = Line::of(head.address);
+  const bool requested = missing_ == head.number;
+  const auto begin = port_.find(slot, caches_.l1_latency(), 0);
+  if (!begin || (requested && port_.held())) return false;
+  const PrivateCaches::Lookup found = caches_.look_up(line, *begin);
+  if (!found.hit || found.state == LineState::kShared) {
+    if (port_.held() || !misses_.request_write(line, *begin)) return false;
+    port_.hold(*begin, line);
+    missing_ = head.number;
+    return false;
+  }
+  if (!requested) port_.take(*begin, found.done);
+  slot = requested ? std::max(slot, found.ready) : found.done;
+  caches_.write(line);
+  return true;
+}
+
+// True if a flush may be sent through the port. `slot` moves to the time at which the port is free.
+bool StoreQueueHead::has_port(Slot& slot) const {
+  if (!port_.present()) return true;
+  const auto begin = port_.find(slot, cycle_, 0);
+  slot = begin.value_or(slot);
+  return begin.has_value();
+}
+
+void StoreQueueHead::flush_acknowledged(std::uint64_t, Time now) {
+  port_.release(clock_.slot(now));
+  drain();
+  owner_.drain_resumed();
+}
+
 // Requests the lines of stores at retirement, so that their misses overlap. Requests are in program
 // order, as soon as an MSHR is free.
 void StoreQueueHead::request_lines_ahead() {
-  if (one_store_at_a_time_) return;
+  if (one_store_at_a_time_ || port_.present()) return;
   requested_ = std::max(requested_, stores_.head());
   for (; requested_ < stores_.tail(); ++requested_) {
     const StoreEntry& store = stores_.at(requested_);
@@ -240,6 +278,7 @@ bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
     if (head.step == Step::kArrived) head.waiting_since = slot;
     if (head.kind == StoreKind::kFlush) {
       if (!may_flush(head, slot) || !in_flush_interval(head, slot)) return false;
+      if (!has_port(slot)) return false;
       if (!hierarchy_.may_send_flush(id_, resume_of_head())) return wait(head, Step::kAllowed);
     }
     if (!(head.kind == StoreKind::kFlush ? send_flush(head, slot) : send_fence(head, slot))) {
@@ -283,8 +322,11 @@ bool StoreQueueHead::send_flush(const StoreEntry& head, Slot slot) {
   const bool dirty =
       kind == trace::FlushKind::kClwb ? caches_.clean(line) : caches_.invalidate(line);
   program_events_.flushed(id_, line);
-  return design_.flush(id_, line, kind, dirty, clock_.time(slot + caches_.passing_latency()),
-                       resume_of_head());
+  const bool sent = design_.flush(id_, line, kind, dirty,
+                                  clock_.time(slot + caches_.passing_latency()), resume_of_head());
+  const auto acknowledged = completion<&StoreQueueHead::flush_acknowledged>(*this);
+  if (port_.present() && hierarchy_.await_flush(id_, acknowledged)) port_.hold(slot);
+  return sent;
 }
 
 bool StoreQueueHead::send_fence(const StoreEntry& head, Slot slot) {

@@ -19,6 +19,7 @@
 #include "pmemsim/machine/cpu/core_parameters.hpp"
 #include "pmemsim/machine/cpu/core_statistics.hpp"
 #include "pmemsim/machine/cpu/cycle_account.hpp"
+#include "pmemsim/machine/cpu/data_port.hpp"
 #include "pmemsim/machine/cpu/miss_registers.hpp"
 #include "pmemsim/machine/cpu/speculative_stores.hpp"
 #include "pmemsim/machine/cpu/store_queue.hpp"
@@ -35,6 +36,8 @@ class StoreQueueHead {
     virtual void left_store_queue(std::uint32_t rob, Slot slot) = 0;
     // The queue is empty, or its head waits.
     virtual void drain_stopped() = 0;
+    // A store has left the store queue. Called if a layer has requested kWrittenStores.
+    virtual void store_written(const StoreEntry& store, Slot slot) = 0;
     // An event has resumed the head.
     virtual void drain_resumed() = 0;
     // The end of the oldest region that could be rolled back has left the queue.
@@ -62,7 +65,7 @@ class StoreQueueHead {
 
   StoreQueueHead(const Parts& parts, Owner& owner, const Clock& clock,
                  const CoreParameters& parameters, CoreId id, LockOrder lock_order,
-                 MissRegisters& misses, CoreStatistics& statistics);
+                 MissRegisters& misses, DataPort& port, CoreStatistics& statistics);
 
   StoreQueue& stores() { return stores_; }
   bool draining() const { return draining_; }
@@ -133,6 +136,9 @@ class StoreQueueHead {
   bool drain_region(StoreEntry& entry, Slot& slot);
   bool ask_design(StoreEntry& entry, Time when);
   bool may_write(const StoreEntry& entry, Slot& slot);
+  bool may_write_through_port(const StoreEntry& entry, Slot& slot);
+  bool has_port(Slot& slot) const;
+  void flush_acknowledged(std::uint64_t, Time now);
   void region_takes_effect(const StoreEntry& entry);
   bool notify_layers(StoreEntry& entry, Slot& slot);
   void apply(const StoreEntry& entry);
@@ -162,6 +168,7 @@ class StoreQueueHead {
   Owner& owner_;
   PrivateCaches& caches_;
   MissRegisters& misses_;
+  DataPort& port_;
   CoreStatistics& statistics_;
   const Clock clock_;
   const CoreId id_;
@@ -171,9 +178,11 @@ class StoreQueueHead {
   const Slot cycle_, locked_latency_, flush_interval_, lock_latency_;
   const bool ends_are_durable_;  // regions are durable at their end, without notification
   const bool rewinds_;           // true if the design may roll back regions
+  const bool reports_stores_;    // true if a layer has requested kWrittenStores
 
   StoreQueue stores_;
-  std::uint64_t requested_ = 0;  // all stores before this number have requested their line
+  std::uint64_t requested_ = 0;         // all stores before this number have requested their line
+  std::uint64_t missing_ = UINT64_MAX;  // number of the head whose miss has held the port
   Slot drained_ = 0;
   Slot next_flush_ = 0;  // the earliest time of the next flush
   bool draining_ = false;
