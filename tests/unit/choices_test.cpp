@@ -289,13 +289,21 @@ TEST(Choices, OutdatingResultsAtOnceNeedsUnlimitedUnits) {
 
 TEST(Choices, PmWeaverArtifactVariantRejectsOtherPredictors) {
   using P = std::pair<std::string_view, std::string_view>;
-  const P artifact{"pmweaver.variant", "artifact"};
-  EXPECT_EQ(pmweavers_problem({artifact}), "");
+  const P artifact{"pmweaver.variant", "artifact"}, for_all{"backend.units_per_core", "0"};
+  const P at_once{"backend.outdated_results", "at-once"};
+  EXPECT_EQ(pmweavers_problem({artifact, at_once, for_all}), "");
   for (const std::string_view key : {"pmweaver.next_pointers", "pmweaver.value_deltas"}) {
     const P predictor{key, "true"};
     EXPECT_EQ(pmweavers_problem({predictor}), "");
-    EXPECT_EQ(pmweavers_problem({artifact, predictor}).find("test: pmweaver.variant=artifact"), 0u);
+    const std::string problem = pmweavers_problem({artifact, at_once, for_all, predictor});
+    EXPECT_EQ(problem.find("test: pmweaver.variant=artifact does not support"), 0u);
   }
+}
+
+TEST(Choices, PmWeaverArtifactVariantNeedsResultsThatAreRecomputedAtOnceOrNever) {
+  EXPECT_EQ(pmweavers_problem({{"pmweaver.variant", "artifact"}})
+                .find("test: pmweaver.variant=artifact needs backend.outdated_results=at-once"),
+            0u);
 }
 
 // A layer that holds several choices takes a list of them.

@@ -387,20 +387,83 @@ TEST(PmWeaver, CountsEarlyAndLatePredictions) {
   EXPECT_EQ(bench.count("address_seen"), 2);
 }
 
+const std::pair<std::string, std::string> kArtifact{"pmweaver.variant", "artifact"};
+
+// Stores to the first so many bytes of a line, 8 at a time.
+void store_bytes(WeaverBench& bench, std::uint64_t line, std::uint64_t bytes) {
+  for (std::uint64_t at = 0; at < bytes; at += 8) bench.store(203 + at, kItems + 64 * line + at, 5);
+}
+
 TEST(PmWeaver, ArtifactVariantPredictsLinesThatAreDisplaced) {
-  WeaverBench bench({{"pmweaver.variant", "artifact"}, {"pmweaver.timeout", "500ns"}});
+  WeaverBench bench({kArtifact, kAtOnce, {"pmweaver.timeout", "500ns"}});
   for (std::uint64_t line = 0; line < 5; ++line) bench.store(203, kItems + 64 * line, 5);
   EXPECT_EQ(bench.count("by_timeout"), 1) << "of four entries";
   bench.wait(ns(1000));
   EXPECT_EQ(bench.count("by_timeout"), 1) << "no store triggers a prediction";
-  EXPECT_EQ(bench.flush(Line::of(kItems)), ns(0));
+  EXPECT_EQ(bench.flush(Line::of(kItems)), kMac) << "it has only the bytes that were stored";
+  EXPECT_EQ(bench.count("address_only"), 1);
   EXPECT_EQ(bench.count("write_backs"), 0) << "what was stored to it is forgotten";
   bench.store(203, kItems + 64, 5);
   EXPECT_EQ(bench.count("by_timeout"), 5);
 }
 
+TEST(PmWeaver, ArtifactVariantPredictsDisplacedLinesIfAllBytesWereStored) {
+  WeaverBench bench({kArtifact, kAtOnce});
+  store_bytes(bench, 0, 64);
+  for (std::uint64_t line = 1; line < 5; ++line) store_bytes(bench, line, 8);
+  bench.wait(ns(1000));
+  EXPECT_EQ(bench.flush(Line::of(kItems)), ns(0));
+  EXPECT_EQ(bench.count("right_by_timeout"), 1);
+}
+
+TEST(PmWeaver, ArtifactVariantChargesTheTimesOfTheOldestCandidate) {
+  WeaverBench bench({kNoTimeout, kArtifact, kAtOnce});
+  bench.item(kItems, 5, ns(1000));
+  bench.announce(kItems + 64, 6);
+  bench.wait(ns(1000));
+  EXPECT_EQ(bench.item(kItems + 64, 7, kMade), ns(0)) << "6 was predicted long ago";
+  EXPECT_EQ(bench.count("right_by_stores"), 1);
+  EXPECT_EQ(bench.count("unused"), 1) << "6 was erased";
+  bench.wait(ns(100));
+  bench.store(203, kItems + 64, 7);
+  EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kUnpredicted - kMade - ns(100))
+      << "the candidate of 7 is the oldest now, and still has these data";
+  EXPECT_EQ(bench.count("reused"), 1);
+  EXPECT_EQ(bench.count("right_by_stores"), 1);
+}
+
+TEST(PmWeaver, ArtifactVariantKeepsCandidatesWithOtherData) {
+  WeaverBench bench({kNoTimeout, kArtifact, kAtOnce});
+  bench.item(kItems, 5, ns(1000));
+  bench.announce(kItems + 64, 6);
+  bench.wait(ns(1000));
+  for (const std::uint64_t value : {8, 9}) {
+    bench.store(203, kItems + 64, value);
+    EXPECT_EQ(bench.flush(Line::of(kItems + 64)), kMac);
+  }
+  EXPECT_EQ(bench.count("address_only"), 2);
+}
+
+TEST(PmWeaver, ArtifactVariantRestartsAddressesAfterAnUnpredictedWrite) {
+  const auto after_another_write = [](const Values& more) {
+    Values all{kNoTimeout, kArtifact};
+    all.insert(all.end(), more.begin(), more.end());
+    WeaverBench bench(all);
+    bench.item(kItems, 5, ns(1000));
+    bench.announce(kItems + 64, 6);
+    bench.wait(ns(1000));
+    bench.design.backend().write(
+        {.line = Line::of(kItems + 128), .data = data_of(9), .persisted = {}, .written = {}});
+    bench.wait(ns(100));
+    bench.store(203, kItems + 64, 6);
+    return bench.flush(Line::of(kItems + 64));
+  };
+  EXPECT_EQ(after_another_write({kAtOnce}), kUnpredicted - ns(100));
+  EXPECT_EQ(after_another_write({{"backend.outdated_results", "never"}}), ns(0));
+}
+
 TEST(PmWeaver, ArtifactVariantForgetsStoresOfItsOwnCore) {
-  WeaverBench bench(Values{{"pmweaver.variant", "artifact"}});
+  WeaverBench bench(Values{kArtifact, kAtOnce});
   const auto make_room = [&] {
     for (std::uint64_t line = 1; line < 5; ++line) bench.store(203, kItems + 64 * line, 5);
   };

@@ -104,7 +104,8 @@ def _both_right(run: Outcome) -> float | None:
 
 def _address_right(run: Outcome) -> float | None:
     """PMWeaver, VI-B4: PM writes whose address was predicted, whatever the data."""
-    return _share(run, (*_BOTH_RIGHT, "pmweaver.address_right"), "backend.writes")
+    others = (f"pmweaver.{name}" for name in ("address_right", "reused", "address_only"))
+    return _share(run, (*_BOTH_RIGHT, *others), "backend.writes")
 
 
 def _right_by_stores(run: Outcome) -> float | None:

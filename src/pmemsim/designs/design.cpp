@@ -96,7 +96,8 @@ void Design::connect(EventQueue& queue, const Clock& clock, CachePort& caches, M
   ordering_->connect(context);
   atomicity_->connect(context);
   precompute_->connect(context);
-  backend_->predictions().configure(precompute_->result_buffer(), *precompute_);
+  backend_->predictions().configure(precompute_->result_buffer(), *precompute_,
+                                    precompute_->validator());
 }
 
 void Design::drain() {

@@ -163,22 +163,45 @@ ExpectedWrites::Progress ExpectedWrites::take(PreparedId id, bool with_data) {
   Address* const address =
       expected.address == kNoSlot ? nullptr : &address_slots_[expected.address];
   const When found = when(address, expected, with_data);
-  const Time now = queue_->now();
-  Progress progress{.done_at = found.done};
-  for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
-    if (found.done[node] <= now) {
-      progress.done |= set_of(node);
-    } else if (found.began[node] <= now) {
-      progress.running |= set_of(node);
-    }
-  }
   count(found, graph_.all(), false);
   if (address != nullptr && parameters_.outdated_results == OutdatedResults::kAtOnce) {
-    address->since = now;  // rule 4 (expected_writes.hpp)
+    address->since = queue_->now();  // rule 4 (expected_writes.hpp)
   }
   remove_from_address(expected);
   release_expected_if_idle(slot);
+  return progress(found);
+}
+
+ExpectedWrites::Progress ExpectedWrites::progress(const When& when) const {
+  const Time now = queue_->now();
+  Progress progress{.done_at = when.done};
+  for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
+    if (when.done[node] <= now) {
+      progress.done |= set_of(node);
+    } else if (when.began[node] <= now) {
+      progress.running |= set_of(node);
+    }
+  }
   return progress;
+}
+
+// Implements rule 6 (expected_writes.hpp).
+ExpectedWrites::Progress ExpectedWrites::started(Line line, const Prepared& prepared) {
+  if (const std::uint32_t* const known = by_line_.find(line)) address_slots_[*known].used = true;
+  if (has(prepared.now_used)) slots_[*expected_.find({prepared.now_used.number})].used = true;
+  When found;
+  for (const std::size_t node : graph_.order()) {
+    const OperationGraph::Node& what = graph_.nodes()[node];
+    Time began{};
+    if (what.sub.external.address) began = prepared.known->address;
+    if (what.sub.external.data) began = std::max(began, prepared.known->data);
+    for_each_node(what.before,
+                  [&](std::size_t before) { began = std::max(began, found.done[before]); });
+    found.began[node] = began;
+    found.done[node] = plus(began, what.sub.latency);
+  }
+  count(found, graph_.all(), false);
+  return progress(found);
 }
 
 void ExpectedWrites::discard(PreparedId id) {
@@ -189,7 +212,7 @@ void ExpectedWrites::discard(PreparedId id) {
   Expected& expected = slots_[slot];
   const Address* const address =
       expected.address == kNoSlot ? nullptr : &address_slots_[expected.address];
-  count(when(address, expected, true), graph_.of_data(), true);
+  if (!expected.used) count(when(address, expected, true), graph_.of_data(), true);
   remove_from_address(expected);
   release_expected_if_idle(slot);
 }
@@ -199,7 +222,9 @@ void ExpectedWrites::remove_from_address(Expected& expected) {
   if (expected.address == kNoSlot) return;
   Address& address = address_slots_[expected.address];
   if (--address.predictions == 0) {
-    count(when(&address, expected, false), graph_.all() & ~graph_.of_data(), true);
+    if (!address.used) {
+      count(when(&address, expected, false), graph_.all() & ~graph_.of_data(), true);
+    }
     by_line_.erase(address.line);
     address_slots_[addresses_.back()].place = address.place;
     addresses_[address.place] = addresses_.back();

@@ -15,6 +15,9 @@
 //      is accepted, predictions of other lines recompute the nodes that the write has changed, and
 //      all nodes that depend on these. [Open: sub-operations that are running are stopped at once.]
 //   5  If outdated results are kept (`backend.outdated_results=never`), rule 4 doesn't apply.
+//   6  If a validator gives a write the times at which its inputs were known, sub-operations count
+//      as started at these times, with all metadata cached. The work of predictions that such a
+//      write uses is counted with the write.
 #pragma once
 
 #include <array>
@@ -65,6 +68,8 @@ class ExpectedWrites {
   void accepted(const Write& write, const Encoded& encoded);
   // Hands a prediction over to a write, with its data or without, and ends it.
   Progress take(PreparedId id, bool with_data);
+  // Returns the state of the write of a line according to rule 6.
+  Progress started(Line line, const Prepared& prepared);
   bool has(PreparedId id) const { return expected_.find({id.number}) != nullptr; }
 
   void statistics(StatisticsCollector& collector) const;
@@ -83,6 +88,7 @@ class ExpectedWrites {
     Fetches fetches;
     std::uint32_t predictions = 0;
     std::uint32_t place = 0;  // index in addresses_
+    bool used = false;        // rule 6
   };
   struct Expected {
     Prediction subject;
@@ -90,6 +96,7 @@ class ExpectedWrites {
     Time data_since = kNever;
     Fetches fetches;
     bool wanted = true;
+    bool used = false;  // rule 6
   };
   struct When {
     Times began{}, done{};
@@ -104,6 +111,7 @@ class ExpectedWrites {
   void address_fetched(std::uint64_t slot_and_node, Time now);
   void data_fetched(std::uint64_t slot_and_node, Time now);
   When when(const Address* address, const Expected& expected, bool with_data) const;
+  Progress progress(const When& when) const;
   void count(const When& when, NodeSet nodes, bool running_too);
   void restart(Address& address);
   void renew(const Write& write, const Encoded& encoded, const Address& other);

@@ -31,6 +31,11 @@ struct PreparedId {
   constexpr auto operator<=>(const PreparedId&) const = default;
 };
 
+// The times at which the inputs of a write's operations were known.
+struct InputTimes {
+  Time address{}, data{};
+};
+
 // Prepared results that a write may use.
 struct Prepared {
   PreparedId id{};
@@ -39,6 +44,10 @@ struct Prepared {
   std::optional<LineData> data{};
   Time since{};                   // time of ResultBuffer::prepare()
   bool counter_outdated = false;  // the line's counter has changed since: an injected fault
+  // If set, the write's operations count as started when these inputs were known. The results are
+  // not those of `id` then (WriteValidator).
+  std::optional<InputTimes> known{};
+  PreparedId now_used{};  // with `known`: prediction that the write uses as its first one
 };
 
 enum class Fate : std::uint8_t {
@@ -71,6 +80,20 @@ class PredictionObserver {
 
  protected:
   ~PredictionObserver() = default;
+};
+
+struct Write;
+
+// Decides which results an arriving write may use, instead of rule 3 of the result buffer. No write
+// claims an entry then; the validator discards it.
+class WriteValidator {
+ public:
+  virtual Prepared validate(const Write& write) = 0;
+  // Called after the operations have received the write. `late`: they still have work to do for it.
+  virtual void validated(bool late) = 0;
+
+ protected:
+  ~WriteValidator() = default;
 };
 
 }  // namespace pmemsim

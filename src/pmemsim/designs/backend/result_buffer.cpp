@@ -25,9 +25,11 @@ bool same_data(const Prediction& prediction, const Write& write) {
 
 }  // namespace
 
-void ResultBuffer::configure(const ResultBufferSize& size, PredictionObserver& observer) {
+void ResultBuffer::configure(const ResultBufferSize& size, PredictionObserver& observer,
+                             WriteValidator* validator) {
   size_ = size;
   observer_ = &observer;
+  validator_ = validator;
 }
 
 // ---- Rules 1 and 2 (result_buffer.hpp)
@@ -97,6 +99,7 @@ void ResultBuffer::add_to_line(std::uint32_t slot) {
 
 Prepared ResultBuffer::claim(const Write& write) {
   discard_old();
+  if (validator_ != nullptr) return validator_->validate(write);
   const std::uint32_t slot = find(write);
   if (slot == kNoSlot) return used_before(write);
   unlink(slot);
@@ -148,6 +151,7 @@ std::uint32_t ResultBuffer::find(const Write& write) const {
 }
 
 void ResultBuffer::claimed(PreparedId id, bool late) {
+  if (validator_ != nullptr) return validator_->validated(late);
   if (!id) return;
   const std::uint32_t slot = slot_of(id);
   entries_[slot].outcome.late = late != faults_.late && entries_[slot].outcome.fate == Fate::kUsed;

@@ -50,8 +50,10 @@ class ResultBuffer {
   ResultBuffer(const ResultBuffer&) = delete;
   ResultBuffer& operator=(const ResultBuffer&) = delete;
 
-  // Called once, before the run. Sets the limits of the buffer, and the observer of outcomes.
-  void configure(const ResultBufferSize& size, PredictionObserver& observer);
+  // Called once, before the run. Sets the limits of the buffer, the observer of outcomes, and the
+  // validator that replaces rule 3, if there is one.
+  void configure(const ResultBufferSize& size, PredictionObserver& observer,
+                 WriteValidator* validator = nullptr);
 
   // Starts the operations on the known parts of a prediction. Returns an empty identity if
   // there is no free entry, or no operation that can use it. There is no outcome then. (The row of
@@ -109,6 +111,7 @@ class ResultBuffer {
   const BackendFaults& faults_;
   ResultBufferSize size_;
   PredictionObserver* observer_ = nullptr;
+  WriteValidator* validator_ = nullptr;
   Slab<Entry> entries_;
   RequestList<Entry> by_age_;  // all entries, except one that is being claimed
   // By line: slot of the entry whose line was added last.

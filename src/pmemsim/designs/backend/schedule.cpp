@@ -187,9 +187,10 @@ std::uint32_t OperationSchedule::take_over_expected(const Write& write, const Pr
   work = {.subject = {.line = write.line, .data = write.data, .bytes = kWholeLine},
           .arrived = queue_->now(),
           .expected = false};
-  if (!prepared.id || !expected_writes_->has(prepared.id)) return slot;
+  if (!prepared.known && (!prepared.id || !expected_writes_->has(prepared.id))) return slot;
   const ExpectedWrites::Progress found =
-      expected_writes_->take(prepared.id, prepared.data.has_value());
+      prepared.known ? expected_writes_->started(write.line, prepared)
+                     : expected_writes_->take(prepared.id, prepared.data.has_value());
   work.done = found.done;
   work.running = found.running;
   work.done_at = found.done_at;

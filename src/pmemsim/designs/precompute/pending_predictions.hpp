@@ -3,6 +3,8 @@
 //   1  The table has two levels. The index generator finds the predictions that wait for an
 //      instruction; a pending prediction collects the values.
 //   2  A store fills all predictions that wait for its instruction, at its first execution. [Open]
+//      An instruction that provides several values of the line, such as the store of a loop, fills
+//      all of them with this one value. The prediction is then wrong. (The artifact does the same.)
 //   3  Values that are zero, or aren't predicted, are filled when the prediction is opened. If the
 //      confidence in a pattern's data is too low, only the address is predicted (V-C1).
 //   4  When all values are filled, the prediction is made, and leaves the table.
@@ -39,6 +41,7 @@ struct PredictedWrite {
   // Word of `line` that has the address of the predicted line, if that isn't `line` itself
   // (next_pointers.hpp).
   std::optional<std::uint8_t> next_pointer{};
+  std::optional<Time> address_since{};  // when a store has provided the address
 };
 
 class PendingPredictions {
@@ -76,9 +79,10 @@ class PendingPredictions {
     made(write);
   }
 
-  // Calls made(PredictedWrite) for each prediction that this store completes.
+  // Calls made(PredictedWrite) for each prediction that this store completes. `when`: the time of
+  // the store.
   template <class Made>
-  void stored(std::uint64_t site, std::span<const std::byte> value, Made made) {
+  void stored(std::uint64_t site, std::span<const std::byte> value, Made made, Time when = {}) {
     for (std::size_t i = 0; i < waiting_.size();) {
       if (waiting_[i].site != site) {
         ++i;
@@ -88,7 +92,7 @@ class PendingPredictions {
       const std::uint64_t number = waiting_[i].number;
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
       const auto found = std::ranges::find(pending_, number, &Pending::number);
-      if (found == pending_.end() || !fill(*found, site, value)) continue;
+      if (found == pending_.end() || !fill(*found, site, value, when)) continue;
       ++predictions_.hits;
       const PredictedWrite write = found->write;
       pending_.erase(found);
@@ -150,13 +154,15 @@ class PendingPredictions {
   }
 
   // Fills the values that this instruction provides. True if the prediction is complete.
-  static bool fill(Pending& pending, std::uint64_t site, std::span<const std::byte> value) {
+  static bool fill(Pending& pending, std::uint64_t site, std::span<const std::byte> value,
+                   Time when) {
     const ValueSource& address = pending.pattern.address;
     if (pending.waits_for_address && address.site == site &&
         address.offset + sizeof(std::uint64_t) <= value.size()) {
       std::uint64_t word;
       std::memcpy(&word, &value[address.offset], sizeof word);
       pending.write.line = Line::of(word);
+      pending.write.address_since = when;
       pending.waits_for_address = false;
     }
     for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {

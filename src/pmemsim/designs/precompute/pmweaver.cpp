@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace pmemsim {
 namespace {
 
 // The artifact calls a prediction late if it precedes its write by less than 50 ns.
 constexpr Picoseconds kLate{50'000};
+
+constexpr ChunkMask kAllChunks = 0xffff;
 
 constexpr ByteMask bytes_of_chunk(std::size_t chunk) {
   constexpr ByteMask kFirst = (ByteMask{1} << StoreHistory::kChunkBytes) - 1;
@@ -17,9 +20,10 @@ constexpr ByteMask bytes_of_chunk(std::size_t chunk) {
 
 }  // namespace
 
-PmWeaver::PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores)
+PmWeaver::PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores, bool recomputes)
     : parameters_(parameters),
-      lines_(std::size_t{parameters.result_lines} * cores, parameters.results_a_line) {
+      lines_(std::size_t{parameters.result_lines} * cores, parameters.results_a_line),
+      validator_(recomputes) {
   for (std::uint32_t core = 0; core < cores; ++core) {
     cores_.push_back({WriteLearner(parameters),
                       TimeoutPredictor(parameters.timeout_entries, parameters.timeout),
@@ -36,14 +40,15 @@ ResultBufferSize PmWeaver::result_buffer() const {
 // ---- Rules 1 and 2 (pmweaver.hpp)
 
 void PmWeaver::stored(const RetiredStore& store, Time when) {
-  cores_[store.core].learner.stored(store, learnt_, [&](const PredictedWrite& write) {
+  const auto made = [&](const PredictedWrite& write) {
     if (!context_->pm_space.contains(write.line)) {
       ++statistics_.not_pm;
       return;
     }
     ++statistics_.by_stores;
     send({.core = store.core, .write = write}, when + parameters_.prediction_latency);
-  });
+  };
+  cores_[store.core].learner.stored(store, learnt_, made, when);
   if (WriteLearner::follows(store) && context_->pm_space.contains(store.address)) {
     note_store(store, when);
   }
@@ -70,9 +75,11 @@ void PmWeaver::note_time(CoreId core, Line line, Time when) {
     if (look) schedule_timeout(core, line, *look);
     return;
   }
-  cores_[core].accumulator.stored(line, when, [&](Line as_it_is, bool left) {
-    send_current_contents(core, as_it_is, when);
-    if (left) forget_stores(core, as_it_is);
+  cores_[core].accumulator.stored(line, when, [&](Line sent, bool left) {
+    const Stored* const found = stored_.find(sent);
+    const bool all_stored = found != nullptr && found->chunks == kAllChunks;
+    send_current_contents(core, sent, when, !left || all_stored);
+    if (left) forget_stores(core, sent);
   });
 }
 
@@ -133,6 +140,7 @@ void PmWeaver::arrive(std::uint64_t number, Time) {
   if (!id) return sent_.release(slot);
   ++statistics_.prepared;
   lines_.add(predicted.write.line, id);
+  if (parameters_.as_artifact()) add_candidate(id, slot);
   if (predicted_.find(predicted.write.line) == nullptr) {
     predicted_.insert(predicted.write.line) = true;
   }
@@ -143,17 +151,25 @@ Prediction PmWeaver::prediction_of(const Predicted& predicted, std::uint64_t num
   Prediction prediction{.core = predicted.core, .number = number, .line = write.line};
   if (!write.with_data || parameters_.predicted == pmemsim::Predicted::kAddress) return prediction;
   const bool merges_wrong = parameters_.faults.merge && !predicted.by_timeout;
-  const Line merged{write.line.number + (merges_wrong ? 1 : 0)};
-  prediction.data = context_->pm_space.newest().read(merged);
+  const Line from{write.line.number + (merges_wrong ? 1 : 0)};
+  prediction.data = merged(write, from);
   prediction.bytes = kWholeLine;
-  if (merges_wrong) prediction.compared = 0;
+  if (!merges_wrong) return prediction;
+  prediction.compared = 0;
   for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
-    if ((write.known >> chunk & 1) == 0) continue;
-    std::memcpy(&prediction.data[chunk * sizeof(std::uint32_t)], &write.chunks[chunk],
-                sizeof(std::uint32_t));
-    if (merges_wrong) prediction.compared |= bytes_of_chunk(chunk);
+    if ((write.known >> chunk & 1) != 0) prediction.compared |= bytes_of_chunk(chunk);
   }
   return prediction;
+}
+
+// Returns the predicted chunks, merged with the other bytes of a line.
+LineData PmWeaver::merged(const PredictedWrite& write, Line from) const {
+  LineData data = context_->pm_space.newest().read(from);
+  for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
+    if ((write.known >> chunk & 1) == 0) continue;
+    std::memcpy(&data[chunk * sizeof(std::uint32_t)], &write.chunks[chunk], sizeof(std::uint32_t));
+  }
+  return data;
 }
 
 // ---- Rule 4 (pmweaver.hpp)
@@ -173,9 +189,13 @@ void PmWeaver::check_timeout(std::uint64_t slot, Time now) {
   if (found.fires) send_current_contents(look.core, look.line, now);
 }
 
-void PmWeaver::send_current_contents(CoreId core, Line line, Time when) {
+void PmWeaver::send_current_contents(CoreId core, Line line, Time when, bool comparable) {
   ++statistics_.by_timeout;
-  send({.core = core, .by_timeout = true, .write = {.line = line, .with_data = true}}, when);
+  send({.core = core,
+        .by_timeout = true,
+        .write = {.line = line, .with_data = true},
+        .comparable = comparable},
+       when);
 }
 
 // ---- Rule 6 (pmweaver.hpp)
@@ -185,6 +205,7 @@ void PmWeaver::outcome(const Outcome& outcome) {
   const Predicted predicted = sent_[slot];
   sent_.release(slot);
   lines_.remove(predicted.write.line, outcome.id);
+  if (validator_.remove(predicted.write.line, outcome.id)) return;  // counted when it was used
   switch (outcome.fate) {
     case Fate::kUsed:
       lines_.used();
@@ -231,6 +252,71 @@ void PmWeaver::data_wrong(const Predicted& predicted, const Outcome& outcome,
     if (!known || (outcome.differing & bytes_of_chunk(chunk)) == 0) continue;
     table.record_wrong_chunk(predicted.write.path, chunk, chunk_of(outcome.written, chunk));
   }
+}
+
+// ---- The artifact's validator (artifact_validator.hpp)
+
+void PmWeaver::add_candidate(PreparedId id, std::uint32_t slot) {
+  const Predicted& predicted = sent_[slot];
+  ArtifactValidator::Candidate candidate{
+      .id = id,
+      .slot = slot,
+      .known = {predicted.write.address_since.value_or(predicted.made), predicted.made},
+      .data = merged(predicted.write, predicted.write.line)};
+  const ChunkMask known = predicted.by_timeout ? kAllChunks : predicted.write.known;
+  for (std::size_t chunk = 0; predicted.comparable && chunk < kChunksALine; ++chunk) {
+    if ((known >> chunk & 1) != 0) candidate.compared |= bytes_of_chunk(chunk);
+  }
+  validator_.add(predicted.write.line, candidate);
+}
+
+Prepared PmWeaver::validate(const Write& write) {
+  const Time now = context_->queue.now();
+  validated_ = validator_.validate(write.line, write.data, now);
+  if (!validated_.known) return {};
+  const bool address_alone = parameters_.predicted == pmemsim::Predicted::kAddress;
+  if (address_alone) validated_.known->data = now;
+  count_validated(validated_, write);
+  Prepared prepared{.since = validated_.known->data, .known = validated_.known};
+  if (validated_.now_used) prepared.now_used = validated_.now_used->id;
+  if (validated_.data && !address_alone) prepared.data = write.data;
+  return prepared;
+}
+
+void PmWeaver::count_validated(const ArtifactValidator::Verdict& verdict, const Write& write) {
+  const Time now = context_->queue.now();
+  const Picoseconds early = now - max(verdict.known->address, verdict.known->data);
+  statistics_.early += early;
+  statistics_.known_late += now - verdict.known->address < kLate;
+  if (verdict.nearest) learn_constants(*verdict.nearest, write.data);
+  if (!verdict.now_used) {
+    ++(verdict.data ? statistics_.reused : statistics_.address_only);
+    return;
+  }
+  const Predicted& predicted = sent_[verdict.now_used->slot];
+  ++(predicted.by_timeout ? statistics_.right_by_timeout : statistics_.right_by_stores);
+  statistics_.right_early += early;
+  if (!predicted.by_timeout) {
+    cores_[predicted.core].learner.table().data_right(predicted.write.path);
+  }
+}
+
+void PmWeaver::learn_constants(const ArtifactValidator::Candidate& nearest,
+                               const LineData& written) {
+  const Predicted& predicted = sent_[nearest.slot];
+  if (predicted.by_timeout) return;
+  PredictionTable& table = cores_[predicted.core].learner.table();
+  for (std::size_t chunk = 0; chunk < kChunksALine; ++chunk) {
+    const bool known = (predicted.write.known >> chunk & 1) != 0;
+    if (!known || chunk_of(nearest.data, chunk) == chunk_of(written, chunk)) continue;
+    table.record_wrong_chunk(predicted.write.path, chunk, chunk_of(written, chunk));
+  }
+}
+
+void PmWeaver::validated(bool late) {
+  const ArtifactValidator::Verdict verdict = std::exchange(validated_, {});
+  statistics_.right_late += verdict.now_used && late;
+  if (verdict.erased) context_->pm.predictions().discard(verdict.erased);
 }
 
 void PmWeaver::count_unused(const Predicted& predicted, Fate fate) {

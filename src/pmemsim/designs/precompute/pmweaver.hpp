@@ -2,9 +2,9 @@
 // write arrives.
 //
 //   1  Each core has its own learner and predictors (write_learner.hpp, timeout_predictor.hpp),
-//      which process all of its stores, to PM and to DRAM, when they retire. [Open: the time] If
-//      the core reports a store later than its retirement, the store has no effect before the
-//      report.
+//      which process all of its stores, to PM and to DRAM, when they retire. [Open: the time. The
+//      artifact processes them at the data port, when they leave the store queue.] If the core
+//      reports a store later than its retirement, the store has no effect before the report.
 //   2  Stores to a line are recorded from its last write-back on, whether it was flushed, evicted
 //      or sent. Only flushes are learnt. [Open; the artifact's rule] Stores of another core to the
 //      line aren't learnt.
@@ -30,6 +30,7 @@
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/common/slab.hpp"
+#include "pmemsim/designs/precompute/artifact_validator.hpp"
 #include "pmemsim/designs/precompute/line_accumulator.hpp"
 #include "pmemsim/designs/precompute/pmweaver_parameters.hpp"
 #include "pmemsim/designs/precompute/precompute.hpp"
@@ -48,6 +49,8 @@ struct PmWeaverStatistics {
   std::uint64_t right_by_timeout = 0;
   std::uint64_t right_late = 0;
   std::uint64_t address_right = 0;
+  std::uint64_t reused = 0;
+  std::uint64_t address_only = 0;
   std::uint64_t changed = 0;
   std::uint64_t unused = 0;
   std::uint64_t known_late = 0;
@@ -75,6 +78,14 @@ struct PmWeaverStatistics {
           part_of("right_by_stores", "right_by_timeout"));
     visit("address_right", address_right, "writes",
           "Writes whose address was predicted, but not their data", share_of("prepared"));
+    visit("reused", reused, "writes",
+          "Writes with the data of a prediction that an earlier write has used "
+          "(pmweaver.variant=artifact)",
+          part_of("received.operated"));
+    visit("address_only", address_only, "writes",
+          "Writes whose address was predicted, but not their data, by predictions that stay "
+          "(pmweaver.variant=artifact)",
+          part_of("received.operated"));
     visit("changed", changed, "predictions",
           "Predictions lost because another write changed their line's counter",
           share_of("prepared"));
@@ -83,15 +94,17 @@ struct PmWeaverStatistics {
           share_of("prepared"));
     visit("early_ns", early,
           "Total time from predictions to their writes, of writes whose address at least was right",
-          at_most("run.drained_ns", right_by_stores + right_by_timeout + address_right));
+          at_most("run.drained_ns",
+                  right_by_stores + right_by_timeout + address_right + reused + address_only));
     visit("right_early_ns", right_early,
           "Total time from predictions to their writes, of writes whose address and data were "
           "right",
           part_of("early_ns"));
-    visit("known_late", known_late, "writes",
-          "Writes whose address at least was right, but predicted less than 50 ns before their "
-          "arrival",
-          part_of("right_by_stores", "right_by_timeout", "address_right"));
+    visit(
+        "known_late", known_late, "writes",
+        "Writes whose address at least was right, but predicted less than 50 ns before their "
+        "arrival",
+        part_of("right_by_stores", "right_by_timeout", "address_right", "reused", "address_only"));
     visit("address_seen", address_seen, "lines",
           "Lines written back from the caches that had been predicted at any earlier time",
           part_of("written_back"));
@@ -126,9 +139,10 @@ struct WriteBackGaps {
   }
 };
 
-class PmWeaver final : public Precompute {
+class PmWeaver final : public Precompute, private WriteValidator {
  public:
-  PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores);
+  // `recomputes`: outdated results are recomputed at once, not kept.
+  PmWeaver(const PmWeaverParameters& parameters, std::uint32_t cores, bool recomputes);
   // Returns the structures of Table I. The paper prints their sizes, from which the sizes of
   // entries follow.
   static Storage storage(const PmWeaverParameters& parameters, const Chip& chip);
@@ -137,7 +151,10 @@ class PmWeaver final : public Precompute {
     for (PerCore& core : cores_) core.learner.sees(context.pm_space.newest());
   }
   ResultBufferSize result_buffer() const override;
-  std::uint32_t interests() const override { return kAllStores | kWriteBacks; }
+  WriteValidator* validator() override { return parameters_.as_artifact() ? this : nullptr; }
+  std::uint32_t interests() const override {
+    return kAllStores | kWriteBacks | (parameters_.as_artifact() ? kWrittenStores : 0u);
+  }
   void stored(const RetiredStore& store, Time when) override;
   void written_back(CoreId core, Line line, const LineData& data, WriteBack how,
                     Time when) override;
@@ -164,17 +181,24 @@ class PmWeaver final : public Precompute {
     PredictedWrite write;
     Time made{};
     bool wanted = true;
+    bool comparable = true;  // false: the artifact sends other bytes than the line has
   };
 
   void note_store(const RetiredStore& store, Time when);
   void note_time(CoreId core, Line line, Time when);
   void forget_stores(CoreId core, Line line);
-  void send_current_contents(CoreId core, Line line, Time when);
+  void send_current_contents(CoreId core, Line line, Time when, bool comparable = true);
   void send(const Predicted& predicted, Time when);
   void arrive(std::uint64_t slot, Time now);
   void check_timeout(std::uint64_t slot, Time now);
   void schedule_timeout(CoreId core, Line line, Time when);
   Prediction prediction_of(const Predicted& predicted, std::uint64_t number) const;
+  Prepared validate(const Write& write) override;
+  void validated(bool late) override;
+  LineData merged(const PredictedWrite& write, Line from) const;
+  void add_candidate(PreparedId id, std::uint32_t slot);
+  void count_validated(const ArtifactValidator::Verdict& verdict, const Write& write);
+  void learn_constants(const ArtifactValidator::Candidate& nearest, const LineData& written);
   void count_right(const Predicted& predicted, const Outcome& outcome);
   void count_address_right(const Predicted& predicted, const Outcome& outcome);
   void note_early(const Predicted& predicted, const Outcome& outcome);
@@ -188,6 +212,8 @@ class PmWeaver final : public Precompute {
   LineTable<Stored> stored_;
   LineTable<bool> predicted_;  // lines predicted at any time
   PredictedLines lines_;
+  ArtifactValidator validator_;
+  ArtifactValidator::Verdict validated_;  // the verdict on the write that has arrived last
   Slab<Predicted> sent_;
   std::vector<std::uint32_t> in_flight_;  // slots of predictions in flight to the buffer
   struct Look {

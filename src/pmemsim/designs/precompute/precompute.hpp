@@ -1,6 +1,7 @@
 // Layer 4, precompute: starts backend operations before their write arrives.
 //
-// hint() and stored() are called in each core's program order, when the instruction retires.
+// hint() and stored() are called in each core's program order, when the instruction retires, or,
+// with kWrittenStores, when the store leaves the store queue.
 //   Janus     hint() decodes software's pre-execution requests into lines.
 //   PMWeaver  stored() predicts from every store of the program, including volatile ones, with PC
 //             (the site) and value; written_back() provides the write-backs that it learns from.
@@ -27,6 +28,8 @@ class Precompute : public PredictionObserver {
   virtual void connect(const LayerContext&) {}
   // Returns the limits of the result buffer for its predictions.
   virtual ResultBufferSize result_buffer() const { return {}; }
+  // Returns what replaces the result buffer's own choice of a result; nullptr: nothing does.
+  virtual WriteValidator* validator() { return nullptr; }
   virtual std::uint32_t interests() const { return 0; }
   // Returns the number of instructions that a hint costs the program.
   virtual std::uint32_t hint_instructions() const { return 0; }

@@ -25,6 +25,12 @@ std::vector<std::string> pmweaver_problems(const Blueprint& blueprint, const Cho
         "pmweaver.variant=artifact does not support pmweaver.next_pointers and "
         "pmweaver.value_deltas; choose pmweaver.variant=paper, or leave both false");
   }
+  if (parameters.as_artifact() &&
+      blueprint.parameters<BackendParameters>().outdated_results == OutdatedResults::kWhenWritten) {
+    problems.push_back(
+        "pmweaver.variant=artifact needs backend.outdated_results=at-once, or never; choose one of "
+        "these, or pmweaver.variant=paper");
+  }
   return problems;
 }
 
@@ -63,21 +69,22 @@ Choice janus_row() {
 }
 
 Choice pmweaver_row() {
-  return {.name = "pmweaver",
-          .summary = "Operations start when earlier stores predict writes (PMWeaver)",
-          .needs = {kSubOperations},
-          .parameters = {ParameterGroup::of<PmWeaverParameters>("pmweaver")},
-          .problems = pmweaver_problems,
-          .storage =
-              [](const Blueprint& blueprint) {
-                return PmWeaver::storage(blueprint.parameters<PmWeaverParameters>(),
-                                         blueprint.chip());
-              },
-          .energy = pmweaver_energy,
-          .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
-            return std::make_unique<PmWeaver>(blueprint.parameters<PmWeaverParameters>(),
-                                              blueprint.cores);
-          }};
+  return {
+      .name = "pmweaver",
+      .summary = "Operations start when earlier stores predict writes (PMWeaver)",
+      .needs = {kSubOperations},
+      .parameters = {ParameterGroup::of<PmWeaverParameters>("pmweaver")},
+      .problems = pmweaver_problems,
+      .storage =
+          [](const Blueprint& blueprint) {
+            return PmWeaver::storage(blueprint.parameters<PmWeaverParameters>(), blueprint.chip());
+          },
+      .energy = pmweaver_energy,
+      .make = [](const Blueprint& blueprint) -> std::unique_ptr<Precompute> {
+        const OutdatedResults outdated = blueprint.parameters<BackendParameters>().outdated_results;
+        return std::make_unique<PmWeaver>(blueprint.parameters<PmWeaverParameters>(),
+                                          blueprint.cores, outdated != OutdatedResults::kNever);
+      }};
 }
 
 }  // namespace

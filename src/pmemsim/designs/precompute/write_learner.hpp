@@ -94,9 +94,10 @@ class WriteLearner {
            store.value.size() == StoreHistory::kWordBytes;
   }
 
-  // Processes a store. Calls made(PredictedWrite) for each prediction that it completes.
+  // Processes a store. Calls made(PredictedWrite) for each prediction that it completes. `when`:
+  // the time of the store.
   template <class Made>
-  void stored(const RetiredStore& store, LearnerStatistics& statistics, Made made) {
+  void stored(const RetiredStore& store, LearnerStatistics& statistics, Made made, Time when = {}) {
     history_.add(store.value, store.site, path_.hash());
     if (!follows(store)) return;
     path_.push(store.site);
@@ -111,7 +112,7 @@ class WriteLearner {
       table_.triggered();
       pending_.open(*entry, predicted);
     }
-    pending_.stored(store.site, store.value, predicted);
+    pending_.stored(store.site, store.value, predicted, when);
   }
 
   // Learns from a flush of a line. `stored`: chunks that were stored to since its last write-back.
