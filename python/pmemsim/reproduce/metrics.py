@@ -145,6 +145,17 @@ def _known_late(run: Outcome) -> float | None:
     return _share(run, ("pmweaver.known_late",), "backend.writes")
 
 
+def _late_or_forgotten(run: Outcome) -> float | None:
+    """PMWeaver's artifact: the same, and writes of lines whose predictions have all left.
+
+    It takes such a line as predicted when its write arrives (dram_ctrl.cc, untimelyPrediction).
+    """
+    seen, right, late = _address_seen(run), _address_right(run), _known_late(run)
+    if seen is None or right is None or late is None:
+        return None
+    return late + max(seen - right, 0.0)
+
+
 def _soon_written_back(run: Outcome) -> float | None:
     """PMWeaver, II-D: lines that are flushed within 610 ns of the last store to them."""
     return _share(run, ("pmweaver.write_backs_within_610ns",), "pmweaver.write_backs")
@@ -204,6 +215,7 @@ METRICS = {
     "lead_of_all": Metric("time from prediction to write, 0 without (ns)", _lead_of_all, "never"),
     "address_seen": Metric("address predicted before", _address_seen, "never"),
     "known_late": Metric("predicted too late", _known_late, "never"),
+    "late_or_forgotten": Metric("predicted too late, or forgotten", _late_or_forgotten, "never"),
     "soon_written_back": Metric("write-backs within 610 ns", _soon_written_back, "never"),
     "energy": Metric("energy", _energy),
     **{
