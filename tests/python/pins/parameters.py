@@ -58,6 +58,7 @@ _SMALL_METADATA_CACHES = tuple(
     for key, value in (("size_per_core", "2KiB"), ("ways", "2"))
 )
 _FEW_UNITS = (("core.count", "4"), ("backend.units_per_core", "1"))
+_SHORT_HISTORY = (("pmweaver.history_entries", "128"),)
 _ONE_ACCESS = (("core.one_access_at_a_time", "true"),)
 _TRANSLATED = (("tlb.entries", "4"), ("tlb.second_entries", "16"))
 _SMALL_LISTS = (
@@ -90,6 +91,7 @@ BASES = (
     Base("sw-undo@enc+veri-pmweaver", "pmweaver"),
     Base("sw-undo@dedup-pmweaver", "pmweaver"),
     Base("sw-undo@enc+veri-pmweaver", "pmweaver", _ONE_ACCESS),
+    Base("sw-undo@enc+veri-pmweaver", "pmweaver", _SHORT_HISTORY),
     Base("parallel", "janus", (("deduplication.fingerprint", "crc32"),)),
     Base("parallel", "janus", (("deduplication.duplicates", "drawn"),)),
     Base("sw-undo", "janus", (("backend", "compression"),)),
