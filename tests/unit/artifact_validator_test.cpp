@@ -11,7 +11,7 @@ namespace {
 using Candidate = ArtifactValidator::Candidate;
 using Verdict = ArtifactValidator::Verdict;
 
-constexpr Line kLine{100}, kOther{200};
+constexpr Line kPredicted{100}, kNeverPredicted{200};
 constexpr ByteMask kFirstWord = 0xff;
 
 Time at(std::int64_t nanoseconds) { return Time{nanoseconds * 1000}; }
@@ -33,24 +33,24 @@ void expect_known(const Verdict& verdict, std::int64_t address, std::int64_t dat
 
 TEST(ArtifactValidator, MatchedWriteTakesTheOldestTimesAndErasesTheOldest) {
   ArtifactValidator validator(true);
-  validator.add(kLine, candidate(1, 100, 5));
-  validator.add(kLine, candidate(2, 200, 6));
-  validator.add(kLine, candidate(3, 300, 6));
-  const Verdict verdict = validator.validate(kLine, data_of(6), at(1000));
+  validator.add(kPredicted, candidate(1, 100, 5));
+  validator.add(kPredicted, candidate(2, 200, 6));
+  validator.add(kPredicted, candidate(3, 300, 6));
+  const Verdict verdict = validator.validate(kPredicted, data_of(6), at(1000));
   EXPECT_TRUE(verdict.data);
   expect_known(verdict, 100, 110);
   EXPECT_EQ(verdict.now_used->slot, 3u) << "the newest one with these data";
   EXPECT_EQ(verdict.erased.number, 1u);
-  EXPECT_FALSE(validator.remove(kLine, verdict.erased)) << "it was not used";
-  EXPECT_TRUE(validator.remove(kLine, {3}));
+  EXPECT_FALSE(validator.remove(kPredicted, verdict.erased)) << "it was not used";
+  EXPECT_TRUE(validator.remove(kPredicted, {3}));
 }
 
 TEST(ArtifactValidator, UsedCandidateMatchesLaterWritesOfItsData) {
   ArtifactValidator validator(true);
-  validator.add(kLine, candidate(1, 100, 5));
-  validator.add(kLine, candidate(2, 200, 6));
-  validator.remove(kLine, validator.validate(kLine, data_of(6), at(1000)).erased);
-  const Verdict again = validator.validate(kLine, data_of(6), at(2000));
+  validator.add(kPredicted, candidate(1, 100, 5));
+  validator.add(kPredicted, candidate(2, 200, 6));
+  validator.remove(kPredicted, validator.validate(kPredicted, data_of(6), at(1000)).erased);
+  const Verdict again = validator.validate(kPredicted, data_of(6), at(2000));
   EXPECT_TRUE(again.data);
   EXPECT_FALSE(again.now_used.has_value());
   expect_known(again, 200, 210);
@@ -59,10 +59,10 @@ TEST(ArtifactValidator, UsedCandidateMatchesLaterWritesOfItsData) {
 
 TEST(ArtifactValidator, OtherDataTakeTheOldestAddressAndEraseNothing) {
   ArtifactValidator validator(true);
-  validator.add(kLine, candidate(1, 100, 5));
-  validator.add(kLine, candidate(2, 200, 0x0105));
+  validator.add(kPredicted, candidate(1, 100, 5));
+  validator.add(kPredicted, candidate(2, 200, 0x0105));
   for (int i = 0; i < 2; ++i) {
-    const Verdict verdict = validator.validate(kLine, data_of(0x0107), at(1000));
+    const Verdict verdict = validator.validate(kPredicted, data_of(0x0107), at(1000));
     EXPECT_FALSE(verdict.data);
     expect_known(verdict, 100, 1000);
     EXPECT_FALSE(verdict.erased);
@@ -72,44 +72,45 @@ TEST(ArtifactValidator, OtherDataTakeTheOldestAddressAndEraseNothing) {
 
 TEST(ArtifactValidator, OnlyPredictedChunksAreCompared) {
   ArtifactValidator validator(true);
-  validator.add(kLine, candidate(1, 100, 5));
+  validator.add(kPredicted, candidate(1, 100, 5));
   LineData data = data_of(5);
   data[8] = std::byte{9};  // not predicted
-  EXPECT_TRUE(validator.validate(kLine, data, at(1000)).data);
+  EXPECT_TRUE(validator.validate(kPredicted, data, at(1000)).data);
   Candidate nothing = candidate(2, 100, 5);
   nothing.compared = 0;
-  validator.add(kOther, nothing);
-  EXPECT_FALSE(validator.validate(kOther, data_of(5), at(1000)).data);
+  validator.add(kNeverPredicted, nothing);
+  EXPECT_FALSE(validator.validate(kNeverPredicted, data_of(5), at(1000)).data);
 }
 
 TEST(ArtifactValidator, UnpredictedWriteRestartsAddressesOfUnusedCandidates) {
   ArtifactValidator validator(true);
-  validator.add(kLine, candidate(1, 100, 5));
-  validator.add(kLine, candidate(2, 200, 6));
-  validator.remove(kLine, validator.validate(kLine, data_of(6), at(300)).erased);  // 2 was used
-  validator.add(kLine, candidate(3, 300, 7));
+  validator.add(kPredicted, candidate(1, 100, 5));
+  validator.add(kPredicted, candidate(2, 200, 6));
+  validator.remove(kPredicted,
+                   validator.validate(kPredicted, data_of(6), at(300)).erased);  // 2 was used
+  validator.add(kPredicted, candidate(3, 300, 7));
   validator.add({300}, candidate(4, 300, 7));
-  EXPECT_FALSE(validator.validate(kOther, data_of(1), at(1000)).known.has_value());
+  EXPECT_FALSE(validator.validate(kNeverPredicted, data_of(1), at(1000)).known.has_value());
   expect_known(validator.validate({300}, data_of(8), at(2000)), 1000, 2000);
-  expect_known(validator.validate(kLine, data_of(8), at(2000)), 200, 2000);
+  expect_known(validator.validate(kPredicted, data_of(8), at(2000)), 200, 2000);
 }
 
 TEST(ArtifactValidator, SecondUnpredictedWriteOfALineChangesNothingUntilAPrediction) {
   ArtifactValidator validator(true);
-  validator.add(kLine, candidate(1, 100, 5));
-  validator.validate(kOther, data_of(1), at(1000));
-  validator.validate(kOther, data_of(1), at(2000));
-  expect_known(validator.validate(kLine, data_of(8), at(3000)), 1000, 3000);
+  validator.add(kPredicted, candidate(1, 100, 5));
+  validator.validate(kNeverPredicted, data_of(1), at(1000));
+  validator.validate(kNeverPredicted, data_of(1), at(2000));
+  expect_known(validator.validate(kPredicted, data_of(8), at(3000)), 1000, 3000);
   validator.add({300}, candidate(2, 3000, 5));
-  validator.validate(kOther, data_of(1), at(4000));
-  expect_known(validator.validate(kLine, data_of(8), at(5000)), 4000, 5000);
+  validator.validate(kNeverPredicted, data_of(1), at(4000));
+  expect_known(validator.validate(kPredicted, data_of(8), at(5000)), 4000, 5000);
 }
 
 TEST(ArtifactValidator, UnpredictedWritesChangeNothingIfNothingIsRecomputed) {
   ArtifactValidator validator(false);
-  validator.add(kLine, candidate(1, 100, 5));
-  validator.validate(kOther, data_of(1), at(1000));
-  expect_known(validator.validate(kLine, data_of(5), at(3000)), 100, 110);
+  validator.add(kPredicted, candidate(1, 100, 5));
+  validator.validate(kNeverPredicted, data_of(1), at(1000));
+  expect_known(validator.validate(kPredicted, data_of(5), at(3000)), 100, 110);
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ TEST(Crash, FirstImageThatTheOracleRejectsIsSaved) {
   }
 }
 
-constexpr Line kRepaired = Line::of(kPmBase), kOther = Line::of(kPmBase + kLineBytes);
+constexpr Line kRepaired = Line::of(kPmBase), kUnrepaired = Line::of(kPmBase + kLineBytes);
 
 // A memory without writes, and a recovery procedure for its surviving image.
 template <class Procedure>
@@ -294,9 +294,9 @@ TEST(CrashImage, ChangedLinesIncludeThoseOfThePreviousRecovery) {
   EXPECT_EQ(bench.image.read(kRepaired), LineData{});
 
   bench.recovery.wanted = false;
-  bench.image.update(kOther, LineData{std::byte{2}});
+  bench.image.update(kUnrepaired, LineData{std::byte{2}});
   bench.image.recover();
-  EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kOther}));
+  EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kUnrepaired}));
   bench.image.mark_checked();
   EXPECT_TRUE(bench.image.changed().empty());
 }
@@ -392,23 +392,23 @@ TEST_F(RestartedRecovery, RestartThatWritesOtherLinesIsAViolation) {
 TEST(CrashImage, ContentsBeforeRecoveryCanBeRead) {
   ImageBench<Repair> bench;
   bench.image.update(kRepaired, LineData{std::byte{7}});
-  bench.image.update(kOther, LineData{std::byte{8}});
+  bench.image.update(kUnrepaired, LineData{std::byte{8}});
   bench.image.recover();
   EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
   EXPECT_EQ(bench.image.before_recovery(kRepaired), LineData{std::byte{7}});
-  EXPECT_EQ(bench.image.before_recovery(kOther), LineData{std::byte{8}});
+  EXPECT_EQ(bench.image.before_recovery(kUnrepaired), LineData{std::byte{8}});
 }
 
 TEST(CrashImage, AlternativeImageCanBeUndone) {
   ImageBench<Repair> bench;
   bench.crash();
-  bench.image.replace({{kOther, LineData{std::byte{3}}}});
+  bench.image.replace({{kUnrepaired, LineData{std::byte{3}}}});
   bench.image.recover();
-  EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kOther, kRepaired}));
-  EXPECT_EQ(bench.image.read(kOther), LineData{std::byte{3}});
+  EXPECT_EQ(bench.image.changed(), (std::vector{kRepaired, kUnrepaired, kRepaired}));
+  EXPECT_EQ(bench.image.read(kUnrepaired), LineData{std::byte{3}});
   bench.image.undo_recovery();
   bench.image.undo_replacement();
-  EXPECT_EQ(bench.image.read(kOther), LineData{});
+  EXPECT_EQ(bench.image.read(kUnrepaired), LineData{});
   EXPECT_EQ(bench.image.changed(), std::vector{kRepaired});
 }
 
@@ -417,7 +417,7 @@ TEST(CrashImage, AlternativeImageCanBeUndone) {
 class Staying final : public Recovery {
  public:
   void changed(Line line, const LineData& data) override {
-    if (line != kOther) return;
+    if (line != kUnrepaired) return;
     wanted_ = data != LineData{};
     done_ = false;
   }
@@ -439,17 +439,17 @@ class Staying final : public Recovery {
 // the repair.
 TEST(CrashImage, ChangedLinesIncludeRepairsUndoneByAnAlternativeImage) {
   ImageBench<Staying> bench;
-  bench.image.update(kOther, LineData{std::byte{1}});
+  bench.image.update(kUnrepaired, LineData{std::byte{1}});
   for (int crashes = 0; crashes < 2; ++crashes) {
     bench.crash();
     EXPECT_EQ(bench.image.read(kRepaired), LineData{std::byte{1}});
   }
   EXPECT_TRUE(bench.image.changed().empty());
-  bench.image.replace({{kOther, {}}});
+  bench.image.replace({{kUnrepaired, {}}});
   bench.image.recover();
   bench.image.undo_recovery();
   bench.image.undo_replacement();
-  bench.image.update(kOther, {});
+  bench.image.update(kUnrepaired, {});
   bench.image.recover();
   EXPECT_EQ(bench.image.read(kRepaired), LineData{});
   EXPECT_EQ(std::ranges::count(bench.image.changed(), kRepaired), 1);
