@@ -199,7 +199,7 @@ def test_violation_in_a_random_program_is_reproduced() -> None:
     broken = ("--design", "hw-redo", "--set", "pmemsim.faults=log.release")
     done = pmemsim("crash", "--random", "3", *broken)
     assert done.returncode == 1, done.stderr
-    assert "/3] random program, seed 2, threads 4, regions 30\n" in done.stderr
+    assert "/3] random program, seed 2, threads 4, regions 30" in done.stderr
     assert "violations also in: hw-redo on random of seed" in done.stderr
     (command,) = re.findall(r"to reproduce: (.*)", done.stderr)
     assert re.search(r"crash random --design hw-redo .* --regions 30 --seed \d+", command)

@@ -22,6 +22,10 @@ RACES = {
 }
 
 
+# Recordings in whose order no image shows the bug. The usual one of the first program shows it.
+ORDERS = {"link_not_persisted_by_reader": ("--schedule", "11"), "lost_update": ()}
+
+
 def races(trace: Path, kind: str, folder: Path) -> tuple[int, list[dict[str, Any]]]:
     """Return the exit code of `check`, and the findings of the kind."""
     output = folder / "found.json"
@@ -45,13 +49,15 @@ def test_inferred_order_is_confirmed_by_images_of_its_recording(
     tmp_path: Path, shared_folder: Path, name: str
 ) -> None:
     case = recorded(name, shared_folder, fixed=False)
-    assert not has_wrong_image(case, case.trace, tmp_path), "the recorded order shows the bug"
-    status, (finding,) = races(case.trace, RACES[name], tmp_path)
+    trace, held = tmp_path / "usual" / "usual.pmt", tmp_path / "held.pmt"
+    trace.parent.mkdir()
+    record(case.program, trace, *ORDERS[name])
+    assert not has_wrong_image(case, trace, tmp_path), "the recorded order shows the bug"
+    status, (finding,) = races(trace, RACES[name], tmp_path)
     assert (status, finding["note"]) == (1, False)
-    text = pmemsim("check", case.trace).stdout
+    text = pmemsim("check", trace).stdout
     assert f"--hold {finding['order']['hold']}" in " ".join(text.split())
-    held = tmp_path / "held.pmt"
-    record(case.program, held, "--hold", finding["order"]["hold"])
+    record(case.program, held, *ORDERS[name], "--hold", finding["order"]["hold"])
     assert Trace(held).metadata["hold"]["result"] == "held"
     assert has_wrong_image(case, held, tmp_path)
 

@@ -640,6 +640,7 @@ def test_bars_of_values_have_each_metric_and_their_mean(monkeypatch: pytest.Monk
                 "backend.writes": 10.0, "pmweaver.right_by_timeout": 0.0,
                 "pmweaver.right_by_stores": 5.0 if benchmark.name == "TATP" else 2.0,
                 "pmweaver.address_right": 1.0 if design.startswith("Dedup") else 3.0,
+                "pmweaver.reused": 0.0, "pmweaver.address_only": 0.0,
             },
         ), monkeypatch,
     )  # fmt: skip
@@ -952,7 +953,8 @@ def test_an_entry_may_have_a_metric_of_its_own() -> None:
         both, address = shares[design]
         return {
             "backend.writes": 100.0, "pmweaver.right_by_stores": both,
-            "pmweaver.right_by_timeout": 0.0, "pmweaver.address_right": address,
+            "pmweaver.right_by_timeout": 0.0, "pmweaver.address_right": address - 3.0,
+            "pmweaver.reused": 2.0, "pmweaver.address_only": 1.0,
         }  # fmt: skip
 
     measured = made_up(load_paper("pmweaver"), "fig21", lambda *_: 1.0, stats)

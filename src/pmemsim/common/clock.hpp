@@ -24,8 +24,6 @@ class Clock {
     const std::uint64_t divisor = std::gcd(kPicosecondsPerSecond, slots_per_second);
     numerator_ = static_cast<std::int64_t>(kPicosecondsPerSecond / divisor);
     denominator_ = static_cast<std::int64_t>(slots_per_second / divisor);
-    most_slots_ = INT64_MAX / numerator_;
-    most_picoseconds_ = (INT64_MAX - numerator_) / denominator_;
   }
 
   Slot cycle() const { return width_; }
@@ -33,15 +31,19 @@ class Clock {
   // Convert between slots and time: time() returns when a slot begins, slot() the first slot that
   // begins at or after a time.
   Time time(Slot slot) const {
-    if (slot > most_slots_) [[unlikely]]
+    std::int64_t product;
+    if (__builtin_mul_overflow(slot, numerator_, &product)) [[unlikely]] {
       return {wide(slot, numerator_, 0, denominator_)};
-    return {slot * numerator_ / denominator_};
+    }
+    return {product / denominator_};
   }
   Slot slot(Time time) const {
-    if (time.count > most_picoseconds_) [[unlikely]] {
+    std::int64_t product;
+    if (__builtin_mul_overflow(time.count, denominator_, &product) ||
+        __builtin_add_overflow(product, numerator_ - 1, &product)) [[unlikely]] {
       return wide(time.count, denominator_, numerator_ - 1, numerator_);
     }
-    return (time.count * denominator_ + numerator_ - 1) / numerator_;
+    return product / numerator_;
   }
   Slot slots(Delay delay) const { return delay.cycles ? cycles(delay.count) : slot({delay.count}); }
   // Return the duration of a number of slots, or of a delay.
@@ -52,15 +54,14 @@ class Clock {
 
  private:
   // Returns (value * factor + added) / divisor, whose product may need more than 64 bits.
-  static std::int64_t wide(std::int64_t value, std::int64_t factor, std::int64_t added,
-                           std::int64_t divisor) {
+  [[gnu::cold, gnu::noinline]] static std::int64_t wide(std::int64_t value, std::int64_t factor,
+                                                        std::int64_t added, std::int64_t divisor) {
     __extension__ using Wide = __int128;
     return static_cast<std::int64_t>((Wide{value} * factor + added) / divisor);
   }
 
   std::int64_t width_;
   std::int64_t numerator_, denominator_;
-  std::int64_t most_slots_, most_picoseconds_;  // The largest whose products fit in 64 bits.
 };
 
 }  // namespace pmemsim

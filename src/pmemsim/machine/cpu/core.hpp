@@ -133,10 +133,13 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   // Execution and retirement (core_execution.cpp).
   void execute(std::uint32_t index);
   void load(std::uint32_t index);
-  void load_through_port(std::uint32_t index);
+  [[gnu::noinline]] void load_through_port(std::uint32_t index);
   void wait_for_port(std::uint32_t index);
   void wait_for_line(std::uint32_t index, MissRegisters::Register* mshr);
-  void retry_loads_at_port();
+  void retry_loads_at_port() {
+    if (!loads_at_port_.empty() && !port_.held()) retry_waiting_at_port();
+  }
+  void retry_waiting_at_port();
   Slot translation(std::uint64_t address, std::uint64_t bytes);
   void translate(Entry& access);
   void version_due(std::uint64_t index, Time now);
@@ -152,7 +155,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
   void notify_load(const Entry& load);
-  std::uint32_t notify_store(const StoreEntry& store, std::uint32_t segments, Slot slot);
+  [[gnu::noinline]] std::uint32_t notify_store(const StoreEntry& store, std::uint32_t segments,
+                                               Slot slot);
   void notify_hint();
   void retry_waiting_loads();
 

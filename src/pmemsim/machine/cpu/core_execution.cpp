@@ -99,7 +99,8 @@ void Core::load(std::uint32_t index) {
     complete(index, issued.ready + forward_latency_);
     return;
   }
-  if (port_.present()) return load_through_port(index);
+  if (port_.present()) [[unlikely]]
+    return load_through_port(index);
   Slot done = issued.ready;
   bool missed = false;
   const Line last = Line::of(issued.address + issued.size - 1);
@@ -161,8 +162,7 @@ void Core::wait_for_port(std::uint32_t index) {
 }
 
 // Sends loads that have waited for the port, oldest first. Some may have to wait again.
-void Core::retry_loads_at_port() {
-  if (loads_at_port_.empty() || port_.held()) return;
+void Core::retry_waiting_at_port() {
   std::vector<LoadAtPort> waiting = std::move(loads_at_port_);
   loads_at_port_.clear();
   std::ranges::sort(waiting, {}, [&](const LoadAtPort& one) { return one.index - window_.head(); });

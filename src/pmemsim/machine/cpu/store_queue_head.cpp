@@ -62,7 +62,8 @@ void StoreQueueHead::drain() {
     }
     if (!drain_one(head, slot)) break;
     drained_ = slot;
-    if (reports_stores_ && head.writes) owner_.store_written(head, slot);
+    if (reports_stores_ && head.writes) [[unlikely]]
+      owner_.store_written(head, slot);
     const bool serialising = head.serialising;
     const std::uint32_t rob = head.rob;
     if (head.ends_region) program_events_.region_durable(id_, head.region);
@@ -179,7 +180,8 @@ bool StoreQueueHead::drain_non_temporal(StoreEntry& head, Slot& slot) {
 // True if the line is in the private caches in a writable state. `slot` moves to the end of the
 // store.
 bool StoreQueueHead::may_write(const StoreEntry& head, Slot& slot) {
-  if (port_.present()) return may_write_through_port(head, slot);
+  if (port_.present()) [[unlikely]]
+    return may_write_through_port(head, slot);
   const Line line = Line::of(head.address);
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
   if (!found.hit || found.state == LineState::kShared) {

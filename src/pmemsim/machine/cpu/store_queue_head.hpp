@@ -136,7 +136,7 @@ class StoreQueueHead {
   bool drain_region(StoreEntry& entry, Slot& slot);
   bool ask_design(StoreEntry& entry, Time when);
   bool may_write(const StoreEntry& entry, Slot& slot);
-  bool may_write_through_port(const StoreEntry& entry, Slot& slot);
+  [[gnu::noinline]] bool may_write_through_port(const StoreEntry& entry, Slot& slot);
   bool has_port(Slot& slot) const;
   void flush_acknowledged(std::uint64_t, Time now);
   void region_takes_effect(const StoreEntry& entry);
