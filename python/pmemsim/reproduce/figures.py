@@ -12,6 +12,7 @@ from functools import partial
 from math import nan
 from pathlib import Path
 from statistics import fmean
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -24,6 +25,8 @@ from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.plan import Benchmark, Entry, Point
 
 _MISSING = Estimate(nan, nan)
+# The average number of characters in an inch of a title.
+_CHARACTERS_PER_INCH = 12
 
 
 @dataclass(frozen=True)
@@ -47,15 +50,19 @@ def draw(measured: Measurements, path: Path) -> None:
     def bars(figure: Figure) -> None:
         for row, group in zip(figure.subplots(len(groups), squeeze=False), groups, strict=True):
             _bars(row[0], measured, group)
-        figure.suptitle(_title(measured), fontsize=10)
+        _set_title(figure, measured)
 
     save(bars, path, (max(5.5, width), 3.2 * len(groups) + 0.4))
 
 
-def _title(measured: Measurements) -> str:
+def _set_title(figure: Figure, measured: Measurements) -> None:
+    """Set the title, in as many lines as the figure's width needs."""
     experiment = measured.experiment
     title = f"{experiment.title} ({measured.paper.name.upper()}, {experiment.where})"
-    return f"{title}, smoke: means nothing" if measured.scale == "smoke" else title
+    if measured.scale == "smoke":
+        title += ", smoke: means nothing"
+    characters = int(figure.get_figwidth() * _CHARACTERS_PER_INCH)
+    figure.suptitle(fill(title, characters), fontsize=10)
 
 
 def _is_normalised(measured: Measurements) -> bool:
@@ -262,7 +269,7 @@ def _lines(figure: Figure, measured: Measurements) -> None:
     _reported(axes, {label: [bar.reported for bar in bars] for label, bars in series.items()},
               places)  # fmt: skip
     axes.set_xlabel(experiment.varies)
-    figure.suptitle(_title(measured), fontsize=10)
+    _set_title(figure, measured)
 
 
 def _ratio_at(measured: Measurements, design: str, point: Point, over_at: Point) -> _Bar:
