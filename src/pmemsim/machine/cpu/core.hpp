@@ -154,7 +154,9 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void write_lock();
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
-  void notify_load(const Entry& load);
+  [[gnu::noinline]] void region_retired(const Entry& end);
+  [[gnu::noinline]] void notify_load(const Entry& load);
+  void notify_stores(const Entry& retired);
   [[gnu::noinline]] std::uint32_t notify_store(const StoreEntry& store, std::uint32_t segments,
                                                Slot slot);
   void notify_hint();

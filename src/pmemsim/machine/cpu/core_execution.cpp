@@ -334,7 +334,7 @@ void Core::retired(Entry& oldest) {
     case Kind::kLoad:
     case Kind::kAtomicLoad:
       window_.load_retired(retire_);
-      notify_load(oldest);
+      if (design_.wants(kLoads)) notify_load(oldest);
       return;
     case Kind::kSerial:
     case Kind::kBranch:
@@ -349,41 +349,45 @@ void Core::retired(Entry& oldest) {
     region_began_ = retire_;
     retired_region_ = ++regions_retired_;
   }
-  if (oldest.region_end) {
-    const Picoseconds time = clock_.time(retire_) - clock_.time(region_began_);
-    for (RegionStart& start : region_starts_) {
-      if (start.region != retired_region_) continue;
-      start.end_retired = true;
-      start.time = time;
-    }
-    retired_region_ = 0;
-    ++statistics_.regions;
-    statistics_.region_time += time;
-    store_head_.region_retired(oldest.store + oldest.stores, region_began_, retire_);
-  }
+  if (oldest.region_end) region_retired(oldest);
   if (oldest.kind == Kind::kSerial) {  // its stores have already left the store queue
     // An atomic update reads even if it doesn't write, such as a compare-exchange that failed.
     const std::uint8_t kind = sites_->sites()[oldest.site].kind;
     if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
-      notify_load(oldest);
-      for (std::uint32_t i = 0, segments = 0; i < oldest.stores; ++i) {
-        if (!reports_retired_stores_) break;
-        segments = notify_store(stores_.at(oldest.store + i), segments, retire_);
-      }
+      if (design_.wants(kLoads)) notify_load(oldest);
+      notify_stores(oldest);
     }
     return;
   }
-  std::uint32_t segments = 0;
   for (std::uint32_t i = 0; i < oldest.stores; ++i) {
-    StoreEntry& store = stores_.at(oldest.store + i);
-    store.eligible = retire_;
-    if (oldest.kind == Kind::kStore && reports_retired_stores_) {
-      segments = notify_store(store, segments, retire_);
-    }
+    stores_.at(oldest.store + i).eligible = retire_;
   }
   if (oldest.stores == 0) return;
+  if (oldest.kind == Kind::kStore) notify_stores(oldest);
   store_head_.request_lines_ahead();
   store_head_.drain();
+}
+
+void Core::region_retired(const Entry& end) {
+  const Picoseconds time = clock_.time(retire_) - clock_.time(region_began_);
+  for (RegionStart& start : region_starts_) {
+    if (start.region != retired_region_) continue;
+    start.end_retired = true;
+    start.time = time;
+  }
+  retired_region_ = 0;
+  ++statistics_.regions;
+  statistics_.region_time += time;
+  store_head_.region_retired(end.store + end.stores, region_began_, retire_);
+}
+
+// Notifies the design of the retired stores of an instruction.
+void Core::notify_stores(const Entry& retired) {
+  if (!reports_retired_stores_) return;
+  std::uint32_t segments = 0;
+  for (std::uint32_t i = 0; i < retired.stores; ++i) {
+    segments = notify_store(stores_.at(retired.store + i), segments, retire_);
+  }
 }
 
 // Notifies the design of a store. The value is still in the ring buffer, even if the store has left
@@ -409,7 +413,7 @@ void Core::notify_hint() {
 }
 
 void Core::notify_load(const Entry& load) {
-  if (!design_.wants(kLoads) || !persistent(load.address)) return;
+  if (!persistent(load.address)) return;
   const Time when = clock_.time(retire_);
   const auto to_the_end = static_cast<std::uint32_t>(kLineBytes - load.address % kLineBytes);
   const std::uint32_t first = std::min<std::uint32_t>(load.size, to_the_end);
