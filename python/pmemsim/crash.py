@@ -44,18 +44,21 @@ class Case:
     design: str
     """Its name, or the path of its file."""
     machine: str
-    overrides: tuple[Setting, ...] = ()
+    unstressed: Configuration
+    """The design on the machine, with the user's own settings."""
     stress: StressSet | None = None
     """Settings that make structures collide; the user's own values take precedence."""
 
     @property
     def settings(self) -> tuple[Setting, ...]:
         """Return the settings in addition to the design and the machine."""
-        return (*(self.stress.settings if self.stress else ()), *self.overrides)
+        return (*(self.stress.settings if self.stress else ()), *self.unstressed.overrides)
 
     @cached_property
     def configuration(self) -> Configuration:
         """Return the design on the machine; raises a `ConfigError` if they are incompatible."""
+        if self.stress is None:
+            return self.unstressed
         return configure(self.design, self.machine, extra=self.settings)
 
     @property

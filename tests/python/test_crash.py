@@ -17,6 +17,7 @@ from pmemsim.crash import Case, CrashRun, Points, promising_designs
 from pmemsim.errors import StuckError
 from pmemsim.presets import preset_names
 from pmemsim.random_programs import crash_programs
+from pmemsim.simulation import configure
 from pmemsim.stress import stress_sets
 from pmemsim.workloads import WorkloadRun
 from support import interrupt, long_except, pmemsim
@@ -218,7 +219,7 @@ def test_a_random_program_on_which_a_simulation_fails_is_named(
     with pytest.raises(StuckError, match="still; to reproduce: seed 8 on asap"):
         crash_programs(
             [program],
-            [[Case("asap", "asap")]],
+            [[Case("asap", "asap", configure("asap", "asap"))]],
             Points(),
             lambda _: None,
             lambda program, case: f"seed {program.seed} on {case.design}",

@@ -92,9 +92,14 @@ class _Designs:
     def cases(self, names: Sequence[str], problems: Problems) -> list[list[Case]]:
         """Return the designs to crash, grouped by set of settings."""
         extra = tuple(parse_overrides(self.overrides or [], problems.found))
-        configurations_of(names, self.machine, extra, problems)
+        configurations = configurations_of(names, self.machine, extra, problems)
+        if len(configurations) < len(names):
+            return []
         return [
-            [Case(name, self.machine, extra, settings) for name in names]
+            [
+                Case(name, self.machine, configuration, settings)
+                for name, configuration in zip(names, configurations, strict=True)
+            ]
             for settings in (stress_sets().values() if self.stress else [None])
         ]
 
