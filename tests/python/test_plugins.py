@@ -6,8 +6,10 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -37,6 +39,7 @@ MISBEHAVIOUR = {
     "exception": ('throw std::runtime_error("no luck");', "has thrown an exception: no luck"),
     "number": ("throw 42;", "has thrown an exception"),
 }
+ENDLESS = "for (volatile int i = 0; i < 1; i = i * 2) {\n  }"
 
 
 def built(layer: str, folder: Path) -> Path:
@@ -236,7 +239,7 @@ def test_plugin_that_crashes_ends_the_command_with_its_name(tmp_path: Path) -> N
     source = folder / "mine.cpp"
     cases = "\n".join(
         f"  if (parameters_.most_in_flight == {number}) {statement}"
-        for number, (statement, _) in enumerate(MISBEHAVIOUR.values(), start=2)
+        for number, (statement, _) in enumerate((*MISBEHAVIOUR.values(), (ENDLESS, "")), start=2)
     )
     first = "  ++statistics_.sent;\n"
     text = source.read_text().replace(first, f"{cases}\n{first}")
@@ -251,6 +254,24 @@ def test_plugin_that_crashes_ends_the_command_with_its_name(tmp_path: Path) -> N
         assert done.returncode == 2, done.stderr
         assert f"pmemsim: the plug-in {plugin} {said}" in done.stderr
         assert "Traceback" not in done.stderr
+    done = interrupted(
+        "run", "queue", "-d", "mine", "-m", "asap", "--regions", "20", "--plugin", str(plugin),
+        "--set", f"mine.most_in_flight={2 + len(MISBEHAVIOUR)}",
+    )  # fmt: skip
+    assert done.returncode == 130, done.stderr
+    assert f"a function of the plug-in {plugin} did not return within 5 s" in done.stderr
+
+
+def interrupted(*words: str) -> subprocess.CompletedProcess[str]:
+    """Return a command that Ctrl-C interrupts when it has used three seconds of processor time."""
+    program = Path(sys.executable).with_name("pmemsim")
+    command = subprocess.Popen([program, *words], stderr=subprocess.PIPE, text=True)
+    used = Path(f"/proc/{command.pid}/stat")
+    while sum(map(int, used.read_text().split()[13:15])) < 3 * os.sysconf("SC_CLK_TCK"):
+        time.sleep(0.1)
+    command.send_signal(signal.SIGINT)
+    _, stderr = command.communicate(timeout=60)
+    return subprocess.CompletedProcess(words, command.returncode, "", stderr)
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -34,13 +35,14 @@ from pmemsim.cli.command import Command, Group
 from pmemsim.cli.console import err
 from pmemsim.cli.usage import UsageError, sentences_of
 from pmemsim.errors import CheckFailed, ConfigError, Error, Undecided, printable
-from pmemsim.plugins import installed_dir, want
+from pmemsim.plugins import PLUGINS, installed_dir, want
 from pmemsim.simulation import version
 
 EXIT_CHECK_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_UNDECIDED = 3
 EXIT_INTERRUPTED = 130
+_PATIENCE_S = 5.0  # an interrupted simulation ends within a small part of a second
 
 
 class _Group(Group):
@@ -66,7 +68,7 @@ class _Group(Group):
             # system's time limit and a closed terminal raise exceptions.
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 if signal.getsignal(number) is not signal.SIG_IGN:
-                    signal.signal(number, signal.default_int_handler)
+                    signal.signal(number, _interrupt)
             returned = super().invoke(ctx)
             sys.stdout.flush()
             return returned
@@ -92,6 +94,24 @@ class _Group(Group):
             _fail([f"{error.filename or 'output'}: {error.strerror or error}"], EXIT_BAD_INPUT)
         except KeyboardInterrupt as stopped:
             _fail([str(stopped) or "interrupted; no result was written"], EXIT_INTERRUPTED)
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    """Interrupt the command; end the process if a plug-in keeps a thread of it busy."""
+    if names := os.environ.get(PLUGINS):
+        ending = threading.Timer(_PATIENCE_S, _end_now, [names])
+        ending.daemon = True
+        ending.start()
+    raise KeyboardInterrupt
+
+
+def _end_now(names: str) -> NoReturn:
+    err.print(
+        f"pmemsim: interrupted; a function of the plug-in {names} did not return within "
+        f"{_PATIENCE_S:g} s",
+        markup=False,
+    )
+    os._exit(EXIT_INTERRUPTED)
 
 
 def _end_by_broken_pipe() -> NoReturn:
