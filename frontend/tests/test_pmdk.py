@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import HERE, LEVELS, built_toolchain, run
+from conftest import HERE, built_toolchain, run
 from pmemsim.program_check import check_program
 from pmemsim.trace import Trace
 from shared import locked
@@ -237,7 +237,7 @@ def test_errors_of_libpmemobj_count_although_images_are_undecided(
     assert "no crash image can be made" in said
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", ["-O0", "-O3"])
 @pytest.mark.parametrize(
     ("name", "use"),
     long_except(
