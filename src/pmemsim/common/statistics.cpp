@@ -35,6 +35,7 @@ std::vector<Relation> StatisticsCollector::relations_of(std::string_view name) c
 class StatisticsCollector::Check {
  public:
   Check(const std::vector<Declared>& all, Origins origins) {
+    by_name_.reserve(all.size());
     for (const Declared& declared : all) by_name_.emplace(declared.name, &declared);
     for (const Declared& declared : all) {
       for (const Relation& relation : declared.relations) take(declared, relation);

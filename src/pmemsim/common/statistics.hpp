@@ -47,6 +47,11 @@ enum class Origins : std::uint8_t { kSome, kAll };
 
 class StatisticsCollector {
  public:
+  // The contents of `found`: all statistics, or none if only their relations are needed.
+  enum class Publishes : std::uint8_t { kAll, kNone };
+  explicit StatisticsCollector(Publishes publishes = Publishes::kAll)
+      : publishes_(publishes == Publishes::kAll) {}
+
   template <class Group>
   void group(std::string_view name, const Group& statistics) {
     const std::string outer = prefix_;
@@ -125,6 +130,7 @@ class StatisticsCollector {
 
   void publish(const StatisticName& name, double value, std::string_view unit,
                std::string_view description) {
+    if (!publishes_) return;
     found.push_back({prefix_ + std::string(name.text), value, std::string(unit),
                      std::string(description), name.place});
   }
@@ -138,6 +144,7 @@ class StatisticsCollector {
   }
   void relate(Relation relation);
 
+  bool publishes_;
   std::string prefix_;
   std::string_view of_;  // the group whose statistics the current group divides
   std::vector<Declared> declared_;

@@ -94,7 +94,7 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
 }
 
 void Machine::check_statistics() const {
-  StatisticsCollector collector;
+  StatisticsCollector collector(StatisticsCollector::Publishes::kNone);
   describe_statistics(collector);
   collector.check();
 }
