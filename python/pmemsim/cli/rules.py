@@ -205,7 +205,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "selftest": (
         needs("--seed", "--random"),
         excludes(
-            "--random", "--design", "--machine", "--jobs",
+            "--random", "--design", "--machine",
             why="random configurations generate their own designs",
         ),
     ),

@@ -94,7 +94,7 @@ def selftest_command(
         known = [each for each in known_results() if each.design in chosen]
         inject(faults, known, machine, json_path, jobs)
     else:
-        _run_random(random, 1 if seed is None else seed, json_path)
+        _run_random(random, 1 if seed is None else seed, json_path, jobs)
 
 
 def _chosen(designs: str | None, problems: Problems) -> list[str]:
@@ -206,10 +206,9 @@ def _noticed(caught: bool) -> str:
     return "noticed" if caught else "NOT DETECTED"
 
 
-def _run_random(wanted: int, seed: int, json_path: str | None) -> None:
-    with progress_of(["random configurations"]) as progress:
-        trials = run_trials(seed, wanted, lambda share: progress(0, share))
-        progress(0, 1.0)
+def _run_random(wanted: int, seed: int, json_path: str | None, jobs: int | None) -> None:
+    with progress_of(["random configuration"] * wanted) as progress:
+        trials = run_trials(seed, wanted, jobs, progress)
     if json_path:
         write_json(_to_dict(trials), json_path)
     if json_path != "-":

@@ -6,11 +6,13 @@ error of its own, or if the process dies or doesn't end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from pmemsim.crash import Points, verify
 from pmemsim.errors import ConfigError, StuckError, on_one_line
+from pmemsim.parallel import Report, run_all
 from pmemsim.recording import record_workload
 from pmemsim.selftest.child_process import PROCESSOR_SECONDS, ChildFailedError, in_child_process
 from pmemsim.selftest.random_configurations import RandomCase, random_case
@@ -50,6 +52,19 @@ class Trials:
     refusals: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
+    def add(self, seed: int, outcome: Outcome) -> None:
+        """Count the outcome of a seed."""
+        if outcome.refusal:
+            self.refusals.append(outcome.refusal)
+            return
+        self.ran += 1
+        self.crashed += outcome.crashed
+        if outcome.failure:
+            case = random_case(seed)
+            crash = case.command("crash", "--points", f"{POINTS}")
+            again = f"to reproduce:\n  {case.command('run')}\n  {crash}"
+            self.failures.append(f"seed {seed}: {outcome.failure}\n{again}")
+
     def __str__(self) -> str:
         """Return the counts in a sentence."""
         return (
@@ -59,36 +74,55 @@ class Trials:
 
 
 def run_trials(
-    first_seed: int, wanted: int, progress: Callable[[float], None] | None = None
+    first_seed: int,
+    wanted: int,
+    jobs: int | None = None,
+    progress: Callable[[int, float], None] | None = None,
 ) -> Trials:
-    """Try consecutive seeds until the wanted number of cases has run, or too many were refused."""
+    """Try consecutive seeds until the wanted number of cases has run, or too many were refused.
+
+    `jobs` cases run at a time (default: one a host core). `progress` is called with the number of a
+    case, counted from 0, and 0.0 as it begins, or 1.0 as it ends. A refused case begins again with
+    another seed.
+    """
     trials = Trials()
-    for seed in range(first_seed, first_seed + _SEEDS_PER_CASE * wanted):
-        if progress is not None:
-            progress(trials.ran / wanted)
-        if trials.ran == wanted:
-            return trials
-        _try_seed(seed, trials)
-    trials.failures.append(f"too few cases could run: {trials}")
+    numbers = list(range(wanted))
+    first, end = first_seed, first_seed + _SEEDS_PER_CASE * wanted
+    while numbers and first < end:
+        seeds = range(first, min(first + len(numbers), end))
+        tried = _try_seeds(seeds, numbers, jobs, progress)
+        for seed, outcome in zip(seeds, tried, strict=True):
+            trials.add(seed, outcome)
+        refused = zip(numbers, tried, strict=False)
+        numbers = [number for number, outcome in refused if outcome.refusal]
+        first = seeds.stop
+    if trials.ran < wanted:
+        trials.failures.append(f"too few cases could run: {trials}")
     return trials
 
 
-def _try_seed(seed: int, trials: Trials) -> None:
+def _try_seeds(
+    seeds: range,
+    numbers: Sequence[int],
+    jobs: int | None,
+    progress: Callable[[int, float], None] | None,
+) -> list[Outcome]:
+    def task(seed: int, number: int, _: Report) -> Outcome:
+        if progress is not None:
+            progress(number, 0.0)
+        outcome = _try_seed(seed)
+        if progress is not None and not outcome.refusal:
+            progress(number, 1.0)
+        return outcome
+
+    return run_all([partial(task, *each) for each in zip(seeds, numbers, strict=False)], jobs)
+
+
+def _try_seed(seed: int) -> Outcome:
     try:
-        case = random_case(seed)
+        return try_case(random_case(seed))
     except ConfigError as error:
-        trials.refusals.append(on_one_line(error))
-        return
-    outcome = try_case(case)
-    if outcome.refusal:
-        trials.refusals.append(outcome.refusal)
-        return
-    trials.ran += 1
-    trials.crashed += outcome.crashed
-    if outcome.failure:
-        crash = case.command("crash", "--points", f"{POINTS}")
-        again = f"to reproduce:\n  {case.command('run')}\n  {crash}"
-        trials.failures.append(f"seed {seed}: {outcome.failure}\n{again}")
+        return Outcome(refusal=on_one_line(error))
 
 
 def try_case(case: RandomCase, processor_seconds: float = PROCESSOR_SECONDS) -> Outcome:
