@@ -130,3 +130,11 @@ def test_configurations_that_failed_once_run_and_crash(case: RandomCase) -> None
     outcome = try_case(case)
     assert outcome.failure == outcome.refusal == ""
     assert outcome.crashed
+
+
+def test_a_list_of_one_entry_that_stops_a_run_is_refused_and_not_a_failure() -> None:
+    program = WorkloadRun.of("random", threads=3, regions=32, seed=1266342)
+    values = (("asap.lh_wpq_entries", "1"), ("backend.units_per_core", "0"))
+    outcome = try_case(RandomCase(0, "asap+c+lp@verified-parallel", "janus", values, program))
+    assert outcome.failure == ""
+    assert "choose a larger asap.lh_wpq_entries" in outcome.refusal

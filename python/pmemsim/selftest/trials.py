@@ -6,6 +6,7 @@ error of its own, or if the process dies or doesn't end.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +29,7 @@ _NOT_JUDGED = (
     "crash images can't be checked",
     "models only time and traffic",
 )
+_TOO_SMALL = re.compile(r"choose a larger ([\w.]+)")
 # About two of three seeds give a case that runs, so this many seeds are far too many for one.
 _SEEDS_PER_CASE = 10
 
@@ -143,11 +145,22 @@ def _outcome(trace: Trace, configuration: Configuration, points: Points) -> Outc
     except ConfigError as error:
         return Outcome(refusal=on_one_line(error))
     except StuckError as error:
-        # Locks in simulated order may contradict the recorded order of atomic variables.
-        refused = "use run.lock_order=recorded" in str(error)
-        return Outcome(refusal=str(error)) if refused else Outcome(failure=str(error))
+        text = str(error)
+        refused = _is_of_the_values(text, configuration)
+        return Outcome(refusal=text) if refused else Outcome(failure=text)
     except Exception as error:
         return Outcome(failure=f"{type(error).__name__}: {error}")
+
+
+def _is_of_the_values(stuck: str, configuration: Configuration) -> bool:
+    """Return whether a run stands still because of the values that the case has chosen.
+
+    Locks in simulated order may contradict the recorded order of atomic variables. A list of one
+    entry may hold a region that waits for another one's entry.
+    """
+    small = _TOO_SMALL.search(stuck)
+    chosen = {setting.key for setting in configuration.overrides}
+    return "use run.lock_order=recorded" in stuck or (small is not None and small[1] in chosen)
 
 
 def _run_and_crash(trace: Trace, configuration: Configuration, points: Points) -> Outcome:
