@@ -19,6 +19,10 @@ class Estimate:
     ci95: float
     """Half the width of the 95% confidence interval; 0 for a single sample."""
 
+    def __str__(self) -> str:
+        """Return the mean with its interval, which a single sample doesn't have."""
+        return f"{self.mean:.3f}" + (f" ± {self.ci95:.3f}" if self.ci95 else "")
+
     def less_one(self) -> Estimate:
         """Return by how much it is above 1."""
         return Estimate(self.mean - 1, self.ci95)

@@ -8,6 +8,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 from pmemsim.cli.console import out, table
+from pmemsim.estimates import Estimate
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.papers import experiments_dir
 from pmemsim.reproduce.plan import Paper, Scale
@@ -62,9 +63,9 @@ def _row(row: Compared) -> list[str]:
 
 
 def _value(finding: Finding) -> str:
-    if finding.measured is None:
+    if finding.measured is None or finding.ci95 is None:
         return finding.verdict if finding.entry.shape else "none"
-    return f"{finding.measured:.3f} ± {finding.ci95:.3f}"
+    return str(Estimate(finding.measured, finding.ci95))
 
 
 def _line(rows: Sequence[Compared]) -> str:

@@ -49,7 +49,6 @@ from pmemsim.cli.recordings import open_traces
 from pmemsim.cold_start import cold_starts
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error, Problems
-from pmemsim.estimates import Estimate
 from pmemsim.files import write_json
 from pmemsim.not_instrumented import described_run, share_of, warning
 from pmemsim.presets import Setting, parse_overrides, preset_names
@@ -396,14 +395,14 @@ def _print_comparison(comparison: Comparison) -> None:
                     workload if design == baseline else "",
                     design,
                     si(rate) if regions else "-",
-                    _interval(comparison.estimate(workload, design)),
+                    str(comparison.estimate(workload, design)),
                     f"{fmean(r.time_ns / r.regions for r in results):,.1f}" if regions else "-",
                     *(percent(fmean(share[label] for share in shares)) for label in labels),
                 )
             )
     for design in comparison.designs:
         name = "geomean" if design == baseline else ""
-        mean = _interval(comparison.geomean_estimate(design))
+        mean = str(comparison.geomean_estimate(design))
         rows.append((name, design, "", mean, "", *("" for _ in labels)))
     columns = [
         "workload", "design", ">regions/s", f">over {baseline}", ">ns/region",
@@ -417,10 +416,6 @@ def _print_comparison(comparison: Comparison) -> None:
         for name in comparison.workloads
     )
     out.print(f"instructions not instrumented, but estimated: {estimated}", markup=False)
-
-
-def _interval(estimate: Estimate) -> str:
-    return f"{estimate.mean:.3f}" + (f" ± {estimate.ci95:.3f}" if estimate.ci95 else "")
 
 
 def _print_bench(result: benchmark.Bench) -> None:

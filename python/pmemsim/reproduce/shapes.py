@@ -60,7 +60,7 @@ def fences(measured: Measurements) -> Seen:
     ratio = measured.ratio("ASAP, fences", "HWUndo")
     return Seen(
         abs(ratio.mean - 1) <= _FEW_PERCENT,
-        f"ASAP with fences over HWUndo {ratio.mean:.3f} ± {ratio.ci95:.3f}",
+        f"ASAP with fences over HWUndo {ratio}",
     )
 
 
@@ -69,7 +69,7 @@ def lad_below_redu(measured: Measurements) -> Seen:
     ratio = measured.ratio("LAD", "REDU")
     sizes = measured.group_ratios("LAD", "REDU").items()
     by_size = ", ".join(f"{group}: {of_group.mean:.3f}" for group, of_group in sizes)
-    return Seen(ratio.mean < 1, f"LAD over REDU {ratio.mean:.3f} ± {ratio.ci95:.3f} ({by_size})")
+    return Seen(ratio.mean < 1, f"LAD over REDU {ratio} ({by_size})")
 
 
 def fifo_storage(measured: Measurements) -> Seen:
