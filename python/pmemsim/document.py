@@ -45,9 +45,14 @@ class Item:
             raise ConfigError(problems)
         return found
 
+    @property
+    def is_mapping(self) -> bool:
+        """Return whether the value is a list of 'key: value' lines."""
+        return isinstance(self._node, yaml.MappingNode)
+
     def entries(self) -> dict[str, Item]:
         """Return the values by their keys, whatever these are."""
-        if not isinstance(self._node, yaml.MappingNode):
+        if not self.is_mapping:
             raise self.error("must be a list of 'key: value' lines")
         found: dict[str, Item] = {}
         for key_node, value_node in self._node.value:

@@ -140,7 +140,8 @@ def record_workload(
 
 def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None = None) -> None:
     """Build and record a workload, and keep nothing but `output`."""
-    program = build_workload(run.workload, run.opt, keep_going, run.log, run.hints)
+    computed = run.compute_instructions
+    program = build_workload(run.workload, run.opt, keep_going, run.log, run.hints, computed)
     environment = {
         **_of_schedule(run.schedule, run.seed),
         **_output_of(output),
@@ -151,6 +152,8 @@ def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None
                 "seed": run.seed,
                 "optimization": run.opt,
                 "regions": run.regions,
+                # Recordings without it are equal to those of earlier versions.
+                **({"compute_instructions": computed} if computed else {}),
             }
         ),
     }
@@ -211,6 +214,7 @@ def build_workload(
     keep_going: KeepGoing | None = None,
     log: str = LOGS[0],
     hints: str = HINTS[0],
+    compute_instructions: int = 0,
 ) -> Path:
     """Build a workload for recording, or reuse an earlier build, and return the program's path."""
     workload = find_workload(name)
@@ -218,6 +222,7 @@ def build_workload(
     level, _, library = opt.partition("+")
     built = cache_dir() / "programs" / toolchain_hash()[:16]
     own = f"-{workload.version[:16]}" if workload.version else ""
+    own += f"-compute{compute_instructions}" if compute_instructions else ""
     program = built.with_name(f"{built.name}-{opt}-{log}-{hints_name(hints)}{own}") / name
     if program.is_file():
         return program
@@ -242,6 +247,9 @@ def build_workload(
         command.append("--janus-auto")
     elif hints not in HINTS:
         command.append(f"--janus-profile={hints}")
+    if compute_instructions:
+        command.append(f"-DWORKLOAD_COMPUTE_INSTRUCTIONS={compute_instructions}")
+        command += ["-include", str(common / "compute.hpp")]
     with _made_once(program) as fresh:
         if fresh is None:
             return program

@@ -39,6 +39,7 @@ WHOLE_NUMBERS = {
     "data_bytes": range(8, 8192 + 1, 8),
     "seed": range(2**64),
     "items": range(2, 2**28 + 1),
+    "compute_instructions": range(1_000_000 + 1),
     "schedule": range(2**32),
 }
 
@@ -62,6 +63,8 @@ class Workload:
     """Values of `mix` that the workload accepts in addition to insert-update."""
     logs: tuple[str, ...] = LOGS[:1]
     """Software logs with which it can be built."""
+    atomic_regions: bool = True
+    """Whether it runs atomic regions (`pm_begin`)."""
     version: str = ""
     """Hash of the source, for a workload of the user's own."""
 
@@ -87,6 +90,8 @@ class WorkloadRun:
     """Operations of a map's regions: one of `MIXES`; None: insert and update."""
     warm_up: int = 0
     """Regions before the measured part, which warm up the caches."""
+    compute_instructions: int = 0
+    """Instructions that each region executes in addition, without any access to PM."""
     log: str = LOGS[0]
     """Software log of its library: one of `LOGS`."""
     hints: str = HINTS[0]
@@ -109,6 +114,7 @@ class WorkloadRun:
             items=self.items,
             mix=self.mix,
             warm_up=self.warm_up,
+            compute_instructions=self.compute_instructions,
             log=self.log,
             hints=self.hints,
             whole_run=self.whole_run,
@@ -136,6 +142,10 @@ class WorkloadRun:
             problems.append(
                 f"--data-bytes {self.data_bytes}: {self.workload} requires at least "
                 f"{workload.least_data_bytes}"
+            )
+        if self.compute_instructions and not workload.atomic_regions:
+            problems.append(
+                f"--compute-instructions: {self.workload} has no atomic regions; remove the option"
             )
         if problems:
             raise ConfigError(problems)
@@ -183,6 +193,8 @@ class WorkloadRun:
         )
         if version := find_workload(self.workload).version:
             parts = (*parts, version)
+        if self.compute_instructions:
+            parts = (*parts, f"compute {self.compute_instructions}")
         if turns := os.environ.get("PMEMSIM_QUANTUM"):
             parts = (*parts, turns)
         if self.schedule:
@@ -234,13 +246,14 @@ def _workload(entry: dict[str, Any], folder: Path, version: str = "") -> Workloa
         entry.get("least-data-bytes", Workload.least_data_bytes),
         tuple(entry.get("mixes", ())),
         tuple(entry.get("logs", LOGS[:1])),
+        entry.get("atomic-regions", True),
         version,
     )
 
 
 _DESCRIPTION = re.compile(r"/\* pmemsim workload\n(.*?)\*/", re.DOTALL)
 _REQUIRED = {"summary", "arguments"}
-_OPTIONAL = {"data-multiple", "least-data-bytes", "mixes", "logs"}
+_OPTIONAL = {"data-multiple", "least-data-bytes", "mixes", "logs", "atomic-regions"}
 
 
 def _own_workload(path: Path) -> Workload:

@@ -112,6 +112,10 @@ class Recipe:
         WORKLOAD, "--warm-up", value="N", default="0", more=True,
         help="Number of regions that run before the measured part, to fill the caches.",
     )] = None  # fmt: skip
+    compute_instructions: Annotated[int | None, option(
+        WORKLOAD, "--compute-instructions", value="N", default="0", more=True,
+        help="Number of instructions that each region executes in addition, without accessing PM.",
+    )] = None  # fmt: skip
     log: Annotated[str | None, option(
         WORKLOAD, "--log", value="undo|redo", default="undo", more=True,
         help="The program's software log. Designs with atomicity=software-redo require redo.",

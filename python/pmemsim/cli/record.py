@@ -142,8 +142,8 @@ def record_command(
         pmemsim record --hold 2:57 -o held.pmt -- ./mine
 
     A program that finds the pool of an earlier run starts from that pool. With --schedules, record
-    a script that removes the pool first. With --all, --data-bytes applies to the workloads that
-    support it.
+    a script that removes the pool first. With --all, --data-bytes and --compute-instructions apply
+    to the workloads that support them.
     """
     workload = options.name
     if program and workload is None and _is_workload(program):
@@ -199,11 +199,10 @@ def _all(options: _Options, schedules: _Schedules, problems: Problems) -> None:
     runs = []
     recipe, out_dir = options.recipe, options.out_dir
     for workload in workloads().values():
-        taken = {
-            key: value
-            for key, value in recipe.arguments.items()
-            if key in (*workload.arguments, "hints", "schedule")
-        }
+        known = {*workload.arguments, "hints", "schedule"}
+        if workload.atomic_regions:
+            known.add("compute_instructions")
+        taken = {key: value for key, value in recipe.arguments.items() if key in known}
         with problems.collected():
             runs.append(WorkloadRun.of(workload.name, opt=recipe.opt, **taken))
     if out_dir and out_dir.exists() and not out_dir.is_dir():

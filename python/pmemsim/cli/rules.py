@@ -135,7 +135,7 @@ _METHODS = (*_CHECKERS, "--answers")
 _OWN_PROGRAM = ("--pm-path", "--pm-range", "--pm-hint", "--pm-heap", "--process", "--hold")
 _OF_WORKLOADS = (
     "--threads", "--regions", "--data-bytes", "--opt", "--items", "--mix", "--duplicate-ratio",
-    "--warm-up", "--log", "--hints", "--whole-run",
+    "--warm-up", "--compute-instructions", "--log", "--hints", "--whole-run",
 )  # fmt: skip
 
 RULES: dict[str, tuple[Rule, ...]] = {

@@ -13,15 +13,18 @@ from pmemsim.reproduce.parts import (
     is_true,
     read_benchmarks,
     read_design,
+    read_instructions,
     read_opt,
     read_settings,
 )
 from pmemsim.reproduce.plan import (
     MEASURED,
+    OTHERS,
     Ablation,
     Benchmark,
     Cause,
     Column,
+    Computation,
     Difference,
     Experiment,
 )
@@ -29,7 +32,7 @@ from pmemsim.reproduce.plan import (
 # Keys that a variation can change.
 _CHANGES = (
     "set", "on", "designs", "benchmarks", "machine", "threads", "regions_factor", "data_bytes",
-    "items", "warm_up", "opt", "whole_run", "metric", "without",
+    "items", "compute_instructions", "warm_up", "opt", "whole_run", "metric", "without",
 )  # fmt: skip
 
 
@@ -90,6 +93,7 @@ def _change(
         "regions_factor": field["regions_factor"].number() if "regions_factor" in field else 1,
         "data_bytes": field["data_bytes"].whole() if "data_bytes" in field else None,
         "items": field["items"].whole() if "items" in field else None,
+        "compute_instructions": _computation(field.get("compute_instructions"), known),
         "warm_up": field["warm_up"].whole(least=0) if "warm_up" in field else None,
         "opt": read_opt(field.get("opt")),
         "whole_run": is_true(field["whole_run"]) if "whole_run" in field else None,
@@ -114,6 +118,19 @@ def _replaced(item: Item | None, known: Collection[str], what: str) -> dict[str,
 def _benchmarks(item: Item | None, known: Known) -> tuple[Benchmark, ...]:
     _replaced(item, known.benchmarks, "benchmark")
     return read_benchmarks(item, known.groups) if item else ()
+
+
+def _computation(item: Item | None, known: Known) -> Computation:
+    """Return the instructions of each region: one number, or one by group and benchmark."""
+    if item is None:
+        return {}
+    if not item.is_mapping:
+        return {OTHERS: read_instructions(item)}
+    return {
+        (group, benchmark): read_instructions(number)
+        for group, of_group in _replaced(item, known.groups, "group").items()
+        for benchmark, number in _replaced(of_group, known.benchmarks, "benchmark").items()
+    }
 
 
 def _without(item: Item | None, of: Sequence[str], known: Known) -> tuple[str, ...]:

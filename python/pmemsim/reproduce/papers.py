@@ -25,6 +25,7 @@ from pmemsim.reproduce.parts import (
     read_benchmarks,
     read_design,
     read_hints,
+    read_instructions,
     read_opt,
     read_settings,
     sourced,
@@ -214,6 +215,7 @@ def _point(item: Item) -> Point:
     varied = item.entries()
     threads = varied.pop("threads", None)
     data_bytes = varied.pop("data_bytes", None)
+    computation = varied.pop("compute_instructions", None)
     regions_factor = varied.pop("regions_factor", None)
     opt = varied.pop("opt", None)
     return Point(
@@ -223,6 +225,7 @@ def _point(item: Item) -> Point:
         data_bytes.whole() if data_bytes else None,
         regions_factor.number() if regions_factor else 1,
         read_opt(opt),
+        read_instructions(computation) if computation else None,
     )
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pmemsim.document import Item
 from pmemsim.errors import ConfigError, on_one_line
-from pmemsim.reproduce.plan import Benchmark, Design, Settings, takes_data_bytes
+from pmemsim.reproduce.plan import (
+    Benchmark,
+    Design,
+    Settings,
+    takes_computation,
+    takes_data_bytes,
+)
 from pmemsim.workloads import (
     HINTS,
     MIXES,
@@ -14,8 +20,8 @@ from pmemsim.workloads import (
     workloads,
 )
 
-_PROGRAM_KEYS = ("log", "whole_run", "opt")
-_GROUP_KEYS = ("data_bytes", "beside")
+_PROGRAM_KEYS = ("log", "whole_run", "opt", "compute_instructions")
+_GROUP_KEYS = ("data_bytes", "compute_instructions", "beside")
 
 
 def sourced(item: Item) -> Item:
@@ -47,6 +53,7 @@ def _benchmark(item: Item, group: Item) -> Benchmark:
         field["log"].one_of(find_workload(workload).logs, "log") if "log" in field else None,
         read_opt(field.get("opt")),
         "whole_run" in field and is_true(field["whole_run"]),
+        _computation(workload, field.get("compute_instructions"), group),
         is_beside(group),
     )
 
@@ -61,6 +68,23 @@ def _data_bytes(workload: str, own: Item | None, group: Item) -> int | None:
         return WorkloadRun.of(workload, data_bytes=size.whole()).data_bytes
     except ConfigError as error:
         raise size.error(on_one_line(error)) from error
+
+
+def _computation(workload: str, own: Item | None, group: Item) -> int:
+    """Return a benchmark's own instructions, or the group's if the workload has regions."""
+    if own is not None and not takes_computation(workload):
+        raise own.error(f"{workload} has no atomic regions; remove the key")
+    of_group = group.fields((), _GROUP_KEYS).get("compute_instructions")
+    number = own or (of_group if takes_computation(workload) else None)
+    return read_instructions(number) if number else 0
+
+
+def read_instructions(item: Item) -> int:
+    """Return the number of instructions that each region executes in addition."""
+    instructions = item.whole(least=0)
+    if problems := argument_problems(compute_instructions=instructions):
+        raise item.error(problems[0])
+    return instructions
 
 
 def _mixes_of(workload: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -62,6 +62,8 @@ class Benchmark:
     """The optimisation level of its recordings; None: the paper's."""
     whole_run: bool = False
     """Whether the paper's times are those of whole runs, set-up included."""
+    compute_instructions: int = 0
+    """Instructions that each region executes in addition, without accessing PM."""
     beside: bool = False
     """Whether its group is an alternative reading of the paper, shown but not compared."""
 
@@ -100,11 +102,14 @@ class Point:
     """Factor for the number of regions, relative to other points."""
     opt: str | None = None
     """The optimisation level of its recordings; None: the paper's."""
+    compute_instructions: int | None = None
+    """Additional instructions of each region; None: the benchmarks'."""
 
     @property
     def has_own_recordings(self) -> bool:
         """Return whether the point has recordings that other points don't have."""
-        return (self.threads, self.data_bytes, self.opt) != (None, None, None)
+        own = (self.threads, self.data_bytes, self.opt, self.compute_instructions)
+        return own != (None, None, None, None)
 
 
 @dataclass(frozen=True)
@@ -176,6 +181,11 @@ class Experiment:
         return tuple(dict.fromkeys([self.metric, *others]))
 
 
+Computation = Mapping[tuple[str, str], int]
+"""Additional instructions of each region, by group and benchmark; of all others, by `OTHERS`."""
+OTHERS = ("", "")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Change:
     """A variation of experiments: the same entries, measured with changed settings or programs."""
@@ -197,6 +207,7 @@ class Change:
     data_bytes: int | None
     items: int | None
     """Number of data items of the workloads before the measured part."""
+    compute_instructions: Computation
     warm_up: int | None
     opt: str | None
     """The optimisation level of all recordings; None: the paper's."""
@@ -311,6 +322,7 @@ class Paper:
             seed=seed,
             items=benchmark.items,
             mix=benchmark.mix,
+            compute_instructions=_computation(benchmark, point.compute_instructions),
             warm_up=self._warm_up(benchmark, point),
             log=benchmark.log,
             hints=hints,
@@ -409,6 +421,12 @@ def _changed(benchmarks: tuple[Benchmark, ...], change: Change) -> tuple[Benchma
             benchmark,
             opt=change.opt or benchmark.opt,
             items=change.items or benchmark.items,
+            compute_instructions=_computation(
+                benchmark,
+                change.compute_instructions.get(
+                    (benchmark.group, benchmark.name), change.compute_instructions.get(OTHERS)
+                ),
+            ),
         )
 
     return tuple(
@@ -416,6 +434,13 @@ def _changed(benchmarks: tuple[Benchmark, ...], change: Change) -> tuple[Benchma
         for benchmark in benchmarks
         if benchmark.name not in change.without and not (change.data_bytes and benchmark.beside)
     )
+
+
+def _computation(benchmark: Benchmark, changed: int | None) -> int:
+    """Return the additional instructions of each region, changed if the program has regions."""
+    if changed is None or not takes_computation(benchmark.workload):
+        return benchmark.compute_instructions
+    return changed
 
 
 def _smaller(benchmarks: tuple[Benchmark, ...]) -> tuple[Benchmark, ...]:
@@ -430,3 +455,8 @@ def _smaller(benchmarks: tuple[Benchmark, ...]) -> tuple[Benchmark, ...]:
 def takes_data_bytes(workload: str) -> bool:
     """Return whether a recording of the workload sets the size of a datum."""
     return "data_bytes" in find_workload(workload).arguments
+
+
+def takes_computation(workload: str) -> bool:
+    """Return whether the workload has atomic regions, which can compute in addition."""
+    return find_workload(workload).atomic_regions
