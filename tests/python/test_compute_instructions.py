@@ -41,7 +41,7 @@ def total(trace: Trace) -> dict[str, Any]:
 def test_regions_execute_the_instructions_and_write_the_same(workload: str) -> None:
     without, computing = total(recorded(workload, 0)), total(recorded(workload, 3000))
     added = computing["instructions"] - without["instructions"]
-    assert added == pytest.approx(3000 * without["regions"], rel=0.03)
+    assert added == pytest.approx(3000 * without["regions"], rel=0.01)
     assert {key: computing[key] for key in OF_PM} == {key: without[key] for key in OF_PM}
 
 
@@ -49,7 +49,7 @@ def test_regions_execute_the_instructions_and_write_the_same(workload: str) -> N
 def test_each_optimisation_level_executes_as_many(opt: str) -> None:
     without, computing = (total(recorded("queue", number, opt=opt)) for number in (0, 3000))
     added = computing["instructions"] - without["instructions"]
-    assert added == pytest.approx(3000 * REGIONS, rel=0.03)
+    assert added == pytest.approx(3000 * REGIONS, rel=0.01)
     assert {key: computing[key] for key in OF_PM} == {key: without[key] for key in OF_PM}
 
 
@@ -65,9 +65,9 @@ def test_simulated_regions_take_longer_and_write_as_much() -> None:
         return result
 
     without, computing = run(0), run(3000)
-    # 79 iterations of 24 cycles, at 2 GHz. REDU's regions otherwise wait for PM for a part of that.
+    # 20 iterations of 96 cycles and 7 of 6, at 2 GHz. REDU's regions otherwise wait for PM for a part of that.
     longer = (computing["time_ns"] - without["time_ns"]) / REGIONS
-    assert 0.5 * 948 < longer < 1.1 * 948
+    assert 0.5 * 981 < longer < 1.1 * 981
     for name in ("pm.bytes_written", "pm.log_bytes_written", "pm.data_bytes_written"):
         assert computing["stats"][name] == without["stats"][name] > 0
 
