@@ -56,8 +56,8 @@ def test_each_optimisation_level_executes_as_many(opt: str) -> None:
 def test_simulated_regions_take_longer_and_write_as_much() -> None:
     def run(instructions: int) -> dict[str, Any]:
         done = pmemsim(
-            "run", "queue", "--threads", "1", "--regions", REGIONS, "--items", FEW_ITEMS,
-            "--compute-instructions", instructions, "--design", "redu", "--machine", "lalea",
+            "run", "queue", "--threads", "1", "--regions", str(REGIONS), "--items", str(FEW_ITEMS),
+            "--compute-instructions", str(instructions), "--design", "redu", "--machine", "lalea",
             "--json", "-",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -65,7 +65,7 @@ def test_simulated_regions_take_longer_and_write_as_much() -> None:
         return result
 
     without, computing = run(0), run(3000)
-    # 20 iterations of 96 cycles and 7 of 6, at 2 GHz. REDU's regions otherwise wait for PM for a part of that.
+    # 20 iterations take 96 cycles each, and 7 take 6, at 2 GHz. A part of that hides waits for PM.
     longer = (computing["time_ns"] - without["time_ns"]) / REGIONS
     assert 0.5 * 981 < longer < 1.1 * 981
     for name in ("pm.bytes_written", "pm.log_bytes_written", "pm.data_bytes_written"):
