@@ -18,7 +18,7 @@ from pmemsim.reproduce.plan import DESCRIBED, MEASURED, Benchmark, Column, Point
 from pmemsim.reproduce.runs import configurations
 from pmemsim.reproduce.studies import ablated, both_columns, every_study
 from pmemsim.reproduce.verdicts import Compared, Counts, compare, counts
-from tiny_paper import drawn, made_up, reproduce, write_columns
+from tiny_paper import drawn, made_up, reproduce, write_columns, write_paper
 
 
 def test_columns_differ_where_the_paper_says_so(tmp_path: Path) -> None:
@@ -289,12 +289,25 @@ def test_papers_value_over_another_design_is_relative_to_its_bar(
     measured = made_up(
         load_paper("lalea"), "fig4", lambda design, *_: 0.5 if design == "LAD" else 1.0
     )
-    small, large = drawn(measured, monkeypatch)
-    (marks,) = [each for each in small.collections if isinstance(each, PathCollection)]
+    (axes,) = drawn(measured, monkeypatch)
+    (marks,) = [each for each in axes.collections if isinstance(each, PathCollection)]
     values = [float(value) for _, value in np.asarray(marks.get_offsets())]
     assert values == pytest.approx([1.5404, 1.1716, 1.5662, 2 * 1.6745])
-    # The group beside it isn't compared.
-    assert not [each for each in large.collections if isinstance(each, PathCollection)]
+
+
+def test_group_beside_others_has_no_values_of_the_paper(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plan = write_paper(tmp_path / "tiny") / "experiment.yaml"
+    plan.write_text(
+        plan.read_text().replace("{data_bytes: 128}", "{data_bytes: 128, beside: true}")
+    )
+    measured = made_up(load_paper(str(plan.parent)), "speed", lambda *_: 1.0)
+    marks = [
+        [each for each in axes.collections if isinstance(each, PathCollection)]
+        for axes in drawn(measured, monkeypatch)
+    ]
+    assert [len(each) for each in marks] == [1, 0]
 
 
 def test_papers_value_at_a_point_is_relative_to_the_baseline_there(
