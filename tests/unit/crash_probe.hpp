@@ -69,10 +69,10 @@ struct LogPolicies {
 inline void PrintTo(const LogPolicies& policies, std::ostream* out) {
   *out << policies.allocation << ", " << policies.metadata;
 }
-inline constexpr LogPolicies kLogPolicies[] = {{"sequential", "collated-header"},
-                                               {"load-aware", "collated-header"},
-                                               {"sequential", "adr-buffered"},
-                                               {"load-aware", "adr-buffered"}};
+inline constexpr LogPolicies kLogPolicies[] = {
+    {"sequential", "collated-header"}, {"load-aware", "collated-header"},
+    {"sequential", "adr-buffered"},    {"load-aware", "adr-buffered"},
+    {"sequential", "queue-buffered"},  {"load-aware", "queue-buffered"}};
 
 // Returns the image that a crash at the current time leaves.
 inline Image surviving(const Memory& pm) {

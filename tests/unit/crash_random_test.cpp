@@ -50,7 +50,7 @@ class RandomSettings {
             {"pm.persistence", {"accepted", "accepted", "written"}},
             {"log.allocation", {"sequential", "load-aware"}},
             {"log.area", {"shared", "per-core"}},
-            {"log.metadata", {"collated-header", "adr-buffered"}},
+            {"log.metadata", {"collated-header", "adr-buffered", "queue-buffered"}},
             {"log.ring_size", {"4KiB", "8KiB"}},
             {"log.header_entries", {"0", "1", threads_, "4", "128"}},
             {"log.free_entries", {"16", "17", "1024"}},

@@ -23,7 +23,7 @@ Headers surviving(const HeaderBuffer& buffer) {
 // ---- A queue of its own: designs/atomicity/header_queue.hpp
 
 TEST(HeaderQueue, HeadersWithinItsCapacitySurviveACrash) {  // rule 1
-  HeaderQueue queue(2, 2);
+  HeaderQueue queue(2, 2, false);
   EXPECT_EQ(surviving(queue), Headers{});
   queue.take({7, 0}, 0);
   queue.take({7, 1}, 1);
@@ -32,10 +32,9 @@ TEST(HeaderQueue, HeadersWithinItsCapacitySurviveACrash) {  // rule 1
 }
 
 TEST(HeaderQueue, CompleteHeaderStaysUntilItIsWritten) {  // rule 2
-  HeaderQueue queue(1, 1);
+  HeaderQueue queue(1, 1, false);
   EXPECT_FALSE(queue.keeps_complete()) << "it is to be written then";
   queue.take({7, 0}, 0);
-  queue.complete({7, 0}, 0);
   EXPECT_FALSE(queue.has_space(0));
   EXPECT_EQ(surviving(queue), (Headers{{7, 0}}));
   EXPECT_EQ(queue.spill(0), std::nullopt) << "those on their way make room soon enough";
@@ -44,8 +43,27 @@ TEST(HeaderQueue, CompleteHeaderStaysUntilItIsWritten) {  // rule 2
   EXPECT_EQ(surviving(queue), Headers{});
 }
 
-TEST(HeaderQueue, FullChannelStallsNewEntries) {  // rule 3
-  HeaderQueue queue(2, 2);
+TEST(HeaderQueue, KeptHeaderStaysUntilItIsReleasedOrSpilled) {  // rule 3
+  HeaderQueue queue(2, 2, true);
+  EXPECT_TRUE(queue.keeps_complete());
+  queue.take({7, 0}, 0);
+  queue.take({7, 1}, 0);
+  queue.take({8, 0}, 1);
+  EXPECT_EQ(queue.spill(0), std::nullopt) << "no record is complete";
+  queue.complete({7, 1}, 0);
+  queue.complete({7, 0}, 0);
+  queue.complete({8, 0}, 1);
+  EXPECT_EQ(queue.spill(0), (HeaderId{7, 1})) << "the oldest complete one of the channel";
+  EXPECT_FALSE(queue.has_space(0)) << "until it is written";
+  EXPECT_EQ(surviving(queue), (Headers{{7, 0}, {7, 1}, {8, 0}}));
+  queue.release({7, 1}, 0);
+  EXPECT_TRUE(queue.has_space(0));
+  queue.release({7, 0}, 0);
+  EXPECT_EQ(queue.spill(0), std::nullopt) << "a released header is never written";
+}
+
+TEST(HeaderQueue, FullChannelStallsNewEntries) {  // rule 4
+  HeaderQueue queue(2, 2, false);
   EXPECT_TRUE(queue.stalls_stores());
   queue.take({7, 0}, 1);
   EXPECT_TRUE(queue.has_space(1));
@@ -54,8 +72,8 @@ TEST(HeaderQueue, FullChannelStallsNewEntries) {  // rule 3
   EXPECT_TRUE(queue.has_space(0));
 }
 
-TEST(HeaderQueue, QueueWithoutEntriesHasNoSpaceAndStallsNoStores) {  // rule 4
-  const HeaderQueue queue(1, 0);
+TEST(HeaderQueue, QueueWithoutEntriesHasNoSpaceAndStallsNoStores) {  // rule 5
+  const HeaderQueue queue(1, 0, false);
   EXPECT_FALSE(queue.has_space(0));
   EXPECT_FALSE(queue.stalls_stores());
 }

@@ -156,6 +156,35 @@ TEST(HwRedo, CommitDoesNotWaitForAHeaderInTheAdrBuffer) {
   EXPECT_NEAR(in_one_bank, 300, 30);
 }
 
+// Rule 6: four regions of one line write four entries and no header, and each survives a crash from
+// its commit on. With a queue of two headers, the third and fourth commit write the oldest one.
+TEST(HwRedo, KeptHeadersAreWrittenOnlyWhenTheQueueIsFull) {
+  for (const auto& [entries, written] : {std::pair{"128", 0.0}, {"4", 0.0}, {"2", 2.0}}) {
+    RedoBench bench{{"hw_redo.in_place", "lazy"},
+                    {"log.metadata", "queue-buffered"},
+                    {"log.header_entries", entries}};
+    for (const std::uint64_t region : {1, 2, 3, 4}) {
+      const Line line{kBank1.number + region};
+      bench.begin(region, {line});
+      bench.end(region);
+      EXPECT_EQ(bench.recovered(line), 0u) << "before its commit";
+      bench.commit();
+      for (std::uint64_t each = 1; each <= region; ++each) {
+        EXPECT_EQ(bench.recovered({kBank1.number + each}), each) << entries << " entries";
+      }
+    }
+    bench.platform.run();
+    EXPECT_EQ(bench.statistic("log.entries"), 4);
+    EXPECT_EQ(bench.statistic("log.headers"), written) << entries << " entries";
+    EXPECT_EQ(bench.statistic("log.spilled_headers"), written) << entries << " entries";
+    bench.redo.drain();
+    bench.platform.run();
+    EXPECT_EQ(bench.statistic("log.headers"), written) << "released logs write none";
+    EXPECT_EQ(bench.left().in_place[0], 4u);
+    EXPECT_TRUE(bench.left().log.headers.empty());
+  }
+}
+
 // Rule 1.
 TEST(HwRedo, FullLogBufferSendsItsOldestLineDuringTheRegion) {
   RedoBench bench{{"hw_redo.log_buffer_entries", "8"}};

@@ -4,11 +4,11 @@ namespace pmemsim {
 
 AdrBuffer::AdrBuffer(Backend& pm, std::uint32_t channels, std::uint32_t header_lines,
                      bool from_controllers, Completion space_freed)
-    : pm_(pm),
+    : HeaderBuffer(channels),
+      pm_(pm),
       header_lines_(header_lines),
       from_controllers_(from_controllers),
       space_freed_(space_freed),
-      complete_(channels),
       awaited_(channels) {}
 
 void AdrBuffer::occupy(std::uint32_t channel) {
@@ -16,22 +16,8 @@ void AdrBuffer::occupy(std::uint32_t channel) {
 }
 
 // Rules 2 and 3 (adr_buffer.hpp).
-void AdrBuffer::vacate(HeaderId header, std::uint32_t channel) {
-  std::erase(complete_[channel], header);
+void AdrBuffer::vacate(std::uint32_t channel) {
   for (std::uint32_t line = 0; line < header_lines_; ++line) pm_.release(channel);
-}
-
-void AdrBuffer::complete(HeaderId header, std::uint32_t channel) {
-  complete_[channel].push_back(header);
-}
-
-// Rule 3 (adr_buffer.hpp).
-std::optional<HeaderId> AdrBuffer::spill(std::uint32_t channel) {
-  std::deque<HeaderId>& headers = complete_[channel];
-  if (headers.empty()) return {};
-  const HeaderId oldest = headers.front();
-  headers.pop_front();
-  return oldest;
 }
 
 void AdrBuffer::await_space(std::uint32_t channel) {

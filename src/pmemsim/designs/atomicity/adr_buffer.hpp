@@ -15,7 +15,7 @@
 // again to buffer the header when its record is complete.
 #pragma once
 
-#include <deque>
+#include <vector>
 
 #include "pmemsim/designs/atomicity/header_buffer.hpp"
 #include "pmemsim/designs/backend/backend.hpp"
@@ -35,21 +35,18 @@ class AdrBuffer final : public HeaderBuffer {
   bool stalls_stores() const override { return !from_controllers_; }
   // Implements rule 2 of the head comment.
   bool keeps_complete() const override { return true; }
-  void complete(HeaderId header, std::uint32_t channel) override;
-  std::optional<HeaderId> spill(std::uint32_t channel) override;
   void await_space(std::uint32_t channel) override;
 
  private:
   void occupy(std::uint32_t channel) override;
-  void vacate(HeaderId header, std::uint32_t channel) override;
+  void vacate(std::uint32_t channel) override;
   void entry_free(std::uint64_t channel, Time now);
 
   Backend& pm_;
   const std::uint32_t header_lines_;
   const bool from_controllers_;
   const Completion space_freed_;
-  std::vector<std::deque<HeaderId>> complete_;  // by channel, oldest first
-  std::vector<bool> awaited_;                   // by channel: true if an entry is requested
+  std::vector<bool> awaited_;  // by channel: true if an entry is requested
 };
 
 }  // namespace pmemsim

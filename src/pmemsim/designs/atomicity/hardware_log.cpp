@@ -38,7 +38,8 @@ void HardwareLog::connect(const LayerContext& context) {
                                           shape_.from_controllers,
                                           completion<&HardwareLog::header_space_freed>(*this));
   } else {
-    buffer_ = std::make_unique<HeaderQueue>(shape_.channels, shape_.header_entries);
+    buffer_ = std::make_unique<HeaderQueue>(shape_.channels, shape_.header_entries,
+                                            parameters_.metadata == LogMetadata::kQueueBuffered);
   }
 }
 
@@ -468,7 +469,7 @@ Storage HardwareLog::storage(const HardwareLogParameters& parameters, const Chip
   const bool load_aware = parameters.allocation == LogAllocation::kLoadAware;
   Storage storage = load_aware ? load_aware_storage(parameters, chip) : Storage{};
   // BLOM's headers are in the write pending queues, which are part of the machine.
-  if (parameters.metadata == LogMetadata::kCollatedHeader && parameters.header_entries > 0) {
+  if (parameters.metadata != LogMetadata::kAdrBuffered && parameters.header_entries > 0) {
     storage.structures.push_back(
         header_queue("log header queue, a channel", parameters.header_entries, chip, "ASAP, 6.3"));
   }

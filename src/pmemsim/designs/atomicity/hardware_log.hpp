@@ -7,9 +7,9 @@
 //      follow each other (sequential_log.hpp), or each line goes to the bank with the fewest
 //      pending operations, and a chain of headers leads to it (LALEA, load_aware_log.hpp).
 //   3  A HeaderBuffer contains headers that aren't in PM, if it has room (policy `metadata`). It is
-//      either a persistent queue of the channel, with headers of incomplete records
-//      (header_queue.hpp), or the ADR buffer, with headers of logs that haven't been released
-//      (BLOM, adr_buffer.hpp).
+//      either a persistent queue of the channel, with headers of incomplete records or of logs that
+//      haven't been released (header_queue.hpp), or the ADR buffer, with headers of logs that
+//      haven't been released (BLOM, adr_buffer.hpp).
 //   4  A header for which the buffer has no room is volatile until it is written, after its entries
 //      are persistent. If stores stall for room, an undo log has no volatile headers. A line with
 //      an entry in an undo log may change in PM only when three things are persistent: the entry,
@@ -51,7 +51,7 @@ struct HardwareLogStatistics {
     visit("buffered_headers", buffered_headers, "headers",
           "Headers that were in a persistent queue or buffer", at_most("entries"));
     visit("spilled_headers", spilled_headers, "headers",
-          "Headers written from the ADR buffer to PM to free their entry for others (BLOM)",
+          "Headers written from the ADR buffer or the header queue to PM to free their entry",
           part_of("buffered_headers"));
     visit("dropped", dropped, "lines", "Log writes removed from the write pending queues",
           part_of("entries", "headers"), origin_of("received.dropped"));

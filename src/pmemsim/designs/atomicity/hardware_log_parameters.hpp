@@ -30,6 +30,7 @@ enum class LogArea : std::uint8_t {
 enum class LogMetadata : std::uint8_t {
   kCollatedHeader,  // written to PM once its entries are persistent (LEC: ATOM, HPCA 2017)
   kAdrBuffered,     // kept in the ADR buffer until the log isn't needed any more (LALEA, III-B)
+  kQueueBuffered,   // kept in the header queue until then (ASAP, 6.3)
 };
 
 inline std::span<const std::string_view> choice_names(LogAllocation) {
@@ -41,7 +42,8 @@ inline std::span<const std::string_view> choice_names(LogArea) {
   return kNames;
 }
 inline std::span<const std::string_view> choice_names(LogMetadata) {
-  static constexpr std::string_view kNames[] = {"collated-header", "adr-buffered"};
+  static constexpr std::string_view kNames[] = {"collated-header", "adr-buffered",
+                                                "queue-buffered"};
   return kNames;
 }
 
@@ -87,14 +89,15 @@ struct HardwareLogParameters {
           "Placement of log entries: sequential, or in the bank with the shortest queue (LALEA)");
     visit("area", area, {},
           "With allocation=sequential: whether the cores share a log, or each core has its own");
-    visit("metadata", metadata, {},
-          "Whether headers are written to PM with their complete record, or stay in the ADR buffer "
-          "(BLOM)");
+    visit(
+        "metadata", metadata, {},
+        "Whether headers are written to PM with their complete record, or stay on chip until their "
+        "log is released: in the ADR buffer (BLOM) or in the header queue");
     visit("ring_size", ring_size, {.least = 4096, .most = 1 << 30},
           "With allocation=sequential: initial log space of a core");
     visit("header_entries", header_entries, {.least = 0, .most = 65536},
-          "With metadata=collated-header: entries of a channel's persistent queue for headers of "
-          "unfinished records; 0: headers are persistent only when written");
+          "Without metadata=adr-buffered: entries of a channel's persistent queue for headers; 0: "
+          "headers are persistent only when written");
     visit("free_entries", free_entries, {.least = 16, .most = 1 << 20},
           "With allocation=load-aware: log entries of a bank (size of its free log entry FIFO)");
     visit("free_headers", free_headers, {.least = 16, .most = 1 << 20},

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,6 +23,7 @@ struct HeaderId {
 
 class HeaderBuffer {
  public:
+  explicit HeaderBuffer(std::uint32_t channels) : complete_(channels) {}
   virtual ~HeaderBuffer() = default;
 
   virtual bool has_space(std::uint32_t channel) const = 0;
@@ -33,7 +35,8 @@ class HeaderBuffer {
   void release(HeaderId header, std::uint32_t channel) {
     *std::find(headers_.begin(), headers_.end(), header) = headers_.back();
     headers_.pop_back();
-    vacate(header, channel);
+    std::erase(complete_[channel], header);
+    vacate(channel);
   }
   // True if an entry of an undo log stalls for room for its header. False if a header without room
   // is volatile until it is written.
@@ -43,9 +46,16 @@ class HeaderBuffer {
   // released. False if the header is written to PM when its record is complete.
   virtual bool keeps_complete() const = 0;
   // Records that the record of this header, which stays in the buffer, is complete.
-  virtual void complete(HeaderId, std::uint32_t /*channel*/) {}
-  // Returns the header that must be written to PM next to make room, if any.
-  virtual std::optional<HeaderId> spill(std::uint32_t /*channel*/) { return {}; }
+  void complete(HeaderId header, std::uint32_t channel) { complete_[channel].push_back(header); }
+  // Returns the header that must be written to PM next to make room, if any: the oldest one whose
+  // record is complete.
+  std::optional<HeaderId> spill(std::uint32_t channel) {
+    std::deque<HeaderId>& headers = complete_[channel];
+    if (headers.empty()) return {};
+    const HeaderId oldest = headers.front();
+    headers.pop_front();
+    return oldest;
+  }
   // Requests notification of room that becomes free without the release of a header.
   virtual void await_space(std::uint32_t /*channel*/) {}
 
@@ -54,10 +64,12 @@ class HeaderBuffer {
 
  protected:
   virtual void occupy(std::uint32_t channel) = 0;
-  virtual void vacate(HeaderId header, std::uint32_t channel) = 0;
+  virtual void vacate(std::uint32_t channel) = 0;
 
  private:
   std::vector<HeaderId> headers_;
+  // Headers of complete records that may be spilled, by channel, oldest first.
+  std::vector<std::deque<HeaderId>> complete_;
 };
 
 }  // namespace pmemsim

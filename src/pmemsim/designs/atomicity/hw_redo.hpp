@@ -15,6 +15,10 @@
 //      line that a later region has committed since is then written once.
 //   5  A log is released when its region's lines are in place, and so are those of all regions that
 //      committed before it. Otherwise redoing an older region could undo a newer one.
+//   6  With log.metadata=queue-buffered, headers of logs that aren't released stay in the channels'
+//      header queues (header_queue.hpp), as ASAP's baselines "use on-chip persistence resources of
+//      similar size to ASAP's LH-WPQ to store their logging metadata" (6.3). LALEA's conventional
+//      log writes each header when its entries are persistent (III-B).
 //
 // Decisions of this model where the sources are silent:
 //   - LALEA doesn't say in which order recovery redoes two committed regions of different cores,

@@ -100,8 +100,12 @@ void RedoRecovery::run(RecoveryView pm) {
     cores_[core].committed = survivors.committed[core];
   }
   rings_ = survivors.log.rings;
-  // Chains of headers can also change other than line by line.
-  may_keep_image_ = survivors.order == CommitOrder::kGlobal && !rings_.empty();
+  // Chains of headers can also change other than line by line. A region without its last header,
+  // which only an injected fault leaves, has no position in the order of commits.
+  const bool in_order = std::all_of(next_->begin(), next_->end(), [](const LoggedRegion& region) {
+    return region.commit_order > 0;
+  });
+  may_keep_image_ = survivors.order == CommitOrder::kGlobal && !rings_.empty() && in_order;
   redo_all(*next_, pm);
   next_.reset();
 }
