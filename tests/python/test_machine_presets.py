@@ -34,6 +34,7 @@ ASAP_TABLE_2: Figures = [
     ("L3 16-way", "shared.ways", "16"),
     ("L3 42 cycles, of which L1 and L2 take 14", "shared.latency", "28cycles"),
     ("6.1: ARM programs", "core.lock_order", "arm"),
+    ("6.1: ARM programs, whose DSB stalls the core", "core.full_fences", "true"),
     ("2 MCs", "pm.controllers", "2"),
     ("2 MCs", "dram.controllers", "2"),
     ("2 channels/MC, one of them DRAM", "dram.channels_per_controller", "1"),

@@ -1349,7 +1349,7 @@ def test_an_ablation_may_run_another_design() -> None:
 def test_machine_settings_apply_to_all_experiments() -> None:
     paper = load_paper("asap")
     cases = [case for study in paper.experiments.values() for case in paper.cases(study, "quick")]
-    assert {dict(case.settings)["core.full_fences"] for case in cases} == {"true"}
+    assert {dict(case.settings)["run.hand_placed_flushes"] for case in cases} == {"true"}
 
 
 # ---- the command -----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -51,6 +51,15 @@ def print_notes(runs: Iterable[tuple[str, Sequence[str]]]) -> None:
 def note_nothing_kept(path: Path) -> None:
     """Print that no image is wrong, so that no file was written at this path."""
     err.print(f"pmemsim: note: no image is wrong, so {path} is not written", markup=False)
+
+
+HAND_PLACED_FLUSHES = "run.hand_placed_flushes"
+"""An option of the program, not of the machine: figures with it don't equal those without it."""
+
+
+def machine_line(machine: str, settings: Mapping[str, str]) -> str:
+    """Return the machine of some figures, with the settings beside the presets."""
+    return ", ".join([f"machine {machine}", *(f"{key}={value}" for key, value in settings.items())])
 
 
 # From this width on tables have lines between their columns.

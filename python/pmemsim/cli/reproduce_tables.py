@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from pathlib import Path
 
-from pmemsim.cli.console import out, table
+from pmemsim.cli.console import HAND_PLACED_FLUSHES, machine_line, out, table
 from pmemsim.estimates import Estimate
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.papers import experiments_dir
@@ -27,6 +27,8 @@ def print_experiment(
     title = f"{paper.name} {experiment.id}: {experiment.title} ({experiment.where})"
     if paper.ablation:
         title += f"\nablation {paper.ablation.id} ({paper.column}): {paper.ablation.why}"
+    if measured.outcomes:
+        title += f"\n{_machine(measured)}"
     if rows:
         out.print(table(title, _columns(paper), [_row(row) for row in rows]))
     for line in lines:
@@ -40,6 +42,15 @@ def print_experiment(
         _print_storage(title, paper)
     if figure:
         out.print(f"figure: {figure}\n", markup=False)
+
+
+def _machine(measured: Measurements) -> str:
+    """Return the machine of an experiment, with the settings that all of its designs have."""
+    case, *others = measured.outcomes
+    common = set(case.settings).intersection(*(other.settings for other in others))
+    settings = {HAND_PLACED_FLUSHES: "false"} if case.design else {}
+    settings |= {key: value for key, value in case.settings if (key, value) in common}
+    return machine_line(case.machine, settings)
 
 
 def _columns(paper: Paper) -> list[str]:

@@ -19,8 +19,10 @@ from pmemsim.cli.choices import (
 )
 from pmemsim.cli.command import DESIGN, OUTPUT, WORKLOAD, argument, declared, option
 from pmemsim.cli.console import (
+    HAND_PLACED_FLUSHES,
     duration,
     err,
+    machine_line,
     out,
     percent,
     progress_of,
@@ -410,12 +412,20 @@ def _print_comparison(comparison: Comparison) -> None:
     ]  # fmt: skip
     number = comparison.samples
     of_samples = f", {number} recordings of each workload" if number > 1 else ""
-    out.print(table(f"machine {comparison.results[0].machine}{of_samples}", columns, rows))
+    out.print(table(f"{_machine_of(comparison.results[0])}{of_samples}", columns, rows))
     estimated = ", ".join(
         f"{name} {percent(share_of(comparison.result(name, baseline)))}"
         for name in comparison.workloads
     )
     out.print(f"instructions not instrumented, but estimated: {estimated}", markup=False)
+
+
+def _machine_of(result: Result) -> str:
+    """Return the machine of a comparison, with the settings beside the presets."""
+    configuration = result.configuration
+    settings = {HAND_PLACED_FLUSHES: configuration[HAND_PLACED_FLUSHES]}
+    settings |= {setting.key: setting.value for setting in configuration.overrides}
+    return machine_line(result.machine, settings)
 
 
 def _print_bench(result: benchmark.Bench) -> None:
