@@ -1227,6 +1227,7 @@ def test_experiments_differ_only_in_what_the_papers_vary() -> None:
         varied |= {key for design in paper.designs.values() for key, _ in design.settings}
     assert varied == {
         "pm.latency_factor", "pm.interleaving", "asap.lh_wpq_entries", "asap.fence_every_region",
+        "core.full_fences",  # ASAP's figure 1: its programs have mfence
         "log.ring_size",  # HWRedo's: no paper has its size, and it must fill
         "core.count", "hops.path_latency", "pmem_spec.path_latency", "pmem_spec.buffer_entries",
         "run.instances", "deduplication.fingerprint", "deduplication.drawn_percent",
