@@ -32,7 +32,11 @@
 // Decisions of this model where the paper leaves something open:
 //   - A region's first store to a line that an earlier region's LPO still locks stalls. One LockBit
 //     can't represent two LPOs. If the later LPO, on another channel, persisted first, recovery
-//     would restore the earlier region's data, and could not undo them.
+//     would restore the earlier region's data, and could not undo them. The stall lasts at most for
+//     the LPO's round trip, 41 ns on ASAP's machine while the WPQ has room. It changes no time in
+//     any run of figures 7 and 8 (pmemsim.faults=asap.lock_wait removes it); at 16 times PM's
+//     latency, runs take 0.2% longer (queue, 2 threads), with a WPQ of 4 entries up to 3%
+//     (hashmap with 2 items).
 //   - Regions conflict by lines. If each of two regions writes lines of the other before it ends
 //     (false sharing between locks, or no isolation), neither could ever commit. The dependence
 //     that would close the cycle is left out and counted (asap.cycles). A crash may then leave one
