@@ -341,6 +341,13 @@ def test_where_the_designs_of_lalea_place_their_logs(
         assert values["hw_redo.log_buffer_entries"] == "8", "LALEA, Table I"
 
 
+def test_baselines_of_asap_have_as_many_header_entries_as_its_lh_wpq() -> None:
+    entries = resolved(load_preset("design", "asap"))["asap.lh_wpq_entries"]
+    redo, undo = (resolved(load_preset("design", name)) for name in ("hw-redo", "hw-undo"))
+    assert redo["log.header_entries"] == undo["log.header_entries"] == entries, "ASAP, 6.3"
+    assert redo["log.metadata"] == "queue-buffered", "6.3: they store the logging metadata"
+
+
 def nanoseconds(values: dict[str, str], key: str) -> float:
     number, unit = re.fullmatch(r"([\d.]+)(\w+)", values[key]).groups()  # type: ignore[union-attr]
     cycle = 1 / float(values["core.frequency"].removesuffix("GHz"))
