@@ -14,7 +14,7 @@ from matplotlib.container import BarContainer
 from pmemsim.errors import Error
 from pmemsim.estimates import estimate
 from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.reproduce.plan import DESCRIBED, MEASURED, Benchmark, Column, Point
+from pmemsim.reproduce.plan import DESCRIBED, MEASURED, Benchmark, Column, Paper, Point
 from pmemsim.reproduce.runs import configurations
 from pmemsim.reproduce.studies import ablated, both_columns, every_study
 from pmemsim.reproduce.verdicts import Compared, Counts, compare, counts
@@ -230,6 +230,7 @@ def test_reproduce_needs_papers(arguments: list[str], sentence: str, cache: Path
         ("on: [SW]", "machine: asab", "machine: unknown machine 'asab'; did you mean 'asap'?"),
         ("of: [speed]\n    on", "of: [sped]\n    on", "of: unknown experiment 'sped'; did you"),
         ("why: Less contention", "why: x, column: described", "column: unknown column 'described'"),
+        ("why: Less contention", "why: x, used: [tiny.used, tiny]", "used: unknown entry 'tiny'"),
     ],
 )
 def test_broken_columns_and_causes_are_refused_with_their_line(
@@ -242,6 +243,22 @@ def test_broken_columns_and_causes_are_refused_with_their_line(
     plan.write_text(text.replace("try: one-thread", "try: slow") if "slow:" in new else text)
     with pytest.raises(Error, match=re.escape(sentence)):
         load_paper(str(plan.parent))
+
+
+def test_entries_that_an_ablation_was_inferred_from_are_used_in_it_alone(tmp_path: Path) -> None:
+    plan = write_columns(tmp_path / "tiny") / "experiment.yaml"
+    inferred = "  inferred: {of: [speed], why: less, used: [tiny.speed], threads: 1}\n"
+    plan.write_text(plan.read_text() + inferred)
+    paper = load_paper(str(plan.parent))
+    (chosen,) = ablated(paper, paper.ablations["inferred"])
+
+    def verdicts(of: Paper) -> dict[str, str]:
+        measured = made_up(of, "speed", lambda design, *_: 2.0 if design == "SW" else 1.0)
+        return {row.entry.fact.id: row.counted.verdict for row in compare(measured, None)}
+
+    within = {"tiny.speed": "within 15%", "tiny.used": "used for inference", "tiny.other": "off"}
+    assert verdicts(paper) == within
+    assert verdicts(chosen.counted.paper) == within | {"tiny.speed": "used for inference"}
 
 
 @pytest.mark.parametrize("name", paper_names())

@@ -20,8 +20,8 @@ from pmemsim.workloads import WorkloadRun
 from support import SMALL, pmemsim
 from tiny_paper import reproduce, write_paper
 
-# Settings of experiments beside their machine's preset, with the reason why each isn't a property of
-# that machine.
+# Settings of experiments beside their machine's preset. Each has the reason why it isn't a property
+# of that machine.
 BESIDE_PRESETS = {
     ("asap", "all", "run.hand_placed_flushes"): "the programs' code, not the machine's",
     ("asap", "fig1", "core.full_fences"): "these programs have mfence, on a machine of its own",

@@ -59,14 +59,22 @@ def _difference(item: Item, known: Known) -> Difference:
 
 def read_ablation(item: Item, known: Known) -> Ablation:
     """Return an ablation."""
-    field = item.fields(("why", "of"), ("always", "column", *_CHANGES))
+    field = item.fields(("why", "of"), ("always", "column", "used", *_CHANGES))
     column: Column = MEASURED
     if "column" in field:
         name = field["column"].one_of(get_args(Column), "column")
         column = next(each for each in get_args(Column) if each == name)
     always = "always" in field and is_true(field["always"])
-    changed = _change(item, _of(field["of"], known), field, known)
-    return Ablation(**changed, always=always, column=column)
+    of = _of(field["of"], known)
+    changed = _change(item, of, field, known)
+    used = _used(field["used"], of, known) if "used" in field else ()
+    return Ablation(**changed, always=always, column=column, used=used)
+
+
+def _used(item: Item, of: Sequence[str], known: Known) -> tuple[str, ...]:
+    """Return the entries of an ablation's experiments that its property was inferred from."""
+    entries = [entry.fact.id for name in of for entry in known.experiments[name].entries]
+    return tuple(name.one_of(entries, "entry") for name in item.items())
 
 
 def _of(item: Item, known: Known) -> tuple[str, ...]:

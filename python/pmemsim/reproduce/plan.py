@@ -233,6 +233,8 @@ class Ablation(Change):
     """Whether its experiments also measure it, and show it in one line."""
     column: Column
     """The column that it varies."""
+    used: tuple[str, ...]
+    """Entries that a property of its workloads was inferred from; it predicts the others alone."""
 
 
 @dataclass(frozen=True)
@@ -351,7 +353,13 @@ class Paper:
     def ablated(self, ablation: Ablation, experiment: str) -> Paper:
         """Return the ablation's variation with this experiment alone."""
         changed = self.in_column(experiment, ablation.column)._with([ablation])
-        return replace(changed, ablation=ablation)
+        study = changed.experiments[experiment]
+        entries = [
+            replace(entry, used=ablation.why) if entry.fact.id in ablation.used else entry
+            for entry in study.entries
+        ]
+        study = replace(study, entries=tuple(entries))
+        return replace(changed, ablation=ablation, experiments={experiment: study})
 
     def for_smoke(self) -> Paper:
         """Return the same paper with one seed, a short warm-up and small data sets."""
