@@ -23,7 +23,7 @@ Headers surviving(const HeaderBuffer& buffer) {
 // ---- A queue of its own: designs/atomicity/header_queue.hpp
 
 TEST(HeaderQueue, HeadersWithinItsCapacitySurviveACrash) {  // rule 1
-  HeaderQueue queue(2, 2, false);
+  HeaderQueue queue(2, 2);
   EXPECT_EQ(surviving(queue), Headers{});
   queue.take({7, 0}, 0);
   queue.take({7, 1}, 1);
@@ -32,7 +32,7 @@ TEST(HeaderQueue, HeadersWithinItsCapacitySurviveACrash) {  // rule 1
 }
 
 TEST(HeaderQueue, CompleteHeaderStaysUntilItIsWritten) {  // rule 2
-  HeaderQueue queue(1, 1, false);
+  HeaderQueue queue(1, 1);
   EXPECT_FALSE(queue.keeps_complete()) << "it is to be written then";
   queue.take({7, 0}, 0);
   EXPECT_FALSE(queue.has_space(0));
@@ -44,10 +44,13 @@ TEST(HeaderQueue, CompleteHeaderStaysUntilItIsWritten) {  // rule 2
 }
 
 TEST(HeaderQueue, KeptHeaderStaysUntilItIsReleasedOrSpilled) {  // rule 3
-  HeaderQueue queue(2, 2, true);
+  HeaderQueue queue(2, 3, 2);
   EXPECT_TRUE(queue.keeps_complete());
   queue.take({7, 0}, 0);
+  EXPECT_FALSE(queue.is_short(0)) << "two cores have room for a header each";
   queue.take({7, 1}, 0);
+  EXPECT_TRUE(queue.is_short(0));
+  queue.take({9, 0}, 0);
   queue.take({8, 0}, 1);
   EXPECT_EQ(queue.spill(0), std::nullopt) << "no record is complete";
   queue.complete({7, 1}, 0);
@@ -55,7 +58,7 @@ TEST(HeaderQueue, KeptHeaderStaysUntilItIsReleasedOrSpilled) {  // rule 3
   queue.complete({8, 0}, 1);
   EXPECT_EQ(queue.spill(0), (HeaderId{7, 1})) << "the oldest complete one of the channel";
   EXPECT_FALSE(queue.has_space(0)) << "until it is written";
-  EXPECT_EQ(surviving(queue), (Headers{{7, 0}, {7, 1}, {8, 0}}));
+  EXPECT_EQ(surviving(queue), (Headers{{7, 0}, {7, 1}, {9, 0}, {8, 0}}));
   queue.release({7, 1}, 0);
   EXPECT_TRUE(queue.has_space(0));
   queue.release({7, 0}, 0);
@@ -63,7 +66,7 @@ TEST(HeaderQueue, KeptHeaderStaysUntilItIsReleasedOrSpilled) {  // rule 3
 }
 
 TEST(HeaderQueue, FullChannelStallsNewEntries) {  // rule 4
-  HeaderQueue queue(2, 2, false);
+  HeaderQueue queue(2, 2);
   EXPECT_TRUE(queue.stalls_stores());
   queue.take({7, 0}, 1);
   EXPECT_TRUE(queue.has_space(1));
@@ -73,7 +76,7 @@ TEST(HeaderQueue, FullChannelStallsNewEntries) {  // rule 4
 }
 
 TEST(HeaderQueue, QueueWithoutEntriesHasNoSpaceAndStallsNoStores) {  // rule 5
-  const HeaderQueue queue(1, 0, false);
+  const HeaderQueue queue(1, 0);
   EXPECT_FALSE(queue.has_space(0));
   EXPECT_FALSE(queue.stalls_stores());
 }

@@ -157,9 +157,11 @@ TEST(HwRedo, CommitDoesNotWaitForAHeaderInTheAdrBuffer) {
 }
 
 // Rule 6: four regions of one line write four entries and no header, and each survives a crash from
-// its commit on. With a queue of two headers, the third and fourth commit write the oldest one.
+// its commit on. A queue of four headers keeps one entry free, so that the fourth region writes the
+// first one's header.
 TEST(HwRedo, KeptHeadersAreWrittenOnlyWhenTheQueueIsFull) {
-  for (const auto& [entries, written] : {std::pair{"128", 0.0}, {"4", 0.0}, {"2", 2.0}}) {
+  for (const auto& [entries, written] :
+       {std::pair{"128", 0.0}, {"5", 0.0}, {"4", 1.0}, {"2", 3.0}}) {
     RedoBench bench{{"hw_redo.in_place", "lazy"},
                     {"log.metadata", "queue-buffered"},
                     {"log.header_entries", entries}};

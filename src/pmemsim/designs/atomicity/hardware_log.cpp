@@ -38,8 +38,10 @@ void HardwareLog::connect(const LayerContext& context) {
                                           shape_.from_controllers,
                                           completion<&HardwareLog::header_space_freed>(*this));
   } else {
-    buffer_ = std::make_unique<HeaderQueue>(shape_.channels, shape_.header_entries,
-                                            parameters_.metadata == LogMetadata::kQueueBuffered);
+    const bool keeps_complete = parameters_.metadata == LogMetadata::kQueueBuffered;
+    buffer_ =
+        std::make_unique<HeaderQueue>(shape_.channels, shape_.header_entries,
+                                      keeps_complete ? std::optional(shape_.cores) : std::nullopt);
   }
 }
 
@@ -79,6 +81,7 @@ bool HardwareLog::buffer_header(Id id, std::uint32_t number) {
   record.state = HeaderState::kBuffered;
   record.buffered = true;
   ++statistics_.buffered_headers;
+  if (buffer_->is_short(channel_of(record))) spill(channel_of(record));
   return true;
 }
 
@@ -248,7 +251,7 @@ void HardwareLog::try_complete(Id id, std::uint32_t number) {
     write_header(id, number);
   } else if (!std::exchange(record.kept, true)) {
     buffer_->complete({id, number}, channel_of(record));
-    if (header_space_wanted_) spill(channel_of(record));
+    if (header_space_wanted_ || buffer_->is_short(channel_of(record))) spill(channel_of(record));
   }
 }
 

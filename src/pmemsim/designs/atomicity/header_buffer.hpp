@@ -56,6 +56,8 @@ class HeaderBuffer {
     headers.pop_front();
     return oldest;
   }
+  // True if a header must be written to PM although there is room for another one.
+  virtual bool is_short(std::uint32_t /*channel*/) const { return false; }
   // Requests notification of room that becomes free without the release of a header.
   virtual void await_space(std::uint32_t /*channel*/) {}
 
