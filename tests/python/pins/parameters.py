@@ -105,7 +105,7 @@ WITHOUT_CHANGE = {
     "core.division_latency", "dram.write_high_watermark",
     "dram.log_queue_entries", "hops.poll_interval", "pmem_spec.id_bits",
     "pmem_spec.interrupt_latency", "pmem_spec.retries", "pmem_spec.alarm_entries",
-    "pmem_spec.controller_latency", "log.free_entries", "log.free_headers", "asap.cl_entries",
+    "pmem_spec.controller_latency", "log.free_entries", "log.free_headers",
     "asap.dependence_entries", "asap.dependence_slots", "asap.filter_size",
     "error_correction.flipped_bits", "error_correction.seed", "janus.request_entries",
     "core.target_index_bits",
