@@ -718,7 +718,8 @@ TEST(Serialising, LoadsWaitForFullFences) {
 TEST(Serialising, FullFencesDelayTheLoadsAfterAPersist) {
   // A chain of loads: beside the round trip behind sfence, after it behind mfence.
   constexpr int kLoads = 20;
-  const auto round = [](FenceKind kind, std::string_view full_fences) {
+  const auto round = [](FenceKind kind, std::string_view full_fences,
+                        std::string_view ordering = "x86") {
     return steady_ns(
         [kind](TraceBuilder& builder, int rounds) {
           builder.pm_region(kPmBase, kPmBase + 4096);
@@ -734,11 +735,17 @@ TEST(Serialising, FullFencesDelayTheLoadsAfterAPersist) {
             for (int j = 0; j < kLoads; ++j) builder.access(load, kDramBase);
           }
         },
-        500, round_machine({{"core.full_fences", full_fences}}));
+        500, round_machine({{"core.full_fences", full_fences}, {"ordering", ordering}}));
   };
   const double full = round(FenceKind::kMfence, "false");
   EXPECT_GT(full, round(FenceKind::kSfence, "false") + kL1);
   expect_near(round(FenceKind::kSfence, "true"), full);
+  // DPO runs the program of x86. dfence and spec-barrier replace its fences, and stall no loads.
+  EXPECT_GT(round(FenceKind::kSfence, "true", "dpo"), round(FenceKind::kSfence, "false", "dpo"));
+  for (const std::string_view own : {"hops", "pmem-spec"}) {
+    EXPECT_EQ(round(FenceKind::kSfence, "true", own), round(FenceKind::kSfence, "false", own));
+    EXPECT_LT(round(FenceKind::kSfence, "true", own), full);
+  }
 }
 
 // A store that misses, which a locked instruction or a lock waits for, and a chain of loads behind.

@@ -25,6 +25,9 @@ struct Lowering {
   // True if non-temporal stores to PM stay non-temporal; otherwise they are ordinary stores to the
   // caches.
   bool keeps_non_temporal = true;
+  // True if the kept store fences are instructions of the design's own, which don't stall later
+  // instructions even where the machine's store fences do (core.full_fences).
+  bool own_fences = false;
 
   // Returns a lowering that keeps everything except the code for these purposes.
   static constexpr Lowering without(std::initializer_list<trace::Purpose> purposes) {
@@ -43,6 +46,7 @@ struct Lowering {
       a.keeps_the_rest[i] = a.keeps_the_rest[i] && b.keeps_the_rest[i];
     }
     a.keeps_non_temporal = a.keeps_non_temporal && b.keeps_non_temporal;
+    a.own_fences = a.own_fences || b.own_fences;
     return a;
   }
 };

@@ -54,6 +54,7 @@ Lowering HopsOrdering::lowering() const {
   lowering.keeps_flushes.fill(false);
   lowering.keeps_the_rest[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
   lowering.keeps_non_temporal = false;
+  lowering.own_fences = true;
   return lowering;
 }
 

@@ -95,6 +95,7 @@ Lowering PmemSpecOrdering::lowering() const {
       surroundings_.regions && parameters_.commit_check == CommitCheck::kWaits;
   lowering.keeps_the_rest[static_cast<std::size_t>(trace::Purpose::kDataFlush)] = false;
   lowering.keeps_non_temporal = false;
+  lowering.own_fences = true;
   return lowering;
 }
 

@@ -18,7 +18,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       id_(id),
       lock_order_(lock_order),
       rob_entries_(parameters.rob_entries),
-      full_fences_(parameters.full_fences),
+      full_fences_(parameters.full_fences && !parts.design.lowering().own_fences),
       arm_locks_(parameters.lock_order == LockBarrier::kArm),
       loads_pass_locks_(parameters.loads_pass_locks && !parts.design.wants(kLoads | kRewind)),
       cycle_(clock.cycle()),

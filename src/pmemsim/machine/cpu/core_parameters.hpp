@@ -116,7 +116,8 @@ struct CoreParameters {
     visit("clwb_evicts", clwb_evicts, {},
           "Whether clwb evicts its line from the caches, as clflushopt does");
     visit("full_fences", full_fences, {},
-          "Whether a store fence stalls all later instructions, as mfence and ARM's DSB do");
+          "Whether a store fence stalls all later instructions, as mfence and ARM's DSB do. HOPS's "
+          "ofence and dfence and PMEM-Spec's spec-barrier, which replace store fences, never do");
     visit(
         "lock_order", lock_order, {},
         "Ordering by locks. x86: acquiring and releasing are locked instructions, which wait for "
