@@ -26,6 +26,9 @@ from support import ROOT, long_except
 
 # The long form has all machines with all designs.
 USUAL = (("xeon-optane", "sw-undo"),)
+OCCUPANCY = "pm.write_occupancy"
+OCCUPANCIES = ("90ns", "50ns", "10ns")
+"""Of the fixed devices, which are the papers'."""
 
 Settings = Sequence[tuple[str, str]]
 Times = Mapping[str, Sequence[float]]
@@ -46,7 +49,7 @@ def configuration(machine: str, design: str, settings: Settings) -> Configuratio
 def measure(
     machine: str, design: str, parameter: str, beside: Settings = ()
 ) -> dict[str, list[float]]:
-    values = PARAMETERS[parameter]
+    values = OCCUPANCIES if parameter == OCCUPANCY else PARAMETERS[parameter]
     configurations = [
         configuration(machine, design, [*beside, (parameter, value)]) for value in values
     ]
@@ -91,6 +94,12 @@ def test_more_resources_do_not_slow_a_run(machine: str, design: str) -> None:
         if abs(found.get((parameter, workload), 0) - listed.get((parameter, workload), 0)) > 0.5
     ]
     assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("design", long_except(DESIGNS, "sw-undo"))
+@pytest.mark.parametrize("machine", ["lalea", "pmem-spec"])
+def test_shorter_occupancy_of_banks_does_not_slow_a_run(machine: str, design: str) -> None:
+    assert slowdowns(measure(machine, design, OCCUPANCY)) == {}
 
 
 @pytest.mark.long

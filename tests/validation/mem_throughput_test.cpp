@@ -198,6 +198,22 @@ TEST(MemoryThroughput, FixedDeviceIsLimitedByItsBanks) {
               8 / in_ns(p.write_latency + p.tburst));
 }
 
+// A bank of 300 ns that takes the next line after 50 ns accepts as much as one of 50 ns.
+TEST(MemoryThroughput, WriteOccupancyLimitsAFixedDeviceInsteadOfItsLatency) {
+  MemoryParameters p = page_is_row(ddr4());
+  p.device = DeviceKind::kFixed;
+  p.banks_per_rank = 8;
+  p.write_latency = ns(300);
+  p.write_occupancy = ns(50);
+  expect_near(Load(p, rows_round_robin(p, 8)).writes_per_ns(16),
+              8 / in_ns(p.write_occupancy + p.tburst));
+  p.latency_factor.value = 2;
+  expect_near(Load(p, rows_round_robin(p, 8)).writes_per_ns(16),
+              8 / in_ns(p.write_occupancy * 2 + p.tburst));
+  p.write_occupancy = ns(5);  // the bus is the limit then
+  expect_near(Load(p, rows_round_robin(p, 8)).writes_per_ns(16), 1 / in_ns(p.tburst));
+}
+
 // A module with buffers before media of four lines: 40 ns a line read, 110 ns a line written.
 MemoryParameters module_of_256_bytes() {
   MemoryParameters p = ddr4();

@@ -244,7 +244,7 @@ Time Channel::use_bank(const Request& request, bool reading, Time now, Picosecon
 
   bank.column_allowed = column + timing_.burst;
   bank.precharge_allowed =
-      max(bank.precharge_allowed, reading ? column + timing_.rtp : data_end + timing_.wr);
+      max(bank.precharge_allowed, reading ? column + timing_.rtp : data_end + timing_.write_busy);
   if (!reading) rank.read_allowed = max(rank.read_allowed, data_end + timing_.wtr);
   ++bank.accesses;
   if (timing_.close_rows) close_row(request.bank, bank.precharge_allowed);

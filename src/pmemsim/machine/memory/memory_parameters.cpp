@@ -19,7 +19,7 @@ std::vector<DeviceKind> MemoryParameters::devices_of(std::string_view name) {
   if (std::ranges::find(kOfRows, name) != std::end(kOfRows)) return {kDram};
   if (std::ranges::find(kOfBuffers, name) != std::end(kOfBuffers)) return {kBuffered};
   if (name == "read_latency") return {kFixed, kBuffered};
-  if (name == "write_latency") return {kFixed};
+  if (name == "write_latency" || name == "write_occupancy") return {kFixed};
   return {kDram, kFixed, kBuffered};
 }
 

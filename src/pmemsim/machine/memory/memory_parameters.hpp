@@ -91,6 +91,7 @@ struct MemoryParameters {
   DeviceKind device = DeviceKind::kDram;
   Picoseconds read_latency{175'000};
   Picoseconds write_latency{94'000};
+  Picoseconds write_occupancy{0};
   Bytes internal_line{256};
   std::uint32_t read_buffer_lines = 64;
   std::uint32_t write_buffer_lines = 64;
@@ -182,6 +183,9 @@ struct MemoryParameters {
           "bus; in a buffered device, from its start in the media to the line in the buffer");
     visit("write_latency", write_latency, {.most = kSecond},
           "Time in which a bank of a fixed device writes data that it has received");
+    visit("write_occupancy", write_occupancy, {.most = kSecond},
+          "Time for which a write that a bank of a fixed device has received occupies it, which "
+          "limits its bandwidth; 0ps: write_latency");
     visit("internal_line", internal_line, {.least = 64, .most = 4096, .power_of_two = true},
           "Size of the lines that a buffered device's media reads and writes");
     visit("read_buffer_lines", read_buffer_lines, {.least = 1, .most = 1024},
@@ -240,7 +244,7 @@ struct MemoryParameters {
     visit("trefi", trefi, {.most = kSecond}, "Time between refreshes (tREFI); 0ps: no refreshes");
     visit("latency_factor", latency_factor, {.least = 0.01, .most = 1000},
           "Factor for the array's timings (trcd, tcl, tcwd, trp, tras, twr, trtp, read_latency, "
-          "write_latency), but not for those of bus and power");
+          "write_latency, write_occupancy), but not for those of bus and power");
 
     visit("read_queue_entries", read_queue_entries, {.least = 1, .most = 4096},
           "Entries of each channel's read queue; further reads wait in order of arrival");

@@ -19,6 +19,8 @@ Timing::Timing(const MemoryParameters& p) {
     // A bank of a fixed device is busy until its data have left. A buffered device has no banks
     // that could be busy.
     rtp = buffered ? burst : cl + burst;
+    const bool pipelined = !buffered && p.write_occupancy > Picoseconds{0};
+    write_busy = pipelined ? scaled(p.write_occupancy) : wr;
     rcd = cwd = rp = ras = wtr = rtw = rrd = faw = Picoseconds{0};
     close_rows = true;
   } else {
@@ -27,7 +29,7 @@ Timing::Timing(const MemoryParameters& p) {
     cwd = scaled(p.tcwd);
     rp = scaled(p.trp);
     ras = scaled(p.tras);
-    wr = scaled(p.twr);
+    wr = write_busy = scaled(p.twr);
     rtp = scaled(p.trtp);
     wtr = p.twtr;
     rtw = p.trtw;
