@@ -20,7 +20,7 @@ from pmemsim.toolchain import toolchain_dir
 OPTIMISATIONS = ("O0", "O1", "O2", "O3")
 LIBRARY_OPTIMISATIONS = ("O0", "O2")
 """Levels of the built pm.h library; it has the program's level unless `O0+O2` selects another."""
-MIXES = ("insert-update", "insert", "read-update", "insert-delete", "pmweaver")
+MIXES = ("insert-update", "insert", "read-update", "insert-delete", "pmweaver", "sections")
 LOGS = ("undo", "redo")
 HINTS = ("manual", "auto", "none")
 """Sources of pre-execution hints: the workload's source, the compiler, or none.

@@ -15,6 +15,7 @@
 #include "chains.hpp"
 #include "long_tests.hpp"
 #include "persist_model.hpp"
+#include "section_logs.hpp"
 #include "swap_array.hpp"
 
 // The headers that they include are the ones above.
@@ -36,10 +37,20 @@ namespace {
 unsigned char* const kStart = reinterpret_cast<unsigned char*>(PM_BASE);
 constexpr std::uint64_t kPoolBytes = 16 << 20;
 
-template <class Structure>
+// A workload with one of its mixes.
+template <class Workload, workload::Mix kOperations = workload::Mix::kInsertUpdate>
+struct Program {
+  using Structure = Workload;
+  static constexpr workload::Mix kMix = kOperations;
+};
+
+template <class Program>
 class LowLevel : public testing::Test {
  protected:
+  using Structure = typename Program::Structure;
+
   LowLevel() {
+    options_.mix = Program::kMix;
     options_.threads = 4;
     options_.regions = 300;
     options_.data_bytes = 192;
@@ -95,7 +106,7 @@ class LowLevel : public testing::Test {
     // A recovered structure must be usable: further work must leave it consistent.
     if (problem.empty()) {
       Structure structure(pool);
-      constexpr workload::Work kWork{0, 20, 7};
+      constexpr workload::Work kWork{0, 20, 7, 0, Program::kMix};
       auto requests = structure.draw(kWork);
       structure.run(kWork, requests);
       problem = structure.check().problem;
@@ -115,10 +126,13 @@ class LowLevel : public testing::Test {
                             "pmemsim_workload_crash_test_" + std::to_string(getpid());
 };
 
-using Structures = testing::Types<workload::SwapWorkload<array_swap::ArraySwapLowLevel>,
-                                  workload::Map<hashmap::LowLevelHashMap>,
-                                  workload::Map<linked_list::LinkedLists>, queue::LowLevelQueues>;
-TYPED_TEST_SUITE(LowLevel, Structures);
+using Programs =
+    testing::Types<Program<workload::SwapWorkload<array_swap::ArraySwapLowLevel>>,
+                   Program<workload::Map<hashmap::LowLevelHashMap>>,
+                   Program<workload::Map<hashmap::LowLevelHashMap>, workload::Mix::kReadUpdate>,
+                   Program<workload::Map<linked_list::LinkedLists>>, Program<queue::LowLevelQueues>,
+                   Program<queue::LowLevelQueues, workload::Mix::kSections>>;
+TYPED_TEST_SUITE(LowLevel, Programs);
 
 TYPED_TEST(LowLevel, DataAreWholeAfterEveryCrash) { EXPECT_TRUE(this->is_whole_in_all()); }
 

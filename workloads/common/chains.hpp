@@ -46,6 +46,12 @@ class Chains {
 
   void free_unclaimed() { nodes_.free_unclaimed(); }
 
+  // Returns the item's node in the chain, or null.
+  static Node* find(Node* node, std::uint64_t key) {
+    while (node && node->key != key) node = node->next;
+    return node;
+  }
+
   Tally execute(Node** head, const Operation& item, Scratch& cache) {
     Node** link = head;
     while (*link && (*link)->key != item.key) link = &(*link)->next;

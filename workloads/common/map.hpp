@@ -18,7 +18,8 @@
 //   static constexpr std::size_t kLocks      number of locks, one of which protects a key:
 //   std::size_t lock_of(key)
 //   struct Root                              its root object, which begins with a Header
-//   struct Scratch                           memory that a thread reuses in each region
+//   struct Scratch                           memory that a thread reuses in each region; its
+//                                            `thread`, if it has one, is the thread's number
 //   Map(pm_pool*, Root*)
 //   void create(const Options&)              makes an empty map out of a root with a header
 //   void take_over()                         continues with the map of an earlier run
@@ -239,6 +240,7 @@ class Map {
 
   Tally run(const Work& work, Requests<Source>& requests) {
     Scratch scratch;
+    if constexpr (requires { scratch.thread; }) scratch.thread = work.thread;
     Tally sum;
     for (std::uint64_t i = 0; i < work.regions; ++i) {
       sum += execute(requests.next(), scratch);
@@ -292,6 +294,7 @@ class Map {
         return options.items;
       case Mix::kInsertUpdate:
       case Mix::kInsertDelete:
+      case Mix::kSections:
         break;
     }
     return 0;

@@ -45,9 +45,10 @@ enum class Mix : std::uint8_t {
   kReadUpdate,    // items are all there: read every other one, update the others
   kInsertDelete,  // insert items that aren't there, remove the others
   kPmweaver,      // the operations of the programs that PMWeaver is measured with
+  kSections,      // the default operations in sections with an undo log written by hand
 };
-inline constexpr std::string_view kMixes[] = {"insert-update", "insert", "read-update",
-                                              "insert-delete", "pmweaver"};
+inline constexpr std::string_view kMixes[] = {"insert-update", "insert",   "read-update",
+                                              "insert-delete", "pmweaver", "sections"};
 
 struct About {
   const char* name;
@@ -182,8 +183,8 @@ inline void print_help(const About& about) {
       about.mixes == 0 ? ""
                        : "  --mix MIX        what regions do: insert-update (default), insert, "
                          "read-update,\n"
-                         "                   insert-delete or pmweaver, as far as the program "
-                         "can\n");
+                         "                   insert-delete, pmweaver or sections, as far as the "
+                         "program can\n");
 }
 
 inline std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least,
@@ -208,7 +209,7 @@ inline Mix mix_named(std::string_view name) {
   const auto found = std::ranges::find(kMixes, name);
   if (found == std::end(kMixes))
     refuse("--mix " + std::string(name) +
-           ": must be insert-update, insert, read-update, insert-delete or pmweaver");
+           ": must be insert-update, insert, read-update, insert-delete, pmweaver or sections");
   return static_cast<Mix>(found - std::begin(kMixes));
 }
 

@@ -5,11 +5,15 @@
 // links it behind the last, flushes it, fence; sets the tail, fence. Dequeuing sets the head,
 // fence. A queue with one item enqueues in any case, a full one dequeues.
 //
-// In PM: Root {Header header; u64 nodes, queues, nodes_of_queue; from byte 128 on Queue
-// queue[PM_MAX_THREADS]}; nodes is the address of `queues` times nodes_of_queue nodes. Queue is a
-// line {u64 tail} and a line {u64 head}, the addresses of the last and of the first node. Node is a
-// line {u64 value; u64 next; zeros}. The upper half of a value follows from the lower one: a check
-// detects a value that was never enqueued.
+// With --mix sections all threads share one queue, and each operation is a failure-atomic section
+// with an undo log written by hand: it saves the line of the tail or the head before it changes it,
+// with four fences (common/section_logs.hpp). The node is flushed before the third.
+//
+// In PM: Root {Header header; u64 nodes, queues, nodes_of_queue, logs, log_bytes; from byte 128 on
+// Queue queue[PM_MAX_THREADS]}; logs is 0 but with --mix sections; nodes is the address of `queues`
+// times nodes_of_queue nodes. Queue is a line {u64 tail} and a line {u64 head}, the addresses of
+// the last and of the first node. Node is a line {u64 value; u64 next; zeros}. The upper half of a
+// value follows from the lower one: a check detects a value that was never enqueued.
 //
 // No crash leaves a torn queue: the tail leads to a node only once that is durable. The link from
 // the last node to it is durable only when its line happens to be written back. Recovery doesn't
@@ -17,8 +21,11 @@
 //
 // Locks: none that an operation takes. Each thread has a queue of its own, and keeps its lock as
 // long as it runs. Threads that continue with a pool of fewer queues share these one after the
-// other.
+// other. With --mix sections there is one for each end (Michael and Scott's two-lock queue), until
+// the log is invalid again. An end must not see uncommitted changes of the other: it goes by the
+// last committed ones.
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -26,6 +33,7 @@
 #include "hints.hpp"
 #include "random.hpp"
 #include "requests.hpp"
+#include "section_logs.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -36,8 +44,12 @@ class LowLevelQueues {
       "queue_lowlevel",
       "Enqueues an item to a linked queue of the thread's own, or dequeues one, with even odds,\n"
       "without a log: --regions counts such operations. --items is the number of items in each\n"
-      "queue.",
-      500, 64, "a node is a line"};
+      "queue. With --mix sections all threads share one queue, and have undo logs.",
+      500,
+      64,
+      "a node is a line",
+      8,
+      workload::bit_of(workload::Mix::kSections)};
 
   static std::uint64_t pool_bytes(const workload::Options& options) {
     return workload::pool_bytes_for(options, options.threads * nodes_for(options));
@@ -46,19 +58,24 @@ class LowLevelQueues {
   LowLevelQueues(pm_pool* pool, const workload::Options& options)
       : LowLevelQueues(workload::root_of<Root>(pool)) {
     workload::describe(root_->header, kAbout, options);
-    root_->queues = options.threads;
+    const bool sections = options.mix == workload::Mix::kSections;
+    root_->queues = sections ? 1 : options.threads;
     root_->nodes_of_queue = nodes_for(options);
     const std::uint64_t bytes = root_->queues * root_->nodes_of_queue * sizeof(Node);
     root_->nodes = static_cast<Node*>(workload::require(pm_alloc(pool, bytes)));
     std::memset(static_cast<void*>(root_->nodes), 0, bytes);
     workload::Random random(options.seed, 0);
     for (std::uint64_t i = 0; i < root_->queues; ++i) fill(i, options.items, random);
+    if (sections) root_->logs.create(pool, PM_LINE_BYTES);
+    commit_ends();
     pm_flush(root_->nodes, bytes);
     pm_flush(root_, sizeof *root_);
     workload::set_ready(root_->header);
   }
 
   explicit LowLevelQueues(pm_pool* pool) : LowLevelQueues(workload::root_of<Root>(pool)) {
+    root_->logs.take_over();
+    commit_ends();
     for (std::uint64_t i = 0; i < root_->queues; ++i)
       if (is_whole(i)) link_all(i);
   }
@@ -84,6 +101,7 @@ class LowLevelQueues {
   }
 
   workload::Tally run(const workload::Work& work, workload::Requests<Source>& requests) {
+    if (root_->logs.exist()) return run_sections(work, requests);
     const std::uint64_t number = work.thread % root_->queues;
     const std::lock_guard lock(locks_[number]);
     Queue& queue = root_->queue[number];
@@ -136,6 +154,7 @@ class LowLevelQueues {
     workload::Header header;
     Node* nodes;
     std::uint64_t queues, nodes_of_queue;
+    workload::SectionLogs logs;
     alignas(PM_LINE_BYTES) Queue queue[PM_MAX_THREADS];
   };
 
@@ -185,6 +204,61 @@ class LowLevelQueues {
     pm_durable();
   }
 
+  // ---- Sections, which all threads execute on one queue -----------------------------------------
+
+  workload::Tally run_sections(const workload::Work& work, workload::Requests<Source>& requests) {
+    workload::Tally tally;
+    for (std::uint64_t i = 0; i < work.regions; ++i) {
+      const Source::Request& request = requests.next();
+      bool done = request.dequeue && dequeue_in_section(work.thread);
+      tally.removed += done;
+      while (!done) {
+        done = enqueue_in_section(work.thread, request.value);
+        tally.added += done;
+        if (done) break;
+        done = dequeue_in_section(work.thread);
+        tally.removed += done;
+      }
+    }
+    return tally;
+  }
+
+  // False if the queue is full.
+  bool enqueue_in_section(unsigned thread, std::uint64_t value) {
+    const std::lock_guard lock(locks_[0]);
+    Queue& queue = root_->queue[0];
+    Node* node = neighbour(0, queue.tail);
+    if (node == committed_head_.load(std::memory_order_acquire)) return false;
+    root_->logs.begin(thread, &queue.tail, PM_LINE_BYTES);
+    *node = {value, nullptr, {}};
+    queue.tail->next = node;
+    pm_flush(node, sizeof *node);
+    pm_flush(queue.tail, sizeof *queue.tail);
+    queue.tail = node;
+    pm_flush(&queue.tail, sizeof queue.tail);
+    root_->logs.end(thread);
+    committed_tail_.store(node, std::memory_order_release);
+    return true;
+  }
+
+  // False if the queue has one item.
+  bool dequeue_in_section(unsigned thread) {
+    const std::lock_guard lock(locks_[1]);
+    Queue& queue = root_->queue[0];
+    if (queue.head == committed_tail_.load(std::memory_order_acquire)) return false;
+    root_->logs.begin(thread, &queue.head, PM_LINE_BYTES);
+    queue.head = queue.head->next;
+    pm_flush(&queue.head, sizeof queue.head);
+    root_->logs.end(thread);
+    committed_head_.store(queue.head, std::memory_order_release);
+    return true;
+  }
+
+  void commit_ends() {
+    committed_tail_ = root_->queue[0].tail;
+    committed_head_ = root_->queue[0].head;
+  }
+
   // ---- Set-up and recovery ----------------------------------------------------------------------
 
   Node* first_of(std::uint64_t number) const {
@@ -227,6 +301,7 @@ class LowLevelQueues {
 
   Root* root_;
   std::vector<std::mutex> locks_;
+  std::atomic<Node*> committed_tail_, committed_head_;  // with --mix sections
 };
 
 }  // namespace

@@ -101,8 +101,8 @@ class Recipe:
     )] = None  # fmt: skip
     mix: Annotated[str | None, option(
         WORKLOAD, "--mix", value="MIX", more=True,
-        help="Operations of the regions: insert-update, insert, read-update, insert-delete, or "
-            "pmweaver (the mix of PMWeaver's paper).",
+        help="Operations of the regions: insert-update, insert, read-update, insert-delete, "
+            "pmweaver (the mix of PMWeaver's paper), or sections (with an undo log by hand).",
     )] = None  # fmt: skip
     duplicate_ratio: Annotated[float | None, option(
         WORKLOAD, "--duplicate-ratio", value="SHARE", more=True,
