@@ -117,8 +117,10 @@ void log_write(struct thread* thread) {
   if (left == 0) return;
   uint64_t* committed = &pool->commit[thread->index].committed;
   uint64_t region = *committed + 1;
-  /* Janus: the commit's address and value are known from the region's first record on. */
   if (!thread->has_records) {
+    thread->segment = 0;
+    thread->segment_line = log_first_line((unsigned)thread->index);
+    /* Janus: the commit's address and value are known from the region's first record on. */
     pm_pre commit;
     pm_pre_init(&commit);
     pm_pre_both_val(&commit, committed, region);
@@ -151,7 +153,6 @@ void log_commit(struct thread* thread) {
   ++commit->committed;
   persist_flush(commit, 1);
   persist_fence(FENCE_DURABLE);
-  thread->segment = thread->segment_line = 0;
   thread->has_records = false;
   log_index_clear(&thread->logged);
   purpose_switch(thread, previous);

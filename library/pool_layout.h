@@ -16,7 +16,7 @@
 
 #include "pmemsim/pm.h"
 
-#define POOL_MAGIC UINT64_C(0x324c4f4f504d5021) /* "!PMPOOL2" in the file */
+#define POOL_MAGIC UINT64_C(0x334c4f4f504d5021) /* "!PMPOOL3" in the file */
 #define POOL_PAGE_BYTES 4096
 #define CHUNK_BYTES (64 * 1024)
 #define CHUNK_LINES (CHUNK_BYTES / PM_LINE_BYTES)
@@ -93,10 +93,16 @@ static inline unsigned chunk_use_class(uint64_t use) { return use >> 8 & 0xff; }
 static inline unsigned chunk_use_thread(uint64_t use) { return use >> 16 & 0xffff; }
 static inline uint32_t chunk_use_count(uint64_t use) { return (uint32_t)(use >> 32); }
 
-/* The undo log of a thread is a list of segments (chunks). Every region starts at the front of the
- * first one. A record is a header and the old contents of up to seven lines; a segment with fewer
- * than two lines left is full. A record is valid if it has the number of the thread's unfinished
- * region and the right checksum, which also covers the record's location. So a stale or
+/* Every region's log starts at this line of the thread's first segment. Threads start 256 bytes
+ * apart, because segments are aligned: otherwise all logs would begin in the same bank of a memory
+ * whose banks alternate by less than a page, and in the same sets of the caches (colouring, as in
+ * Bonwick: The Slab Allocator, USENIX Summer 1994, 4.3). */
+static inline uint32_t log_first_line(unsigned thread) { return thread % 16 * 4; }
+
+/* The undo log of a thread is a list of segments (chunks). Every region starts at log_first_line()
+ * of the first one. A record is a header and the old contents of up to seven lines; a segment with
+ * fewer than two lines left is full. A record is valid if it has the number of the thread's
+ * unfinished region and the right checksum, which also covers the record's location. So a stale or
  * half-written record is never valid. A record's validity depends on no other persistent word. */
 #define RECORD_LINES 7
 struct record {
@@ -115,6 +121,10 @@ struct redo_entry {
   uint64_t value;
 };
 #define CHUNK_ENTRIES (CHUNK_BYTES / sizeof(struct redo_entry))
+/* The location of a redo log's first entry, counted from the front of the first segment. */
+static inline uint32_t first_redo_entry(unsigned thread) {
+  return log_first_line(thread) * (PM_LINE_BYTES / sizeof(struct redo_entry));
+}
 
 /* Offsets from the start of the pool. */
 #define COMMIT_OFFSET POOL_PAGE_BYTES

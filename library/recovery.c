@@ -129,10 +129,10 @@ static const struct record* read_record(const unsigned char* start, uint64_t byt
 /* Writes the old contents back. Returns 1 if the log has any, 0 if it has none, -1 if a line
  * doesn't exist (no crash can cause that, since the record's checksum is right). */
 static int restore(unsigned char* start, uint64_t bytes, const char* name,
-                   const struct segments* log, uint64_t region) {
+                   const struct segments* log, unsigned thread, uint64_t region) {
   const struct record** records = NULL;
   size_t count = 0, capacity = 0;
-  uint32_t segment = 0, line = 0;
+  uint32_t segment = 0, line = log_first_line(thread);
   const struct record* record;
   while ((record = read_record(start, bytes, log, region, &segment, &line))) {
     array_reserve(&records, count, &capacity, sizeof *records);
@@ -159,12 +159,13 @@ static int restore(unsigned char* start, uint64_t bytes, const char* name,
 
 /* Stores the values of the log's entries. Returns false if they can't be a region's. */
 static bool redo(unsigned char* start, uint64_t bytes, const char* name, const struct segments* log,
-                 uint64_t entries) {
-  if (entries > log->count * CHUNK_ENTRIES) {
+                 unsigned thread, uint64_t entries) {
+  const uint64_t first = first_redo_entry(thread), end = first + entries;
+  if (entries > log->count * CHUNK_ENTRIES || end > log->count * CHUNK_ENTRIES) {
     set_error("%s is damaged: a log has fewer entries than were committed", name);
     return false;
   }
-  for (uint64_t i = 0; i < entries; ++i) {
+  for (uint64_t i = first; i < end; ++i) {
     const unsigned char* chunk =
         start + first_chunk_offset(bytes) + (uint64_t)log->chunk[i / CHUNK_ENTRIES] * CHUNK_BYTES;
     const struct redo_entry* entry = (const struct redo_entry*)chunk + i % CHUNK_ENTRIES;
@@ -187,11 +188,12 @@ int roll_back(unsigned char* start, uint64_t bytes, const char* name,
   for (unsigned thread = 0; thread < PM_MAX_THREADS; ++thread) {
     if (segments[thread].count == 0) continue;
     if (commit[thread].to_redo > 0) {
-      if (!redo(start, bytes, name, &segments[thread], commit[thread].to_redo)) return -1;
+      if (!redo(start, bytes, name, &segments[thread], thread, commit[thread].to_redo)) return -1;
       ++unfinished;
       continue;
     }
-    int restored = restore(start, bytes, name, &segments[thread], commit[thread].committed + 1);
+    int restored =
+        restore(start, bytes, name, &segments[thread], thread, commit[thread].committed + 1);
     if (restored < 0) return -1;
     unfinished += restored;
   }

@@ -25,8 +25,9 @@
 
 static struct redo_entry* entry_at(const struct thread* thread, uint32_t number) {
   const struct segments* log = &thread->pool->arenas[thread->index].log;
-  return (struct redo_entry*)chunk_address(thread->pool, log->chunk[number / CHUNK_ENTRIES]) +
-         number % CHUNK_ENTRIES;
+  const uint32_t place = first_redo_entry((unsigned)thread->index) + number;
+  return (struct redo_entry*)chunk_address(thread->pool, log->chunk[place / CHUNK_ENTRIES]) +
+         place % CHUNK_ENTRIES;
 }
 
 /* Returns the slot that leads to the word's entry, or the free slot for it. */
@@ -62,7 +63,8 @@ static struct redo_entry* append(struct thread* thread, uint64_t offset) {
   struct pm_pool* pool = thread->pool;
   struct log_index* index = &thread->logged;
   if (2 * index->count >= index->capacity) grow_index(thread);
-  if (index->count == pool->arenas[thread->index].log.count * CHUNK_ENTRIES &&
+  const uint32_t place = first_redo_entry((unsigned)thread->index) + index->count;
+  if (place >= pool->arenas[thread->index].log.count * CHUNK_ENTRIES &&
       !add_segment(pool, (unsigned)thread->index))
     fatal(
         "the pool is full and has no space for the redo log; the region has no effect when the "
@@ -200,10 +202,12 @@ void region_log(struct thread* thread, const pm_range* ranges, size_t count) {
 
 static void flush_log(const struct thread* thread) {
   const uint32_t entries = thread->logged.count;
-  for (uint32_t first = 0; first < entries; first += CHUNK_ENTRIES) {
-    const uint32_t here = entries - first < CHUNK_ENTRIES ? entries - first : CHUNK_ENTRIES;
+  const uint32_t in_first = CHUNK_ENTRIES - first_redo_entry((unsigned)thread->index);
+  for (uint32_t first = 0, most = in_first; first < entries; most = CHUNK_ENTRIES) {
+    const uint32_t here = entries - first < most ? entries - first : most;
     const uint64_t bytes = here * sizeof(struct redo_entry);
     persist_flush(entry_at(thread, first), (bytes + PM_LINE_BYTES - 1) / PM_LINE_BYTES);
+    first += here;
   }
   persist_fence(FENCE_ORDER);
 }

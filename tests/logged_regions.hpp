@@ -57,7 +57,9 @@ class LoggedProgram {
   std::uint64_t data(std::uint64_t line, std::uint64_t word = 0) const {
     return chunk(threads_) + line * kLineBytes + word * 8;
   }
-  static std::uint64_t log_of(std::uint32_t thread) { return chunk(thread); }
+  static std::uint64_t log_of(std::uint32_t thread) {
+    return chunk(thread) + log_first_line(thread) * kLineBytes;
+  }
 
   void lock(std::uint32_t lock) {
     builder.sync(trace::SyncKind::kMutexLock, kDramBase + lock * 64, lock, versions_[lock]);
