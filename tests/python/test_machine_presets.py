@@ -100,6 +100,7 @@ PMEM_SPEC_TABLE_3: Figures = [
     ("Write = 94ns", "pm.write_latency", "94ns"),
     ("one latency, no row buffers", "pm.device", "fixed"),
     ("7: a single PM controller", "pm.controllers", "1"),
+    ("8.2.1: SFENCE stalls CPUs until prior cache-flushes complete", "core.full_fences", "true"),
     ("8.1: durable once at the PM controller", "pm.persistence", "accepted"),
 ]
 PCM: Figures = [

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -326,7 +327,7 @@ def test_points_may_have_threads_and_a_program_its_preset() -> None:
     of_point = {(case.run.threads, dict(case.settings)["core.count"]) for case in cases}
     assert of_point == {(16, "16"), (32, "32"), (64, "64")}
     # All threads together run as many regions at every point.
-    assert {c.run.regions for c in cases if c.run.workload == "tatp"} == {3200}
+    assert {c.run.regions for c in cases if c.run.workload == "tatp_lowlevel"} == {3200}
     presets = {(case.run.log, case.design) for case in cases}
     assert presets == {
         ("undo", "sw-undo"), ("undo", "dpo"), ("undo", "hops"), ("undo", "pmem-spec"),
@@ -337,7 +338,8 @@ def test_points_may_have_threads_and_a_program_its_preset() -> None:
 
 def test_a_whole_run_has_no_warm_up() -> None:
     paper = load_paper("pmem-spec")
-    runs = {case.run for case in paper.cases(paper.experiments["fig9"], "quick")}
+    whole = paper.ablated(paper.ablations["with-set-up"], "fig9")
+    runs = {case.run for case in whole.cases(whole.experiments["fig9"], "quick")}
     assert {(run.whole_run, run.warm_up > 0) for run in runs} == {(True, False), (False, True)}
 
 
@@ -346,8 +348,9 @@ def test_memcached_has_values_of_its_own_size(figure: str) -> None:
     paper = load_paper("pmem-spec")
     cases = paper.cases(paper.experiments[figure], "quick")
     assert {(case.run.workload, case.run.data_bytes) for case in cases} == {
-        ("array_swap", 64), ("queue", 64), ("hashmap", 64), ("rbtree", 64), ("tatp", None),
-        ("tpcc", None), ("vacation", None), ("memcached", 1024),
+        ("array_swap_lowlevel", 64), ("queue_lowlevel", None), ("hashmap_lowlevel", 64),
+        ("rbtree", 64), ("tatp_lowlevel", None), ("tpcc_lowlevel", None), ("vacation", None),
+        ("memcached", 1024),
     }  # fmt: skip
 
 
@@ -403,6 +406,17 @@ def test_an_entry_may_be_of_one_benchmark_and_of_two_points() -> None:
     at = {f.entry.fact.id: f.measured for f in findings(cores) if f.measured}
     assert at["pmem_spec.fig10.64_vs_x86"] == pytest.approx(2.0)
     assert at["pmem_spec.fig10.64_hops_vs_x86"] == pytest.approx(1.0)
+
+
+def test_throughput_of_a_program_without_regions_is_its_speed() -> None:
+    paper = load_paper("pmem-spec")
+    times = {"x86": 3.0, "HOPS": 2.0}
+    measured = made_up(paper, "fig9", lambda design, *_: times.get(design, 1.0))
+    unmarked = replace(
+        measured,
+        outcomes={case: replace(run, regions=0) for case, run in measured.outcomes.items()},
+    )
+    assert unmarked.ratio("HOPS", "x86").mean == pytest.approx(1.5)
 
 
 def misspeculated(times: dict[str, float]) -> Measurements:
@@ -1334,7 +1348,9 @@ def test_an_ablation_may_use_smaller_data_sets() -> None:
 
 def test_an_ablation_may_exclude_the_set_up() -> None:
     paper = load_paper("pmem-spec")
-    kernels = paper.ablated(paper.ablations["without-set-up"], "fig9")
+    whole = paper.ablated(paper.ablations["with-set-up"], "fig9")
+    without = replace(paper.ablations["with-set-up"], benchmarks=(), whole_run=False)
+    kernels = whole.ablated(without, "fig9")
     runs = {case.run for case in kernels.cases(kernels.experiments["fig9"], "quick")}
     assert {(run.whole_run, run.warm_up > 0) for run in runs} == {(False, True)}
 
