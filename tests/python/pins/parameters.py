@@ -102,14 +102,13 @@ BASES = (
 """Each parameter is changed on the first of these whose run it changes."""
 
 WITHOUT_CHANGE = {
-    "core.division_latency", "dram.write_high_watermark",
+    "dram.write_high_watermark",
     "dram.log_queue_entries", "hops.poll_interval", "pmem_spec.id_bits",
     "pmem_spec.interrupt_latency", "pmem_spec.retries", "pmem_spec.alarm_entries",
     "pmem_spec.controller_latency", "log.free_entries", "log.free_headers",
-    "asap.dependence_entries", "asap.dependence_slots", "asap.filter_size",
+    "asap.dependence_entries", "asap.dependence_slots",
     "error_correction.flipped_bits", "error_correction.seed", "janus.request_entries",
-    "core.target_index_bits",
-    "pmweaver.next_pointers",
+    "pmweaver.prediction_latency", "pmweaver.next_pointers",
 }  # fmt: skip
 """Parameters that change none of these short runs, so that no pin depends on them."""
 
