@@ -79,6 +79,63 @@ def test_what_was_measured_may_have_other_programs_and_another_machine(tmp_path:
     assert runs(DESCRIBED) == {("asap", "queue", 64), ("asap", "queue", 128)}
 
 
+POINTS = """
+  slower memory:
+    why: The artifact's PM is slower at one point
+    source: "the artifact"
+    of: [latency]
+    on: [SW]
+    set: {pm.latency_factor: 3, core.rob_entries: 64}
+    points: {4x: {pm.latency_factor: 8}}
+"""
+
+
+def test_what_was_measured_may_have_other_points(tmp_path: Path) -> None:
+    folder = write_columns(tmp_path / "tiny")
+    plan = (folder / "experiment.yaml").read_text()
+    (folder / "experiment.yaml").write_text(plan.replace("ablations:", f"{POINTS[1:]}ablations:"))
+    paper = load_paper(str(folder))
+
+    def settings(column: Column, design: str) -> list[tuple[str | None, str | None]]:
+        varied = paper.in_column("latency", column)
+        cases = (
+            dict(varied.case(study, design, point, study.benchmarks[0], 1, "quick").settings)
+            for study in varied.experiments.values()
+            for point in study.points
+        )
+        return [(case.get("pm.latency_factor"), case.get("core.rob_entries")) for case in cases]
+
+    assert settings(MEASURED, "SW") == [("3", "64"), ("8", "64")]
+    assert settings(MEASURED, "NP") == settings(DESCRIBED, "SW") == [("1", None), ("4", None)]
+
+
+def test_unknown_point_of_a_difference_is_an_error(tmp_path: Path) -> None:
+    folder = write_columns(tmp_path / "tiny")
+    plan = (folder / "experiment.yaml").read_text()
+    points = POINTS[1:].replace("4x:", "5x:")
+    (folder / "experiment.yaml").write_text(plan.replace("ablations:", f"{points}ablations:"))
+    with pytest.raises(
+        Error, match=r"experiment.yaml:\d+: 5x: latency has no such point; known names: 1x, 4x"
+    ):
+        load_paper(str(folder))
+
+
+def test_artifacts_result_buffer_is_scaled_with_the_other_structures() -> None:
+    paper = load_paper("pmweaver")
+
+    def lines(column: Column) -> list[str | None]:
+        varied = paper.in_column("fig26b", column)
+        study = varied.experiments["fig26b"]
+        return [
+            dict(varied.case(study, "Dedup, PMWeaver", point, study.benchmarks[0], 1, "quick").settings)
+            .get("pmweaver.result_lines")
+            for point in study.points
+        ]  # fmt: skip
+
+    assert lines(MEASURED) == ["64", "128", "256", "512", "8192"]
+    assert lines(DESCRIBED) == ["4", "8", None, "32", "512"]
+
+
 def compared(folder: Path, ratio: float, described: float) -> list[Compared]:
     """Return the entries of runs in which SW has this share of NP's speed, in both columns."""
     paper = load_paper(str(folder))

@@ -27,12 +27,14 @@ from pmemsim.reproduce.plan import (
     Computation,
     Difference,
     Experiment,
+    Settings,
 )
 
 # Keys that a variation can change.
 _CHANGES = (
-    "set", "on", "designs", "benchmarks", "machine", "threads", "regions_factor", "data_bytes",
-    "items", "compute_instructions", "warm_up", "opt", "whole_run", "metric", "without",
+    "set", "points", "on", "designs", "benchmarks", "machine", "threads", "regions_factor",
+    "data_bytes", "items", "compute_instructions", "warm_up", "opt", "whole_run", "metric",
+    "without",
 )  # fmt: skip
 
 
@@ -90,6 +92,7 @@ def _change(
         "why": field["why"].text(),
         "of": tuple(of),
         "settings": read_settings(field.get("set")),
+        "points": _points(field.get("points"), of, known),
         "on": _names(field.get("on"), known.designs, "design"),
         "designs": {
             name: read_design(other)
@@ -108,6 +111,17 @@ def _change(
         "metric": field["metric"].one_of(METRICS, "metric") if "metric" in field else None,
         "without": _without(field.get("without"), of, known),
     }
+
+
+def _points(item: Item | None, of: Sequence[str], known: Known) -> dict[str, Settings]:
+    """Return the settings of points that each of the experiments has."""
+    points = item.entries() if item else {}
+    for name in of:
+        there = [point.name for point in known.experiments[name].points]
+        for point in points.values():
+            if point.name not in there:
+                raise point.error(f"{name} has no such point{did_you_mean(point.name, there)}")
+    return {name: read_settings(point) for name, point in points.items()}
 
 
 def _names(item: Item | None, known: Collection[str], what: str) -> tuple[str, ...]:

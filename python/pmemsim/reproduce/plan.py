@@ -195,6 +195,8 @@ class Change:
     of: tuple[str, ...]
     settings: Settings
     """Parameters that take precedence over those of designs, experiments and points."""
+    points: Mapping[str, Settings]
+    """Parameters of points, by their names, that take precedence over these settings."""
     on: tuple[str, ...]
     """Designs that the settings apply to, unless a later change replaces them; empty: all."""
     designs: dict[str, Design]
@@ -299,17 +301,17 @@ class Paper:
             **dict(experiment.settings),
             **dict(point.settings if design in experiment.varied else ()),
         }
-        settings |= self._overrides(design)
+        settings |= self._overrides(design, point)
         run = self._run(point, benchmark, seed, scale, chosen.hints or self.hints)
         return Case(run, chosen.preset_for(benchmark), machine, tuple(settings.items()))
 
-    def _overrides(self, design: str) -> dict[str, str]:
+    def _overrides(self, design: str, point: Point) -> dict[str, str]:
         """Return the settings of the changes, without those for a design that was replaced."""
         settings: dict[str, str] = {}
         for number, change in enumerate(self.changes, 1):
             is_replaced = any(design in later.designs for later in self.changes[number:])
             if not change.on or (design in change.on and not is_replaced):
-                settings |= dict(change.settings)
+                settings |= dict(change.settings) | dict(change.points.get(point.name, ()))
         return settings
 
     def _run(
