@@ -1,7 +1,7 @@
 """Build the matrix: every design on the same workloads and one machine, side by side.
 
-A cell is one workload on one design: its speed, its writes to PM, its cost on the chip, and whether
-it recovers wherever it crashes. A value that can't be determined is None, and the cell's reason
+A cell is one workload on one design: its speed, its writes to PM, its energy, its cost on the chip,
+and whether it recovers wherever it crashes. A value that can't be determined is None, and the cell's reason
 says why.
 """
 
@@ -41,6 +41,8 @@ class Cell:
     """The baseline's simulated time divided by this design's."""
     pm_write_bytes: int | None
     """Bytes written to the PM device."""
+    energy_nj: float | None
+    """Energy of the run; None without backend operations, too."""
     storage_bytes: float | None
     """Bytes on the chip that the design adds to the machine."""
     points: int | None
@@ -138,6 +140,7 @@ class Plan:
             threads=outcome.threads if outcome else None,
             speedup=base.time_ns / outcome.time_ns if base and outcome else None,
             pm_write_bytes=outcome.pm_write_bytes if outcome else None,
+            energy_nj=outcome.stats.get("energy.total_nj") if outcome else None,
             storage_bytes=storage,
             points=crash.points if crash else None,
             violations=crash.violations if crash else None,

@@ -14,7 +14,7 @@ from pmemsim.presets import preset_names
 from support import SMALL, pmemsim
 
 KEYS = [
-    "workload", "design", "machine", "threads", "speedup", "pm_write_bytes", "storage_bytes",
+    "workload", "design", "machine", "threads", "speedup", "pm_write_bytes", "energy_nj", "storage_bytes",
     "points", "violations", "reason",
 ]  # fmt: skip
 
@@ -92,7 +92,14 @@ def test_matrix_combines_designs_with_backends(tmp_path: Path) -> None:
     ]  # fmt: skip
     for cell in found.values():
         assert (cell["points"], cell["violations"], cell["reason"]) == (300, 0, None)
+    done = pmemsim("run", "queue", *SMALL, "-m", "janus", "--design", "lad@verified-janus",
+                   "--json", "-")  # fmt: skip
+    assert (
+        found["lad@verified-janus"]["energy_nj"]
+        == json.loads(done.stdout)["stats"]["energy.total_nj"]
+    )
     for design in ("asap", "lad"):
+        assert found[design]["energy_nj"] is None  # there are no operations
         alone, early, late = (
             found[f"{design}{backend}"] for backend in ("", "@verified-janus",
                                                         "@verified-serialized")
@@ -269,7 +276,7 @@ def test_matrix_refuses_bad_input(arguments: list[str], sentence: str) -> None:
 
 
 def test_heat_map_with_an_empty_row_is_drawn(tmp_path: Path) -> None:
-    cell = Cell("queue", "asap", "asap", 2, 1.5, 640, 12.5, 300, 1, None)
+    cell = Cell("queue", "asap", "asap", 2, 1.5, 640, None, 12.5, 300, 1, None)
     nothing = replace(cell, workload="other", speedup=None, pm_write_bytes=None, violations=None)
     plot_matrix(Matrix((cell, nothing), "sw-undo"), tmp_path / "out.png")
     assert (tmp_path / "out.png").exists()

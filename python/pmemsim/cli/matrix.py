@@ -111,6 +111,8 @@ def matrix_command(targets: TargetsIfAny = None, *, given: Given, options: _Opti
 
     * the bytes written to PM;
 
+    * the run's energy, which only designs with backend operations have;
+
     * the bytes of storage that the design adds to the chip;
 
     * the number of crash points whose recovered image is wrong.
@@ -187,8 +189,8 @@ def _print(matrix: Matrix) -> None:
         cells = [cell for cell in matrix.cells if cell.workload == workload]
         rows += [_row(cell, first=cell is cells[0]) for cell in cells]
     columns = [
-        "workload", "design", f">over {matrix.baseline}", ">PM writes", ">storage", ">points",
-        ">violations", "why not",
+        "workload", "design", f">over {matrix.baseline}", ">PM writes", ">energy", ">storage",
+        ">points", ">violations", "why not",
     ]  # fmt: skip
     threads = sorted({cell.threads for cell in matrix.cells if cell.threads})
     title = f"machine {matrix.cells[0].machine}, {' and '.join(map(str, threads))} threads"
@@ -204,6 +206,7 @@ def _row(cell: Cell, first: bool) -> tuple[str, ...]:
         cell.design,
         shown(cell.speedup, ".3f"),
         "-" if cell.pm_write_bytes is None else f"{si(cell.pm_write_bytes)}B",
+        "-" if cell.energy_nj is None else f"{cell.energy_nj / 1e6:.3g} mJ",
         "-" if cell.storage_bytes is None else f"{si(cell.storage_bytes)}B",
         shown(cell.points, ","),
         shown(cell.violations, ","),
