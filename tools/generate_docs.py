@@ -20,6 +20,7 @@ from textwrap import fill
 
 import yaml
 
+import combined
 import deviations
 from check_modules import LAYER_MODULES, REPOSITORY, module_includes
 from machine_tables import loop_table, overview, published_table
@@ -335,6 +336,11 @@ SECTIONS = (
     Section("explanation/layers.md", "choices", choice_table),
     Section("explanation/layers.md", "designs", design_table),
     Section("explanation/layers.md", "backends", backend_table),
+    Section("explanation/combined.md", "gains", combined.gain_table),
+    Section("explanation/combined.md", "early operations", combined.early_table),
+    Section("explanation/combined.md", "accounts", combined.account_table),
+    Section("explanation/combined.md", "logs", combined.log_table),
+    Section("explanation/combined.md", "combinations", combined.combination_table),
     Section("explanation/validation.md", "machines that exist", machines_that_exist),
     *(
         Section(f"reference/machines/{name}.md", "published", partial(published_table, name))
