@@ -1,8 +1,8 @@
 """Build the matrix: every design on the same workloads and one machine, side by side.
 
 A cell is one workload on one design: its speed, its writes to PM, its energy, its cost on the chip,
-and whether it recovers wherever it crashes. A value that can't be determined is None, and the cell's reason
-says why.
+and whether it recovers wherever it crashes. A value that can't be determined is None, and the
+cell's reason says why.
 """
 
 from __future__ import annotations

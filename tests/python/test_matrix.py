@@ -14,8 +14,8 @@ from pmemsim.presets import preset_names
 from support import SMALL, pmemsim
 
 KEYS = [
-    "workload", "design", "machine", "threads", "speedup", "pm_write_bytes", "energy_nj", "storage_bytes",
-    "points", "violations", "reason",
+    "workload", "design", "machine", "threads", "speedup", "pm_write_bytes", "energy_nj",
+    "storage_bytes", "points", "violations", "reason",
 ]  # fmt: skip
 
 

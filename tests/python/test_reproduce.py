@@ -33,9 +33,11 @@ from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.metrics import METRICS
 from pmemsim.reproduce.papers import load_paper, paper_names
 from pmemsim.reproduce.plan import (
+    DESCRIBED,
     MEASURED,
     WRITTEN_SCALES,
     Benchmark,
+    Column,
     Entry,
     Paper,
     Point,
@@ -746,12 +748,48 @@ def test_designs_may_have_hints_and_points_sizes() -> None:
     sizes = paper.cases(paper.experiments["fig13"], "quick")
     runs = {(c.run.data_bytes, c.run.regions, c.run.warm_up) for c in sizes}
     assert {(64, 240, 1000), (512, 120, 500), (8192, 30, 125)} <= runs
-    assert {c.run.workload for c in sizes} == {"array_swap", "queue", "hashmap", "rbtree", "btree"}
+    assert {c.run.workload for c in sizes} == {
+        "array_swap_lowlevel", "queue", "hashmap_lowlevel", "rbtree", "btree",
+    }  # fmt: skip
     cores = {
         (dict(case.settings)["core.count"], dict(case.settings)["run.instances"])
         for case in paper.cases(paper.experiments["fig9"], "quick")
     }
     assert cores == {("1", "1"), ("2", "2"), ("4", "4"), ("8", "8")}
+
+
+def test_artifacts_programs_of_janus_are_measured_without_optimisation() -> None:
+    paper = load_paper("janus")
+
+    def levels(column: Column) -> dict[str, str]:
+        varied = paper.in_column("fig9", column)
+        cases = varied.cases(varied.experiments["fig9"], "quick")
+        return {case.run.workload: case.run.opt for case in cases}
+
+    low_level = {f"{name}_lowlevel" for name in ("array_swap", "queue", "hashmap", "tatp", "tpcc")}
+    described = dict.fromkeys({*low_level, "btree", "rbtree"}, "O2")
+    assert levels(DESCRIBED) == described
+    assert levels(MEASURED) == described | dict.fromkeys(low_level, "O0")
+
+
+def test_units_of_janus_and_of_its_serialized_baseline() -> None:
+    designs = (
+        ("serialized", "1"), ("parallel", "4"), ("janus", "4"), ("ideal", "0"),
+        ("asap@verified-serialized", "1"), ("asap@verified-parallel", "4"),
+        ("asap@deduplicated-serialized", "1"), ("asap@deduplicated-janus", "4"),
+        ("sw-undo@enc+veri", "0"),
+    )  # fmt: skip
+    for design, units in designs:
+        assert configure(design, "janus")["backend.units_per_core"] == units, design
+
+
+def test_figure_14_of_janus_scales_the_units_of_janus_alone() -> None:
+    paper = load_paper("janus")
+    scales = {
+        (case.design, dict(case.settings).get("janus.scale"))
+        for case in paper.cases(paper.experiments["fig14"], "quick")
+    }
+    assert scales == {("serialized", None), *(("janus", scale) for scale in "1240")}
 
 
 def test_storage_of_janus_as_computed() -> None:

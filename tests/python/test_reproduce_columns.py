@@ -126,11 +126,11 @@ def test_artifacts_result_buffer_is_scaled_with_the_other_structures() -> None:
     def lines(column: Column) -> list[str | None]:
         varied = paper.in_column("fig26b", column)
         study = varied.experiments["fig26b"]
-        return [
-            dict(varied.case(study, "Dedup, PMWeaver", point, study.benchmarks[0], 1, "quick").settings)
-            .get("pmweaver.result_lines")
+        cases = (
+            varied.case(study, "Dedup, PMWeaver", point, study.benchmarks[0], 1, "quick")
             for point in study.points
-        ]  # fmt: skip
+        )
+        return [dict(case.settings).get("pmweaver.result_lines") for case in cases]
 
     assert lines(MEASURED) == ["64", "128", "256", "512", "8192"]
     assert lines(DESCRIBED) == ["4", "8", None, "32", "512"]
