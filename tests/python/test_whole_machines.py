@@ -88,6 +88,7 @@ def recipe_words(run: WorkloadRun) -> list[str]:
         "--threads": run.threads, "--regions": run.regions, "--seed": run.seed, "--opt": run.opt,
         "--data-bytes": run.data_bytes, "--items": run.items, "--mix": run.mix,
         "--warm-up": run.warm_up, "--log": run.log, "--hints": run.hints,
+        "--compute-instructions": run.compute_instructions or None,
     }  # fmt: skip
     words = [word for name, value in options.items() if value is not None
              for word in (name, str(value))]  # fmt: skip
