@@ -44,7 +44,7 @@ class Pool:
         self.seed: int
         self.duplicates: int
         magic, _, self._base = struct.unpack_from("<8sQQ", self._bytes)
-        assert magic == b"!PMPOOL2"
+        assert magic == b"!PMPOOL3"
         (self.root,) = struct.unpack_from("<Q", self._bytes, 64)
         _, _, self.data_bytes, self.items, self.seed, self.duplicates = struct.unpack_from(
             "<16s5Q", self._bytes, self.root - self._base
