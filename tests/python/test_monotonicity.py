@@ -96,7 +96,8 @@ def test_more_resources_do_not_slow_a_run(machine: str, design: str) -> None:
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("design", long_except(DESIGNS, "sw-undo"))
+# Janus's backend isn't allowed on lalea, whose log queue isn't persistent.
+@pytest.mark.parametrize("design", long_except(DESIGNS[:-1], "sw-undo"))
 @pytest.mark.parametrize("machine", ["lalea", "pmem-spec"])
 def test_shorter_occupancy_of_banks_does_not_slow_a_run(machine: str, design: str) -> None:
     assert slowdowns(measure(machine, design, OCCUPANCY)) == {}
