@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import pmemsim as package
+from pins.parameters import Base, other_numbers
+from pmemsim import _core
 from pmemsim.errors import ConfigError
 from pmemsim.presets import Setting, preset_names
 from pmemsim.reproduce.plan import Case
@@ -14,7 +17,7 @@ from pmemsim.reproduce.runs import configurations
 from pmemsim.simulation import configure, settings_without_effect
 from pmemsim.stress import stress_sets
 from pmemsim.workloads import WorkloadRun
-from support import pmemsim
+from support import long_except, pmemsim
 
 ON_DRAM = "has no effect with pm.device=dram; choose pm.device=fixed or buffered"
 ON_UNDO = "has no effect with atomicity=software-undo; choose atomicity=asap, or remove the setting"
@@ -133,3 +136,27 @@ def test_presets_may_have_settings_without_effect() -> None:
     stressed = configure("sw-undo", "asap", extra=(*stress.settings, by_hand))
     assert stressed.by_hand == (by_hand,)
     assert len(settings_without_effect([stressed])) == 1
+
+
+# A design that scales no units but has some, and others of each layer.
+BASES = (
+    ("parallel", "janus"), ("sw-undo", "asap"), ("hw-redo", "asap"), ("asap", "asap"),
+    ("dpo", "pmem-spec"), ("pmem-spec", "pmem-spec"), ("lad", "lalea"),
+    ("sw-undo@enc+veri-pmweaver", "pmweaver"), ("eadr", "xeon-optane"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("design", "machine"), long_except(BASES, BASES[0]))
+def test_a_parameter_without_effect_changes_no_statistic(design: str, machine: str) -> None:
+    base = Base(design, machine)
+    changing = []
+    idle = [each for each in _core.parameters() if base.configuration.idle(each.key)]
+    assert len(idle) > 50
+    for parameter in idle:
+        now = base.configuration[parameter.key]
+        others = [choice for choice in parameter.choices if choice != now]
+        for value in (others or other_numbers(parameter, now))[:2]:
+            with suppress(ConfigError):  # the value doesn't go with other parameters
+                if base.run((parameter.key, value)) != base.unchanged:
+                    changing.append(f"{parameter.key}={value}")
+    assert changing == []

@@ -20,7 +20,15 @@ namespace {
 bool entries_may_be_deferred(const Blueprint& blueprint, const Atomicity& atomicity) {
   const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
   return parameters != nullptr && parameters->metadata_atomicity == MetadataAtomicity::kSelective &&
-         atomicity.restores_lines();
+         !blueprint.design.operations().empty() && atomicity.restores_lines();
+}
+
+// Returns the factor for the number of units: only Janus scales them (section 5.2.6).
+std::uint32_t unit_scale(const DesignConfiguration& design) {
+  for (const ParameterGroup& group : design.precompute().parameters) {
+    if (group.get<JanusParameters>() != nullptr) return design.parameters<JanusParameters>().scale;
+  }
+  return 1;
 }
 
 BackendParts make_parts(const Blueprint& blueprint, bool entries_may_be_deferred) {
@@ -31,9 +39,8 @@ BackendParts make_parts(const Blueprint& blueprint, bool entries_may_be_deferred
   const auto* const parameters = blueprint.design.find_parameters<BackendParameters>();
   const auto* const cache = blueprint.design.find_parameters<MetadataCacheParameters>();
   if (parameters != nullptr && cache != nullptr) {
-    const auto* const janus = blueprint.design.find_parameters<JanusParameters>();
-    const std::uint32_t scale = janus == nullptr ? 1 : janus->scale;
-    parts.add_shared(*parameters, *cache, blueprint.cores, scale, entries_may_be_deferred);
+    parts.add_shared(*parameters, *cache, blueprint.cores, unit_scale(blueprint.design),
+                     entries_may_be_deferred);
   }
   return parts;
 }

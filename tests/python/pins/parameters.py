@@ -106,7 +106,7 @@ WITHOUT_CHANGE = {
     "dram.log_queue_entries", "hops.poll_interval", "pmem_spec.id_bits",
     "pmem_spec.interrupt_latency", "pmem_spec.retries", "pmem_spec.alarm_entries",
     "pmem_spec.controller_latency", "log.free_entries", "log.free_headers",
-    "asap.dependence_entries", "asap.dependence_slots",
+    "asap.dependence_entries", "asap.dependence_slots", "asap.filter_size",
     "error_correction.flipped_bits", "error_correction.seed", "janus.request_entries",
     "pmweaver.prediction_latency", "pmweaver.next_pointers",
 }  # fmt: skip
@@ -141,7 +141,7 @@ def _changed_run(parameter: _core.Parameter, choice: str = "") -> list[str]:
         now = base.configuration[key]
         if base.configuration.idle(key) or now == choice:
             continue
-        for value in [choice] if choice else _other_numbers(parameter, now):
+        for value in [choice] if choice else other_numbers(parameter, now):
             with suppress(ConfigError):  # the value doesn't go with other parameters
                 time_ns, everything = base.run((key, value))
                 if (time_ns, everything) != base.unchanged:
@@ -153,7 +153,7 @@ def _changed_run(parameter: _core.Parameter, choice: str = "") -> list[str]:
     return []
 
 
-def _other_numbers(parameter: _core.Parameter, value: str) -> list[str]:
+def other_numbers(parameter: _core.Parameter, value: str) -> list[str]:
     """Return a smaller and a larger number, then the ends of the parameter's limits."""
     if parameter.type == "flag":
         return ["false" if value == "true" else "true"]
