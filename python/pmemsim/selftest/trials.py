@@ -7,7 +7,7 @@ error of its own, or if the process dies or doesn't end.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -84,19 +84,16 @@ def run_trials(
     """Try consecutive seeds until the wanted number of cases has run, or too many were refused.
 
     `jobs` cases run at a time (default: one a host core). `progress` is called with the number of a
-    case, counted from 0, and 0.0 as it begins, or 1.0 as it ends. A refused case begins again with
-    another seed.
+    case, counted from 0, and 0.0 as it begins, or 1.0 as it ends. The number of a refused case goes
+    to the next one.
     """
     trials = Trials()
     numbers = list(range(wanted))
     first, end = first_seed, first_seed + _SEEDS_PER_CASE * wanted
-    while numbers and first < end:
-        seeds = range(first, min(first + len(numbers), end))
-        tried = _try_seeds(seeds, numbers, jobs, progress)
-        for seed, outcome in zip(seeds, tried, strict=True):
+    while trials.ran < wanted and first < end:
+        seeds = range(first, min(first + wanted - trials.ran, end))
+        for seed, outcome in zip(seeds, _try_seeds(seeds, numbers, jobs, progress), strict=True):
             trials.add(seed, outcome)
-        refused = zip(numbers, tried, strict=False)
-        numbers = [number for number, outcome in refused if outcome.refusal]
         first = seeds.stop
     if trials.ran < wanted:
         trials.failures.append(f"too few cases could run: {trials}")
@@ -105,19 +102,24 @@ def run_trials(
 
 def _try_seeds(
     seeds: range,
-    numbers: Sequence[int],
+    numbers: list[int],
     jobs: int | None,
     progress: Callable[[int, float], None] | None,
 ) -> list[Outcome]:
-    def task(seed: int, number: int, _: Report) -> Outcome:
+    """Try these seeds; those that run take numbers away."""
+
+    def task(seed: int, _: Report) -> Outcome:
+        number = numbers.pop()
         if progress is not None:
             progress(number, 0.0)
         outcome = _try_seed(seed)
-        if progress is not None and not outcome.refusal:
+        if outcome.refusal:
+            numbers.append(number)
+        elif progress is not None:
             progress(number, 1.0)
         return outcome
 
-    return run_all([partial(task, *each) for each in zip(seeds, numbers, strict=False)], jobs)
+    return run_all([partial(task, seed) for seed in seeds], jobs)
 
 
 def _try_seed(seed: int) -> Outcome:
