@@ -121,8 +121,9 @@ class WorkloadRun:
             schedule=self.schedule,
         )
         if not problems and self.mix and self.mix not in (MIXES[0], *workload.mixes):
-            can = ", ".join((MIXES[0], *workload.mixes)) if workload.mixes else "nothing else"
-            problems.append(f"--mix {self.mix}: {self.workload} supports {can}")
+            mixes = ", ".join((MIXES[0], *workload.mixes))
+            has = f"{mixes}; choose one" if workload.mixes else "only one mix; remove --mix"
+            problems.append(f"--mix {self.mix}: {self.workload} has {has}")
         if not problems and self.log not in workload.logs:
             both = ", ".join(name for name, other in workloads().items() if self.log in other.logs)
             problems.append(
