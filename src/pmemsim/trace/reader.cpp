@@ -514,6 +514,18 @@ void OperationStream::seek(std::uint64_t position) {
   while (position_ < position) next(skipped);
 }
 
+// Decodes an atomic access or a synchronisation operation.
+std::size_t OperationStream::decode_atomic(const std::byte* payload, Operation& operation) const {
+  operation.address = detail::load<std::uint64_t>(payload);
+  operation.object = detail::load<std::uint32_t>(payload + 8);
+  operation.version = detail::load<std::uint32_t>(payload + 12);
+  const RecordLayout& layout = layout_of(static_cast<std::uint8_t>(operation.kind));
+  if (layout.value != 0) operation.value = payload + 16;
+  const bool valid = operation.address <= kMaxAddress && operation.object < sync_objects_ &&
+                     (layout.flag != 0 || !operation.flag);
+  return valid ? layout.fixed + (operation.size & layout.value) : 0;
+}
+
 void OperationStream::check_mark(const Operation& mark) const {
   const auto kind = static_cast<MarkKind>(mark.detail);
   const bool range = kind == MarkKind::kLogRange || kind == MarkKind::kAllocate;

@@ -204,6 +204,8 @@ class OperationStream {
 
  private:
   bool next_frame();
+  std::size_t decode(const std::byte* payload, Operation& operation) const;
+  std::size_t decode_atomic(const std::byte* payload, Operation& operation) const;
   std::size_t length(const std::byte* record, std::uint32_t site) const;
   void pass(std::size_t bytes);
   void check_mark(const Operation& operation) const;
@@ -244,49 +246,85 @@ inline std::size_t OperationStream::length(const std::byte* record, std::uint32_
   return (packed & (kLengthVaries - 1)) + (copied & (std::size_t{0} - packed / kLengthVaries));
 }
 
-// Decodes without branches on the kind: the order of kinds depends on the program, so that such
-// branches would be mispredicted. Reads beyond the frame's end return the zeros after it.
-inline bool OperationStream::next(Operation& operation) {
+[[gnu::always_inline]] inline bool OperationStream::next(Operation& operation) {
   if (cursor_ == end_ && !next_frame()) [[unlikely]]
     return false;
-  const std::byte* record = cursor_;
+  const std::byte* const record = cursor_;
   const auto head = detail::load<std::uint32_t>(record);
-  const std::uint32_t site_number = head >> 1;
-  if (site_number >= site_count_) [[unlikely]]
+  const std::uint32_t number = head >> 1;
+  if (number >= site_count_) [[unlikely]]
     fail_record();
-  const auto first = detail::load<std::uint64_t>(record + 4);
-  const auto second = detail::load<std::uint64_t>(record + 12);
-  const std::size_t bytes = length(record, site_number);
-
-  const SiteRecord& site = sites_[site_number];
-  const RecordLayout& layout = layout_of(site.kind);
-  const auto copied = static_cast<std::uint32_t>(second) & 0xff & layout.copied;
-  const std::uint32_t size = site.size + copied;
-
-  operation.address = first & layout.first;
-  operation.second = second & layout.second;
-  operation.value = layout.value != 0 ? record + layout.fixed : nullptr;
-  operation.site = site_number;
-  operation.instructions = site.instructions + (static_cast<std::uint32_t>(first) & layout.count);
-  operation.object = static_cast<std::uint32_t>(second) & layout.object;
-  operation.version = static_cast<std::uint32_t>(second >> 32) & layout.object;
+  const SiteRecord& site = sites_[number];
+  operation = {};
+  operation.site = number;
   operation.kind = static_cast<SiteKind>(site.kind);
   operation.detail = site.detail;
-  operation.size = static_cast<std::uint8_t>(size);
+  operation.size = site.size;
   operation.site_flags = site.flags;
+  operation.instructions = site.instructions;
   operation.flag = (head & 1) != 0;
-
-  const bool bad =
-      (bytes > static_cast<std::size_t>(end_ - record)) | ((head & 1 & ~layout.flag) != 0) |
-      ((layout.object != 0) & (operation.object >= sync_objects_)) |
-      ((layout.copied != 0) & (copied - 1 >= kCopyBytes)) | ((first & layout.access) > kMaxAddress);
-  if (bad) [[unlikely]]
+  const std::size_t bytes = decode(record + kHeadBytes, operation);
+  if (bytes > static_cast<std::size_t>(end_ - record) || bytes == 0) [[unlikely]]
     fail_record();
   if (operation.kind == SiteKind::kMark) [[unlikely]]
     check_mark(operation);
   cursor_ = record + bytes;
   ++position_;
   return true;
+}
+
+// Decodes the fields that depend on the kind. Returns the length of the record, or 0 if a field is
+// invalid. Reads beyond the frame's end return the zeros after it.
+[[gnu::always_inline]] inline std::size_t OperationStream::decode(const std::byte* payload, Operation& operation) const {
+  const auto first = detail::load<std::uint64_t>(payload);
+  const std::byte* const rest = payload + sizeof(first);
+  std::size_t bytes = kHeadBytes + sizeof(first);
+  bool valid = !operation.flag;
+  switch (operation.kind) {
+    case SiteKind::kExecute:
+      return valid ? kHeadBytes : 0;
+    case SiteKind::kFence:
+      return valid ? kHeadBytes : 0;
+    case SiteKind::kBranch:
+    case SiteKind::kRecurrence:
+      return kHeadBytes;
+    case SiteKind::kExternal:
+      operation.instructions += static_cast<std::uint32_t>(first);
+      return kHeadBytes + sizeof(std::uint32_t);
+    case SiteKind::kIndirectBranch:
+      operation.address = static_cast<std::uint32_t>(first);
+      return valid ? kHeadBytes + sizeof(std::uint32_t) : 0;
+    case SiteKind::kMark:
+      operation.address = first;
+      operation.second = detail::load<std::uint64_t>(rest);
+      return valid ? bytes + sizeof(std::uint64_t) : 0;
+    case SiteKind::kLoad:
+    case SiteKind::kFlush:
+      break;
+    case SiteKind::kStore:
+    case SiteKind::kNonTemporal:
+      operation.value = rest;
+      bytes += operation.size;
+      break;
+    case SiteKind::kCopyLoad:
+      operation.size = static_cast<std::uint8_t>(*rest);
+      bytes += 1;
+      valid &= operation.size - 1u < kCopyBytes;
+      break;
+    case SiteKind::kCopyStore:
+      operation.size = static_cast<std::uint8_t>(*rest);
+      operation.value = rest + 1;
+      bytes += 1 + std::size_t{operation.size};
+      valid &= operation.size - 1u < kCopyBytes;
+      break;
+    case SiteKind::kSync:
+    case SiteKind::kAtomicLoad:
+    case SiteKind::kAtomicStore:
+    case SiteKind::kAtomicUpdate:
+      return decode_atomic(payload, operation);
+  }
+  operation.address = first;
+  return valid && first <= kMaxAddress ? bytes : 0;
 }
 
 // Advances the cursor. The branches for common lengths compute the same sum as the last one.

@@ -42,9 +42,9 @@ class LoweredStream {
       : stream_(file, thread), lowering_(lowering), wanted_(wanted), copy_(copy) {}
 
   // Reads the next operation that is kept; false at the end. Throws trace::TraceError.
-  bool next(trace::Operation& operation) {
+  [[gnu::always_inline]] bool next(trace::Operation& operation) {
     do {
-      if (state_.kept_in_part) stream_.skip_to(dropping() ? kSeenInDroppedCode : kSeenAmongFlushes);
+      if (state_.kept_in_part) skip_in_part();
       if (!stream_.next(operation)) return false;
       if (state_.kept_in_part && !dropping()) {
         operation.instructions = std::min(operation.instructions, 1u);
@@ -98,11 +98,21 @@ class LoweredStream {
       kSeenInDroppedCode | trace::KindSet{trace::SiteKind::kFlush};
 
   std::size_t purpose_index() const { return static_cast<std::size_t>(state_.purpose); }
+  // Kinds whose operations are not always kept, or are relocated in a way of their own.
+  static constexpr trace::KindSet kDecided{trace::SiteKind::kMark, trace::SiteKind::kSync,
+                                           trace::SiteKind::kFlush, trace::SiteKind::kFence};
+
   // True if the following code is not in the design's program.
   bool dropping() const { return !lowering_.keeps[purpose_index()]; }
 
   // True if this operation is part of the design's program. Relocates a kept operation to the copy.
   bool keep(trace::Operation& operation) {
+    if (kDecided.contains(static_cast<std::uint8_t>(operation.kind))) return decide(operation);
+    if (relocates_) relocate(operation);
+    return true;
+  }
+
+  [[gnu::noinline]] bool decide(trace::Operation& operation) {
     switch (operation.kind) {
       case trace::SiteKind::kMark:
         return keep_mark(operation);
@@ -110,22 +120,18 @@ class LoweredStream {
         operation.address += operation.address != 0 ? copy_.address_offset : 0;
         operation.object += copy_.object_offset;
         return true;
-      case trace::SiteKind::kExecute:
-      case trace::SiteKind::kBranch:
-      case trace::SiteKind::kExternal:
-      case trace::SiteKind::kRecurrence:
-      case trace::SiteKind::kIndirectBranch:
-        return true;
       case trace::SiteKind::kFlush:
         operation.address += copy_.address_offset;
         return lowering_.keeps_flushes[purpose_index()] || leave_out(operation);
-      case trace::SiteKind::kFence:
-        return keep_fence(operation);
       default:
-        operation.address += copy_.address_offset;
-        operation.object += copy_.object_offset;
-        return true;
+        return keep_fence(operation);
     }
+  }
+
+  void relocate(trace::Operation& operation) const {
+    const trace::RecordLayout& layout = trace::layout_of(static_cast<std::uint8_t>(operation.kind));
+    operation.address += copy_.address_offset & layout.access;
+    operation.object += copy_.object_offset & layout.object;
   }
 
   // Decides on a fence and consumes the mark that has announced it. Full fences stay: programs also
@@ -142,6 +148,10 @@ class LoweredStream {
     return kind != trace::FenceKind::kSfence || kept || leave_out(operation);
   }
 
+  [[gnu::noinline]] void skip_in_part() {
+    stream_.skip_to(dropping() ? kSeenInDroppedCode : kSeenAmongFlushes);
+  }
+
   bool leave_out(const trace::Operation& operation) {
     left_over_ += operation.instructions - 1;
     return false;
@@ -153,6 +163,7 @@ class LoweredStream {
   const Lowering lowering_;
   const WantedMarks wanted_;
   const ProgramCopy copy_;
+  const bool relocates_ = copy_.address_offset != 0 || copy_.object_offset != 0;
   State state_;
   trace::FenceMeaning meaning_ = trace::FenceMeaning::kBare;
   std::uint32_t left_over_ = 0;
