@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <functional>
 
 #include "pmemsim/common/cache_array.hpp"
 #include "pmemsim/designs/backend/metadata_cache.hpp"
@@ -52,6 +53,22 @@ TEST(CacheArray, EmptyWayIsUsedFirst) {
   EXPECT_FALSE(array.occupied(array.victim({2})));
 }
 
+// find() remembers where it has found lines. Lines 0 and 4 of this array share that memory.
+TEST(CacheArray, LineThatHasMovedIsFoundInItsNewWay) {
+  Array array(2 * 2 * 64, 2);
+  const std::size_t way = put(array, 0, 1);
+  EXPECT_EQ(array.find({0}), way);
+  array.remove(way);
+  EXPECT_EQ(array.find({0}), kNoWay);
+  EXPECT_EQ(put(array, 4, 2), way);
+  const std::size_t other = put(array, 0, 3);
+  EXPECT_NE(other, way);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(array.find({0}), other);
+    EXPECT_EQ(array.find({4}), way);
+  }
+}
+
 TEST(CacheArray, SetsNeedNoPowerOfTwo) {
   Array array(3 * 64, 1);
   for (std::uint64_t line = 0; line < 3; ++line) put(array, line, static_cast<int>(line));
@@ -89,6 +106,59 @@ TEST_F(Private, LookUpWaitsForDataInFlight) {
   fill(0, LineState::kExclusive, 500);
   EXPECT_EQ(caches.look_up({0}, 100).done, 500);
   EXPECT_EQ(caches.look_up({0}, 600).done, 604);
+}
+
+TEST_F(Private, L1AloneServesAccessesInOneOfItsLines) {
+  fill(0, LineState::kExclusive, 500);
+  EXPECT_FALSE(caches.find_in_l1(60, 8).found);  // also in line 1
+  EXPECT_FALSE(caches.find_in_l1(64, 8).found);
+  const PrivateCaches::L1Hit hit = caches.find_in_l1(56, 8);
+  ASSERT_TRUE(hit.found);
+  EXPECT_FALSE(hit.prefetched);
+  EXPECT_EQ(caches.read_l1(hit, 100), 500);
+  EXPECT_EQ(caches.read_l1(hit, 600), 604);
+  fill(2);  // pushes line 0 out of the L1
+  EXPECT_FALSE(caches.find_in_l1(0, 8).found);
+  caches.mark_prefetched({2});
+  EXPECT_TRUE(caches.find_in_l1(128, 8).prefetched);
+}
+
+TEST_F(Private, L1AloneIsWrittenOnlyInAWritableState) {
+  EXPECT_EQ(caches.write_in_l1({0}), kUnknownSlot);
+  fill(0, LineState::kShared);
+  EXPECT_FALSE(caches.ready_for_write({0}));
+  EXPECT_EQ(caches.write_in_l1({0}), kUnknownSlot);
+  EXPECT_FALSE(caches.modified({0}));
+  fill(0, LineState::kExclusive, 70);
+  EXPECT_TRUE(caches.ready_for_write({0}));
+  EXPECT_FALSE(caches.modified({0}));
+  EXPECT_EQ(caches.write_in_l1({0}), 70);
+  EXPECT_TRUE(caches.modified({0}));
+  caches.mark_prefetched({0});
+  EXPECT_FALSE(caches.ready_for_write({0})) << "its first use trains the prefetcher";
+}
+
+TEST(PrivateWays, AllAccessesCountAsUses) {
+  PrivateCaches caches({2 * 64, 2, 4, 3}, {0, 8, 10, 6});
+  const auto fill_both = [&] {
+    caches.fill({0}, LineState::kExclusive, 0);
+    caches.fill({1}, LineState::kExclusive, 0);
+  };
+  const std::function<void()> uses[] = {
+      [&] { caches.read_l1(caches.find_in_l1(0, 8), 0); },
+      [&] { caches.ready_for_write({0}); },
+      [&] { caches.write_in_l1({0}); },
+  };
+  for (const auto& use_first : uses) {
+    fill_both();
+    use_first();
+    EXPECT_EQ(caches.fill({2}, LineState::kExclusive, 0).line, Line{1});
+    caches.invalidate({2});
+    caches.invalidate({0});
+  }
+  fill_both();
+  caches.find_in_l1(0, 8);  // a look alone is no use
+  EXPECT_EQ(caches.fill({2}, LineState::kExclusive, 0).line, Line{0});
 }
 
 TEST_F(Private, ModifiedL1VictimMakesTheL2LineModified) {

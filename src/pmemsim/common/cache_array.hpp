@@ -3,6 +3,8 @@
 // sets than a page has lines. The owner defines what a line stores besides its tag (Meta).
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,6 +28,7 @@ class CacheArray {
         sets_(bytes / kLineBytes / ways),
         mask_((sets_ & (sets_ - 1)) == 0 ? sets_ - 1 : 0),
         tags_(sets_ * ways, kEmpty),
+        ways_found_(std::min(std::bit_ceil(tags_.size()), kMostWaysFound), 0),
         stamps_(sets_ * ways, 0),
         metas_(sets_ * ways) {}
 
@@ -36,9 +39,13 @@ class CacheArray {
 
   // Returns the way that holds the line (an index for meta(), touch() ...), or kNoWay.
   std::size_t find(Line line) const {
+    std::uint32_t& found = ways_found_[line.number & (ways_found_.size() - 1)];
+    if (tags_[found] == line.number) return found;
     const std::size_t first = set_of(line) * ways_;
     for (std::size_t way = first; way < first + ways_; ++way) {
-      if (tags_[way] == line.number) return way;
+      if (tags_[way] != line.number) continue;
+      found = static_cast<std::uint32_t>(way);
+      return way;
     }
     return kNoWay;
   }
@@ -67,6 +74,7 @@ class CacheArray {
 
  private:
   static constexpr std::uint64_t kEmpty = UINT64_MAX;
+  static constexpr std::size_t kMostWaysFound = 1024;  // those of a large L1
 
   std::size_t set_of(Line line) const {
     const std::uint64_t number = frames_.frame_line(line).number;
@@ -79,6 +87,9 @@ class CacheArray {
   std::uint64_t mask_ = 0;
   std::uint64_t clock_ = 0;
   std::vector<std::uint64_t> tags_;
+  // The way in which a line with these last bits of its number was found last; the size is a power
+  // of two. Most look-ups find their line there, without a search of the set.
+  mutable std::vector<std::uint32_t> ways_found_;
   std::vector<std::uint64_t> stamps_;
   std::vector<Meta> metas_;
 };

@@ -76,6 +76,46 @@ class PrivateCaches {
     return look_up_l2(line, start);
   }
 
+  // A line in the L1, for read_l1().
+  struct L1Hit {
+    bool found = false, prefetched = false;
+    std::size_t way = kNoWay;
+  };
+  // Finds the line of these bytes in the L1, without counting as a use. Bytes in two lines are not
+  // found.
+  L1Hit find_in_l1(std::uint64_t address, std::uint32_t size) const {
+    const Line line = Line::of(address);
+    if (address + size > line.address() + kLineBytes) return {};
+    const std::size_t way = l1_.find(line);
+    if (way == kNoWay) return {};
+    return {true, l1_.meta(way).prefetched, way};
+  }
+  // Reads the line like look_up(), and returns when the core has the data.
+  Slot read_l1(const L1Hit& hit, Slot start) {
+    l1_.touch(hit.way);
+    return std::max(start + l1_latency_, l1_.meta(hit.way).ready);
+  }
+
+  // True if the L1 has the line in a writable state, and an access to it doesn't train the
+  // prefetcher. Counts as a use then.
+  bool ready_for_write(Line line) {
+    const std::size_t way = l1_.find(line);
+    if (way == kNoWay || l1_.meta(way).state == LineState::kShared || l1_.meta(way).prefetched) {
+      return false;
+    }
+    l1_.touch(way);
+    return true;
+  }
+  // Writes to the line if the L1 has it in a writable state. Returns since when it has been there,
+  // or kUnknownSlot if it isn't.
+  Slot write_in_l1(Line line) {
+    const std::size_t way = l1_.find(line);
+    if (way == kNoWay || l1_.meta(way).state == LineState::kShared) return kUnknownSlot;
+    l1_.touch(way);
+    l1_.meta(way).state = LineState::kModified;
+    return l1_.meta(way).ready;
+  }
+
   // Writes to the line, which must be in the private caches, exclusive or modified.
   void write(Line line) {
     const std::size_t way = l1_.find(line);
