@@ -57,10 +57,12 @@ TEST(Clock, DelaysInCyclesAndInTimeConvertToSlots) {
 
 class StoreQueueTest : public testing::Test {
  protected:
-  std::uint64_t push(std::uint64_t granule) {
+  std::uint64_t push(std::uint64_t address, std::uint32_t size = 8) {
     const std::uint64_t number = queue.tail();
-    queue.push().drained = 0;
-    queue.remember(granule, number);
+    StoreEntry& store = queue.push();
+    store.number = number;
+    store.drained = 0;
+    queue.remember(address, size, number);
     return number;
   }
   StoreQueue queue{4};
@@ -82,24 +84,46 @@ TEST_F(StoreQueueTest, HoldsItsConfiguredNumberOfStores) {
 }
 
 TEST_F(StoreQueueTest, ForwardsTheYoungestStore) {
-  push(5);
-  const std::uint64_t second = push(5);
-  EXPECT_EQ(queue.youngest(5, 0), &queue.at(second));
-  EXPECT_EQ(queue.youngest(6, 0), nullptr);
+  push(40);
+  const std::uint64_t second = push(40);
+  EXPECT_EQ(queue.youngest(40, 8, 0), &queue.at(second));
+  EXPECT_EQ(queue.youngest(48, 8, 0), nullptr);
+}
+
+TEST_F(StoreQueueTest, ForwardsTheYoungestStoreToAnyOfTheBytes) {
+  const std::uint64_t wide = push(32, 16);
+  const std::uint64_t narrow = push(44, 4);
+  EXPECT_EQ(queue.youngest(36, 4, 0), &queue.at(wide));
+  EXPECT_EQ(queue.youngest(36, 8, 0), &queue.at(narrow));
+  EXPECT_EQ(queue.youngest(47, 8, 0), &queue.at(narrow));
+  EXPECT_EQ(queue.youngest(48, 16, 0), nullptr);
 }
 
 TEST_F(StoreQueueTest, ForwardsAStoreThatHadNotLeftAtThatTime) {
-  const std::uint64_t number = push(5);
+  const std::uint64_t number = push(40);
   queue.pop(100);
-  EXPECT_EQ(queue.youngest(5, 99), &queue.at(number));
-  EXPECT_EQ(queue.youngest(5, 100), nullptr);
+  EXPECT_EQ(queue.youngest(40, 8, 99), &queue.at(number));
+  EXPECT_EQ(queue.youngest(40, 8, 100), nullptr);
   // The popped store is found until another store takes its entry.
   for (std::uint64_t i = 0; i < 16; ++i) {
-    push(100 + i);
+    push(800 + 8 * i);
     queue.pop(200);
   }
-  EXPECT_EQ(queue.youngest(5, 0), nullptr);
-  EXPECT_NE(queue.youngest(115, 0), nullptr);
+  EXPECT_EQ(queue.youngest(40, 8, 0), nullptr);
+  EXPECT_NE(queue.youngest(920, 8, 0), nullptr);
+}
+
+TEST_F(StoreQueueTest, StoreThatLeavesAtOnceTakesAnEntryUntilThen) {
+  queue.pass(40, 8, 60, 100);
+  EXPECT_TRUE(queue.empty());
+  const StoreEntry* const store = queue.youngest(40, 8, 99);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(store->data_ready, 60);
+  EXPECT_EQ(store->number, 0u);
+  EXPECT_EQ(queue.youngest(40, 8, 100), nullptr);
+  EXPECT_EQ(queue.free_since(3), 0);
+  EXPECT_EQ(queue.free_since(4), 100);
+  EXPECT_EQ(push(48), 1u);
 }
 
 std::vector<Setting> design(std::string_view ordering, std::string_view atomicity,

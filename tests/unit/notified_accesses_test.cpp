@@ -116,6 +116,18 @@ TEST(NotifiedAccesses, LoadForwardedFromAStoreIsMarked) {
   EXPECT_EQ(std::count(all.begin(), all.end(), "forwarded load 0+8 region 0"), 1);
 }
 
+TEST(NotifiedAccesses, LoadThatCompletesAtDispatchIsNotified) {
+  TraceBuilder builder;
+  const auto load = builder.site(SiteKind::kLoad, 8, 1);
+  builder.access(load, kInside);
+  // More instructions than the reorder buffer has entries: the line is in the L1 when they end.
+  builder.plain(builder.site(SiteKind::kExecute, 0, 1000));
+  builder.access(load, kInside + 8);
+  builder.access(load, kInside + 16);
+  EXPECT_EQ(notices<NotingOrdering>(builder),
+            (Words{"load 0+8 region 0", "load 8+8 region 0", "load 16+8 region 0"}));
+}
+
 TEST(NotifiedAccesses, StoresOfAtomicVariablesAreMarked) {
   TraceBuilder builder;
   builder.atomic(builder.site(SiteKind::kAtomicStore, 8, 1), kInside, 0, 1, 5);

@@ -31,6 +31,7 @@ Core::Core(const Parts& parts, const Clock& clock, const CoreParameters& paramet
       ends_are_durable_(parts.design.promises().regions == RegionPromise::kAtEnd ||
                         parts.design.commits_synchronously()),
       rewinds_(parts.design.wants(kRewind)),
+      reports_loads_(parts.design.wants(kLoads)),
       reports_retired_stores_(parts.design.wants(kAllStores) &&
                               !parts.design.wants(kWrittenStores)),
       hint_instructions_(parts.design.hint_instructions()),

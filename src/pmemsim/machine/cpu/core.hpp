@@ -88,29 +88,76 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   using State = InstructionWindow::State;
   using Entry = InstructionWindow::Entry;
 
-  // Front end (core_front_end.cpp): free entries in the window, dispatch.
+  // Front end (core_front_end.cpp): reading operations, free entries in the window, dispatch.
   void advance();
   bool next_operation();
+  void count_instructions();
+  void finish();
   bool end_time_slice();
+  void schedule_wake();
+  void wake(std::uint64_t, Time now);
   bool dispatch(const trace::Operation& operation);
   bool dispatch_load(const trace::Operation& operation);
   bool dispatch_store(const trace::Operation& operation);
   StoreKind store_kind(const trace::Operation& operation) const;
-  bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
-  bool blocks_loads(const trace::Operation& operation, StoreKind kind) const;
-  bool dispatch_synchronisation(const trace::Operation& operation);
-  bool dispatch_annotated_lock(const trace::Operation& operation);
-  bool dispatch_acquire(const trace::Operation& operation);
   bool dispatch_branch(const trace::Operation& operation);
   bool dispatch_indirect_branch(const trace::Operation& operation);
   bool dispatch_mispredicted_return(const trace::Operation& operation);
   void block_at(const trace::Operation& branch);
   void follow_call();
   bool dispatch_recurrence(const trace::Operation& operation);
+  bool dispatch_plain(const trace::Operation& operation, Kind kind);
+  // True if the reorder buffer has room for the operation and the code before it.
+  bool has_entry(const trace::Operation& operation) {
+    return window_.free_entries(operation.instructions + instructions_without_entry_, dispatch_);
+  }
+  // True if the store queue also has this number of free entries.
+  bool has_store_entries(const trace::Operation& operation, std::uint32_t stores) {
+    if (!has_entry(operation) || !stores_.has_free_entries(stores)) return false;
+    if (stores_.free_since(stores) > dispatch_) [[unlikely]]
+      wait_for_store_entries(stores_.free_since(stores));
+    return true;
+  }
+  void wait_for_store_entries(Slot free);
+  void delay_dispatch(Slot until, Cause cause);
+  std::uint32_t new_entry(const trace::Operation& operation, Kind kind);
+  static std::uint32_t stores_of(const trace::Operation& operation);
+  StoreEntry& new_stores(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
+  StoreEntry& new_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
+  StoreEntry& push_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation,
+                         bool writes);
+  bool forward(std::uint32_t entry);
+  void start(std::uint32_t entry);
+
+  // Loads and stores that complete when they are dispatched (core_front_end.cpp).
+  bool load_at_once(const trace::Operation& operation);
+  bool store_at_once(const trace::Operation& operation);
+  std::uint32_t enter_at_once(const trace::Operation& operation, Kind kind, Slot done);
+  bool retires_at_once() const { return window_.empty() && !paused_; }
+  void retire_at_once(Slot done, std::uint32_t instructions);
+  // Returns when the operands of the next operation are ready, which is not before its dispatch or
+  // `earliest`; kUnknownSlot if that isn't known yet.
+  Slot operands_ready(const trace::Operation& operation, Slot earliest) const {
+    const Slot dispatched = dispatch_ + operation.instructions + instructions_without_entry_;
+    return window_.operands_ready(dependences_of(operation.site), std::max(dispatched, earliest),
+                                  cycle_);
+  }
+  bool translated_at_once(const trace::Operation& operation) {
+    if (!tlb_.present()) return true;
+    const bool found = tlb_.in_first(operation.address, operation.size);
+    statistics_.translations += found;
+    return found;
+  }
+
+  // Operations that order others (core_ordered_operations.cpp).
+  bool dispatch_through_stores(const trace::Operation& operation, StoreKind kind, bool serialising);
+  bool blocks_loads(const trace::Operation& operation, StoreKind kind) const;
+  bool dispatch_synchronisation(const trace::Operation& operation);
+  bool dispatch_annotated_lock(const trace::Operation& operation);
+  bool dispatch_acquire(const trace::Operation& operation);
   bool dispatch_mark(const trace::Operation& operation);
   void end_region_with_its_last_store();
   bool dispatch_hint(const trace::Operation& operation);
-  bool dispatch_plain(const trace::Operation& operation, Kind kind);
   void count_locks(trace::SyncKind kind);
   void count_own_locks(trace::LockRole role);
   // True if the operation on an atomic variable has to keep its recorded order. If simulated time
@@ -119,16 +166,6 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   // Returns the operation's effect on a lock that the program implements itself, if simulated time
   // decides the order of locks.
   trace::LockRole lock_role(const trace::Operation& operation) const;
-  bool has_free_entries(const trace::Operation& operation, std::uint32_t loads,
-                        std::uint32_t stores);
-  void delay_dispatch(Slot until, Cause cause);
-  std::uint32_t new_entry(const trace::Operation& operation, Kind kind);
-  static std::uint32_t stores_of(const trace::Operation& operation);
-  StoreEntry& new_stores(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
-  StoreEntry& new_store(std::uint32_t entry, StoreKind kind, const trace::Operation& operation);
-  bool forward(std::uint32_t entry);
-  void start(std::uint32_t entry);
-  void wake(std::uint64_t, Time now);
 
   // Execution and retirement (core_execution.cpp).
   void execute(std::uint32_t index);
@@ -146,7 +183,13 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void version_reached(std::uint64_t index, Time now);
   void wait_is_over(Entry& waiting, Slot until, Cause cause);
   void complete(std::uint32_t index, Slot slot);
-  void retire();
+  // Retires operations from the oldest on, up to the first one that isn't complete.
+  void retire() {
+    const bool waits = !window_.empty() && window_.oldest_waits();
+    if (!waits || races_.any_reached()) retire_in_order();
+  }
+  void retire_in_order();
+  bool start_oldest(Entry& entry);
   bool start_serial(Entry& entry);
   void start_acquire(Entry& entry);
   void acquire_due(std::uint64_t index, Time now);
@@ -155,7 +198,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
   [[gnu::noinline]] void region_retired(const Entry& end);
-  [[gnu::noinline]] void notify_load(const Entry& load);
+  [[gnu::noinline]] void notify_load(std::uint64_t address, std::uint32_t size, bool forwarded);
   void notify_stores(const Entry& retired);
   [[gnu::noinline]] std::uint32_t notify_store(const StoreEntry& store, std::uint32_t segments,
                                                Slot slot);
@@ -211,7 +254,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   const Picoseconds run_ahead_;
   const bool ends_are_durable_;  // regions are durable at their end, without notification
   const bool rewinds_;           // true if the design may roll back regions
-  const bool reports_retired_stores_;
+  const bool reports_loads_, reports_retired_stores_;
   const std::uint32_t hint_instructions_;
 
   CoreStatistics statistics_;

@@ -208,39 +208,39 @@ void Core::complete(std::uint32_t index, Slot slot) {
   retire();
 }
 
-void Core::retire() {
+void Core::retire_in_order() {
   if (retiring_ || executing_ || paused_) return;
   retiring_ = true;
   while (!window_.empty()) {
     Entry& oldest = entry(window_.head());
-    if (oldest.state != State::kComplete && !start_serial(oldest)) {
-      start_acquire(oldest);
-      break;
-    }
+    if (oldest.state != State::kComplete && !start_oldest(oldest)) break;
     const Slot in_turn = retire_ + oldest.instructions;
     account_.add(Cause::kBase, oldest.instructions);
     if (oldest.ready > in_turn) account_for(oldest, in_turn, oldest.ready);
     retire_ = std::max(in_turn, oldest.ready);
-    oldest.retired = retire_;
-    window_.retire_oldest();
+    window_.retire_oldest(retire_);
     retired(oldest);
   }
   retiring_ = false;
   if (races_.any_reached()) races_.release(progress());
 }
 
+// Starts an operation that waits until it is the oldest. Returns true once it is complete.
+bool Core::start_oldest(Entry& oldest) {
+  if (oldest.state != State::kIssued) return false;
+  if (oldest.kind == Kind::kSerial) return start_serial(oldest);
+  if (oldest.kind == Kind::kAcquire) start_acquire(oldest);
+  return false;
+}
+
 // Starts a serialising operation. It takes effect when it is the oldest one, after the store queue
 // has drained up to it. Returns true once it is complete.
 bool Core::start_serial(Entry& oldest) {
-  if (oldest.kind != Kind::kSerial || oldest.pending > 0 || oldest.state == State::kComplete) {
-    return false;
-  }
   if (oldest.stores == 0) {  // lfence: all older instructions have completed
     complete(window_.head(), std::max(retire_ + oldest.instructions, oldest.ready) + cycle_);
     return true;
   }
-  StoreEntry& store = stores_.at(oldest.store);
-  if (store.eligible != kUnknownSlot) return false;
+  oldest.state = State::kStarted;
   for (std::uint32_t i = 0; i < oldest.stores; ++i) {
     stores_.at(oldest.store + i).eligible = std::max(retire_ + oldest.instructions, oldest.ready);
   }
@@ -251,7 +251,7 @@ bool Core::start_serial(Entry& oldest) {
 // Starts an acquisition. It takes effect when it is the oldest operation, at its own simulated
 // time, regardless of stores that are still in the store queue.
 void Core::start_acquire(Entry& oldest) {
-  if (oldest.kind != Kind::kAcquire || oldest.pending > 0 || acquiring_ != Acquiring::kNot) return;
+  oldest.state = State::kStarted;
   acquiring_ = Acquiring::kLock;
   oldest.cause = Cause::kLocked;
   oldest.ready = std::max(retire_ + oldest.instructions, oldest.ready);
@@ -334,7 +334,7 @@ void Core::retired(Entry& oldest) {
     case Kind::kLoad:
     case Kind::kAtomicLoad:
       window_.load_retired(retire_);
-      if (design_.wants(kLoads)) notify_load(oldest);
+      if (reports_loads_) notify_load(oldest.address, oldest.size, oldest.forwarded);
       return;
     case Kind::kSerial:
     case Kind::kBranch:
@@ -354,7 +354,7 @@ void Core::retired(Entry& oldest) {
     // An atomic update reads even if it doesn't write, such as a compare-exchange that failed.
     const std::uint8_t kind = sites_->sites()[oldest.site].kind;
     if (kind == static_cast<std::uint8_t>(trace::SiteKind::kAtomicUpdate)) {
-      if (design_.wants(kLoads)) notify_load(oldest);
+      if (reports_loads_) notify_load(oldest.address, oldest.size, oldest.forwarded);
       notify_stores(oldest);
     }
     return;
@@ -412,15 +412,14 @@ void Core::notify_hint() {
   design_.hint(id_, pending.hint, clock_.time(retire_));
 }
 
-void Core::notify_load(const Entry& load) {
-  if (!persistent(load.address)) return;
+void Core::notify_load(std::uint64_t address, std::uint32_t size, bool forwarded) {
+  if (!persistent(address)) return;
   const Time when = clock_.time(retire_);
-  const auto to_the_end = static_cast<std::uint32_t>(kLineBytes - load.address % kLineBytes);
-  const std::uint32_t first = std::min<std::uint32_t>(load.size, to_the_end);
-  design_.load({id_, load.address, first, retired_region_, load.forwarded}, when);
-  if (first == load.size) return;
-  design_.load({id_, load.address + first, load.size - first, retired_region_, load.forwarded},
-               when);
+  const auto to_the_end = static_cast<std::uint32_t>(kLineBytes - address % kLineBytes);
+  const std::uint32_t first = std::min(size, to_the_end);
+  design_.load({id_, address, first, retired_region_, forwarded}, when);
+  if (first == size) return;
+  design_.load({id_, address + first, size - first, retired_region_, forwarded}, when);
 }
 
 }  // namespace pmemsim

@@ -1,4 +1,5 @@
-// The front end of a core: free entries in the window, dispatch.
+// The front end of a core: reading operations, free entries in the window, and dispatch. Loads and
+// stores that have to wait for nothing complete when they are dispatched; most do.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -15,41 +16,74 @@ using trace::Operation;
 using trace::SiteKind;
 using trace::SyncKind;
 
+inline void Core::count_instructions() {
+  constexpr trace::KindSet kOthers{SiteKind::kMark, SiteKind::kSync, SiteKind::kExternal};
+  if (!kOthers.contains(static_cast<std::uint8_t>(operation_.kind))) {
+    statistics_.instructions += operation_.instructions;
+  } else if (operation_.kind == SiteKind::kExternal) {
+    statistics_.instructions += operation_.instructions;
+    statistics_.external_instructions += operation_.instructions;
+    if (operation_.flag) statistics_.unknown_instructions += operation_.instructions;
+  }
+}
+
+[[gnu::always_inline]] inline bool Core::next_operation() {
+  if (at_end_) return false;
+  at_end_ = !stream_->next(operation_);
+  if (const std::uint32_t left_over = stream_->take_left_over(); left_over != 0) [[unlikely]] {
+    statistics_.instructions += left_over;
+    instructions_without_entry_ += left_over;
+  }
+  if (at_end_) {
+    if (races_.next() != RaceOrder::kNever) races_.pass(stream_->position(), progress());
+    return false;
+  }
+  ++statistics_.operations;
+  if (stream_->position() > half_) [[unlikely]] {
+    half_ = RaceOrder::kNever;
+    first_half_ = dispatch_;
+  }
+  count_instructions();
+  if ((operation_.site_flags & (trace::kSiteEntry | trace::kSiteExit)) != 0) follow_call();
+  previous_site_ = operation_.site;
+  has_operation_ = true;
+  return true;
+}
+
 void Core::advance() {
   if (advancing_ || finished_ || paused_) return;
   advancing_ = true;
   const Slot horizon = clock_.slot(queue_.now() + run_ahead_);
+  Slot limit = std::min(horizon, slice_ends_ - 1);
   while (blocking_branch_ == kNoEntry) {
     if (!has_operation_ && !next_operation()) break;
     if (stream_->position() > races_.next() && !races_.pass(stream_->position() - 1, progress()))
       break;
-    if (dispatch_ > horizon) {
-      if (!wake_scheduled_) {
-        wake_scheduled_ = true;
-        queue_.schedule(clock_.time(dispatch_), Phase::kCore, completion<&Core::wake>(*this));
-      }
-      break;
+    if (dispatch_ > limit) [[unlikely]] {
+      if (dispatch_ > horizon) schedule_wake();
+      if (dispatch_ > horizon || !end_time_slice()) break;
+      limit = std::min(horizon, slice_ends_ - 1);
     }
-    if (dispatch_ >= slice_ends_ && !end_time_slice()) break;
     if (!dispatch(operation_)) break;
     has_operation_ = false;
   }
   advancing_ = false;
-  if (at_end_ && !has_operation_ && window_.empty() && stores_.empty()) {
-    finished_ = true;
-    const Slot drained = store_head_.drained();
-    store_head_.empty_buffers(drained);
-    design_.thread_ended(id_);
-    // Instructions after the last operation that has an entry.
-    account_.add(Cause::kBase, instructions_without_entry_);
-    retire_ += instructions_without_entry_;
-    if (drained > retire_) {
-      const Slot fence = store_head_.overlap(retire_, drained, Cause::kFence);
-      account_.add(Cause::kFence, fence);
-      account_.add(Cause::kStoreQueue, drained - retire_ - fence);
-      retire_ = drained;
-    }
-  }
+  if (at_end_ && !has_operation_ && window_.empty() && stores_.empty()) finish();
+}
+
+void Core::finish() {
+  finished_ = true;
+  const Slot drained = store_head_.drained();
+  store_head_.empty_buffers(drained);
+  design_.thread_ended(id_);
+  // Instructions after the last operation that has an entry.
+  account_.add(Cause::kBase, instructions_without_entry_);
+  retire_ += instructions_without_entry_;
+  if (drained <= retire_) return;
+  const Slot fence = store_head_.overlap(retire_, drained, Cause::kFence);
+  account_.add(Cause::kFence, fence);
+  account_.add(Cause::kStoreQueue, drained - retire_ - fence);
+  retire_ = drained;
 }
 
 // Takes the thread off the core at the end of its time slice. The thread continues only after its
@@ -65,6 +99,12 @@ bool Core::end_time_slice() {
   return true;
 }
 
+void Core::schedule_wake() {
+  if (wake_scheduled_) return;
+  wake_scheduled_ = true;
+  queue_.schedule(clock_.time(dispatch_), Phase::kCore, completion<&Core::wake>(*this));
+}
+
 void Core::wake(std::uint64_t, Time) {
   wake_scheduled_ = false;
   advance();
@@ -74,34 +114,6 @@ void Core::wake(std::uint64_t, Time) {
 void Core::race_over(std::uint64_t, Time now) {
   delay_dispatch(clock_.slot(now), Cause::kOrder);
   advance();
-}
-
-bool Core::next_operation() {
-  if (at_end_) return false;
-  at_end_ = !stream_->next(operation_);
-  const std::uint32_t left_over = stream_->take_left_over();
-  statistics_.instructions += left_over;
-  instructions_without_entry_ += left_over;
-  if (at_end_) {
-    if (races_.next() != RaceOrder::kNever) races_.pass(stream_->position(), progress());
-    return false;
-  }
-  ++statistics_.operations;
-  if (stream_->position() > half_) {
-    half_ = RaceOrder::kNever;
-    first_half_ = dispatch_;
-  }
-  if (operation_.kind != SiteKind::kMark && operation_.kind != SiteKind::kSync) {
-    statistics_.instructions += operation_.instructions;
-  }
-  if (operation_.kind == SiteKind::kExternal) {
-    statistics_.external_instructions += operation_.instructions;
-    if (operation_.flag) statistics_.unknown_instructions += operation_.instructions;
-  }
-  if ((operation_.site_flags & (trace::kSiteEntry | trace::kSiteExit)) != 0) follow_call();
-  previous_site_ = operation_.site;
-  has_operation_ = true;
-  return true;
 }
 
 // Follows calls and returns by the sites at which functions begin and end. The last operation
@@ -166,8 +178,133 @@ bool Core::dispatch(const Operation& operation) {
   return true;
 }
 
+// Creates a store queue entry. Its fields for atomics and synchronisation have the values of an
+// older entry.
+inline StoreEntry& Core::push_store(std::uint32_t index, StoreKind kind, const Operation& operation,
+                                    bool writes) {
+  const std::uint64_t number = stores_.tail();
+  StoreEntry& store = stores_.push();
+  store.address = operation.address;
+  store.number = number;
+  store.region = in_region_ ? region_ : 0;
+  store.eligible = store.data_ready = kUnknownSlot;
+  store.rob = index;
+  store.site = operation.site;
+  store.kind = kind;
+  store.purpose = stream_->purpose();
+  store.size = operation.size;
+  store.step = Step::kArrived;
+  store.asked = LayerAsked::kNone;
+  store.lock_role = LockRole::kNone;
+  store.waits = store.serialising = store.ends_region = store.continues = store.follows = false;
+  store.writes = writes;
+  if (writes) {
+    std::memcpy(store.value.data(), operation.value, operation.size);
+    stores_.remember(operation.address, operation.size, number);
+  }
+  return store;
+}
+
+// Retires an operation that has completed at `done`, as the only one in flight, like retire().
+inline void Core::retire_at_once(Slot done, std::uint32_t instructions) {
+  const Slot in_turn = retire_ + instructions;
+  account_.add(Cause::kBase, instructions);
+  if (done > in_turn) {
+    const Slot delayed = std::min(done - in_turn, delay_);
+    account_.add(delay_cause_, delayed);
+    account_.add(Cause::kExecution, done - in_turn - delayed);
+  }
+  delay_ = 0;
+  retire_ = std::max(in_turn, done);
+  window_.retire_oldest(retire_);
+}
+
+// Dispatches an operation that completes at `done`, and retires it if nothing older is in flight.
+// Returns its entry. Nothing waits for the entry.
+inline std::uint32_t Core::enter_at_once(const Operation& operation, Kind kind, Slot done) {
+  if (retires_at_once()) {
+    const std::uint32_t instructions = operation.instructions + instructions_without_entry_;
+    instructions_without_entry_ = 0;
+    dispatch_ += instructions;
+    const std::uint32_t index = window_.push(instructions);
+    retire_at_once(done, instructions);
+    return index;
+  }
+  const std::uint32_t index = new_entry(operation, kind);
+  entry(index).ready = done;
+  entry(index).state = State::kComplete;
+  return index;
+}
+
+// Executes a load if nothing blocks it and its line is in the L1, with the results that execute(),
+// load(), complete() and retire() would have. Returns false, without any effect, if the load isn't
+// that simple.
+[[gnu::always_inline]] inline bool Core::load_at_once(const Operation& operation) {
+  if (barrier_entry_ != kNoEntry || operation.kind == SiteKind::kAtomicLoad || port_.present() ||
+      races_.any_reached()) {
+    return false;
+  }
+  const PrivateCaches::L1Hit hit = caches_.find_in_l1(operation.address, operation.size);
+  if (!hit.found || hit.prefetched) return false;
+  const Slot ready = operands_ready(operation, barrier_);
+  if (ready == kUnknownSlot) return false;
+  const StoreEntry* const store = stores_.youngest(operation.address, operation.size, ready);
+  if (store != nullptr && store->data_ready == kUnknownSlot) return false;
+  if (!translated_at_once(operation)) return false;
+  ++statistics_.loads;
+  window_.load_dispatched();
+  Slot done;
+  if (store != nullptr) {
+    ++statistics_.forwarded_loads;
+    done = std::max(ready, store->data_ready) + forward_latency_;
+  } else {
+    done = caches_.read_l1(hit, ready);
+  }
+  window_.produced_at_once(operation.site, done);
+  const bool retires = retires_at_once();
+  const std::uint32_t index = enter_at_once(operation, Kind::kLoad, done);
+  if (retires) {
+    window_.load_retired(retire_);
+    if (reports_loads_) notify_load(operation.address, operation.size, store != nullptr);
+  } else {
+    entry(index).forwarded = store != nullptr;
+  }
+  return true;
+}
+
+// Does the same for a store, which then waits in the store queue or has left it at once.
+[[gnu::always_inline]] inline bool Core::store_at_once(const Operation& operation) {
+  if (operation.kind == SiteKind::kAtomicStore || operation.kind == SiteKind::kNonTemporal ||
+      races_.any_reached() || stores_of(operation) > 1) {
+    return false;
+  }
+  const Slot ready = operands_ready(operation, 0);
+  if (ready == kUnknownSlot || !translated_at_once(operation)) return false;
+  ++statistics_.stores;
+  const bool retires = retires_at_once();
+  const std::uint64_t number = stores_.tail();
+  const std::uint32_t index = enter_at_once(operation, Kind::kStore, ready + cycle_);
+  if (retires && !reports_retired_stores_ &&
+      store_head_.write_at_once(operation.address, operation.size, retire_, ready + cycle_)) {
+    return true;
+  }
+  StoreEntry& store = push_store(index, StoreKind::kStore, operation, true);
+  store.data_ready = ready + cycle_;
+  if (retires) {
+    store.eligible = retire_;
+    if (reports_retired_stores_) notify_store(store, 0, retire_);
+    store_head_.request_lines_ahead();
+    store_head_.drain();
+  } else {
+    entry(index).stores = 1;
+    entry(index).store = number;
+  }
+  return true;
+}
+
 bool Core::dispatch_load(const Operation& operation) {
-  if (!has_free_entries(operation, 1, 0)) return false;
+  if (!has_entry(operation) || !window_.has_load_entry(dispatch_)) return false;
+  if (load_at_once(operation)) return true;
   const Kind kind = operation.kind == SiteKind::kAtomicLoad ? Kind::kAtomicLoad : Kind::kLoad;
   const std::uint32_t index = new_entry(operation, kind);
   Entry& load = entry(index);
@@ -200,14 +337,7 @@ bool Core::dispatch_load(const Operation& operation) {
 // of them, and not for the cache. Memory dependences are known exactly, like with a good predictor.
 bool Core::forward(std::uint32_t index) {
   Entry& load = entry(index);
-  const StoreEntry* youngest = nullptr;
-  const std::uint64_t last = (load.address + load.size - 1) / 8;
-  for (std::uint64_t granule = load.address / 8; granule <= last; ++granule) {
-    const StoreEntry* found = stores_.youngest(granule, load.ready);
-    if (found != nullptr && (youngest == nullptr || found->number > youngest->number)) {
-      youngest = found;
-    }
-  }
+  const StoreEntry* const youngest = stores_.youngest(load.address, load.size, load.ready);
   if (youngest == nullptr) return false;
   ++statistics_.forwarded_loads;
   if (youngest->data_ready == kUnknownSlot) {
@@ -219,7 +349,8 @@ bool Core::forward(std::uint32_t index) {
 }
 
 bool Core::dispatch_store(const Operation& operation) {
-  if (!has_free_entries(operation, 0, stores_of(operation))) return false;
+  if (!has_store_entries(operation, stores_of(operation))) return false;
+  if (store_at_once(operation)) return true;
   const std::uint32_t index = new_entry(operation, Kind::kStore);
   ++statistics_.stores;
   const StoreKind kind = store_kind(operation);
@@ -238,103 +369,9 @@ StoreKind Core::store_kind(const Operation& operation) const {
   return past_the_caches ? StoreKind::kNonTemporal : StoreKind::kStore;
 }
 
-bool Core::dispatch_through_stores(const Operation& operation, StoreKind kind, bool serialising) {
-  if (!has_free_entries(operation, 0, stores_of(operation))) return false;
-  const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
-  StoreEntry& store = new_stores(index, kind, operation);
-  store.serialising = serialising;
-  if (kind == StoreKind::kFence || kind == StoreKind::kFullFence) {
-    store.detail = static_cast<std::uint8_t>(stream_->fence_meaning());
-    ++statistics_.fences;
-  } else if (kind == StoreKind::kFlush) {
-    ++statistics_.flushes;
-  } else if (operation.kind == SiteKind::kSync && operation.address != 0) {
-    count_locks(static_cast<SyncKind>(operation.detail));
-  } else if (kind == StoreKind::kLocked) {
-    count_own_locks(lock_role(operation));
-  }
-  if (kind == StoreKind::kLocked || kind == StoreKind::kFlush) {
-    window_.add_dependences(index, dependences_of(operation.site), cycle_);
-  }
-  // This follows add_dependences(): in a loop, a compare-exchange depends on the value that it read
-  // in the previous iteration.
-  if (kind == StoreKind::kLocked) window_.produces(operation.site, index);
-  if (serialising && blocks_loads(operation, kind)) barrier_entry_ = index;
-  start(index);
-  return true;
-}
-
-// True if the serialising operation blocks younger loads.
-bool Core::blocks_loads(const Operation& operation, StoreKind kind) const {
-  const bool lock = operation.kind == SiteKind::kSync && (operation.address != 0 || operation.flag);
-  return !(loads_pass_locks_ && (lock || kind == StoreKind::kLocked));
-}
-
-// Dispatches a synchronisation operation. Locks have an address. Other objects, such as condition
-// variables, are kernel code and block all younger operations, on ARM too.
-bool Core::dispatch_synchronisation(const Operation& operation) {
-  const auto kind = static_cast<SyncKind>(operation.detail);
-  if (operation.flag) return dispatch_annotated_lock(operation);
-  if (arm_locks_ && operation.address != 0) {
-    if (trace::is_lock(kind)) return dispatch_acquire(operation);
-    if (trace::is_unlock(kind))
-      return dispatch_through_stores(operation, StoreKind::kRelease, false);
-  }
-  return dispatch_through_stores(
-      operation, trace::is_acquire(kind) ? StoreKind::kAcquire : StoreKind::kRelease, true);
-}
-
-// Dispatches an annotation of a lock. The recording contains the instructions that acquire or
-// release the lock. The annotation writes nothing, and takes only the time that the design takes.
-// An acquisition blocks younger operations.
-bool Core::dispatch_annotated_lock(const Operation& operation) {
-  const auto kind = static_cast<SyncKind>(operation.detail);
-  const bool acquires = trace::is_acquire(kind);
-  Operation note = operation;
-  note.address = 0;
-  if (!dispatch_through_stores(note, acquires ? StoreKind::kAcquire : StoreKind::kRelease,
-                               acquires)) {
-    return false;
-  }
-  count_locks(kind);
-  return true;
-}
-
-bool Core::dispatch_acquire(const Operation& operation) {
-  if (!has_free_entries(operation, 0, 0)) return false;
-  const std::uint32_t index = new_entry(operation, Kind::kAcquire);
-  entry(index).synchronisation = ++dispatched_acquires_;
-  entry(index).store = stores_.tail();
-  count_locks(static_cast<SyncKind>(operation.detail));
-  barrier_entry_ = index;
-  start(index);
-  return true;
-}
-
-void Core::count_locks(SyncKind kind) {
-  if (trace::is_lock(kind)) {
-    ++statistics_.locks;
-    ++locks_held_;
-  } else if (trace::is_unlock(kind) && locks_held_ > 0) {
-    --locks_held_;  // otherwise the lock was acquired before the recording began
-  }
-}
-
-LockRole Core::lock_role(const Operation& operation) const {
-  if (lock_order_ == LockOrder::kRecorded) return LockRole::kNone;
-  const auto role = static_cast<LockRole>(operation.detail);
-  const bool tries = operation.kind == SiteKind::kAtomicUpdate && !operation.flag;
-  return role != LockRole::kNone && tries ? LockRole::kOther : role;
-}
-
-void Core::count_own_locks(LockRole role) {
-  if (role == LockRole::kTakes) ++locks_held_;
-  if (role == LockRole::kGivesBack && locks_held_ > 0) --locks_held_;
-}
-
 bool Core::dispatch_branch(const Operation& operation) {
   // Checked first, so that each branch queries the predictor only once.
-  if (!has_free_entries(operation, 0, 0)) return false;
+  if (!has_entry(operation)) return false;
   ++statistics_.branches;
   if (directions_.predicted(operation.site, operation.flag, branch_history_)) {
     instructions_without_entry_ += operation.instructions;
@@ -346,7 +383,7 @@ bool Core::dispatch_branch(const Operation& operation) {
 }
 
 bool Core::dispatch_indirect_branch(const Operation& operation) {
-  if (!has_free_entries(operation, 0, 0)) return false;
+  if (!has_entry(operation)) return false;
   ++statistics_.indirect_branches;
   const auto target = static_cast<std::uint32_t>(operation.address);
   if (targets_.predicted(operation.site, target, branch_history_)) {
@@ -359,7 +396,7 @@ bool Core::dispatch_indirect_branch(const Operation& operation) {
 }
 
 bool Core::dispatch_mispredicted_return(const Operation& operation) {
-  if (!has_free_entries(operation, 0, 0)) return false;
+  if (!has_entry(operation)) return false;
   mispredicted_return_ = false;
   ++statistics_.mispredicted_returns;
   block_at(operation);
@@ -377,7 +414,7 @@ void Core::block_at(const Operation& branch) {
 // Dispatches a recurrence, which is not an instruction. It is complete when its value is ready, and
 // retires no earlier, like the instruction that computes the value.
 bool Core::dispatch_recurrence(const Operation& operation) {
-  if (!has_free_entries(operation, 0, 0)) return false;
+  if (!has_entry(operation)) return false;
   const std::uint32_t index = new_entry(operation, Kind::kRecurrence);
   const trace::SiteRecord& site = sites_->sites()[operation.site];
   const auto dependences = sites_->dependences(site);
@@ -390,100 +427,17 @@ bool Core::dispatch_recurrence(const Operation& operation) {
   return true;
 }
 
-bool Core::dispatch_mark(const Operation& operation) {
-  const auto mark = static_cast<MarkKind>(operation.detail);
-  if (mark == MarkKind::kHint) return dispatch_hint(operation);
-  if (mark == MarkKind::kReadFirst) {
-    design_.require_readable(Line::of(operation.address));
-    return true;
-  }
-  const bool layers_care = design_.wants(kRegions | kRewind);
-  const bool end = mark == MarkKind::kRegionEnd;
-  const bool serialising =
-      mark == MarkKind::kFenceRegions || (end && design_.commits_synchronously());
-  if (!has_free_entries(operation, 0, layers_care ? 1 : 0)) return false;
-  const std::uint32_t index = new_entry(operation, serialising ? Kind::kSerial : Kind::kPlain);
-  entry(index).store = stores_.tail();  // behind all stores of the region
-  entry(index).region_begin = mark == MarkKind::kRegionBegin;
-  entry(index).region_end = end;
-  if (mark == MarkKind::kRegionBegin) {
-    ++region_;
-    in_region_ = true;
-    if (rewinds_)
-      region_starts_.push_back({region_, stream_->before_region(), locks_held_,
-                                dispatched_acquires_, dispatched_releases_, returns_.depth()});
-  }
-  if (layers_care) {
-    StoreEntry& store = new_store(index,
-                                  end                              ? StoreKind::kRegionEnd
-                                  : mark == MarkKind::kRegionBegin ? StoreKind::kRegionBegin
-                                                                   : StoreKind::kFenceRegions,
-                                  operation);
-    store.serialising = serialising;
-    // The number of the last region that has ended.
-    if (store.kind == StoreKind::kFenceRegions) store.region = in_region_ ? region_ - 1 : region_;
-    if (serialising) barrier_entry_ = index;
-  } else if (end && ends_are_durable_) {
-    end_region_with_its_last_store();
-  }
-  if (end) in_region_ = false;
-  start(index);
-  return true;
-}
-
-// Ends the region without an entry of the store queue, because no layer takes part in regions.
-void Core::end_region_with_its_last_store() {
-  if (!stores_.empty() && stores_.back().region == region_) {
-    stores_.back().ends_region = true;
-  } else {
-    program_events_.region_durable(id_, region_);
-  }
-}
-
-// Dispatches a hint, which the design receives when it retires.
-bool Core::dispatch_hint(const Operation& operation) {
-  Operation call = operation;
-  call.instructions = hint_instructions_;
-  if (!has_free_entries(call, 0, 0)) return false;
-  statistics_.instructions += call.instructions;
-  const std::uint32_t index = new_entry(call, Kind::kPlain);
-  entry(index).hint = true;
-  const auto bytes = static_cast<std::uint32_t>(operation.second);
-  const std::span<const std::byte> data = stream_->hint_data();
-  const auto known = data.first(std::min<std::size_t>(bytes, data.size()));
-  hints_.push_back({{static_cast<trace::HintKind>((operation.second >> 32) & 0xff),
-                     static_cast<std::uint32_t>(operation.second >> 40),
-                     operation.address,
-                     bytes,
-                     {},
-                     stream_->hint_number()},
-                    {known.begin(), known.end()}});
-  start(index);
-  return true;
-}
-
 bool Core::dispatch_plain(const Operation& operation, Kind kind) {
-  if (!has_free_entries(operation, 0, 0)) return false;
+  if (!has_entry(operation)) return false;
   const std::uint32_t index = new_entry(operation, kind);
   if (kind == Kind::kSerial) barrier_entry_ = index;
   start(index);
   return true;
 }
 
-bool Core::has_free_entries(const Operation& operation, std::uint32_t loads, std::uint32_t stores) {
-  const std::uint32_t instructions =
-      std::min(operation.instructions + instructions_without_entry_, rob_entries_);
-  if (!window_.free_entries(instructions, dispatch_)) return false;
-  if (loads > 0 && !window_.has_load_entry(dispatch_)) return false;
-  if (stores > 0) {
-    if (!stores_.has_free_entries(stores)) return false;
-    const Slot free = stores_.free_since(stores);
-    if (free > dispatch_) {
-      const Slot fence = store_head_.overlap(dispatch_, free, Cause::kFence);
-      delay_dispatch(free, 2 * fence >= free - dispatch_ ? Cause::kFence : Cause::kStoreQueue);
-    }
-  }
-  return true;
+void Core::wait_for_store_entries(Slot free) {
+  const Slot fence = store_head_.overlap(dispatch_, free, Cause::kFence);
+  delay_dispatch(free, 2 * fence >= free - dispatch_ ? Cause::kFence : Cause::kStoreQueue);
 }
 
 void Core::delay_dispatch(Slot until, Cause cause) {
@@ -501,7 +455,6 @@ std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
   Entry& added = entry(index);
   added.address = operation.address;
   added.dispatched = added.ready = dispatch_;
-  added.retired = kUnknownSlot;
   added.delay = delay_;
   added.delay_cause = delay_cause_;
   added.wait = 0;
@@ -557,23 +510,12 @@ StoreEntry& Core::new_stores(std::uint32_t index, StoreKind kind, const Operatio
 StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation& operation) {
   Entry& owner = entry(index);
   if (owner.stores++ == 0) owner.store = stores_.tail();
-  const std::uint64_t number = stores_.tail();
-  StoreEntry& store = stores_.push();
-  store.address = operation.address;
-  store.number = number;
-  store.region = in_region_ ? region_ : 0;
-  store.eligible = store.data_ready = kUnknownSlot;
-  store.rob = index;
-  store.site = operation.site;
+  const bool writes =
+      operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
+  StoreEntry& store = push_store(index, kind, operation, writes);
   store.object = operation.object;
   store.version = operation.version;
-  store.kind = kind;
-  store.purpose = stream_->purpose();
   store.detail = operation.detail;
-  store.size = operation.size;
-  store.step = Step::kArrived;
-  store.asked = LayerAsked::kNone;
-  store.waits = store.serialising = store.ends_region = store.continues = store.follows = false;
   store.lock_role = trace::is_atomic(operation.kind) ? lock_role(operation) : LockRole::kNone;
   store.in_recorded_order = in_recorded_order() && store.lock_role == LockRole::kNone;
   store.synchronisation = kind == StoreKind::kAcquire || store.lock_role == LockRole::kTakes
@@ -581,15 +523,6 @@ StoreEntry& Core::new_store(std::uint32_t index, StoreKind kind, const Operation
                           : kind == StoreKind::kRelease || store.lock_role == LockRole::kGivesBack
                               ? ++dispatched_releases_
                               : 0;
-  store.writes =
-      operation.value != nullptr && (operation.kind != SiteKind::kAtomicUpdate || operation.flag);
-  if (store.writes) {
-    std::memcpy(store.value.data(), operation.value, operation.size);
-    const std::uint64_t last = (store.address + store.size - 1) / 8;
-    for (std::uint64_t granule = store.address / 8; granule <= last; ++granule) {
-      stores_.remember(granule, number);
-    }
-  }
   return store;
 }
 

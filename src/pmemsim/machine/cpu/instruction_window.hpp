@@ -1,6 +1,5 @@
 // The reorder buffer and the load queue: operations in flight, in program order, with their
-// dependences in both directions. A retired entry stays until its slot is needed again, because its
-// times determine when the slot became free.
+// dependences in both directions.
 #pragma once
 
 #include <algorithm>
@@ -30,14 +29,18 @@ class InstructionWindow {
     kSerial,
     kAcquire,  // a lock that does not wait for the store queue
   };
-  enum class State : std::uint8_t { kWaiting, kIssued, kComplete };
+  enum class State : std::uint8_t {
+    kWaiting,  // for operands
+    kIssued,
+    kStarted,  // kSerial, kAcquire: it takes effect as the oldest operation
+    kComplete,
+  };
 
   // An entry of the reorder buffer.
   struct Entry {
     std::uint64_t address;
     Slot dispatched;
     Slot ready;  // when operands and barriers are ready; once complete, the time of completion
-    Slot retired;
     Slot delay;  // delay of its dispatch; delay_cause is the reason
     // Its wait for another operation, and the parts in which that one was queued behind a fence, a
     // commit or stores. wait_cause is the reason of the rest.
@@ -70,9 +73,12 @@ class InstructionWindow {
         // instructions.
         entries_(std::bit_ceil(std::size_t{parameters.rob_entries} * 2)),
         entry_mask_(static_cast<std::uint32_t>(entries_.size() - 1)),
+        occupied_(entries_.size()),
         load_retired_(std::bit_ceil(std::size_t{parameters.load_queue_entries}), 0),
         load_queue_entries_(parameters.load_queue_entries),
-        load_mask_(load_retired_.size() - 1) {}
+        load_mask_(load_retired_.size() - 1),
+        loads_dispatched_(load_queue_entries_),
+        loads_retired_(load_queue_entries_) {}
 
   // Prepares for a program with this number of sites, before the first entry.
   void begin(std::size_t sites) { producers_.assign(sites, {}); }
@@ -82,24 +88,31 @@ class InstructionWindow {
   std::uint32_t head() const { return head_; }  // the oldest entry in flight
   std::uint32_t tail() const { return tail_; }
   bool empty() const { return head_ == tail_; }
+  // True if the oldest entry can neither retire nor be started.
+  bool oldest_waits() const {
+    const Entry& oldest = (*this)[head_];
+    return oldest.state == State::kWaiting || oldest.state == State::kStarted ||
+           (oldest.state == State::kIssued && oldest.kind != Kind::kSerial &&
+            oldest.kind != Kind::kAcquire);
+  }
   // False if the entry has retired or has been rolled back.
   bool in_flight(std::uint32_t index) const { return index - head_ < tail_ - head_; }
 
-  // Frees entries for this number of instructions, and moves `dispatch` to the time at which they
-  // were free. Returns false if the entries are still in use.
+  // Frees entries for this number of instructions, or for as many as there can be, and moves
+  // `dispatch` to the time at which they were free. Returns false if the entries are still in use.
   bool free_entries(std::uint32_t instructions, Slot& dispatch) {
-    while (instructions_ + instructions > rob_entries_ || tail_ - first_ == entries_.size()) {
+    instructions = std::min(instructions, rob_entries_);
+    while (instructions_ + instructions > rob_entries_ || tail_ - first_ > entry_mask_) {
       if (first_ == head_) return false;
-      const Entry& oldest = (*this)[first_++];
+      const Occupied& oldest = occupied_[first_++ & entry_mask_];
       dispatch = std::max(dispatch, oldest.retired);
-      instructions_ -= std::min(oldest.instructions, rob_entries_);
+      instructions_ -= oldest.instructions;
     }
     return true;
   }
   // Moves `dispatch` to the time at which an entry of the load queue was free. Returns false if all
   // entries are in use.
   bool has_load_entry(Slot& dispatch) const {
-    if (loads_dispatched_ < load_queue_entries_) return true;
     const std::uint64_t previous = loads_dispatched_ - load_queue_entries_;
     if (previous >= loads_retired_) return false;
     dispatch = std::max(dispatch, load_retired_[previous & load_mask_]);
@@ -107,16 +120,30 @@ class InstructionWindow {
   }
   // Returns the index of a new entry, whose fields still have the values of an older one.
   std::uint32_t push(std::uint32_t instructions) {
-    instructions_ += std::min(instructions, rob_entries_);
+    instructions = std::min(instructions, rob_entries_);
+    instructions_ += instructions;
+    occupied_[tail_ & entry_mask_].instructions = instructions;
     return tail_++;
   }
   void load_dispatched() { ++loads_dispatched_; }
   void load_retired(Slot slot) { load_retired_[loads_retired_++ & load_mask_] = slot; }
-  void retire_oldest() { ++head_; }
+  void retire_oldest(Slot slot) { occupied_[head_++ & entry_mask_].retired = slot; }
 
   // Makes the entry the producer for later consumers of its site.
   void produces(std::uint32_t site, std::uint32_t index) {
     producers_[site] = {kUnknownSlot, index};
+  }
+  // The same for an entry whose result is available at that time already.
+  void produced_at_once(std::uint32_t site, Slot slot) { producers_[site] = {slot, kNoEntry}; }
+  // Returns the time, not before `ready`, at which the results of these producers are available, or
+  // kUnknownSlot.
+  Slot operands_ready(std::span<const std::uint32_t> dependences, Slot ready, Slot cycle) const {
+    for (const std::uint32_t dependence : dependences) {
+      const Slot complete = producers_[trace::dependence_site(dependence)].complete;
+      if (complete == kUnknownSlot) return kUnknownSlot;
+      ready = std::max(ready, complete + latency_of(dependence, cycle));
+    }
+    return ready;
   }
   // Makes the entry wait for the producers in `dependences` (trace/format.hpp).
   void add_dependences(std::uint32_t index, std::span<const std::uint32_t> dependences,
@@ -124,10 +151,7 @@ class InstructionWindow {
     Entry& consumer = (*this)[index];
     for (const std::uint32_t dependence : dependences) {
       const Producer& producer = producers_[trace::dependence_site(dependence)];
-      Slot latency = static_cast<Slot>(dependence & 0xff) * cycle;
-      if ((dependence & trace::kDivides) != 0) {
-        latency = std::max<Slot>(latency + beyond_division_, 0);
-      }
+      const Slot latency = latency_of(dependence, cycle);
       if (producer.complete != kUnknownSlot) {
         consumer.ready = std::max(consumer.ready, producer.complete + latency);
       } else {
@@ -178,6 +202,18 @@ class InstructionWindow {
   }
 
  private:
+  Slot latency_of(std::uint32_t dependence, Slot cycle) const {
+    const Slot latency = static_cast<Slot>(dependence & 0xff) * cycle;
+    if ((dependence & trace::kDivides) == 0) [[likely]]
+      return latency;
+    return std::max<Slot>(latency + beyond_division_, 0);
+  }
+
+  // What remains of an entry that has retired. The times determine when its place became free.
+  struct Occupied {
+    Slot retired;
+    std::uint32_t instructions;  // at most rob_entries_
+  };
   struct Link {
     std::uint32_t entry;
     std::uint32_t next;
@@ -193,6 +229,7 @@ class InstructionWindow {
   // [first_, head_) have retired, [head_, tail_) are in flight.
   std::vector<Entry> entries_;
   const std::uint32_t entry_mask_;
+  std::vector<Occupied> occupied_;  // by entry
   std::uint32_t first_ = 0, head_ = 0, tail_ = 0;
   std::uint32_t instructions_ = 0;  // instructions in [first_, tail_)
   std::vector<Link> links_;
@@ -200,7 +237,8 @@ class InstructionWindow {
   std::vector<Producer> producers_;  // by site
   std::vector<Slot> load_retired_;   // ring buffer of the latest loads; size is a power of two
   const std::uint64_t load_queue_entries_, load_mask_;
-  std::uint64_t loads_dispatched_ = 0, loads_retired_ = 0;
+  // Counted as if the load queue had been full of loads before the first one.
+  std::uint64_t loads_dispatched_, loads_retired_;
 };
 
 }  // namespace pmemsim

@@ -9,6 +9,7 @@ namespace pmemsim {
 std::uint32_t MissRegisters::filled(Line line, Slot slot) {
   Register* const mshr = find(line);
   mshr->used = false;
+  --used_;
   mshr->free_since = slot;
   if (std::exchange(mshr->prefetch, false)) caches_.mark_prefetched(line);
   return std::exchange(mshr->first_load, kNoLoad);
@@ -30,8 +31,8 @@ void MissRegisters::prefetch_after(Line line, const PrivateCaches::Lookup& found
                                    [](const Register& mshr) { return !mshr.used; });
     if (free == registers_.end()) return false;
     ++statistics_.prefetches;
-    free->line = next;
-    free->used = free->prefetch = true;
+    use(*free, next);
+    free->prefetch = true;
     hierarchy_.request(core_, next, false, clock_.time(std::max(found.done, free->free_since)));
     return true;
   });
@@ -43,13 +44,18 @@ MissRegisters::Register* MissRegisters::request_read(Line line, Slot leaves) {
   mshr = take(leaves);
   if (mshr == nullptr) return nullptr;
   ++statistics_.private_misses;
-  mshr->line = line;
-  mshr->used = true;
+  use(*mshr, line);
   hierarchy_.request(core_, line, false, clock_.time(leaves));
   return mshr;
 }
 
-MissRegisters::Register* MissRegisters::find(Line line) {
+void MissRegisters::use(Register& mshr, Line line) {
+  mshr.line = line;
+  mshr.used = true;
+  ++used_;
+}
+
+MissRegisters::Register* MissRegisters::search(Line line) {
   for (Register& mshr : registers_) {
     if (mshr.used && mshr.line == line) return &mshr;
   }
@@ -67,7 +73,7 @@ MissRegisters::Register* MissRegisters::take(Slot& start) {
   return best;
 }
 
-bool MissRegisters::request_write(Line line, Slot slot) {
+bool MissRegisters::request_missing(Line line, Slot slot) {
   if (const Register* const mshr = find(line); mshr != nullptr) {
     if (mshr->prefetch) prefetch_after(line, caches_.look_up(line, slot));
     return true;
@@ -79,8 +85,7 @@ bool MissRegisters::request_write(Line line, Slot slot) {
   Register* mshr = take(leaves);
   if (mshr == nullptr) return false;
   ++statistics_.private_misses;
-  mshr->line = line;
-  mshr->used = true;
+  use(*mshr, line);
   hierarchy_.request(core_, line, true, clock_.time(leaves));
   return true;
 }

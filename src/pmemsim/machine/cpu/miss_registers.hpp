@@ -39,7 +39,9 @@ class MissRegisters {
   Register* request_read(Line line, Slot leaves);
   // Requests the line for writing if the private caches don't have it in a writable state. Returns
   // false if no register is free.
-  bool request_write(Line line, Slot slot);
+  bool request_write(Line line, Slot slot) {
+    return (used_ == 0 && caches_.ready_for_write(line)) || request_missing(line, slot);
+  }
   // Frees the register of a line that has arrived. Returns the first load that waits for it.
   std::uint32_t filled(Line line, Slot slot);
   // Trains the prefetcher with an access and the private caches' result.
@@ -50,14 +52,18 @@ class MissRegisters {
   }
 
  private:
-  Register* find(Line line);
+  bool request_missing(Line line, Slot slot);
+  Register* find(Line line) { return used_ == 0 ? nullptr : search(line); }
+  Register* search(Line line);
   Register* take(Slot& start);
+  void use(Register& mshr, Line line);
 
   Hierarchy& hierarchy_;
   PrivateCaches& caches_;
   const Clock clock_;
   const CoreId core_;
   const std::uint32_t demand_;
+  std::uint32_t used_ = 0;           // number of registers in use
   std::vector<Register> registers_;  // registers for demand misses, then the prefetcher's
   StreamPrefetcher prefetcher_;
   CoreStatistics& statistics_;

@@ -93,20 +93,44 @@ class StoreQueue {
 
   StoreEntry& push() { return entries_[tail_++ & mask_]; }
   void pop(Slot drained) { at(head_++).drained = drained; }
+  // Adds a store that has left the queue at `drained` already, for store-to-load forwarding.
+  void pass(std::uint64_t address, std::uint32_t size, Slot data_ready, Slot drained) {
+    remember(address, size, tail_);
+    StoreEntry& store = push();
+    store.number = head_;
+    store.data_ready = data_ready;
+    pop(drained);
+  }
   // Discards all entries, as if they had never existed.
   void forget(Slot when) {
     while (!empty()) pop(when);
   }
 
-  // Store-to-load forwarding: remember() records the youngest store to an 8-byte granule;
-  // youngest() returns this store if it is in the queue at `when`. A store may have been popped
-  // although it leaves only after `when`, because its time is computed ahead. Its entry in the ring
-  // buffer stays valid until a younger store reuses it. Loads that follow this younger store are
-  // dispatched after the entry has become free.
-  void remember(std::uint64_t granule, std::uint64_t number) {
-    forwards_[granule % kForwards] = {granule, number + 1};
+  // Store-to-load forwarding: remember() records the youngest store to each 8-byte granule of these
+  // bytes; youngest() returns the youngest store to any of them that is in the queue at `when`. A
+  // store may have been popped although it leaves only after `when`, because its time is computed
+  // ahead. Its entry in the ring buffer stays valid until a younger store reuses it. Loads that
+  // follow this younger store are dispatched after the entry has become free.
+  void remember(std::uint64_t address, std::uint32_t size, std::uint64_t number) {
+    const std::uint64_t last = (address + size - 1) / 8;
+    for (std::uint64_t granule = address / 8; granule <= last; ++granule) {
+      forwards_[granule % kForwards] = {granule, number + 1};
+    }
   }
-  const StoreEntry* youngest(std::uint64_t granule, Slot when) {
+  const StoreEntry* youngest(std::uint64_t address, std::uint32_t size, Slot when) {
+    const StoreEntry* youngest = nullptr;
+    const std::uint64_t last = (address + size - 1) / 8;
+    for (std::uint64_t granule = address / 8; granule <= last; ++granule) {
+      const StoreEntry* const found = youngest_of(granule, when);
+      if (found != nullptr && (youngest == nullptr || found->number > youngest->number)) {
+        youngest = found;
+      }
+    }
+    return youngest;
+  }
+
+ private:
+  const StoreEntry* youngest_of(std::uint64_t granule, Slot when) {
     const Forward& found = forwards_[granule % kForwards];
     if (found.granule != granule || found.number_plus_one == 0) return nullptr;
     if (found.number_plus_one + mask_ < tail_) return nullptr;
@@ -114,7 +138,6 @@ class StoreQueue {
     return found.number_plus_one > head_ || store.drained > when ? &store : nullptr;
   }
 
- private:
   static constexpr std::size_t kForwards = 1024;
   struct Forward {
     std::uint64_t granule = 0;

@@ -45,6 +45,7 @@ StoreQueueHead::StoreQueueHead(const Parts& parts, Owner& owner, const Clock& cl
                         parts.design.commits_synchronously()),
       rewinds_(parts.design.wants(kRewind)),
       reports_stores_(parts.design.wants(kWrittenStores)),
+      writes_at_once_(!one_store_at_a_time_ && !port.present() && !reports_stores_),
       stores_(parameters.store_queue_entries) {}
 
 void StoreQueueHead::drain() {
@@ -76,6 +77,18 @@ void StoreQueueHead::drain() {
   }
   draining_ = false;
   owner_.drain_stopped();
+}
+
+bool StoreQueueHead::write_at_once(std::uint64_t address, std::uint32_t size, Slot eligible,
+                                   Slot data_ready) {
+  const Line line = Line::of(address);
+  if (!writes_at_once_ || !stores_.empty() || !early_acquisitions_.empty() ||
+      pm_space_.contains(address) || !caches_.ready_for_write(line)) {
+    return false;
+  }
+  drained_ = std::max(std::max(eligible, drained_) + cycle_, caches_.write_in_l1(line));
+  stores_.pass(address, size, data_ready, drained_);
+  return true;
 }
 
 void StoreQueueHead::region_retired(std::uint64_t until, Slot began, Slot slot) {
@@ -183,6 +196,12 @@ bool StoreQueueHead::may_write(const StoreEntry& head, Slot& slot) {
   if (port_.present()) [[unlikely]]
     return may_write_through_port(head, slot);
   const Line line = Line::of(head.address);
+  if (!one_store_at_a_time_) {
+    if (const Slot ready = caches_.write_in_l1(line); ready != kUnknownSlot) {
+      slot = std::max(slot + cycle_, ready);
+      return true;
+    }
+  }
   const PrivateCaches::Lookup found = caches_.look_up(line, slot);
   if (!found.hit || found.state == LineState::kShared) {
     misses_.request_write(line, slot);

@@ -80,6 +80,10 @@ class StoreQueueHead {
   void begin(Slot slot) { drained_ = slot; }
   // Lets entries leave the queue as far as possible.
   void drain();
+  // Writes these bytes outside PM as drain() would do for a store that has retired at `eligible`,
+  // and whose value was known at `data_ready`. Returns false, without any effect, if the store has
+  // to wait in the queue.
+  bool write_at_once(std::uint64_t address, std::uint32_t size, Slot eligible, Slot data_ready);
   // Requests the lines of retired stores ahead of time, so that their misses overlap.
   void request_lines_ahead();
   // Sends the contents of the write-combining buffers.
@@ -179,6 +183,7 @@ class StoreQueueHead {
   const bool ends_are_durable_;  // regions are durable at their end, without notification
   const bool rewinds_;           // true if the design may roll back regions
   const bool reports_stores_;    // true if a layer has requested kWrittenStores
+  const bool writes_at_once_;
 
   StoreQueue stores_;
   std::uint64_t requested_ = 0;         // all stores before this number have requested their line

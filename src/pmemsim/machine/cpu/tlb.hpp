@@ -66,6 +66,16 @@ class Tlb {
     return {std::max(found.wait, also.wait), found.in_first && also.in_first,
             found.walked || also.walked};
   }
+  // Translates the bytes if the first TLB has their page. Returns false, without any effect, if it
+  // hasn't or if they are in two pages.
+  bool in_first(std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t page = address >> page_bits_;
+    if ((address + bytes - 1) >> page_bits_ != page) return false;
+    const std::size_t way = first_.find({page});
+    if (way == kNoWay) return false;
+    first_.touch(way);
+    return true;
+  }
 
  private:
   struct Nothing {};
