@@ -99,6 +99,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   bool dispatch(const trace::Operation& operation);
   bool dispatch_load(const trace::Operation& operation);
   bool dispatch_store(const trace::Operation& operation);
+  void set_version(std::uint32_t entry, const trace::Operation& operation);
   StoreKind store_kind(const trace::Operation& operation) const;
   bool dispatch_branch(const trace::Operation& operation);
   bool dispatch_indirect_branch(const trace::Operation& operation);

@@ -46,7 +46,6 @@ inline void Core::count_instructions() {
   count_instructions();
   if ((operation_.site_flags & (trace::kSiteEntry | trace::kSiteExit)) != 0) follow_call();
   previous_site_ = operation_.site;
-  has_operation_ = true;
   return true;
 }
 
@@ -55,8 +54,10 @@ void Core::advance() {
   advancing_ = true;
   const Slot horizon = clock_.slot(queue_.now() + run_ahead_);
   Slot limit = std::min(horizon, slice_ends_ - 1);
+  bool has_operation = has_operation_;
   while (blocking_branch_ == kNoEntry) {
-    if (!has_operation_ && !next_operation()) break;
+    if (!has_operation && !next_operation()) break;
+    has_operation = true;
     if (stream_->position() > races_.next() && !races_.pass(stream_->position() - 1, progress()))
       break;
     if (dispatch_ > limit) [[unlikely]] {
@@ -65,8 +66,9 @@ void Core::advance() {
       limit = std::min(horizon, slice_ends_ - 1);
     }
     if (!dispatch(operation_)) break;
-    has_operation_ = false;
+    has_operation = false;
   }
+  has_operation_ = has_operation;
   advancing_ = false;
   if (at_end_ && !has_operation_ && window_.empty() && stores_.empty()) finish();
 }
@@ -319,18 +321,22 @@ bool Core::dispatch_load(const Operation& operation) {
   // A load behind a barrier finds the store queue empty, unless the barrier only acquires a lock.
   const bool empty = barrier_entry_ != kNoEntry && entry(barrier_entry_).kind != Kind::kAcquire;
   load.forwarded = kind == Kind::kLoad && !empty && forward(index);
-  if (kind == Kind::kAtomicLoad &&
-      !(in_recorded_order() && lock_role(operation) == LockRole::kNone)) {
-    load.version = 0;  // version 0 never waits
-  }
-  // The awaited value ends a loop whose branch was predicted to repeat, so that the front end
-  // stalls.
-  if (kind == Kind::kAtomicLoad && synchronisation_.version(load.object) < load.version) {
-    blocking_branch_ = index;
-  }
+  if (kind == Kind::kAtomicLoad) set_version(index, operation);
   window_.produces(operation.site, index);
   start(index);
   return true;
+}
+
+// Sets the version for which an atomic load waits; version 0 never waits.
+void Core::set_version(std::uint32_t index, const Operation& operation) {
+  Entry& load = entry(index);
+  const bool in_order = in_recorded_order() && lock_role(operation) == LockRole::kNone;
+  load.object = operation.object;
+  load.version = in_order ? operation.version : 0;
+  load.detail = operation.detail;
+  // The awaited value ends a loop whose branch was predicted to repeat, so that the front end
+  // stalls.
+  if (synchronisation_.version(load.object) < load.version) blocking_branch_ = index;
 }
 
 // If the bytes are still in the store queue, the load waits for the youngest store that wrote any
@@ -454,26 +460,21 @@ std::uint32_t Core::new_entry(const Operation& operation, Kind kind) {
   dispatch_ += instructions;
   Entry& added = entry(index);
   added.address = operation.address;
-  added.dispatched = added.ready = dispatch_;
+  added.ready = dispatch_;
   added.delay = delay_;
-  added.delay_cause = delay_cause_;
   added.wait = 0;
   added.store = 0;
   added.instructions = instructions;
   added.site = operation.site;
   added.first_waiter = kNoEntry;
-  added.next_in_line = kNoEntry;
-  added.object = operation.object;
-  added.version = operation.version;
-  added.detail = operation.detail;
   added.pending = 0;
-  added.kind = kind;
   added.state = State::kWaiting;
   added.cause = Cause::kExecution;
-  added.size = operation.size;
   added.stores = 0;
-  added.forwarded = false;
-  added.region_begin = added.region_end = added.hint = false;
+  added.forwarded = added.region_begin = added.region_end = added.hint = false;
+  added.kind = kind;
+  added.delay_cause = delay_cause_;
+  added.size = operation.size;
   delay_ = 0;
   return index;
 }

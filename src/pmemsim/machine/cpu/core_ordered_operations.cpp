@@ -77,8 +77,12 @@ bool Core::dispatch_annotated_lock(const Operation& operation) {
 bool Core::dispatch_acquire(const Operation& operation) {
   if (!has_entry(operation)) return false;
   const std::uint32_t index = new_entry(operation, Kind::kAcquire);
-  entry(index).synchronisation = ++dispatched_acquires_;
-  entry(index).store = stores_.tail();
+  Entry& lock = entry(index);
+  lock.object = operation.object;
+  lock.version = operation.version;
+  lock.detail = operation.detail;
+  lock.synchronisation = ++dispatched_acquires_;
+  lock.store = stores_.tail();
   count_locks(static_cast<SyncKind>(operation.detail));
   barrier_entry_ = index;
   start(index);

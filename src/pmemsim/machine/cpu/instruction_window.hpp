@@ -39,7 +39,6 @@ class InstructionWindow {
   // An entry of the reorder buffer.
   struct Entry {
     std::uint64_t address;
-    Slot dispatched;
     Slot ready;  // when operands and barriers are ready; once complete, the time of completion
     Slot delay;  // delay of its dispatch; delay_cause is the reason
     // Its wait for another operation, and the parts in which that one was queued behind a fence, a
@@ -48,21 +47,22 @@ class InstructionWindow {
     std::uint64_t store;  // number of its first entry in the store queue
     std::uint32_t instructions;
     std::uint32_t site;
-    std::uint32_t first_waiter;  // first link in its list of waiters, or kNoEntry
-    std::uint32_t next_in_line;  // next load in the list of its MSHR
-    std::uint32_t object, version;
+    std::uint32_t first_waiter;     // first link in its list of waiters, or kNoEntry
+    std::uint32_t next_in_line;     // next load in the list of its MSHR
+    std::uint32_t object, version;  // kAtomicLoad, kAcquire
     std::uint32_t synchronisation;  // number of the acquisition
-    std::uint16_t pending;          // number of operands whose time isn't known yet
-    Kind kind;
+    // New entries have the same values of the fields up to `hint`, which are set together.
+    std::uint16_t pending;  // number of operands whose time isn't known yet
     State state;
     Cause cause;
-    Cause delay_cause, wait_cause;
-    std::uint8_t size;
-    std::uint8_t detail;
     std::uint8_t stores;  // number of its entries in the store queue
     bool forwarded;       // true for a load that takes its value from the store queue
     bool region_begin, region_end;
     bool hint;
+    Kind kind;
+    Cause delay_cause, wait_cause;
+    std::uint8_t size;
+    std::uint8_t detail;  // kAtomicLoad, kAcquire
   };
 
   InstructionWindow(const CoreParameters& parameters, const Clock& clock)

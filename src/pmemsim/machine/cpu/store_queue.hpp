@@ -54,20 +54,22 @@ struct StoreEntry {
   std::uint32_t site;
   std::uint32_t object, version;
   std::uint32_t synchronisation;  // number of the acquisition or release
+  // New entries of all kinds have the same values of the fields up to `follows`, which are set
+  // together.
+  Step step;
+  LayerAsked asked;  // layers that Design::store() or Design::region_end() has asked
+  trace::LockRole lock_role;
+  bool waits;  // an event will resume it, at `step`
+  bool serialising;
+  bool ends_region;  // the last store of a region whose end has no entry of its own
+  bool continues;    // part in the first line of a store that crosses a line
+  bool follows;      // part in the second line of a store that crosses a line
   StoreKind kind;
   trace::Purpose purpose;
   std::uint8_t detail;  // FlushKind, SyncKind, FenceMeaning, LockRole
   std::uint8_t size;
-  Step step;
-  bool waits;        // an event will resume it, at `step`
-  LayerAsked asked;  // layers that Design::store() or Design::region_end() has asked
-  bool serialising;
-  bool continues;          // part in the first line of a store that crosses a line
-  bool follows;            // part in the second line of a store that crosses a line
-  bool ends_region;        // the last store of a region whose end has no entry of its own
   bool writes;             // false for a failed compare-exchange
   bool in_recorded_order;  // follows the recorded order of its atomic variable
-  trace::LockRole lock_role;
   std::array<std::byte, trace::kMaxAccessBytes> value;
 };
 
