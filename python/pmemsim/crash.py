@@ -9,7 +9,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from pmemsim import _core
 from pmemsim.decode import registers_path, write_registers
 from pmemsim.errors import ConfigError, Error
 from pmemsim.files import replacing, temporary_folder
+from pmemsim.installation import installed_dir
 from pmemsim.presets import Setting, preset_names
 from pmemsim.programs import ending_of, words_of
 from pmemsim.recording import build_workload
@@ -129,7 +129,7 @@ class Checker:
 
         `environment`: variables, `NAME=VALUE`, beside this process's own.
         """
-        host = Path(str(resources.files("pmemsim"))) / "pmemsim-checker-host"
+        host = installed_dir() / "pmemsim-checker-host"
         name = " ".join(self.options)
         return _core.CheckerCommand(
             name,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import json
 import os
-import secrets
 import shutil
 import sys
 import tempfile
@@ -118,7 +117,7 @@ def replacing(path: Path) -> Iterator[Path]:
     folder = Path(tempfile.gettempdir()) if special else target.parent
     # The suffix stays last, because writers choose a format by it.
     _remove_leftovers(folder)
-    unique = f"{_leftover_prefix()}{os.getpid()}-{secrets.token_hex(8)}"
+    unique = f"{_leftover_prefix()}{os.getpid()}-{os.urandom(8).hex()}"
     partial = folder / f"{unique}{path.suffix}"
     try:
         partial.touch(exist_ok=False)

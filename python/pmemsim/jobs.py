@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol
 
 from pmemsim import _core
 from pmemsim.crash import Points, verify
+from pmemsim.installation import version
 from pmemsim.plugins import loaded
 from pmemsim.predictability import predictability
 from pmemsim.simulation import (
@@ -23,7 +24,6 @@ from pmemsim.simulation import (
     Result,
     StartingContents,
     simulate,
-    version,
 )
 from pmemsim.trace import Trace
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from pmemsim import _core
 from pmemsim.errors import Error
-from pmemsim.simulation import Configuration, Progress, version
+from pmemsim.installation import version
+from pmemsim.simulation import Configuration, Progress
 from pmemsim.trace import Place, Trace
 
 MISSING = "missing"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from importlib import resources
 from pathlib import Path
 
 from pmemsim import _core
 from pmemsim.errors import Error
-from pmemsim.plugins import installed_dir
+from pmemsim.installation import installed_dir
 
 LAYERS = ("ordering", "atomicity", "backend", "precompute")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -45,7 +44,7 @@ def write_design(name: str, layer: str, parent: Path) -> Path:
     folder = parent / names["my_design"]
     if folder.exists():
         raise Error(f"{folder}: the folder already exists; choose another name, or remove it")
-    templates = Path(str(resources.files("pmemsim"))) / "templates"
+    templates = installed_dir() / "templates"
     files = [*(templates / "common").iterdir(), *(templates / layer).iterdir()]
     for file in sorted(file for file in files if file.is_file()):
         target = folder / _SUBFOLDERS.get(file.name, "") / _renamed(file.name, names)

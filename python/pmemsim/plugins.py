@@ -11,11 +11,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 
-from pmemsim import _core
 from pmemsim.errors import Error
+from pmemsim.installation import installed_dir
 
 PLUGINS = "PMEMSIM_PLUGINS"
 """The environment variable with the paths of plug-ins, separated by colons."""
@@ -23,11 +22,6 @@ PATH = "PMEMSIM_PATH"
 """The environment variable with additional folders to search, separated by colons."""
 
 _loaded: list[Path] = []
-
-
-def installed_dir() -> Path:
-    """Return the folder for building plug-ins: it has `include`, `lib` and `lib/cmake`."""
-    return Path(str(resources.files("pmemsim")))
 
 
 def want(path: str) -> None:
@@ -57,6 +51,8 @@ def load_added() -> None:
             continue
         if not path.is_file():
             raise Error(f"{name}: no such plug-in; build it with `pmemsim plugin build FOLDER`")
+        from pmemsim import _core
+
         _core.load_plugin(str(path), str(installed_dir() / "lib" / "libpmemsim.so"))
         _loaded.append(path)
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pmemsim import _core
-from pmemsim.simulation import Progress, version
+from pmemsim.installation import version
+from pmemsim.simulation import Progress
 from pmemsim.trace import Place, Trace
 
 SHARES = ("address", "data_4_bytes", "both_4_bytes", "data_8_bytes", "both_8_bytes")

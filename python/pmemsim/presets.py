@@ -25,7 +25,6 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -33,6 +32,7 @@ import yaml
 
 from pmemsim.errors import ConfigError, Error, did_you_mean
 from pmemsim.files import OWN_YAML
+from pmemsim.installation import installed_dir
 from pmemsim.plugins import folders, load_added, loaded
 
 Kind = Literal["machine", "design", "backend"]
@@ -77,7 +77,7 @@ class Preset:
 @cache  # finding the package takes longer than reading a preset, which asks for each of its lines
 def preset_dir(kind: Kind) -> Path:
     """Return the folder of pmemsim's own presets of a kind."""
-    return Path(str(resources.files("pmemsim"))) / "configs" / f"{kind}s"
+    return installed_dir() / "configs" / f"{kind}s"
 
 
 def preset_names(kind: Kind) -> list[str]:

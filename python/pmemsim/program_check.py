@@ -11,7 +11,8 @@ from typing import Any, Literal
 from pmemsim import _core
 from pmemsim.document import Item, read
 from pmemsim.errors import ConfigError, Error
-from pmemsim.simulation import Progress, version
+from pmemsim.installation import version
+from pmemsim.simulation import Progress
 from pmemsim.trace import Place, Trace
 from pmemsim.unrecorded import notes_on_crashes
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pmemsim import _core
 from pmemsim.errors import ConfigError, Error, Problems, did_you_mean
 from pmemsim.files import replacing
+from pmemsim.installation import version
 from pmemsim.plugins import load_added
 from pmemsim.presets import Preset, Setting, read_preset
 from pmemsim.trace import Trace
@@ -289,10 +290,3 @@ def _image_paths(trace: Trace, image: Path | None) -> list[Path]:
         )
     others = [image.with_name(f"{image.name}.{number}") for number in range(1, len(regions))]
     return [image, *others]
-
-
-def version() -> str:
-    """Return pmemsim's version."""
-    from importlib import metadata  # slow to load
-
-    return metadata.version("pmemsim")

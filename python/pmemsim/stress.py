@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 import yaml
 
 from pmemsim.files import OWN_YAML
+from pmemsim.installation import installed_dir
 from pmemsim.presets import Setting
 
 
@@ -30,7 +30,7 @@ class StressSet:
 @cache
 def stress_sets() -> dict[str, StressSet]:
     """Return all sets by name, in the order of configs/stress.yaml."""
-    text = (resources.files("pmemsim") / "configs" / "stress.yaml").read_text(encoding="utf-8")
+    text = (installed_dir() / "configs" / "stress.yaml").read_text(encoding="utf-8")
     entries = yaml.load(text, OWN_YAML)["sets"]
     return {
         entry["name"]: StressSet(

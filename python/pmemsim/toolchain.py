@@ -7,10 +7,10 @@ workloads' sources.
 from __future__ import annotations
 
 import shutil
-from importlib import resources
 from pathlib import Path
 
 from pmemsim.errors import Error
+from pmemsim.installation import installed_dir
 
 _MISSING = (
     "this installation can't record, because clang and LLVM 19 were not found when it was built; "
@@ -21,7 +21,7 @@ _MISSING = (
 
 def toolchain_dir() -> Path:
     """Return the folder of the tool chain inside the package."""
-    return Path(str(resources.files("pmemsim"))) / "toolchain"
+    return installed_dir() / "toolchain"
 
 
 def compiler(name: str) -> Path:

@@ -16,8 +16,9 @@ import pytest
 from pmemsim import _core
 from pmemsim.bench import Recording, bench, pairs_of_all, why_not
 from pmemsim.errors import ConfigError
+from pmemsim.installation import version
 from pmemsim.presets import preset_names
-from pmemsim.simulation import configure, version
+from pmemsim.simulation import configure
 from pmemsim.workloads import WorkloadRun, workloads
 from support import LONG_TESTS, SMALL, interrupt, pmemsim
 

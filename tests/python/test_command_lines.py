@@ -89,6 +89,13 @@ def test_help_of_groups_lists_their_commands_by_headings() -> None:
     assert "  predictability" in pmemsim("analyze", "--help").stdout
 
 
+def test_help_page_of_all_commands_has_the_first_paragraph_of_each_command() -> None:
+    root: Command = typer.main.get_command(app)
+    for _, name, summary in root.summaries():
+        first = root.commands[name].help.split("\n\n")[0]
+        assert summary == " ".join(first.split()), name
+
+
 def test_help_shows_what_most_workloads_take_by_default() -> None:
     page = " ".join(pmemsim("record", "--help-all").stdout.split())
     assert "--threads N Number of threads of a workload. Default: 4." in page

@@ -58,12 +58,13 @@ def imported(file: Path) -> set[str]:
 def commands() -> set[str]:
     """Return the modules of the command line: one a group of commands."""
     tree = ast.parse((COMMANDS / "app.py").read_text())
-    (several,) = [
-        node.names
+    (table,) = [
+        node.value
         for node in tree.body
-        if isinstance(node, ast.ImportFrom) and node.module == "pmemsim.cli"
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_COMMANDS"
     ]
-    return {f"pmemsim.cli.{alias.name}" for alias in several}
+    places = [place for each in ast.literal_eval(table).values() for place, _ in each.values()]
+    return {f"pmemsim.cli.{place.partition('.')[0]}" for place in places}
 
 
 @pytest.mark.parametrize("file", sorted(COMMANDS.glob("*.py")), ids=lambda file: file.stem)

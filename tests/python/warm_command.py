@@ -72,7 +72,8 @@ def _serve() -> None:
     import pmemsim_command  # noqa: F401
 
     # Building the commands from their functions takes longer than many a command.
-    command = typer.main.get_command(pmemsim.cli.app.app)
+    command: Any = typer.main.get_command(pmemsim.cli.app.app)
+    dict(command.commands)  # loads each command's modules
     setattr(pmemsim.cli.app, "app", command)  # noqa: B010 -- it is called in the same way
     gc.freeze()  # loaded objects stay in place, shared with forked processes
     for line in sys.stdin:

@@ -15,13 +15,13 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import IO
 
 from pmemsim.calibration.measurements import Measurements, read_measurements
 from pmemsim.errors import Error
 from pmemsim.files import temporary_folder
+from pmemsim.installation import installed_dir
 from pmemsim.programs import ending_of, run_program
 from pmemsim.toolchain import native_compiler
 
@@ -33,7 +33,7 @@ _LARGEST = 64 << 25
 
 def source() -> Path:
     """Return the source of the micro-benchmarks; measured.h is in the same folder."""
-    return Path(str(resources.files("pmemsim"))) / "calibration" / "microbenchmarks.c"
+    return installed_dir() / "calibration" / "microbenchmarks.c"
 
 
 def build(compiler: Path, program: Path, *options: str) -> Path:

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+import typer.main
 
-from pmemsim.cli import (
-    analyze,
-    calibrate,
-    catalogue,
-    check,
-    completion,
-    crash,
-    decode,
-    lint,
-    matrix,
-    plugin,
-    record,
-    reproduce,
-    selftest,
-    simulate,
-    sweep,
-    trace,
-)  # fmt: skip
 from pmemsim.cli.command import Command, Group
-from pmemsim.cli.console import err
 from pmemsim.cli.usage import UsageError, sentences_of
 from pmemsim.errors import CheckFailed, ConfigError, Error, Undecided, printable
-from pmemsim.plugins import PLUGINS, installed_dir, want
-from pmemsim.simulation import version
+from pmemsim.installation import installed_dir, version
+from pmemsim.plugins import PLUGINS, want
 
 EXIT_CHECK_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -45,12 +29,55 @@ EXIT_INTERRUPTED = 130
 _PATIENCE_S = 5.0  # an interrupted simulation ends within a small part of a second
 
 
+@dataclass(frozen=True)
+class _Entry:
+    """A command or a group of commands, in the order of the help page."""
+
+    heading: str
+    place: str
+    """The command's function, or the group's Typer object: `simulate.run_command`."""
+    summary: str
+
+    def command(self, name: str) -> Any:  # noqa: ANN401 -- Typer's own, of no public type
+        """Load the module, and return the command."""
+        module, _, function = self.place.partition(".")
+        found = getattr(importlib.import_module(f"pmemsim.cli.{module}"), function)
+        alone = typer.Typer(rich_markup_mode=None)
+        if isinstance(found, typer.Typer):
+            alone.add_typer(found, name=name)
+        else:
+            alone.command(name, cls=Command)(found)
+        return typer.main.get_group(alone).commands[name]
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by name; a command is loaded when it is first used."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 -- Typer's own, of no public type
+        if name not in self._loaded:
+            self._loaded[name] = _entries[name].command(name)
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_entries)
+
+    def __len__(self) -> int:
+        return len(_entries)
+
+
 class _Group(Group):
     """Turns pmemsim's errors, and Typer's, into sentences and exit codes."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 -- Typer's own signature
-        """The commands, in the order of the help page."""
-        return _names
+    def __init__(self, **extra: Any) -> None:  # noqa: ANN401 -- Typer's own signature
+        super().__init__(**extra)
+        vars(self)["commands"] = _Commands()
+
+    def summaries(self) -> Iterator[tuple[str, str, str]]:
+        """Return the heading, name and summary of each command, without loading it."""
+        return ((each.heading, name, each.summary) for name, each in _entries.items())
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:  # noqa: ANN401 -- Typer's own signature
         try:
@@ -62,13 +89,18 @@ class _Group(Group):
         except BrokenPipeError:  # while help is printed, before any command is invoked
             _end_by_broken_pipe()
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 -- as above
+        """Find and load the command that the arguments begin with."""
+        found = super().resolve_command(ctx, args)
+        # From here on there may be files to remove and programs to end. So Ctrl-C, a batch
+        # system's time limit and a closed terminal raise exceptions.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, _interrupt)
+        return found
+
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- Typer's own signature
         try:
-            # From here on there may be files to remove and programs to end. So Ctrl-C, a batch
-            # system's time limit and a closed terminal raise exceptions.
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                if signal.getsignal(number) is not signal.SIG_IGN:
-                    signal.signal(number, _interrupt)
             returned = super().invoke(ctx)
             sys.stdout.flush()
             return returned
@@ -106,6 +138,8 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 
 
 def _end_now(names: str) -> NoReturn:
+    from pmemsim.cli.console import err
+
     err.print(
         f"pmemsim: interrupted; a function of the plug-in {names} did not return within "
         f"{_PATIENCE_S:g} s",
@@ -122,6 +156,8 @@ def _end_by_broken_pipe() -> NoReturn:
 
 
 def _fail(problems: Iterable[str], status: int) -> NoReturn:
+    from pmemsim.cli.console import err
+
     for problem in problems:
         err.print(f"pmemsim: {printable(problem)}", markup=False)
     sys.exit(status)
@@ -153,51 +189,105 @@ PMEMSIM_PATH names folders with your own machines, designs and workloads; `list`
 """
     f"The documentation is in {installed_dir() / 'docs'}; begin with tutorials/tour.md.\n",
 )
-_names: list[str] = []
+_entries: dict[str, _Entry] = {}
 
 
-def add_command(heading: str, name: str, command: Any) -> None:  # noqa: ANN401 -- or a group
-    """Add a command or a group of commands; the help page lists it below this heading."""
-    _names.append(name)
-    if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name, rich_help_panel=heading)
-    else:
-        app.command(name, cls=Command, rich_help_panel=heading)(command)
+def add_command(heading: str, name: str, place: str, summary: str) -> None:
+    """Add a command or a group of commands; the help page lists it below this heading.
+
+    `place` is the command's function, or the group's Typer object, in a module of `pmemsim.cli`,
+    which is loaded when the command is used. `summary` is the first paragraph of its help.
+    """
+    _entries[name] = _Entry(heading, place, summary)
 
 
-_COMMANDS: dict[str, dict[str, Any]] = {
-    "Look": {"list": catalogue.list_app, "show": catalogue.show_app},
-    "Record": {"record": record.record_command, "trace": trace.app},
+_COMMANDS = {
+    "Look": {
+        "list": (
+            "catalogue.list_app",
+            "List designs, backends, machines, workloads, statistics, faults or experiments.",
+        ),
+        "show": ("catalogue.show_app", "Show a design, a machine or a statistic in full."),
+    },
+    "Record": {
+        "record": ("record.record_command", "Record a program once, for simulation on any design."),
+        "trace": ("trace.app", "Show the contents of a recording, or check its file."),
+    },
     "Simulate": {
-        "run": simulate.run_command,
-        "compare": simulate.compare_command,
-        "matrix": matrix.matrix_command,
-        "sweep": sweep.sweep_command,
-        "reproduce": reproduce.reproduce_command,
+        "run": (
+            "simulate.run_command",
+            "Simulate one recording on one design, and print every statistic.",
+        ),
+        "compare": (
+            "simulate.compare_command",
+            "Compare designs on several recordings: their throughput, and how their time is spent.",
+        ),
+        "matrix": (
+            "matrix.matrix_command",
+            "Simulate and crash every design on the same workloads and one machine, side by side.",
+        ),
+        "sweep": (
+            "sweep.sweep_command",
+            "Simulate all combinations of workloads, designs, machines and parameters in a "
+            "YAML file.",
+        ),
+        "reproduce": (
+            "reproduce.reproduce_command",
+            "Reproduce a paper's experiments, and compare each result with the published one.",
+        ),
     },
     "Check a program": {
-        "check": check.check_command,
-        "lint-hints": lint.lint_hints_command,
-        "analyze": analyze.app,
+        "check": (
+            "check.check_command",
+            "Find errors in a recorded program's use of persistent memory.",
+        ),
+        "lint-hints": (
+            "lint.lint_hints_command",
+            "Report pre-execution hints (pm_pre_...) that cost more than they save, and "
+            "missing hints.",
+        ),
+        "analyze": ("analyze.app", "Analyse recordings without simulating time."),
     },
     "Test a design": {
-        "crash": crash.crash_command,
-        "decode": decode.decode_command,
-        "selftest": selftest.selftest_command,
+        "crash": (
+            "crash.crash_command",
+            "Crash a design at every change of its persistent state, recover, and check the image.",
+        ),
+        "decode": (
+            "decode.decode_command",
+            "Decode a crashed device: decrypt its lines, verify them, and put them in "
+            "program order.",
+        ),
+        "selftest": (
+            "selftest.selftest_command",
+            "Inject faults into designs, and check that each is detected.",
+        ),
     },
     "Add a design": {
-        "new-design": plugin.new_design_command,
-        "plugin": plugin.app,
+        "new-design": (
+            "plugin.new_design_command",
+            "Write the sources of a new design that already works and survives crashes.",
+        ),
+        "plugin": ("plugin.app", "Build plug-ins that contain your own designs."),
     },
     "Set up": {
-        "completion": completion.completion_command,
-        "calibrate": calibrate.calibrate_command,
-        "bench": simulate.bench_command,
+        "completion": (
+            "completion.completion_command",
+            "Print a file that completes pmemsim's commands, options and names in a shell.",
+        ),
+        "calibrate": (
+            "calibrate.calibrate_command",
+            "Measure a machine, and write a machine preset that behaves like it.",
+        ),
+        "bench": (
+            "bench.bench_command",
+            "Measure the simulator's own speed and memory use, for every design.",
+        ),
     },
 }
-for _heading, _commands in _COMMANDS.items():
-    for _name, _command in _commands.items():
-        add_command(_heading, _name, _command)
+for _heading, _of_heading in _COMMANDS.items():
+    for _name, _where in _of_heading.items():
+        add_command(_heading, _name, *_where)
 
 
 def _print_version(wanted: bool) -> None:

@@ -23,7 +23,6 @@ from pmemsim.cli.options import (
     Recipe,
     Target,
     Top,
-    Verifier,
     check_jobs,
     check_outputs,
     check_whole,
@@ -32,6 +31,7 @@ from pmemsim.cli.options import (
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.rules import Given
 from pmemsim.cli.verdicts import Verdict, end_with, print_verdicts
+from pmemsim.cli.verifier import Verifier
 from pmemsim.crash import Checker, CheckerWanted, checker_of
 from pmemsim.errors import Error, Problems, did_you_mean, on_one_line
 from pmemsim.files import write_json

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
-from typing import Annotated, Any, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -58,6 +60,10 @@ def argument(value: str, help: str) -> Any:  # noqa: ANN401
 class Command(TyperCommand):
     """A command with its own help page, which answers old spellings with the new spellings."""
 
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 -- Typer's own
+        """Return the parameters, --help among them."""
+        return _converted_quickly(super().get_params(ctx), self.callback)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 -- Typer's own
         """Read a command line."""
         refuse_old_spelling(self.name or "", args)
@@ -68,8 +74,69 @@ class Command(TyperCommand):
         print_page(ctx, everything=False)
 
 
+def _converted_quickly(parameters: list[Any], callback: object) -> list[Any]:
+    """Let the parameters convert simple values without Typer, which loads pydantic first (50 ms).
+
+    The types are those of the callback's parameters. Typer converts all other values, or refuses
+    them.
+    """
+    kinds = getattr(callback, "__annotations__", {})
+    for each in parameters:
+        if "process_value" not in vars(each):
+            each.process_value = functools.partial(
+                _process, each, kinds.get(each.name), each.process_value
+            )
+    return parameters
+
+
+def _process(
+    parameter: Any,  # noqa: ANN401 -- Typer's own, of no public type
+    kind: Any,  # noqa: ANN401 -- any type
+    usual: Callable[..., Any],
+    context: Any,  # noqa: ANN401
+    value: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    if value is None and not parameter.required:
+        found = () if parameter.multiple or parameter.nargs == -1 else None
+    else:
+        try:
+            found = _simple_value(kind, value)
+        except ValueError:
+            return usual(context, value)
+    return parameter.callback(context, parameter, found) if parameter.callback else found
+
+
+def _simple_value(kind: Any, value: Any) -> Any:  # noqa: ANN401 -- any type
+    """Return a text, a whole number, or a list of these; raise a `ValueError` for other types."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if isinstance(kind, UnionType):
+        (kind,) = (each for each in get_args(kind) if each is not NoneType)
+    if get_origin(kind) is list and isinstance(value, list | tuple) and value:
+        (kind,) = get_args(kind)
+        return [_simple_value(kind, each) for each in value]
+    if kind in (str, int) and type(value) is kind:
+        return value
+    if kind is int and isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    raise ValueError
+
+
+_WHOLE = re.compile("-?[0-9]{1,18}")
+
+
 class Group(TyperGroup):
     """A group of commands with its own help page."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 -- Typer's own
+        """Return the parameters, --help among them."""
+        return _converted_quickly(super().get_params(ctx), self.callback)
+
+    def summaries(self) -> Iterator[tuple[str, str, str]]:
+        """Return the heading, name and summary of each command."""
+        commands: Mapping[str, Any] = self.commands
+        for name, each in commands.items():
+            yield each.rich_help_panel or "Commands", name, (each.help or "").split("\n\n")[0]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Print the page of help."""

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
 from rich import box
 from rich.console import Console, JustifyMethod
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.table import Table
 
 from pmemsim.cli.time_left import TimeLeft
@@ -103,9 +95,35 @@ def progress_of(
     one kind). If standard error is not a terminal, or is a dumb one, a line is printed as each job
     ends, or at each percent of many jobs.
     """
-    shows_bar = err.is_terminal and not err.is_dumb_terminal
     work = list(weights or [1.0] * len(labels))
     left = TimeLeft(work, kinds)
+    one_at_a_time = threading.Lock()  # jobs report from their own threads
+
+    def report(index: int, fraction: float) -> None:
+        with one_at_a_time:
+            has_ended = left.report(index, fraction)
+            if show:
+                show(", ".join(labels[each] for each in left.running))
+            elif has_ended:
+                _print_line(labels[index], left)
+
+    shows_bar = err.is_terminal and not err.is_dumb_terminal
+    with _bar(left, sum(work)) if shows_bar else nullcontext() as show:
+        yield report
+
+
+@contextmanager
+def _bar(left: TimeLeft, total: float) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar, which the returned function updates with the running jobs' names."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -115,22 +133,14 @@ def progress_of(
         TextColumn("left {task.fields[left]}"),
         console=err,
         transient=True,
-        disable=not shows_bar,
     ) as bars:
-        task = bars.add_task("", total=sum(work), left=left.text)
-        one_at_a_time = threading.Lock()  # jobs report from their own threads
+        task = bars.add_task("", total=total, left=left.text)
 
-        def report(index: int, fraction: float) -> None:
-            with one_at_a_time:
-                has_ended = left.report(index, fraction)
-                if shows_bar:
-                    running = ", ".join(labels[each] for each in left.running)
-                    names = _shown(running[:60])
-                    bars.update(task, completed=left.done, description=names, left=left.text)
-                elif has_ended:
-                    _print_line(labels[index], left)
+        def show(running: str) -> None:
+            names = _shown(running[:60])
+            bars.update(task, completed=left.done, description=names, left=left.text)
 
-        yield report
+        yield show
 
 
 def _print_line(label: str, left: TimeLeft) -> None:

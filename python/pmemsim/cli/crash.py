@@ -34,7 +34,6 @@ from pmemsim.cli.options import (
     Overrides,
     Recipe,
     TargetsIfAny,
-    Verifier,
     all_targets,
     check_jobs,
     check_outputs,
@@ -43,6 +42,7 @@ from pmemsim.cli.options import (
     sample_of,
 )
 from pmemsim.cli.rules import Given
+from pmemsim.cli.verifier import Verifier
 from pmemsim.crash import Case, CrashRun, Points, Refused
 from pmemsim.decode import registers_path
 from pmemsim.errors import ConfigError, Problems

@@ -8,9 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from pmemsim.cli.console import out
 from pmemsim.errors import Error
-from pmemsim.workloads import workloads
 
 _WIDTH = 100
 # Column where the text of an option begins.
@@ -25,6 +23,8 @@ Context = Any
 
 def print_page(context: Context, *, everything: bool) -> None:
     """Print the help page of a command or a group, with all options or the common ones."""
+    from pmemsim.cli.console import out
+
     out.print(f"Usage: {_usage(context)}\n", style="bold", markup=False)
     for line in _description(context.command.help or ""):
         out.print(line, markup=False)
@@ -73,10 +73,8 @@ def _sections(context: Context, *, everything: bool) -> dict[str, list[tuple[str
     """Return, by heading, the names and descriptions of commands, arguments and options."""
     found: dict[str, list[tuple[str, str]]] = {}
     command = context.command
-    for name in command.list_commands(context) if hasattr(command, "commands") else []:
-        each = command.commands[name]
-        first = (each.help or "").split("\n\n")[0]
-        found.setdefault(each.rich_help_panel or "Commands", []).append((name, first))
+    for heading, name, summary in command.summaries() if hasattr(command, "commands") else []:
+        found.setdefault(heading, []).append((name, summary))
     shown = [each for each in command.params if everything or not getattr(each, "hidden", False)]
     for each in shown:
         heading = each.rich_help_panel or (_HELP if is_option(each) else "Target")
@@ -109,7 +107,9 @@ def _text(each: Parameter) -> str:
 def _default_of(each: Parameter) -> str:
     if isinstance(each.show_default, str):
         return each.show_default
-    if each.default is not None and not isinstance(each.default, bool | list | tuple):
+    if each.is_flag:
+        return ""
+    if each.default is not None and not isinstance(each.default, list | tuple):
         return str(each.default)
     with contextlib.suppress(Error):  # an installation without workloads has help, too
         return _default_of_workloads(each.name)
@@ -118,6 +118,8 @@ def _default_of(each: Parameter) -> str:
 
 def _default_of_workloads(argument: str) -> str:
     """Return the default that most workloads have for an argument, and the exceptions."""
+    from pmemsim.workloads import workloads
+
     values = {
         workload.name: workload.arguments[argument]
         for workload in workloads().values()
@@ -147,6 +149,8 @@ def _row(name: str, text: str) -> Iterator[str]:
 
 def _wrapped(text: str, indent: int = 0) -> str:
     """Return the text at the width of the page, without backquotes."""
+    from pmemsim.cli.console import out
+
     return textwrap.fill(
         text.replace("`", ""),
         min(out.width, _WIDTH),

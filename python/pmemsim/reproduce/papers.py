@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from pmemsim.document import Item, read
 from pmemsim.errors import Error, did_you_mean
+from pmemsim.installation import installed_dir
 from pmemsim.reproduce.changes import (
     Coverage,
     Known,
@@ -59,7 +59,7 @@ _EXPLANATIONS = ("cause", "used")
 
 def experiments_dir() -> Path:
     """Return the folder of the papers' experiments."""
-    return Path(str(resources.files("pmemsim"))) / "experiments"
+    return installed_dir() / "experiments"
 
 
 def paper_names() -> list[str]:

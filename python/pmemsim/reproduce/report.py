@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pmemsim.installation import version
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.plan import Scale
 from pmemsim.reproduce.storage import storage
 from pmemsim.reproduce.verdicts import Compared, Finding, counts
-from pmemsim.simulation import version
 
 
 def to_dict(

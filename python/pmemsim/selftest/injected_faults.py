@@ -6,8 +6,6 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,6 +13,7 @@ import yaml
 from pmemsim import plugins
 from pmemsim.crash import CrashRun, Points, verify
 from pmemsim.files import OWN_YAML
+from pmemsim.installation import installed_dir
 from pmemsim.parallel import Report, run_all
 from pmemsim.simulation import Configuration, configure
 from pmemsim.stress import StressSet, stress_sets
@@ -108,7 +107,7 @@ class FaultVerdict:
 @cache
 def injected_faults() -> tuple[InjectedFault, ...]:
     """Return all faults, in the order of configs/injected_faults.yaml, then those of plug-ins."""
-    own = Path(str(resources.files("pmemsim"))) / "configs"
+    own = installed_dir() / "configs"
     files = [folder / "injected_faults.yaml" for folder in (own, *plugins.folders())]
     return tuple(
         _fault(entry)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import yaml
 
 from pmemsim.errors import Error, RecordError
 from pmemsim.files import OWN_YAML, temporary_folder
+from pmemsim.installation import installed_dir
 from pmemsim.parallel import Report, run_all
 from pmemsim.programs import ending_of, run_program
 from pmemsim.recording import record
@@ -131,7 +131,7 @@ class KnownVerdict:
 @cache
 def known_results() -> tuple[KnownResult, ...]:
     """Return all known results, in the order of configs/known_results.yaml."""
-    file = Path(str(resources.files("pmemsim"))) / "configs" / "known_results.yaml"
+    file = installed_dir() / "configs" / "known_results.yaml"
     entries = yaml.load(file.read_text(encoding="utf-8"), OWN_YAML)["results"]
     return tuple(_known(entry) for entry in entries)
 
@@ -171,7 +171,7 @@ def check_results(
 
 
 def _build(program: Path) -> None:
-    source = Path(str(resources.files("pmemsim"))) / "selftest" / "known_results.c"
+    source = installed_dir() / "selftest" / "known_results.c"
     command = [str(compiler("pmemsim-cc")), "-O2", str(source), "-o", str(program)]
     status = run_program(command, None)
     if status != 0:

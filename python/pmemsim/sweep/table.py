@@ -18,8 +18,8 @@ from pyarrow import parquet
 from pmemsim import result_cache
 from pmemsim.errors import Error
 from pmemsim.files import replacing
+from pmemsim.installation import version
 from pmemsim.jobs import Outcome
-from pmemsim.simulation import version
 from pmemsim.sweep.points import Point
 
 Row = dict[str, Any]
