@@ -12,7 +12,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -141,7 +143,7 @@ def record_workload(
 def record_uncached(run: WorkloadRun, output: Path, keep_going: KeepGoing | None = None) -> None:
     """Build and record a workload, and keep nothing but `output`."""
     computed = run.compute_instructions
-    program = build_workload(run.workload, run.opt, keep_going, run.log, run.hints, computed)
+    program = Build.of(run).make(keep_going)
     environment = {
         **_of_schedule(run.schedule, run.seed),
         **_output_of(output),
@@ -208,57 +210,140 @@ def _noted(task: str, missing: str) -> Iterator[None]:
         )
 
 
-def build_workload(
-    name: str,
-    opt: str = "O2",
-    keep_going: KeepGoing | None = None,
-    log: str = LOGS[0],
-    hints: str = HINTS[0],
-    compute_instructions: int = 0,
-) -> Path:
-    """Build a workload for recording, or reuse an earlier build, and return the program's path."""
-    workload = find_workload(name)
-    cxx = compiler("pmemsim-c++")
-    level, _, library = opt.partition("+")
-    built = cache_dir() / "programs" / toolchain_hash()[:16]
-    own = f"-{workload.version[:16]}" if workload.version else ""
-    own += f"-compute{compute_instructions}" if compute_instructions else ""
-    program = built.with_name(f"{built.name}-{opt}-{log}-{hints_name(hints)}{own}") / name
-    if program.is_file():
+@dataclass(frozen=True)
+class Build:
+    """A workload's program for recording, with everything that its code depends on.
+
+    Recordings that differ in arguments of the program have the same one.
+    """
+
+    workload: str
+    opt: str = "O2"
+    log: str = LOGS[0]
+    hints: str = HINTS[0]
+    compute_instructions: int = 0
+
+    @classmethod
+    def of(cls, run: WorkloadRun) -> Build:
+        """Return the program of a recording."""
+        return cls(run.workload, run.opt, run.log, run.hints, run.compute_instructions)
+
+    @property
+    def label(self) -> str:
+        """Describe the program, for progress."""
+        other = [f"{self.log} log"] if self.log != LOGS[0] else []
+        other += [f"hints {self.hints}"] if self.hints != HINTS[0] else []
+        return ", ".join([f"{self.workload} {self.opt}", *other])
+
+    @property
+    def program(self) -> Path:
+        """Return the program's path in the cache folder."""
+        return self._folder(self.opt) / self.workload
+
+    def make(self, keep_going: KeepGoing | None = None) -> Path:
+        """Compile the program, unless that was done earlier, and return its path."""
+        program = self.program
+        if program.is_file():
+            return program
+        library = self.opt.partition("+")[2]
+        link = [*self._compiler, *([f"--pm-library={library}"] if library else [])]
+        with _made_once(program) as fresh:
+            if fresh is not None:
+                objects = self._objects(keep_going)
+                self._run_compiler([*link, *objects, "-o", str(fresh)], keep_going)
         return program
+
+    @property
+    def _level(self) -> str:
+        """The program's own optimisation level, without that of pm.h's library."""
+        return self.opt.partition("+")[0]
+
+    @property
+    def _compiler(self) -> list[str]:
+        """The compiler with the options that decide which library is linked, too."""
+        command = _compiler_of(self._level)
+        return [*command, "-DPM_REDO_LOG"] if self.log == "redo" else command
+
+    def _folder(self, opt: str) -> Path:
+        """Return the folder of programs or objects with this optimisation level."""
+        version = find_workload(self.workload).version
+        own = f"-{version[:16]}" if version else ""
+        own += f"-compute{self.compute_instructions}" if self.compute_instructions else ""
+        return _built(f"{opt}-{self.log}-{hints_name(self.hints)}{own}")
+
+    def _objects(self, keep_going: KeepGoing | None) -> list[str]:
+        """Compile the sources, which is done once for all levels of pm.h's library."""
+        command = [*self._compiler, "-c"]
+        if self.hints != "manual":
+            command.append("-DWORKLOAD_WITHOUT_HINTS")
+        if self.hints == "auto":
+            command.append("--janus-auto")
+        elif self.hints not in HINTS:
+            command.append(f"--janus-profile={self.hints}")
+        if self.compute_instructions:
+            command.append(f"-DWORKLOAD_COMPUTE_INSTRUCTIONS={self.compute_instructions}")
+            command += ["-include", str(_common() / "compute.hpp")]
+        # The headers don't depend on the recording's hints or log.
+        headers = _precompiled_once(self._level, _built(self._level), keep_going)
+        command += ["-include-pch", str(headers)]
+        objects = []
+        for source in find_workload(self.workload).sources:
+            compiled = self._folder(self._level) / f"{self.workload}-{source.stem}.o"
+            with _made_once(compiled) as fresh:
+                if fresh is not None:
+                    self._run_compiler([*command, str(source), "-o", str(fresh)], keep_going)
+            objects.append(str(compiled))
+        return objects
+
+    def _run_compiler(self, command: Sequence[str], keep_going: KeepGoing | None) -> None:
+        _compile(command, f"{self.workload}: could not be built", keep_going)
+
+
+def build_workload(name: str, opt: str = "O2") -> Path:
+    """Build a workload for recording, or reuse an earlier build, and return the program's path."""
+    return Build(name, opt).make()
+
+
+def _built(variant: str) -> Path:
+    """Return the folder of what is compiled in one way with this tool chain."""
+    return cache_dir() / "programs" / f"{toolchain_hash()[:16]}-{variant}"
+
+
+def _common() -> Path:
+    """Return the folder of the workloads' headers."""
+    return toolchain_dir() / "share" / "pmemsim" / "workloads" / "common"
+
+
+def _compiler_of(level: str) -> list[str]:
+    """Return the compiler with the options of each workload at this level."""
     share = toolchain_dir() / "share" / "pmemsim"
-    common = share / "workloads" / "common"
-    of_level = [
-        str(cxx),
+    return [
+        str(compiler("pmemsim-c++")),
         f"-{level}",
         "-std=c++20",
-        f"-I{common}",
+        f"-I{_common()}",
         # A recording must not depend on the folder that pmemsim is installed in.
         f"-ffile-prefix-map={share}/=",
     ]
-    command = of_level.copy()
-    if library:
-        command.append(f"--pm-library={library}")
-    if log == "redo":
-        command.append("-DPM_REDO_LOG")
-    if hints != "manual":
-        command.append("-DWORKLOAD_WITHOUT_HINTS")
-    if hints == "auto":
-        command.append("--janus-auto")
-    elif hints not in HINTS:
-        command.append(f"--janus-profile={hints}")
-    if compute_instructions:
-        command.append(f"-DWORKLOAD_COMPUTE_INSTRUCTIONS={compute_instructions}")
-        command += ["-include", str(common / "compute.hpp")]
-    with _made_once(program) as fresh:
-        if fresh is None:
-            return program
-        # These don't depend on the recording's hints or log.
-        folder = built.with_name(f"{built.name}-{level}")
-        headers = precompiled(common / "standard.hpp", of_level, folder, keep_going)
-        command += ["-include-pch", str(headers), *map(str, workload.sources), "-o", str(fresh)]
-        _compile(command, f"{name}: could not be built", keep_going)
-    return program
+
+
+_precompiled: dict[Path, Path] = {}
+_precompiling = threading.Lock()
+
+
+def _precompiled_once(level: str, folder: Path, keep_going: KeepGoing | None) -> Path:
+    """Return the workloads' precompiled headers; this process tests once whether they are current.
+
+    Jobs of this process that need them at the same time make them once.
+    """
+    with _precompiling:
+        known = _precompiled.get(folder)
+        if known is None or not known.is_file():
+            header = _common() / "standard.hpp"
+            known = _precompiled[folder] = precompiled(
+                header, _compiler_of(level), folder, keep_going
+            )
+        return known
 
 
 def precompiled(

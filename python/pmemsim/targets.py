@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pmemsim.errors import ConfigError, Error
 from pmemsim.programs import KeepGoing
-from pmemsim.recording import record_workload
+from pmemsim.recording import Build, record_workload
 from pmemsim.trace import Trace, check_trace_path
 from pmemsim.workloads import (
     Argument,
@@ -39,6 +39,11 @@ class Target:
         if isinstance(self.source, Path):
             return 1.0
         return float(self.source.regions + self.source.warm_up + _SET_UP_REGIONS)
+
+    @property
+    def build(self) -> Build | None:
+        """Return the program that is recorded; None for a `.pmt` file."""
+        return None if isinstance(self.source, Path) else Build.of(self.source)
 
     def trace(self, keep_going: KeepGoing | None = None) -> Trace:
         """Open the recording; a workload is recorded first if need be."""

@@ -18,8 +18,10 @@ import pytest
 
 import pmemsim as package
 from pmemsim import recording
+from pmemsim.cli.recordings import open_each
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.recording import precompiled
+from pmemsim.targets import find_target
 from pmemsim.toolchain import compiler
 from pmemsim.workloads import WorkloadRun, workloads
 from support import long_except, pmemsim
@@ -426,6 +428,49 @@ def test_concurrent_requests_make_a_recording_once(
     assert begun == ["queue"]
     assert [trace.path for trace in made] == [run.cached_trace] * 2
     assert list(run.cached_trace.parent.iterdir()) == [run.cached_trace]
+
+
+def test_recordings_of_one_program_begin_with_its_only_compilation(tmp_path: Path) -> None:
+    done = pmemsim(
+        "compare", "queue", "--designs", "np", "--machine", "asap", "--seeds", "2", "--threads",
+        "1", "--regions", "20", environment={"PMEMSIM_CACHE": str(tmp_path)},
+    )  # fmt: skip
+    lines = [line.partition(";")[0] for line in done.stderr.splitlines() if line[0] == "["]
+    assert lines[:3] == [
+        "[1/3] compiling queue O2",
+        "[2/3] recording queue",
+        "[3/3] recording queue",
+    ]
+
+
+def test_failed_compilation_is_the_error_of_each_of_its_recordings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = []
+
+    def fail(build: recording.Build, _: object) -> None:
+        compiled.append(build.workload)
+        raise package.RecordError(f"{build.workload}: could not be built")
+
+    monkeypatch.setenv("PMEMSIM_CACHE", str(tmp_path))
+    monkeypatch.setattr(recording.Build, "make", fail)
+    targets = [find_target(name, seed=seed) for name in ("queue", "btree") for seed in (1, 2)]
+    found = open_each(targets, 1)
+    assert [str(each).partition(":")[0] for each in found] == ["queue", "queue", "btree", "btree"]
+    assert compiled == ["queue", "btree"]
+
+
+def test_levels_of_the_library_link_the_same_objects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PMEMSIM_CACHE", str(tmp_path))
+    first = recording.Build("queue", "O0").make()
+    (compiled,) = first.parent.glob("*.o")
+    made = compiled.stat().st_mtime_ns
+    second = recording.Build("queue", "O0+O2").make()
+    assert first.read_bytes() != second.read_bytes()
+    assert list(tmp_path.rglob("*.o")) == [compiled]
+    assert compiled.stat().st_mtime_ns == made
 
 
 LINKERS_CACHE = Path("/etc/ld.so.cache")
