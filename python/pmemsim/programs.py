@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shlex
 import shutil
 import signal
@@ -53,13 +54,12 @@ def run_program(
                     stderr=stderr,
                     process_group=group,
                 )
-            while True:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    return process.wait(_POLL_S)
+            while not _ends_within(process, _POLL_S):
                 if keep_going:
                     keep_going()
                 if until is not None and time.monotonic() > until:
                     raise TimeoutError
+            return process.wait()
         finally:
             if process is not None and process.poll() is None:
                 if group is not None:
@@ -70,6 +70,17 @@ def run_program(
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
+
+
+def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Wait for the end of a program. `Popen.wait` would notice it up to 50 ms later."""
+    handle = os.pidfd_open(process.pid)
+    try:
+        ends = select.poll()
+        ends.register(handle, select.POLLIN)
+        return bool(ends.poll(seconds * 1000))
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager
