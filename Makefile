@@ -45,7 +45,7 @@ help:
 	@echo "Write what is generated"
 	@echo "  make docs              the tables and the picture of the documentation"
 	@echo "  make machine-pages     simulated beside published and measured values of existing machines"
-	@echo "  make update-pins       the pinned numbers and texts of tests/pins and tests/snapshots"
+	@echo "  make update-pins       the pinned numbers and texts of tests/pins, tests/snapshots, benchmarks/results"
 	@echo "Clean up"
 	@echo "  make clean             remove $(VENV) and build/"
 
@@ -89,6 +89,7 @@ test-python: setup
 update-pins: setup
 	PYTHONPATH=tests/python $(BIN)/python -m pins
 	PYTHONPATH=tests/python $(BIN)/python tests/python/snapshots.py
+	PYTHONPATH=tests/python $(BIN)/python tests/python/host_instructions.py
 
 bench: setup
 	mkdir -p build/bench

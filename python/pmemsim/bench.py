@@ -18,7 +18,7 @@ from typing import Any
 
 from pmemsim.errors import Error
 from pmemsim.executor import environment_of_simulations
-from pmemsim.host_counters import callgrind_ratio, count_instructions, peak_memory_bytes
+from pmemsim.host_counters import callgrind_instructions, count_instructions, peak_memory_bytes
 from pmemsim.presets import Setting, parse_overrides
 from pmemsim.simulation import configure, simulate
 from pmemsim.trace import Trace
@@ -55,6 +55,8 @@ class Measurement:
 
     None if both are unavailable.
     """
+    host_instructions_per_operation: float | None
+    """The same per simulated operation."""
     host_instructions_reason: str
     """Reason why host instructions were not counted; empty if they were."""
     peak_memory_bytes: int
@@ -187,13 +189,13 @@ def _measure_apart(
         return measured
     configuration = configure(design, machine, extra=extra)
     settings = [vars(setting) for setting in configuration.settings]
-    ratio, reason = callgrind_ratio(recording.short_trace, settings)
+    counted_there = callgrind_instructions(recording.short_trace, settings)
+    reason = counted_there.reason
     return replace(
         measured,
-        host_instructions_per_instruction=ratio,
-        host_instructions_reason=(
-            "" if ratio is not None else f"{measured.host_instructions_reason}; {reason}"
-        ),
+        host_instructions_per_instruction=counted_there.per_instruction,
+        host_instructions_per_operation=counted_there.per_operation,
+        host_instructions_reason=f"{measured.host_instructions_reason}; {reason}" if reason else "",
     )
 
 
@@ -205,16 +207,19 @@ def _measure(trace: str, design: str, machine: str, *assignments: str) -> dict[s
     peak = peak_memory_bytes()
     again = [simulate(opened, configuration) for _ in range(SIMULATIONS - 1)]
     fastest = min([result, *again], key=lambda simulated: simulated.wall_s)
-    per_instruction = (
-        counter.instructions / result.instructions
-        if counter.instructions is not None and result.instructions
-        else None
-    )
+    operations = next(one.value for one in result.statistics if one.name == "core.operations")
+
+    def per(simulated: float) -> float | None:
+        if counter.instructions is None or simulated == 0:
+            return None
+        return counter.instructions / simulated
+
     return {
         "instructions": result.instructions,
         "wall_s": fastest.wall_s,
         "minstructions_per_s": fastest.instructions_per_wall_s / 1e6,
-        "host_instructions_per_instruction": per_instruction,
+        "host_instructions_per_instruction": per(result.instructions),
+        "host_instructions_per_operation": per(operations),
         "host_instructions_reason": counter.reason,
         "peak_memory_bytes": peak,
         **{key: result.to_dict()[key] for key in ("configuration", "trace_hash", "version")},

@@ -71,19 +71,29 @@ core = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(core)
 settings = [types.SimpleNamespace(**setting) for setting in json.loads(sys.argv[3])]
 configuration = core.Configuration(settings)
-print(core.simulate(core.TraceFile(sys.argv[2]), configuration, None, [], None).instructions)
+result = core.simulate(core.TraceFile(sys.argv[2]), configuration, None, [], None)
+operations = next(one.value for one in result.statistics if one.name == "core.operations")
+print(result.instructions, int(operations))
 """
 
 
-def callgrind_ratio(trace: Path, settings: Sequence[Mapping[str, str]]) -> tuple[float | None, str]:
-    """Return the host instructions per simulated instruction of this (short) recording.
+@dataclass(frozen=True)
+class HostInstructions:
+    """Host instructions of a simulation, or the reason why they could not be counted."""
 
-    Only the simulation proper counts, not its set-up. If valgrind is missing or fails, the ratio is
-    None, and the reason is returned with it.
+    per_instruction: float | None = None
+    per_operation: float | None = None
+    reason: str = ""
+
+
+def callgrind_instructions(trace: Path, settings: Sequence[Mapping[str, str]]) -> HostInstructions:
+    """Count the host instructions per simulated instruction and operation of a short recording.
+
+    Only the simulation proper counts, not its set-up.
     """
     valgrind = shutil.which("valgrind")
     if valgrind is None:
-        return None, "valgrind, the alternative, is not installed"
+        return HostInstructions(reason="valgrind, the alternative, is not installed")
     assert _core.__file__ is not None
     # The name with its parenthesis: callgrind turns counting off and on again at each function that
     # matches, and run() calls functions whose names begin with "run".
@@ -95,8 +105,9 @@ def callgrind_ratio(trace: Path, settings: Sequence[Mapping[str, str]]) -> tuple
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     collected = re.search(r"Collected : (\d+)", run.stderr)
     if run.returncode != 0 or collected is None or int(collected[1]) == 0:
-        return None, f"valgrind failed: {run.stderr.strip()[-200:]}"
-    return int(collected[1]) / int(run.stdout), ""
+        return HostInstructions(reason=f"valgrind failed: {run.stderr.strip()[-200:]}")
+    instructions, operations = (int(number) for number in run.stdout.split())
+    return HostInstructions(int(collected[1]) / instructions, int(collected[1]) / operations)
 
 
 def _read(descriptor: int) -> int:

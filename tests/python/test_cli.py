@@ -615,6 +615,8 @@ def test_bench_counts_host_instructions(queue_trace: Path) -> None:
     (run,) = bench([(recording, "sw-undo")], "asap", ("sw-undo",)).runs
     assert run.host_instructions_per_instruction is not None, run.host_instructions_reason
     assert run.host_instructions_per_instruction > 10
+    assert run.host_instructions_per_operation is not None
+    assert run.host_instructions_per_operation > run.host_instructions_per_instruction
     assert run.host_instructions_reason == ""
 
 

@@ -149,6 +149,10 @@ def _runnable(
     return [design for design, reason in reasons.items() if not reason]
 
 
+def _or_dash(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.0f}"
+
+
 def _print_bench(result: benchmark.Bench) -> None:
     rows = [
         (
@@ -157,9 +161,8 @@ def _print_bench(result: benchmark.Bench) -> None:
             str(run.cores),
             f"{run.minstructions_per_s:.2f}",
             "",
-            f"{run.host_instructions_per_instruction:.0f}"
-            if run.host_instructions_per_instruction is not None
-            else "-",
+            _or_dash(run.host_instructions_per_instruction),
+            _or_dash(run.host_instructions_per_operation),
             f"{run.peak_memory_bytes / 2**20:.0f}",
         )
         for run in result.runs
@@ -168,10 +171,11 @@ def _print_bench(result: benchmark.Bench) -> None:
         over = result.over_baseline(design, cores)
         speed = f"{result.geomean(design, cores):.2f}"
         ratio = "-" if over is None else f"{over:.2f}"
-        rows.append(("geomean", design, str(cores), speed, ratio, "", ""))
+        rows.append(("geomean", design, str(cores), speed, ratio, "", "", ""))
     columns = [
         "workload", "design", ">simulated cores", ">million instructions/s",
-        f">over {benchmark.BASELINE}", ">host instructions per instruction", ">peak memory (MiB)",
+        f">over {benchmark.BASELINE}", ">host instructions per instruction", ">per operation",
+        ">peak memory (MiB)",
     ]  # fmt: skip
     out.print(table(f"machine {result.runs[0].machine}", columns, rows))
     if reason := result.runs[0].host_instructions_reason:
