@@ -43,7 +43,7 @@ const std::vector<std::vector<KeyValue>> kMachines = {
     {{"backend", "encryption,integrity"}, {"precompute", "pmweaver"}},
 };
 
-TEST(AtOnce, RandomProgramsHaveTheSameStatistics) {
+TEST(AtOnce, StatisticsAreTheSame) {
   const int seeds = long_tests() ? 40 : 8;  // the long form has more programs
   for (int seed = 1; seed <= seeds; ++seed) {
     RandomTrace random({.seed = static_cast<std::uint32_t>(seed), .lines = 16});
