@@ -275,7 +275,8 @@ inline std::size_t OperationStream::length(const std::byte* record, std::uint32_
 
 // Decodes the fields that depend on the kind. Returns the length of the record, or 0 if a field is
 // invalid. Reads beyond the frame's end return the zeros after it.
-[[gnu::always_inline]] inline std::size_t OperationStream::decode(const std::byte* payload, Operation& operation) const {
+[[gnu::always_inline]] inline std::size_t OperationStream::decode(const std::byte* payload,
+                                                                  Operation& operation) const {
   const auto first = detail::load<std::uint64_t>(payload);
   const std::byte* const rest = payload + sizeof(first);
   std::size_t bytes = kHeadBytes + sizeof(first);
