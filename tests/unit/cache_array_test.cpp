@@ -110,17 +110,17 @@ TEST_F(Private, LookUpWaitsForDataInFlight) {
 
 TEST_F(Private, L1AloneServesAccessesInOneOfItsLines) {
   fill(0, LineState::kExclusive, 500);
-  EXPECT_FALSE(caches.find_in_l1(60, 8).found);  // also in line 1
-  EXPECT_FALSE(caches.find_in_l1(64, 8).found);
-  const PrivateCaches::L1Hit hit = caches.find_in_l1(56, 8);
-  ASSERT_TRUE(hit.found);
-  EXPECT_FALSE(hit.prefetched);
-  EXPECT_EQ(caches.read_l1(hit, 100), 500);
-  EXPECT_EQ(caches.read_l1(hit, 600), 604);
+  EXPECT_EQ(caches.find_in_l1(60, 8), kNoWay);  // also in line 1
+  EXPECT_EQ(caches.find_in_l1(64, 8), kNoWay);
+  const std::size_t way = caches.find_in_l1(56, 8);
+  ASSERT_NE(way, kNoWay);
+  EXPECT_EQ(caches.read_l1(way, 100), 500);
+  EXPECT_EQ(caches.read_l1(way, 600), 604);
   fill(2);  // pushes line 0 out of the L1
-  EXPECT_FALSE(caches.find_in_l1(0, 8).found);
+  EXPECT_EQ(caches.find_in_l1(0, 8), kNoWay);
+  EXPECT_NE(caches.find_in_l1(128, 8), kNoWay);
   caches.mark_prefetched({2});
-  EXPECT_TRUE(caches.find_in_l1(128, 8).prefetched);
+  EXPECT_EQ(caches.find_in_l1(128, 8), kNoWay) << "its first use trains the prefetcher";
 }
 
 TEST_F(Private, L1AloneIsWrittenOnlyInAWritableState) {

@@ -76,24 +76,17 @@ class PrivateCaches {
     return look_up_l2(line, start);
   }
 
-  // A line in the L1, for read_l1().
-  struct L1Hit {
-    bool found = false, prefetched = false;
-    std::size_t way = kNoWay;
-  };
-  // Finds the line of these bytes in the L1, without counting as a use. Bytes in two lines are not
-  // found.
-  L1Hit find_in_l1(std::uint64_t address, std::uint32_t size) const {
-    const Line line = Line::of(address);
-    if (address + size > line.address() + kLineBytes) return {};
-    const std::size_t way = l1_.find(line);
-    if (way == kNoWay) return {};
-    return {true, l1_.meta(way).prefetched, way};
+  // Returns the L1's way for read_l1(), without counting as a use. Returns kNoWay if the bytes are in
+  // two lines or not in the L1, or if an access to them trains the prefetcher.
+  std::size_t find_in_l1(std::uint64_t address, std::uint32_t size) const {
+    if (address % kLineBytes + size > kLineBytes) return kNoWay;
+    const std::size_t way = l1_.find(Line::of(address));
+    return way == kNoWay || l1_.meta(way).prefetched ? kNoWay : way;
   }
-  // Reads the line like look_up(), and returns when the core has the data.
-  Slot read_l1(const L1Hit& hit, Slot start) {
-    l1_.touch(hit.way);
-    return std::max(start + l1_latency_, l1_.meta(hit.way).ready);
+  // Reads the line in this way like look_up(), and returns when the core has the data.
+  Slot read_l1(std::size_t way, Slot start) {
+    l1_.touch(way);
+    return std::max(start + l1_latency_, l1_.meta(way).ready);
   }
 
   // True if the L1 has the line in a writable state, and an access to it doesn't train the

@@ -133,7 +133,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   // Loads and stores that complete when they are dispatched (core_front_end.cpp).
   bool load_at_once(const trace::Operation& operation);
   bool store_at_once(const trace::Operation& operation);
-  std::uint32_t enter_at_once(const trace::Operation& operation, Kind kind, Slot done);
+  std::uint32_t pass_at_once(const trace::Operation& operation, Slot done);
+  std::uint32_t enter_complete(const trace::Operation& operation, Kind kind, Slot done);
   bool retires_at_once() const { return window_.empty() && !paused_; }
   void retire_at_once(Slot done, std::uint32_t instructions);
   // Returns when the operands of the next operation are ready, which is not before its dispatch or

@@ -221,17 +221,17 @@ inline void Core::retire_at_once(Slot done, std::uint32_t instructions) {
   window_.retire_oldest(retire_);
 }
 
-// Dispatches an operation that completes at `done`, and retires it if nothing older is in flight.
-// Returns its entry. Nothing waits for the entry.
-inline std::uint32_t Core::enter_at_once(const Operation& operation, Kind kind, Slot done) {
-  if (retires_at_once()) {
-    const std::uint32_t instructions = operation.instructions + instructions_without_entry_;
-    instructions_without_entry_ = 0;
-    dispatch_ += instructions;
-    const std::uint32_t index = window_.push(instructions);
-    retire_at_once(done, instructions);
-    return index;
-  }
+// Dispatches an operation that completes at `done`. Nothing waits for its entry. The first function
+// also retires the operation, which must be the only one in flight. They return the entry.
+inline std::uint32_t Core::pass_at_once(const Operation& operation, Slot done) {
+  const std::uint32_t instructions = operation.instructions + instructions_without_entry_;
+  instructions_without_entry_ = 0;
+  dispatch_ += instructions;
+  const std::uint32_t index = window_.push(instructions);
+  retire_at_once(done, instructions);
+  return index;
+}
+inline std::uint32_t Core::enter_complete(const Operation& operation, Kind kind, Slot done) {
   const std::uint32_t index = new_entry(operation, kind);
   entry(index).ready = done;
   entry(index).state = State::kComplete;
@@ -246,8 +246,8 @@ inline std::uint32_t Core::enter_at_once(const Operation& operation, Kind kind, 
       races_.any_reached()) {
     return false;
   }
-  const PrivateCaches::L1Hit hit = caches_.find_in_l1(operation.address, operation.size);
-  if (!hit.found || hit.prefetched) return false;
+  const std::size_t way = caches_.find_in_l1(operation.address, operation.size);
+  if (way == kNoWay) return false;
   const Slot ready = operands_ready(operation, barrier_);
   if (ready == kUnknownSlot) return false;
   const StoreEntry* const store = stores_.youngest(operation.address, operation.size, ready);
@@ -260,16 +260,15 @@ inline std::uint32_t Core::enter_at_once(const Operation& operation, Kind kind, 
     ++statistics_.forwarded_loads;
     done = std::max(ready, store->data_ready) + forward_latency_;
   } else {
-    done = caches_.read_l1(hit, ready);
+    done = caches_.read_l1(way, ready);
   }
   window_.produced_at_once(operation.site, done);
-  const bool retires = retires_at_once();
-  const std::uint32_t index = enter_at_once(operation, Kind::kLoad, done);
-  if (retires) {
+  if (retires_at_once()) {
+    pass_at_once(operation, done);
     window_.load_retired(retire_);
     if (reports_loads_) notify_load(operation.address, operation.size, store != nullptr);
   } else {
-    entry(index).forwarded = store != nullptr;
+    entry(enter_complete(operation, Kind::kLoad, done)).forwarded = store != nullptr;
   }
   return true;
 }
@@ -283,24 +282,25 @@ inline std::uint32_t Core::enter_at_once(const Operation& operation, Kind kind, 
   const Slot ready = operands_ready(operation, 0);
   if (ready == kUnknownSlot || !translated_at_once(operation)) return false;
   ++statistics_.stores;
-  const bool retires = retires_at_once();
-  const std::uint64_t number = stores_.tail();
-  const std::uint32_t index = enter_at_once(operation, Kind::kStore, ready + cycle_);
-  if (retires && !reports_retired_stores_ &&
-      store_head_.write_at_once(operation.address, operation.size, retire_, ready + cycle_)) {
+  const Slot done = ready + cycle_;
+  if (!retires_at_once()) {
+    const std::uint32_t index = enter_complete(operation, Kind::kStore, done);
+    entry(index).stores = 1;
+    entry(index).store = stores_.tail();
+    push_store(index, StoreKind::kStore, operation, true).data_ready = done;
+    return true;
+  }
+  const std::uint32_t index = pass_at_once(operation, done);
+  if (!reports_retired_stores_ &&
+      store_head_.write_at_once(operation.address, operation.size, retire_, done)) {
     return true;
   }
   StoreEntry& store = push_store(index, StoreKind::kStore, operation, true);
-  store.data_ready = ready + cycle_;
-  if (retires) {
-    store.eligible = retire_;
-    if (reports_retired_stores_) notify_store(store, 0, retire_);
-    store_head_.request_lines_ahead();
-    store_head_.drain();
-  } else {
-    entry(index).stores = 1;
-    entry(index).store = number;
-  }
+  store.data_ready = done;
+  store.eligible = retire_;
+  if (reports_retired_stores_) notify_store(store, 0, retire_);
+  store_head_.request_lines_ahead();
+  store_head_.drain();
   return true;
 }
 
