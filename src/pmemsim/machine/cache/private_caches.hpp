@@ -76,8 +76,8 @@ class PrivateCaches {
     return look_up_l2(line, start);
   }
 
-  // Returns the L1's way for read_l1(), without counting as a use. Returns kNoWay if the bytes are in
-  // two lines or not in the L1, or if an access to them trains the prefetcher.
+  // Returns the L1's way for read_l1(), without counting as a use. Returns kNoWay if the bytes are
+  // in two lines or not in the L1, or if an access to them trains the prefetcher.
   std::size_t find_in_l1(std::uint64_t address, std::uint32_t size) const {
     if (address % kLineBytes + size > kLineBytes) return kNoWay;
     const std::size_t way = l1_.find(Line::of(address));
