@@ -196,6 +196,17 @@ TEST(Oracle, RegionInPartIsTorn) {
   EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kForeignValue);  // it has overwritten that
 }
 
+// The store outside regions is seen in an image before the region that overwrites it is guaranteed.
+TEST(Oracle, GuaranteedRegionIsNotUndoneWithAnEarlierStoreOutsideRegions) {
+  Program program;
+  program.store(kA, 1).begin().store(kA, 2).end();
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), std::nullopt);
+  bench.guarantee(0, 1);
+  EXPECT_EQ(bench.holds(kA, 2).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kA, 1).verdict(), Fault::kLost);
+}
+
 TEST(Oracle, RegionWithoutTheRegionBeforeItIsTorn) {
   Program program;
   program.begin().store(kA, 1).end();

@@ -12,11 +12,11 @@
 #include <fmt/format.h>
 
 #include "pmemsim/common/units.hpp"
+#include "pmemsim/crash/advancing_history.hpp"
 #include "pmemsim/crash/contents_check.hpp"
 #include "pmemsim/crash/crash_image.hpp"
 #include "pmemsim/crash/explanation.hpp"
 #include "pmemsim/crash/oracle.hpp"
-#include "pmemsim/crash/program_history.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
 #include "pmemsim/machine/run/host_memory.hpp"
@@ -116,6 +116,59 @@ std::vector<std::uint64_t> spread(std::uint64_t count, std::uint64_t over) {
   return points;
 }
 
+// The points to visit, and those whose images the external checker gets.
+struct Plan {
+  Selection visited, inspected;
+  std::uint64_t all_points = 0;  // Number of points of the run up to CrashOptions::at; 0: unknown
+};
+
+// Plans the points of a run. Simulates it to count them if the plan depends on their number.
+Plan plan_of(const trace::TraceFile& trace, const Configuration& configuration,
+             const CrashOptions& options, const std::function<bool(double)>& progress) {
+  const bool checked = options.external_checker != nullptr;
+  const bool inspects_all = checked && options.inspections == CrashOptions::kAllImages;
+  const std::uint64_t inspections = !checked || inspects_all ? 0 : options.inspections;
+  std::uint64_t all_points = 0, latest = 0;
+  if (options.sample > 0 || options.at || inspections > 0) {
+    Machine counted(configuration, trace);
+    PointCounter counter(options.at.value_or(kNever), counted.design().promises().caches_persist);
+    run(counted, counter, nullptr, progress);
+    all_points = counter.points();
+    latest = counter.latest();
+  }
+  Selection visited = Selection::all();
+  std::vector<std::uint64_t> inspected = spread(inspections, all_points);
+  if (options.at) {
+    inspected.resize(latest);
+    std::iota(inspected.begin(), inspected.end(), all_points - latest + 1);
+    visited = Selection(all_points == 0 ? std::vector<std::uint64_t>{0} : inspected);
+  } else if (options.sample > 0) {
+    visited = Selection(sample(options.sample, all_points, options.seed));
+  }
+  if (!checked) return {visited, Selection(std::vector<std::uint64_t>()), all_points};
+  return {visited, inspects_all ? visited : Selection(std::move(inspected)), all_points};
+}
+
+// A machine whose persistent memory is formatted, and what a crash of it needs.
+struct CrashedMachine {
+  CrashedMachine(const trace::TraceFile& trace, const Configuration& configuration)
+      : machine(configuration, trace),
+        history(trace, machine.design().lowering(),
+                {.promises = machine.design().promises(),
+                 .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted,
+                 .lines_readable = !machine.design().may_leave_unreadable()}),
+        recovery(machine.design().recovery(trace)) {
+    machine.format();
+    // Persistent caches hold data unencoded, as programs have written them.
+    if (!machine.design().promises().caches_persist) decoder = machine.design().decoder();
+  }
+
+  Machine machine;
+  AdvancingHistory history;
+  std::unique_ptr<Recovery> recovery;
+  std::unique_ptr<ImageDecoder> decoder;  // nullptr: nothing has to be decoded
+};
+
 using ChangedLine = std::pair<Line, LineData>;
 
 // Returns two images of a torn line. A device writes 8-byte words atomically, and a line's words in
@@ -163,22 +216,20 @@ class LineSet {
 
 class CrashRun final : public PersistenceObserver, public ProgramObserver {
  public:
-  CrashRun(const Machine& machine, bool persistent_caches, const ProgramHistory& history,
-           Recovery& recovery, ImageDecoder* decoder, const CrashOptions& options,
-           Selection visited, Selection inspected, std::uint64_t last_point)
-      : machine_(machine),
-        pm_(machine.pm()),
-        newest_(machine.pm_space().newest()),
-        design_(machine.design()),
-        persistent_caches_(persistent_caches),
-        history_(history),
-        oracle_(history),
-        image_(pm_, newest_, recovery, decoder),
+  CrashRun(CrashedMachine& crashed, const CrashOptions& options, const Plan& plan)
+      : machine_(crashed.machine),
+        pm_(machine_.pm()),
+        newest_(machine_.pm_space().newest()),
+        design_(machine_.design()),
+        persistent_caches_(design_.promises().caches_persist),
+        history_(crashed.history),
+        oracle_(history_),
+        image_(pm_, newest_, *crashed.recovery, crashed.decoder.get()),
         contents_(pm_, image_),
         options_(options),
-        visited_(std::move(visited)),
-        inspected_(std::move(inspected)),
-        last_point_(last_point),
+        visited_(plan.visited),
+        inspected_(plan.inspected),
+        last_point_(plan.all_points),
         visiting_(visited_.take(0)) {}
 
   void persisted(const Write& write, PersistencePoint reached, Time when) override {
@@ -216,7 +267,9 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   }
 
   void region_durable(CoreId core, std::uint64_t region) override {
+    read_history();
     guarantee(history_.region(core, region));
+    history_.drop_regions(core, region);
     std::erase_if(stale_loads_, [&](const StaleLoad& load) {
       const bool committed = load.core == core && load.region == region;
       if (committed) report(read_stale(load, "is committed"), machine_.now());
@@ -224,11 +277,14 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
     });
   }
   void fence_fulfilled(CoreId core, std::uint64_t fence) override {
+    read_history();
     guarantee(history_.fence(core, fence));
+    history_.drop_fences(core, fence);
   }
 
   // Rule 5.
   void stale_load(CoreId core, std::uint64_t region, Line line) override {
+    read_history();
     const bool whole = region != 0 && history_.region(core, region) != ProgramHistory::kNone;
     stale_loads_.push_back({core, whole ? region : 0, line});
   }
@@ -279,6 +335,13 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
     Line line;
   };
 
+  // Reads the history as far as the machine has read the recording.
+  void read_history() {
+    for (CoreId core = 0; core < machine_.cores_used(); ++core) {
+      history_.read_to(core, machine_.cores()[core]->operations_read());
+    }
+  }
+
   // Updates a line of the device, and the backend's registers, which may change with it.
   void follow(Line device_line, const LineData& data) {
     contents_.touched(device_line);
@@ -309,6 +372,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
     visiting_ = visited_.take(number) || inspect;
     if (!visiting_) return;
     ++result.points;
+    read_history();
     if (options_.save && number == last_point_) save();
     report(differs(contents_.difference()), when);
     report(visit(inspect), when);
@@ -400,7 +464,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
     result.repaired += image_.repaired();
     if (violation) keep_wrong();
     if (!violation && options_.at && result.all_points == last_point_) keep();
-    if (inspect && (!violation || options_.external_checker->wants_wrong_images())) show({});
+    if (inspect && shows(violation.has_value())) show({});
     image_.undo_recovery();
     if (!violation && !image_.survives_restarts(history_, result.restarts)) {
       violation = Violation{.problem =
@@ -472,6 +536,10 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
     return violation;
   }
 
+  bool shows(bool wrong) const {
+    return options_.external_checker != nullptr &&
+           (!wrong || options_.external_checker->wants_wrong_images());
+  }
   bool inspects_all() const {
     return options_.external_checker != nullptr && options_.inspections == CrashOptions::kAllImages;
   }
@@ -505,7 +573,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   const Image& newest_;
   const Design& design_;
   const bool persistent_caches_;
-  const ProgramHistory& history_;
+  AdvancingHistory& history_;
   Oracle oracle_;
   CrashImage image_;
   ContentsCheck contents_;
@@ -521,6 +589,22 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   std::vector<StaleLoad> stale_loads_;
   std::vector<ChangedLine> torn_;  // Torn images of the latest write's line
 };
+
+// Explains the first violation. The history has dropped what the explanation needs, so the run is
+// repeated up to the violation with the whole history.
+CrashExplanation explain_first(const Violation& first, const trace::TraceFile& trace,
+                               const Configuration& configuration, const CrashOptions& options,
+                               const Plan& plan) {
+  CrashedMachine crashed(trace, configuration);
+  if (!first.finding) return explain_violation(first, configuration, trace, crashed.history);
+  crashed.history.keep_all();
+  const CrashOptions repeated{.seed = options.seed, .at = options.at, .subsets = options.subsets};
+  CrashRun again(crashed, repeated, plan);
+  crashed.machine.observe(static_cast<PersistenceObserver*>(&again));
+  crashed.machine.observe(static_cast<ProgramObserver*>(&again));
+  crashed.machine.run([&](double) { return !again.first; });
+  return explain_violation(again.first.value_or(first), configuration, trace, crashed.history);
+}
 
 void check_verifiable(const Configuration& configuration) {
   std::vector<std::string> problems;
@@ -551,7 +635,7 @@ bool adds_regions_alone(const Promises& promises) {
 
 // Throws if there is nothing to check: crash() never reports success for such a run.
 void require_checkable(const trace::TraceFile& trace, const Configuration& configuration,
-                       const ProgramHistory& history, const CrashOptions& options,
+                       const AdvancingHistory& history, const CrashOptions& options,
                        bool image_is_decoded) {
   const std::string& path = trace.path();
   if (trace.metadata().pm_regions.empty()) {
@@ -567,11 +651,8 @@ void require_checkable(const trace::TraceFile& trace, const Configuration& confi
         "record a run that does",
         path));
   }
-  const std::span<const ProgramHistory::Unit> units = history.units();
-  const bool regions =
-      std::any_of(units.begin(), units.end(), [](const auto& unit) { return unit.region != 0; });
   const DesignConfiguration& design = configuration.design;
-  if (!regions && !image_is_decoded && options.external_checker == nullptr &&
+  if (!history.has_regions() && !image_is_decoded && options.external_checker == nullptr &&
       adds_regions_alone(design.promises())) {
     throw Error(fmt::format(
         "{}: the recording has no atomic regions, and without them atomicity={} guarantees no more "
@@ -619,49 +700,13 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   check_verifiable(configuration);
   check_host_memory(trace, options.keep ? kCopies + 1 : kCopies);
   const auto start = std::chrono::steady_clock::now();
-  Machine machine(configuration, trace);
-  machine.format();
-  const Design& design = machine.design();
-  const ProgramHistory history(
-      trace, design.lowering(),
-      {.promises = design.promises(),
-       .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted,
-       .lines_readable = !design.may_leave_unreadable()});
-
-  const bool persistent_caches = design.promises().caches_persist;
-  // Persistent caches hold data unencoded, as programs have written them.
-  const std::unique_ptr<ImageDecoder> decoder = persistent_caches ? nullptr : design.decoder();
-  require_checkable(trace, configuration, history, options, decoder != nullptr);
-  std::uint64_t all_points = 0, latest = 0;
-  const bool inspects_all =
-      options.external_checker != nullptr && options.inspections == CrashOptions::kAllImages;
-  const std::uint64_t inspections =
-      options.external_checker == nullptr || inspects_all ? 0 : options.inspections;
-  if (options.sample > 0 || options.at || inspections > 0) {
-    Machine counted(configuration, trace);
-    PointCounter counter(options.at.value_or(kNever), persistent_caches);
-    run(counted, counter, nullptr, part(progress, 0, kCounting));
-    all_points = counter.points();
-    latest = counter.latest();
-  }
-  Selection visited = Selection::all();
-  std::vector<std::uint64_t> inspected = spread(inspections, all_points);
-  if (options.at) {
-    inspected.resize(latest);
-    std::iota(inspected.begin(), inspected.end(), all_points - latest + 1);
-    visited = Selection(all_points == 0 ? std::vector<std::uint64_t>{0} : inspected);
-  } else if (options.sample > 0) {
-    visited = Selection(sample(options.sample, all_points, options.seed));
-  }
-
-  const std::unique_ptr<Recovery> recovery = design.recovery(trace);
-  if (options.save) check_saved(decoder.get(), all_points);
-  Selection shown = inspects_all ? visited : Selection(std::move(inspected));
-  if (options.external_checker == nullptr) shown = Selection(std::vector<std::uint64_t>());
-  CrashRun crash_run(machine, persistent_caches, history, *recovery, decoder.get(), options,
-                     std::move(visited), std::move(shown), all_points);
-  const double counted = all_points > 0 ? kCounting : 0;
-  run(machine, crash_run, &crash_run, part(progress, counted, 1 - counted));
+  auto crashed = std::make_unique<CrashedMachine>(trace, configuration);
+  require_checkable(trace, configuration, crashed->history, options, crashed->decoder != nullptr);
+  const Plan plan = plan_of(trace, configuration, options, part(progress, 0, kCounting));
+  if (options.save) check_saved(crashed->decoder.get(), plan.all_points);
+  CrashRun crash_run(*crashed, options, plan);
+  const double counted = plan.all_points > 0 ? kCounting : 0;
+  run(crashed->machine, crash_run, &crash_run, part(progress, counted, 1 - counted));
   crash_run.check_all_contents();
   crash_run.collect_verdicts();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
@@ -669,11 +714,13 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
     throw ConfigError({"at: no data are persistent or guaranteed at that time"});
   }
   check_judged(trace, options, crash_run.result);
-  crash_run.result.wall_s = wall.count();
-  if (crash_run.first)
-    crash_run.result.explanation =
-        explain_violation(*crash_run.first, configuration, trace, history);
-  return crash_run.result;
+  CrashResult result = crash_run.result;
+  result.wall_s = wall.count();
+  crashed.reset();  // The explanation simulates again
+  if (crash_run.first) {
+    result.explanation = explain_first(*crash_run.first, trace, configuration, options, plan);
+  }
+  return result;
 }
 
 }  // namespace pmemsim

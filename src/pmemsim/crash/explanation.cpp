@@ -27,7 +27,7 @@ std::string region_name(std::uint64_t region, CoreId thread) {
 }
 
 std::string name(const ProgramHistory& history, UnitId unit) {
-  const ProgramHistory::Unit& found = history.units()[unit];
+  const ProgramHistory::Unit& found = history.unit(unit);
   if (found.fence != ProgramHistory::kNone)
     return fmt::format("a fence of thread {}", found.thread);
   return found.region == 0 ? fmt::format("a store of thread {} outside regions", found.thread)
@@ -215,7 +215,7 @@ std::string dependence(const ProgramHistory& history, UnitId unit, UnitId earlie
   const std::string follows = fmt::format("{} depends on it, because it follows {}",
                                           name(history, unit), name(history, earlier));
   if (between.empty()) {
-    const bool same_thread = history.units()[unit].thread == history.units()[earlier].thread;
+    const bool same_thread = history.unit(unit).thread == history.unit(earlier).thread;
     return follows + (same_thread ? ", which its thread ran before it"
                                   : ", whose data it reads or overwrites");
   }
@@ -259,7 +259,7 @@ std::vector<std::string> explain(const Violation& violation, const trace::TraceF
   lines.push_back(fmt::format("it should hold {:#x}: {} stored this value at {}",
                               finding.should_hold, unit,
                               store_of(trace, history, finding.unit, finding.address)));
-  const ProgramHistory::Unit& root = history.units()[finding.because_of];
+  const ProgramHistory::Unit& root = history.unit(finding.because_of);
   if (root.fence != ProgramHistory::kNone) {
     lines.push_back(fmt::format("the fence of thread {} at {}, {}, has completed", root.thread,
                                 source_of(trace, root.fence), covered(fences)));

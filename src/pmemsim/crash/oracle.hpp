@@ -15,10 +15,13 @@
 // match, it starts again from the guaranteed units.
 #pragma once
 
+#include <array>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "pmemsim/crash/advancing_history.hpp"
 #include "pmemsim/crash/program_history.hpp"
 
 namespace pmemsim {
@@ -51,6 +54,8 @@ class Oracle {
   };
 
   explicit Oracle(const ProgramHistory& history);
+  // Drops each unit of the history as soon as it is guaranteed persistent.
+  explicit Oracle(AdvancingHistory& history);
 
   // Requires every image from now on to contain the unit, and the units that it follows. Returns
   // false if that was required before.
@@ -60,8 +65,11 @@ class Oracle {
   // previous image.
   std::optional<Finding> check_image(const ImageReader& image, const std::vector<Line>& changed);
 
+  // Starts again from the guaranteed units, so that later results do not depend on earlier images.
+  void restart();
+
   // True if the unit is in the set that matches the latest image.
-  bool held(UnitId unit) const { return units_[unit].held; }
+  bool held(UnitId unit) const { return history_.released(unit) || state(unit).held; }
 
   // Checks another image that a crash at this time could have left, which differs in the lines
   // `changed`. Restores the set of the latest image afterwards.
@@ -75,10 +83,10 @@ class Oracle {
     UnitId reason = ProgramHistory::kNone;       // Unit that required this one, perhaps itself
     std::uint32_t seen = ProgramHistory::kNone;  // Word that showed the unit, if `reason` is itself
   };
+  using States = std::array<UnitState, ProgramHistory::kChunkUnits>;
   // The value that the set leaves in a word.
   struct WordState {
     std::uint32_t version = 0;
-    bool free = false;  // Any value is correct
     std::uint64_t value = 0;
   };
   // The state before a change, to restore it.
@@ -89,7 +97,16 @@ class Oracle {
 
   std::optional<Finding> find_set(const ImageReader& image, const std::vector<Line>& changed);
   std::optional<Finding> grow(const ImageReader& image);
+  std::optional<Finding> grow_from_guaranteed(const ImageReader& image);
   std::optional<Finding> check(const ImageReader& image, Line line);
+  // The state of a unit that is not released.
+  UnitState& state(UnitId unit);
+  const UnitState& state(UnitId unit) const { return const_cast<Oracle*>(this)->state(unit); }
+  bool guaranteed(UnitId unit) const { return history_.released(unit) || state(unit).guaranteed; }
+  void retire_guaranteed();
+  // Returns the unit of the next version that has this value, or in which the word is free.
+  std::optional<UnitId> next_writer(std::uint32_t word, std::uint64_t value);
+  bool is_free(std::uint32_t word, std::uint32_t version);
   void hold(UnitId unit, std::uint32_t seen);
   void hold_one(UnitId unit, UnitId reason);
   void shrink_to_guaranteed();
@@ -99,12 +116,17 @@ class Oracle {
   Finding explain(std::uint32_t word, std::uint64_t value) const;
 
   const ProgramHistory& history_;
-  std::vector<UnitState> units_;
+  AdvancingHistory* const advancing_ = nullptr;  // The same history, if it drops units
+  std::vector<std::unique_ptr<States>> states_;  // By chunk of units
   std::vector<WordState> words_;
   std::vector<UnitId> not_guaranteed_;  // Units in the set that are not guaranteed
+  std::vector<UnitId> newly_guaranteed_;
   std::vector<Line> to_check_;
   std::vector<Line> suspect_;  // Lines that were wrong, or belong to units guaranteed since
   std::vector<std::pair<UnitId, UnitId>> stack_;
+  // True while the history is read on to decide whether the newest version of a word that has a
+  // wrong value is that of free memory.
+  bool reads_ahead_ = false;
   bool tentative_ = false;
   std::vector<Change> changes_;  // Changes made while tentative_
 };

@@ -10,6 +10,7 @@
 #include "pmemsim/analysis/happens_before.hpp"
 #include "pmemsim/analysis/races.hpp"
 #include "pmemsim/common/units.hpp"
+#include "pmemsim/crash/written_words.hpp"
 #include "pmemsim/trace/initial_state.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
 
@@ -24,7 +25,7 @@ class ProgramHistory::Thread {
  public:
   Thread(ProgramHistory& history, const trace::TraceFile& file, CoreId number,
          const trace::Races& races, const Lowering& lowering, const Guarantees& guarantees,
-         HappensBefore& order, Image& newest)
+         HappensBefore& order)
       : history_(history),
         pm_(file.metadata()),
         stream_(file, number, lowering,
@@ -32,7 +33,6 @@ class ProgramHistory::Thread {
         number_(number),
         guarantees_(guarantees),
         order_(order),
-        newest_(newest),
         left_out_(guarantees.without, number),
         first_race_object_(file.metadata().sync_objects),
         awaited_(races.awaited(number)),
@@ -41,35 +41,37 @@ class ProgramHistory::Thread {
     read();
   }
 
-  // Executes operations until the thread must wait for another one or has ended. True if it
-  // executed any.
-  bool advance() {
-    bool moved = false;
-    while (more_ && order_.may_execute(operation_) && passes_races()) {
+  // Executes at most this number of operations, until the thread must wait for another one or has
+  // ended. True if it executed any.
+  bool advance(std::uint64_t most) {
+    std::uint64_t done = 0;
+    while (done < most && more_ && order_.may_execute(operation_) && passes_races()) {
       execute();
       read();
-      moved = true;
+      ++done;
     }
-    return moved;
+    if (!more_) end();
+    return done > 0;
   }
   bool ended() const { return !more_; }
-  // A thread may end inside a region, which is not guaranteed persistent then.
-  void end() {
-    if (region_ != kNone) history_.units_[region_].ended = false;
-    finish_region();
+  std::uint64_t finished_operations() const {
+    return region_ == kNone ? executed() : region_position_;
   }
 
  private:
-  struct Allocation {
-    std::uint64_t address, bytes;
-  };
+  // A thread may end inside a region, which is not guaranteed persistent then.
+  void end() {
+    if (region_ != kNone) history_.edit(region_).ended = false;
+    finish_region();
+  }
+  // Returns the number of operations before the next one, including those that are not kept.
+  std::uint64_t executed() const { return stream_.position() - (more_ ? 1 : 0); }
 
   void read() {
     do {
       more_ = stream_.next(operation_);
     } while (more_ && left_out_.leaves_out(stream_.position() - 1));
-    const std::uint64_t executed = stream_.position() - (more_ ? 1 : 0);
-    while (!awaited_.empty() && awaited_.front() <= executed) {
+    while (!awaited_.empty() && awaited_.front() <= executed()) {
       order_.release(number_, race_object(number_), ++passed_points_);
       awaited_ = awaited_.subspan(1);
     }
@@ -129,7 +131,7 @@ class ProgramHistory::Thread {
         return fence_regions();
       case MarkKind::kAllocate:
         if (region_ == kNone) return;
-        allocated_.push_back({operation_.address, whole_lines(operation_.second)});
+        allocated_.add(operation_.address, operation_.second);
         history_.allocations_[operation_.address] = whole_lines(operation_.second);
         return;
       case MarkKind::kFree:
@@ -147,11 +149,12 @@ class ProgramHistory::Thread {
   // before its end.
   void begin_region() {
     if (!guarantees_.promises.whole_regions) return;
-    std::vector<UnitId>& own = history_.regions_[number_];
+    Numbered& own = history_.regions_[number_];
     region_ = new_unit(own.size() + 1);
-    if (!own.empty()) follows_.push_back(own.back());
+    region_position_ = executed();
+    if (own.size() > 0) follows_.push_back(own.at(own.size()));
     follow_order();
-    own.push_back(region_);
+    own.add(region_);
   }
 
   // Makes later operations of this thread follow its last fence and, where stores persist in order,
@@ -166,7 +169,7 @@ class ProgramHistory::Thread {
 
   void load() {
     if (!programs()) return;
-    for_each_word([&](std::uint64_t address) {
+    for_each_word(operation_, [&](std::uint64_t address) {
       if (region_ != kNone) follow_writer(address);
       if (guarantees_.promises.reads_in_order) follow_what_was_read(address);
     });
@@ -174,8 +177,7 @@ class ProgramHistory::Thread {
 
   void store() {
     if (!programs()) return;
-    newest_.write(operation_.address, operation_.value, operation_.size);
-    for_each_word([&](std::uint64_t address) {
+    for_each_word(operation_, [&](std::uint64_t address) {
       if (region_ != kNone) {
         store_inside_line(address);
       } else {
@@ -187,73 +189,72 @@ class ProgramHistory::Thread {
     if (guarantees_.promises.caches_persist) guarantee(GuaranteedBy::kStore, last_store_);
   }
 
-  template <class Visit>
-  void for_each_word(Visit visit) const {
-    const std::uint64_t last = (operation_.address + operation_.size - 1) / kWordBytes;
-    for (std::uint64_t word = operation_.address / kWordBytes; word <= last; ++word) {
-      visit(word * kWordBytes);
-    }
-  }
-
-  UnitId last_writer(std::uint64_t address) const {
+  // Returns the newest version that a unit has written; nullptr if there is none.
+  const Version* last_written(std::uint64_t address) const {
     const LineWords* words = history_.line(Line::of(address));
-    if (words == nullptr) return kNone;
-    const WordId word = (*words)[address % kLineBytes / kWordBytes];
-    return word == kNone ? kNone : history_.words_[word].versions.back().unit;
+    return words == nullptr ? nullptr
+                            : last_written_word((*words)[address % kLineBytes / kWordBytes]);
+  }
+  const Version* last_written_word(WordId word) const {
+    if (word == kNone) return nullptr;
+    const Version& last = history_.words_[word].versions.back();
+    return last.unit == kNone ? nullptr : &last;
   }
 
   // A region follows the last writer of each word that it reads or writes, if that is a region.
   void follow_writer(std::uint64_t address) {
-    const UnitId writer = last_writer(address);
-    if (writer == kNone || writer == region_ || history_.units_[writer].region == 0) return;
-    follows_.push_back(writer);
+    const Version* const last = last_written(address);
+    if (last == nullptr || last->unit == region_ || last->outside) return;
+    follows_.push_back(last->unit);
   }
 
   // Makes later operations of this thread follow the unit that it has read from, as if a fence
   // followed that unit.
   void follow_what_was_read(std::uint64_t address) {
-    const UnitId writer = last_writer(address);
-    if (writer == kNone || writer == read_ || history_.units_[writer].thread == number_) return;
-    if (!happened(writer)) return;
-    read_ = writer;
-    std::vector<UnitId> follows{writer};
+    const Version* const last = last_written(address);
+    if (last == nullptr || last->unit == read_ || last->thread == number_) return;
+    if (!order_.before(last->thread, last->epoch, number_)) return;
+    read_ = last->unit;
+    std::vector<UnitId> follows{last->unit};
     if (fence_ != kNone) follows.push_back(fence_);
     fence_ = new_fence(follows);
     if (region_ != kNone) follows_.push_back(fence_);
   }
 
-  std::uint64_t value(std::uint64_t address) const {
-    std::uint64_t value = 0;
-    const LineData line = newest_.read(Line::of(address));
-    std::memcpy(&value, line.data() + address % kLineBytes, kWordBytes);
+  // Returns a word after the current operation, which has stored to some or none of its bytes.
+  std::uint64_t value_after(std::uint64_t address, std::uint64_t value) const {
+    const std::uint64_t begin = std::max(address, operation_.address);
+    const std::uint64_t end = std::min(address + kWordBytes, operation_.address + operation_.size);
+    if (begin >= end) return value;
+    std::memcpy(reinterpret_cast<std::byte*>(&value) + (begin - address),
+                operation_.value + (begin - operation_.address), end - begin);
     return value;
   }
 
   UnitId new_unit(std::uint64_t region) {
-    const auto unit = static_cast<UnitId>(history_.units_.size());
-    history_.units_.push_back({.thread = number_, .epoch = order_.now(number_), .region = region});
-    return unit;
+    return history_.add_unit({.thread = number_, .epoch = order_.now(number_), .region = region});
   }
 
-  static std::uint64_t whole_lines(std::uint64_t bytes) {
-    return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
-  }
-  bool allocated_here(std::uint64_t address) const {
-    return std::any_of(allocated_.begin(), allocated_.end(), [&](const Allocation& allocation) {
-      return address - allocation.address < allocation.bytes;
-    });
+  Version version_of(UnitId unit, std::uint64_t value) const {
+    const Unit& writer = history_.unit(unit);
+    return {.unit = unit,
+            .epoch = writer.epoch,
+            .value = value,
+            .thread = writer.thread,
+            .outside = writer.region == 0};
   }
 
   Write new_version(UnitId unit, WordId word, std::uint64_t address) {
-    auto& versions = history_.words_[word].versions;
-    if (allocated_here(address)) versions.back().free = true;
-    versions.push_back({unit, value(address)});
-    return {word, static_cast<std::uint32_t>(versions.size() - 1), operation_.site};
+    Word& written = history_.words_[word];
+    Version& before = written.versions.back();
+    if (allocated_.contains(address)) before.free = true;
+    written.versions.push_back(version_of(unit, value_after(address, before.value)));
+    return {word, written.newest(), operation_.site};
   }
 
   // The region writes the whole line if a crash may leave the line unreadable before its commit.
   void store_inside_line(std::uint64_t address) {
-    if (guarantees_.lines_readable || !allocated_here(address)) return store_inside(address);
+    if (guarantees_.lines_readable || !allocated_.contains(address)) return store_inside(address);
     const std::uint64_t line = Line::of(address).address();
     for (std::uint64_t at = 0; at < kLineBytes; at += kWordBytes) store_inside(line + at);
   }
@@ -267,8 +268,10 @@ class ProgramHistory::Thread {
       writes_.push_back(new_version(region_, word, address));
     } else {
       Write& write = writes_[known->second];
+      Word& written = history_.words_[word];
+      Version& version = written.versions[write.version - written.first];
       write.site = operation_.site;
-      history_.words_[word].versions[write.version].value = value(address);
+      version.value = value_after(address, version.value);
     }
   }
 
@@ -286,21 +289,22 @@ class ProgramHistory::Thread {
   void free_line(const LineWords& words) {
     for (const WordId word : words) {
       if (word == kNone) continue;
-      auto& versions = history_.words_[word].versions;
-      if (versions.back().unit != region_) {
-        versions.push_back({region_, versions.back().value});
-        writes_.push_back({word, static_cast<std::uint32_t>(versions.size() - 1), operation_.site});
+      Word& freed = history_.words_[word];
+      if (freed.versions.back().unit == kNone) continue;  // Not written before
+      if (freed.versions.back().unit != region_) {
+        freed.versions.push_back(version_of(region_, freed.versions.back().value));
+        writes_.push_back({word, freed.newest(), operation_.site});
         written_.emplace(word, writes_.size() - 1);
       }
-      versions.back().free = true;
+      freed.versions.back().free = true;
     }
   }
 
   void store_outside(std::uint64_t address) {
     const UnitId unit = new_unit(0);
     const WordId word = history_.find_word(address);
-    const UnitId before = history_.words_[word].versions.back().unit;
-    if (before != kNone && history_.units_[before].region == 0) follows_.push_back(before);
+    const Version* const before = last_written_word(word);
+    if (before != nullptr && before->outside) follows_.push_back(before->unit);
     if (guarantees_.lines_whole) follow_line(Line::of(address), unit);
     follow_order();
     follow_guarantees();
@@ -312,15 +316,13 @@ class ProgramHistory::Thread {
 
   void follow_line(Line line, UnitId unit) {
     for (auto* const last_of_line : {&last_of_line_, &history_.last_of_line_}) {
-      UnitId& last = last_of_line->try_emplace(line.number, unit).first->second;
-      if (last != unit && happened(last)) follows_.push_back(last);
-      last = unit;
+      const Store store{unit, number_, order_.now(number_)};
+      Store& last = last_of_line->try_emplace(line.number, store).first->second;
+      if (last.unit != unit && order_.before(last.thread, last.epoch, number_)) {
+        follows_.push_back(last.unit);
+      }
+      last = store;
     }
-  }
-  // True if the unit certainly happened before this thread's current operation.
-  bool happened(UnitId unit) const {
-    const Unit& found = history_.units_[unit];
-    return order_.before(found.thread, found.epoch, number_);
   }
 
   void end_region() {
@@ -332,9 +334,9 @@ class ProgramHistory::Thread {
 
   // Guarantees the regions before the open one.
   void fence_regions() {
-    const std::vector<UnitId>& own = history_.regions_[number_];
+    const Numbered& own = history_.regions_[number_];
     const std::size_t ended = own.size() - (region_ != kNone ? 1 : 0);
-    if (ended > 0) guarantee(GuaranteedBy::kRegionsFence, {own[ended - 1]});
+    if (ended > 0) guarantee(GuaranteedBy::kRegionsFence, {own.at(ended)});
   }
 
   void finish_region() {
@@ -354,13 +356,15 @@ class ProgramHistory::Thread {
     follows_.clear();
   }
   void finish(UnitId number, std::span<const Write> writes, std::span<const UnitId> follows) {
-    Unit& unit = history_.units_[number];
-    unit.first_write = static_cast<std::uint32_t>(history_.writes_.size());
+    Chunk& chunk = history_.chunk_of(number);
+    Unit& unit = history_.edit(number);
+    unit.finished = true;
+    unit.first_write = static_cast<std::uint32_t>(chunk.writes.size());
     unit.writes = static_cast<std::uint32_t>(writes.size());
-    unit.first_follows = static_cast<std::uint32_t>(history_.follows_.size());
+    unit.first_follows = static_cast<std::uint32_t>(chunk.follows.size());
     unit.follows = static_cast<std::uint32_t>(follows.size());
-    history_.writes_.insert(history_.writes_.end(), writes.begin(), writes.end());
-    history_.follows_.insert(history_.follows_.end(), follows.begin(), follows.end());
+    chunk.writes.insert(chunk.writes.end(), writes.begin(), writes.end());
+    chunk.follows.insert(chunk.follows.end(), follows.begin(), follows.end());
   }
 
   void flush() {
@@ -369,10 +373,10 @@ class ProgramHistory::Thread {
     if (words == nullptr) return;
     const bool with_commit = guarantees_.promises.commits_cover_flushes && written_here(*words);
     for (const WordId word : *words) {
-      if (word == kNone) continue;
-      const UnitId last = history_.words_[word].versions.back().unit;
-      if (last == kNone || history_.units_[last].region != 0 || !happened(last)) continue;
-      (with_commit ? follows_ : flushed_).push_back(last);
+      const Version* const last = last_written_word(word);
+      if (last == nullptr || !last->outside) continue;
+      if (!order_.before(last->thread, last->epoch, number_)) continue;
+      (with_commit ? follows_ : flushed_).push_back(last->unit);
     }
   }
   // True if the open region has written a word of the line.
@@ -386,7 +390,7 @@ class ProgramHistory::Thread {
   void fence() {
     if (static_cast<trace::FenceKind>(operation_.detail) == trace::FenceKind::kLfence) return;
     if (guarantees_.promises.fences != FencePromise::kNothing) cover_stores();
-    history_.fences_[number_].push_back(covered_);
+    history_.fences_[number_].add(covered_);
     if (makes_durable() && covered_ != kNone) guarantee(GuaranteedBy::kFence, {covered_});
   }
   // True if the fence makes stores durable before the thread continues.
@@ -416,7 +420,7 @@ class ProgramHistory::Thread {
   }
   UnitId new_fence(const std::vector<UnitId>& follows) {
     const UnitId unit = new_unit(0);
-    history_.units_[unit].fence = operation_.site;
+    history_.edit(unit).fence = operation_.site;
     finish(unit, {}, follows);
     return unit;
   }
@@ -445,7 +449,7 @@ class ProgramHistory::Thread {
   void note_guarantees(GuaranteedBy by, std::vector<UnitId> what) {
     if (known_guarantees_ != kNone) what.push_back(known_guarantees_);
     known_guarantees_ = new_fence(what);
-    history_.units_[known_guarantees_].guaranteed_by = by;
+    history_.edit(known_guarantees_).guaranteed_by = by;
   }
   void follow_guarantees() {
     if (known_guarantees_ != kNone) follows_.push_back(known_guarantees_);
@@ -457,18 +461,18 @@ class ProgramHistory::Thread {
   const CoreId number_;
   const Guarantees guarantees_;
   HappensBefore& order_;
-  Image& newest_;
   Operation operation_{};
   bool more_ = false;
-  UnitId region_ = kNone;           // The open region
-  UnitId fence_ = kNone;            // Latest fence unit, or the unit that represents data read
-  UnitId covered_ = kNone;          // Latest fence unit that covers this thread's stores
-  UnitId read_ = kNone;             // Latest unit of another thread that this one read from
-  std::vector<UnitId> last_store_;  // Words of the last store outside regions
-  std::vector<UnitId> storing_;     // Words so far of the store in execution
-  std::vector<UnitId> stored_;      // Words stored outside regions since the last fence
-  std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // Last store outside regions, by line
-  std::vector<Allocation> allocated_;
+  UnitId region_ = kNone;              // The open region
+  std::uint64_t region_position_ = 0;  // Number of operations before the open region
+  UnitId fence_ = kNone;               // Latest fence unit, or the unit that represents data read
+  UnitId covered_ = kNone;             // Latest fence unit that covers this thread's stores
+  UnitId read_ = kNone;                // Latest unit of another thread that this one read from
+  std::vector<UnitId> last_store_;     // Words of the last store outside regions
+  std::vector<UnitId> storing_;        // Words so far of the store in execution
+  std::vector<UnitId> stored_;         // Words stored outside regions since the last fence
+  std::unordered_map<std::uint64_t, Store> last_of_line_;  // Last store outside regions, by line
+  AllocatedHere allocated_;
   std::vector<Write> writes_;
   std::vector<UnitId> follows_;
   std::unordered_map<WordId, std::size_t> written_;  // Index in writes_
@@ -484,45 +488,108 @@ class ProgramHistory::Thread {
       followed_guarantees_;  // By thread: number of its guarantees that this thread follows
 };
 
-ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
-                               const Guarantees& guarantees) {
-  Image newest;
-  trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> page) {
-    before_.write(address, page.data(), page.size());
-    newest.write(address, page.data(), page.size());
-  });
-  const std::uint32_t count = trace.metadata().threads;
-  regions_.resize(count);
-  fences_.resize(count);
-  guarantee_units_.resize(count);
-  const trace::Races races(trace);
-  HappensBefore order(count, trace.metadata().sync_objects + count);
-  std::vector<std::unique_ptr<Thread>> threads;
-  for (CoreId thread = 0; thread < count; ++thread) {
-    threads.push_back(
-        std::make_unique<Thread>(*this, trace, thread, races, lowering, guarantees, order, newest));
-  }
-  const auto ended = [](const auto& thread) { return thread->ended(); };
-  while (!std::all_of(threads.begin(), threads.end(), ended)) {
-    bool moved = false;
-    for (auto& thread : threads) moved = thread->advance() || moved;
-    if (!moved) {
-      throw trace::TraceError(
-          fmt::format("{}: the threads are deadlocked; record it again", trace.path()));
+// Reads the operations of all threads, in an order that respects their synchronisation.
+class ProgramHistory::Reader {
+ public:
+  Reader(ProgramHistory& history, const trace::TraceFile& trace, const Lowering& lowering,
+         const Guarantees& guarantees, std::uint32_t remembered_versions)
+      : path_(trace.path()),
+        races_(trace),
+        order_(trace.metadata().threads, trace.metadata().sync_objects + trace.metadata().threads,
+               remembered_versions) {
+    for (CoreId thread = 0; thread < trace.metadata().threads; ++thread) {
+      threads_.push_back(
+          std::make_unique<Thread>(history, trace, thread, races_, lowering, guarantees, order_));
     }
   }
-  for (auto& thread : threads) thread->end();
+
+  void round(std::uint64_t most) {
+    bool moved = false;
+    for (auto& thread : threads_) moved = thread->advance(most) || moved;
+    if (!moved && !ended()) {
+      throw trace::TraceError(
+          fmt::format("{}: the threads are deadlocked; record it again", path_));
+    }
+  }
+  bool ended() const {
+    return std::ranges::all_of(threads_, [](const auto& thread) { return thread->ended(); });
+  }
+  std::uint64_t finished_operations(CoreId thread) const {
+    return threads_[thread]->finished_operations();
+  }
+
+ private:
+  const std::string path_;
+  const trace::Races races_;
+  HappensBefore order_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+};
+
+ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
+                               const Guarantees& guarantees)
+    : ProgramHistory(trace, lowering, guarantees, UINT32_MAX / 2) {
+  while (!read()) read_round(UINT64_MAX);
+}
+
+ProgramHistory::ProgramHistory(Unread, const trace::TraceFile& trace, const Lowering& lowering,
+                               const Guarantees& guarantees)
+    : ProgramHistory(trace, lowering, guarantees, kRememberedVersions) {
+  find_words(trace, guarantees);
   before_ = Image{};  // All words are initialised now
 }
 
-ProgramHistory::UnitId ProgramHistory::region(CoreId thread, std::uint64_t number) const {
-  const std::vector<UnitId>& regions = regions_[thread];
-  return number <= regions.size() ? regions[number - 1] : kNone;
+ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
+                               const Guarantees& guarantees, std::uint32_t remembered_versions)
+    : regions_(trace.metadata().threads),
+      fences_(trace.metadata().threads),
+      guarantee_units_(trace.metadata().threads),
+      reader_(std::make_unique<Reader>(*this, trace, lowering, guarantees, remembered_versions)) {
+  trace::for_each_image_page(trace, [&](std::uint64_t address, std::span<const std::byte> page) {
+    before_.write(address, page.data(), page.size());
+  });
 }
 
-ProgramHistory::UnitId ProgramHistory::fence(CoreId thread, std::uint64_t number) const {
-  const std::vector<UnitId>& fences = fences_[thread];
-  return number <= fences.size() ? fences[number - 1] : kNone;
+ProgramHistory::~ProgramHistory() = default;
+
+void ProgramHistory::read_round(std::uint64_t most) {
+  reader_->round(most);
+  if (!reader_->ended()) return;
+  reader_.reset();
+  before_ = Image{};
+}
+
+std::uint64_t ProgramHistory::finished_operations(CoreId thread) const {
+  return reader_->finished_operations(thread);
+}
+
+void ProgramHistory::find_words(const trace::TraceFile& trace, const Guarantees& guarantees) {
+  for (CoreId thread = 0; thread < trace.metadata().threads; ++thread) {
+    WrittenWords written(trace, thread, guarantees.promises.whole_regions,
+                         guarantees.lines_readable);
+    written.for_each([this](std::uint64_t address) { find_word(address); });
+    has_regions_ = has_regions_ || written.has_regions();
+  }
+}
+
+ProgramHistory::UnitId ProgramHistory::Numbered::at(std::uint64_t number) const {
+  if (number <= dropped_) return last_dropped_;
+  return number <= size() ? units_[number - dropped_ - 1] : kNone;
+}
+
+void ProgramHistory::Numbered::drop_to(std::uint64_t number) {
+  for (; dropped_ < number && !units_.empty(); ++dropped_) {
+    last_dropped_ = units_.front();
+    units_.pop_front();
+  }
+}
+
+ProgramHistory::UnitId ProgramHistory::add_unit(const Unit& unit) {
+  if (units_ % kChunkUnits == 0) {
+    chunks_.push_back(std::make_unique<Chunk>());
+    chunks_.back()->units.reserve(kChunkUnits);
+  }
+  chunks_.back()->units.push_back(unit);
+  return units_++;
 }
 
 std::uint64_t ProgramHistory::initial(std::uint64_t address) const {
@@ -533,12 +600,18 @@ std::uint64_t ProgramHistory::initial(std::uint64_t address) const {
 }
 
 ProgramHistory::WordId ProgramHistory::find_word(std::uint64_t address) {
-  const auto [line, fresh] = lines_.try_emplace(Line::of(address).number);
-  if (fresh) line->second.fill(kNone);
-  WordId& id = line->second[address % kLineBytes / kWordBytes];
+  const Line line = Line::of(address);
+  LineWords* words = lines_.find(line);
+  if (words == nullptr) {
+    words = &lines_.insert(line);
+    words->fill(kNone);
+  }
+  WordId& id = (*words)[address % kLineBytes / kWordBytes];
   if (id == kNone) {
     id = static_cast<WordId>(words_.size());
-    words_.push_back({address, {{kNone, initial(address)}}});
+    words_.push_back({address, {}});
+    words_.back().versions.push_back(
+        {.unit = kNone, .epoch = 0, .value = initial(address), .thread = 0, .outside = true});
   }
   return id;
 }

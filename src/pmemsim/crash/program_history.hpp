@@ -51,11 +51,14 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "pmemsim/common/image.hpp"
+#include "pmemsim/common/line_table.hpp"
 #include "pmemsim/designs/interface/lowered_stream.hpp"
 #include "pmemsim/designs/interface/promises.hpp"
 #include "pmemsim/trace/left_out.hpp"
@@ -77,12 +80,19 @@ class ProgramHistory {
   };
   struct Version {
     UnitId unit;
+    std::uint32_t epoch;  // Epoch of the unit
     std::uint64_t value;
+    CoreId thread;      // Thread of the unit
+    bool outside;       // True if the unit is a store outside regions
     bool free = false;  // The memory is free then: any value is correct
   };
   struct Word {
     std::uint64_t address;
-    std::vector<Version> versions;  // The first version has no unit
+    std::vector<Version> versions;  // The word's first version of all has no unit
+    std::uint32_t first = 0;        // Number of the oldest version in `versions`
+
+    const Version& version(std::uint32_t number) const { return versions[number - first]; }
+    std::uint32_t newest() const { return first + static_cast<std::uint32_t>(versions.size()) - 1; }
   };
   // Event that guarantees durability, if a unit represents one.
   enum class GuaranteedBy : std::uint8_t {
@@ -98,12 +108,15 @@ class ProgramHistory {
     std::uint32_t epoch = 0;   // Epoch of its thread when it began (happens_before.hpp)
     std::uint64_t region = 0;  // Number of the thread's outermost region, from 1; 0: outside
     bool ended = true;         // False: a region that the recording ends in
+    bool finished = false;     // False: the reader is still inside the region
     // Site of the fence, or of the operation that gives the guarantee; kNone for other units.
     std::uint32_t fence = kNone;
     GuaranteedBy guaranteed_by = GuaranteedBy::kNothing;
-    std::uint32_t first_write = 0, writes = 0;
-    std::uint32_t first_follows = 0, follows = 0;
+    std::uint32_t first_write = 0, writes = 0;     // In the unit's chunk
+    std::uint32_t first_follows = 0, follows = 0;  // In the unit's chunk
   };
+  // Units are stored in chunks of consecutive numbers. A chunk is released as a whole.
+  static constexpr std::uint32_t kChunkUnits = 256;
   // The words of a line, with kNone for words that the program does not write.
   using LineWords = std::array<WordId, kLineWords>;
 
@@ -120,49 +133,114 @@ class ProgramHistory {
   // trace::TraceError.
   ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
                  const Guarantees& guarantees);
+  ProgramHistory(const ProgramHistory&) = delete;
+  ProgramHistory& operator=(const ProgramHistory&) = delete;
+  ~ProgramHistory();
 
-  std::span<const Unit> units() const { return units_; }
+  // Returns the number of units read so far, including released ones.
+  UnitId units() const { return units_; }
+  const Unit& unit(UnitId unit) const { return chunk_of(unit).units[unit % kChunkUnits]; }
+  // True if the unit's chunk is released. Every image contains such a unit.
+  bool released(UnitId unit) const { return chunks_[unit / kChunkUnits] == nullptr; }
   std::span<const Write> writes(UnitId unit) const {
-    return {writes_.data() + units_[unit].first_write, units_[unit].writes};
+    const Chunk& chunk = chunk_of(unit);
+    const Unit& found = chunk.units[unit % kChunkUnits];
+    return std::span(chunk.writes).subspan(found.first_write, found.writes);
   }
   std::span<const UnitId> follows(UnitId unit) const {
-    return {follows_.data() + units_[unit].first_follows, units_[unit].follows};
+    const Chunk& chunk = chunk_of(unit);
+    const Unit& found = chunk.units[unit % kChunkUnits];
+    return std::span(chunk.follows).subspan(found.first_follows, found.follows);
   }
   const Word& word(WordId word) const { return words_[word]; }
   std::size_t words() const { return words_.size(); }
-  const LineWords* line(Line line) const {
-    const auto found = lines_.find(line.number);
-    return found == lines_.end() ? nullptr : &found->second;
-  }
+  const LineWords* line(Line line) const { return lines_.find(line); }
   // Returns the unit of a thread's region, counted from 1.
-  UnitId region(CoreId thread, std::uint64_t number) const;
+  UnitId region(CoreId thread, std::uint64_t number) const { return regions_[thread].at(number); }
   // Returns the fence unit for the stores outside regions that the thread's fence `number` (from 1)
   // makes durable. It is the thread's latest fence unit at that fence. kNone: the fence makes
   // nothing durable.
-  UnitId fence(CoreId thread, std::uint64_t number) const;
+  UnitId fence(CoreId thread, std::uint64_t number) const { return fences_[thread].at(number); }
+
+ protected:
+  struct Chunk {
+    std::vector<Unit> units;
+    std::vector<Write> writes;
+    std::vector<UnitId> follows;
+    std::uint32_t retired = 0;  // Number of units that no check needs any more
+  };
+  // Units of a thread's regions or fences, by number from 1.
+  class Numbered {
+   public:
+    void add(UnitId unit) { units_.push_back(unit); }
+    std::size_t size() const { return dropped_ + units_.size(); }
+    // Returns kNone if there is none. A dropped number stands for the last dropped one.
+    UnitId at(std::uint64_t number) const;
+    // Drops the numbers up to this one, whose units are guaranteed persistent.
+    void drop_to(std::uint64_t number);
+    std::size_t kept() const { return units_.size(); }
+
+   private:
+    std::deque<UnitId> units_;
+    std::uint64_t dropped_ = 0;
+    UnitId last_dropped_ = kNone;
+  };
+
+  // Begins to read: has found the words that the program writes, but read no operation.
+  enum class Unread { kTag };
+  ProgramHistory(Unread, const trace::TraceFile& trace, const Lowering& lowering,
+                 const Guarantees& guarantees);
+  // Each thread executes operations until it has executed `most`, must wait, or has ended. Throws
+  // trace::TraceError.
+  void read_round(std::uint64_t most);
+  // True if the whole recording is read.
+  bool read() const { return reader_ == nullptr; }
+  // Returns the number of the thread's first operations whose units are all finished.
+  std::uint64_t finished_operations(CoreId thread) const;
+
+  bool has_regions_ = false;  // True if the program has regions, in a history that began unread
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::vector<Word> words_;
+  std::vector<Numbered> regions_;  // By thread
+  std::vector<Numbered> fences_;   // By thread
 
  private:
+  // Number of versions of a lock or an atomic variable that a history of bounded size remembers. A
+  // thread that acquires an older version than that follows nothing. Threads read in rounds, so it
+  // would have to lag behind the others by many rounds.
+  static constexpr std::uint32_t kRememberedVersions = 1024;
+
   class Thread;
+  class Reader;
   friend class Thread;
+  // A store outside regions.
+  struct Store {
+    UnitId unit;
+    CoreId thread;
+    std::uint32_t epoch;  // Epoch of the thread
+  };
   struct GuaranteeUnit {
     std::uint32_t epoch;  // Epoch of the thread that has the guarantee
     UnitId unit;
   };
 
+  ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
+                 const Guarantees& guarantees, std::uint32_t remembered_versions);
+  Chunk& chunk_of(UnitId unit) { return *chunks_[unit / kChunkUnits]; }
+  const Chunk& chunk_of(UnitId unit) const { return *chunks_[unit / kChunkUnits]; }
+  Unit& edit(UnitId unit) { return chunk_of(unit).units[unit % kChunkUnits]; }
+  UnitId add_unit(const Unit& unit);
+  void find_words(const trace::TraceFile& trace, const Guarantees& guarantees);
   std::uint64_t initial(std::uint64_t address) const;
   WordId find_word(std::uint64_t address);
 
   Image before_;
-  std::vector<Unit> units_;
-  std::vector<Write> writes_;
-  std::vector<UnitId> follows_;
-  std::vector<Word> words_;
-  std::unordered_map<std::uint64_t, LineWords> lines_;
-  std::unordered_map<std::uint64_t, UnitId> last_of_line_;  // Last store outside regions, by line
+  UnitId units_ = 0;
+  LineTable<LineWords> lines_;
+  std::unordered_map<std::uint64_t, Store> last_of_line_;  // Last store outside regions, by line
   std::unordered_map<std::uint64_t, std::uint64_t> allocations_;  // Size in B, by address
-  std::vector<std::vector<UnitId>> regions_;                      // Units, by thread
-  std::vector<std::vector<UnitId>> fences_;  // Units, by thread and number of the fence
-  std::vector<std::vector<GuaranteeUnit>> guarantee_units_;  // By thread
+  std::vector<std::vector<GuaranteeUnit>> guarantee_units_;       // By thread
+  std::unique_ptr<Reader> reader_;                                // nullptr: everything is read
 };
 
 }  // namespace pmemsim

@@ -58,16 +58,16 @@ class DesignExplanation {
     return trace::text_of(trace::location_of(trace_.sites(), site));
   }
   std::string region(UnitId unit) const {
-    const ProgramHistory::Unit& found = history_.units()[unit];
+    const ProgramHistory::Unit& found = history_.unit(unit);
     return fmt::format("region {} of thread {}", found.region, found.thread);
   }
-  bool is_region(UnitId unit) const { return history_.units()[unit].region != 0; }
+  bool is_region(UnitId unit) const { return history_.unit(unit).region != 0; }
 
   // Adds the latest possible position of a thread: before its first guarantee that the image does
   // not satisfy.
   void add_position(CoreId thread) {
-    for (UnitId unit = 0; unit < history_.units().size(); ++unit) {
-      const ProgramHistory::Unit& found = history_.units()[unit];
+    for (UnitId unit = 0; unit < history_.units(); ++unit) {
+      const ProgramHistory::Unit& found = history_.unit(unit);
       if (found.thread != thread || found.guaranteed_by == By::kNothing) continue;
       if (there_[order_.group_of(unit)]) continue;
       lines_.push_back(fmt::format("thread {} has reached at most {}", thread, before(unit)));
@@ -76,7 +76,7 @@ class DesignExplanation {
     lines_.push_back(fmt::format("thread {} may have executed the whole recording", thread));
   }
   std::string before(UnitId unit) const {
-    const ProgramHistory::Unit& found = history_.units()[unit];
+    const ProgramHistory::Unit& found = history_.unit(unit);
     switch (found.guaranteed_by) {
       case By::kFence:
         return fmt::format("its fence at {}, which has not completed", source(found.fence));
@@ -121,7 +121,7 @@ class DesignExplanation {
     std::vector<bool> guaranteed(order_.groups());
     for (Group group = order_.groups(); group-- > 0;) {
       for (const UnitId unit : order_.units(group)) {
-        if (there_[group] && history_.units()[unit].guaranteed_by != By::kNothing)
+        if (there_[group] && history_.unit(unit).guaranteed_by != By::kNothing)
           guaranteed[group] = true;
       }
       if (!guaranteed[group]) continue;
@@ -137,7 +137,7 @@ class DesignExplanation {
       std::string what =
           is_region(unit) ? fmt::format("{}, with its stores at {}", region(unit), locations(unit))
                           : fmt::format("{}, thread {}, outside regions",
-                                        source(writes.front().site), history_.units()[unit].thread);
+                                        source(writes.front().site), history_.unit(unit).thread);
       if (!why.empty()) what += ": " + why;
       Entry& entry = entries[what];
       entry.latest = std::max(entry.latest, group);
@@ -215,7 +215,7 @@ std::vector<bool> happened_by(const ProgramHistory& history, const GuaranteedOrd
   for (Group group = 0; group < order.groups(); ++group) {
     for (const UnitId unit : order.units(group)) {
       for (const UnitId earlier : history.follows(unit)) {
-        if (history.units()[earlier].guaranteed_by == By::kNothing) continue;
+        if (history.unit(earlier).guaranteed_by == By::kNothing) continue;
         if (!there[order.group_of(earlier)]) happened[group] = false;
       }
     }

@@ -116,10 +116,12 @@ std::vector<std::string> DesignImages::explanation() const {
 
 std::uint64_t DesignImages::instants() const {
   using By = ProgramHistory::GuaranteedBy;
-  const auto guarantees = std::ranges::count_if(history_.units(), [](const auto& unit) {
-    return unit.guaranteed_by != By::kNothing && unit.guaranteed_by != By::kOthers;
-  });
-  return static_cast<std::uint64_t>(guarantees) + 1;
+  std::uint64_t instants = 1;
+  for (ProgramHistory::UnitId unit = 0; unit < history_.units(); ++unit) {
+    const By by = history_.unit(unit).guaranteed_by;
+    if (by != By::kNothing && by != By::kOthers) ++instants;
+  }
+  return instants;
 }
 
 }  // namespace pmemsim

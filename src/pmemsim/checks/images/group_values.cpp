@@ -39,21 +39,21 @@ void GroupValues::put(const ProgramHistory::Write& write) {
 
 void GroupValues::take(const ProgramHistory::Write& write) {
   if (versions_[write.word] != write.version) return;
-  const auto& versions = history_.word(write.word).versions;
+  const ProgramHistory::Word& word = history_.word(write.word);
   std::uint32_t version = write.version - 1;
-  while (version > 0 && !there_[order_.group_of(versions[version].unit)]) --version;
+  while (version > 0 && !there_[order_.group_of(word.version(version).unit)]) --version;
   set_version(write.word, version);
 }
 
 void GroupValues::set_version(ProgramHistory::WordId word, std::uint32_t version) {
   const ProgramHistory::Word& found = history_.word(word);
   const auto hash_of = [&](std::uint32_t which) {
-    return mix(mix(found.address) + found.versions[which].value);
+    return mix(mix(found.address) + found.version(which).value);
   };
   hash_ ^= hash_of(versions_[word]) ^ hash_of(version);
   versions_[word] = version;
   std::array<std::byte, sizeof(std::uint64_t)> bytes;
-  std::memcpy(bytes.data(), &found.versions[version].value, bytes.size());
+  std::memcpy(bytes.data(), &found.version(version).value, bytes.size());
   image_.write(found.address, bytes.data(), bytes.size());
   changed_.insert(Line::of(found.address).number);
 }

@@ -16,7 +16,7 @@ constexpr std::uint32_t kNoGroup = ProgramHistory::kNone;
 class Circles {
  public:
   explicit Circles(const ProgramHistory& history)
-      : history_(history), states_(history.units().size()), circle_of_(states_.size(), kNoGroup) {
+      : history_(history), states_(history.units()), circle_of_(states_.size(), kNoGroup) {
     for (UnitId unit = 0; unit < states_.size(); ++unit) {
       if (states_[unit].number == 0) search(unit);
     }
@@ -92,12 +92,13 @@ void sort_once(Pairs& pairs) {
 std::vector<double> progress_of(const ProgramHistory& history) {
   std::vector<std::size_t> counts;
   std::vector<double> progress;
-  for (const ProgramHistory::Unit& unit : history.units()) {
-    counts.resize(std::max<std::size_t>(counts.size(), unit.thread + 1));
-    progress.push_back(static_cast<double>(++counts[unit.thread]));
+  for (UnitId unit = 0; unit < history.units(); ++unit) {
+    const CoreId thread = history.unit(unit).thread;
+    counts.resize(std::max<std::size_t>(counts.size(), thread + 1));
+    progress.push_back(static_cast<double>(++counts[thread]));
   }
   for (UnitId unit = 0; unit < progress.size(); ++unit) {
-    progress[unit] /= static_cast<double>(counts[history.units()[unit].thread]);
+    progress[unit] /= static_cast<double>(counts[history.unit(unit).thread]);
   }
   return progress;
 }
@@ -141,7 +142,7 @@ std::vector<std::uint32_t> positions_of(const Circles& circles, const ProgramHis
 
 GuaranteedOrder::GuaranteedOrder(const ProgramHistory& history) {
   const Circles circles(history);
-  const auto units = static_cast<UnitId>(history.units().size());
+  const UnitId units = history.units();
   Pairs follows;
   for (UnitId unit = 0; unit < units; ++unit) {
     for (const UnitId earlier : history.follows(unit)) {
@@ -159,7 +160,7 @@ GuaranteedOrder::GuaranteedOrder(const ProgramHistory& history) {
     group_of_.push_back(positions[circles.of(unit)]);
     members.emplace_back(group_of_.back(), unit);
     if (!history.writes(unit).empty()) writes_[group_of_.back()] = true;
-    if (!history.units()[unit].ended) complete_[group_of_.back()] = false;
+    if (!history.unit(unit).ended) complete_[group_of_.back()] = false;
   }
   for (auto& [group, earlier] : follows) {
     group = positions[group];
