@@ -2,6 +2,8 @@
 #include "pmemsim/crash/crash.hpp"
 #include "pmemsim/designs/backend/surviving_registers.hpp"
 
+#include <atomic>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -86,13 +88,13 @@ struct Crashed : CrashResult {
 Crashed crash(const Path& path, const Configuration& configuration, std::uint64_t sample,
               std::uint64_t seed, std::optional<Time> at, std::uint64_t subsets,
               std::optional<std::uint64_t> inspections,
-              const std::optional<CheckerCommand>& checker, std::size_t jobs, const Words& words,
+              const std::optional<CheckerCommand>& checker, std::uint32_t jobs, const Words& words,
               const std::optional<Path>& device_path, bool keep, const Progress& progress) {
   const nb::gil_scoped_release release;
   const HandlerStack room;
   const trace::TraceFile trace(path.string());
   check_fit(trace, configuration);
-  double share = 0;
+  std::atomic<double> share = 0;  // Parts of the run report it from their threads
   std::optional<Checkers> checkers;
   if (checker) {
     checkers.emplace(*checker, trace, jobs, words, rate_limited([&] { report(progress, share); }));
@@ -102,6 +104,7 @@ Crashed crash(const Path& path, const Configuration& configuration, std::uint64_
                        .seed = seed,
                        .at = at,
                        .subsets = subsets,
+                       .parts = jobs,
                        .external_checker = checkers ? &*checkers : nullptr,
                        .inspections = inspections.value_or(CrashOptions::kAllImages)};
   if (device_path) {

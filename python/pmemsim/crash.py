@@ -243,7 +243,7 @@ class CrashRun:
 
     @property
     def points_per_s(self) -> float:
-        """Return the points per second of a host core: simulation, images, recovery and oracle."""
+        """Return the points per second of the run: simulation, images, recovery and oracle."""
         return self.points / self.wall_s if self.wall_s else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -365,7 +365,8 @@ def verify(
     """Crash a design at the points of a recording, recover, and check the images.
 
     `command` is how the user would see the first problem again. `stress` names the stress settings
-    in the configuration. `jobs` checkers work at once.
+    in the configuration. `jobs` threads simulate the run, each of which checks a part of the
+    points, and as many checkers work at once. The results are the same for any number of jobs.
 
     Raises `ConfigError` for a design without durability guarantees. Raises `Error` where nothing
     would be checked: no persistent memory, no regions although the design guarantees nothing but

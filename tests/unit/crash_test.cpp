@@ -205,6 +205,59 @@ TEST(Crash, SubsetsDifferBetweenPoints) {
   }
 }
 
+// Returns everything that a run reports, except its duration.
+std::vector<std::string> report_of(const CrashResult& result) {
+  std::vector<std::string> report;
+  for (const std::uint64_t count :
+       {result.points, result.all_points, result.images, result.repaired, result.restarts,
+        result.inspected, result.different, result.violations}) {
+    report.push_back(std::to_string(count));
+  }
+  if (!result.explanation) return report;
+  report.push_back(std::to_string(result.explanation->point));
+  report.insert(report.end(), result.explanation->lines.begin(), result.explanation->lines.end());
+  return report;
+}
+
+// Crashes a run that has more points than two slices of a part.
+CrashResult crash_long_run(std::vector<KeyValue> design, const CrashOptions& options) {
+  SharedRegions program({.seed = 2, .threads = 3, .regions = 700});
+  const TemporaryTrace temporary(program.builder);
+  design.insert(design.begin(), {"core.count", "3"});
+  return crash(trace::TraceFile(temporary.path()), crash_configuration(design), options, {});
+}
+
+TEST(Crash, PartsOfARunHaveTheResultsOfTheWholeRun) {
+  const std::vector<std::vector<KeyValue>> designs{
+      {{"atomicity", "asap"}},
+      {{"atomicity", "hw-redo"}},
+      {{"atomicity", "hw-undo"}, {"pmemsim.faults", "log.order"}},
+      {{"atomicity", "asap"}, {"pmemsim.faults", "asap.lock_bit"}}};
+  for (const std::vector<KeyValue>& design : designs) {
+    const CrashResult whole = crash_long_run(design, {.subsets = 1});
+    EXPECT_GT(whole.points, 3 * 2048);
+    EXPECT_EQ(whole.violations > 0, design.size() == 2);
+    for (const std::uint32_t parts : {2u, 5u}) {
+      EXPECT_EQ(report_of(crash_long_run(design, {.subsets = 1, .parts = parts})),
+                report_of(whole));
+    }
+  }
+}
+
+TEST(Crash, PartsOfARunShareTheUserChecker) {
+  for (const std::uint32_t parts : {1u, 3u}) {
+    OtherChecker checker("the queue is broken");
+    const CrashResult result =
+        crash_long_run({{"atomicity", "hw-redo"}},
+                       {.parts = parts, .external_checker = &checker, .inspections = 50});
+    EXPECT_EQ(checker.shown, 50);
+    EXPECT_EQ(result.inspected, 50);
+    EXPECT_EQ(result.violations, 50);
+    ASSERT_TRUE(result.explanation);
+    EXPECT_EQ(result.explanation->point, result.all_points / 50);
+  }
+}
+
 TEST(Crash, VerdictOfTheUserCheckerIsReported) {
   OtherChecker checker("the queue is broken", 2);
   const CrashOptions options{.external_checker = &checker, .inspections = 5};

@@ -19,6 +19,8 @@ class ContentsCheck {
 
   // Marks a line of the device as changed.
   void touched(Line line);
+  // Forgets the marked lines.
+  void forget() { touched_.clear(); }
   // Returns a line, among those marked since the last call, in which image and memory differ. Call
   // it before recovery.
   std::optional<Line> difference();

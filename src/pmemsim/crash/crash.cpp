@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <span>
@@ -17,8 +19,11 @@
 #include "pmemsim/crash/crash_image.hpp"
 #include "pmemsim/crash/explanation.hpp"
 #include "pmemsim/crash/oracle.hpp"
+#include "pmemsim/crash/point_selection.hpp"
+#include "pmemsim/crash/run_parts.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
+#include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/machine/run/host_memory.hpp"
 #include "pmemsim/machine/run/machine.hpp"
 #include "pmemsim/machine/run/simulate.hpp"
@@ -35,11 +40,11 @@ void run(Machine& machine, PersistenceObserver& persistence, ProgramObserver* pr
 }
 
 // Share of the work that counting the points beforehand takes, if that is needed.
-constexpr double kCounting = 0.1;
+constexpr double kCounting = 0.3;
 
 // Returns a callback that maps its progress to a part of the whole progress.
-std::function<bool(double)> part(const std::function<bool(double)>& progress, double from,
-                                 double length) {
+std::function<bool(double)> share_of(const std::function<bool(double)>& progress, double from,
+                                     double length) {
   if (!progress) return {};
   return [=](double share) { return progress(from + share * length); };
 }
@@ -74,47 +79,6 @@ class PointCounter final : public PersistenceObserver {
   std::uint64_t points_ = 0, latest_ = 0;
   Time last_{};
 };
-
-// The points to visit. Point 0 is the beginning: nothing has changed, but a durability guarantee
-// may exist already.
-class Selection {
- public:
-  static Selection all() { return Selection({}, true); }
-  // Takes the points in ascending order.
-  explicit Selection(std::vector<std::uint64_t> points) : Selection(std::move(points), false) {}
-
-  bool take(std::uint64_t point) {
-    if (all_) return true;
-    if (next_ == points_.size() || points_[next_] != point) return false;
-    ++next_;
-    return true;
-  }
-
- private:
-  Selection(std::vector<std::uint64_t> points, bool all) : points_(std::move(points)), all_(all) {}
-  std::vector<std::uint64_t> points_;
-  bool all_;
-  std::size_t next_ = 0;
-};
-
-std::vector<std::uint64_t> sample(std::uint64_t count, std::uint64_t from, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<std::uint64_t> points;
-  // Selection sampling (Knuth, The Art of Computer Programming, vol. 2, algorithm S).
-  for (std::uint64_t point = 1; point <= from && points.size() < count; ++point) {
-    if (random() % (from - point + 1) < count - points.size()) points.push_back(point);
-  }
-  return points;
-}
-
-std::vector<std::uint64_t> spread(std::uint64_t count, std::uint64_t over) {
-  std::vector<std::uint64_t> points;
-  count = std::min(count, over);
-  for (std::uint64_t i = 1; i <= count; ++i) {
-    points.push_back(static_cast<std::uint64_t>(static_cast<unsigned __int128>(over) * i / count));
-  }
-  return points;
-}
 
 // The points to visit, and those whose images the external checker gets.
 struct Plan {
@@ -169,6 +133,35 @@ struct CrashedMachine {
   std::unique_ptr<ImageDecoder> decoder;  // nullptr: nothing has to be decoded
 };
 
+// The external checker of all parts of a run, if any. Numbers the images in the order in which it
+// gets them.
+class SharedChecker {
+ public:
+  explicit SharedChecker(ExternalChecker* checker) : checker_(checker) {}
+
+  // True if the checker gets an image that the oracle has found wrong or right.
+  bool wants(bool wrong) const {
+    return checker_ != nullptr && (!wrong || checker_->wants_wrong_images());
+  }
+  bool gets_all(const CrashOptions& options) const {
+    return checker_ != nullptr && options.inspections == CrashOptions::kAllImages;
+  }
+  std::uint64_t show(const Image& image) {
+    const std::lock_guard lock(one_at_a_time_);
+    checker_->show(image);
+    return shown_++;
+  }
+  bool rejects(std::uint64_t number) {
+    const std::lock_guard lock(one_at_a_time_);
+    return checker_->wrong().contains(number);
+  }
+
+ private:
+  ExternalChecker* const checker_;
+  std::mutex one_at_a_time_;
+  std::uint64_t shown_ = 0;
+};
+
 using ChangedLine = std::pair<Line, LineData>;
 
 // Returns two images of a torn line. A device writes 8-byte words atomically, and a line's words in
@@ -214,9 +207,51 @@ class LineSet {
   std::unordered_map<std::uint64_t, std::size_t> indices_;
 };
 
+// The results of a run, or of a part of it.
+struct Found {
+  CrashResult result;
+  std::optional<Violation> first;
+  std::vector<std::uint64_t> wrong;  // Points with a violation
+  // Images shown to the external checker, by number: the violation to report if it is wrong.
+  std::map<std::uint64_t, Violation> shown;
+
+  // Adds the results of another part. If both have a violation at the same point, the part that has
+  // visited the point knows the first one.
+  void add(Found other, const Part& part) {
+    result.points += other.result.points;
+    result.all_points = other.result.all_points;
+    result.images += other.result.images;
+    result.repaired += other.result.repaired;
+    result.restarts += other.result.restarts;
+    result.different += other.result.different;
+    wrong.insert(wrong.end(), other.wrong.begin(), other.wrong.end());
+    shown.merge(other.shown);
+    if (!other.first) return;
+    const std::uint64_t point = other.first->point;
+    if (!first || point < first->point || (point == first->point && part.takes(point))) {
+      first = std::move(other.first);
+    }
+  }
+  // Adds the external checker's verdicts. They count for the points of their images.
+  void add(const std::map<std::uint64_t, std::string>& rejected) {
+    for (const auto& [number, problem] : rejected) {
+      Violation& violation = shown[number];
+      wrong.push_back(violation.point);
+      violation.problem = problem;
+      if (!first || violation.point <= first->point) first = violation;
+    }
+  }
+  void count() {
+    std::ranges::sort(wrong);
+    result.violations = wrong.size() - std::ranges::size(std::ranges::unique(wrong));
+    result.inspected = shown.size();
+  }
+};
+
 class CrashRun final : public PersistenceObserver, public ProgramObserver {
  public:
-  CrashRun(CrashedMachine& crashed, const CrashOptions& options, const Plan& plan)
+  CrashRun(CrashedMachine& crashed, const CrashOptions& options, const Plan& plan, Part part,
+           SharedChecker& checker)
       : machine_(crashed.machine),
         pm_(machine_.pm()),
         newest_(machine_.pm_space().newest()),
@@ -229,8 +264,10 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
         options_(options),
         visited_(plan.visited),
         inspected_(plan.inspected),
+        part_(part),
+        checker_(checker),
         last_point_(plan.all_points),
-        visiting_(visited_.take(0)) {}
+        visiting_(visited_.take(0) && part_.takes(0)) {}
 
   void persisted(const Write& write, PersistencePoint reached, Time when) override {
     if (persistent_caches_) return;
@@ -307,23 +344,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
            machine_.now());
   }
 
-  // Collects the external checker's verdicts at the end. They count for the points of their images.
-  void collect_verdicts() {
-    result.inspected = shown_.size();
-    if (options_.external_checker != nullptr) {
-      for (auto& [number, problem] : options_.external_checker->wrong()) {
-        Violation& violation = shown_[number];
-        wrong_.push_back(violation.point);
-        violation.problem = std::move(problem);
-        if (!first || violation.point <= first->point) first = violation;
-      }
-    }
-    std::ranges::sort(wrong_);
-    result.violations = wrong_.size() - std::ranges::size(std::ranges::unique(wrong_));
-  }
-
-  CrashResult result;
-  std::optional<Violation> first;
+  Found found;
 
  private:
   static constexpr std::uint64_t kMostInSubset = 8;
@@ -367,15 +388,27 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   }
 
   void point(Time when) {
-    const std::uint64_t number = ++result.all_points;
+    const std::uint64_t number = ++found.result.all_points;
     const bool inspect = inspected_.take(number);
-    visiting_ = visited_.take(number) || inspect;
-    if (!visiting_) return;
-    ++result.points;
+    const bool visited = visited_.take(number) || inspect;
+    visiting_ = visited && part_.takes(number);
+    if (!visiting_) return pass(visited);
+    ++found.result.points;
     read_history();
+    if (slice_ != Part::slice_of(number)) begin_slice(Part::slice_of(number));
     if (options_.save && number == last_point_) save();
     report(differs(contents_.difference()), when);
     report(visit(inspect), when);
+  }
+  // Passes a point, which another part may visit.
+  void pass(bool visited) {
+    if (visited) contents_.forget();
+    image_.forget_repetitions();
+  }
+  void begin_slice(std::uint64_t slice) {
+    slice_ = slice;
+    oracle_.restart();
+    image_.begin_slice();
   }
   static std::optional<Violation> differs(std::optional<Line> line) {
     if (!line) return {};
@@ -389,7 +422,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   void guarantee(ProgramHistory::UnitId unit) {
     if (unit == ProgramHistory::kNone || !oracle_.guarantee(unit)) return;
     if (!visiting_ || (options_.at && machine_.now() > *options_.at)) return;
-    ++result.images;
+    ++found.result.images;
     std::optional<Violation> violation = recover_and_check();
     if (violation) keep_wrong();
     image_.undo_recovery();
@@ -418,11 +451,12 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
 
   void report(std::optional<Violation> violation, Time when) {
     if (!violation) return;
-    if (wrong_.empty() || wrong_.back() != result.all_points) wrong_.push_back(result.all_points);
-    if (first) return;
-    violation->point = result.all_points;
+    const std::uint64_t point = found.result.all_points;
+    if (found.wrong.empty() || found.wrong.back() != point) found.wrong.push_back(point);
+    if (found.first) return;
+    violation->point = found.result.all_points;
     violation->when = when;
-    first = std::move(violation);
+    found.first = std::move(violation);
   }
 
   std::optional<Violation> recover() {
@@ -438,7 +472,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   }
 
   // Returns a violation for the finding, with recovery's own error message, if any.
-  Violation found(const Oracle::Finding& finding, std::optional<Violation> recovery) const {
+  Violation violation_of(const Oracle::Finding& finding, std::optional<Violation> recovery) const {
     Violation violation = std::move(recovery).value_or(Violation{});
     violation.finding = finding;
     const LineData line = image_.before_recovery(Line::of(finding.address));
@@ -450,7 +484,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   std::optional<Violation> recover_and_check() {
     std::optional<Violation> violation = recover();
     if (const auto finding = oracle_.check_image(image_, image_.changed())) {
-      violation = found(*finding, violation);
+      violation = violation_of(*finding, violation);
     }
     image_.mark_checked();
     if (!violation) violation = held_although_stale();
@@ -458,15 +492,15 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   }
 
   std::optional<Violation> visit(bool inspect) {
-    ++result.images;
-    ++result.different;
+    ++found.result.images;
+    ++found.result.different;
     std::optional<Violation> violation = recover_and_check();
-    result.repaired += image_.repaired();
+    found.result.repaired += image_.repaired();
     if (violation) keep_wrong();
-    if (!violation && options_.at && result.all_points == last_point_) keep();
-    if (inspect && shows(violation.has_value())) show({});
+    if (!violation && options_.at && found.result.all_points == last_point_) keep();
+    if (inspect && checker_.wants(violation.has_value())) show({});
     image_.undo_recovery();
-    if (!violation && !image_.survives_restarts(history_, result.restarts)) {
+    if (!violation && !image_.survives_restarts(history_, found.result.restarts)) {
       violation = Violation{.problem =
                                 "recovery that a crash interrupts and that runs again leaves a "
                                 "different image"};
@@ -481,7 +515,9 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   }
 
   // Returns a generator with the same seed for a point, whichever other points are visited.
-  std::mt19937_64 random_here() const { return std::mt19937_64(options_.seed + result.all_points); }
+  std::mt19937_64 random_here() const {
+    return std::mt19937_64(options_.seed + found.result.all_points);
+  }
 
   // Checks the image in which the latest write is torn.
   std::optional<Violation> visit_torn(const ChangedLine& torn) {
@@ -519,12 +555,12 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   // Checks an image in which some lines differ from the surviving data; `how` describes the reason
   // in the violation.
   std::optional<Violation> visit_instead(const std::vector<ChangedLine>& lines, Violation how) {
-    ++result.images;
-    ++result.different;
+    ++found.result.images;
+    ++found.result.different;
     image_.replace(lines);
     std::optional<Violation> violation = recover();
     if (const auto finding = oracle_.check_alternative(image_, image_.changed())) {
-      violation = found(*finding, violation);
+      violation = violation_of(*finding, violation);
     }
     if (violation) keep_wrong();
     if (inspects_all() && !violation) show(how);
@@ -536,22 +572,13 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
     return violation;
   }
 
-  bool shows(bool wrong) const {
-    return options_.external_checker != nullptr &&
-           (!wrong || options_.external_checker->wants_wrong_images());
-  }
-  bool inspects_all() const {
-    return options_.external_checker != nullptr && options_.inspections == CrashOptions::kAllImages;
-  }
+  bool inspects_all() const { return checker_.gets_all(options_); }
   void show(Violation how) {
-    how.point = result.all_points;
+    how.point = found.result.all_points;
     how.when = machine_.now();
-    shown_.push_back(std::move(how));
-    options_.external_checker->show(image_.image());
-    if (options_.keep && !wrong_is_kept_ &&
-        options_.external_checker->wrong().contains(shown_.size() - 1)) {
-      keep_wrong();
-    }
+    const std::uint64_t number = checker_.show(image_.image());
+    found.shown[number] = std::move(how);
+    if (options_.keep && !wrong_is_kept_ && checker_.rejects(number)) keep_wrong();
   }
 
   void keep() const {
@@ -579,11 +606,11 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
   ContentsCheck contents_;
   const CrashOptions& options_;
   Selection visited_, inspected_;
-  const std::uint64_t last_point_;    // Number of the last point counted beforehand
-  bool visiting_;                     // True if the latest point is visited
-  std::vector<std::uint64_t> wrong_;  // Points with a violation
-  // Images shown to the external checker: the violation to report for each if it is wrong.
-  std::vector<Violation> shown_;
+  const Part part_;
+  SharedChecker& checker_;
+  const std::uint64_t last_point_;  // Number of the last point counted beforehand
+  bool visiting_;                   // True if the latest point is visited
+  std::uint64_t slice_ = 0;         // Slice of the point visited last
   bool wrong_is_kept_ = false;
   LineSet dirty_;
   std::vector<StaleLoad> stale_loads_;
@@ -599,11 +626,13 @@ CrashExplanation explain_first(const Violation& first, const trace::TraceFile& t
   if (!first.finding) return explain_violation(first, configuration, trace, crashed.history);
   crashed.history.keep_all();
   const CrashOptions repeated{.seed = options.seed, .at = options.at, .subsets = options.subsets};
-  CrashRun again(crashed, repeated, plan);
+  SharedChecker no_checker(nullptr);
+  CrashRun again(crashed, repeated, plan, Part(0, 1), no_checker);
   crashed.machine.observe(static_cast<PersistenceObserver*>(&again));
   crashed.machine.observe(static_cast<ProgramObserver*>(&again));
-  crashed.machine.run([&](double) { return !again.first; });
-  return explain_violation(again.first.value_or(first), configuration, trace, crashed.history);
+  crashed.machine.run([&](double) { return !again.found.first; });
+  return explain_violation(again.found.first.value_or(first), configuration, trace,
+                           crashed.history);
 }
 
 void check_verifiable(const Configuration& configuration) {
@@ -688,6 +717,59 @@ void check_saved(const ImageDecoder* decoder, std::uint64_t points) {
   if (points == 0) throw ConfigError({"save-image: no data are persistent at that time"});
 }
 
+// The parts of a crash run. Each part simulates the whole run, and checks its own slices of the
+// points.
+class CrashParts {
+ public:
+  CrashParts(const trace::TraceFile& trace, const Configuration& configuration,
+             const CrashOptions& options, const Plan& plan, std::uint32_t parts)
+      : trace_(trace),
+        configuration_(configuration),
+        options_(options),
+        plan_(plan),
+        checker_(options.external_checker),
+        found_(parts) {}
+
+  // Runs a part, on any thread.
+  void run(std::uint32_t number, const std::function<bool(double)>& progress) {
+    const HandlerStack room;
+    CrashedMachine crashed(trace_, configuration_);
+    if (number == 0) check(crashed);
+    CrashRun crash_run(crashed, options_, plan_, part(number), checker_);
+    pmemsim::run(crashed.machine, crash_run, &crash_run, progress);
+    crash_run.check_all_contents();
+    found_[number] = std::move(crash_run.found);
+  }
+
+  // Returns the results of all parts together, after all have ended.
+  Found take() {
+    Found all;
+    for (std::uint32_t number = 0; number < found_.size(); ++number) {
+      all.add(std::move(found_[number]), part(number));
+    }
+    if (options_.external_checker != nullptr) all.add(options_.external_checker->wrong());
+    all.count();
+    return all;
+  }
+
+ private:
+  Part part(std::uint32_t number) const {
+    return {number, static_cast<std::uint32_t>(found_.size())};
+  }
+  void check(const CrashedMachine& crashed) const {
+    require_checkable(trace_, configuration_, crashed.history, options_,
+                      crashed.decoder != nullptr);
+    if (options_.save) check_saved(crashed.decoder.get(), plan_.all_points);
+  }
+
+  const trace::TraceFile& trace_;
+  const Configuration& configuration_;
+  const CrashOptions& options_;
+  const Plan& plan_;
+  SharedChecker checker_;
+  std::vector<Found> found_;  // By part
+};
+
 // Number of copies of persistent memory: those of the machine, and the surviving data (twice, if
 // they have to be decoded). Another machine, which counts the points beforehand or runs again for
 // the explanation, has copies, too. (An image that is kept is one more.)
@@ -698,27 +780,26 @@ constexpr std::uint64_t kCopies = Machine::kCopies + 2 + Machine::kCopies;
 CrashResult crash(const trace::TraceFile& trace, const Configuration& configuration,
                   const CrashOptions& options, const std::function<bool(double)>& progress) {
   check_verifiable(configuration);
-  check_host_memory(trace, options.keep ? kCopies + 1 : kCopies);
+  const std::uint32_t parts = options.at || options.keep ? 1 : options.parts;
+  check_host_memory(trace, parts * (options.keep ? kCopies + 1 : kCopies));
   const auto start = std::chrono::steady_clock::now();
-  auto crashed = std::make_unique<CrashedMachine>(trace, configuration);
-  require_checkable(trace, configuration, crashed->history, options, crashed->decoder != nullptr);
-  const Plan plan = plan_of(trace, configuration, options, part(progress, 0, kCounting));
-  if (options.save) check_saved(crashed->decoder.get(), plan.all_points);
-  CrashRun crash_run(*crashed, options, plan);
+  const Plan plan = plan_of(trace, configuration, options, share_of(progress, 0, kCounting));
   const double counted = plan.all_points > 0 ? kCounting : 0;
-  run(crashed->machine, crash_run, &crash_run, part(progress, counted, 1 - counted));
-  crash_run.check_all_contents();
-  crash_run.collect_verdicts();
+  CrashParts crash_parts(trace, configuration, options, plan, parts);
+  run_parts(parts, share_of(progress, counted, 1 - counted),
+            [&](std::uint32_t number, const std::function<bool(double)>& progress_of_part) {
+              crash_parts.run(number, progress_of_part);
+            });
+  const Found found = crash_parts.take();
+  CrashResult result = found.result;
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-  if (options.at && crash_run.result.images == 0) {
+  result.wall_s = wall.count();
+  if (options.at && result.images == 0) {
     throw ConfigError({"at: no data are persistent or guaranteed at that time"});
   }
-  check_judged(trace, options, crash_run.result);
-  CrashResult result = crash_run.result;
-  result.wall_s = wall.count();
-  crashed.reset();  // The explanation simulates again
-  if (crash_run.first) {
-    result.explanation = explain_first(*crash_run.first, trace, configuration, options, plan);
+  check_judged(trace, options, result);
+  if (found.first) {
+    result.explanation = explain_first(*found.first, trace, configuration, options, plan);
   }
   return result;
 }

@@ -63,6 +63,9 @@ struct CrashOptions {
   // Number of further images at each point that the design also allows at that time. In each, some
   // dirty lines of the caches are written back, as an eviction a moment earlier might have done.
   std::uint64_t subsets = 0;
+  // Number of parts of the run, each on a thread of its own. The results are the same for any
+  // number. With `at` or `keep`, there is only one part.
+  std::uint32_t parts = 1;
   // External checker: sees `inspections` images, at points spread evenly over the run. With
   // kAllImages it checks all recovered images.
   ExternalChecker* external_checker = nullptr;

@@ -205,6 +205,13 @@ void CrashImage::undo_replacement() {
   if (!keeps_result_) changed_ = recovered_;  // Otherwise, keep lines whose repair was undone
 }
 
+void CrashImage::forget_repetitions() {
+  if (changed_.size() < most_changed_) return;
+  std::ranges::sort(changed_);
+  changed_.erase(std::ranges::unique(changed_).begin(), changed_.end());
+  most_changed_ = std::max(kFewChanged, 2 * changed_.size());
+}
+
 void CrashImage::mark_checked() {
   recovered_.clear();
   for (const auto& write : journal_.writes) recovered_.push_back(write.line);

@@ -58,6 +58,11 @@ class CrashImage final : public Oracle::ImageReader {
   // changed since, and lines that recovery has changed in either image.
   const std::vector<Line>& changed() const { return changed_; }
   void mark_checked();
+  // Removes repetitions from the changed lines if there are many, so that their number is bounded
+  // while no image is checked.
+  void forget_repetitions();
+  // Forgets the latest recovery that was stopped.
+  void begin_slice() { restarted_.clear(); }
 
   // Replaces the surviving data of some lines, until undo_replacement().
   void replace(const std::vector<std::pair<Line, LineData>>& lines);
@@ -69,6 +74,8 @@ class CrashImage final : public Oracle::ImageReader {
     LineData survived;
     bool differs;
   };
+
+  static constexpr std::size_t kFewChanged = 1 << 16;  // Minimum of most_changed_
 
   void write(Line line, const LineData& data);
   void undo(const RecoveryJournal& journal);
@@ -85,6 +92,7 @@ class CrashImage final : public Oracle::ImageReader {
   std::vector<Line> changed_;
   std::vector<Line> recovered_;  // Lines that recovery wrote in the image checked last
   RecoveryJournal replaced_;
+  std::size_t most_changed_ = kFewChanged;  // Size of changed_ at which repetitions are removed
   bool keeps_result_ = false;
   std::unordered_map<std::uint64_t, Overwritten> overwritten_;  // By line number
   std::uint64_t differing_ = 0;  // Number of lines in overwritten_ that differ
