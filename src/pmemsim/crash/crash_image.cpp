@@ -166,30 +166,42 @@ bool CrashImage::survives_restarts(const ProgramHistory& history, std::uint64_t&
     return true;
   }
   restarted_ = journal_.writes;
-  Image recovered;
-  for (const auto& write : journal_.writes) recovered.write(write.line, write.after);
+  note_recovered();
   bool same = true;
   for (std::size_t stop = 1; stop < journal_.writes.size() && same; ++stop) {
-    for (std::size_t i = 0; i < stop; ++i) write(journal_.writes[i].line, journal_.writes[i].after);
-    RecoveryJournal again;
+    write(journal_.writes[stop - 1].line, journal_.writes[stop - 1].after);
+    again_.clear();
     try {
-      recovery_.run({image_, &again});
+      recovery_.run({image_, &again_});
     } catch (const RecoveryError&) {
       same = false;
     }
     ++restarts;
-    for (const auto& write : journal_.writes) {
-      same = same && same_words(history, write.line, read(write.line), recovered.read(write.line));
-    }
-    for (const auto& write : again.writes) {
-      const bool known = std::any_of(journal_.writes.begin(), journal_.writes.end(),
-                                     [&](const auto& other) { return other.line == write.line; });
-      same = same && (known || same_words(history, write.line, write.before, write.after));
-    }
-    undo(again);
-    undo_recovery();
+    same = same && is_recovered(history);
+    undo(again_);
   }
+  undo_recovery();
   return same;
+}
+
+void CrashImage::note_recovered() {
+  recovered_lines_.clear();
+  for (const auto& write : journal_.writes) {
+    LineData* const known = recovered_lines_.find(write.line);
+    (known != nullptr ? *known : recovered_lines_.insert(write.line)) = write.after;
+  }
+}
+
+bool CrashImage::is_recovered(const ProgramHistory& history) const {
+  const auto is_right = [&](const RecoveryJournal::Write& write) {
+    return same_words(history, write.line, read(write.line), *recovered_lines_.find(write.line));
+  };
+  const auto is_harmless = [&](const RecoveryJournal::Write& write) {
+    return recovered_lines_.find(write.line) != nullptr ||
+           same_words(history, write.line, write.before, write.after);
+  };
+  return std::ranges::all_of(journal_.writes, is_right) &&
+         std::ranges::all_of(again_.writes, is_harmless);
 }
 
 void CrashImage::replace(const std::vector<std::pair<Line, LineData>>& lines) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "pmemsim/common/line_table.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "pmemsim/designs/backend/image_decoder.hpp"
 #include "pmemsim/designs/interface/design_recovery.hpp"
@@ -82,12 +83,17 @@ class CrashImage final : public Oracle::ImageReader {
   void prepare_next_run();
   void restore(Line line);
   void note_overwritten();
+  void note_recovered();
+  // True if a repeated recovery has left the image of note_recovered().
+  bool is_recovered(const ProgramHistory& history) const;
 
   Recovery& recovery_;
   ImageDecoder* const decoder_;
   Image device_;  // Used only if the image has to be decoded
   Image image_;
   RecoveryJournal journal_;
+  RecoveryJournal again_;                // Writes of a recovery that runs again
+  LineTable<LineData> recovered_lines_;  // The lines that journal_ has written, after its end
   std::vector<RecoveryJournal::Write> restarted_;  // Writes of the latest recovery that was stopped
   std::vector<Line> changed_;
   std::vector<Line> recovered_;  // Lines that recovery wrote in the image checked last

@@ -80,11 +80,11 @@ class SoftwareLogRecovery::Pool {
 
   void recover(RecoveryView& pm) {
     if (superblock_unfinished(reinterpret_cast<const superblock*>(memory_), bytes_, begin_)) return;
-    std::vector<Flushed> lines;
-    flushed = &lines;
+    lines_.clear();
+    flushed = &lines_;
     const bool sound = find_logs() && roll_back(memory_, bytes_, kName, segments_.data()) >= 0;
     flushed = nullptr;
-    for (const auto& [line, data] : lines) {
+    for (const auto& [line, data] : lines_) {
       const auto offset = static_cast<std::uint64_t>(line - reinterpret_cast<std::byte*>(memory_));
       pm.write(Line::of(begin_ + offset), data);
     }
@@ -115,6 +115,7 @@ class SoftwareLogRecovery::Pool {
   unsigned char* memory_;
   std::array<segments, PM_MAX_THREADS> segments_{};
   bool searched_ = false;
+  std::vector<Flushed> lines_;  // Lines that the last recovery has flushed
 };
 
 SoftwareLogRecovery::SoftwareLogRecovery(const std::vector<trace::PmRegion>& regions) {
