@@ -780,8 +780,10 @@ constexpr std::uint64_t kCopies = Machine::kCopies + 2 + Machine::kCopies;
 CrashResult crash(const trace::TraceFile& trace, const Configuration& configuration,
                   const CrashOptions& options, const std::function<bool(double)>& progress) {
   check_verifiable(configuration);
-  const std::uint32_t parts = options.at || options.keep ? 1 : options.parts;
-  check_host_memory(trace, parts * (options.keep ? kCopies + 1 : kCopies));
+  const std::uint64_t copies = options.keep ? kCopies + 1 : kCopies;
+  check_host_memory(trace, copies);
+  const std::uint64_t most_parts = options.at || options.keep ? 1 : copies_that_fit(trace) / copies;
+  const auto parts = static_cast<std::uint32_t>(std::min<std::uint64_t>(options.parts, most_parts));
   const auto start = std::chrono::steady_clock::now();
   const Plan plan = plan_of(trace, configuration, options, share_of(progress, 0, kCounting));
   const double counted = plan.all_points > 0 ? kCounting : 0;

@@ -64,7 +64,8 @@ struct CrashOptions {
   // dirty lines of the caches are written back, as an eviction a moment earlier might have done.
   std::uint64_t subsets = 0;
   // Number of parts of the run, each on a thread of its own. The results are the same for any
-  // number. With `at` or `keep`, there is only one part.
+  // number. There are fewer parts if this computer's memory is too small for them, and only one
+  // with `at` or `keep`.
   std::uint32_t parts = 1;
   // External checker: sees `inspections` images, at points spread evenly over the run. With
   // kAllImages it checks all recovered images.

@@ -12,6 +12,11 @@ namespace pmemsim {
 // Returns this computer's installed memory in bytes.
 std::uint64_t installed_memory();
 
+// Returns the number of copies of the initial contents of persistent memory that take at most
+// `available` bytes together.
+std::uint64_t copies_that_fit(const trace::TraceFile& trace,
+                              std::uint64_t available = installed_memory());
+
 // Throws Error if this number of copies of the initial contents of persistent memory takes more
 // than `available` bytes.
 void check_host_memory(const trace::TraceFile& trace, std::uint64_t copies,
