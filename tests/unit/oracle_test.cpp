@@ -196,6 +196,21 @@ TEST(Oracle, RegionInPartIsTorn) {
   EXPECT_EQ(bench.holds(kB, 2).verdict(), Fault::kForeignValue);  // it has overwritten that
 }
 
+// The check of an image ends at the first wrong word. Here, another word of the region is wrong,
+// too, and its line does not change until the next image.
+TEST(Oracle, WordLeftUncheckedInAWrongImageIsCheckedInTheNextOne) {
+  constexpr std::uint64_t kD = kPmBase + 3 * kLineBytes;
+  Program program;
+  program.begin().store(kC, 5).end();
+  program.begin().store(kB, 2).store(kA, 1).store(kC, 6).end();
+  program.on(1).begin().store(kD, 7).end();
+  OracleBench bench(program);
+  EXPECT_EQ(bench.holds(kC, 5).verdict(), std::nullopt);
+  EXPECT_NE(bench.holds(kC, 6).holds(kD, 99).verdict(), std::nullopt);
+  EXPECT_EQ(bench.holds(kD, 0).holds(kA, 1).verdict(), Fault::kTorn);
+  EXPECT_EQ(bench.holds(kB, 2).verdict(), std::nullopt);
+}
+
 // The store outside regions is seen in an image before the region that overwrites it is guaranteed.
 TEST(Oracle, GuaranteedRegionIsNotUndoneWithAnEarlierStoreOutsideRegions) {
   Program program;

@@ -28,6 +28,7 @@ TEST(RunParts, ProgressIsTheShareOfAllParts) {
     if (part == 1) {
       progress_of_part(0.5);
       other_is_half_done = true;
+      other_is_half_done.notify_one();
       return;
     }
     other_is_half_done.wait(false);

@@ -88,13 +88,15 @@ std::optional<Oracle::Finding> Oracle::find_set(const ImageReader& image,
   to_check_.insert(to_check_.end(), suspect_.begin(), suspect_.end());
   suspect_ = to_check_;
   std::optional<Finding> finding = grow(image);
-  if (finding && !not_guaranteed_.empty()) finding = grow_from_guaranteed(image);
-  if (finding && advancing_ != nullptr) {
-    reads_ahead_ = true;
-    finding = grow_from_guaranteed(image);
-    reads_ahead_ = false;
+  if (finding && !not_guaranteed_.empty()) {
+    to_check_ = suspect_;
+    shrink_to_guaranteed();
+    suspect_ = to_check_;
+    finding = grow(image);
   }
   if (finding) {
+    suspect_.push_back(Line::of(finding->address));
+    suspect_.insert(suspect_.end(), to_check_.begin(), to_check_.end());
     std::sort(suspect_.begin(), suspect_.end());
     suspect_.erase(std::unique(suspect_.begin(), suspect_.end()), suspect_.end());
   } else {
@@ -102,13 +104,6 @@ std::optional<Oracle::Finding> Oracle::find_set(const ImageReader& image,
   }
   to_check_.clear();
   return finding;
-}
-
-std::optional<Oracle::Finding> Oracle::grow_from_guaranteed(const ImageReader& image) {
-  to_check_ = suspect_;
-  shrink_to_guaranteed();
-  suspect_ = to_check_;
-  return grow(image);
 }
 
 void Oracle::restart() {
@@ -154,7 +149,7 @@ std::optional<UnitId> Oracle::next_writer(std::uint32_t word, std::uint64_t valu
 bool Oracle::is_free(std::uint32_t word, std::uint32_t version) {
   const ProgramHistory::Word& found = history_.word(word);
   if (found.version(version).free) return true;
-  if (!reads_ahead_ || version < found.newest()) return false;
+  if (advancing_ == nullptr || version < found.newest()) return false;
   return advancing_->read_next_version(word) && found.version(version).free;
 }
 

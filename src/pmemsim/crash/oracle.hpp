@@ -97,7 +97,6 @@ class Oracle {
 
   std::optional<Finding> find_set(const ImageReader& image, const std::vector<Line>& changed);
   std::optional<Finding> grow(const ImageReader& image);
-  std::optional<Finding> grow_from_guaranteed(const ImageReader& image);
   std::optional<Finding> check(const ImageReader& image, Line line);
   // The state of a unit that is not released.
   UnitState& state(UnitId unit);
@@ -106,6 +105,8 @@ class Oracle {
   void retire_guaranteed();
   // Returns the unit of the next version that has this value, or in which the word is free.
   std::optional<UnitId> next_writer(std::uint32_t word, std::uint64_t value);
+  // True if any value of the word is correct in this version. Reads an advancing history on if that
+  // depends on the word's next version.
   bool is_free(std::uint32_t word, std::uint32_t version);
   void hold(UnitId unit, std::uint32_t seen);
   void hold_one(UnitId unit, UnitId reason);
@@ -124,9 +125,6 @@ class Oracle {
   std::vector<Line> to_check_;
   std::vector<Line> suspect_;  // Lines that were wrong, or belong to units guaranteed since
   std::vector<std::pair<UnitId, UnitId>> stack_;
-  // True while the history is read on to decide whether the newest version of a word that has a
-  // wrong value is that of free memory.
-  bool reads_ahead_ = false;
   bool tentative_ = false;
   std::vector<Change> changes_;  // Changes made while tentative_
 };
