@@ -23,6 +23,7 @@
 #include "pmemsim/analysis/summary.hpp"
 #include "pmemsim/analysis/verify.hpp"
 #include "pmemsim/checks/rules/program_check.hpp"
+#include "pmemsim/crash/advancing_history.hpp"
 #include "pmemsim/crash/program_history.hpp"
 #include "pmemsim/machine/run/machine.hpp"
 #include "pmemsim/trace/dump.hpp"
@@ -91,8 +92,11 @@ void prepare(const TraceFile& file) {
                                               {"shared.ways", "2", "fuzz"}});
   const pmemsim::Machine machine(kConfiguration, file);
   const pmemsim::Design& design = machine.design();
-  const pmemsim::ProgramHistory history(file, design.lowering(),
-                                        {.promises = design.promises(), .lines_whole = true});
+  const pmemsim::ProgramHistory::Guarantees guarantees{
+      .promises = design.promises(), .lines_whole = true, .lines_readable = false};
+  const pmemsim::ProgramHistory history(file, design.lowering(), guarantees);
+  pmemsim::AdvancingHistory advancing(file, design.lowering(), guarantees);
+  advancing.keep_all();
 }
 
 }  // namespace

@@ -54,9 +54,9 @@ inline std::vector<std::uint64_t> spread(std::uint64_t count, std::uint64_t over
   return points;
 }
 
-// One of several parts of a run. The points are divided into slices of consecutive numbers, which
-// the parts take in turn. What is known of earlier images is forgotten at the begin of each slice,
-// so that the results of a slice do not depend on who has checked the slice before it.
+// Selects the points of a part of a run: slices of consecutive numbers, which the parts take in
+// turn. The run forgets earlier images at the begin of each slice, so that the results of a slice
+// do not depend on the part that has checked the slice before it.
 class Part {
  public:
   Part(std::uint32_t number, std::uint32_t parts) : number_(number), parts_(parts) {}

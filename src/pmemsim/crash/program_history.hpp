@@ -174,7 +174,7 @@ class ProgramHistory {
    public:
     void add(UnitId unit) { units_.push_back(unit); }
     std::size_t size() const { return dropped_ + units_.size(); }
-    // Returns kNone if there is none. A dropped number stands for the last dropped one.
+    // Returns kNone if there is none, and for a dropped number the last dropped unit.
     UnitId at(std::uint64_t number) const;
     // Drops the numbers up to this one, whose units are guaranteed persistent.
     void drop_to(std::uint64_t number);
