@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pmemsim/crash/advancing_history.hpp"
+#include "pmemsim/crash/crash.hpp"
 #include "pmemsim/crash/oracle.hpp"
 #include "run_trace.hpp"
 
@@ -52,7 +53,8 @@ class AdvancingBench : public Oracle::ImageReader {
         file_(temporary_.path()),
         history(file_, Lowering{},
                 {.promises = {.whole_regions = true, .fences = FencePromise::kFlushed},
-                 .lines_whole = true}),
+                 .lines_whole = true},
+                Versions::kLatest),
         oracle(history) {}
 
   LineData read(Line line) const override { return image_.read(line); }
@@ -154,6 +156,58 @@ TEST(AdvancingHistory, KeptHistoryHasAllUnits) {
   EXPECT_EQ(bench.history.held_units(), 2000);
   EXPECT_FALSE(bench.history.released(0));
   EXPECT_EQ(bench.holds(kPmBase, 999).verdict(), Oracle::Fault::kLost);
+}
+
+// A thread writes an atomic variable 5,000 times. Another one reads its first version after more
+// operations than that.
+class LaggingThread : public testing::Test {
+ protected:
+  LaggingThread() {
+    constexpr std::uint64_t kFlag = kPmBase + 2 * kLineBytes;
+    builder_.pm_region(kPmBase, kPmBase + 4096);
+    builder_.thread(0);
+    const auto flag = builder_.site(trace::SiteKind::kAtomicStore, 8, 1);
+    const auto store = builder_.site(trace::SiteKind::kStore, 8, 1);
+    builder_.store(store, kPmBase, 1);
+    builder_.access(builder_.site(trace::SiteKind::kFlush), kPmBase);
+    builder_.plain(builder_.site(trace::SiteKind::kFence));
+    for (std::uint32_t version = 1; version <= 5000; ++version) {
+      builder_.atomic(flag, kFlag, 0, version, version);
+    }
+    builder_.thread(1);
+    const auto other = builder_.site(trace::SiteKind::kExecute, 0, 1);
+    for (int i = 0; i < 6000; ++i) builder_.plain(other);
+    builder_.atomic(builder_.site(trace::SiteKind::kAtomicLoad, 8, 1), kFlag, 0, 1);
+    builder_.store(store, kPmBase, 2);
+    temporary_.emplace(builder_);
+    file_.emplace(temporary_->path());
+  }
+  AdvancingHistory history(Versions versions) const {
+    return {*file_,
+            Lowering{},
+            {.promises = {.fences = FencePromise::kFlushed}, .lines_whole = true},
+            versions};
+  }
+
+  trace::TraceBuilder builder_;
+  std::optional<TemporaryTrace> temporary_;
+  std::optional<trace::TraceFile> file_;
+};
+
+TEST_F(LaggingThread, NeedsAVersionThatIsForgotten) {
+  AdvancingHistory latest = history(Versions::kLatest);
+  EXPECT_THROW(latest.keep_all(), ForgottenVersion);
+  AdvancingHistory all = history(Versions::kAll);
+  all.keep_all();
+  EXPECT_EQ(all.units(), 5002);
+}
+
+TEST_F(LaggingThread, RunIsRepeatedWithAllVersions) {
+  const Configuration machine = configure(settings({{"ordering", "x86"}, {"atomicity", "none"}}));
+  const CrashResult result = crash(*file_, machine, {}, {});
+  EXPECT_EQ(result.violations, 0);
+  EXPECT_GT(result.points, 0);
+  EXPECT_EQ(result.points, result.all_points);
 }
 
 }  // namespace

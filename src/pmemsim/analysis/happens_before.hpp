@@ -68,16 +68,27 @@ class HappensBefore {
         make_known(released, released.early.begin()->second);
         released.early.erase(released.early.begin());
       }
-    } else if (version > this->version(object) && released.early.size() < remembered_) {
-      released.early.emplace(version, clocks_[thread]);
+    } else if (version > this->version(object)) {
+      if (released.early.size() < remembered_) {
+        released.early.emplace(version, clocks_[thread]);
+      } else {
+        forgot_ = true;
+      }
     }
     ++clocks_[thread][thread];
   }
   // Makes the thread see all releases up to that version, all of which have happened.
   void acquire(CoreId thread, std::uint32_t object, std::uint32_t version) {
     const std::span<const Epoch> seen = released(object, version);
-    if (!seen.empty()) join(clocks_[thread], seen);
+    if (!seen.empty()) {
+      join(clocks_[thread], seen);
+    } else if (version > 0 && this->version(object) > 0) {
+      forgot_ = true;
+    }
   }
+  // True if an operation has happened whose order after others is not known, because it needed a
+  // discarded version, or was itself discarded.
+  bool forgot() const { return forgot_; }
   // Returns the last epoch of each thread that an acquisition of the version sees; empty: none.
   std::span<const Epoch> released(std::uint32_t object, std::uint32_t version) const {
     const Object& acquired = objects_[object];
@@ -122,6 +133,7 @@ class HappensBefore {
   std::vector<Clock> clocks_;
   std::vector<Object> objects_;
   const std::uint32_t remembered_;
+  bool forgot_ = false;
 };
 
 }  // namespace pmemsim

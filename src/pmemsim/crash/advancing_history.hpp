@@ -7,7 +7,9 @@
 //   2  A unit is dropped when it is guaranteed persistent: every later image contains it. With it,
 //      all earlier versions of its words are dropped. A program whose stores are never guaranteed
 //      persistent therefore has a history that grows.
-//   3  Threads are read in rounds of equal length, so that the order of accesses without
+//   3  The order of the latest versions of locks and atomic variables is remembered. If a thread
+//      needs an older one, the run is repeated with all versions.
+//   4  Threads are read in rounds of equal length, so that the order of accesses without
 //      synchronisation does not depend on the machine.
 #pragma once
 
@@ -20,10 +22,10 @@ namespace pmemsim {
 class AdvancingHistory final : public ProgramHistory {
  public:
   // Finds the words that the program writes (rule 1), but reads no operation yet. Throws
-  // trace::TraceError.
+  // trace::TraceError. With the latest versions alone, reading may throw ForgottenVersion.
   AdvancingHistory(const trace::TraceFile& trace, const Lowering& lowering,
-                   const Guarantees& guarantees)
-      : ProgramHistory(Unread::kTag, trace, lowering, guarantees) {}
+                   const Guarantees& guarantees, Versions versions)
+      : ProgramHistory(versions, trace, lowering, guarantees) {}
 
   // True if the whole recording has any region.
   bool has_regions() const { return has_regions_; }

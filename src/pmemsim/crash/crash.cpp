@@ -115,12 +115,14 @@ Plan plan_of(const trace::TraceFile& trace, const Configuration& configuration,
 
 // A machine whose persistent memory is formatted, and what a crash of it needs.
 struct CrashedMachine {
-  CrashedMachine(const trace::TraceFile& trace, const Configuration& configuration)
+  CrashedMachine(const trace::TraceFile& trace, const Configuration& configuration,
+                 Versions versions)
       : machine(configuration, trace),
         history(trace, machine.design().lowering(),
                 {.promises = machine.design().promises(),
                  .lines_whole = configuration.pm.persistence == PersistencePoint::kAccepted,
-                 .lines_readable = !machine.design().may_leave_unreadable()}),
+                 .lines_readable = !machine.design().may_leave_unreadable()},
+                versions),
         recovery(machine.design().recovery(trace)) {
     machine.format();
     // Persistent caches hold data unencoded, as programs have written them.
@@ -622,7 +624,7 @@ class CrashRun final : public PersistenceObserver, public ProgramObserver {
 CrashExplanation explain_first(const Violation& first, const trace::TraceFile& trace,
                                const Configuration& configuration, const CrashOptions& options,
                                const Plan& plan) {
-  CrashedMachine crashed(trace, configuration);
+  CrashedMachine crashed(trace, configuration, Versions::kAll);
   if (!first.finding) return explain_violation(first, configuration, trace, crashed.history);
   crashed.history.keep_all();
   const CrashOptions repeated{.seed = options.seed, .at = options.at, .subsets = options.subsets};
@@ -722,18 +724,19 @@ void check_saved(const ImageDecoder* decoder, std::uint64_t points) {
 class CrashParts {
  public:
   CrashParts(const trace::TraceFile& trace, const Configuration& configuration,
-             const CrashOptions& options, const Plan& plan, std::uint32_t parts)
+             const CrashOptions& options, const Plan& plan, std::uint32_t parts, Versions versions)
       : trace_(trace),
         configuration_(configuration),
         options_(options),
         plan_(plan),
+        versions_(versions),
         checker_(options.external_checker),
         found_(parts) {}
 
   // Runs a part, on any thread.
   void run(std::uint32_t number, const std::function<bool(double)>& progress) {
     const HandlerStack room;
-    CrashedMachine crashed(trace_, configuration_);
+    CrashedMachine crashed(trace_, configuration_, versions_);
     if (number == 0) check(crashed);
     CrashRun crash_run(crashed, options_, plan_, part(number), checker_);
     pmemsim::run(crashed.machine, crash_run, &crash_run, progress);
@@ -766,9 +769,36 @@ class CrashParts {
   const Configuration& configuration_;
   const CrashOptions& options_;
   const Plan& plan_;
+  const Versions versions_;
   SharedChecker checker_;
   std::vector<Found> found_;  // By part
 };
+
+// Runs all parts, and returns their results.
+Found run_all(const trace::TraceFile& trace, const Configuration& configuration,
+              const CrashOptions& options, const Plan& plan, std::uint32_t parts, Versions versions,
+              const std::function<bool(double)>& progress) {
+  CrashParts crash_parts(trace, configuration, options, plan, parts, versions);
+  run_parts(parts, progress,
+            [&](std::uint32_t number, const std::function<bool(double)>& progress_of_part) {
+              crash_parts.run(number, progress_of_part);
+            });
+  return crash_parts.take();
+}
+
+// Does the same with a history of bounded size, if that is enough. An external checker must not get
+// any image twice, so that all versions are remembered for it from the beginning.
+Found run_with_versions(const trace::TraceFile& trace, const Configuration& configuration,
+                        const CrashOptions& options, const Plan& plan, std::uint32_t parts,
+                        const std::function<bool(double)>& progress) {
+  if (options.external_checker == nullptr) {
+    try {
+      return run_all(trace, configuration, options, plan, parts, Versions::kLatest, progress);
+    } catch (const ForgottenVersion&) {
+    }
+  }
+  return run_all(trace, configuration, options, plan, parts, Versions::kAll, progress);
+}
 
 // Number of copies of persistent memory: those of the machine, and the surviving data (twice, if
 // they have to be decoded). Another machine, which counts the points beforehand or runs again for
@@ -787,12 +817,8 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   const auto start = std::chrono::steady_clock::now();
   const Plan plan = plan_of(trace, configuration, options, share_of(progress, 0, kCounting));
   const double counted = plan.all_points > 0 ? kCounting : 0;
-  CrashParts crash_parts(trace, configuration, options, plan, parts);
-  run_parts(parts, share_of(progress, counted, 1 - counted),
-            [&](std::uint32_t number, const std::function<bool(double)>& progress_of_part) {
-              crash_parts.run(number, progress_of_part);
-            });
-  const Found found = crash_parts.take();
+  const Found found = run_with_versions(trace, configuration, options, plan, parts,
+                                        share_of(progress, counted, 1 - counted));
   CrashResult result = found.result;
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   result.wall_s = wall.count();

@@ -93,6 +93,7 @@ class ProgramHistory::Thread {
 
   void execute() {
     order_.synchronise(number_, operation_);
+    if (order_.forgot()) throw ForgottenVersion{};
     if (guarantees_.after_guarantees && trace::synchronises(operation_)) follow_other_threads();
     switch (operation_.kind) {
       case SiteKind::kMark:
@@ -527,13 +528,14 @@ class ProgramHistory::Reader {
 
 ProgramHistory::ProgramHistory(const trace::TraceFile& trace, const Lowering& lowering,
                                const Guarantees& guarantees)
-    : ProgramHistory(trace, lowering, guarantees, UINT32_MAX / 2) {
+    : ProgramHistory(trace, lowering, guarantees, kAllVersions) {
   while (!read()) read_round(UINT64_MAX);
 }
 
-ProgramHistory::ProgramHistory(Unread, const trace::TraceFile& trace, const Lowering& lowering,
-                               const Guarantees& guarantees)
-    : ProgramHistory(trace, lowering, guarantees, kRememberedVersions) {
+ProgramHistory::ProgramHistory(Versions versions, const trace::TraceFile& trace,
+                               const Lowering& lowering, const Guarantees& guarantees)
+    : ProgramHistory(trace, lowering, guarantees,
+                     versions == Versions::kAll ? kAllVersions : kLatestVersions) {
   find_words(trace, guarantees);
   before_ = Image{};  // All words are initialised now
 }

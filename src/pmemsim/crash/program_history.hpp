@@ -66,6 +66,13 @@
 
 namespace pmemsim {
 
+// The versions of locks and atomic variables whose order after other operations is remembered.
+enum class Versions : std::uint8_t { kLatest, kAll };
+
+// A thread has acquired a version that is no longer remembered. The history must be read again,
+// with all versions.
+struct ForgottenVersion {};
+
 class ProgramHistory {
  public:
   using UnitId = std::uint32_t;
@@ -187,8 +194,7 @@ class ProgramHistory {
   };
 
   // Begins to read: has found the words that the program writes, but read no operation.
-  enum class Unread { kTag };
-  ProgramHistory(Unread, const trace::TraceFile& trace, const Lowering& lowering,
+  ProgramHistory(Versions versions, const trace::TraceFile& trace, const Lowering& lowering,
                  const Guarantees& guarantees);
   // Each thread executes operations until it has executed `most`, must wait, or has ended. Throws
   // trace::TraceError.
@@ -205,10 +211,10 @@ class ProgramHistory {
   std::vector<Numbered> fences_;   // By thread
 
  private:
-  // Number of versions of a lock or an atomic variable that a history of bounded size remembers. A
-  // thread that acquires an older version than that follows nothing. Threads read in rounds, so it
-  // would have to lag behind the others by many rounds.
-  static constexpr std::uint32_t kRememberedVersions = 1024;
+  // Number of versions of a lock or an atomic variable that a history of bounded size remembers.
+  // Threads read in rounds, so a thread that needs an older one lags behind by many rounds.
+  static constexpr std::uint32_t kLatestVersions = 1024;
+  static constexpr std::uint32_t kAllVersions = UINT32_MAX / 2;
 
   class Thread;
   class Reader;
