@@ -97,6 +97,7 @@ def test_loops_are_still_simulated_as_committed(machine: str, tmp_path: Path) ->
     measured = ROOT / "benchmarks" / "measurements" / f"{machine}.json"
     finished = pmemsim("calibrate", "--from", measured, "--json", output, cwd=tmp_path)
     assert finished.returncode == 0, finished.stderr
+    assert "non-temporal line, sfence" in finished.stdout
     simulated, committed = (
         {
             each["name"]: each["simulated_ns"]
