@@ -112,9 +112,9 @@ def pmemsim(
 def shared_recording(workload: str, opt: str | None = None) -> Trace:
     """Return a recording of four threads of a workload, with defaults for other arguments.
 
-    At O0 its data are small, since most of such a recording is their set-up; not in the long form.
+    At O0 its data are small, since most of such a recording is their set-up.
     """
-    items = SMALL_ITEMS if opt == "O0" and not LONG_TESTS else None
+    items = SMALL_ITEMS if opt == "O0" else None
     return find_target(workload, opt=opt, threads=4, regions=SHARED_REGIONS, items=items).trace()
 
 

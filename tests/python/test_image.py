@@ -21,9 +21,9 @@ from pmemsim.errors import Error
 from pmemsim.recording import build_workload
 from pmemsim.simulation import configure
 from pmemsim.workloads import workloads
-from support import LONG_TESTS, long_except, shared_recording
+from support import long_except, shared_recording
 
-FLIPS = 16 if LONG_TESTS else 8
+FLIPS = 8
 PAGE_BYTES = 4096
 
 
@@ -63,8 +63,6 @@ def test_a_workload_notices_a_flipped_bit(workload: str, tmp_path: Path) -> None
     """At least one bit in four is noticed where regions stored.
 
     Padding and finished logs don't matter.
-
-    The long form flips 16 bits of each workload instead of 8.
     """
     trace = shared_recording(workload)
     image = tmp_path / "image"
