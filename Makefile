@@ -28,6 +28,12 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $$(($$(nproc) + 1)) --dist work
 CTEST = rm -rf build/$(1)/test-times; ctest --preset $(1) --no-tests=error --parallel $$(($$(nproc) + 1)) $(2); status=$$?; \
 	$(PYTHON) tools/slowest_tests.py build/$(1)/test-times || status=1; exit $$status
 
+# Builds the C++ tests, linked with the simulator that `make setup` has built.
+define BUILD_TESTS
+cmake --preset tests >build/tests.log || { cat build/tests.log; exit 1; }
+cmake --build --preset tests --target cxx_tests
+endef
+
 .PHONY: help setup demo quick test test-cxx test-python test-long test-long-cxx test-long-python update-pins bench lint docs machine-pages clean
 
 help:
@@ -70,17 +76,20 @@ test: test-cxx test-python
 test-long: test-long-cxx test-long-python
 	$(TOOK)
 
+# With sanitizers, the amounts are the usual ones. The long amounts take a quarter of the time
+# without them.
 test-long-cxx: setup
 	cmake --preset sanitize >build/sanitize.log || { cat build/sanitize.log; exit 1; }
 	cmake --build --preset sanitize --target cxx_tests
-	PMEMSIM_LONG_TESTS=1; export PMEMSIM_LONG_TESTS; $(call CTEST,sanitize)
+	$(call CTEST,sanitize)
+	$(BUILD_TESTS)
+	PMEMSIM_LONG_TESTS=1; export PMEMSIM_LONG_TESTS; $(call CTEST,tests)
 
 test-long-python: setup
 	PMEMSIM_LONG_TESTS=1 $(PYTEST) --durations 10
 
 test-cxx: setup
-	cmake --preset tests >build/tests.log || { cat build/tests.log; exit 1; }
-	cmake --build --preset tests --target cxx_tests
+	$(BUILD_TESTS)
 	$(call CTEST,tests)
 
 test-python: setup

@@ -1,6 +1,6 @@
-// The long form of the tests, which `make test-long` selects with PMEMSIM_LONG_TESTS. It runs more
-// cases that differ only in their random numbers; each shortened test has a comment on what it
-// adds.
+// The long form of the tests, which `make test-long` selects with PMEMSIM_LONG_TESTS where nothing
+// is compiled with sanitizers. It runs more cases that differ only in their random numbers; each
+// shortened test has a comment on what it adds.
 #pragma once
 
 #include <gtest/gtest.h>
