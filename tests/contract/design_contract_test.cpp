@@ -122,13 +122,13 @@ class DesignContract : public testing::TestWithParam<Layers> {
     }
     return configuration;
   }
-  // Calls `crash(seed, configuration)` for each set of settings that makes structures collide,
-  // except for sets that don't fit the design.
+  // Calls `crash(seed, size, configuration)` for each set of settings that makes structures
+  // collide, except for sets that don't fit the design.
   template <class Crash>
   void crash_under_stress(Crash crash) {
     std::uint32_t sets = 0;
     // The short form runs one program for each set, with one kind of pages, and which one differs
-    // between designs.
+    // between designs. Its programs have half as many regions.
     auto number = static_cast<std::uint32_t>(name(GetParam()).size());
     for (const StressSet& set : stress_sets()) {
       const std::uint32_t first = long_tests() ? 1 : 1 + number++ % programs_;
@@ -136,7 +136,8 @@ class DesignContract : public testing::TestWithParam<Layers> {
       try {
         for (std::uint32_t seed = first; seed <= last; ++seed) {
           const Configuration stressed = configuration(page_size(seed), GetParam(), set.settings);
-          EXPECT_EQ(crash(seed, stressed).problem, "") << set.name << ", " << seed;
+          EXPECT_EQ(crash(seed, long_tests() ? 2 : 1, stressed).problem, "")
+              << set.name << ", " << seed;
         }
         ++sets;
       } catch (const ConfigError&) {  // it doesn't go with the design
@@ -157,7 +158,7 @@ class DesignContract : public testing::TestWithParam<Layers> {
   static RandomTraceOptions program(std::uint32_t seed) {
     return {.seed = seed,
             .threads = 1 + seed % 4,
-            .operations = 4000,
+            .operations = long_tests() ? 4000 : 2000,
             .lines = 100,
             .pm_source = pool()};
   }
@@ -395,8 +396,9 @@ TEST_P(CrashContract, SurvivesEveryCrash) {
 }
 
 TEST_P(CrashContract, SurvivesEveryCrashUnderStress) {
-  crash_under_stress([](std::uint32_t seed, const Configuration& configuration) {
-    return crash_shared({.seed = seed, .threads = 1 + seed % 4}, configuration);
+  crash_under_stress([](std::uint32_t seed, int size, const Configuration& configuration) {
+    return crash_shared({.seed = seed, .threads = 1 + seed % 4, .regions = 30 * size},
+                        configuration);
   });
 }
 
@@ -415,8 +417,8 @@ TEST_P(SoftwareLogContract, SurvivesEveryCrash) {
 }
 
 TEST_P(SoftwareLogContract, SurvivesEveryCrashUnderStress) {
-  crash_under_stress([](std::uint32_t seed, const Configuration& configuration) {
-    LoggedRegions program(log(), seed, 1 + seed % 4, 30);
+  crash_under_stress([](std::uint32_t seed, int size, const Configuration& configuration) {
+    LoggedRegions program(log(), seed, 1 + seed % 4, 15 * size);
     return crash_program(program.builder, configuration);
   });
 }

@@ -314,7 +314,8 @@ TEST_P(GuaranteeClasses, ImagesOfRandomProgramsMatchTheDefinition) {
 // Compares programs with more allowed images than the limit.
 TEST_P(GuaranteeClasses, LikelyAndRandomImagesAreAllowed) {
   std::mt19937 random(2);
-  for (int compared = 0; compared < 100;) {
+  const int programs = long_tests() ? 100 : 40;
+  for (int compared = 0; compared < programs;) {
     const Deeds deeds = RandomDeeds(random, {}).deeds;
     const WordImages all = Allowed(deeds, GetParam()).all();
     if (all.size() < 4) continue;
