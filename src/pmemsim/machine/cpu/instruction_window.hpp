@@ -209,7 +209,8 @@ class InstructionWindow {
     return std::max<Slot>(latency + beyond_division_, 0);
   }
 
-  // What remains of an entry that has retired. The times determine when its place became free.
+  // The place of an entry in the reorder buffer. Later entries can take it after the entry has
+  // retired.
   struct Occupied {
     Slot retired;
     std::uint32_t instructions;  // at most rob_entries_
