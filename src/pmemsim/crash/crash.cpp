@@ -805,6 +805,10 @@ Found run_with_versions(const trace::TraceFile& trace, const Configuration& conf
 // the explanation, has copies, too. (An image that is kept is one more.)
 constexpr std::uint64_t kCopies = Machine::kCopies + 2 + Machine::kCopies;
 
+// All parts simulate the whole run, which takes half of the time or more. Further parts would gain
+// little time, and cost as much of the processors and the memory as the first ones.
+constexpr std::uint64_t kMostParts = 4;
+
 }  // namespace
 
 CrashResult crash(const trace::TraceFile& trace, const Configuration& configuration,
@@ -812,7 +816,8 @@ CrashResult crash(const trace::TraceFile& trace, const Configuration& configurat
   check_verifiable(configuration);
   const std::uint64_t copies = options.keep ? kCopies + 1 : kCopies;
   check_host_memory(trace, copies);
-  const std::uint64_t most_parts = options.at || options.keep ? 1 : copies_that_fit(trace) / copies;
+  const std::uint64_t most_parts =
+      options.at || options.keep ? 1 : std::min(copies_that_fit(trace) / copies, kMostParts);
   const auto parts = static_cast<std::uint32_t>(std::min<std::uint64_t>(options.parts, most_parts));
   const auto start = std::chrono::steady_clock::now();
   const Plan plan = plan_of(trace, configuration, options, share_of(progress, 0, kCounting));
