@@ -95,7 +95,7 @@ void prepare(const TraceFile& file) {
   const pmemsim::ProgramHistory::Guarantees guarantees{
       .promises = design.promises(), .lines_whole = true, .lines_readable = false};
   const pmemsim::ProgramHistory history(file, design.lowering(), guarantees);
-  pmemsim::AdvancingHistory advancing(file, design.lowering(), guarantees);
+  pmemsim::AdvancingHistory advancing(file, design.lowering(), guarantees, pmemsim::Versions::kAll);
   advancing.keep_all();
 }
 
