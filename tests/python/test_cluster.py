@@ -125,13 +125,17 @@ def test_a_sweep_is_the_same_on_a_cluster_that_loses_a_worker(
     )  # fmt: skip
     results = tmp_path / "b" / "results"
     deadline = time.monotonic() + 120
-    while len(list(results.glob("[!.]*.json"))) < POINTS // 4:
+
+    def each_worker_has_each_recording() -> bool:
+        received = [list((cache / "recordings").glob("[!.]*.pmt")) for cache in workers.caches]
+        return all(len(recordings) == 2 for recordings in received)
+
+    while (
+        len(list(results.glob("[!.]*.json"))) < POINTS // 4 or not each_worker_has_each_recording()
+    ):
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    # Both workers have worked, and each has received each recording.
-    for cache in workers.caches:
-        assert len(list((cache / "recordings").glob("[!.]*.pmt"))) == 2
     victim.send_signal(signal.SIGKILL)
     output, text = process.communicate(timeout=200)
     assert process.returncode == 0, text
