@@ -283,7 +283,6 @@ inline std::size_t OperationStream::length(const std::byte* record, std::uint32_
   bool valid = !operation.flag;
   switch (operation.kind) {
     case SiteKind::kExecute:
-      return valid ? kHeadBytes : 0;
     case SiteKind::kFence:
       return valid ? kHeadBytes : 0;
     case SiteKind::kBranch:

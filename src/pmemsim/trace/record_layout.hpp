@@ -11,14 +11,10 @@
 namespace pmemsim::trace {
 
 // The layout of a record. `fixed` is the number of bytes before its value: the head and the fixed
-// part of the payload. The masks are all ones if the kind has the field and zero otherwise, so that
-// decoding needs no branches.
+// part of the payload. The masks are all ones if the kind has the field and zero otherwise.
 struct RecordLayout {
-  std::uint64_t first = 0;   // u64 after the head: an address, a mark's first word or a target
-  std::uint64_t second = 0;  // u64 after `first`
-  std::uint64_t access = 0;  // all ones if `first` is an address
+  std::uint64_t access = 0;  // u64 address after the head
   std::uint32_t object = 0;  // u32 object and u32 version after the address
-  std::uint32_t count = 0;   // u32 after the head: instructions
   std::uint32_t flag = 0;    // bit 0 of the head is in use
   std::uint32_t copied = 0;  // u8 bytes after the address
   std::uint32_t value = 0;   // the accessed bytes follow the fixed part
@@ -38,7 +34,7 @@ inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
        {SiteKind::kLoad, SiteKind::kStore, SiteKind::kNonTemporal, SiteKind::kAtomicLoad,
         SiteKind::kAtomicStore, SiteKind::kAtomicUpdate, SiteKind::kCopyLoad, SiteKind::kCopyStore,
         SiteKind::kFlush, SiteKind::kSync}) {
-    of(kind).first = of(kind).access = ~std::uint64_t{0};
+    of(kind).access = ~std::uint64_t{0};
     of(kind).fixed += 8;
   }
   for (const SiteKind kind :
@@ -56,12 +52,9 @@ inline constexpr std::array<RecordLayout, kSiteKinds> kLayouts = [] {
   }
   of(SiteKind::kBranch).flag = of(SiteKind::kAtomicUpdate).flag = 1;
   of(SiteKind::kRecurrence).flag = of(SiteKind::kSync).flag = 1;
-  of(SiteKind::kExternal).count = ~std::uint32_t{0};
   of(SiteKind::kExternal).flag = 1;
   of(SiteKind::kExternal).fixed += 4;
-  of(SiteKind::kIndirectBranch).first = ~std::uint32_t{0};
   of(SiteKind::kIndirectBranch).fixed += 4;
-  of(SiteKind::kMark).first = of(SiteKind::kMark).second = ~std::uint64_t{0};
   of(SiteKind::kMark).fixed += 16;
   return layouts;
 }();
