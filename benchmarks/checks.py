@@ -23,7 +23,7 @@ from pathlib import Path
 from native_builds import ROOT
 from pmemsim.crash import CheckerWanted, checker_of
 from pmemsim.parallel import host_cores
-from pmemsim.persistency import Budget, Wanted, show_images
+from pmemsim.persistency import Budget, Wanted, show_order
 from pmemsim.toolchain import compiler, native_compiler
 from pmemsim.trace import Trace
 
@@ -91,7 +91,8 @@ def measure_one(name: str, path: Path, wanted: CheckerWanted, images: int, jobs:
     checker = checker_of(trace, wanted, None)
     assert checker is not None
     shown = Wanted("px86", Budget.of(str(images)), watch=name != "looks")
-    run = show_images(trace, shown, checker, "", jobs)
+    run = show_order(trace, shown, checker, "", set(), jobs)
+    assert run is not None
     assert run.story is None, run.story
     return Row(name, run.images, run.wall_s, run.images_per_s)
 

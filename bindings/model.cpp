@@ -9,13 +9,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "pmemsim/analysis/edited_copy.hpp"
 #include "pmemsim/checks/images/design_images.hpp"
+#include "pmemsim/checks/images/lost_stores.hpp"
+#include "pmemsim/checks/images/survey.hpp"
 #include "pmemsim/checks/images/whole_images.hpp"
 #include "pmemsim/checks/rules/persist_calls.hpp"
 #include "pmemsim/common/image_file.hpp"
@@ -126,32 +130,101 @@ Without without(const PersistCall& call) {
   return {std::make_shared<const std::vector<std::vector<std::uint64_t>>>(call.operations)};
 }
 
+Without joined(const Without& one, const Without& other) {
+  if (one.operations == nullptr) return other;
+  if (other.operations == nullptr) return one;
+  std::vector<std::vector<std::uint64_t>> both(one.operations->size());
+  for (std::size_t thread = 0; thread < both.size(); ++thread) {
+    std::ranges::set_union((*one.operations)[thread], (*other.operations)[thread],
+                           std::back_inserter(both[thread]));
+  }
+  return {std::make_shared<const std::vector<std::vector<std::uint64_t>>>(std::move(both))};
+}
+
+std::vector<LostStore> lost_stores(const ModelImages& images) {
+  const auto* const whole = dynamic_cast<const WholeImages*>(&images.images());
+  if (whole == nullptr) return {};
+  return whole->lost_stores();
+}
+
+std::vector<trace::SourceLocation> places_of(const PersistCall& call) {
+  std::vector<trace::SourceLocation> places = {call.place};
+  places.insert(places.end(), call.calls.begin(), call.calls.end());
+  return places;
+}
+
+std::optional<Without> flush_of(const LostStore& store) {
+  if (!store.flush) return {};
+  return without(*store.flush);
+}
+
+// Flushes and fences that are added to a program, and some that are left out.
+class Edits {
+ public:
+  explicit Edits(const Without& without) { edits_.left_out = without.operations; }
+
+  void flush(const std::string& file, std::uint32_t line) { at(file, line, What::kFlush); }
+  void flush_loaded(const std::string& file, std::uint32_t line) {
+    at(file, line, What::kFlushLoaded);
+  }
+  void fence_before(const std::string& file, std::uint32_t line) {
+    at(file, line, What::kFenceBefore);
+  }
+  void fence_after(const std::string& file, std::uint32_t line) {
+    at(file, line, What::kFenceAfter);
+  }
+  void fence_after_call(const Without& call) { edits_.fenced_calls.push_back(call.operations); }
+  std::pair<std::uint64_t, std::uint64_t> write(const trace::TraceFile& trace,
+                                                const Path& path) const {
+    const trace::Added added = trace::write_edited_copy(trace, edits_, path.string());
+    return {added.flushes, added.fences};
+  }
+
+ private:
+  using What = trace::Edits::What;
+
+  void at(const std::string& file, std::uint32_t line, What what) {
+    edits_.at_statements.push_back({what, file, line});
+  }
+
+  trace::Edits edits_;
+};
+
 std::optional<std::uint64_t> digest_of(const ModelImages& images) {
   const auto* const whole = dynamic_cast<const WholeImages*>(&images.images());
   if (whole == nullptr) return {};
   return whole->images().digest();
 }
 
-// The digest of the images that a persistency model allows (nothing for a design), and the
-// fingerprint of all images (nothing if there are too many).
-using Fingerprints = std::pair<std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
-Fingerprints fingerprint(const trace::TraceFile& trace, const WantedImages& wanted) {
+// The fingerprint of all images; nothing if there are too many.
+std::optional<std::uint64_t> fingerprint(const trace::TraceFile& trace,
+                                         const WantedImages& wanted) {
   const double most = static_cast<double>(std::min(wanted.most, ImageSearch::kMostAll));
   if (!wanted.design) {  // no image has to be built as a whole
-    AllowedImages images(trace, rules_of(wanted), 1, wanted.most, variation_of(wanted));
-    const ImageSearch& search = images.search();
-    if (search.possible() > most) return {images.digest(), std::nullopt};
+    const Variation variation = variation_of(wanted);
+    if (may_exceed({trace, variation}, rules_of(wanted), most)) return {};
+    AllowedImages images(trace, rules_of(wanted), 1, wanted.most, variation);
     while (images.next()) {
     }
-    if (!search.complete()) return {images.digest(), std::nullopt};
-    return {images.digest(), search.fingerprint()};
+    if (!images.search().complete()) return {};
+    return images.search().fingerprint();
   }
   const std::unique_ptr<ImageSequence> images = sequence(trace, wanted);
   if (images->possible() > most) return {};
   while (images->next()) {
   }
   if (!images->complete()) return {};
-  return {std::nullopt, images->fingerprint()};
+  return images->fingerprint();
+}
+
+bool same_images(const trace::TraceFile& one, const WantedImages& of_one,
+                 const trace::TraceFile& other, const WantedImages& of_other) {
+  if (!of_one.design) {
+    const Variation first = variation_of(of_one), second = variation_of(of_other);
+    if (have_same_digest({one, first}, {other, second}, rules_of(of_one))) return true;
+  }
+  const std::optional<std::uint64_t> images = fingerprint(one, of_one);
+  return images && images == fingerprint(other, of_other);
 }
 
 }  // namespace
@@ -160,13 +233,38 @@ void bind_model(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<Without>(module, "Without",
                       "Flushes and fences that are left out of a program; none by default.")
-      .def(nb::init<>());
+      .def(nb::init<>())
+      .def("joined", &joined, nb::arg("other"), "Return what both leave out together.");
   nb::class_<PersistCall>(module, "PersistCall", "A flush or a fence of a program.")
       .def_ro("name", &PersistCall::name)
       .def_ro("place", &PersistCall::place)
       .def_ro("calls", &PersistCall::calls, "Calls of the helper functions, the innermost first.")
       .def_prop_ro("executed", &PersistCall::executed, "Number of executions.")
       .def_prop_ro("without", &without, "The `Without` that leaves this call out of the program.");
+  nb::class_<LostStore>(module, "LostStore", "A store that an image has lost.")
+      .def_ro("place", &LostStore::place)
+      .def_ro("thread", &LostStore::thread)
+      .def_prop_ro("why", [](const LostStore& store) { return name_of(store.why); })
+      .def_prop_ro("flush", &flush_of, "The flush that no fence has completed.")
+      .def_prop_ro(
+          "flush_calls",
+          [](const LostStore& store) {
+            return store.flush ? places_of(*store.flush) : std::vector<trace::SourceLocation>{};
+          },
+          "The flush's line, and those of its callers, the innermost first.")
+      .def_ro("kept", &LostStore::kept,
+              "The thread's next store of another line that the image contains.");
+  nb::class_<Edits>(module, "Edits",
+                    "Flushes and fences that are added to a program, and some that are left out.")
+      .def(nb::init<const Without&>(), nb::arg("without"))
+      .def("flush", &Edits::flush, nb::arg("file"), nb::arg("line"))
+      .def("flush_loaded", &Edits::flush_loaded, nb::arg("file"), nb::arg("line"))
+      .def("fence_before", &Edits::fence_before, nb::arg("file"), nb::arg("line"))
+      .def("fence_after", &Edits::fence_after, nb::arg("file"), nb::arg("line"))
+      .def("fence_after_call", &Edits::fence_after_call, nb::arg("call"))
+      .def("write", &Edits::write, nb::arg("trace"), nb::arg("path"), released,
+           "Write the edited copy of a recording; return the numbers of executed flushes and "
+           "fences that were added.");
   nb::class_<WantedImages>(module, "WantedImages", "Selection and order of the images.")
       .def(nb::init<bool, std::optional<Configuration>, std::uint64_t, std::uint64_t, Without,
                     std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, bool>(),
@@ -189,6 +287,8 @@ void bind_model(nb::module_& module) {
       .def(
           "explanation", [](const ModelImages& images) { return images.images().explanation(); },
           released)
+      .def("lost_stores", &lost_stores, released,
+           "Return the stores that the image has lost; nothing for a design's guarantees.")
       .def("losses", [](const ModelImages& images) { return images.images().losses(); })
       .def(
           "restore_losses",
@@ -214,10 +314,10 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("instants",
                    [](const ModelImages& images) { return images.images().instants(); });
   module.def("persist_calls", &check::persist_calls, nb::arg("trace"), released);
-  module.def("fingerprint", &fingerprint, nb::arg("trace"), nb::arg("wanted"), released,
-             "Return two fingerprints: of the stores that a crash may lose at each instant (None "
-             "for a design's guarantees), and of the set of all images (None if there are too "
-             "many).");
+  module.def("same_images", &same_images, nb::arg("one"), nb::arg("of_one"), nb::arg("other"),
+             nb::arg("of_other"), released,
+             "Return whether two recordings of programs with the same stores, or two variants of "
+             "one, leave the same crash images: false if there are too many to know.");
   module.attr("MOST_MODEL_IMAGES") = ImageSearch::kMostAll;
   module.attr("NO_END_OF_MODEL_IMAGES") = ImageSearch::kNoEnd;
 }

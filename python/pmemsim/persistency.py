@@ -101,6 +101,12 @@ class ImageExplanation:
     lines: tuple[str, ...]
     command: str
     """Command that shows this image again."""
+    lost: tuple[_core.LostStore, ...] = ()
+    """Stores that the image has lost, the latest first; empty for a design's guarantees."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as `--json` writes it."""
+        return {"image": self.image, "lines": self.lines, "command": self.command}
 
 
 @dataclass(frozen=True)
@@ -150,7 +156,7 @@ class ModelRun:
         values = {name: value for name, value in vars(self).items() if name != "story"}
         if math.isinf(self.possible):
             values["possible"] = None
-        story = vars(self.story) if self.story else None
+        story = self.story.to_dict() if self.story else None
         return {**values, "images_per_s": self.images_per_s, "story": story}
 
 
@@ -242,24 +248,6 @@ def keeps_regions(design: str) -> bool:
     return configure(design, _MACHINE).promises_whole_regions
 
 
-def show_images(
-    trace: Trace,
-    wanted: Wanted,
-    checker: Checker,
-    command: str,
-    jobs: int = 1,
-    progress: Progress | None = None,
-) -> ModelRun:
-    """Run a checker on images that the model allows, until it rejects one.
-
-    `jobs` checkers work at once, which changes nothing but the time. `command` is how the user
-    would see the rejected image again. Raises an `Error` where nothing can be checked.
-    """
-    run = show_order(trace, wanted, checker, command, set(), jobs, progress)
-    assert run is not None
-    return run
-
-
 def show_order(
     trace: Trace,
     wanted: Wanted,
@@ -269,9 +257,12 @@ def show_order(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> ModelRun | None:
-    """Do the same as `show_images`, unless an earlier order leaves the same images.
+    """Run a checker on images that the model allows, until it rejects one.
 
-    `known` has the digests of the earlier orders, and gets this one's. Returns None if it has it.
+    `jobs` checkers work at once, which changes nothing but the time. `command` is how the user
+    would see the rejected image again. `known` has the digests of earlier orders of the threads,
+    and gets this one's. Returns None if it has it: the images are the same. Raises an `Error` if
+    nothing can be checked.
     """
     _refuse_without_pm(trace)
     if wanted.hosts > 1 and trace.threads <= max(wanted.failed, 1):
@@ -326,6 +317,20 @@ def show_order(
         story=story,
         notes=tuple(notes_on_crashes(trace.metadata)),
     )
+
+
+def check_orders(
+    trace: Trace, wanted: Wanted, checker: Checker, jobs: int, progress: Progress | None = None
+) -> ModelRun:
+    """Run a checker on the images of each order of the threads, until it rejects one."""
+    known: set[int | None] = set()
+    runs: list[ModelRun] = []
+    for order in wanted.orders(trace):
+        run = show_order(trace, order, checker, "", known, jobs, progress)
+        runs += [run] if run else []
+        if run and run.story:
+            break
+    return combined(runs, wanted.budget)
 
 
 def combined(runs: Sequence[ModelRun], budget: Budget) -> ModelRun:
@@ -450,7 +455,10 @@ class Shown:
             )
         lines = (problem, *notes, *self.images.explanation(), *self._reads())
         return ImageExplanation(
-            self.images.number, lines, f"{command} --image {self.images.number}"
+            self.images.number,
+            lines,
+            f"{command} --image {self.images.number}",
+            tuple(self.images.lost_stores()),
         )
 
     def _show(self) -> _core.CheckerAnswer | None:

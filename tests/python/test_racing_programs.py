@@ -14,7 +14,7 @@ import pytest
 from pmemsim import _core, recording
 from pmemsim.crash import CheckerWanted, checker_of
 from pmemsim.errors import Error
-from pmemsim.persistency import Budget, ModelRun, Wanted, show_images
+from pmemsim.persistency import Budget, ModelRun, Wanted, show_order
 from pmemsim.trace import Trace
 from support import long_except, pmemsim
 
@@ -49,7 +49,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 def shown(program: Path, trace: Trace) -> ModelRun:
     checker = checker_of(trace, CheckerWanted(command=str(program)), None)
     assert checker is not None
-    return show_images(trace, Wanted("px86", Budget.of("500")), checker, "")
+    run = show_order(trace, Wanted("px86", Budget.of("500")), checker, "", set())
+    assert run is not None
+    return run
 
 
 def test_lock_released_by_a_plain_store_is_recognised(build: Build) -> None:

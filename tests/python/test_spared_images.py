@@ -15,7 +15,7 @@ import pytest
 from corpus import FOLDER, NAMES, recorded
 from pmemsim.crash import CheckerWanted, checker_of
 from pmemsim.errors import ConfigError
-from pmemsim.persistency import Budget, ModelRun, Wanted, show_images
+from pmemsim.persistency import Budget, ModelRun, Wanted, show_order
 from pmemsim.toolchain import native_compiler
 from pmemsim.trace import Trace
 from support import may_watch, pmemsim
@@ -93,7 +93,9 @@ def crash(
     images = Wanted("px86", Budget.of(budget), watch=watch)
     checker = checker_of(Trace(trace), wanted, None)
     assert checker is not None
-    return show_images(Trace(trace), images, checker, "", jobs)
+    run = show_order(Trace(trace), images, checker, "", set(), jobs)
+    assert run is not None
+    return run
 
 
 def test_unread_lines_do_not_multiply_images(trace: Path, checks: Checks, tmp_path: Path) -> None:

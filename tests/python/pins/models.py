@@ -14,7 +14,7 @@ from pins.configurations import corpus_recording
 from pins.files import Files, number
 from pmemsim.answers import AnswersWanted, check_answers
 from pmemsim.crash import Checker
-from pmemsim.persistency import Budget, Wanted, show_images
+from pmemsim.persistency import Budget, Wanted, show_order
 
 _MODELS = ("px86", "eadr")
 _BUDGET = Budget.of("100")
@@ -42,7 +42,8 @@ def _images(name: str, program: Path, model: str) -> Iterator[str]:
     """Yield numbers of images, and the program's lines that explain the first rejected image."""
     # A checker's reads depend on its compiler, so no images are spared because of them.
     wanted = Wanted(model, _BUDGET, watch=False)
-    run = show_images(corpus_recording(name), wanted, Checker((str(program), "check")), "")
+    run = show_order(corpus_recording(name), wanted, Checker((str(program), "check")), "", set())
+    assert run is not None
     explained = "\n".join(run.story.lines) if run.story else ""
     lines = dict.fromkeys(re.findall(rf"{name}\.c:(\d+)", explained))
     yield f"{name} {model} images {run.images}"

@@ -46,4 +46,22 @@ Survey survey(const trace::TraceFile& trace, PersistencyRules rules, const Varia
   return found;
 }
 
+bool have_same_digest(const Surveyed& one, const Surveyed& other, PersistencyRules rules) {
+  PersistencyModel first(one.trace, rules, one.variation);
+  PersistencyModel second(other.trace, rules, other.variation);
+  for (;;) {
+    const bool more = first.next();
+    if (second.next() != more) return false;
+    if (!more) return true;
+    if (digest_of(first) != digest_of(second)) return false;
+  }
+}
+
+bool may_exceed(const Surveyed& recording, PersistencyRules rules, double images) {
+  PersistencyModel model(recording.trace, rules, recording.variation);
+  double possible = 1;
+  while (possible <= images && model.next()) possible += new_sets(model);
+  return possible > images;
+}
+
 }  // namespace pmemsim

@@ -21,4 +21,16 @@ struct Survey {
 // Counts the images of a recording. Throws trace::TraceError.
 Survey survey(const trace::TraceFile& trace, PersistencyRules rules, const Variation& variation);
 
+// A recording and its variation.
+struct Surveyed {
+  const trace::TraceFile& trace;
+  const Variation& variation;
+};
+// True if the two programs, which must have the same stores, have the same digest. Ends at the
+// first instant at which they differ.
+bool have_same_digest(const Surveyed& one, const Surveyed& other, PersistencyRules rules);
+
+// True if a recording may have more images. Ends as soon as that is known.
+bool may_exceed(const Surveyed& recording, PersistencyRules rules, double images);
+
 }  // namespace pmemsim

@@ -99,9 +99,17 @@ void WholeImages::restore_losses(std::span<const std::uint64_t> numbers, bool re
   }
 }
 
-std::vector<std::string> WholeImages::explanation() const {
+std::span<const check::PersistCall> WholeImages::calls() const {
   if (!calls_) calls_ = check::persist_calls(trace_);
-  return explain_image(trace_, *images_, *calls_);
+  return *calls_;
+}
+
+std::vector<std::string> WholeImages::explanation() const {
+  return explain_image(trace_, *images_, calls());
+}
+
+std::vector<LostStore> WholeImages::lost_stores() const {
+  return pmemsim::lost_stores(trace_, *images_, calls());
 }
 
 }  // namespace pmemsim

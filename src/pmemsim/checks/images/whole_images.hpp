@@ -12,6 +12,7 @@
 
 #include "pmemsim/checks/images/allowed_images.hpp"
 #include "pmemsim/checks/images/image_sequence.hpp"
+#include "pmemsim/checks/images/lost_stores.hpp"
 #include "pmemsim/checks/rules/persist_calls.hpp"
 #include "pmemsim/common/image.hpp"
 
@@ -41,6 +42,7 @@ class WholeImages final : public ImageSequence {
   std::vector<std::uint64_t> losses() const override;
   void restore_losses(std::span<const std::uint64_t> numbers, bool restored) override;
   std::vector<std::string> explanation() const override;
+  std::vector<LostStore> lost_stores() const;
 
   double possible() const override { return images_->search().possible(); }
   bool complete() const override { return images_->search().complete(); }
@@ -52,6 +54,7 @@ class WholeImages final : public ImageSequence {
 
  private:
   void begin_again();
+  std::span<const check::PersistCall> calls() const;
   void compose();
   void write(Line line, const LineData& data);
 
@@ -67,7 +70,7 @@ class WholeImages final : public ImageSequence {
   std::vector<Line> differing_;                // From the base
   std::unordered_set<std::uint64_t> written_;  // Numbers of all lines ever written
   std::unordered_set<std::uint64_t> changed_;
-  mutable std::optional<std::vector<check::PersistCall>> calls_;  // Set by the first explanation()
+  mutable std::optional<std::vector<check::PersistCall>> calls_;  // Set by calls()
 };
 
 }  // namespace pmemsim
