@@ -36,7 +36,7 @@ def recorded(name: str, shared_folder: Path, *, fixed: bool) -> Recorded:
     case = Recorded(folder / name, folder / "recorded.pmt")
     with locked(folder):
         if not case.trace.exists():
-            _build(case.program, *(["-DFIXED"] if fixed else []))
+            build(case.program, FOLDER / f"{name}.c", *(["-DFIXED"] if fixed else []))
             record(case.program, case.trace)
     return case
 
@@ -51,7 +51,7 @@ def record(program: Path, trace: Path, *options: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def _build(program: Path, *options: str) -> None:
+def build(program: Path, source: Path, *options: str) -> None:
+    """Compile a case."""
     compiler = Path(sys.executable).with_name("pmemsim-cc")
-    source = FOLDER / f"{program.name}.c"
     subprocess.run([compiler, "-O1", "-g", "-pthread", *options, source, "-o", program], check=True)

@@ -176,7 +176,7 @@ def test_bad_input_is_refused_with_a_reason(arguments: list[str], sentence: str)
         (["run", "q", "--desing", "np"], ["run: --desing: unknown option; did you mean --design?"]),
         (
             ["nosuch"],
-            ["nosuch: unknown command; known names: analyze, bench, calibrate, check, "],
+            ["nosuch: unknown command; known names: advise, analyze, bench, calibrate, "],
         ),
         (["trace", "inf"], ["trace: inf: unknown command; did you mean 'info'?"]),
         (["run", "queue", "more", *ON_ASAP], ["run: more: unexpected argument; remove it"]),

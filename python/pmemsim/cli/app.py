@@ -241,6 +241,11 @@ _COMMANDS = {
             "check.check_command",
             "Find errors in a recorded program's use of persistent memory.",
         ),
+        "advise": (
+            "advise.advise_command",
+            "Say which flushes and fences of a program can go, and what repairs it if some are "
+            "missing.",
+        ),
         "lint-hints": (
             "lint.lint_hints_command",
             "Report pre-execution hints (pm_pre_...) that cost more than they save, and "

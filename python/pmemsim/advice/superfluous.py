@@ -1,0 +1,147 @@
+"""Find flushes and fences that a program doesn't need, and the time that each costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.advice.edits import NO_ONE, edited
+from pmemsim.advice.variants import Call, Variants, calls_of
+from pmemsim.crash import Checker
+from pmemsim.parallel import Report, run_all
+from pmemsim.persistency import Wanted, check_orders
+from pmemsim.simulation import Configuration, Progress, simulate
+from pmemsim.trace import Trace
+
+SAME = "same crash images"
+"""The proof that an instruction has no effect: every crash leaves the same images without it."""
+
+
+@dataclass(frozen=True)
+class Superfluous:
+    """A flush or a fence that can go."""
+
+    call: Call
+    proof: str
+    """`SAME`, or how many crash images of the program without it a checker has accepted."""
+    saved_ns: float
+    """How much shorter the run is without this instruction; negative: longer."""
+
+    @property
+    def proven(self) -> bool:
+        """Return whether the instruction has no effect on crash images."""
+        return self.proof == SAME
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the instruction as `--json` writes it."""
+        place, *calls = self.call.places
+        return {
+            "name": self.call.name,
+            "file": place.file,
+            "line": place.line,
+            "function": place.function,
+            "calls": [call.to_dict() for call in calls],
+            "executed": self.call.executed,
+            "proof": self.proof,
+            "saved_ns": self.saved_ns,
+        }
+
+
+@dataclass(frozen=True)
+class Savings:
+    """All flushes and fences that can go, and the time of the run with and without them."""
+
+    each: tuple[Superfluous, ...]
+    """Those with a proof first, then by the time that they cost."""
+    time_ns: float
+    """Time of the run as recorded."""
+    without_ns: float
+    """Time of the run without all proven ones together."""
+
+    @property
+    def proven(self) -> list[Superfluous]:
+        """Return those that can go together: a crash leaves the same images without all of them."""
+        return [each for each in self.each if each.proven]
+
+
+def find_superfluous(
+    trace: Trace,
+    configuration: Configuration,
+    wanted: Wanted,
+    checker: Checker | None,
+    folder: Path,
+    jobs: int,
+    progress: Progress | None = None,
+) -> Savings:
+    """Leave out each flush and fence; prove that it has no effect, and simulate the rest.
+
+    One without which the rules find an error is needed, too: images don't tell that data must be
+    durable when an operation ends, or when the program replies. Of several instructions that make
+    one another superfluous, the first is kept. Without a checker, only those with a proof are
+    returned. Edited recordings are written to `folder`. Raises an `Error` if the design can't run
+    the recording.
+    """
+    variants = Variants(trace, wanted, folder / "edited.pmt")
+    candidates, together = _candidates(variants, checker, jobs, progress)
+    alone = [call.without for call, _ in candidates]
+    base, without, *each = _times(trace, configuration, [NO_ONE, together, *alone], folder, jobs)
+    found = [
+        Superfluous(call, proof, base - time)
+        for (call, proof), time in zip(candidates, each, strict=True)
+    ]
+    ordered = sorted(found, key=lambda one: (not one.proven, -one.saved_ns))
+    return Savings(tuple(ordered), base, without)
+
+
+def _candidates(
+    variants: Variants, checker: Checker | None, jobs: int, progress: Progress | None
+) -> tuple[list[tuple[Call, str]], _core.Without]:
+    """Return what can go, each with its proof, and all that has a proof as one."""
+    calls = calls_of(variants.trace)
+    together, found = NO_ONE, list[tuple[Call, str]]()
+    for index, call in enumerate(calls):
+        if progress:
+            progress(index / len(calls))
+        more = together.joined(call.without)
+        if variants.does_without(more):
+            together = more
+            found.append((call, SAME))
+        elif checker and (proof := _accepted(variants, call, checker, jobs)):
+            found.append((call, proof))
+    return found, together
+
+
+def _accepted(variants: Variants, call: Call, checker: Checker, jobs: int) -> str:
+    """Say how many images without the call the checker accepts; empty: it is needed."""
+    if variants.has_same_images(call.without) or not variants.breaks_no_rule(call.without):
+        return ""  # rules need it, or something that goes makes it necessary
+    left = replace(variants.wanted, without=call.without)
+    run = check_orders(variants.trace, left, checker, jobs)
+    if run.story:
+        return ""
+    return f"{'accepted' if run.complete else 'not refuted'}: {run.extent} crash images"
+
+
+def _times(
+    trace: Trace,
+    configuration: Configuration,
+    variants: Sequence[_core.Without],
+    folder: Path,
+    jobs: int,
+) -> list[float]:
+    """Return the simulated time of the program without each of these, in ns."""
+
+    def task(number: int, without: _core.Without) -> Callable[[Report], float]:
+        def run(report: Report) -> float:
+            path = folder / f"without-{number}.pmt"
+            variant = trace if without is NO_ONE else edited(trace, path, (), without).trace
+            time = simulate(variant, configuration, report).time_ns
+            path.unlink(missing_ok=True)
+            return time
+
+        return run
+
+    return run_all([task(*each) for each in enumerate(variants)], jobs)

@@ -1,0 +1,313 @@
+"""`pmemsim advise`: what is planted in correct programs can go, and what is missing is repaired."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus import CASES, FOLDER, build, record, recorded
+from pmemsim import _core
+from pmemsim.advice.edits import Step, edited
+from pmemsim.advice.patch import data_of, loaded_by, patch_of
+from pmemsim.program_check import check_program
+from pmemsim.simulation import configure, simulate
+from pmemsim.trace import Trace
+from support import ROOT, long_except, pmemsim
+
+DESIGN = ("--design", "sw-undo", "--machine", "xeon-optane")
+# Programs whose bug flushes and fences mend.
+MENDED = (
+    "acknowledged_early", "array_before_name", "backlink_not_flushed", "bitmap_not_flushed",
+    "buffer_switched_early", "checksum_before_pages", "data_line_not_flushed",
+    "delete_before_copy", "directory_before_entries", "first_in_200", "first_line_only",
+    "flushed_by_another", "freed_range_not_flushed", "handed_over_early",
+    "link_not_persisted_by_reader", "lock_free_push", "log_ended_early", "log_line_not_flushed",
+    "message_half_published", "no_fence_data_valid", "no_fence_log_valid", "no_fence_node_head",
+    "node_never_flushed", "nt_tail", "nt_then_store", "nt_without_fence", "old_table_freed_twice",
+    "owner_before_taken", "publish_unpersisted", "replica_with_original", "resize_before_copy",
+    "root_before_header", "sent_before_durable", "sequence_even_early", "size_of_pointer",
+    "store_after_flush", "two_writers_of_a_line", "write_returns_early",
+)  # fmt: skip
+# The line that these repair is inside a macro, so that the repair is a sentence.
+WITHOUT_PATCH = {"old_table_freed_twice"}
+# Programs without a line that is `persist(...);`.
+WITHOUT_PERSIST = {"flush_without_order", "replica_with_original", "word_across_lines"}
+
+
+def advise(trace: Path, program: Path, *options: str | Path) -> tuple[int, dict[str, Any]]:
+    """Run the command; return its exit code and its JSON."""
+    found = trace.parent / "advice.json"
+    done = pmemsim(
+        "advise", trace, *DESIGN, "--verify", f"{program} check", "--json", found, *options
+    )
+    assert done.returncode in (0, 1), done.stderr
+    document: dict[str, Any] = json.loads(found.read_text())
+    return done.returncode, document
+
+
+def executed(trace: Path) -> int:
+    """Return how many flushes and fences a recording executes."""
+    counts = check_program(Trace(trace)).counts
+    return counts["flushes"] + counts["fences"]
+
+
+def edited_source(folder: Path, name: str, edit: Callable[[str], str] = str) -> Path:
+    """Copy a program of the corpus, edited, to a folder; return its source."""
+    folder.mkdir(exist_ok=True)
+    shutil.copy(FOLDER / "case.h", folder)
+    source = folder / f"{name}.c"
+    source.write_text(edit((FOLDER / f"{name}.c").read_text()))
+    return source
+
+
+# ---- What can go -------------------------------------------------------------------------------
+
+
+def plant(text: str) -> str:
+    """Repeat the first call of persist() on a line of its own."""
+    planted = re.sub(
+        r"^( *)(?:IF_FIXED\()?(persist\(.*\);)\)?$",
+        r"\g<0>\n\1\2 /* planted */",
+        text,
+        count=1,
+        flags=re.MULTILINE,
+    )
+    assert planted != text
+    return planted
+
+
+@pytest.mark.parametrize(
+    "name",
+    long_except(
+        [name for name in CASES if name not in WITHOUT_PERSIST],
+        "node_never_flushed", "acknowledged_early", "nt_tail",
+    ),
+)  # fmt: skip
+def test_planted_flushes_and_fences_can_go_and_needed_ones_stay(tmp_path: Path, name: str) -> None:
+    source = edited_source(tmp_path, name, plant)
+    build(source.with_suffix(""), source, "-DFIXED")
+    trace = tmp_path / "planted.pmt"
+    record(source.with_suffix(""), trace)
+    status, advice = advise(trace, source.with_suffix(""))
+    assert status == 0
+    assert advice["repair"] is None
+    line = next(
+        number for number, text in enumerate(source.read_text().splitlines(), 1)
+        if "planted" in text
+    )  # fmt: skip
+    proven = [each for each in advice["superfluous"] if each["proof"] == "same crash images"]
+    planted = {
+        each["name"] for each in proven if each["calls"] and each["calls"][-1]["line"] == line
+    }
+    assert planted == {"clwb", "sfence"}
+    # Nothing that the checker or the rules need is proposed: without all of it, both find nothing.
+    original = Trace(trace)
+    without = _without(original, proven)
+    left = edited(original, tmp_path / "without.pmt", (), without).trace
+    assert not check_program(left).faults
+    checked = pmemsim("check", left.path, "--verify", f"{source.with_suffix('')} check")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    # The times are those of simulations.
+    configuration = configure(DESIGN[1], DESIGN[3])
+    assert advice["time_ns"] == simulate(original, configuration).time_ns
+    assert advice["without_ns"] == simulate(left, configuration).time_ns
+
+
+def _without(trace: Trace, proven: list[dict[str, Any]]) -> _core.Without:
+    wanted = {
+        (each["name"], each["line"], *(call["line"] for call in each["calls"])) for each in proven
+    }
+    together = _core.Without()
+    for call in _core.persist_calls(trace.file):
+        if (call.name, call.place.line, *(each.line for each in call.calls)) in wanted:
+            together = together.joined(call.without)
+    return together
+
+
+# ---- What is missing ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    long_except(
+        MENDED, "node_never_flushed", "nt_without_fence", "publish_unpersisted", "first_line_only"
+    ),
+)
+def test_a_repair_is_accepted_after_its_patch_is_applied(
+    tmp_path: Path, shared_folder: Path, name: str
+) -> None:
+    bug = recorded(name, shared_folder, fixed=False)
+    patch = tmp_path / "repair.diff"
+    status, advice = advise(bug.trace, bug.program, "--patch", patch)
+    repair = advice["repair"]
+    assert status == 1
+    assert repair["steps"]
+    assert repair["patch"] == patch.read_text()
+    if name in WITHOUT_PATCH:
+        assert repair["sentences"]
+        return
+    assert repair["sentences"] == []
+    folder = tmp_path / "repaired"
+    source = edited_source(folder, name)
+    subprocess.run(["patch", "-p1", "-i", patch], cwd=folder, check=True, stdout=subprocess.PIPE)
+    build(source.with_suffix(""), source)
+    trace = folder / "repaired.pmt"
+    record(source.with_suffix(""), trace)
+    checked = pmemsim("check", trace, "--verify", f"{source.with_suffix('')} check")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("name", long_except(MENDED, "lock_free_push", "no_fence_log_valid"))
+def test_the_documentation_has_the_repair_and_its_cost(shared_folder: Path, name: str) -> None:
+    bug = recorded(name, shared_folder, fixed=False)
+    _, advice = advise(bug.trace, bug.program)
+    repair = advice["repair"]
+    more = repair["flushes"] + repair["fences"] - repair["useless_executed"]
+    twin = executed(recorded(name, shared_folder, fixed=True).trace) - executed(bug.trace)
+    assert repairs_in_documentation()[name] == (_described(repair["steps"]), more, twin)
+
+
+def _described(steps: list[dict[str, Any]]) -> str:
+    words = {
+        "flush": "flush what line {} stores", "flush loaded": "flush what line {} loads",
+        "fence before": "fence before line {}", "fence after": "fence after line {}",
+        "fence after call": "fence after line {}",
+    }  # fmt: skip
+    return ", ".join(sorted(words[step["what"]].format(step["line"]) for step in steps))
+
+
+def repairs_in_documentation() -> dict[str, tuple[str, int, int]]:
+    """Return the table of docs/guides/advise.md: by program the repair, its cost, the twin's."""
+    text = (ROOT / "docs" / "guides" / "advise.md").read_text().partition("<!-- repairs -->")[2]
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \| (-?\d+) \| (-?\d+) \|$", text, re.MULTILINE)
+    return {name: (repair, int(more), int(twin)) for name, repair, more, twin in rows}
+
+
+def test_nine_of_ten_repairs_cost_no_more_than_the_twins() -> None:
+    repairs = repairs_in_documentation()
+    assert sorted(repairs) == sorted(MENDED)
+    costlier = [name for name, (_, more, twin) in repairs.items() if more > twin]
+    assert len(costlier) <= len(repairs) / 10
+
+
+def test_a_program_whose_stores_are_in_the_wrong_order_has_no_repair(shared_folder: Path) -> None:
+    case = recorded("flag_before_data", shared_folder, fixed=False)
+    status, advice = advise(case.trace, case.program)
+    assert status == 1
+    assert advice["repair"]["steps"] == []
+    assert "order" in advice["repair"]["reason"]
+
+
+def test_without_a_checker_the_rules_alone_decide(shared_folder: Path) -> None:
+    case = recorded("node_never_flushed", shared_folder, fixed=False)
+    done = pmemsim("advise", case.trace, *DESIGN)
+    assert done.returncode == 1
+    assert "no checker was given" in done.stdout
+    assert "never-flushed" in done.stderr
+    needs_checker = recorded("no_fence_node_head", shared_folder, fixed=False)
+    assert pmemsim("advise", needs_checker.trace, *DESIGN).returncode == 0
+
+
+# ---- Patches -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "expression"),
+    [
+        ("node->value = 100 + i;", "node->value"),
+        ("pool->nodes[i].next = head;", "pool->nodes[i].next"),
+        ("*word = value;", "*word"),
+        ("count++;", "count"),
+        ("++pool->count;", "pool->count"),
+        ("pool->bits |= 1u << i;", "pool->bits"),
+        ("atomic_store(&pool->size, 8);", "pool->size"),
+        ("pool->size.store(8, std::memory_order_release);", "pool->size"),
+        ("if (pool->size == 8);", None),
+        ("commit(pool);", None),
+        ("return pool->size;", None),
+    ],
+)
+def test_a_statement_names_what_it_stores(statement: str, expression: str | None) -> None:
+    found = data_of(statement)
+    assert (found.expression if found else None) == expression
+
+
+def test_a_copy_names_its_destination_and_length() -> None:
+    found = data_of("memcpy(pool->text, from, sizeof(text) - 1);")
+    assert found is not None
+    assert (found.address, found.bytes) == ("pool->text", "sizeof(text) - 1")
+
+
+def test_a_statement_names_what_it_loads() -> None:
+    found = loaded_by("const uintptr_t link = atomic_load(&shared->newest);")
+    assert found is not None
+    assert found.expression == "shared->newest"
+    assert loaded_by("commit(pool);") is None
+
+
+def patched(folder: Path, text: str, *steps: Step) -> list[str]:
+    """Return the lines that a patch adds and removes; the program has no functions of its own."""
+    (folder / "mine.c").write_text(text)
+    shutil.copy(Path(__file__).parents[1] / "monotonicity" / "queue.pmt", folder / "mine.pmt")
+    patch = patch_of(Trace(folder / "mine.pmt"), steps)
+    assert not patch.rest
+    lines = patch.diff.splitlines()[3:]
+    return [line for line in lines if line.startswith(("+", "-"))]
+
+
+def test_a_fence_follows_the_flush_of_its_line(tmp_path: Path) -> None:
+    steps = [Step("fence after", "mine.c", 1, ""), Step("flush", "mine.c", 1, "")]
+    assert patched(tmp_path, "  x = 1;\n", *steps) == [
+        '+  __asm__ volatile("clwb %0" : "+m"(x));',
+        '+  __asm__ volatile("sfence" ::: "memory");',
+    ]
+
+
+def test_a_statement_of_a_branch_without_braces_gets_braces(tmp_path: Path) -> None:
+    text = "#include <libpmem.h>\n  if (ready)\n    x = 1;\n"
+    steps = [Step("flush", "mine.c", 3, ""), Step("fence before", "mine.c", 3, "")]
+    assert patched(tmp_path, text, *steps) == [
+        "-    x = 1;",
+        "+    { pmem_drain(); x = 1; pmem_flush(&x, sizeof(x)); }",
+    ]
+
+
+def test_the_body_of_a_loop_is_flushed_inside_the_loop(tmp_path: Path) -> None:
+    text = '#include "pmemsim/pm.h"\n  for (int i = 0; i < f(8); ++i) x[i] = 1;\n'
+    assert patched(tmp_path, text, Step("flush", "mine.c", 2, "")) == [
+        "-  for (int i = 0; i < f(8); ++i) x[i] = 1;",
+        "+  for (int i = 0; i < f(8); ++i) { x[i] = 1; pm_flush(&x[i], sizeof(x[i])); }",
+    ]
+
+
+# ---- The command -------------------------------------------------------------------------------
+
+
+def test_a_workload_with_its_own_checker() -> None:
+    done = pmemsim(
+        "advise", "btree", "--threads", "1", "--regions", "5", "--verify", "own", "--budget", "20",
+        "--json", "-", *DESIGN,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    advice = json.loads(done.stdout)
+    assert advice["workload"] == "btree"
+    assert advice["superfluous"]
+    assert advice["time_ns"] > 0
+
+
+def test_bad_input_is_refused_in_one_sentence_each(tmp_path: Path) -> None:
+    done = pmemsim(
+        "advise", tmp_path / "none.pmt", "--design", "unknown", "--machine", "asap",
+        "--budget", "few", "--patch", tmp_path / "no" / "x.diff", "--top", "0",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == ""
+    for part in ("unknown", "few", "x.diff", "--top 0", "none.pmt"):
+        assert sum(part in line for line in done.stderr.splitlines()) == 1, done.stderr
