@@ -161,7 +161,11 @@ std::optional<Without> flush_of(const LostStore& store) {
 // Flushes and fences that are added to a program, and some that are left out.
 class Edits {
  public:
-  explicit Edits(const Without& without) { edits_.left_out = without.operations; }
+  Edits(const Without& without, const Without& reserved, bool only_sites) {
+    edits_.left_out = without.operations;
+    edits_.reserved = reserved.operations;
+    edits_.only_sites = only_sites;
+  }
 
   void flush(const std::string& file, std::uint32_t line) { at(file, line, What::kFlush); }
   void flush_loaded(const std::string& file, std::uint32_t line) {
@@ -256,7 +260,8 @@ void bind_model(nb::module_& module) {
               "The thread's next store of another line that the image contains.");
   nb::class_<Edits>(module, "Edits",
                     "Flushes and fences that are added to a program, and some that are left out.")
-      .def(nb::init<const Without&>(), nb::arg("without"))
+      .def(nb::init<const Without&, const Without&, bool>(), nb::arg("without"),
+           nb::arg("reserved"), nb::arg("only_sites"))
       .def("flush", &Edits::flush, nb::arg("file"), nb::arg("line"))
       .def("flush_loaded", &Edits::flush_loaded, nb::arg("file"), nb::arg("line"))
       .def("fence_before", &Edits::fence_before, nb::arg("file"), nb::arg("line"))

@@ -166,10 +166,10 @@ TEST(EditedCopy, AFenceBehindACallPrecedesTheNextStore) {
   const std::uint32_t store = trace.at(5, SiteKind::kStore, 8);
   trace.access(flush, kFirst);
   trace.access(load, kFirst);
-  trace.access(flush, kSecond);  // of the same call
+  trace.access(flush, kSecond);
   trace.access(load, kFirst);
   trace.store(store, kFirst, 1);
-  trace.access(flush, kFirst);  // of another one
+  trace.access(flush, kFirst);
   EXPECT_EQ(
       edited(trace, {.fenced_calls = {operations({{0, 2}})}}),
       (Lines{"flush 3 +0", "load 4", "flush 3 +64", "load 4", "fence 3", "store 5", "flush 3 +0"}));
@@ -186,6 +186,48 @@ TEST(EditedCopy, WhatIsLeftOutKeepsItsOtherInstructions) {
   trace.access(flush, kFirst);
   EXPECT_EQ(edited(trace, {.left_out = operations({{2}})}),
             (Lines{"flush 3 +0", "store 5", "execute 3 [2]"}));
+}
+
+TEST(EditedCopy, ReservedOperationsAndABaselineChangeOnlyTheNumbersOfSites) {
+  EditedTrace trace;
+  const std::uint32_t flush = trace.at(3, SiteKind::kFlush);
+  const std::uint32_t store = trace.at(5, SiteKind::kStore, 8);
+  trace.access(flush, kFirst);
+  trace.store(store, kFirst, 1);
+  const Lines recorded{"flush 3 +0", "store 5"};
+  const LeftOut first = operations({{0}});
+  const auto sites = [&](const Edits& edits) {
+    std::size_t count = 0;
+    with_copy(trace, edits,
+              [&](const TraceFile& file, Added) { count = file.sites().sites().size(); });
+    return count;
+  };
+  const std::size_t alone = sites({});
+  EXPECT_EQ(edited(trace, {.reserved = first}), recorded);
+  EXPECT_EQ(sites({.reserved = first}), alone + 1);
+  EXPECT_EQ(sites({.left_out = first}), alone + 1);
+  const Edits baseline{
+      .left_out = first, .at_statements = {{What::kFlush, "mine.c", 5}}, .only_sites = true};
+  EXPECT_EQ(edited(trace, baseline), recorded);
+  EXPECT_EQ(sites(baseline), alone + 3);
+}
+
+TEST(EditedCopy, TheMeaningOfAnOmittedFenceIsNotTheNextOnes) {
+  EditedTrace trace;
+  const std::uint32_t fence = trace.at(3, SiteKind::kFence);
+  trace.mark(MarkKind::kNextFence, static_cast<std::uint64_t>(FenceMeaning::kDurable));
+  trace.plain(fence);
+  trace.plain(fence);
+  with_copy(trace, {.left_out = operations({{1}})}, [](const TraceFile& file, Added) {
+    OperationStream stream(file, 0);
+    Operation operation;
+    std::vector<std::uint64_t> meanings;
+    while (stream.next(operation)) {
+      if (operation.kind == SiteKind::kMark) meanings.push_back(operation.address);
+    }
+    EXPECT_EQ(meanings.back(), static_cast<std::uint64_t>(FenceMeaning::kBare));
+    EXPECT_EQ(operations_of(file, 0).back(), "fence 3");
+  });
 }
 
 TEST(EditedCopy, DependencesNameTheSameSites) {

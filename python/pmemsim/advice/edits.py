@@ -71,14 +71,24 @@ class Edited:
 
 
 def edited(
-    trace: Trace, path: Path, steps: Iterable[Step], without: _core.Without = NO_ONE
+    trace: Trace,
+    path: Path,
+    steps: Iterable[Step],
+    without: _core.Without = NO_ONE,
+    *,
+    reserved: _core.Without = NO_ONE,
+    only_sites: bool = False,
 ) -> Edited:
     """Write a copy of the recording with these steps, and without some flushes and fences.
+
+    Instructions have other numbers in the copy, by which a simulated machine predicts branches.
+    So times are compared among copies with the same steps and the same union of `without` and
+    `reserved`. One with `only_sites` executes what the recording does.
 
     No value depends on a flush or a fence, so the copy is also a recording of the program that has
     been changed in this way. Raises an `Error` if the copy can't be written.
     """
-    edits = _core.Edits(without)
+    edits = _core.Edits(without, reserved, only_sites)
     for step in steps:
         if step.what == "flush":
             edits.flush(step.file, step.line)

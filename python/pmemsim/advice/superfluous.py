@@ -87,7 +87,8 @@ def find_superfluous(
     variants = Variants(trace, wanted, folder / "edited.pmt")
     candidates, together = _candidates(variants, checker, jobs, progress)
     alone = [call.without for call, _ in candidates]
-    base, without, *each = _times(trace, configuration, [NO_ONE, together, *alone], folder, jobs)
+    times = _Times(trace, configuration, folder, jobs)
+    base, without, *each = times.of([NO_ONE, together, *alone])
     found = [
         Superfluous(call, proof, base - time)
         for (call, proof), time in zip(candidates, each, strict=True)
@@ -125,23 +126,27 @@ def _accepted(variants: Variants, call: Call, checker: Checker, jobs: int) -> st
     return f"{'accepted' if run.complete else 'not refuted'}: {run.extent} crash images"
 
 
-def _times(
-    trace: Trace,
-    configuration: Configuration,
-    variants: Sequence[_core.Without],
-    folder: Path,
-    jobs: int,
-) -> list[float]:
-    """Return the simulated time of the program without each of these, in ns."""
+class _Times:
+    def __init__(self, trace: Trace, configuration: Configuration, folder: Path, jobs: int) -> None:
+        self.trace = trace
+        self.configuration = configuration
+        self.folder = folder
+        self.jobs = jobs
 
-    def task(number: int, without: _core.Without) -> Callable[[Report], float]:
-        def run(report: Report) -> float:
-            path = folder / f"without-{number}.pmt"
-            variant = trace if without is NO_ONE else edited(trace, path, (), without).trace
-            time = simulate(variant, configuration, report).time_ns
-            path.unlink(missing_ok=True)
-            return time
+    def of(self, variants: Sequence[_core.Without]) -> list[float]:
+        """Return the simulated time of the program without each of these, in ns."""
+        every = NO_ONE
+        for without in variants:
+            every = every.joined(without)
 
-        return run
+        def task(number: int, without: _core.Without) -> Callable[[Report], float]:
+            def run(report: Report) -> float:
+                path = self.folder / f"without-{number}.pmt"
+                copy = edited(self.trace, path, (), without, reserved=every)
+                time = simulate(copy.trace, self.configuration, report).time_ns
+                path.unlink()
+                return time
 
-    return run_all([task(*each) for each in enumerate(variants)], jobs)
+            return run
+
+        return run_all([task(*each) for each in enumerate(variants)], self.jobs)

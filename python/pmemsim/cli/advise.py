@@ -167,7 +167,8 @@ class _Run:
         )
         if found is None:
             return None
-        time = simulate(self.trace, self.configuration).time_ns
+        before = edited(self.trace, folder / "before.pmt", found.steps, only_sites=True)
+        time = simulate(before.trace, self.configuration).time_ns
         copy = edited(self.trace, folder / "repaired.pmt", found.steps)
         repaired = simulate(copy.trace, self.configuration).time_ns
         return _Mended(found, patch_of(self.trace, found.steps), time, repaired - time)

@@ -46,7 +46,7 @@ std::vector<Value> take(std::span<const std::byte>& from, std::size_t count) {
   return values;
 }
 
-// What is added at a statement.
+// The additions at one statement.
 struct Statement {
   bool flush = false, flush_loaded = false, fence_before = false, fence_after = false;
 };
@@ -82,8 +82,8 @@ class Statements {
   std::vector<std::uint32_t> of_site_;
 };
 
-// Which sites of the recording get sites of added operations, or of omitted ones, behind them. New
-// sites are not appended to the table, since the order of sites tells to which compiled function a
+// The copy's table of sites: those of added and omitted operations follow their anchors. They are
+// not appended to the table, since the order of sites tells to which compiled function a
 // site belongs (kSiteNewFunction).
 class EditedSites {
  public:
@@ -201,7 +201,7 @@ class RecordWriter {
     append(raw_, site << 1 | (flag ? 1u : 0u));
     ++operations_;
   }
-  void address(std::uint64_t address) { append(raw_, address); }
+  void word(std::uint64_t word) { append(raw_, word); }
 
   // Appends the operation with the site's new number; `instructions` are those of the site.
   void operation(const Operation& operation, std::uint32_t site, std::uint32_t instructions) {
@@ -247,9 +247,11 @@ class ThreadCopy {
         statements_(statements),
         sites_(sites),
         stream_(trace, thread),
-        left_out_(edits.left_out, thread),
+        adds_(!edits.only_sites),
+        left_out_(adds_ ? edits.left_out : LeftOut{}, thread),
         pm_(trace.metadata()),
         out_(writer, thread) {
+    if (!adds_) return;
     for (const LeftOut& call : edits.fenced_calls) fenced_calls_.emplace_back(call, thread);
   }
 
@@ -271,17 +273,15 @@ class ThreadCopy {
 
  private:
   void one(const Operation& operation) {
-    const std::uint32_t statement = statements_.number(operation.site);
+    const std::uint32_t statement = adds_ ? statements_.number(operation.site) : kNone;
     if (statement != statement_) add_behind_statement();
     if (statement != statement_) fenced_before_ = false;
     statement_ = statement;
     bool of_fenced_call = false;
     for (LeftOutOfThread& call : fenced_calls_) of_fenced_call |= call.leaves_out(number_);
     if (!of_fenced_call && ends_call(operation)) add_behind_call();
-    if (left_out_.leaves_out(number_)) {
-      out_.head(sites_.omitted(operation.site));
-      return;
-    }
+    if (left_out_.leaves_out(number_)) return leave_out(operation);
+    note_meaning(operation);
     const bool of_statement = statement != kNone && accesses_pm(operation);
     const bool stores = of_statement && stores_something(operation);
     if (stores && statements_[statement].fence_before && !fenced_before_) {
@@ -292,6 +292,22 @@ class ThreadCopy {
     out_.operation(operation, sites_.of(operation.site), own);
     if (of_statement) note_access(operation, statements_[statement]);
     if (of_fenced_call) call_ = operation.site;
+  }
+
+  // A mark that gives the next fence a meaning must not apply to the fence after the omitted one.
+  void leave_out(const Operation& operation) {
+    out_.head(sites_.omitted(operation.site));
+    if (operation.kind != SiteKind::kFence || !next_fence_has_meaning_) return;
+    out_.head(mark_site(MarkKind::kNextFence));
+    out_.word(static_cast<std::uint64_t>(FenceMeaning::kBare));
+    out_.word(0);
+    additions_.add_before(number_ + 1);
+    next_fence_has_meaning_ = false;
+  }
+
+  void note_meaning(const Operation& operation) {
+    if (operation.site == mark_site(MarkKind::kNextFence)) next_fence_has_meaning_ = true;
+    if (operation.kind == SiteKind::kFence) next_fence_has_meaning_ = false;
   }
 
   // True if what follows may depend on the flushes before.
@@ -322,7 +338,7 @@ class ThreadCopy {
     const Statement& statement = statements_[statements_.number(anchor_)];
     for (const std::uint64_t line : lines_) {
       out_.head(sites_.flush_behind(anchor_));
-      out_.address(Line{line}.address());
+      out_.word(Line{line}.address());
       ++added_.flushes;
       additions_.add_before(number_);
     }
@@ -346,14 +362,16 @@ class ThreadCopy {
   const Statements& statements_;
   const EditedSites& sites_;
   OperationStream stream_;
+  const bool adds_;
   LeftOutOfThread left_out_;
   std::vector<LeftOutOfThread> fenced_calls_;
   PmAddresses pm_;
   RecordWriter out_;
   Additions additions_;
   Added added_;
-  std::uint64_t number_ = 0;          // Of the current operation
-  std::uint32_t statement_ = kNone;   // Statement of the last operation
+  std::uint64_t number_ = 0;         // Number of the current operation
+  std::uint32_t statement_ = kNone;  // Statement of the last operation
+  bool next_fence_has_meaning_ = false;
   bool fenced_before_ = false;        // Its fence before has been added
   std::uint32_t anchor_ = kNone;      // Site of its last access that counts; kNone: none
   std::vector<std::uint64_t> lines_;  // Lines that are to be flushed
@@ -400,7 +418,10 @@ class Copy {
     return sites;
   }
   std::set<std::uint32_t> left_out() const {
-    return edits_.left_out != nullptr ? sites_of(edits_.left_out) : std::set<std::uint32_t>{};
+    std::set<std::uint32_t> sites;
+    if (edits_.left_out != nullptr) sites.merge(sites_of(edits_.left_out));
+    if (edits_.reserved != nullptr) sites.merge(sites_of(edits_.reserved));
+    return sites;
   }
   std::set<std::uint32_t> sites_of(const LeftOut& operations) const {
     std::set<std::uint32_t> sites;
@@ -417,7 +438,8 @@ class Copy {
 
   std::vector<std::byte> metadata() const {
     nlohmann::ordered_json json = nlohmann::ordered_json::parse(trace_.metadata().json);
-    const std::uint64_t added = added_.flushes + added_.fences;
+    std::uint64_t added = 0;
+    for (const Additions& of_thread : additions_) added += of_thread.count();
     if (json.contains("operations")) {
       json["operations"] = json["operations"].get<std::uint64_t>() + added;
     }

@@ -11,7 +11,11 @@
 //   3  A fence behind a call that flushes precedes the thread's next store, other flush, fence,
 //      mark or synchronisation.
 //   4  An added operation has one instruction, and the source line of its anchor.
-//   5  Turns and races refer to the same operations as before. An added flush or fence belongs to
+//   5  New operations have sites of their own, behind those of their anchors. So sites have other
+//      numbers than in the recording, and a machine's predictors other entries. Times are compared
+//      between copies with the same table of sites: with the same statements, and the same
+//      operations that are left out or `reserved`. One of them changes `only_sites`.
+//   6  Turns and races refer to the same operations as before. An added flush or fence belongs to
 //      the turn of the operation before it.
 #pragma once
 
@@ -34,8 +38,10 @@ struct Edits {
   };
 
   LeftOut left_out{};
+  LeftOut reserved{};  // Operations that other copies leave out
   std::vector<AtStatement> at_statements{};
   std::vector<LeftOut> fenced_calls{};  // Flushes of calls behind which a fence is added
+  bool only_sites = false;              // Change the table of sites alone
 };
 
 // Numbers of added executions.
