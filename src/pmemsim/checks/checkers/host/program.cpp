@@ -112,8 +112,32 @@ std::optional<CheckerAnswer> Program::check_alone(Watch& watch) {
   return watch.run([this](Watch::Report& report) { execute(report); });
 }
 
-// Runs the program watched. A run that watching disturbs counts as failed.
+// Runs the program watched, and again if signals may have interrupted a run that tells nothing. If
+// they interrupt all runs, this is usual for the program, and its runs are not repeated any more.
 std::optional<CheckerAnswer> Program::check_watched(Watch& watch) {
+  constexpr int kMostRepeats = 3;
+  std::optional<CheckerAnswer> answer = run_watched(watch);
+  for (int left = kMostRepeats; answer && repeats_ && tells_nothing(*answer); --left) {
+    if (left == 0) {
+      repeats_ = false;
+    } else {
+      answer = run_watched(watch);
+    }
+  }
+  return answer;
+}
+
+// True if a watched run's verdict or reads may be unknown because of signals.
+bool Program::tells_nothing(const CheckerAnswer& answer) const {
+  const bool unknown = answer.ending == CheckerAnswer::Ending::kFailed ||
+                       (accepts(answer) && !answer.reads_reported);
+  return unknown && watch_->may_be_interrupted();
+}
+
+// Runs the program watched. A run that watching disturbs counts as failed, as does a run that
+// failed after a call was interrupted. If the interrupted call is the last one, which ends the
+// program, a signal ends it instead.
+std::optional<CheckerAnswer> Program::run_watched(Watch& watch) {
   constexpr CheckerAnswer kUnsure{.ending = CheckerAnswer::Ending::kFailed};
   prepare();
   if (!watch_) watch_.emplace(images());
@@ -125,7 +149,9 @@ std::optional<CheckerAnswer> Program::check_watched(Watch& watch) {
   std::optional<CheckerAnswer> answer = watch.run(enter, &*watch_);
   if (!answer) return answer;
   answer->reads_reported = watch_->report_pages(reads_.pages());
-  return watch_->disturbs() ? kUnsure : answer;
+  const bool interrupted = !accepts(*answer) && (watch_->may_be_interrupted() ||
+                                                 answer->ending == CheckerAnswer::Ending::kSignal);
+  return watch_->disturbs() || interrupted ? kUnsure : answer;
 }
 
 std::vector<ProgramWatch::Image> Program::images() const {

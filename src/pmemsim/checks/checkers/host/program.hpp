@@ -43,6 +43,8 @@ class Program {
   std::vector<ProgramWatch::Image> images() const;
   std::optional<CheckerAnswer> check_alone(Watch& watch);
   std::optional<CheckerAnswer> check_watched(Watch& watch);
+  bool tells_nothing(const CheckerAnswer& answer) const;
+  std::optional<CheckerAnswer> run_watched(Watch& watch);
   void prepare();
   void execute(Watch::Report& report) const;
   static void take_over(const File& file);
@@ -52,6 +54,7 @@ class Program {
   std::vector<std::string> words_;
   SharedReads reads_;
   std::optional<ProgramWatch> watch_;
+  bool repeats_ = true;  // Watched runs are repeated if signals may have interrupted them
 };
 
 }  // namespace pmemsim

@@ -119,7 +119,8 @@ bool ProgramWatch::begin() {
   for (const Image& image : images_) used_.emplace_back(pages_of(image.size));
   events_.take();
   calls_ = 0;
-  opened_ = given_up_ = disturbs_ = takes_rights_ = false;
+  last_call_.reset();
+  opened_ = given_up_ = disturbs_ = takes_rights_ = interrupted_ = false;
   begun_ = 1;
   ended_.clear();
   return true;
@@ -157,6 +158,10 @@ bool ProgramWatch::report_pages(std::span<std::byte> pages) {
   return true;
 }
 
+bool ProgramWatch::may_be_interrupted() const {
+  return interrupted_ || (!given_up_ && !disturbs_ && opened_ && ended_.size() < begun_);
+}
+
 // Rule 3.
 void ProgramWatch::expect(FileEvents::Seen seen) {
   if (events_.take() != seen) given_up_ = true;
@@ -178,6 +183,8 @@ bool ProgramWatch::receive(Call& call) {
           .number = waits.data.nr,
           .arguments = {}};
   std::ranges::copy(waits.data.args, call.arguments.begin());
+  if (last_call_ && waits.id != *last_call_ + 1) interrupted_ = true;  // Rule 6
+  last_call_ = waits.id;
   if (waits.data.arch != AUDIT_ARCH_X86_64) given_up_ = true;
   return true;
 }

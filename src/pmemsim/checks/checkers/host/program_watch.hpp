@@ -10,10 +10,15 @@
 //      these files, by any process, shows as an event of the files (file_events.hpp). No reads are
 //      reported then.
 //   4  A process may be killed without a report. So the number of processes that are seen to end
-//      must equal the number of processes begun.
+//      must equal the number of processes begun. (A process counts twice if a signal arrives while
+//      a call starts it, since the kernel then repeats the call.)
 //   5  No reads are reported either if used pages could be removed from the page table, if a
 //      program could detect a page's contents without using the page, or if calls could bypass the
 //      filter.
+//   6  A signal may interrupt a stopped call before the watcher receives it. Unless the signal's
+//      handler asks for a restart (SA_RESTART), the call fails, which no program expects. A missing
+//      number of a stopped call shows this. If such a run fails, that is no verdict. If it
+//      succeeds, it is one: a call that fails reads nothing.
 #pragma once
 
 #include <sys/types.h>
@@ -52,6 +57,8 @@ class ProgramWatch final : public Watch::Companion {
   void enter() const;
   // True if the program that has ended may have behaved differently than without the watch.
   bool disturbs() const { return disturbs_; }
+  // True if signals may be the reason why the program failed, or why its pages are unknown.
+  bool may_be_interrupted() const;
   // Stores for each page of each image whether it was used. Returns false if this is unknown.
   bool report_pages(std::span<std::byte> pages);
 
@@ -113,7 +120,9 @@ class ProgramWatch final : public Watch::Companion {
 
   int listener_ = -1;
   std::size_t calls_ = 0;
+  std::optional<std::uint64_t> last_call_;  // Number of the last call received
   bool opened_ = false, given_up_ = false, disturbs_ = false, takes_rights_ = false;
+  bool interrupted_ = false;
   std::size_t begun_ = 0;  // Number of processes begun
   std::set<pid_t> ended_;  // Processes that have ended
   std::vector<int> userfaults_;
