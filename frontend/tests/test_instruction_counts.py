@@ -9,7 +9,7 @@ from statistics import mean
 
 import pytest
 
-from conftest import HERE, LEVELS, Toolchain, run
+from conftest import HERE, Toolchain, run
 
 BOUND = 0.10
 MEAN = 0.05
@@ -81,11 +81,15 @@ def test_instruction_count_is_within_10_percent_of_callgrind(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("level", LEVELS)
-def test_instruction_counts_of_all_kernels_are_within_5_percent_on_average(
-    toolchain: Toolchain, level: str
+@pytest.mark.parametrize(
+    ("level", "kernels"),
+    [("-O0", KERNELS), ("-O1", KERNELS[::2]), ("-O2", KERNELS), ("-O3", KERNELS[1::2])],
+)
+def test_instruction_counts_are_within_5_percent_on_average(
+    toolchain: Toolchain, level: str, kernels: list[str]
 ) -> None:
-    errors = {kernel: abs(error_of(toolchain, kernel, level)) for kernel in KERNELS}
-    assert len(errors) >= 15
+    """Each kernel is compiled at three levels: at -O0, at -O2, and at one of the others."""
+    errors = {kernel: abs(error_of(toolchain, kernel, level)) for kernel in kernels}
+    assert len(errors) >= 8
     assert {kernel: error for kernel, error in errors.items() if error >= BOUND} == {}
     assert mean(errors.values()) < MEAN

@@ -32,6 +32,16 @@ LONG_TESTS = bool(os.environ.get("PMEMSIM_LONG_TESTS"))
 SMALL = ("--threads", "2", "--regions", "200")
 SHARED_REGIONS = 200
 SMALL_ITEMS = 1000
+# Workloads of each kind: nodes, strings, a tree, logs by hand, benchmarks.
+ONE_OF_EACH_KIND = (
+    "queue",
+    "string_swap",
+    "btree",
+    "array_swap_lowlevel",
+    "tatp_lowlevel",
+    "tpcc",
+    "vacation",
+)
 
 
 def long_except(values: Iterable[object], *usual: object) -> list[Any]:
@@ -122,7 +132,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
     """Send Ctrl-C, which the command must answer with one sentence."""
     process.send_signal(signal.SIGINT)
     try:
-        output, text = process.communicate(timeout=30)
+        output, text = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 130, text

@@ -15,8 +15,8 @@ from pmemsim.lint_hints import lint
 from pmemsim.recording import record_workload
 from pmemsim.simulation import configure
 from pmemsim.trace import DETAILS, KINDS, Trace
-from pmemsim.workloads import HINTS, WorkloadRun, workloads
-from support import SMALL_ITEMS, long_except, pmemsim
+from pmemsim.workloads import HINTS, WorkloadRun
+from support import ONE_OF_EACH_KIND, SMALL_ITEMS, long_except, pmemsim
 
 REGIONS = 40
 MARK = KINDS.index("mark")
@@ -69,7 +69,22 @@ def stored_bytes(trace: Trace) -> list[tuple[int, int]]:
     ]
 
 
-@pytest.mark.parametrize("workload", long_except(workloads(), "queue"))
+# Hints of a region, without the one of the library's for its commit.
+OF_A_REGION = {
+    "array_swap": {"address": 2, "both": 1},
+    "tatp": {"address": 1, "value": 1},
+    "hashmap": {},
+    "rbtree": {},
+    "btree": {},
+    "tpcc": {},
+    "tatp_lowlevel": {"address": 4, "data": 1, "value": 3},
+}
+
+
+# Workloads whose programs other tests compile, too: compiling takes most of a test's time.
+@pytest.mark.parametrize(
+    "workload", long_except(sorted({*ONE_OF_EACH_KIND, *OF_A_REGION, "linked_list"}), "queue")
+)
 def test_compiler_hints_leave_the_stores_unchanged(workload: str) -> None:
     none, auto = (recorded(workload, hints) for hints in ("none", "auto"))
     assert stored_bytes(none) == stored_bytes(auto)
@@ -77,19 +92,7 @@ def test_compiler_hints_leave_the_stores_unchanged(workload: str) -> None:
     assert counts[1] == pytest.approx(counts[0], rel=0.02)
 
 
-# Workloads of each kind: nodes, strings, a tree, logs by hand, benchmarks.
-PROFILED = (
-    "queue",
-    "string_swap",
-    "btree",
-    "array_swap_lowlevel",
-    "tatp_lowlevel",
-    "tpcc",
-    "vacation",
-)
-
-
-@pytest.mark.parametrize("workload", long_except(PROFILED, "queue"))
+@pytest.mark.parametrize("workload", long_except(ONE_OF_EACH_KIND, "queue"))
 def test_profile_hints_leave_the_stores_unchanged(workload: str, tmp_path: Path) -> None:
     """Each hint announces the data that have just been stored."""
     none = recorded(workload, "none")
@@ -156,18 +159,6 @@ def test_compiler_hints_match_the_next_stores(workload: str, opt: str) -> None:
         announced += kind != "address"
     assert announced >= REGIONS
     assert expected == {}
-
-
-# Hints of a region, without the one of the library's for its commit.
-OF_A_REGION = {
-    "array_swap": {"address": 2, "both": 1},
-    "tatp": {"address": 1, "value": 1},
-    "hashmap": {},
-    "rbtree": {},
-    "btree": {},
-    "tpcc": {},
-    "tatp_lowlevel": {"address": 4, "data": 1, "value": 3},
-}
 
 
 @pytest.mark.parametrize("workload", long_except(OF_A_REGION, "tatp_lowlevel"))

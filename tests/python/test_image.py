@@ -21,7 +21,7 @@ from pmemsim.errors import Error
 from pmemsim.recording import build_workload
 from pmemsim.simulation import configure
 from pmemsim.workloads import workloads
-from support import long_except, shared_recording
+from support import ONE_OF_EACH_KIND, long_except, shared_recording
 
 FLIPS = 8
 PAGE_BYTES = 4096
@@ -45,8 +45,14 @@ def write_image(path: Path, contents: npt.NDArray[np.uint8], used: npt.NDArray[n
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("opt", long_except(["O0", "O2"], "O2"))
-@pytest.mark.parametrize("workload", long_except(workloads(), "queue", "hashmap_lowlevel"))
+@pytest.mark.parametrize(
+    ("workload", "opt"),
+    long_except(
+        [*((each, "O2") for each in workloads()), *((each, "O0") for each in ONE_OF_EACH_KIND)],
+        ("queue", "O2"),
+        ("hashmap_lowlevel", "O2"),
+    ),
+)
 def test_a_workload_finds_its_data_in_the_image(workload: str, opt: str, tmp_path: Path) -> None:
     trace = shared_recording(workload, opt)
     image = tmp_path / "image"
