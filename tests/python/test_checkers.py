@@ -243,6 +243,7 @@ def test_stopped_check_leaves_no_processes_or_files(
             interrupt(process)
         else:
             process.send_signal(signal.SIGKILL)
+    until = time.monotonic() + 60
     while left() and time.monotonic() < until:
         time.sleep(0.05)
     assert left() == []

@@ -74,6 +74,13 @@ class Workers:
         self.processes.append(process)
         return process
 
+    def wait_until_registered(self) -> None:
+        """Wait until the scheduler knows all workers, so that each gets a part of the points."""
+        deadline = time.monotonic() + 120
+        while (self._folder / "log").read_text().count("Registered to:") < len(self.processes):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
     def _start(
         self, *arguments: str, environment: dict[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
@@ -114,6 +121,7 @@ def test_a_sweep_is_the_same_on_a_cluster_that_loses_a_worker(
 
     victim = workers.add()
     workers.add()
+    workers.wait_until_registered()
     environment = cache_with_recordings(tmp_path / "b")
     process = subprocess.Popen(
         [

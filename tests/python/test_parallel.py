@@ -25,12 +25,14 @@ def test_no_more_jobs_at_a_time_than_asked() -> None:
     running = 0
     most = 0
     lock = threading.Lock()
+    pair = threading.Barrier(2)
 
     def task(_: Report) -> None:
         nonlocal running, most
         with lock:
             running += 1
             most = max(most, running)
+        pair.wait(60)
         time.sleep(0.01)
         with lock:
             running -= 1
@@ -39,10 +41,11 @@ def test_no_more_jobs_at_a_time_than_asked() -> None:
     assert most == 2
 
 
-def endless(stopped: threading.Event) -> Callable[[Report], None]:
+def endless(begun: threading.Event, stopped: threading.Event) -> Callable[[Report], None]:
     """Run until the job is stopped."""
 
     def task(report: Report) -> None:
+        begun.set()
         try:
             while True:
                 report(0.5)
@@ -54,14 +57,14 @@ def endless(stopped: threading.Event) -> Callable[[Report], None]:
 
 
 def test_a_failure_stops_the_others_and_is_raised() -> None:
-    stopped = threading.Event()
+    begun, stopped = threading.Event(), threading.Event()
 
     def fail(_: Report) -> None:
-        time.sleep(0.02)
+        begun.wait(60)
         raise ValueError("first")
 
     with pytest.raises(ValueError, match="first"):
-        run_all([endless(stopped), fail], jobs=2)
+        run_all([endless(begun, stopped), fail], jobs=2)
     assert stopped.is_set()
 
 
@@ -87,8 +90,8 @@ def test_an_interrupt_while_jobs_are_started_stops_them(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(threading.Thread, "start", interrupted_start)
     with pytest.raises(KeyboardInterrupt):
-        run_all([endless(stopped)])
-    assert stopped.wait(10)
+        run_all([endless(threading.Event(), stopped)])
+    assert stopped.wait(60)
 
 
 def test_a_signal_that_wakes_no_thread_ends_all_jobs() -> None:

@@ -249,7 +249,7 @@ def test_an_interrupted_recording_leaves_no_trace(
     else:
         process.send_signal(number)
     try:
-        _, text = process.communicate(timeout=30)  # the program has ended, too: it has our stderr
+        _, text = process.communicate(timeout=120)  # the program has ended, too: it has our stderr
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -266,6 +266,7 @@ def test_next_recording_removes_files_of_a_killed_one(tmp_path: Path, bare: Path
         time.sleep(0.05)
     process.kill()
     process.wait()
+    deadline = time.monotonic() + 60
     while programs_at(bare) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert programs_at(bare) == []

@@ -268,7 +268,7 @@ def test_interrupted_recording_of_schedules_reports_how_many_are_kept(tmp_path: 
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, text = process.communicate(timeout=30)
+    _, text = process.communicate(timeout=120)
     assert process.returncode == 130, text
     assert text.splitlines()[-1] == "pmemsim: interrupted; 2 of 5 recordings are kept"
     kept = sorted(tmp_path.glob("*.pmt"))

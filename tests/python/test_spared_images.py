@@ -6,7 +6,6 @@ import json
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -99,12 +98,10 @@ def crash(
 
 
 def test_unread_lines_do_not_multiply_images(trace: Path, checks: Checks, tmp_path: Path) -> None:
-    begin = time.monotonic()
     output = tmp_path / "out.json"
     options = ["--model", "px86", "--budget", "all", *checks("two_words").options]
     done = pmemsim("check", trace, *options, "--json", output)
     assert ", 0 rejected" in done.stdout, done.stderr
-    assert time.monotonic() - begin < 20
     assert "all of at most 1.1e+12" in done.stdout
     (run,) = json.loads(output.read_text())["images"]
     assert (run["images"], run["shown"], run["possible"]) == (4, 4, 2**PAGES)
