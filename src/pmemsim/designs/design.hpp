@@ -42,6 +42,7 @@ class ImageDecoder;
 class Memory;
 class PmSpace;
 class ProgramEvents;
+class StageLog;
 struct SurvivingRegisters;
 class ThreadControl;
 class WriteObserver;
@@ -68,6 +69,8 @@ class Design {
   // Registers observers, before the run: of the outcomes of hints, and of the time that writes
   // spend waiting for the backend's operations.
   void observe(HintObserver* hints, WriteObserver* writes);
+  // Logs the stages of writes, of operations on them and of predictions.
+  void log_stages(StageLog* stages);
   // True if a crash may leave lines that unfinished regions have written unreadable.
   bool may_leave_unreadable() const { return may_leave_unreadable_; }
   // Keeps this line readable after a crash: its metadata entry persists together with its data.

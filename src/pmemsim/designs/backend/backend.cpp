@@ -65,6 +65,7 @@ Backend::~Backend() = default;
 // ---- Writes
 
 WriteId Backend::write(const Write& write) {
+  if (stages_ != nullptr && write.logged == 0) return this->write(issue(write));
   if (write.kind == WriteKind::kData && overtaken(write)) {
     parts_.stored(write.line, EntryNeed::kTogether);
     Write newest = write;
@@ -75,6 +76,21 @@ WriteId Backend::write(const Write& write) {
   }
   count(write, parts_.empty());
   return parts_.empty() ? pm_.write(write) : take(write, false);
+}
+
+// Logs the arrival of a write. Returns the write with its identity in the log.
+Write Backend::issue(const Write& write) {
+  Write logged = write;
+  logged.logged = stages_->new_id();
+  stages_->add({.stage = Stage::kIssue,
+                .detail = static_cast<std::uint8_t>(write.kind),
+                .unit = static_cast<std::uint32_t>(write.owner >> 32),
+                .part = static_cast<std::uint32_t>(write.owner),
+                .id = logged.logged,
+                .line = write.line,
+                .home = write.home.number,
+                .at = {queue_.now()}});
+  return logged;
 }
 
 // `sent`: the write is sent to the queues at once.
@@ -94,6 +110,7 @@ bool Backend::overtaken(const Write& write) {
 }
 
 WriteId Backend::write_reserved(const Write& write) {
+  if (stages_ != nullptr && write.logged == 0) return write_reserved(issue(write));
   const bool passes_by = parts_.empty() || faults_.reserved;
   count(write, passes_by);
   if (passes_by && !parts_.empty()) ++received_.bypassing_writes;
@@ -127,6 +144,12 @@ void Backend::coalesce(std::uint32_t slot, const Write& newer) {
   passing.write.add_newer(newer);
   passing.prepared.data.reset();
   ++received_.coalesced;
+  if (stages_ != nullptr) {
+    stages_->add({.stage = Stage::kMerge,
+                  .id = newer.logged,
+                  .home = passing.write.logged,
+                  .at = {queue_.now()}});
+  }
   for (std::size_t i = 0; i < gates_.size(); ++i) {
     gates_[i]->coalesced(passing.write,
                          completion<&Backend::gate_done>(*this, i << kGateShift | slot));
@@ -236,6 +259,12 @@ Encoded Backend::encode(Passing& passing) const {
 }
 
 void Backend::mark_sent(Passing& passing, Encoded encoded) {
+  if (stages_ != nullptr) {
+    stages_->add({.stage = Stage::kEncode,
+                  .flag = encoded.duplicate,
+                  .id = passing.write.logged,
+                  .at = {queue_.now()}});
+  }
   remove_held(passing);
   if (encoded.duplicate) {
     ++received_.duplicates;
@@ -299,6 +328,16 @@ void Backend::write_back_entries(Line line, Completion persisting) {
   if (awaiting_entries_.size() > 1) return;
   queue_.schedule(queue_.now(), Phase::kController,
                   completion<&Backend::send_with_metadata>(*this));
+}
+
+void Backend::log_stages(StageLog* stages) {
+  stages_ = stages;
+  results_.log_stages(stages);
+  if (parts_.schedule != nullptr) parts_.schedule->log_stages(stages);
+}
+
+std::vector<std::string> Backend::sub_operation_names() const {
+  return parts_.schedule != nullptr ? parts_.schedule->names() : std::vector<std::string>{};
 }
 
 void Backend::observe(WriteObserver* observer) const {
@@ -502,6 +541,9 @@ bool Backend::drop(WriteId id) {
   if (!droppable(passing)) return false;
   if (passing.is_held()) {
     ++received_.dropped_here;
+    if (stages_ != nullptr) {
+      stages_->add({.stage = Stage::kDrop, .id = passing.write.logged, .at = {queue_.now()}});
+    }
     discard_prepared(writes_[slot]);
     for (std::size_t i = 0; i < gates_.size(); ++i) {
       if ((passing.unfinished & bit(i)) == 0) continue;

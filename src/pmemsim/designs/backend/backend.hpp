@@ -114,6 +114,10 @@ class Backend final : public MetadataPort {
 
   const BackendFaults& faults() const override { return faults_; }
   void observe(WriteObserver* observer) const;
+  // Logs the stages of writes, of operations on them and of predictions.
+  void log_stages(StageLog* stages);
+  // Returns the names of the operations' sub-operations, by their numbers in the log.
+  std::vector<std::string> sub_operation_names() const;
   void statistics(StatisticsCollector& collector) const;
   // Describes the held writes and the causes of their waits; empty if none is held.
   std::string pending() const;
@@ -158,6 +162,7 @@ class Backend final : public MetadataPort {
   };
 
   void count(const Write& write, bool sent);
+  Write issue(const Write& write);
   WriteId take(const Write& write, bool reserved);
   std::uint32_t coalescing_target(const Write& write) const;
   void coalesce(std::uint32_t slot, const Write& newer);
@@ -197,6 +202,7 @@ class Backend final : public MetadataPort {
   const Picoseconds forward_latency_;
   bool keeps_outdated_ = false;  // true if a gate recomputes outdated results itself
   const BackendFaults faults_;
+  StageLog* stages_ = nullptr;
   ResultBuffer results_;
   Slab<Passing> writes_;
   Slab<std::vector<Completion>> acknowledgements_;

@@ -45,6 +45,7 @@ PreparedId ResultBuffer::prepare(const Prediction& prediction) {
   entry.outcome.number = prediction.number;
   by_age_.push_back(entries_, slot);
   ++taken_;
+  if (stages_ != nullptr) log_occupancy();
   if (prediction.line) add_to_line(slot);
   pass_to_gates(slot);
   return entry.outcome.id;
@@ -214,6 +215,7 @@ void ResultBuffer::discard(std::uint32_t slot, Fate fate, Time when) {
 void ResultBuffer::unlink(std::uint32_t slot) {
   by_age_.remove(entries_, slot);
   --taken_;
+  if (stages_ != nullptr) log_occupancy();
   const Entry& entry = entries_[slot];
   if (!entry.prediction.line) return;
   std::uint32_t* const newest = newest_.find(*entry.prediction.line);
@@ -223,7 +225,24 @@ void ResultBuffer::unlink(std::uint32_t slot) {
   if (*newest == kNoSlot) newest_.erase(*entry.prediction.line);
 }
 
+void ResultBuffer::log_occupancy() const {
+  stages_->add({.stage = Stage::kOccupancy,
+                .detail = static_cast<std::uint8_t>(LoggedStructure::kPreparedResults),
+                .id = taken_,
+                .at = {queue_.now()}});
+}
+
+void ResultBuffer::log_prediction(const Entry& entry) const {
+  stages_->add({.stage = Stage::kPrediction,
+                .detail = static_cast<std::uint8_t>(entry.outcome.fate),
+                .flag = entry.prediction.line.has_value(),
+                .unit = entry.outcome.core,
+                .line = entry.prediction.line.value_or(Line{}),
+                .at = {entry.prepared, entry.outcome.when}});
+}
+
 void ResultBuffer::report_outcome(std::uint32_t slot) {
+  if (stages_ != nullptr) log_prediction(entries_[slot]);
   const Outcome outcome = std::exchange(entries_[slot].outcome, {});
   entries_.release(slot);
   observer_->outcome(outcome);

@@ -28,6 +28,7 @@
 #include "pmemsim/common/event_queue.hpp"
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/slab.hpp"
+#include "pmemsim/common/stage_log.hpp"
 #include "pmemsim/designs/backend/backend_parameters.hpp"
 #include "pmemsim/designs/backend/prediction.hpp"
 #include "pmemsim/designs/backend/write_gate.hpp"
@@ -54,6 +55,9 @@ class ResultBuffer {
   // validator that replaces rule 3, if there is one.
   void configure(const ResultBufferSize& size, PredictionObserver& observer,
                  WriteValidator* validator = nullptr);
+
+  // Logs predictions, and the number of prepared results.
+  void log_stages(StageLog* stages) { stages_ = stages; }
 
   // Starts the operations on the known parts of a prediction. Returns an empty identity if
   // there is no free entry, or no operation that can use it. There is no outcome then. (The row of
@@ -96,6 +100,8 @@ class ResultBuffer {
   void pass_to_gates(std::uint32_t slot);
   void add_to_line(std::uint32_t slot);
   void unlink(std::uint32_t slot);
+  void log_occupancy() const;
+  void log_prediction(const Entry& entry) const;
   void report_outcome(std::uint32_t slot);
   void discard(std::uint32_t slot, Fate fate, Time when);
   template <class Which>
@@ -112,6 +118,7 @@ class ResultBuffer {
   ResultBufferSize size_;
   PredictionObserver* observer_ = nullptr;
   WriteValidator* validator_ = nullptr;
+  StageLog* stages_ = nullptr;
   Slab<Entry> entries_;
   RequestList<Entry> by_age_;  // all entries, except one that is being claimed
   // By line: slot of the entry whose line was added last.

@@ -197,6 +197,7 @@ std::uint32_t OperationSchedule::take_over_expected(const Write& write, const Pr
   if (work.running != 0) get_unit(slot);
   for (NodeSet running = work.running; running != 0; running &= running - 1) {
     const auto node = static_cast<std::uint32_t>(std::countr_zero(running));
+    if (stages_ != nullptr) log_sub_operation(slot, node, found.done_at[node]);
     queue_->schedule(found.done_at[node], Phase::kController,
                      completion<&OperationSchedule::node_done>(*this, slot_and_node(slot, node)));
   }
@@ -242,7 +243,7 @@ void OperationSchedule::execute_ready(std::uint32_t slot) {
     start(slot, static_cast<std::uint32_t>(std::countr_zero(ready)));
   }
   work.starting = false;
-  if (work.running == 0 && !work.waits && work.has_unit) release_unit(work);
+  if (work.running == 0 && !work.waits && work.has_unit) release_unit(slot);
 }
 
 bool OperationSchedule::get_unit(std::uint32_t slot) {
@@ -251,6 +252,7 @@ bool OperationSchedule::get_unit(std::uint32_t slot) {
   if (units_ == 0 || busy_units_ < units_) {
     ++busy_units_;
     work.has_unit = true;
+    if (stages_ != nullptr) log_unit(slot, Stage::kUnitTaken);
     return true;
   }
   if (!work.waits) {
@@ -261,8 +263,29 @@ bool OperationSchedule::get_unit(std::uint32_t slot) {
   return false;
 }
 
-void OperationSchedule::release_unit(Work& work) {
-  work.has_unit = false;
+std::vector<std::string> OperationSchedule::names() const {
+  std::vector<std::string> names;
+  for (const OperationGraph::Node& node : graph_.nodes()) names.push_back(node.sub.name);
+  return names;
+}
+
+void OperationSchedule::log_unit(std::uint32_t slot, Stage stage) const {
+  const Work& work = works_[slot];
+  stages_->add({.stage = stage,
+                .flag = work.expected,
+                .id = slot,
+                .line = work.subject.line.value_or(Line{}),
+                .at = {queue_->now()}});
+}
+
+void OperationSchedule::log_sub_operation(std::uint32_t slot, std::uint32_t node, Time end) const {
+  stages_->add(
+      {.stage = Stage::kSubOperation, .part = node, .id = slot, .at = {queue_->now(), end}});
+}
+
+void OperationSchedule::release_unit(std::uint32_t released) {
+  works_[released].has_unit = false;
+  if (stages_ != nullptr) log_unit(released, Stage::kUnitReleased);
   --busy_units_;
   while (busy_units_ < units_) {
     std::deque<std::uint32_t>& first =
@@ -310,7 +333,9 @@ void OperationSchedule::fetched(std::uint64_t both, Time) { begin(slot_in(both),
 void OperationSchedule::begin(std::uint32_t slot, std::uint32_t node) {
   const Picoseconds latency = graph_.nodes()[node].sub.latency;
   if (latency == Picoseconds{} && works_[slot].starting) return finish_node(slot, node);
-  queue_->schedule(queue_->now() + latency, Phase::kController,
+  const Time end = queue_->now() + latency;
+  if (stages_ != nullptr) log_sub_operation(slot, node, end);
+  queue_->schedule(end, Phase::kController,
                    completion<&OperationSchedule::node_done>(*this, slot_and_node(slot, node)));
 }
 
@@ -377,7 +402,7 @@ void OperationSchedule::release_if_idle(std::uint32_t slot) {
   Work& work = works_[slot];
   if (work.running != 0) return;
   if (!work.expected && complete(work)) count_used(work);
-  if (work.has_unit) release_unit(work);
+  if (work.has_unit) release_unit(slot);
   works_.release(slot);
 }
 

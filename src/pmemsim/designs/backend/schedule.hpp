@@ -36,6 +36,7 @@
 #include "pmemsim/common/line_table.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/common/slab.hpp"
+#include "pmemsim/common/stage_log.hpp"
 #include "pmemsim/designs/backend/backend_parameters.hpp"
 #include "pmemsim/designs/backend/expected_writes.hpp"
 #include "pmemsim/designs/backend/metadata_port.hpp"
@@ -100,6 +101,11 @@ class OperationSchedule final : public WriteGate {
   void accepted(const Write& write, const Encoded&);
   bool starts_at_once(Completion free) override;
   void observe(WriteObserver* observer) override { observer_ = observer; }
+  // Logs which work has a unit, and the sub-operations that it executes.
+  void log_stages(StageLog* stages) { stages_ = stages; }
+
+  // Returns the names of the sub-operations, by their numbers in the log.
+  std::vector<std::string> names() const;
 
   void statistics(StatisticsCollector& collector) const;
   std::string pending() const;
@@ -138,7 +144,9 @@ class OperationSchedule final : public WriteGate {
   void look_for_duplicate(Work& work, std::size_t node);
   void execute_ready(std::uint32_t slot);
   bool get_unit(std::uint32_t slot);
-  void release_unit(Work& work);
+  void release_unit(std::uint32_t slot);
+  void log_unit(std::uint32_t slot, Stage stage) const;
+  void log_sub_operation(std::uint32_t slot, std::uint32_t node, Time end) const;
   void start(std::uint32_t slot, std::uint32_t node);
   void begin(std::uint32_t slot, std::uint32_t node);
   void fetched(std::uint64_t slot_and_node, Time now);
@@ -168,6 +176,7 @@ class OperationSchedule final : public WriteGate {
   std::deque<std::uint32_t> writes_waiting_, expected_waiting_;
   Completion free_;  // called when a unit is free
   WriteObserver* observer_ = nullptr;
+  StageLog* stages_ = nullptr;
   ScheduleStatistics statistics_;
   WorkStatistics works_done_;
   std::optional<ExpectedWrites> expected_writes_;

@@ -1,9 +1,10 @@
 // The events that a crash checker observes: a running program's accesses to persistent memory, and
-// the durability guarantees that come into force for it.
+// the durability guarantees that come into force for it. A timeline logs some of them.
 #pragma once
 
 #include <cstdint>
 
+#include "pmemsim/common/stage_log.hpp"
 #include "pmemsim/common/units.hpp"
 
 namespace pmemsim {
@@ -34,6 +35,19 @@ class ProgramObserver {
 class ProgramEvents {
  public:
   void observe(ProgramObserver* observer) { observer_ = observer; }
+  void log_stages(StageLog* stages) { stages_ = stages; }
+  // The log of stages; nullptr: there is none.
+  StageLog* stages() const { return stages_; }
+  // Logs the number of entries of a structure that are in use now. `unit`: its core or channel.
+  void log_occupancy(std::uint32_t unit, LoggedStructure structure, std::uint64_t entries) const {
+    if (stages_ == nullptr) [[likely]]
+      return;
+    stages_->add({.stage = Stage::kOccupancy,
+                  .detail = static_cast<std::uint8_t>(structure),
+                  .unit = unit,
+                  .id = entries,
+                  .at = {stages_->now()}});
+  }
   void stored(Line line, std::uint32_t site) const {
     if (observer_ != nullptr) observer_->stored(line, site);
   }
@@ -42,6 +56,12 @@ class ProgramEvents {
   }
   void region_durable(CoreId core, std::uint64_t region) const {
     if (observer_ != nullptr) observer_->region_durable(core, region);
+    if (stages_ != nullptr) log_durable(core, region, stages_->now());
+  }
+  // Does the same for a core whose own time may be ahead.
+  void region_durable(CoreId core, std::uint64_t region, Time when) const {
+    if (observer_ != nullptr) observer_->region_durable(core, region);
+    if (stages_ != nullptr) log_durable(core, region, when);
   }
   void fence_fulfilled(CoreId core, std::uint64_t fence) const {
     if (observer_ != nullptr) observer_->fence_fulfilled(core, fence);
@@ -51,13 +71,20 @@ class ProgramEvents {
   }
   void stale_line_reported(Line line) const {
     if (observer_ != nullptr) observer_->stale_line_reported(line);
+    if (stages_ == nullptr) return;
+    stages_->add({.stage = Stage::kStaleLine, .line = line, .at = {stages_->now()}});
   }
   void rolled_back(CoreId core) const {
     if (observer_ != nullptr) observer_->rolled_back(core);
   }
 
  private:
+  void log_durable(CoreId core, std::uint64_t region, Time when) const {
+    stages_->add({.stage = Stage::kRegionDurable, .unit = core, .id = region, .at = {when}});
+  }
+
   ProgramObserver* observer_ = nullptr;
+  StageLog* stages_ = nullptr;
 };
 
 }  // namespace pmemsim

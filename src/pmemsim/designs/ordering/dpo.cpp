@@ -86,6 +86,7 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
         {.line = line, .order = ++entered_, .after = std::exchange(buffer.after, {})});
     EntryId* const youngest = youngest_.find(line);
     (youngest != nullptr ? *youngest : youngest_.insert(line)) = EntryId{core, buffer.youngest()};
+    log_occupancy(core);
   }
   ++statistics_.stores;
   statistics_.coalesced += coalesces;
@@ -93,6 +94,11 @@ void DpoOrdering::enter(CoreId core, const LeavingStore& store) {
   entry.bytes |= store.bytes();
   store.copy_to(entry.data);
   send_next();
+}
+
+void DpoOrdering::log_occupancy(CoreId core) const {
+  context_->program_events.log_occupancy(core, LoggedStructure::kPersistBuffer,
+                                         buffers_[core].entries.size());
 }
 
 bool DpoOrdering::coalesces_with(const Buffer& buffer, Line line) const {
@@ -229,6 +235,7 @@ void DpoOrdering::free_entries(CoreId core, Time now) {
   };
   leave();
   while (!buffer.entries.empty() && buffer.entries.front().bytes == 0) leave();
+  log_occupancy(core);
   if (buffer.entries.empty()) buffer.barrier = false;
   while (!buffer.fences.empty() && buffer.fences.front().until <= buffer.acknowledged) {
     const Pending done = buffer.fences.front();

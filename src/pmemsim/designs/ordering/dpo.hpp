@@ -121,6 +121,7 @@ class DpoOrdering final : public Ordering {
 
   bool has_free_entry(const Buffer& buffer) const;
   void enter(CoreId core, const LeavingStore& store);
+  void log_occupancy(CoreId core) const;
   void depend_on_others(CoreId core, Line line);
   void add_barrier(CoreId core);
   bool coalesces_with(const Buffer& buffer, Line line) const;

@@ -96,6 +96,7 @@ void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
     entry = core.entries.rbegin();
     ++core.epochs.back().entries;
     filter_.insert(line);
+    log_occupancy(number);
     EpochId* const writer = last_writers_.find(line);
     (writer != nullptr ? *writer : last_writers_.insert(line)) = {number, present};
   }
@@ -104,6 +105,11 @@ void HopsOrdering::enter(CoreId number, const LeavingStore& store) {
   // Rule 3 (hops.hpp).
   if (core.in_use >= parameters_.flush_threshold || !filtered_.empty()) begin_flushing(number);
   if (core.flushing) flush_oldest_epoch(number);
+}
+
+void HopsOrdering::log_occupancy(CoreId core) const {
+  context_->program_events.log_occupancy(core, LoggedStructure::kPersistBuffer,
+                                         cores_[core].in_use);
 }
 
 // Rule 4 (hops.hpp).
@@ -274,6 +280,7 @@ void HopsOrdering::acknowledged(std::uint64_t core_and_entry, Time) {
   const Line line = entry.line;
   entry.acknowledged = true;
   --core.in_use;
+  log_occupancy(number);
   --core.epoch(entry.epoch).entries;
   const EpochNumber epoch = entry.epoch;
   while (!core.entries.empty() && core.entries.front().acknowledged) {

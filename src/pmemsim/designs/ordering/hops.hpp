@@ -140,6 +140,7 @@ class HopsOrdering final : public Ordering {
 
   bool may_store(const PerCore& core) const;
   void enter(CoreId number, const LeavingStore& store);
+  void log_occupancy(CoreId core) const;
   void depend_on_last_writer(CoreId core, Line line);
   void end_epoch(CoreId core);
   void begin_flushing(CoreId core);

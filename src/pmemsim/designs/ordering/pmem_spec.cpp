@@ -576,6 +576,7 @@ void PmemSpecOrdering::mark_threads() {
 // Rule 8 (pmem_spec.hpp).
 void PmemSpecOrdering::pause_if_full() {
   const Time now = window_time();
+  if (context_->program_events.stages() != nullptr) log_occupancy();
   for (SpeculationBuffer& buffer : buffers_) {
     if (!buffer.overflows(now)) continue;
     if (!std::exchange(paused_, true)) {
@@ -585,6 +586,13 @@ void PmemSpecOrdering::pause_if_full() {
       poll_until_free(buffer);
     }
     return;
+  }
+}
+
+void PmemSpecOrdering::log_occupancy() const {
+  for (std::uint32_t channel = 0; channel < buffers_.size(); ++channel) {
+    context_->program_events.log_occupancy(channel, LoggedStructure::kSpeculationBuffer,
+                                           buffers_[channel].entries());
   }
 }
 

@@ -248,6 +248,7 @@ class PmemSpecOrdering final : public Ordering {
   void watch(Line line);
   void read_waiting(Line line);
   void pause_if_full();
+  void log_occupancy() const;
   void poll_until_free(const SpeculationBuffer& buffer);
   void resume_when_free(std::uint64_t, Time now);
   void pause(CoreId core);

@@ -199,6 +199,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void write_lock();
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
+  void log_region(Stage stage) const;
   [[gnu::noinline]] void region_retired(const Entry& end);
   [[gnu::noinline]] void notify_load(std::uint64_t address, std::uint32_t size, bool forwarded);
   void notify_stores(const Entry& retired);

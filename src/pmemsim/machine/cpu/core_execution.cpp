@@ -348,6 +348,7 @@ void Core::retired(Entry& oldest) {
   if (oldest.region_begin) {
     region_began_ = retire_;
     retired_region_ = ++regions_retired_;
+    log_region(Stage::kRegionBegin);
   }
   if (oldest.region_end) region_retired(oldest);
   if (oldest.kind == Kind::kSerial) {  // its stores have already left the store queue
@@ -368,7 +369,14 @@ void Core::retired(Entry& oldest) {
   store_head_.drain();
 }
 
+void Core::log_region(Stage stage) const {
+  StageLog* const stages = program_events_.stages();
+  if (stages == nullptr) return;
+  stages->add({.stage = stage, .unit = id_, .id = retired_region_, .at = {clock_.time(retire_)}});
+}
+
 void Core::region_retired(const Entry& end) {
+  log_region(Stage::kRegionEnd);
   const Picoseconds time = clock_.time(retire_) - clock_.time(region_began_);
   for (RegionStart& start : region_starts_) {
     if (start.region != retired_region_) continue;

@@ -156,7 +156,7 @@ void Core::end_region_with_its_last_store() {
   if (!stores_.empty() && stores_.back().region == region_) {
     stores_.back().ends_region = true;
   } else {
-    program_events_.region_durable(id_, region_);
+    program_events_.region_durable(id_, region_, clock_.time(dispatch_));
   }
 }
 

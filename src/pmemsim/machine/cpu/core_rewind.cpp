@@ -33,6 +33,11 @@ void Core::resume() {
   // computed beyond the current time.
   const Slot paused = std::max<Slot>(clock_.slot(queue_.now()) - paused_since_, 0);
   account_.add(Cause::kSpeculation, paused);
+  if (StageLog* const stages = program_events_.stages()) {
+    stages->add({.stage = Stage::kPause,
+                 .unit = id_,
+                 .at = {clock_.time(paused_since_), clock_.time(paused_since_ + paused)}});
+  }
   retire_ += paused;
   delay_dispatch(std::max(dispatch_, paused_since_) + paused, Cause::kSpeculation);
   retire();
@@ -67,6 +72,9 @@ void Core::rewind() {
   region_starts_.clear();
   design_.rewound(id_);
   program_events_.rolled_back(id_);
+  if (StageLog* const stages = program_events_.stages()) {
+    stages->add({.stage = Stage::kRollBack, .unit = id_, .at = {clock_.time(restart)}});
+  }
   advance();
 }
 

@@ -67,7 +67,7 @@ void StoreQueueHead::drain() {
       owner_.store_written(head, slot);
     const bool serialising = head.serialising;
     const std::uint32_t rob = head.rob;
-    if (head.ends_region) program_events_.region_durable(id_, head.region);
+    if (head.ends_region) program_events_.region_durable(id_, head.region, clock_.time(slot));
     stores_.pop(slot);
     while (!draining_regions_.empty() && draining_regions_.front().until <= stores_.head()) {
       count_drained_region(draining_regions_.front().began, slot);
@@ -163,7 +163,7 @@ bool StoreQueueHead::drain_one(StoreEntry& head, Slot& slot) {
 bool StoreQueueHead::drain_store(StoreEntry& head, Slot& slot) {
   if (head.kind == StoreKind::kNonTemporal) return drain_non_temporal(head, slot);
   if (!notify_layers(head, slot) || !may_write(head, slot)) return false;
-  apply(head);
+  apply(head, slot);
   return true;
 }
 
@@ -174,7 +174,7 @@ bool StoreQueueHead::drain_non_temporal(StoreEntry& head, Slot& slot) {
   const Line line = Line::of(head.address);
   if (head.step != Step::kSent) {
     caches_.invalidate(line);
-    apply(head);
+    apply(head, slot);
     head.step = Step::kSent;
     if (pm_space_.contains(head.address) &&
         !design_.may_flush(id_, line, clock_.time(slot), resume_of_head())) {
@@ -263,7 +263,7 @@ void StoreQueueHead::request_lines_ahead() {
   }
 }
 
-void StoreQueueHead::apply(const StoreEntry& head) {
+void StoreQueueHead::apply(const StoreEntry& head, Slot slot) {
   if (head.writes && pm_space_.contains(head.address)) {
     if (rewinds_) {
       speculative_stores_.store(id_, head.address, std::span(head.value).first(head.size));
@@ -271,6 +271,7 @@ void StoreQueueHead::apply(const StoreEntry& head) {
       pm_space_.newest().write(head.address, head.value.data(), head.size);
     }
     program_events_.stored(Line::of(head.address), head.site);
+    if (StageLog* const stages = program_events_.stages()) log_store(*stages, head, slot);
     design_.visible(id_, Line::of(head.address));
   }
 }
@@ -308,8 +309,34 @@ bool StoreQueueHead::drain_persist(StoreEntry& head, Slot& slot) {
   } else {
     count_wait(head, slot, Cause::kFence);
   }
+  if (StageLog* const stages = program_events_.stages()) log_persist(*stages, head, slot);
   slot += cycle_;
   return true;
+}
+
+void StoreQueueHead::log_persist(StageLog& stages, const StoreEntry& head, Slot left) const {
+  const bool flush = head.kind == StoreKind::kFlush;
+  if (flush && !pm_space_.contains(head.address)) return;
+  stages.add(
+      {.stage = flush ? Stage::kFlush : Stage::kFence,
+       .detail = static_cast<std::uint8_t>(head.purpose),
+       .unit = id_,
+       .part = head.site,
+       .id = head.region,
+       .line = Line::of(head.address),
+       .at = {clock_.time(head.eligible), clock_.time(head.waiting_since), clock_.time(left)}});
+}
+
+void StoreQueueHead::log_store(StageLog& stages, const StoreEntry& head, Slot visible) const {
+  const Slot allowed = std::clamp(drained_, head.eligible, std::max(head.eligible, visible));
+  stages.add({.stage = Stage::kStore,
+              .detail = static_cast<std::uint8_t>(head.purpose),
+              .unit = id_,
+              .part = head.site,
+              .id = head.region,
+              .line = Line::of(head.address),
+              .at = {clock_.time(head.eligible), clock_.time(allowed),
+                     clock_.time(std::max(head.eligible, visible))}});
 }
 
 // True if the flush may leave. A design with a log may delay it until it is safe.
@@ -382,7 +409,7 @@ bool StoreQueueHead::drain_atomic(StoreEntry& head, Slot& slot) {
   }
   if (head.writes && !head.follows && !may_release(head, slot)) return false;
   if (!notify_layers(head, slot) || !may_write(head, slot)) return false;
-  apply(head);
+  apply(head, slot);
   if (head.continues) return true;
   if (head.kind == StoreKind::kLocked) slot += locked_latency_;
   if (head.writes) complete_atomic_write(head, slot);
@@ -553,7 +580,9 @@ bool StoreQueueHead::drain_region(StoreEntry& head, Slot& slot) {
   if (rewinds_) region_takes_effect(head);
   const bool durable = head.kind == StoreKind::kFenceRegions ||
                        (head.kind == StoreKind::kRegionEnd && ends_are_durable_);
-  if (durable && head.region > 0) program_events_.region_durable(id_, head.region);
+  if (durable && head.region > 0) {
+    program_events_.region_durable(id_, head.region, clock_.time(slot));
+  }
   slot += cycle_;
   return true;
 }
@@ -590,6 +619,12 @@ void StoreQueueHead::count_wait(const StoreEntry& head, Slot until, Cause cause)
 
 void StoreQueueHead::count_wait(Slot from, Slot until, Cause cause) {
   if (until <= from || (faults_.fence_waits && cause == Cause::kFence)) return;
+  if (StageLog* const stages = program_events_.stages()) {
+    stages->add({.stage = Stage::kStall,
+                 .detail = static_cast<std::uint8_t>(cause),
+                 .unit = id_,
+                 .at = {clock_.time(from), clock_.time(until)}});
+  }
   waits_[next_wait_++ % waits_.size()] = {from, until, cause};
 }
 

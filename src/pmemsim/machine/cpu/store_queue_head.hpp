@@ -145,7 +145,9 @@ class StoreQueueHead {
   void flush_acknowledged(std::uint64_t, Time now);
   void region_takes_effect(const StoreEntry& entry);
   bool notify_layers(StoreEntry& entry, Slot& slot);
-  void apply(const StoreEntry& entry);
+  void apply(const StoreEntry& entry, Slot slot);
+  void log_persist(StageLog& stages, const StoreEntry& entry, Slot left) const;
+  void log_store(StageLog& stages, const StoreEntry& entry, Slot visible) const;
   static bool wait(StoreEntry& entry, Step step);
   bool at_time(StoreEntry& entry, Step step, Slot slot);
   void resume_drain(std::uint64_t number, Time now);

@@ -371,17 +371,34 @@ void Channel::release() {
 
 void Channel::hold_entry(Entries& entries, Time now) {
   if (++entries.held == entries.count) entries.full_since = now;
+  log_occupancy(entries, now);
 }
 
 // Frees an entry. The oldest waiting writes are accepted into it.
 void Channel::free_entry(Entries& entries, Time now) {
   if (entries.full()) entries.full_time += now - entries.full_since;
   --entries.held;
+  log_occupancy(entries, now);
   if (any_entry_freed_) std::exchange(any_entry_freed_, {})(now);
   accept_waiting(entries, now);
   if (awaiting_.empty() || !can_reserve(1)) return;
   for (const Completion& free : awaiting_) queue_.schedule(now, Phase::kController, free);
   awaiting_.clear();
+}
+
+void Channel::add_occupancy(const Entries& entries, Time now) {
+  const LoggedStructure queue =
+      &entries == &wpq_ ? LoggedStructure::kWpq : LoggedStructure::kLogQueue;
+  stages_->add({.stage = Stage::kOccupancy,
+                .detail = static_cast<std::uint8_t>(queue),
+                .unit = number_,
+                .id = entries.held,
+                .at = {now}});
+}
+
+void Channel::log_merge(const Write& write, const Write& with, Time now) {
+  stages_->add(
+      {.stage = Stage::kMerge, .flag = true, .id = write.logged, .home = with.logged, .at = {now}});
 }
 
 // Moves the write into its queue, which has an entry for it.
@@ -429,6 +446,7 @@ void Channel::merge(std::uint32_t with, const Write& write, Time now) {
 void Channel::record_merged(std::uint32_t with, const Write& write, Time now) {
   PendingWrite& pending = writes_[with];
   ++statistics_.writes_merged;
+  if (stages_ != nullptr) log_merge(write, pending.write, now);
   Merged completions{write.persisted, write.written, write.persisting, pending.merged};
   if (pending.persistent) {
     if (write.persisting) write.persisting(now);
@@ -497,6 +515,14 @@ bool Channel::drop(std::uint64_t number) {
   PendingWrite& pending = writes_[slot];
   const Time now = queue_.now();
   ++statistics_.writes_dropped;
+  if (stages_ != nullptr) {
+    const bool accepted = pending.state == WriteState::kQueued;
+    stages_->add({.stage = Stage::kDrop,
+                  .flag = true,
+                  .id = pending.write.logged,
+                  .at = {now, accepted ? pending.accepted : kNever,
+                         accepted && pending.persistent ? pending.accepted : kNever}});
+  }
   switch (pending.state) {
     case WriteState::kTravelling:
       pending.state = WriteState::kDropped;

@@ -57,6 +57,7 @@
 #include "pmemsim/common/event_queue.hpp"
 #include "pmemsim/common/image.hpp"
 #include "pmemsim/common/slab.hpp"
+#include "pmemsim/common/stage_log.hpp"
 #include "pmemsim/machine/memory/bank_queues.hpp"
 #include "pmemsim/machine/memory/data_bus.hpp"
 #include "pmemsim/machine/memory/internal_buffer.hpp"
@@ -107,6 +108,11 @@ class Channel {
     }
   }
   void observe(PersistenceObserver* observer) { observer_ = observer; }
+  // Logs stages under this number of the channel.
+  void log_stages(StageLog* stages, std::uint32_t number) {
+    stages_ = stages;
+    number_ = number;
+  }
 
   bool idle() const { return reads_under_way_ == 0 && writes_under_way_ == 0; }
   void drain();
@@ -209,6 +215,12 @@ class Channel {
   void merge_waiting(Line line, std::uint32_t with, Time now);
   void hold_entry(Entries& entries, Time now);
   void free_entry(Entries& entries, Time now);
+  void log_occupancy(const Entries& entries, Time now) {
+    if (stages_ != nullptr) [[unlikely]]
+      add_occupancy(entries, now);
+  }
+  void add_occupancy(const Entries& entries, Time now);
+  void log_merge(const Write& write, const Write& with, Time now);
   std::uint32_t merge_candidate(const Write& write) const;
   void merge(std::uint32_t with, const Write& write, Time now);
   void record_merged(std::uint32_t with, const Write& write, Time now);
@@ -256,6 +268,8 @@ class Channel {
   Image* const device_;
   const std::span<std::uint32_t> operations_;
   PersistenceObserver* observer_ = nullptr;
+  StageLog* stages_ = nullptr;
+  std::uint32_t number_ = 0;  // the channel's number in the log of stages
 
   const Timing timing_;
   const std::uint32_t read_entries_;

@@ -181,6 +181,13 @@ void Channel::start(std::uint32_t slot, Read& read, Time now) {
   read_queue_.remove(slot);
   ++statistics_.lines_read;
   const Time sent = link_.to_host.send_line(data_end + link_to_bank_);
+  if (stages_ != nullptr) {
+    stages_->add({.stage = Stage::kRead,
+                  .unit = number_,
+                  .part = read.bank,
+                  .line = read.line,
+                  .at = {read.arrived, now, data_end, sent + answer_latency_}});
+  }
   queue_.schedule(sent + answer_latency_, Phase::kDevice,
                   completion<&Channel::read_answered>(*this, slot));
 }
@@ -193,8 +200,18 @@ void Channel::start(std::uint32_t slot, PendingWrite& pending, Time now) {
   pending.state = WriteState::kWriting;
   ++statistics_.lines_written[static_cast<std::size_t>(pending.write.kind)];
   statistics_.residence_time += now - pending.accepted;
-  queue_.schedule(data_end + timing_.wr + crossing, Phase::kDevice,
-                  completion<&Channel::write_finished>(*this, slot));
+  const Time finished = data_end + timing_.wr + crossing;
+  if (stages_ != nullptr) {
+    stages_->add({.stage = Stage::kWrite,
+                  .detail = static_cast<std::uint8_t>(pending.write.kind),
+                  .flag = !pending.persistent,
+                  .unit = number_,
+                  .part = pending.bank,
+                  .id = pending.write.logged,
+                  .line = pending.write.line,
+                  .at = {pending.arrived, pending.accepted, now, finished}});
+  }
+  queue_.schedule(finished, Phase::kDevice, completion<&Channel::write_finished>(*this, slot));
   leave_queue(slot, now);
 }
 

@@ -165,6 +165,11 @@ void Memory::observe(PersistenceObserver* observer) {
   for (const auto& channel : implementation_->channels) channel->observe(observer);
 }
 
+void Memory::log_stages(StageLog* stages) {
+  std::uint32_t number = 0;
+  for (const auto& channel : implementation_->channels) channel->log_stages(stages, number++);
+}
+
 void Memory::survivors_changed() {
   PersistenceObserver* const observer = implementation_->observer;
   if (observer != nullptr) observer->survivors_changed(implementation_->queue.now());

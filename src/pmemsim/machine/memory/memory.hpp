@@ -26,6 +26,7 @@ namespace pmemsim {
 
 struct MemoryParameters;  // memory_parameters.hpp
 struct MemoryStatistics;
+class StageLog;
 
 // Selects whether the device stores the bytes of writes.
 enum class Contents : bool { kNotKept, kKept };
@@ -114,6 +115,8 @@ class Memory {
   LineData surviving(Line line) const;
 
   void observe(PersistenceObserver* observer);
+  // Logs the stages of all requests, and the occupancy of the queues.
+  void log_stages(StageLog* stages);
   void survivors_changed();  // for designs that report such a change
   void persisted_in_caches(Line line, const LineData& data);
 

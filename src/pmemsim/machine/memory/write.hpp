@@ -35,6 +35,8 @@ struct Write {
   // The bytes of `data` that this write stores. The line's other bytes stay unchanged, so that two
   // cores that write different words of a line never undo each other.
   ByteMask bytes = kWholeLine;
+  // Identity in the log of stages; 0: none.
+  std::uint64_t logged = 0;
   // Order number of the data's departure from the caches (Backend::next_departure()); 0: now.
   std::uint64_t departure = 0;
 

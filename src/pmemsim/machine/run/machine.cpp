@@ -169,6 +169,12 @@ std::uint64_t Machine::address_offset(std::uint32_t instance) const {
   return instance * trace::kMaxAddress;
 }
 
+void Machine::log_stages(StageLog* stages) {
+  pm_.log_stages(stages);
+  design_.log_stages(stages);
+  program_events_.log_stages(stages);
+}
+
 void Machine::warm_caches() {
   const std::uint32_t threads = trace_.metadata().threads;
   std::vector<Hierarchy::Touch> touches;

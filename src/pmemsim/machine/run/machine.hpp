@@ -77,6 +77,9 @@ class Machine {
   // Registers observers of the fate of hints, and of the time that writes wait for the backend's
   // operations. Call it before run().
   void observe(HintObserver* hints, WriteObserver* writes) { design_.observe(hints, writes); }
+  // Logs the stages of regions, fences and writes. Call it before run().
+  void log_stages(StageLog* stages);
+  const EventQueue& queue() const { return queue_; }
   std::uint64_t events() const { return queue_.executed(); }
   void describe_statistics(StatisticsCollector& collector) const;
   // Returns the contents that programs would read after a power failure now. The range is from
