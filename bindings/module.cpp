@@ -84,4 +84,5 @@ NB_MODULE(_core, module) {
   pmemsim::bindings::bind_model(module);
   pmemsim::bindings::bind_recovery(module);
   pmemsim::bindings::bind_statistics(module);
+  pmemsim::bindings::bind_timeline(module);
 }

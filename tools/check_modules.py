@@ -44,6 +44,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "machine/cpu": (*_MACHINE, "machine/cache"),
     "machine/run": (*_MACHINE, "machine/cache", "machine/cpu"),
     "crash": (*_MACHINE, "designs/backend", "machine/cache", "machine/cpu", "machine/run"),
+    "timeline": (*_MACHINE, "designs/backend", "machine/cache", "machine/cpu", "machine/run"),
     "checks/rules": _RECORDING,
     "checks/checkers": _RECORDING,
     "checks/images": (
