@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
@@ -14,6 +14,9 @@ from pmemsim.files import check_writable, replacing
 from pmemsim.matrix import Matrix
 from pmemsim.predictability import ALL_STORES, WITHOUT_OWN_STORES, Predictability, share_found
 from pmemsim.simulation import Result
+
+if TYPE_CHECKING:
+    from pmemsim.sweep.series import Series
 
 try:
     import matplotlib as mpl
@@ -111,6 +114,35 @@ def plot_matrix(matrix: Matrix, path: Path) -> None:
     save(draw, path, (width, height))
 
 
+def plot_series(series: Series, path: Path) -> None:
+    """Plot a column of a sweep over an axis: numbers at their values, text at equal distances."""
+    numbers = not any(isinstance(x, str | bool) for x in series.x)
+    places = series.x if numbers else list(range(len(series.x)))
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for index, (label, values) in enumerate(series.lines.items()):
+            axes.plot(
+                places, [math.nan if value is None else value for value in values], label=label,
+                marker="o", linestyle="-" if numbers else "", color=_COLOURS[index % len(_COLOURS)],
+            )  # fmt: skip
+        if numbers and series.x[0] > 0 and series.x[-1] >= _WIDE_RANGE * series.x[0]:
+            axes.set_xscale("log", base=2)
+            axes.minorticks_off()
+        if not numbers or len(places) <= _MOST_TICKS:
+            axes.set_xticks(places, [f"{x:g}" if numbers else str(x) for x in series.x])
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel(series.x_label)
+        axes.set_ylabel(series.y_label)
+        figure.suptitle(series.title, fontsize=9)
+        legend_above(axes)
+
+    save(draw, path, (6.5, 4.0))
+
+
+_WIDE_RANGE = 8
+"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
+_MOST_TICKS = 12
 _PREDICTABLE = (
     (ALL_STORES, "address", "address"),
     (ALL_STORES, "data_4_bytes", "data"),

@@ -18,7 +18,9 @@ from pmemsim import _core
 from pmemsim.errors import ConfigError, Error
 from pmemsim.simulation import Configuration, configure
 from pmemsim.sweep import table
-from pmemsim.sweep.spec import RECIPE, REQUIRED, read_spec
+from pmemsim.sweep.columns import column_of
+from pmemsim.sweep.series import series_of, wanted_of
+from pmemsim.sweep.spec import RECIPE, REQUIRED, Spec, Value, read_spec
 from support import cache_with_recordings, interrupt, long_except, pmemsim
 
 SWEEP = """
@@ -47,6 +49,20 @@ def sweep(
     (folder / "sweep.yaml").write_text(text)
     environment = {"PMEMSIM_CACHE": str(cache)}
     return pmemsim("sweep", "sweep.yaml", *arguments, cwd=folder, environment=environment)
+
+
+# Rows of such a sweep can be made by hand.
+THREADS = Spec(
+    (
+        tuple({"threads": number} for number in range(50)),
+        ({"design": "np"},),
+    )
+)
+
+
+def row(number: int, status: str = "ok", **results: object) -> table.Row:
+    """Return a row of the sweep `THREADS`."""
+    return {"threads": number, "design": "np", "status": status, "reason": "", **results}
 
 
 # ---- the file ------------------------------------------------------------------------------------
@@ -163,6 +179,14 @@ def test_file_that_is_no_sweep_is_refused(tmp_path: Path, text: str, sentence: s
         (["--out", "no/x.parquet"], "the folder no does not exist"),
         (["--out", "sweep.yaml"], "this command already reads or writes this file"),
         (["--jobs", "0"], "--jobs 0: must be at least 1"),
+        (["--plot", "x=thread"], "--plot x=thread: is no axis of the sweep; did you mean 'thr"),
+        (["--plot", "x=threads,y=tim_ns"], "y=tim_ns: is no column of numbers; did you mean 'ti"),
+        (["--plot", "x=threads,hue=7"], "--plot hue=7: is no axis of the sweep"),
+        (["--plot", "threads"], "'threads' must be one x, y or hue with a name, as in x=pm.wpq"),
+        (["--plot", "x=threads,x=design"], "'x=design' must be one x, y or hue"),
+        (["--plot", "y=time_ns"], "--plot y=time_ns: x is missing"),
+        (["--plot", "x=threads", "--plot-file", "x.gif"], "use .png, .pdf or .svg"),
+        (["--plot-file", "x.png"], "--plot-file x.png: needs --plot"),
     ],
 )
 def test_bad_sweep_options_are_refused(
@@ -188,6 +212,10 @@ def test_row_has_the_axes_and_the_results_of_its_run(cache: Path, tmp_path: Path
         "pm.twr", "point", "status", "reason",
     ]  # fmt: skip
     assert list(frame["threads"]) == [1, 1, 2, 2] * 2
+    assert list(frame["pm.trcd"]) == [100.0, 300.0] * 4
+    assert list(frame["speedup"]) == [1.0] * 4 + [
+        frame["time_ns"][row] / frame["time_ns"][row + 4] for row in range(4)
+    ]
     row = frame.iloc[-1]
     latencies = ("--set", "pm.trcd=300ns", "--set", "pm.twr=150ns")
     run = pmemsim_run("--design", "asap", "--threads", "2", "--regions", "200", *latencies)
@@ -265,14 +293,14 @@ axes:
     assert len(frame) == 16
     good = frame[frame["status"] == "ok"]
     assert set(zip(good["workload"], good["core.count"], good["ordering"], strict=True)) == {
-        ("queue", "2", "x86")
+        ("queue", 2, "x86")
     }
     bad = frame[frame["status"] == "failed"]
     assert bad["time_ns"].isna().all()
     for workload, cores, ordering, part in (
-        ("queue", "2", "none", "needs"),
-        ("queue", "1", "x86", "core.count"),
-        ("tpcc", "2", "x86", "the data of tpcc have fixed sizes"),
+        ("queue", 2, "none", "needs"),
+        ("queue", 1, "x86", "core.count"),
+        ("tpcc", 2, "x86", "the data of tpcc have fixed sizes"),
     ):
         alike = bad[
             (bad["workload"] == workload)
@@ -293,6 +321,142 @@ def test_sweep_fails_if_all_points_fail(cache: Path, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "all points failed; sweep.parquet contains the reasons" in done.stderr
     assert (pd.read_parquet(tmp_path / "sweep.parquet")["status"] == "failed").all()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("axis", "written", "values", "unit"),
+    [
+        ("pm.wpq_entries", ["16", "32", "8"], [16, 32, 8], ""),
+        ("pm.trcd", ["14ns", "1500ps", "2us"], [14.0, 1.5, 2000.0], "ns"),
+        ("shared.snoop_latency", ["0cycles", "1cycle", "12cycles"], [0.0, 1.0, 12.0], "cycles"),
+        ("shared.snoop_latency", ["4ns", "12cycles"], ["4ns", "12cycles"], ""),
+        ("l2.size", ["64KiB", "1MiB", "512B"], [65536, 1048576, 512], "bytes"),
+        ("dram.write_high_watermark", ["0.85", "12.3%"], [0.85, 0.123], ""),
+        ("pm.link_bandwidth", ["6.6GB/s", "100MB/s"], [6.6e9, 1e8], "bytes/s"),
+        ("core.frequency", ["2GHz", "800MHz"], [2e9, 8e8], "Hz"),
+        ("energy.dram_read", ["1.075nJ", "722pJ"], [1.075, 0.722], "nJ"),
+        ("energy.predictor", ["403mW", "1W"], [0.403, 1.0], "W"),
+        ("pm.channel_hashing", ["true", "false"], [True, False], ""),
+        ("ordering", ["x86", "dpo"], ["x86", "dpo"], ""),
+        ("workload", ["queue", "7"], ["queue", "7"], ""),
+        ("threads", [1, 16], [1, 16], ""),
+    ],
+)
+def test_axis_of_numbers_is_a_column_of_numbers(
+    axis: str, written: list[Value], values: list[Value], unit: str
+) -> None:
+    column = column_of(axis, written)
+    assert (column.values, column.unit) == (values, unit)
+    assert [type(value) for value in column.values] == [type(value) for value in values]
+
+
+def test_values_of_every_parameter_become_a_column() -> None:
+    for parameter in _core.parameters():
+        (value,) = column_of(parameter.key, [parameter.value]).values
+        assert isinstance(value, str) == (parameter.type in ("choice", "choices")), parameter.key
+
+
+def test_csv_has_the_columns_of_the_parquet_file(cache: Path, tmp_path: Path) -> None:
+    text = SWEEP.replace("pm.trcd: [100ns, 300ns]", "pm.wpq_entries: [64, 8]")
+    for suffix in ("parquet", "csv"):
+        done = sweep(cache, tmp_path, "--out", f"x.{suffix}", text=text)
+        assert done.returncode == 0, done.stderr
+    parquet, csv = pd.read_parquet(tmp_path / "x.parquet"), pd.read_csv(tmp_path / "x.csv")
+    pd.testing.assert_frame_equal(
+        parquet.drop(columns="reason"), csv.drop(columns="reason"), check_dtype=False
+    )
+    assert csv["pm.wpq_entries"].dtype == "int64"
+    assert sorted(csv["pm.wpq_entries"].unique()) == [8, 64]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"a,b\n1,2\n", "x.csv: the file does not contain results of a sweep (it lacks the col"),
+        (b"", "does not contain results of a sweep"),
+        (b"\xff\xfe\x00", "does not contain results of a sweep"),
+        (b"point,status,reason\nabc,ok,\n", "contains 1 results of another sweep"),
+    ],
+)
+def test_foreign_csv_file_is_not_overwritten(
+    cache: Path, tmp_path: Path, content: bytes, sentence: str
+) -> None:
+    (tmp_path / "x.csv").write_bytes(content)
+    done = sweep(cache, tmp_path, "--out", "x.csv")
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert (tmp_path / "x.csv").read_bytes() == content
+
+
+# ---- the plot ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def entries(tmp_path: Path) -> Spec:
+    """Return a sweep over numbers that text would put into another order."""
+    path = tmp_path / "entries.yaml"
+    path.write_text(
+        "axes: {workload: [queue, btree], machine: asap, design: [np, asap], "
+        "pm.wpq_entries: [16, 8, 64]}"
+    )
+    return read_spec(path)
+
+
+def rows_of(spec: Spec) -> list[table.Row]:
+    """Return rows with a time of 640 ns for `np`, and one by the number of entries for `asap`."""
+    rows: list[table.Row] = []
+    for values in spec.combinations():
+        time = 640.0
+        if values["design"] == "asap":
+            factor = 5 if values["workload"] == "queue" else 1.25
+            time = float(values["pm.wpq_entries"]) * factor
+        rows.append({**values, "point": "p", "status": "ok", "reason": "", "time_ns": time})
+    return rows
+
+
+@pytest.mark.quick
+def test_plot_has_numbers_by_size_and_means_over_other_axes(entries: Spec) -> None:
+    found = table.table_of(rows_of(entries), entries)
+    wanted = wanted_of("x=pm.wpq_entries,y=speedup,hue=design", entries)
+    series = series_of(wanted, found, entries)
+    assert series.x == [8, 16, 64]
+    # With 8 entries, asap takes 40 ns in queue and 10 ns in btree: the speedups are 16 and 64.
+    assert series.lines == {"np": [1, 1, 1], "asap": pytest.approx([32, 16, 4])}
+    assert series.y_label == "speedup over np"
+    assert series.title == "machine asap; geometric mean over workload"
+    times = series_of(wanted_of("x=design,y=time_ns", entries), found, entries)
+    assert times.x == ["np", "asap"]
+    assert times.lines == {"time_ns": [640, pytest.approx((40 + 80 + 320 + 10 + 20 + 80) / 6)]}
+    assert times.title == "machine asap; mean over workload, pm.wpq_entries"
+
+
+def test_plot_leaves_out_failed_points(entries: Spec) -> None:
+    rows = rows_of(entries)
+    for row in rows:
+        if row["design"] == "asap" and row["pm.wpq_entries"] == "8":
+            del row["time_ns"]
+    found = table.table_of(rows, entries)
+    series = series_of(wanted_of("x=pm.wpq_entries,hue=design", entries), found, entries)
+    assert series.lines["asap"][0] is None
+    with pytest.raises(Error, match=r"--plot y=asap\.committed: no point of the sweep has a value"):
+        series_of(wanted_of("x=design,y=asap.committed", entries), found, entries)
+
+
+def test_plot_of_a_speedup_needs_several_designs(tmp_path: Path) -> None:
+    spec = read_spec(written(tmp_path, SWEEP.replace("[sw-undo, asap]", "asap")))
+    with pytest.raises(ConfigError, match="a speedup needs several designs"):
+        wanted_of("x=threads", spec)
+    assert wanted_of("x=threads,y=time_ns", spec).y == "time_ns"
+
+
+def test_sweep_writes_a_plot_beside_its_results(cache: Path, tmp_path: Path) -> None:
+    done = sweep(cache, tmp_path, "--plot", "x=pm.trcd,y=speedup,hue=design")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    done = sweep(cache, tmp_path, "--plot", "x=design,y=pm.writes", "--plot-file", "x.svg")
+    assert done.returncode == 0, done.stderr
+    assert b"pm.writes" in (tmp_path / "x.svg").read_bytes()
 
 
 # ---- going on ------------------------------------------------------------------------------------
@@ -335,11 +499,11 @@ def test_sweep_repeats_failed_points(cache: Path, tmp_path: Path) -> None:
 def test_row_of_a_failed_point_is_not_read_as_a_result(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     rows: list[table.Row] = [
-        {"threads": 1, "point": "a", "status": "ok", "reason": "", "time_ns": 1.5},
-        {"threads": 2, "point": "b", "status": "failed", "reason": "its process died"},
+        row(1, point="a", time_ns=1.5),
+        row(2, "failed", point="b"),
     ]
-    table.write(rows, ["threads"], path)
-    assert table.read_results(path, ["threads"]) == {"a": {"time_ns": 1.5}}
+    table.write(table.table_of(rows, THREADS), path)
+    assert table.read_results(path, THREADS.names) == {"a": {"time_ns": 1.5}}
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 but not really", None])
@@ -362,20 +526,17 @@ def test_foreign_output_file_is_not_overwritten(
 def test_damaged_results_are_refused_or_unchanged(tmp_path: Path) -> None:
     """After a change of any bit the file is refused, or its results are unchanged."""
     path = tmp_path / "x.parquet"
-    rows: list[table.Row] = [
-        {"threads": n, "point": f"{n}", "status": "ok", "reason": "", "time_ns": n * 1.25}
-        for n in range(50)
-    ]
-    table.write(rows, ["threads"], path)
+    rows: list[table.Row] = [row(n, point=f"{n}", time_ns=n * 1.25) for n in range(50)]
+    table.write(table.table_of(rows, THREADS), path)
     whole = path.read_bytes()
-    right = table.read_results(path, ["threads"])
+    right = table.read_results(path, THREADS.names)
     refused = 0
     for bit in range(0, 8 * len(whole), 61):
         damaged = bytearray(whole)
         damaged[bit // 8] ^= 1 << bit % 8
         path.write_bytes(damaged)
         try:
-            assert table.read_results(path, ["threads"]) == right, bit
+            assert table.read_results(path, THREADS.names) == right, bit
         except Error as error:
             assert "the file does not contain results of a sweep" in str(error)
             refused += 1
@@ -384,12 +545,12 @@ def test_damaged_results_are_refused_or_unchanged(tmp_path: Path) -> None:
 
 def test_results_written_by_another_program_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
-    rows: list[table.Row] = [{"threads": 1, "point": "a", "status": "ok", "time_ns": 1.5}]
-    table.write(rows, ["threads"], path)
-    assert table.read_results(path, ["threads"]) == {"a": {"time_ns": 1.5}}
+    rows: list[table.Row] = [row(1, point="a", time_ns=1.5)]
+    table.write(table.table_of(rows, THREADS), path)
+    assert table.read_results(path, THREADS.names) == {"a": {"time_ns": 1.5}}
     pd.read_parquet(path).assign(time_ns=["1.5"]).to_parquet(path)
     with pytest.raises(Error, match="another program wrote it"):
-        table.read_results(path, ["threads"])
+        table.read_results(path, THREADS.names)
 
 
 @pytest.mark.parametrize("how", long_except([signal.SIGINT, signal.SIGKILL], signal.SIGKILL))

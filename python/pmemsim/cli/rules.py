@@ -222,7 +222,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
         excludes("--from", "--dax", why="nothing is measured"),
     ),
     "matrix": (one_of("TARGET", "--workloads", else_=_TARGETS), *_EXECUTION),
-    "sweep": _EXECUTION,
+    "sweep": (
+        *_EXECUTION,
+        needs("--plot-file", "--plot", why="the axes of the plot"),
+    ),
     "reproduce": (
         one_of(
             "PAPER", "--all", "--summary",

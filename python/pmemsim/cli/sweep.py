@@ -36,7 +36,27 @@ def sweep_command(
             "-o",
             value="FILE",
             default="SPEC with the suffix .parquet",
-            help="The Parquet file to which the results are written.",
+            help="The file to which the results are written: CSV with the suffix .csv, or Parquet.",
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        option(
+            OUTPUT,
+            "--plot",
+            value="x=AXIS,y=COLUMN,hue=AXIS",
+            help="Plots a column over an axis, with a line for each value of another axis. "
+            "Without y, the column is `speedup`.",
+        ),
+    ] = None,
+    plot_path: Annotated[
+        Path | None,
+        option(
+            OUTPUT,
+            "--plot-file",
+            value="FILE",
+            default="the name of --out with the suffix .png",
+            help="The plot's file, whose suffix selects the format: .png, .pdf or .svg.",
         ),
     ] = None,
     execution: Execution,
@@ -56,23 +76,28 @@ def sweep_command(
 
         pmemsim sweep latency.yaml
         pmemsim sweep latency.yaml --scheduler tcp://host:8786
+        pmemsim sweep latency.yaml -o latency.csv --plot x=threads,y=speedup,hue=design
         pmemsim sweep latency.yaml --slurm latency.sh --tasks 16 --at-once 4
 
-    The results are written to one Parquet file with a row for each point; pandas.read_parquet reads
-    it. A point that fails has the reason in its row, and does not affect other points. Each result
-    is kept at once: after Ctrl-C or a crash, the same command continues, and repeats failed points.
+    The results are written to one file with a row for each point, which pandas.read_parquet or
+    pandas.read_csv reads; parameters are numbers there. A point that fails has the reason in its
+    row, and does not affect other points. Each result is kept at once: after Ctrl-C or a crash, the
+    same command continues, and repeats failed points.
     docs/guides/sweep.md describes the YAML file.
     """
-    from pmemsim.sweep import table  # takes longer to load than many commands to run
+    from pmemsim.sweep import series, table  # take longer to load than many commands to run
 
     problems = given.problems()
     out_path = out_path or spec_path.with_suffix(".parquet")
+    if plot:
+        plot_path = plot_path or out_path.with_suffix(".png")
     execution.check(problems)
-    check_outputs(problems, None, files=[out_path])
-    keep_inputs(problems, [out_path, execution.slurm_path], [str(spec_path)])
-    spec = None
+    check_outputs(problems, None, plot_path, files=[out_path])
+    keep_inputs(problems, [out_path, plot_path, execution.slurm_path], [str(spec_path)])
+    spec = wanted = None
     with problems.collected():
         spec = read_spec(spec_path)
+        wanted = series.wanted_of(plot, spec) if plot else None
     problems.raise_any()
     assert spec is not None
     known = table.read_results(out_path, spec.names)
@@ -93,8 +118,13 @@ def sweep_command(
     jobs = [point.job for point in points if point.job]
     execution.do(jobs, "simulations", finished, known)
     rows = [table.row_of(point, known, failures) for point in points]
-    table.write(rows, spec.names, out_path)
+    found = table.table_of(rows, spec)
+    table.write(found, out_path)
     _report(rows, out_path)
+    if wanted and plot_path:
+        from pmemsim.plots import plot_series
+
+        plot_series(series.series_of(wanted, found, spec), plot_path)
 
 
 def _report(rows: Sequence[Row], path: Path) -> None:

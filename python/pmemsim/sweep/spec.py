@@ -55,6 +55,11 @@ class Spec:
         """Return the names of all axes, in the file's order."""
         return [name for axis in self.axes for name in axis[0]]
 
+    def axis_of(self, name: str) -> tuple[Combination, ...]:
+        """Return the axis that has this name, alone or together with others."""
+        (found,) = (axis for axis in self.axes if name in axis[0])
+        return found
+
     def combinations(self) -> Iterator[Combination]:
         """Return all points; the last axis varies fastest."""
         for parts in itertools.product(*self.axes):

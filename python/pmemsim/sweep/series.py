@@ -1,0 +1,125 @@
+"""Select what a plot of a sweep shows: a column over an axis, for each value of another axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, geometric_mean
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from pmemsim.errors import Error, Problems, did_you_mean
+from pmemsim.statistics import statistics
+from pmemsim.sweep.columns import column_of
+from pmemsim.sweep.spec import Spec
+from pmemsim.sweep.table import MEASURED_NUMBERS, SPEEDUP
+
+_EXAMPLE = "x=pm.wpq_entries,y=speedup,hue=design"
+_KEYS = ("x", "y", "hue")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns of a plot."""
+
+    x: str
+    """An axis."""
+    y: str
+    """A column of numbers."""
+    hue: str | None
+    """An axis with a line for each value; None: one line."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """The values of a plot."""
+
+    x_label: str
+    y_label: str
+    x: list[Any]
+    lines: dict[str, list[float | None]]
+    """For each line, a value for each of `x`; None if no point has one."""
+    title: str
+
+
+def wanted_of(text: str, spec: Spec) -> Wanted:
+    """Read `x=AXIS,y=COLUMN,hue=AXIS`; raises a `ConfigError` with all errors."""
+    problems = Problems()
+    given = dict(_pairs(text, problems))
+    if not problems.found and "x" not in given:
+        problems.add([f"--plot {text}: x is missing; write for example {_EXAMPLE}"])
+    columns = (SPEEDUP, *MEASURED_NUMBERS, *statistics())
+    choices = {"x": spec.names, "y": columns, "hue": spec.names}
+    for key, name in given.items():
+        if name not in choices[key]:
+            what = "is no column of numbers" if key == "y" else "is no axis of the sweep"
+            problems.add([f"--plot {key}={name}: {what}{did_you_mean(name, choices[key])}"])
+    wanted = Wanted(given.get("x", ""), given.get("y", SPEEDUP), given.get("hue"))
+    if wanted.y == SPEEDUP and len(spec.axis_of("design")) == 1:
+        problems.add(
+            ["--plot: a speedup needs several designs; add one to the sweep, or plot y=time_ns"]
+        )
+    problems.raise_any()
+    return wanted
+
+
+def _pairs(text: str, problems: Problems) -> Iterator[tuple[str, str]]:
+    seen = set()
+    for part in text.split(","):
+        key, equals, name = part.partition("=")
+        if not equals or key not in _KEYS or key in seen:
+            problems.add(
+                [f"--plot {text}: '{part}' must be one x, y or hue with a name, as in {_EXAMPLE}"]
+            )
+            return
+        seen.add(key)
+        yield key, name
+
+
+def series_of(wanted: Wanted, table: pa.Table, spec: Spec) -> Series:
+    """Return the plot's values; each is a mean over the values of the other axes."""
+    if wanted.y not in table.column_names or table[wanted.y].null_count == len(table):
+        raise Error(f"--plot y={wanted.y}: no point of the sweep has a value; plot another column")
+    xs, ys = table[wanted.x].to_pylist(), table[wanted.y].to_pylist()
+    hues = table[wanted.hue].to_pylist() if wanted.hue else [wanted.y] * len(xs)
+    places = _ordered(xs)
+    mean = geometric_mean if wanted.y == SPEEDUP else fmean
+    lines: dict[str, list[float | None]] = {}
+    for hue in _ordered(hues):
+        values = [
+            [y for x, y, h in zip(xs, ys, hues, strict=True) if (x, h) == (place, hue)]
+            for place in places
+        ]
+        found = [[value for value in each if value is not None] for each in values]
+        label = f"{wanted.hue}={hue}" if isinstance(hue, int | float) else str(hue)
+        lines[label] = [mean(each) if each else None for each in found]
+    y_label = f"speedup over {spec.axis_of('design')[0]['design']}" if wanted.y == SPEEDUP else ""
+    unit = column_of(wanted.x, [values[wanted.x] for values in spec.axis_of(wanted.x)]).unit
+    return Series(
+        f"{wanted.x} ({unit})" if unit else wanted.x,
+        y_label or wanted.y,
+        places,
+        lines,
+        _title(wanted, spec),
+    )
+
+
+def _ordered(values: Sequence[Any]) -> list[Any]:
+    """Return the different values: numbers by size, text in its order in the sweep."""
+    found = list(dict.fromkeys(values))
+    return found if any(isinstance(value, str) for value in found) else sorted(found)
+
+
+def _title(wanted: Wanted, spec: Spec) -> str:
+    """Say what the points have in common, and over which axes each value is a mean."""
+    shown = {name for key in (wanted.x, wanted.hue) if key for name in spec.axis_of(key)[0]}
+    rest = [axis for axis in spec.axes if not shown & axis[0].keys()]
+    fixed = [f"{name} {axis[0][name]}" for axis in rest if len(axis) == 1 for name in axis[0]]
+    varied = [name for axis in rest if len(axis) > 1 for name in axis[0]]
+    kind = "geometric mean" if wanted.y == SPEEDUP else "mean"
+    return "; ".join(
+        text
+        for text in (", ".join(fixed), f"{kind} over {', '.join(varied)}" if varied else "")
+        if text
+    )
