@@ -31,6 +31,7 @@ from pmemsim.cli.rules import RULES, Rule
 from pmemsim.presets import Preset, load_preset, preset_names
 from pmemsim.statistics import DeclaredStatistic, statistics
 from pmemsim.stress import stress_sets
+from results_tables import results_tables
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LAYERS = _core.layer_names()
@@ -353,6 +354,7 @@ SECTIONS = (
     Section("reference/machines.md", "machines", machine_table),
     Section("reference/machines.md", "open parameters", open_table),
     Section("reference/parameters.md", "all parameters", parameter_tables),
+    Section("reference/results.md", "all results", results_tables),
     Section("reference/statistics.md", "all statistics", statistic_tables),
 )
 

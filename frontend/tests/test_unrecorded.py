@@ -234,8 +234,9 @@ def test_trace_info_shows_unrecorded_pm_changes(partial: Path) -> None:
         if "changed without a recorded store" in line
     ]
     assert "8 bytes in 1 location, at" in row
-    facts = json.loads(pmemsim("trace", "info", "--json", partial).stdout)
-    assert facts["unrecorded"]["bytes"] == 8
+    done = pmemsim("trace", "info", "--json", "-", partial)
+    (facts,) = json.loads(done.stdout)["recordings"]
+    assert facts["metadata"]["unrecorded"]["bytes"] == 8
 
 
 @pytest.mark.parametrize(

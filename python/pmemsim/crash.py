@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -236,10 +236,17 @@ class CrashRun:
     """Points at which something was wrong."""
     wall_s: float
     story: Explanation | None
+    trace_hash: str
+    configuration: Configuration = field(repr=False)
     programs: int = 1
     """Number of recordings in the counts; `seed` and `threads` are the first one's."""
     notes: tuple[str, ...] = ()
     """Notes on data that the recording lacks, so that violations may be missing or false."""
+
+    @property
+    def design_and_stress(self) -> str:
+        """Return the name of the configuration: `asap`, or `asap/small-lists` under stress."""
+        return f"{self.design}/{self.stress}" if self.stress else self.design
 
     @property
     def points_per_s(self) -> float:
@@ -247,8 +254,12 @@ class CrashRun:
         return self.points / self.wall_s if self.wall_s else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as `--json` writes it; docs/guides/crash_design.md explains every key."""
-        values = {name: value for name, value in vars(self).items() if name != "story"}
+        """Return the run for `--json`, without its configuration, which several runs share."""
+        values = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("story", "configuration")
+        }
         story = vars(self.story) if self.story else None
         return {**values, "points_per_s": self.points_per_s, "story": story}
 
@@ -414,6 +425,8 @@ def verify(
         wall_s=found.wall_s,
         story=_explanation(found.story, command),
         notes=tuple(notes_on_crashes(trace.metadata)),
+        trace_hash=trace.hash,
+        configuration=configuration,
     )
 
 

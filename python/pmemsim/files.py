@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from pmemsim.errors import ConfigError, Error
+from pmemsim.installation import version
 
 OWN_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Reads the YAML files that come with pmemsim, ten times as fast as the loader in Python.
@@ -133,9 +134,13 @@ def replacing(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def write_json(value: dict[str, Any], path: str) -> None:
-    """Write JSON to a file, or to standard output if `path` is `-`."""
-    text = json.dumps(value, indent=2) + "\n"
+def write_json(command: str, results: dict[str, Any], path: str) -> None:
+    """Write a command's results as JSON to a file, or to standard output if `path` is `-`.
+
+    The file says which command wrote it, in which version. docs/reference/results.md describes
+    every key.
+    """
+    text = json.dumps({"command": command, **results, "version": version()}, indent=2) + "\n"
     if path == "-":
         sys.stdout.write(text)
         return

@@ -49,6 +49,7 @@ class Cell:
     """Crash points visited."""
     violations: int | None
     """Crash points with a violation."""
+    trace_hash: str | None
     reason: str | None
     """Reason why a value is None."""
 
@@ -59,6 +60,8 @@ class Matrix:
 
     cells: tuple[Cell, ...]
     baseline: str
+    configurations: Mapping[str, Configuration]
+    """The possible designs on the machine, and the baseline."""
 
     @property
     def workloads(self) -> list[str]:
@@ -71,8 +74,12 @@ class Matrix:
         return list(dict.fromkeys(cell.design for cell in self.cells))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the matrix as `--json` writes it; docs/reference/results.md explains every key."""
-        return {"baseline": self.baseline, "cells": [vars(cell) for cell in self.cells]}
+        """Return the matrix for `--json` (keys: docs/reference/results.md)."""
+        return {
+            "baseline": self.baseline,
+            "cells": [vars(cell) for cell in self.cells],
+            "configurations": {name: each.to_dict() for name, each in self.configurations.items()},
+        }
 
 
 @dataclass(frozen=True)
@@ -109,8 +116,14 @@ class Plan:
             for workload, trace in self.workloads.items()
             for design, configuration in self.designs.items()
         ]
-        name = self.baseline.design.name if isinstance(self.baseline, Configuration) else ""
-        return Matrix(tuple(cells), name)
+        possible = {
+            name: each for name, each in self.designs.items() if isinstance(each, Configuration)
+        }
+        name = ""
+        if isinstance(self.baseline, Configuration):
+            name = self.baseline.design.name
+            possible.setdefault(name, self.baseline)
+        return Matrix(tuple(cells), name, possible)
 
     def _cell(
         self,
@@ -144,6 +157,7 @@ class Plan:
             storage_bytes=storage,
             points=crash.points if crash else None,
             violations=crash.violations if crash else None,
+            trace_hash=outcome.trace_hash if outcome else None,
             reason="; ".join(dict.fromkeys(reasons)) or None,
         )
 

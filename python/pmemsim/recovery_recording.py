@@ -43,8 +43,7 @@ class OpenRead:
 
     def to_dict(self) -> dict[str, object]:
         """Return the lines as `--json` writes them."""
-        store = {f"store_{name}": value for name, value in self.store.to_dict().items()}
-        return {**self.load.to_dict(), **store}
+        return {**self.load.to_dict(), "store": self.store.to_dict()}
 
 
 def shown(place: Place) -> str:

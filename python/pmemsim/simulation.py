@@ -72,6 +72,10 @@ class Configuration(_core.Configuration):
         """Return the values of all parameters by their keys."""
         return {parameter.key: parameter.value for parameter in self.parameters}
 
+    def to_dict(self) -> dict[str, dict[str, str]]:
+        """Return each parameter's value and the place that set it, by its key."""
+        return {each.key: {"value": each.value, "place": each.place} for each in self.parameters}
+
     def describe(self) -> pd.DataFrame:
         """Return all parameters by key, with their values, the values' sources and meaning."""
         import pandas as pd
@@ -192,7 +196,7 @@ class Result:
         return frame.set_index("name")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as `--json` writes it; docs/reference/results.md explains every key."""
+        """Return the result for `--json` (keys: docs/reference/results.md)."""
         return {
             "workload": self.workload,
             "design": self.design,
@@ -208,10 +212,7 @@ class Result:
             "wall_s": self.wall_s,
             "instructions_per_wall_s": self.instructions_per_wall_s,
             "stats": {s.name: _number(s.value) for s in self.statistics},
-            "configuration": {
-                parameter.key: {"value": parameter.value, "place": parameter.place}
-                for parameter in self.configuration.parameters
-            },
+            "configuration": self.configuration.to_dict(),
             "trace_hash": self.trace_hash,
             "version": self.version,
         }

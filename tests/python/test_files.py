@@ -14,14 +14,15 @@ import pytest
 from pmemsim.document import read
 from pmemsim.errors import Error
 from pmemsim.files import cache_dir, check_writable, replacing, write_json
+from pmemsim.installation import version
 from support import SMALL, pmemsim
 
 
 def test_a_finished_file_replaces_the_old_one(tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     target.write_text("old")
-    write_json({"a": 1}, str(target))
-    assert json.loads(target.read_text()) == {"a": 1}
+    write_json("run", {"a": 1}, str(target))
+    assert json.loads(target.read_text()) == {"command": "run", "a": 1, "version": version()}
     assert list(tmp_path.iterdir()) == [target]
 
 
@@ -38,7 +39,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
 
 def test_a_name_may_be_as_long_as_the_file_system_takes(tmp_path: Path) -> None:
     target = tmp_path / ("x" * 250 + ".json")
-    write_json({"a": 1}, str(target))
+    write_json("run", {"a": 1}, str(target))
     assert list(tmp_path.iterdir()) == [target]
     too_long = tmp_path / ("x" * 256)
     with pytest.raises(Error, match=rf"^{too_long}: .*too long"), replacing(too_long):
@@ -51,7 +52,7 @@ def test_files_have_the_users_permissions(tmp_path: Path) -> None:
         # Writers in other threads must not see another mask for a moment.
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(os, "umask", lambda mask: pytest.fail(f"umask {mask}"))
-            write_json({"a": 1}, str(tmp_path / "out.json"))
+            write_json("run", {"a": 1}, str(tmp_path / "out.json"))
     finally:
         os.umask(before)
     assert (tmp_path / "out.json").stat().st_mode & 0o777 == 0o640
@@ -124,8 +125,8 @@ def test_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    write_json({"a": 1}, str(pipe))
-    assert json.loads(os.read(reading, 1000)) == {"a": 1}
+    write_json("run", {"a": 1}, str(pipe))
+    assert json.loads(os.read(reading, 1000)) == {"command": "run", "a": 1, "version": version()}
     os.close(reading)
     assert pipe.is_fifo()
 
@@ -134,9 +135,9 @@ def test_symbolic_link_is_kept_and_its_target_written(tmp_path: Path) -> None:
     link, target = tmp_path / "link.json", tmp_path / "out.json"
     target.write_text("old")
     link.symlink_to(target)
-    write_json({"a": 1}, str(link))
+    write_json("run", {"a": 1}, str(link))
     assert link.is_symlink()
-    assert json.loads(target.read_text()) == {"a": 1}
+    assert json.loads(target.read_text()) == {"command": "run", "a": 1, "version": version()}
 
 
 def test_missing_folders_and_folders_are_refused_as_output(tmp_path: Path) -> None:
@@ -148,5 +149,7 @@ def test_missing_folders_and_folders_are_refused_as_output(tmp_path: Path) -> No
 
 
 def test_json_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    write_json({"a": [1, 2]}, "-")
-    assert json.loads(capsys.readouterr().out) == {"a": [1, 2]}
+    write_json("run", {"a": [1, 2]}, "-")
+    assert json.loads(capsys.readouterr().out) == {
+        "command": "run", "a": [1, 2], "version": version(),
+    }  # fmt: skip

@@ -110,7 +110,7 @@ def test_recordings_list_their_races(build: Build) -> None:
     for path in traces:
         verified = pmemsim("trace", "verify", path)
         assert verified.returncode == 0, verified.stderr
-        said = json.loads(pmemsim("trace", "info", path, "--json").stdout)
+        (said,) = json.loads(pmemsim("trace", "info", path, "--json", "-").stdout)["recordings"]
         # A thread that takes the lock reads the previous owner's release, unless it was the owner
         # itself.
         assert 0 < said["summary"]["races"] <= 4 * ITEMS

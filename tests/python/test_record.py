@@ -199,7 +199,7 @@ def test_commands_accept_the_recording_of_a_users_program(tmp_path: Path) -> Non
     assert (crashed["checked"], crashed["violations"]) == (0, 0)
     (measured,) = runs("bench", own, "--designs", "sw-undo")
     assert (measured["workload"], measured["cores"]) == ("queue", 1)
-    facts = json.loads(pmemsim("trace", "info", "--json", own).stdout)
+    (facts,) = json.loads(pmemsim("trace", "info", "--json", "-", own).stdout)["recordings"]
     assert facts["region"]["regions"] == 30
     assert facts["region"]["lines_written"] == 1
 

@@ -168,7 +168,7 @@ def test_recoverys_reads_of_possibly_lost_data_are_listed(
 ) -> None:
     recovery = recovery_of(build(RIGHT), tmp_path / "out.json")
     by_line = {
-        (f"two_files.c:{read['line']}", f"two_files.c:{read['store_line']}"): read
+        (f"two_files.c:{read['line']}", f"two_files.c:{read['store']['line']}"): read
         for read in recovery["reads"]
     }
     read = by_line[line_of("looks"), line_of("the end")]

@@ -1437,7 +1437,7 @@ def test_a_paper_is_reproduced(tmp_path: Path, cache: Path) -> None:
 
     document = json.loads((out / "results.json").read_text())
     entry, varied = document["entries"]
-    assert (entry["id"], entry["paper"], entry["ablation"]) == ("tiny.speed", 0.5, None)
+    assert (entry["id"], entry["published"], entry["ablation"]) == ("tiny.speed", 0.5, None)
     assert varied["ablation"] == "one-thread"
     assert entry["verdict"] in {"within 15%", "off"}
     assert entry["ratio"] == pytest.approx(entry["measured"] / 0.5)

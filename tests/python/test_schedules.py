@@ -171,9 +171,9 @@ def test_every_result_names_its_schedule(tmp_path: Path) -> None:
     traces = [trace.path for trace in recorded(program, "--seed", "9", count=3)]
     shown = pmemsim("trace", "info", traces[2]).stdout
     assert "2 of seed 9" in shown
-    facts = [json.loads(pmemsim("trace", "info", "--json", trace).stdout) for trace in traces]
+    facts = json.loads(pmemsim("trace", "info", "--json", "-", *traces).stdout)["recordings"]
     assert [fact["schedule"] for fact in facts] == [0, 1, 2]
-    assert facts[2]["schedule_seed"] == 9
+    assert facts[2]["seed"] == 9
     assert "lost (schedule 2)" in pmemsim("trace", "info", *traces).stdout
     output = tmp_path / "out.json"
 

@@ -116,7 +116,7 @@ def test_random_configurations_run_by_the_command(tmp_path: Path) -> None:
     done = pmemsim("selftest", "--random", "2", "--seed", "1", "--json", output)
     assert done.returncode == 0, done.stderr
     assert "2 random configurations ran" in done.stdout
-    assert json.loads(output.read_text())["ran"] == 2
+    assert json.loads(output.read_text())["random"]["ran"] == 2
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,9 @@ def predictability_command(
     with progress_of([_label(trace) for trace in traces]) as progress:
         found = run_all([_Task(trace) for trace in traces], jobs, progress)
     if json_path:
-        write_json({"recordings": [each.to_dict() for each in found]}, json_path)
+        write_json(
+            "analyze predictability", {"recordings": [each.to_dict() for each in found]}, json_path
+        )
     if plot_path:
         from pmemsim.plots import plot_predictability
 

@@ -99,7 +99,7 @@ def bench_command(
             pairs, machine, counted, lambda done: progress(done - 1, 1.0), extra
         )
     if json_path:
-        write_json(result.to_dict(), json_path)
+        write_json("bench", result.to_dict(), json_path)
     if json_path != "-":
         _print_bench(result)
 

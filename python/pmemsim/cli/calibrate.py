@@ -110,7 +110,7 @@ def _fit(
     measured = None if measurements is None else read_measurements(measurements)
     found = calibrate(output, dax, measured, progress_of)
     if json_path:
-        write_json(found.to_dict(), json_path)
+        write_json("calibrate", found.to_dict(), json_path)
     if json_path != "-":
         _print(found)
     if output is not None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from pmemsim import _core, plugins, workloads
 from pmemsim.cli.command import Command, Group, argument, declared
 from pmemsim.cli.console import out, table
+from pmemsim.cli.options import Json, check_outputs
+from pmemsim.errors import Problems
+from pmemsim.files import write_json
 from pmemsim.presets import Kind, Preset, load_preset, preset_names
 from pmemsim.reproduce.papers import load_paper, paper_names
 from pmemsim.reproduce.studies import Chosen, ablated, both_columns
-from pmemsim.statistics import statistic_of, statistics
+from pmemsim.statistics import DeclaredStatistic, statistic_of, statistics
 
 list_app = typer.Typer(
     cls=Group,
@@ -25,70 +28,110 @@ show_app = typer.Typer(
 )
 
 
-def _list_presets(kind: Kind) -> None:
+def _write_list(what: str, entries: Sequence[dict[str, Any]], json_path: str | None) -> bool:
+    """Write the entries as JSON if wanted; returns whether they are to be printed, too."""
+    _check_json(json_path)
+    if json_path:
+        write_json(f"list {what}", {what: entries}, json_path)
+    return json_path != "-"
+
+
+def _check_json(json_path: str | None) -> None:
+    """Raise a `ConfigError` if the JSON can't be written."""
+    problems = Problems()
+    check_outputs(problems, json_path)
+    problems.raise_any()
+
+
+def _list_presets(kind: Kind, json_path: str | None) -> None:
     presets = [load_preset(kind, name) for name in preset_names(kind)]
     has_basis = kind == "machine"
-    rows = [
-        (each.name, *([each.basis or "-"] if has_basis else []), each.summary) for each in presets
+    entries = [
+        {
+            "name": each.name,
+            **({"basis": each.basis or None} if has_basis else {}),
+            "summary": each.summary,
+            "citation": each.citation,
+        }
+        for each in presets
     ]
-    columns = [kind, *(["basis"] if has_basis else []), "what it is"]
-    out.print(table("", columns, rows))
+    if _write_list(f"{kind}s", entries, json_path):
+        shown = ["name", *(["basis"] if has_basis else []), "summary"]
+        rows = [[entry[key] or "-" for key in shown] for entry in entries]
+        columns = [kind, *(["basis"] if has_basis else []), "what it is"]
+        out.print(table("", columns, rows))
 
 
 @list_app.command("designs", cls=Command)
 @declared
-def list_designs() -> None:
+def list_designs(*, json_path: Json = None) -> None:
     """List the designs: names for `--design` and `--designs`."""
-    _list_presets("design")
+    _list_presets("design", json_path)
 
 
 @list_app.command("backends", cls=Command)
 @declared
-def list_backends() -> None:
+def list_backends(*, json_path: Json = None) -> None:
     """List the backends: names for `--backends`, and for designs such as `asap@NAME`."""
-    _list_presets("backend")
+    _list_presets("backend", json_path)
 
 
 @list_app.command("machines", cls=Command)
 @declared
-def list_machines() -> None:
+def list_machines(*, json_path: Json = None) -> None:
     """List the machines: names for `--machine`.
 
     The column `basis` says whether a machine exists, was assumed by a paper, or is an upper bound:
     a machine that is not sold.
     """
-    _list_presets("machine")
+    _list_presets("machine", json_path)
 
 
 @list_app.command("workloads", cls=Command)
 @declared
-def list_workloads() -> None:
+def list_workloads(*, json_path: Json = None) -> None:
     """List pmemsim's own workloads: names for `run`, `compare` and `record`."""
-    every = workloads.workloads().values()
-    sizes = [str(workload.arguments.get("data_bytes", "fixed")) for workload in every]
-    rows = [
-        (workload.name, workload.summary, ", ".join(workload.papers), size)
-        for workload, size in zip(every, sizes, strict=True)
+    entries: list[dict[str, Any]] = [
+        {
+            "name": workload.name,
+            "summary": workload.summary,
+            "papers": list(workload.papers),
+            "data_bytes": workload.arguments.get("data_bytes"),
+        }
+        for workload in workloads.workloads().values()
     ]
-    columns = ["workload", "what it does", "papers", ">--data-bytes"]
-    out.print(table("", columns, rows))
+    if _write_list("workloads", entries, json_path):
+        rows = [
+            (each["name"], each["summary"], ", ".join(each["papers"]),
+             str(each["data_bytes"] or "fixed"))
+            for each in entries
+        ]  # fmt: skip
+        columns = ["workload", "what it does", "papers", ">--data-bytes"]
+        out.print(table("", columns, rows))
 
 
 @list_app.command("faults", cls=Command)
 @declared
-def list_faults() -> None:
+def list_faults(*, json_path: Json = None) -> None:
     """List the faults for injection: names for `--set pmemsim.faults=NAME,...`."""
     plugins.load_added()
-    rows = [(fault.name, fault.what) for fault in _core.faults()]
-    out.print(table("", ["fault", "what goes wrong"], rows))
+    entries = [{"name": fault.name, "what": fault.what} for fault in _core.faults()]
+    if _write_list("faults", entries, json_path):
+        rows = [tuple(entry.values()) for entry in entries]
+        out.print(table("", ["fault", "what goes wrong"], rows))
 
 
 @list_app.command("statistics", cls=Command)
 @declared
-def list_statistics() -> None:
+def list_statistics(*, json_path: Json = None) -> None:
     """List the statistics of a run: names for `show statistic`, and keys of `stats` in --json."""
-    rows = [(each.name, each.unit, each.meaning) for each in statistics().values()]
-    out.print(table("", ["statistic", "unit", "what it counts"], rows))
+    entries = [
+        {"name": each.name, "unit": each.unit, "meaning": each.meaning}
+        for each in statistics().values()
+    ]
+    if _write_list("statistics", entries, json_path):
+        rows = [tuple(entry.values()) for entry in entries]
+        out.print(table("", ["statistic", "unit", "what it counts"], rows))
 
 
 @list_app.command("experiments", cls=Command)
@@ -97,6 +140,8 @@ def list_experiments(
     name: Annotated[
         str | None, argument("PAPER", "A paper's name, or the path of its folder. Default: all.")
     ] = None,
+    *,
+    json_path: Json = None,
 ) -> None:
     """List the papers' experiments and their ablations: names for `reproduce`.
 
@@ -105,21 +150,42 @@ def list_experiments(
     The column `simulations` shows the size: the number of simulations without kept results, which
     is the same at the scales `quick` and `paper`.
     """
-    rows = []
+    entries: list[dict[str, Any]] = []
     for paper in map(load_paper, paper_names() if name is None else [name]):
         for each in paper.experiments.values():
             size = _size([both_columns(paper, each.id)])
-            rows.append((paper.name, each.id, size, f"{each.title} ({each.where})"))
+            summary = f"{each.title} ({each.where})"
+            entries.append(_experiment(paper.name, each.id, size, summary, is_ablation=False))
         for ablation in paper.ablations.values():
             size = _size(ablated(paper, ablation))
-            rows.append((paper.name, ablation.id, size, f"ablation: {ablation.why}"))
-    out.print(table("", ["paper", "experiment", ">simulations", "what it is"], rows))
+            entries.append(
+                _experiment(paper.name, ablation.id, size, ablation.why, is_ablation=True)
+            )
+    if _write_list("experiments", entries, json_path):
+        rows = [
+            (each["paper"], each["name"], f"{each['simulations']:,}",
+             f"ablation: {each['summary']}" if each["is_ablation"] else each["summary"])
+            for each in entries
+        ]  # fmt: skip
+        out.print(table("", ["paper", "experiment", ">simulations", "what it is"], rows))
 
 
-def _size(chosen: Iterable[Chosen]) -> str:
+def _experiment(
+    paper: str, name: str, simulations: int, summary: str, *, is_ablation: bool
+) -> dict[str, Any]:
+    return {
+        "paper": paper,
+        "name": name,
+        "simulations": simulations,
+        "summary": summary,
+        "is_ablation": is_ablation,
+    }
+
+
+def _size(chosen: Iterable[Chosen]) -> int:
     """Return the number of different simulations of experiments, in both columns."""
     columns = [each for one in chosen for each in (one.counted, one.described) if each]
-    return f"{len({case for study in columns for case in study.cases('quick')}):,}"
+    return len({case for study in columns for case in study.cases("quick")})
 
 
 @show_app.command("design", cls=Command)
@@ -128,50 +194,90 @@ def show_design(
     name: Annotated[
         str, argument("DESIGN", "A design's name, DESIGN@BACKEND, or a design's YAML file.")
     ],
+    *,
+    json_path: Json = None,
 ) -> None:
     """Show a design: its four layers, what they require and provide, and its parameters.
 
     Example: `pmemsim show design sw-undo`
     """
+    _check_json(json_path)
     preset = load_preset("design", name)
-    _print_heading(preset)
     resolved = {parameter.key: parameter.value for parameter in _resolve(preset)}
     known = {(layer.layer, layer.name): layer for layer in _core.layers()}
-    rows = []
-    for layer in _core.layer_names():
-        for choice in resolved[layer].split(","):
-            info = known[layer, choice]
-            needs, gives = ", ".join(info.needs) or "-", ", ".join(info.gives) or "-"
-            rows.append((layer, choice, info.summary, needs, gives))
-    out.print(table("", ["layer", "choice", "what it does", "needs", "gives"], rows))
-    _print_parameters(preset, lambda key: key in {setting.key for setting in preset.settings})
+    layers: list[dict[str, str | list[str]]] = [
+        {
+            "layer": layer,
+            "choice": choice,
+            "summary": known[layer, choice].summary,
+            "needs": list(known[layer, choice].needs),
+            "gives": list(known[layer, choice].gives),
+        }
+        for layer in _core.layer_names()
+        for choice in resolved[layer].split(",")
+    ]
+    own = {setting.key for setting in preset.settings}
+    parameters = _parameters(preset, lambda key: key in own)
+    if json_path:
+        shown = {**_heading(preset), "layers": layers, "parameters": parameters}
+        write_json("show design", shown, json_path)
+    if json_path != "-":
+        _print_heading(preset)
+        rows = [
+            [cell if isinstance(cell, str) else ", ".join(cell) or "-" for cell in layer.values()]
+            for layer in layers
+        ]
+        out.print(table("", ["layer", "choice", "what it does", "needs", "gives"], rows))
+        _print_parameters(parameters)
 
 
 @show_app.command("machine", cls=Command)
 @declared
 def show_machine(
     name: Annotated[str, argument("MACHINE", "A machine's name, or its YAML file.")],
+    *,
+    json_path: Json = None,
 ) -> None:
     """Show a machine: every parameter with its value, unit and source.
 
     Example: `pmemsim show machine asap`
     """
+    _check_json(json_path)
     preset = load_preset("machine", name)
-    _print_heading(preset)
     layers = _core.layer_names()
-    _print_parameters(preset, lambda key: key not in layers and not key.startswith("run."))
+    parameters = _parameters(preset, lambda key: key not in layers and not key.startswith("run."))
+    if json_path:
+        shown = {**_heading(preset), "basis": preset.basis or None, "parameters": parameters}
+        write_json("show machine", shown, json_path)
+    if json_path != "-":
+        _print_heading(preset)
+        _print_parameters(parameters)
 
 
 @show_app.command("statistic", cls=Command)
 @declared
 def show_statistic(
     name: Annotated[str, argument("STATISTIC", "A statistic's name, as in `pm.writes`.")],
+    *,
+    json_path: Json = None,
 ) -> None:
     """Show a statistic: its unit, meaning and component, and its relations to other statistics.
 
     Example: `pmemsim show statistic pm.writes_merged`
     """
+    _check_json(json_path)
     found = statistic_of(name)
+    if json_path:
+        keys = (
+            "name", "unit", "meaning", "component", "module", "file", "line", "relations", "parts",
+            "designs", "machines", "backends",
+        )  # fmt: skip
+        write_json("show statistic", {key: getattr(found, key) for key in keys}, json_path)
+    if json_path != "-":
+        _print_statistic(found)
+
+
+def _print_statistic(found: DeclaredStatistic) -> None:
     component = found.component
     if component == "core":
         component += ": the sum over all cores; each core also has its own, as core0"
@@ -208,12 +314,29 @@ def _print_heading(preset: Preset) -> None:
         out.print(preset.citation, markup=False, style="dim")
 
 
-def _print_parameters(preset: Preset, wanted: Callable[[str], bool]) -> None:
+def _heading(preset: Preset) -> dict[str, Any]:
+    return {"name": preset.name, "summary": preset.summary, "citation": preset.citation}
+
+
+def _parameters(preset: Preset, wanted: Callable[[str], bool]) -> list[dict[str, str]]:
+    """Return the wanted parameters, each with its value, the value's source, and its meaning."""
     sources = {(setting.key, setting.place): setting.source for setting in preset.settings}
-    rows = []
-    for parameter in _resolve(preset):
-        key, place = parameter.key, parameter.place
-        if wanted(key):
-            source = sources.get((key, place)) or place
-            rows.append((key, parameter.value, source, parameter.description))
+    return [
+        {
+            "name": parameter.key,
+            "value": parameter.value,
+            "place": parameter.place,
+            "source": sources.get((parameter.key, parameter.place)) or "",
+            "meaning": parameter.description,
+        }
+        for parameter in _resolve(preset)
+        if wanted(parameter.key)
+    ]
+
+
+def _print_parameters(parameters: Sequence[dict[str, str]]) -> None:
+    rows = [
+        (each["name"], each["value"], each["source"] or each["place"], each["meaning"])
+        for each in parameters
+    ]
     out.print(table("", ["parameter", ">value", "source", "meaning"], rows))

@@ -209,7 +209,7 @@ def check_command(target: Target, *, given: Given, options: _Options) -> None:
     checker = checker_of(trace, request.checker, None) if request.images else None
     done = _check(trace, request, checker)
     if options.json_path:
-        write_json(done.to_dict(), options.json_path)
+        write_json("check", done.to_dict(), options.json_path)
     if options.json_path != "-":
         done.print(options.top)
     for unused in done.report.unused:

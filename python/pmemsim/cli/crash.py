@@ -255,8 +255,9 @@ def crash_command(targets: TargetsIfAny = None, *, given: Given, options: _Optio
         results = {
             "runs": [run.to_dict() for run in shown],
             "refused": [vars(case) for case in refused],
+            "configurations": {run.design_and_stress: run.configuration.to_dict() for run in shown},
         }
-        write_json(results, options.json_path)
+        write_json("crash", results, options.json_path)
     if options.json_path != "-":
         print_runs(shown)
         print_notes((run.workload, run.notes) for run in shown)

@@ -68,7 +68,7 @@ def decode_command(
     problems.raise_any()
     found = decoding.decode(image, decoding.read_registers(registers), output)
     if json_path:
-        write_json(found.to_dict(), json_path)
+        write_json("decode", found.to_dict(), json_path)
     if found.problem:
         raise CheckFailed(f"{image}: the image is not trustworthy: {found.problem}")
     if json_path != "-":

@@ -98,7 +98,7 @@ def lint_hints_command(
         f"{trace.name} on {design}", lambda progress: lint(trace, configurations[0], progress)
     )
     if json_path:
-        write_json(report.to_dict(), json_path)
+        write_json("lint-hints", report.to_dict(), json_path)
     if profile:
         with replacing(profile) as partial:
             partial.write_text("".join(f"{line}\n" for line in report.profile))

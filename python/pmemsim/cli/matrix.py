@@ -125,7 +125,7 @@ def matrix_command(targets: TargetsIfAny = None, *, given: Given, options: _Opti
     matrix = _measured(options.plan(wanted, given.problems()), options.execution)
     json_path, plot_path = options.simulation.json_path, options.simulation.plot_path
     if json_path:
-        write_json(matrix.to_dict(), json_path)
+        write_json("matrix", matrix.to_dict(), json_path)
     if plot_path:
         from pmemsim.plots import plot_matrix
 

@@ -189,7 +189,7 @@ def _write(tables: Sequence[_Table], scale: Scale, json_path: str) -> None:
         for line, of_line in zip(each.lines, each.line_rows, strict=True):
             rows += of_line if line.key not in shown else []
         measurements |= {one.key: one for one in each.measurements}
-    write_json(to_dict(list(measurements.values()), rows, scale), json_path)
+    write_json("reproduce", to_dict(list(measurements.values()), rows, scale), json_path)
 
 
 def _draw(measured: Measurements, folder: Path) -> Path | None:

@@ -27,7 +27,7 @@ from pmemsim.selftest.known_results import (
     check_results,
     known_results,
 )
-from pmemsim.selftest.trials import Trials, run_trials
+from pmemsim.selftest.trials import run_trials
 from pmemsim.targets import Target
 
 _MOST_TRIALS = 10**6
@@ -128,8 +128,9 @@ def inject(
             "faults": [verdict.to_dict() for verdict in verdicts],
             "runs": [run.to_dict() for run in sound],
             "known_results": [result.to_dict() for result in results],
+            "random": None,
         }
-        write_json(found, json_path)
+        write_json("selftest", found, json_path)
     if json_path != "-":
         _print_faults(verdicts)
         _print_results(results)
@@ -210,17 +211,9 @@ def _run_random(wanted: int, seed: int, json_path: str | None, jobs: int | None)
     with progress_of(["random configuration"] * wanted) as progress:
         trials = run_trials(seed, wanted, jobs, progress)
     if json_path:
-        write_json(_to_dict(trials), json_path)
+        nothing: dict[str, object] = {"faults": [], "runs": [], "known_results": []}
+        write_json("selftest", {**nothing, "random": vars(trials)}, json_path)
     if json_path != "-":
         out.print(str(trials))
     if trials.failures:
         raise CheckFailed("\n".join(trials.failures))
-
-
-def _to_dict(trials: Trials) -> dict[str, object]:
-    return {
-        "ran": trials.ran,
-        "crashed": trials.crashed,
-        "refusals": trials.refusals,
-        "failures": trials.failures,
-    }

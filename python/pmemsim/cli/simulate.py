@@ -85,7 +85,7 @@ def run_command(
         lambda report: simulate(trace, configuration, report, image_path),
     )
     if simulation.json_path:
-        write_json(result.to_dict(), simulation.json_path)
+        write_json("run", result.to_dict(), simulation.json_path)
     if simulation.plot_path:
         from pmemsim.plots import plot_result
 
@@ -189,7 +189,7 @@ def compare_command(
     with progress_of(labels) as progress:
         comparison = comparing.compare_samples(traces, configurations, jobs, progress)
     if simulation.json_path:
-        write_json(comparison.to_dict(), simulation.json_path)
+        write_json("compare", comparison.to_dict(), simulation.json_path)
     if simulation.plot_path:
         from pmemsim.plots import plot_comparison
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 from pmemsim.cli.command import OUTPUT, argument, declared, option
 from pmemsim.cli.console import err, out
 from pmemsim.cli.execution import Execution
-from pmemsim.cli.options import check_outputs, keep_inputs
+from pmemsim.cli.options import Json, check_outputs, keep_inputs
 from pmemsim.cli.recordings import open_each
 from pmemsim.cli.rules import Given
 from pmemsim.errors import Error
 from pmemsim.executor import Failure
+from pmemsim.files import write_json
 from pmemsim.jobs import Job
 from pmemsim.sweep.points import points_of
 from pmemsim.sweep.spec import read_spec
@@ -59,6 +60,7 @@ def sweep_command(
             help="The plot's file, whose suffix selects the format: .png, .pdf or .svg.",
         ),
     ] = None,
+    json_path: Json = None,
     execution: Execution,
 ) -> None:
     """Simulate all combinations of workloads, designs, machines and parameters in a YAML file.
@@ -92,8 +94,9 @@ def sweep_command(
     if plot:
         plot_path = plot_path or out_path.with_suffix(".png")
     execution.check(problems)
-    check_outputs(problems, None, plot_path, files=[out_path])
-    keep_inputs(problems, [out_path, plot_path, execution.slurm_path], [str(spec_path)])
+    check_outputs(problems, json_path, plot_path, files=[out_path])
+    outputs = [out_path, plot_path, json_path, execution.slurm_path]
+    keep_inputs(problems, outputs, [str(spec_path)])
     spec = wanted = None
     with problems.collected():
         spec = read_spec(spec_path)
@@ -120,14 +123,16 @@ def sweep_command(
     rows = [table.row_of(point, known, failures) for point in points]
     found = table.table_of(rows, spec)
     table.write(found, out_path)
-    _report(rows, out_path)
+    if json_path:
+        write_json("sweep", table.to_dict(found, spec), json_path)
+    _report(rows, out_path, quiet=json_path == "-")
     if wanted and plot_path:
         from pmemsim.plots import plot_series
 
         plot_series(series.series_of(wanted, found, spec), plot_path)
 
 
-def _report(rows: Sequence[Row], path: Path) -> None:
+def _report(rows: Sequence[Row], path: Path, *, quiet: bool) -> None:
     from pmemsim.sweep.table import FAILED
 
     failed = [row for row in rows if row["status"] == FAILED]
@@ -136,4 +141,5 @@ def _report(rows: Sequence[Row], path: Path) -> None:
     if len(failed) == len(rows):
         raise Error(f"all points failed; {path} contains the reasons")
     done = len(rows) - len(failed)
-    out.print(f"{done} of {len(rows)} points have results; all are in {path}", markup=False)
+    if not quiet:
+        out.print(f"{done} of {len(rows)} points have results; all are in {path}", markup=False)

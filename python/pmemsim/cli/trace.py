@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import signal
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -12,10 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pmemsim.cli.command import OUTPUT, TARGET, Command, Group, argument, declared, option
+from pmemsim.cli.command import TARGET, Command, Group, argument, declared, option
 from pmemsim.cli.console import err, out, percent, table
-from pmemsim.cli.options import MOST, check_whole
+from pmemsim.cli.options import MOST, Json, check_outputs, check_whole, keep_inputs
 from pmemsim.errors import Problems
+from pmemsim.files import write_json
 from pmemsim.flushes import flushes_outside_pm
 from pmemsim.not_instrumented import MOST_NAMED, described, named_functions, warning
 from pmemsim.trace import DETAILS, KINDS, PURPOSES, Operations, Trace
@@ -29,12 +29,10 @@ Paths = Annotated[list[Path], argument("TRACE", "Traces (.pmt).")]
 Path_ = Annotated[Path, argument("TRACE", "The trace (.pmt).")]
 AVERAGE = "a region, on average"
 
-Json = Annotated[bool, option(OUTPUT, "--json", help="Prints JSON instead of tables.")]
-
 
 @app.command("info", cls=Command)
 @declared
-def info(paths: Paths, *, as_json: Json = False) -> None:
+def info(paths: Paths, *, json_path: Json = None) -> None:
     """Summarise a recording: its program, threads, persistent memory, and operations by kind.
 
     For several recordings, the command prints one table of what an average region of each does. The
@@ -43,32 +41,49 @@ def info(paths: Paths, *, as_json: Json = False) -> None:
 
     Examples: `pmemsim trace info queue.pmt`, `pmemsim trace info traces/*.pmt`
     """
+    _check_json(json_path, paths)
     traces = [Trace(path) for path in paths]
+    summaries = [trace.summary() for trace in traces]
+    if json_path:
+        recordings = list(map(_info, traces, summaries))
+        write_json("trace info", {"recordings": recordings}, json_path)
+    if json_path == "-":
+        return
     if len(traces) == 1:
-        _info_of_one(traces[0], as_json)
+        _print_one(traces[0], summaries[0])
         return
-    units = [_unit(trace, trace.summary()) for trace in traces]
-    if as_json:
-        print(json.dumps({"traces": units}, indent=2))
-        return
+    units = list(map(_unit, traces, summaries))
     rows = [tuple(_rounded(key, value) for key, value in unit.items()) for unit in units]
     columns = [("" if n == 0 else ">") + key.replace("_", " ") for n, key in enumerate(units[0])]
     out.print(table(AVERAGE, columns, rows))
 
 
-def _info_of_one(trace: Trace, as_json: bool) -> None:
-    summary = trace.summary()
+def _check_json(json_path: str | None, paths: Sequence[Path]) -> None:
+    """Raise a `ConfigError` if the JSON can't be written, or would replace a recording."""
+    problems = Problems()
+    check_outputs(problems, json_path)
+    keep_inputs(problems, [json_path], [str(path) for path in paths])
+    problems.raise_any()
+
+
+def _info(trace: Trace, summary: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **_identity(trace),
+        "threads": trace.threads,
+        "seed": trace.seed,
+        "schedule": trace.schedule,
+        "region": _unit(trace, summary),
+        "summary": summary,
+        "metadata": trace.metadata,
+    }
+
+
+def _identity(trace: Trace) -> dict[str, str]:
+    return {"file": str(trace.path), "workload": trace.name, "trace_hash": trace.hash}
+
+
+def _print_one(trace: Trace, summary: dict[str, Any]) -> None:
     unit = _unit(trace, summary)
-    if as_json:
-        facts = {
-            "hash": trace.hash,
-            "schedule": 0,
-            **trace.metadata,
-            "region": unit,
-            "summary": summary,
-        }
-        print(json.dumps(facts, indent=2))
-        return
     out.print(table(str(trace.path), ["recording", "value"], _facts(trace, summary)))
     counted = summary["total"]
     external = counted["external_instructions"]
@@ -99,7 +114,7 @@ def dump(
     count: Annotated[
         int, option(TARGET, "--count", "-n", value="N", help="Number of operations to print.")
     ] = 100,
-    as_json: Json = False,
+    json_path: Json = None,
 ) -> None:
     """Print recorded operations with their source lines, one per line.
 
@@ -110,13 +125,16 @@ def dump(
     check_whole(problems, "--first", min(first, MOST), 0)
     check_whole(problems, "--count", min(count, MOST), 0)
     problems.raise_any()
+    _check_json(json_path, [path])
     trace = Trace(path)
     held = trace.operation_count(thread)
     first, count = min(first, held), min(count, held)
-    if as_json:
-        for number, operation in itertools.islice(_decoded(trace, thread), first, first + count):
-            print(json.dumps({"operation": number, **operation}))
-    else:
+    if json_path:
+        found = itertools.islice(_decoded(trace, thread), first, first + count)
+        operations = [{"operation": number, **operation} for number, operation in found]
+        dumped = {**_identity(trace), "thread": thread, "operations": operations}
+        write_json("trace dump", dumped, json_path)
+    if json_path != "-":
         # Nothing needs cleaning up when the reader of the output has ended (`| head`).
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         trace.dump(thread, first, count, sys.stdout.fileno())
@@ -124,17 +142,19 @@ def dump(
 
 @app.command("verify", cls=Command)
 @declared
-def verify(path: Path_, *, as_json: Json = False) -> None:
+def verify(path: Path_, *, json_path: Json = None) -> None:
     """Check every frame and every record of a recording; exit code 2 if one is invalid.
 
     Example: `pmemsim trace verify queue.pmt`
     """
+    _check_json(json_path, [path])
     trace = Trace(path)
     notes = trace.verify()
     operations = sum(trace.operation_count(thread) for thread in range(trace.threads))
-    if as_json:
-        facts = {"trace": str(path), "hash": trace.hash, "operations": operations, "notes": notes}
-        print(json.dumps(facts))
+    if json_path:
+        facts = {**_identity(trace), "threads": trace.threads, "operations": operations}
+        write_json("trace verify", {**facts, "notes": notes}, json_path)
+    if json_path == "-":
         return
     print(f"{path}: good ({trace.threads} threads, {operations} operations)")
     for note in notes:

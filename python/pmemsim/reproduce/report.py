@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pmemsim.installation import version
 from pmemsim.reproduce.measurements import Measurements
 from pmemsim.reproduce.plan import Scale
 from pmemsim.reproduce.storage import storage
@@ -27,7 +26,6 @@ def to_dict(
         "values": [value for measured in measurements for value in _values(measured)],
         "storage": [row for measured in measurements for row in _storage(measured)],
         "scale": scale,
-        "version": version(),
     }
 
 
@@ -36,7 +34,8 @@ def _entry(row: Compared) -> dict[str, Any]:
     fact, paper = entry.fact, finding.paper
     return {
         "id": fact.id,
-        "paper": fact.shape if fact.value is None else fact.value,
+        "paper": paper.name,
+        "published": fact.shape if fact.value is None else fact.value,
         "unit": fact.unit,
         **_found(finding),
         "as_described": _found(row.described) if row.described else None,

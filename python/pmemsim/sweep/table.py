@@ -116,6 +116,33 @@ def _type_of_results(name: str) -> pa.DataType:
     return pa.int64() if name in _INTEGER_COLUMNS else pa.float64()
 
 
+def to_dict(table: pa.Table, spec: Spec) -> dict[str, Any]:
+    """Return the results for `--json` (keys: docs/reference/results.md).
+
+    The axes are apart from the measurements, so that these have the same names as in a run.
+    """
+    names = {"cores": "threads", "completed_regions": "regions"}
+    apart = (*_STATE, SPEEDUP, *_TEXTS, *MEASURED_NUMBERS)
+    return {
+        "units": {
+            name: column_of(name, [values[name] for values in spec.axis_of(name)]).unit
+            for name in spec.names
+        },
+        "points": [
+            {
+                "axes": {name: row[name] for name in spec.names},
+                **{names.get(name, name): row.get(name) for name in apart},
+                "stats": {
+                    name: value
+                    for name, value in row.items()
+                    if name not in (*spec.names, *apart) and value is not None
+                },
+            }
+            for row in table.to_pylist()
+        ],
+    }
+
+
 def write(table: pa.Table, path: Path) -> None:
     """Write a table; the suffix .csv selects CSV instead of Parquet."""
     with replacing(path) as partial:
