@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
@@ -135,7 +135,11 @@ STALLS = {
 
 def breakdown(result: Result) -> dict[str, float]:
     """Return the shares of the cores' time, which add up to 1; `core` is the remaining share."""
-    times = {statistic.name: statistic.value for statistic in result.statistics}
+    return shares_of({statistic.name: statistic.value for statistic in result.statistics})
+
+
+def shares_of(times: Mapping[str, float]) -> dict[str, float]:
+    """Return the shares of the cores' time from a run's statistics."""
     total = times["stall.total_ns"]
     shares = {
         label: sum(times[f"stall.{cause}_ns"] for cause in causes) / total if total else 0.0

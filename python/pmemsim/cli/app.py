@@ -235,6 +235,11 @@ _COMMANDS = {
             "reproduce.reproduce_command",
             "Reproduce a paper's experiments, and compare each result with the published one.",
         ),
+        "report": (
+            "report.report_command",
+            "Make one HTML page of results: verdicts, plots, tables, configurations and their "
+            "origin.",
+        ),
     },
     "Check a program": {
         "check": (

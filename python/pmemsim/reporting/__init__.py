@@ -1,0 +1,1 @@
+"""Make one page of any results: read the JSON of commands, and write HTML that needs no network."""
