@@ -136,6 +136,17 @@ def test_verdicts_of_the_page_are_those_of_the_results(results: dict[str, Path])
     assert Verdict("images under px86: half", None) in shown.parts
 
 
+def test_instructions_left_out_are_shown(results: dict[str, Path]) -> None:
+    document = json.loads(results["check"].read_text())
+    place = {"file": "list.c", "line": 7, "function": "push"}
+    left_out = {**place, "name": "clwb", "verdict": "found", "problem": "exited with 1"}
+    document["images"][0]["left_out"] = [left_out]
+    tables = tables_of(SECTIONS["check"](document))
+    assert tables["Each flush and fence left out, under px86"].rows == [
+        ["clwb", "list.c:7", "push", "found", "exited with 1"]
+    ]
+
+
 def test_configurations_show_in_what_designs_differ(results: dict[str, Path]) -> None:
     document = json.loads(results["matrix"].read_text())
     tables = tables_of(SECTIONS["matrix"](document))

@@ -66,7 +66,7 @@ CASES: dict[str, list[Arguments]] = {
 }
 """Arguments of each command that writes JSON, without --json."""
 
-SLOW = ("calibrate",)
+SLOW = ("bench", "calibrate")
 FILES = {
     "mine.yaml": "name: mine\nsummary: impossible\ninherits: asap\nparameters: {ordering: none}\n",
     "sweep.yaml": f"axes: {{workload: {ONE}, design: [sw-undo, mine.yaml], machine: asap,\n"

@@ -97,7 +97,14 @@ def heat_map(
     values: Sequence[Sequence[float | None]],
     marks: Sequence[Sequence[str]],
 ) -> Plot:
-    """Return a plot with a coloured square for each cell, its number, and a mark behind it."""
+    """Return a plot with a coloured square for each cell, its number, and a mark behind it.
+
+    A phone has more room downwards, so the plot is transposed if there are more columns than rows.
+    """
+    if len(columns) > len(rows):
+        rows, columns = columns, rows
+        values = list(zip(*values, strict=True))
+        marks = list(zip(*marks, strict=True))
     texts = [
         ["-" if v is None else f"{v:.2f}{m}" for v, m in zip(of_row, marked, strict=True)]
         for of_row, marked in zip(values, marks, strict=True)
@@ -114,7 +121,7 @@ def heat_map(
         "hovertemplate": "%{y}, %{x}: %{text}<extra></extra>",
     }
     layout = {
-        "height": 80 + 46 * len(rows),
+        "height": 80 + 32 * len(rows),
         "yaxis": {"autorange": "reversed", "automargin": True},
         "xaxis": {"automargin": True},
     }

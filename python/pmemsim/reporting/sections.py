@@ -277,6 +277,15 @@ def _images(images: Json) -> list[Block]:
     ):
         if story:
             parts.append(Explanation(title, story["lines"], story["command"]))
+    if left_out := images.get("left_out"):
+        rows = [
+            [each["name"], _place(each), each["function"], each["verdict"], each["problem"]]
+            for each in left_out
+        ]
+        columns = ["instruction", "at", "function", "verdict without it", "checker's answer"]
+        parts.append(
+            Table(f"Each flush and fence left out, under {images['model']}", columns, rows)
+        )
     return parts
 
 
