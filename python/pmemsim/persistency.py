@@ -152,7 +152,7 @@ class ModelRun:
         return extent_of(checked, self.possible, exact=self.exact)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as `--json` writes it; docs/guides/check_images.md explains every key."""
+        """Return the run for `--json` (keys: docs/reference/results.md)."""
         values = {name: value for name, value in vars(self).items() if name != "story"}
         if math.isinf(self.possible):
             values["possible"] = None

@@ -84,7 +84,7 @@ class Predictability:
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result for `--json` (keys: docs/explanation/predictability.md)."""
+        """Return the result for `--json` (keys: docs/reference/results.md)."""
         return {
             "workload": self.workload,
             "optimization": self.optimization,

@@ -270,7 +270,7 @@ class OtherOrder:
         return f"{self.thread}:{self.operation}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the order for `--json` (keys: docs/guides/check_program.md)."""
+        """Return the order for `--json` (keys: docs/reference/results.md)."""
         return {
             "store": self.store.to_dict(),
             "store_calls": [call.to_dict() for call in self.store_calls],
@@ -338,7 +338,7 @@ class Finding:
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding for `--json` (keys: docs/guides/check_program.md)."""
+        """Return the finding for `--json` (keys: docs/reference/results.md)."""
         wrong = {"wrong_answer": vars(self.wrong_answer)} if self.wrong_answer else {}
         order = {"order": self.order.to_dict()} if self.order else {}
         return {

@@ -85,7 +85,7 @@ class RecoveryRun:
         return self.all_accepted or (times.there > 0 and times.lost > 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as `--json` writes it; docs/guides/check_images.md explains every key."""
+        """Return the run for `--json` (keys: docs/reference/results.md)."""
         reads = [
             {**read.to_dict(), **vars(times), "right_either_way": self.right_either_way(read)}
             for read, times in self.reads.items()

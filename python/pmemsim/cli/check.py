@@ -140,7 +140,7 @@ class _Done:
     verdicts: list[Verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values for `--json` (keys: docs/guides/check_program.md)."""
+        """Return the values for `--json` (keys: docs/reference/results.md)."""
         result = self.report.to_dict()
         result["verdicts"] = [verdict.to_dict() for verdict in self.verdicts]
         if self.images:

@@ -140,7 +140,7 @@ class Images:
     left_out: tuple[LeftOut, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values for `--json` (keys: docs/guides/check_program.md)."""
+        """Return the values for `--json` (keys: docs/reference/results.md)."""
         recovery = self.recovery.to_dict() if self.recovery else None
         left_out = [instruction.to_dict() for instruction in self.left_out]
         return {

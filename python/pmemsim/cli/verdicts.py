@@ -32,7 +32,7 @@ class Verdict:
         return f"{self.method} under {self.model}: {self.text}"
 
     def to_dict(self) -> dict[str, str]:
-        """The verdict as `--json` writes it; docs/guides/check_program.md explains every key."""
+        """Return the verdict for `--json` (keys: docs/reference/results.md)."""
         results = {
             "found": self.found, "not judged": self.failed, "undecided": self.undecided,
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Write the JSON of `pmemsim reproduce --json` (keys: docs/reference/experiments.md)."""
+"""Write the JSON of `pmemsim reproduce --json` (keys: docs/reference/results.md)."""
 
 from __future__ import annotations
 
