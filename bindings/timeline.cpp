@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/timeline/timeline.hpp"
 #include "pmemsim/trace/reader.hpp"
