@@ -44,6 +44,10 @@ CASES: dict[str, list[Arguments]] = {
         (ONE, "--verify", "true", "--budget", "2", "--jobs", "1", "--without-each"),
         (ONE, "--answers", "cksum", "--budget", "20", "--jobs", "1"),
     ],
+    "advise": [
+        (CORPUS / "publish_unpersisted.pmt", "-d", "sw-undo", *ON_ASAP, "--jobs", "1"),
+        (RECORDINGS / "redo_log.pmt", "-d", "sw-redo", *ON_ASAP, "--jobs", "1"),
+    ],
     "lint-hints": [(ONE, "-d", "sw-undo@verified-janus", "-m", "janus")],
     "analyze predictability": [(ONE,)],
     "decode": [("device.image", "-o", "plain.image")],

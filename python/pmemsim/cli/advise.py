@@ -186,7 +186,7 @@ class _Run:
 def _write(run: _Run, mended: _Mended | None, savings: Savings | None) -> None:
     options = run.options
     if options.json_path:
-        write_json(_document(run, mended, savings), options.json_path)
+        write_json("advise", _document(run, mended, savings), options.json_path)
     if mended and options.patch:
         with replacing(options.patch) as partial:
             partial.write_text(mended.patch.diff)
