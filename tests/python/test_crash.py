@@ -34,7 +34,7 @@ def test_crash_finds_no_violation_at_any_point_of_asap(tmp_path: Path) -> None:
         "design", "machine", "stress", "workload", "threads", "seed", "schedule", "programs",
         "points", "all_points", "images", "repaired", "restarts", "checked", "unchecked",
         "violations", "wall_s",
-        "points_per_s", "story", "notes",
+        "points_per_s", "story", "notes", "trace_hash",
     }  # fmt: skip
     assert (run["design"], run["workload"], run["threads"]) == ("asap", "queue", 2)
     assert run["images"] > run["points"] == run["all_points"] > 100

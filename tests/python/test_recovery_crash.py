@@ -173,7 +173,7 @@ def test_recoverys_reads_of_possibly_lost_data_are_listed(
     }
     read = by_line[line_of("looks"), line_of("the end")]
     assert read["there"] >= 1
-    assert (read["function"], read["store_function"]) == ("check", "run")
+    assert (read["function"], read["store"]["function"]) == ("check", "run")
     assert read["right_either_way"]
     # Recovery reads the data back only after its own stores, unless there is no log.
     assert (line_of("restores"), line_of("first half")) not in by_line
