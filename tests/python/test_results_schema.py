@@ -27,6 +27,10 @@ Arguments = tuple[str | Path, ...]
 CASES: dict[str, list[Arguments]] = {
     "run": [(FOUR, "-d", "asap", *ON_ASAP), (ONE, "-d", "sw-undo@verified-janus", "-m", "janus")],
     "compare": [(FOUR, ONE, "-d", "sw-undo,asap", *ON_ASAP)],
+    "timeline": [
+        (FOUR, "-d", "asap", *ON_ASAP, "-o", "t.pftrace", "--slowest", "3"),
+        (ONE, "-d", "sw-undo", *ON_ASAP, "-o", "t.kanata", "--format", "kanata"),
+    ],
     "matrix": [(ONE, FOUR, "-d", "sw-undo,asap,mine.yaml", *ON_ASAP, *FEW)],
     "sweep": [("sweep.yaml",)],
     "reproduce": [("./tiny", "--out", "reproduced")],

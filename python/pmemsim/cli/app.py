@@ -222,6 +222,10 @@ _COMMANDS = {
             "simulate.compare_command",
             "Compare designs on several recordings: their throughput, and how their time is spent.",
         ),
+        "timeline": (
+            "timeline.timeline_command",
+            "Write what one simulation does in time, for the viewers Perfetto and Konata.",
+        ),
         "matrix": (
             "matrix.matrix_command",
             "Simulate and crash every design on the same workloads and one machine, side by side.",

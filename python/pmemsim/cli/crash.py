@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +23,6 @@ from pmemsim.cli.command import (
 from pmemsim.cli.console import note_nothing_kept, print_notes
 from pmemsim.cli.crash_runs import Crashes, fail_if_wrong, print_refused, print_runs
 from pmemsim.cli.options import (
-    MOST,
     Backends,
     Jobs,
     Json,
@@ -39,6 +36,7 @@ from pmemsim.cli.options import (
     check_outputs,
     check_whole,
     keep_inputs,
+    picoseconds_of,
     sample_of,
 )
 from pmemsim.cli.rules import Given
@@ -51,8 +49,6 @@ from pmemsim.presets import parse_overrides
 from pmemsim.stress import stress_sets
 from pmemsim.workloads import argument_problems
 
-_TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
-_PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 _MOST_SUBSETS = 10**5  # a point then takes some seconds, which delay Ctrl-C
 
 
@@ -124,7 +120,7 @@ class _Exploration:
 
     def wanted(self, seed: int | None, problems: Problems) -> Points:
         """Return the wanted points."""
-        at_ps = None if self.at is None else _picoseconds(self.at, problems)
+        at_ps = None if self.at is None else picoseconds_of("--at", self.at, problems)
         check_whole(problems, "--subsets", self.subsets, 0, _MOST_SUBSETS)
         problems.add(argument_problems(seed=seed))
         sample = sample_of(self.points, problems)
@@ -265,19 +261,6 @@ def crash_command(targets: TargetsIfAny = None, *, given: Given, options: _Optio
     fail_if_wrong(runs)
     if options.keep_image is not None and options.exploration.at is None:
         note_nothing_kept(options.keep_image)
-
-
-def _picoseconds(text: str, problems: Problems) -> int | None:
-    match = _TIME.fullmatch(text)
-    if match is None:
-        problems.add([f"--at {text}: must be a number with a unit of time, as in 12.5us"])
-        return None
-    time = round(Decimal(match[1]) * _PICOSECONDS[match[2]])
-    if time > MOST:
-        problems.add(
-            [f"--at {text}: the time is after the end of any simulation; choose an earlier time"]
-        )
-    return time
 
 
 def _each_once(refused: Iterable[Refused]) -> list[Refused]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -235,6 +237,24 @@ def check_whole(
         return
     limits = f"at least {least}" if value < least and most == MOST else f"{least} to {most}"
     problems.add([f"{name} {value}: must be {limits}"])
+
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
+_PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+
+
+def picoseconds_of(name: str, text: str, problems: Problems) -> int | None:
+    """Return the simulated time of an option such as 12.5us; None if it is none."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        problems.add([f"{name} {text}: must be a number with a unit of time, as in 12.5us"])
+        return None
+    time = round(Decimal(match[1]) * _PICOSECONDS[match[2]])
+    if time > MOST:
+        problems.add(
+            [f"{name} {text}: the time is after the end of any simulation; choose an earlier time"]
+        )
+    return time
 
 
 def sample_of(points: str, problems: Problems) -> int | None:

@@ -181,16 +181,18 @@ void PerfettoTimeline::add_persist(const Persist& write) {
   }
   const bool written = write.fate == Persist::Fate::kWritten;
   const std::string name = std::string(write.name()) + std::string(suffix(write.fate));
-  if (write.core) {
-    slice(track(Kind::kPersists, *write.core), name, write.begin(),
-          min(write.persistent, write.end), annotations, written ? write.id : 0);
-    annotations.push_back({.name = "core", .number = *write.core});
+  const Time persistent = min(write.persistent, write.end);
+  if (write.core && shown_.overlap(write.begin(), persistent)) {
+    slice(track(Kind::kPersists, *write.core), name, write.begin(), persistent, annotations,
+          written ? write.id : 0);
   }
   if (!written) return;
-  if (write.accepted > write.arrived) {
+  if (write.core) annotations.push_back({.name = "core", .number = *write.core});
+  if (write.accepted > write.arrived && shown_.overlap(write.arrived, write.accepted)) {
     slice(track(Kind::kWaitingWrites, write.channel), name, write.arrived, write.accepted,
           annotations);
   }
+  if (!shown_.overlap(write.started, write.finished)) return;
   slice(track(Kind::kBank, write.channel, write.bank), name, write.started, write.finished,
         annotations, write.id);
 }
