@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "pmemsim/checks/rules/contexts.hpp"
+#include "pmemsim/analysis/contexts.hpp"
 #include "pmemsim/checks/rules/finding.hpp"
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::check {
+
+using trace::Contexts;
 
 // One operation of a recording.
 struct At {

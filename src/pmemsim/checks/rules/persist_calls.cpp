@@ -4,17 +4,20 @@
 #include <map>
 #include <set>
 #include <span>
-#include <unordered_set>
 #include <utility>
 
-#include "pmemsim/checks/rules/call_stack.hpp"
-#include "pmemsim/checks/rules/contexts.hpp"
+#include "pmemsim/analysis/call_stack.hpp"
+#include "pmemsim/analysis/contexts.hpp"
+#include "pmemsim/analysis/flush_functions.hpp"
 #include "pmemsim/trace/accesses.hpp"
 #include "pmemsim/trace/names.hpp"
 #include "pmemsim/trace/pm_addresses.hpp"
 
 namespace pmemsim::check {
 
+using trace::CallMarks;
+using trace::CallStack;
+using trace::Contexts;
 using trace::Operation;
 using trace::SiteKind;
 
@@ -40,8 +43,10 @@ class Reader {
   explicit Reader(const trace::TraceFile& trace)
       : trace_(trace), marks_(trace.sites()), pm_(trace.metadata()) {
     for (std::uint32_t thread = 0; thread < trace.metadata().threads; ++thread) read(thread);
-    for (const auto& [path, executions] : executions_) note_durable(path);
-    for (const auto& [function, context] : stores_) note_store(function, context);
+    for (const auto& [path, executions] : executions_) {
+      functions_.add_flush({path.second, path.first});
+    }
+    for (const auto& [site, context] : stores_) functions_.add_store({context, site});
   }
 
   std::vector<PersistCall> calls() const {
@@ -68,7 +73,7 @@ class Reader {
   }
 
  private:
-  using Path = std::pair<std::uint32_t, Contexts::Node>;  // A site or function, and its call path
+  using Path = std::pair<std::uint32_t, Contexts::Node>;  // A site and its call path
   struct Execution {
     std::uint32_t thread;
     std::uint64_t number;
@@ -82,7 +87,7 @@ class Reader {
     for (Operation operation; stream.next(operation);) {
       if (operation.site >= trace::kBuiltinSites) stack.follow(operation.site);
       if (stores_ordinarily(operation) && pm_.contains(operation.address)) {
-        stores_.emplace(sites()[operation.site].function, stack.context());
+        stores_.emplace(operation.site, stack.context());
       } else if (operation.kind == SiteKind::kFlush ? pm_.contains(operation.address)
                                                     : fences_stores(operation)) {
         executions_[{operation.site, stack.context()}].push_back({thread, stream.position() - 1});
@@ -90,27 +95,7 @@ class Reader {
     }
   }
 
-  std::uint32_t function_of(std::uint32_t line) const { return trace_.sites().line(line).function; }
-  std::uint32_t caller(Contexts::Node node) const { return function_of(contexts_[node].line); }
-
-  void note_durable(const Path& path) {
-    durable_.insert(sites()[path.first].function);
-    for (Contexts::Node node = path.second; node != Contexts::kRoot;
-         node = contexts_[node].parent) {
-      durable_.insert(caller(node));
-    }
-  }
-
-  // Rule 1.
-  void note_store(std::uint32_t function, Contexts::Node node) {
-    while (!durable_.contains(function) && node != Contexts::kRoot) {
-      function = caller(node);
-      node = contexts_[node].parent;
-    }
-    storing_.insert(function);
-  }
-
-  bool in_helper(std::uint32_t line) const { return !storing_.contains(function_of(line)); }
+  bool in_helper(std::uint32_t line) const { return !functions_.stores(line); }
 
   // Returns the calling line outside system headers for a line in one.
   Contexts::Call in_program(const Contexts::Call& at) const {
@@ -132,10 +117,8 @@ class Reader {
   trace::PmAddresses pm_;
   Contexts contexts_;
   std::map<Path, std::vector<Execution>> executions_;  // Executions of flushes and fences
-  std::set<Path> stores_;                              // By function
-  // Functions that flush or fence, themselves or in functions that they call; functions to which
-  // stores belong.
-  std::unordered_set<std::uint32_t> durable_, storing_;
+  std::set<Path> stores_;
+  trace::FlushFunctions functions_{trace_.sites(), contexts_};  // Implements rule 1
 };
 
 }  // namespace

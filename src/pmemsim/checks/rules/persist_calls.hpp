@@ -5,10 +5,8 @@
 // Most programs flush and fence in small functions that others call (`persist(&node)`), so that one
 // instruction serves all of its callers. The unit that is left out is therefore a *call*:
 //
-//   1  A store to persistent memory belongs to the innermost function on its call path that also
-//      flushes or fences, itself or in a callee. A function is a helper if it flushes or fences and
-//      no store belongs to it. Non-temporal stores do not count here, since they are part of
-//      flushing.
+//   1  A helper is a function that flushes or fences, itself or in a callee, and to which no store
+//      belongs (analysis/flush_functions.hpp).
 //   2  Flushes and fences of a helper are distinguished by the line that calls it. If that line is
 //      in a helper, they are also distinguished by the line that calls that helper, and so on.
 //   3  All other flushes and fences are distinguished by instruction. An optimising compiler may

@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
+#include "pmemsim/analysis/call_stack.hpp"
 #include "pmemsim/analysis/happens_before.hpp"
 #include "pmemsim/analysis/race_table.hpp"
 #include "pmemsim/analysis/turns.hpp"
 #include "pmemsim/checks/rules/allocations.hpp"
-#include "pmemsim/checks/rules/call_stack.hpp"
 #include "pmemsim/checks/rules/findings.hpp"
 #include "pmemsim/checks/rules/flush_check.hpp"
 #include "pmemsim/checks/rules/flushed_later.hpp"
@@ -37,6 +37,7 @@
 namespace pmemsim::check {
 namespace {
 
+using trace::CallStack;
 using trace::MarkKind;
 using trace::Operation;
 using trace::Purpose;

@@ -1,9 +1,13 @@
 #include "pmemsim/checks/rules/program_lines.hpp"
 
-#include "pmemsim/checks/rules/call_stack.hpp"
-#include "pmemsim/checks/rules/contexts.hpp"
+#include "pmemsim/analysis/call_stack.hpp"
+#include "pmemsim/analysis/contexts.hpp"
 
 namespace pmemsim::check {
+
+using trace::CallMarks;
+using trace::CallStack;
+using trace::Contexts;
 
 ProgramLines program_lines(const trace::TraceFile& trace, const std::set<OperationNumber>& wanted) {
   ProgramLines found;

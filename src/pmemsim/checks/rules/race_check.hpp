@@ -35,8 +35,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "pmemsim/analysis/call_stack.hpp"
 #include "pmemsim/analysis/happens_before.hpp"
-#include "pmemsim/checks/rules/call_stack.hpp"
 #include "pmemsim/checks/rules/findings.hpp"
 #include "pmemsim/checks/rules/lines.hpp"
 #include "pmemsim/checks/rules/value_flow.hpp"
@@ -45,6 +45,8 @@
 #include "pmemsim/trace/reader.hpp"
 
 namespace pmemsim::check {
+
+using trace::CallMarks;
 
 class RaceCheck {
  public:

@@ -23,12 +23,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "pmemsim/analysis/contexts.hpp"
 #include "pmemsim/analysis/functions.hpp"
-#include "pmemsim/checks/rules/contexts.hpp"
 #include "pmemsim/trace/reader.hpp"
 #include "pmemsim/trace/site_flags.hpp"
 
-namespace pmemsim::check {
+namespace pmemsim::trace {
 
 // The effect of a site on the stack: its function, with flags for the start or the end of a call,
 // and the line that the site is inlined at. Both are looked up for every operation, so they are
@@ -41,12 +41,12 @@ class CallMarks {
     std::uint32_t inlined_at;  // Number of a line in SiteTable
   };
 
-  explicit CallMarks(const trace::SiteTable& sites) {
-    const auto functions = trace::Functions::with_inlined_calls(sites);
+  explicit CallMarks(const SiteTable& sites) {
+    const auto functions = Functions::with_inlined_calls(sites);
     for (std::uint32_t site = 0; site < sites.sites().size(); ++site) {
       const std::uint8_t flags = sites.sites()[site].flags;
-      const std::uint32_t entry = (flags & trace::kSiteEntry) != 0 ? kEntry : 0;
-      const std::uint32_t exit = (flags & trace::kSiteExit) != 0 ? kExit : 0;
+      const std::uint32_t entry = (flags & kSiteEntry) != 0 ? kEntry : 0;
+      const std::uint32_t exit = (flags & kSiteExit) != 0 ? kExit : 0;
       sites_.push_back({functions.of(site) << 2 | entry | exit, sites.inlined_at(site)});
     }
   }
@@ -61,7 +61,7 @@ class CallMarks {
 
 class CallStack {
  public:
-  CallStack(Contexts& contexts, const trace::SiteTable& sites, const CallMarks& marks)
+  CallStack(Contexts& contexts, const SiteTable& sites, const CallMarks& marks)
       : contexts_(contexts), sites_(sites), marks_(marks) {}
 
   // Processes the next operation's site, which must not be a built-in one.
@@ -159,7 +159,7 @@ class CallStack {
   }
 
   Contexts& contexts_;
-  const trace::SiteTable& sites_;
+  const SiteTable& sites_;
   const CallMarks& marks_;
   std::vector<Open> open_;
   std::uint32_t last_ = 0, inlined_at_ = 0;  // Site of the last operation, and its inlining line
@@ -169,4 +169,4 @@ class CallStack {
   mutable std::vector<std::uint32_t> chain_;
 };
 
-}  // namespace pmemsim::check
+}  // namespace pmemsim::trace

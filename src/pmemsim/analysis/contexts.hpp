@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace pmemsim::check {
+namespace pmemsim::trace {
 
 class Contexts {
  public:
@@ -45,4 +45,4 @@ class Contexts {
   std::unordered_map<std::uint64_t, Node> nodes_;
 };
 
-}  // namespace pmemsim::check
+}  // namespace pmemsim::trace
