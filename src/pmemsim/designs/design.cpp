@@ -200,6 +200,8 @@ void Design::observe(HintObserver* hints, WriteObserver* writes) {
 
 void Design::log_stages(StageLog* stages) { backend_->log_stages(stages); }
 
+void Design::profile(RequestStages* stages) { backend_->profile(stages); }
+
 void Design::require_readable(Line line) { backend_->parts().stored(line, EntryNeed::kTogether); }
 
 void Design::visible(CoreId core, Line line) {

@@ -43,6 +43,7 @@ class Memory;
 class PmSpace;
 class ProgramEvents;
 class StageLog;
+class RequestStages;
 struct SurvivingRegisters;
 class ThreadControl;
 class WriteObserver;
@@ -71,6 +72,8 @@ class Design {
   void observe(HintObserver* hints, WriteObserver* writes);
   // Logs the stages of writes, of operations on them and of predictions.
   void log_stages(StageLog* stages);
+  // Records what requests to PM wait for in the backend, for a profile. Call it before the run.
+  void profile(RequestStages* stages);
   // True if a crash may leave lines that unfinished regions have written unreadable.
   bool may_leave_unreadable() const { return may_leave_unreadable_; }
   // Keeps this line readable after a crash: its metadata entry persists together with its data.

@@ -186,6 +186,7 @@ WriteId Backend::take(const Write& write, bool reserved) {
     newest_.insert(write.line) = slot;
   }
   ++held_;
+  if (waits_ != nullptr) waits_->hold(1, queue_.now());
   ++held_by_bank_[bank_of(write.line)];
   const WriteId id = id_of(slot);
   passing.prepared = results_.claim(passing.write);
@@ -232,6 +233,7 @@ void Backend::send(std::uint32_t slot) {
   if (!encoded.metadata.empty()) {
     passing.state = State::kAwaitsEntries;
     awaiting_entries_.push_back({.write = id_of(slot)});
+    if (waits_ != nullptr) waits_->await_entry(1, queue_.now());
     if (awaiting_entries_.size() == 1) send_with_metadata(0, queue_.now());
     return;
   }
@@ -340,6 +342,11 @@ std::vector<std::string> Backend::sub_operation_names() const {
   return parts_.schedule != nullptr ? parts_.schedule->names() : std::vector<std::string>{};
 }
 
+void Backend::profile(RequestStages* stages) {
+  waits_ = stages;
+  reads_.profile(stages);
+}
+
 void Backend::observe(WriteObserver* observer) const {
   for (WriteGate* const gate : gates_) gate->observe(observer);
 }
@@ -369,7 +376,10 @@ void Backend::send_with_metadata(std::uint64_t, Time) {
   while (!awaiting_entries_.empty()) {
     const Waiting waiting = awaiting_entries_.front();
     awaiting_entries_.pop_front();
-    if (send_waiting(waiting)) continue;
+    if (send_waiting(waiting)) {
+      if (waits_ != nullptr && !waiting.is_entries) waits_->await_entry(-1, queue_.now());
+      continue;
+    }
     awaiting_entries_.push_front(waiting);
     pm_.await_any_free_entry(completion<&Backend::send_with_metadata>(*this));
     return;
@@ -466,6 +476,7 @@ void Backend::written(std::uint64_t number, Time now) {
 
 void Backend::remove_held(const Passing& passing) {
   --held_;
+  if (waits_ != nullptr) waits_->hold(-1, queue_.now());
   --held_by_bank_[bank_of(passing.write.line)];
 }
 

@@ -118,6 +118,7 @@ class Backend final : public MetadataPort {
   void log_stages(StageLog* stages);
   // Returns the names of the operations' sub-operations, by their numbers in the log.
   std::vector<std::string> sub_operation_names() const;
+  void profile(RequestStages* stages);
   void statistics(StatisticsCollector& collector) const;
   // Describes the held writes and the causes of their waits; empty if none is held.
   std::string pending() const;
@@ -199,6 +200,7 @@ class Backend final : public MetadataPort {
   Memory& pm_;
   const BackendParts parts_;
   std::vector<WriteGate*> gates_;
+  RequestStages* waits_ = nullptr;  // nullptr: the run isn't profiled
   const Picoseconds forward_latency_;
   bool keeps_outdated_ = false;  // true if a gate recomputes outdated results itself
   const BackendFaults faults_;

@@ -8,6 +8,7 @@
 #include "pmemsim/common/slab.hpp"
 #include "pmemsim/designs/backend/backend_parts.hpp"
 #include "pmemsim/machine/memory/memory.hpp"
+#include "pmemsim/machine/memory/request_stages.hpp"
 
 namespace pmemsim {
 
@@ -16,12 +17,14 @@ class PassingReads {
   PassingReads(EventQueue& queue, Memory& pm, const BackendParts& parts);
 
   void read(Line line, Completion done);
+  void profile(RequestStages* stages) { waits_ = stages; }
 
  private:
   struct Reading {
     Line line;
     Completion done;
     std::uint32_t unanswered = 0;
+    Time arrived{};  // the device's data
   };
 
   void located(std::uint64_t slot, Time now);
@@ -31,7 +34,8 @@ class PassingReads {
   EventQueue& queue_;
   Memory& pm_;
   const BackendParts& parts_;
-  Picoseconds after_read_{};  // sum over all operations
+  RequestStages* waits_ = nullptr;  // nullptr: the run isn't profiled
+  Picoseconds after_read_{};         // sum over all operations
   Slab<Reading> reads_;
 };
 

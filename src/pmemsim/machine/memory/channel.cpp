@@ -240,6 +240,7 @@ void Channel::write_arrived(std::uint64_t number, Time now) {
   writes_[slot].state = WriteState::kWaiting;
   Entries& entries = entries_of(writes_[slot]);
   entries.waiting.push_back(writes_, slot);
+  count_awaiting(1);
   accept_waiting(entries, now);
 }
 
@@ -255,6 +256,7 @@ void Channel::accept_waiting(Entries& entries, Time now) {
     const std::uint32_t with = merge_candidate(writes_[slot].write);
     if (with == kNoSlot && entries.full()) return;
     entries.waiting.remove(writes_, slot);
+    count_awaiting(-1);
     statistics_.acceptance_time += now - writes_[slot].arrived;
     if (with != kNoSlot) {
       merge(with, writes_[slot].write, now);
@@ -305,6 +307,7 @@ void Channel::merge_waiting(Line line, std::uint32_t with, Time now) {
     if (waiting.write.line == line && waiting.state == WriteState::kWaiting) {
       statistics_.acceptance_time += now - waiting.arrived;
       entries_of(waiting).waiting.remove(writes_, slot);
+      count_awaiting(-1);
       record_merged(with, waiting.write, now);
       forget(slot);
     }
@@ -347,6 +350,7 @@ bool Channel::can_reserve(std::uint32_t entries) const {
 
 void Channel::await_entry(Completion free) {
   awaiting_.push_back(free);
+  count_awaiting(1);
   if (write_queue_.size() > 0) request_wake(queue_.now());
 }
 
@@ -383,6 +387,7 @@ void Channel::free_entry(Entries& entries, Time now) {
   accept_waiting(entries, now);
   if (awaiting_.empty() || !can_reserve(1)) return;
   for (const Completion& free : awaiting_) queue_.schedule(now, Phase::kController, free);
+  count_awaiting(-static_cast<std::int64_t>(awaiting_.size()));
   awaiting_.clear();
 }
 
@@ -533,6 +538,7 @@ bool Channel::drop(std::uint64_t number) {
     case WriteState::kWaiting: {
       Entries& entries = entries_of(pending);
       entries.waiting.remove(writes_, slot);
+      count_awaiting(-1);
       forget(slot);
       accept_waiting(entries, now);
       break;

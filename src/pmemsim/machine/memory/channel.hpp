@@ -65,6 +65,7 @@
 #include "pmemsim/machine/memory/mapping.hpp"
 #include "pmemsim/machine/memory/memory_parameters.hpp"
 #include "pmemsim/machine/memory/memory_statistics.hpp"
+#include "pmemsim/machine/memory/request_stages.hpp"
 #include "pmemsim/machine/memory/timing.hpp"
 #include "pmemsim/machine/memory/write.hpp"
 
@@ -113,6 +114,7 @@ class Channel {
     stages_ = stages;
     number_ = number;
   }
+  void profile(RequestStages* stages) { waits_ = stages; }
 
   bool idle() const { return reads_under_way_ == 0 && writes_under_way_ == 0; }
   void drain();
@@ -211,6 +213,9 @@ class Channel {
   void accept_waiting(Entries& entries, Time now);
   void accept_reserved(std::uint32_t slot, Time now);
   void request_admission(Time now);
+  void count_awaiting(std::int64_t writes) {
+    if (waits_ != nullptr) waits_->await_entry(writes, queue_.now());
+  }
   void add_waiting_bytes(std::uint32_t slot);
   void merge_waiting(Line line, std::uint32_t with, Time now);
   void hold_entry(Entries& entries, Time now);
@@ -270,6 +275,7 @@ class Channel {
   PersistenceObserver* observer_ = nullptr;
   StageLog* stages_ = nullptr;
   std::uint32_t number_ = 0;  // the channel's number in the log of stages
+  RequestStages* waits_ = nullptr;  // nullptr: the run isn't profiled
 
   const Timing timing_;
   const std::uint32_t read_entries_;

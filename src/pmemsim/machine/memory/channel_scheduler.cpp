@@ -179,6 +179,7 @@ void Channel::start(std::uint32_t slot, Read& read, Time now) {
   const Picoseconds waits = internal_.present() ? internal_.read(read.line, now) : Picoseconds{0};
   const Time data_end = use_bank(read, true, now, waits);
   read_queue_.remove(slot);
+  if (waits_ != nullptr) waits_->read_started(read.line, now - read.arrived);
   ++statistics_.lines_read;
   const Time sent = link_.to_host.send_line(data_end + link_to_bank_);
   if (stages_ != nullptr) {

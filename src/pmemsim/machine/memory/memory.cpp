@@ -170,6 +170,10 @@ void Memory::log_stages(StageLog* stages) {
   for (const auto& channel : implementation_->channels) channel->log_stages(stages, number++);
 }
 
+void Memory::profile(RequestStages* stages) {
+  for (const auto& channel : implementation_->channels) channel->profile(stages);
+}
+
 void Memory::survivors_changed() {
   PersistenceObserver* const observer = implementation_->observer;
   if (observer != nullptr) observer->survivors_changed(implementation_->queue.now());

@@ -27,6 +27,7 @@ namespace pmemsim {
 struct MemoryParameters;  // memory_parameters.hpp
 struct MemoryStatistics;
 class StageLog;
+class RequestStages;
 
 // Selects whether the device stores the bytes of writes.
 enum class Contents : bool { kNotKept, kKept };
@@ -117,6 +118,7 @@ class Memory {
   void observe(PersistenceObserver* observer);
   // Logs the stages of all requests, and the occupancy of the queues.
   void log_stages(StageLog* stages);
+  void profile(RequestStages* stages);
   void survivors_changed();  // for designs that report such a change
   void persisted_in_caches(Line line, const LineData& data);
 
