@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <iterator>
@@ -14,6 +15,7 @@
 #include "pmemsim/designs/plugins.hpp"
 #include "pmemsim/machine/run/configuration.hpp"
 #include "pmemsim/machine/run/machine.hpp"
+#include "pmemsim/machine/run/profile.hpp"
 #include "pmemsim/machine/run/simulate.hpp"
 #include "record.hpp"
 
@@ -65,6 +67,14 @@ RunResult simulate(const trace::TraceFile& trace, const Configuration& configura
       to_strings(images), contents != nullptr ? contents->pages : nullptr);
 }
 
+ProfileReport profile(const trace::TraceFile& trace, const Configuration& configuration,
+                      const Progress& progress) {
+  const nb::gil_scoped_release release;
+  const HandlerStack room;
+  return pmemsim::profile(trace, configuration,
+                          [&](double share) { return report(progress, share); });
+}
+
 Contents load_contents(const trace::TraceFile& trace) {
   const nb::gil_scoped_release release;
   return {pmemsim::load_contents(trace)};
@@ -91,6 +101,19 @@ void bind_simulator_records(nb::module_& module) {
       field("threads", &RunResult::threads), field("wall_s", &RunResult::wall_s),
       field("statistics", &RunResult::statistics),
       field("relations", &RunResult::relations, "Number of checked relations between statistics."));
+  bind_record<ProfileRow>(
+      module, "ProfileRow", "A part of a run's time.",
+      field("calls", &ProfileRow::calls,
+            "Numbers of the places: the source line, then the lines that call its function."),
+      field("cause", &ProfileRow::cause, "What the time was spent on."),
+      field("account", &ProfileRow::account, "The statistic stall.ACCOUNT_ns includes the time."),
+      field("lock", &ProfileRow::lock,
+            "Whether other threads waited for a lock while its holder stalled here."),
+      field("time_ps", &ProfileRow::time));
+  nb::class_<ProfileReport>(module, "ProfileReport")
+      .def_ro("result", &ProfileReport::result)
+      .def_ro("places", &ProfileReport::places)
+      .def_ro("rows", &ProfileReport::rows);
 }
 
 }  // namespace
@@ -107,6 +130,8 @@ void bind_simulator(nb::module_& module) {
              "Add a plug-in's implementations to the layers. `library` is the path of "
              "libpmemsim.so.");
   module.def("load_contents", &load_contents, nb::arg("trace"));
+  module.def("profile", &profile, nb::arg("trace"), nb::arg("configuration"),
+             nb::arg("progress").none());
   module.def("simulate", &simulate, nb::arg("trace"), nb::arg("configuration"),
              nb::arg("progress").none(), nb::arg("images"), nb::arg("contents").none());
 }

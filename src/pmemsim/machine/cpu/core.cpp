@@ -64,6 +64,11 @@ void Core::run(const trace::TraceFile& file, const trace::Races& races, std::uin
   queue_.schedule(queue_.now(), Phase::kCore, completion<&Core::wake>(*this));
 }
 
+void Core::profile(TimeProfile& profile, const CoreParameters& parameters, bool alone) {
+  profile_ = std::make_unique<CoreProfile>(profile, stores_, clock_, parameters, retire_, alone);
+  store_head_.profile(profile_.get());
+}
+
 void Core::filled(Line line, LineState, Time when, Source source) {
   const Slot slot = clock_.slot(when);
   if (port_.held_for(line)) port_.release(slot);
@@ -74,6 +79,7 @@ void Core::filled(Line line, LineState, Time when, Source source) {
     const std::uint32_t next = entry(index).next_in_line;
     Entry& waiting = entry(index);
     waiting.cause = kCauses[static_cast<std::size_t>(source)];
+    if (profile_ != nullptr) profile_->filled(index, line, waiting.cause);
     if (line == Line::of(waiting.address + waiting.size - 1)) {
       // A load that was issued ahead of time may be served by a request that ends before the load
       // begins.

@@ -33,6 +33,7 @@
 #include "pmemsim/machine/cache/hierarchy.hpp"
 #include "pmemsim/machine/cpu/branch_predictor.hpp"
 #include "pmemsim/machine/cpu/core_parameters.hpp"
+#include "pmemsim/machine/cpu/core_profile.hpp"
 #include "pmemsim/machine/cpu/core_statistics.hpp"
 #include "pmemsim/machine/cpu/cycle_account.hpp"
 #include "pmemsim/machine/cpu/data_port.hpp"
@@ -74,6 +75,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   Time end() const { return clock_.time(retire_); }
   // Time at which the core had read half of its operations.
   Time end_of_first_half() const { return clock_.time(first_half_); }
+  // Charges the core's time to lines of the program, from now on; before the run.
+  void profile(TimeProfile& profile, const CoreParameters& parameters, bool alone);
   std::uint64_t operations_read() const { return stream_ ? stream_->position() : 0; }
   const CoreStatistics& statistics() const { return statistics_; }
   const CycleAccount& account() const { return account_; }
@@ -91,6 +94,9 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   // Front end (core_front_end.cpp): reading operations, free entries in the window, dispatch.
   void advance();
   bool next_operation();
+  void profile_operation();
+  void profile_end(Slot drained);
+  CoreProfile::FrontEnd front_end() const;
   void count_instructions();
   void finish();
   bool end_time_slice();
@@ -116,10 +122,10 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   bool has_store_entries(const trace::Operation& operation, std::uint32_t stores) {
     if (!has_entry(operation) || !stores_.has_free_entries(stores)) return false;
     if (stores_.free_since(stores) > dispatch_) [[unlikely]]
-      wait_for_store_entries(stores_.free_since(stores));
+      wait_for_store_entries(stores);
     return true;
   }
-  void wait_for_store_entries(Slot free);
+  void wait_for_store_entries(std::uint32_t stores);
   void delay_dispatch(Slot until, Cause cause);
   std::uint32_t new_entry(const trace::Operation& operation, Kind kind);
   static std::uint32_t stores_of(const trace::Operation& operation);
@@ -183,7 +189,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   void translate(Entry& access);
   void version_due(std::uint64_t index, Time now);
   void version_reached(std::uint64_t index, Time now);
-  void wait_is_over(Entry& waiting, Slot until, Cause cause);
+  void wait_is_over(std::uint32_t index, Slot until, Cause cause);
   void complete(std::uint32_t index, Slot slot);
   // Retires operations from the oldest on, up to the first one that isn't complete.
   void retire() {
@@ -191,12 +197,15 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
     if (!waits || races_.any_reached()) retire_in_order();
   }
   void retire_in_order();
+  template <bool kProfiled>
+  void retire_all();
   bool start_oldest(Entry& entry);
   bool start_serial(Entry& entry);
   void start_acquire(Entry& entry);
   void acquire_due(std::uint64_t index, Time now);
   void acquired(std::uint64_t index, Time now);
   void write_lock();
+  template <bool kProfiled>
   void account_for(const Entry& entry, Slot from, Slot until);
   void retired(Entry& entry);
   void log_region(Stage stage) const;
@@ -231,6 +240,8 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   }
 
   // Pausing, and rolling back to the beginning of a region (core_rewind.cpp).
+  void account_for_incomplete(Slot until);
+  void account_for_speculation(Slot slots);
   void discard_in_flight(Slot restart);
   void undo_statistics();
 
@@ -345,6 +356,7 @@ class Core final : public CacheClient, private StoreQueueHead::Owner {
   std::uint32_t written_segments_ = 0;  // segments of the last store that left the store queue
 
   CycleAccount account_;
+  std::unique_ptr<CoreProfile> profile_;  // nullptr: the run isn't profiled
 };
 
 }  // namespace pmemsim

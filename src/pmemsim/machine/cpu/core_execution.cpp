@@ -53,7 +53,8 @@ void Core::version_reached(std::uint64_t index, Time now) {
   Entry& waiting = entry(static_cast<std::uint32_t>(index));
   const Slot slot = clock_.slot(now);
   if (slot > waiting.ready + 1) {
-    wait_is_over(waiting, slot, cause_of(static_cast<trace::LockRole>(waiting.detail)));
+    wait_is_over(static_cast<std::uint32_t>(index), slot,
+                 cause_of(static_cast<trace::LockRole>(waiting.detail)));
   }
   waiting.ready = std::max(waiting.ready, slot);
   translate(waiting);
@@ -62,13 +63,18 @@ void Core::version_reached(std::uint64_t index, Time now) {
 }
 
 // Records the cause of a wait for another operation, which begins when the operands are ready.
-void Core::wait_is_over(Entry& waiting, Slot until, Cause cause) {
+void Core::wait_is_over(std::uint32_t index, Slot until, Cause cause) {
+  Entry& waiting = entry(index);
   waiting.wait = until - waiting.ready;
   waiting.wait_cause = cause;
   const auto [fence, commit, stores] = store_head_.behind(waiting.object, waiting.ready, until);
   waiting.behind_fence = fence;
   waiting.behind_commit = commit;
   waiting.behind_stores = stores;
+  if (profile_ == nullptr) return;
+  const auto& [queue, released] = synchronisation_.latest_release(waiting.object);
+  profile_->waited_for_thread(index, waiting.ready, until,
+                              queue == nullptr ? nullptr : queue->profile(), released);
 }
 
 // Returns how long an access to these bytes waits for address translation.
@@ -198,6 +204,7 @@ void Core::complete(std::uint32_t index, Slot slot) {
   if (blocking_branch_ == index) {
     blocking_branch_ = kNoEntry;
     delay_dispatch(slot + branch_penalty_, Cause::kBranch);
+    if (profile_ != nullptr) profile_->delayed_by(index);
   }
   window_.complete(index, slot, ready_);
   if (executing_) return;
@@ -211,18 +218,29 @@ void Core::complete(std::uint32_t index, Slot slot) {
 void Core::retire_in_order() {
   if (retiring_ || executing_ || paused_) return;
   retiring_ = true;
+  if (profile_ == nullptr) {
+    retire_all<false>();
+  } else {
+    profile_->settle(window_.head(), retire_, account_);
+    retire_all<true>();
+  }
+  retiring_ = false;
+  if (races_.any_reached()) races_.release(progress());
+}
+
+template <bool kProfiled>
+void Core::retire_all() {
   while (!window_.empty()) {
     Entry& oldest = entry(window_.head());
     if (oldest.state != State::kComplete && !start_oldest(oldest)) break;
     const Slot in_turn = retire_ + oldest.instructions;
     account_.add(Cause::kBase, oldest.instructions);
-    if (oldest.ready > in_turn) account_for(oldest, in_turn, oldest.ready);
+    if constexpr (kProfiled) profile_->retire(window_.head(), oldest.instructions);
+    if (oldest.ready > in_turn) account_for<kProfiled>(oldest, in_turn, oldest.ready);
     retire_ = std::max(in_turn, oldest.ready);
     window_.retire_oldest(retire_);
     retired(oldest);
   }
-  retiring_ = false;
-  if (races_.any_reached()) races_.release(progress());
 }
 
 // Starts an operation that waits until it is the oldest. Returns true once it is complete.
@@ -275,7 +293,9 @@ void Core::acquired(std::uint64_t index, Time now) {
   Entry& lock = entry(static_cast<std::uint32_t>(index));
   const Slot slot = std::max(lock.ready, clock_.slot(now));
   const auto kind = static_cast<trace::SyncKind>(lock.detail);
-  if (slot > lock.ready + 1) wait_is_over(lock, slot, cause_of(kind));
+  if (slot > lock.ready + 1) {
+    wait_is_over(static_cast<std::uint32_t>(index), slot, cause_of(kind));
+  }
   lock.ready = slot + store_head_.lock_latency(kind);
   store_head_.acquired_early({lock.store, lock.address, kind}, lock.synchronisation, slot);
   acquiring_ = Acquiring::kLine;
@@ -300,34 +320,40 @@ void Core::write_lock() {
 }
 
 // Attributes the time from `from`, when this operation could have retired, until it did, to the
-// causes of the wait.
+// causes of the wait. A profile charges each part to a line of the program.
+template <bool kProfiled>
 void Core::account_for(const Entry& oldest, Slot from, Slot until) {
   Slot left = until - from;
-  const auto add = [&](Cause cause, Slot slots) {
+  // `charge` is the profile's function for this part.
+  const auto add = [&](Cause cause, Slot slots, auto charge, auto... interval) {
     const Slot part = std::min(left, slots);
     account_.add(cause, part);
+    if constexpr (kProfiled) ((*profile_).*charge)(cause, part, interval...);
     left -= part;
   };
   if (oldest.kind == Kind::kSerial) {
     const StoreQueueHead::Waits waits = store_head_.waits(from, until);
     for (const Cause cause : {Cause::kFence, Cause::kLock, Cause::kCondition, Cause::kBarrier,
                               Cause::kJoin, Cause::kOrder, Cause::kCommit}) {
-      add(cause, waits[static_cast<std::size_t>(cause)]);
+      add(cause, waits[static_cast<std::size_t>(cause)], &CoreProfile::charge_queue, from, until);
     }
-    add(Cause::kLocked, locked_latency_);
-    add(Cause::kStoreQueue, left);
+    add(Cause::kLocked, locked_latency_, &CoreProfile::charge_own);
+    add(Cause::kStoreQueue, left, &CoreProfile::charge_queue, from, until);
     return;
   }
-  add(oldest.delay_cause, oldest.delay);
+  add(oldest.delay_cause, oldest.delay, &CoreProfile::charge_delay);
   if (oldest.wait > 0) {
-    add(Cause::kFence, oldest.behind_fence);
-    add(Cause::kCommit, oldest.behind_commit);
-    add(Cause::kStoreQueue, oldest.behind_stores);
+    add(Cause::kFence, oldest.behind_fence, &CoreProfile::charge_wait);
+    add(Cause::kCommit, oldest.behind_commit, &CoreProfile::charge_wait);
+    add(Cause::kStoreQueue, oldest.behind_stores, &CoreProfile::charge_wait);
     add(oldest.wait_cause,
-        oldest.wait - oldest.behind_fence - oldest.behind_commit - oldest.behind_stores);
+        oldest.wait - oldest.behind_fence - oldest.behind_commit - oldest.behind_stores,
+        &CoreProfile::charge_wait);
   }
-  add(oldest.cause, left);
+  add(oldest.cause, left, &CoreProfile::charge_own);
 }
+template void Core::account_for<false>(const Entry& oldest, Slot from, Slot until);
+template void Core::account_for<true>(const Entry& oldest, Slot from, Slot until);
 
 void Core::retired(Entry& oldest) {
   switch (oldest.kind) {

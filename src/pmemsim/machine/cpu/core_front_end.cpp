@@ -9,6 +9,14 @@
 #include "pmemsim/trace/site_flags.hpp"
 
 namespace pmemsim {
+namespace {
+
+// A limit of dispatch that each operation exceeds. In a profiled run, each operation therefore
+// takes the branch that other operations take seldom, and an unprofiled run has no other branch.
+constexpr Slot kEachOperation = -1;
+
+}  // namespace
+
 using trace::FenceKind;
 using trace::LockRole;
 using trace::MarkKind;
@@ -49,11 +57,34 @@ inline void Core::count_instructions() {
   return true;
 }
 
+// Prepares the profile for the next operation.
+void Core::profile_operation() {
+  profile_->settle(window_.head(), retire_, account_);
+  profile_->before_dispatch(operation_, front_end());
+}
+
+CoreProfile::FrontEnd Core::front_end() const {
+  const trace::Purpose purpose = stream_->purpose();
+  constexpr trace::KindSet kStores{SiteKind::kStore, SiteKind::kCopyStore, SiteKind::kAtomicStore,
+                                   SiteKind::kAtomicUpdate};
+  return {.position = stream_->position(),
+          .tail = window_.tail(),
+          .stores = stores_.tail(),
+          .instructions_without_entry = instructions_without_entry_,
+          .delayed = delay_ > 0,
+          .log = purpose == trace::Purpose::kLog || purpose == trace::Purpose::kCommit,
+          .stores_to_pm = kStores.contains(static_cast<std::uint8_t>(operation_.kind)) &&
+                          persistent(operation_.address)};
+}
+
 void Core::advance() {
   if (advancing_ || finished_ || paused_) return;
   advancing_ = true;
   const Slot horizon = clock_.slot(queue_.now() + run_ahead_);
-  Slot limit = std::min(horizon, slice_ends_ - 1);
+  const auto limit_of = [&] {
+    return profile_ == nullptr ? std::min(horizon, slice_ends_ - 1) : kEachOperation;
+  };
+  Slot limit = limit_of();
   bool has_operation = has_operation_;
   while (blocking_branch_ == kNoEntry) {
     if (!has_operation && !next_operation()) break;
@@ -61,9 +92,13 @@ void Core::advance() {
     if (stream_->position() > races_.next() && !races_.pass(stream_->position() - 1, progress()))
       break;
     if (dispatch_ > limit) [[unlikely]] {
-      if (dispatch_ > horizon) schedule_wake();
-      if (dispatch_ > horizon || !end_time_slice()) break;
-      limit = std::min(horizon, slice_ends_ - 1);
+      if (profile_ != nullptr) profile_operation();
+      if (dispatch_ > horizon) {
+        schedule_wake();
+        break;
+      }
+      if (dispatch_ >= slice_ends_ && !end_time_slice()) break;
+      limit = limit_of();
     }
     if (!dispatch(operation_)) break;
     has_operation = false;
@@ -78,6 +113,7 @@ void Core::finish() {
   const Slot drained = store_head_.drained();
   store_head_.empty_buffers(drained);
   design_.thread_ended(id_);
+  if (profile_ != nullptr) profile_end(drained);
   // Instructions after the last operation that has an entry.
   account_.add(Cause::kBase, instructions_without_entry_);
   retire_ += instructions_without_entry_;
@@ -86,6 +122,17 @@ void Core::finish() {
   account_.add(Cause::kFence, fence);
   account_.add(Cause::kStoreQueue, drained - retire_ - fence);
   retire_ = drained;
+}
+
+// Charges the time that finish() accounts for.
+void Core::profile_end(Slot drained) {
+  profile_->settle(window_.head(), retire_, account_);
+  profile_->charge_rest(instructions_without_entry_, front_end());
+  const Slot retired = retire_ + instructions_without_entry_;
+  if (drained <= retired) return;
+  const Slot fence = store_head_.overlap(retired, drained, Cause::kFence);
+  profile_->charge_queue(Cause::kFence, fence, retired, drained);
+  profile_->charge_queue(Cause::kStoreQueue, drained - retired - fence, retired, drained);
 }
 
 // Takes the thread off the core at the end of its time slice. The thread continues only after its
@@ -441,7 +488,11 @@ bool Core::dispatch_plain(const Operation& operation, Kind kind) {
   return true;
 }
 
-void Core::wait_for_store_entries(Slot free) {
+void Core::wait_for_store_entries(std::uint32_t stores) {
+  const Slot free = stores_.free_since(stores);
+  if (profile_ != nullptr) {
+    profile_->delayed_by_store(stores_.freed_by(stores), dispatch_, free, window_.tail());
+  }
   const Slot fence = store_head_.overlap(dispatch_, free, Cause::kFence);
   delay_dispatch(free, 2 * fence >= free - dispatch_ ? Cause::kFence : Cause::kStoreQueue);
 }

@@ -21,18 +21,15 @@ void Core::pause() {
 void Core::resume() {
   paused_ = false;
   if (finished_) return;
+  if (profile_ != nullptr) profile_->settle(window_.head(), retire_, account_);
   if (retire_ < paused_since_) {
-    if (!window_.empty()) {
-      account_for(entry(window_.head()), retire_, paused_since_);
-    } else {
-      account_.add(delay_cause_, paused_since_ - retire_);
-    }
+    account_for_incomplete(paused_since_);
     retire_ = paused_since_;
   }
   // The difference is negative if the thread was rolled back during the pause and its core had
   // computed beyond the current time.
   const Slot paused = std::max<Slot>(clock_.slot(queue_.now()) - paused_since_, 0);
-  account_.add(Cause::kSpeculation, paused);
+  account_for_speculation(paused);
   if (StageLog* const stages = program_events_.stages()) {
     stages->add({.stage = Stage::kPause,
                  .unit = id_,
@@ -44,10 +41,29 @@ void Core::resume() {
   advance();
 }
 
+// Attributes the time until the pause, in which the oldest operation didn't complete.
+void Core::account_for_incomplete(Slot until) {
+  if (window_.empty()) {
+    account_.add(delay_cause_, until - retire_);
+    if (profile_ != nullptr) profile_->charge_last(delay_cause_, until - retire_);
+  } else if (profile_ == nullptr) {
+    account_for<false>(entry(window_.head()), retire_, until);
+  } else {
+    profile_->stall(window_.head());
+    account_for<true>(entry(window_.head()), retire_, until);
+  }
+}
+
+void Core::account_for_speculation(Slot slots) {
+  account_.add(Cause::kSpeculation, slots);
+  if (profile_ != nullptr) profile_->charge_last(Cause::kSpeculation, slots);
+}
+
 void Core::rewind() {
   assert(in_region() && !store_head_.draining() && !advancing_ && !retiring_ && !executing_);
   const Slot restart = std::max(retire_, clock_.slot(queue_.now()));
-  account_.add(Cause::kSpeculation, restart - retire_);
+  if (profile_ != nullptr) profile_->settle(window_.head(), retire_, account_);
+  account_for_speculation(restart - retire_);
   retire_ = restart;
   if (paused_) paused_since_ = std::max(paused_since_, restart);
   if (acquiring_ == Acquiring::kLock) {
@@ -93,6 +109,7 @@ void Core::discard_in_flight(Slot restart) {
   loads_at_port_.clear();
   hints_.clear();
   window_.forget();
+  if (profile_ != nullptr) profile_->discard(window_.head());
   mispredicted_return_ = false;
   barrier_entry_ = blocking_branch_ = kNoEntry;
   barrier_ = dispatch_ = restart;

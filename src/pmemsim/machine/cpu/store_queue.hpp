@@ -89,9 +89,12 @@ class StoreQueue {
 
   bool has_free_entries(std::uint32_t count) const { return tail_ + count - head_ <= limit_; }
   // Returns the time since which that many entries have been free, if has_free_entries().
-  Slot free_since(std::uint32_t count) const {
-    return entries_[(tail_ + count - 1 - limit_) & mask_].drained;
-  }
+  Slot free_since(std::uint32_t count) const { return drained(freed_by(count)); }
+  // Returns the number of the entry whose departure left that many entries free.
+  std::uint64_t freed_by(std::uint32_t count) const { return tail_ + count - 1 - limit_; }
+  // Returns when one of the latest entries left the queue.
+  Slot drained(std::uint64_t number) const { return entries_[number & mask_].drained; }
+  std::uint64_t limit() const { return limit_; }
 
   StoreEntry& push() { return entries_[tail_++ & mask_]; }
   void pop(Slot drained) { at(head_++).drained = drained; }

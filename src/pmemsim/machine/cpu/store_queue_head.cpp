@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "pmemsim/machine/cpu/core_profile.hpp"
 #include "pmemsim/trace/record_layout.hpp"
 
 namespace pmemsim {
@@ -110,8 +111,9 @@ void StoreQueueHead::acquired_early(const EarlyAcquisition& acquisition, std::ui
   notify_early_acquisitions(slot);
 }
 
-void StoreQueueHead::resume_drain(std::uint64_t number, Time) {
+void StoreQueueHead::resume_drain(std::uint64_t number, Time now) {
   if (stores_.empty() || stores_.head() != number) return;
+  if (profile_ != nullptr) profile_->head_resumed(clock_.slot(now));
   stores_.front().waits = false;
   drain();
   owner_.drain_resumed();
@@ -122,6 +124,12 @@ bool StoreQueueHead::wait(StoreEntry& head, Step step) {
   head.step = step;
   head.waits = true;
   return false;
+}
+
+// Does the same for an entry that the atomicity layer delays from `slot` on.
+bool StoreQueueHead::wait_for_log(StoreEntry& head, Step step, Slot slot) {
+  if (profile_ != nullptr) profile_->log_delays_head(slot);
+  return wait(head, step);
 }
 
 // Lets the entry continue at `step` as soon as simulated time has reached the slot. Returns false
@@ -288,7 +296,8 @@ bool StoreQueueHead::notify_layers(StoreEntry& head, Slot& slot) {
       head.region, atomic,    head.purpose};
   if (design_.wants(kStores) &&
       !design_.store(head.asked, store, clock_.time(slot), resume_of_head())) {
-    return wait(head, Step::kOffered);
+    return head.asked == LayerAsked::kAtomicity ? wait_for_log(head, Step::kOffered, slot)
+                                                : wait(head, Step::kOffered);
   }
   head.step = Step::kAllowed;
   drained_ = std::max(drained_, slot);  // the store may still have to wait for its line
@@ -347,7 +356,7 @@ bool StoreQueueHead::may_flush(StoreEntry& head, Slot slot) {
   }
   if (head.step == Step::kArrived && !at_time(head, Step::kOffered, slot)) return false;
   if (!design_.may_flush(id_, Line::of(head.address), clock_.time(slot), resume_of_head())) {
-    return wait(head, Step::kAllowed);
+    return wait_for_log(head, Step::kAllowed, slot);
   }
   head.step = Step::kAllowed;
   return true;
@@ -614,6 +623,9 @@ bool StoreQueueHead::ask_design(StoreEntry& head, Time when) {
 }
 
 void StoreQueueHead::count_wait(const StoreEntry& head, Slot until, Cause cause) {
+  if (profile_ != nullptr) {
+    profile_->waited_at_head(head.number, head.waiting_since, until, cause);
+  }
   count_wait(head.waiting_since, until, cause);
 }
 
@@ -631,6 +643,11 @@ void StoreQueueHead::count_wait(Slot from, Slot until, Cause cause) {
 // Counts a wait for a release. The order of its parts doesn't matter.
 void StoreQueueHead::count_acquisition(const StoreEntry& head, Slot until, Cause cause) {
   const Behind parts = behind(head.object, head.waiting_since, until);
+  if (profile_ != nullptr) {
+    const auto& [queue, released] = synchronisation_.latest_release(head.object);
+    profile_->acquired_at_head(head.number, head.waiting_since, until, cause,
+                               queue == nullptr ? nullptr : queue->profile(), released);
+  }
   Slot from = head.waiting_since;
   const auto count = [&](Slot slots, Cause of_part) {
     count_wait(from, from + slots, of_part);

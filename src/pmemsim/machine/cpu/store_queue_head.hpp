@@ -27,6 +27,8 @@
 
 namespace pmemsim {
 
+class CoreProfile;
+
 class StoreQueueHead {
  public:
   // The interface to the core.
@@ -66,6 +68,10 @@ class StoreQueueHead {
   StoreQueueHead(const Parts& parts, Owner& owner, const Clock& clock,
                  const CoreParameters& parameters, CoreId id, LockOrder lock_order,
                  MissRegisters& misses, DataPort& port, CoreStatistics& statistics);
+
+  // Charges waits at the head to lines of the program, if a profile is given.
+  void profile(CoreProfile* profile) { profile_ = profile; }
+  const CoreProfile* profile() const { return profile_; }
 
   StoreQueue& stores() { return stores_; }
   bool draining() const { return draining_; }
@@ -158,6 +164,7 @@ class StoreQueueHead {
   void release_now(std::uint64_t packed, Time now);
   void count_wait(const StoreEntry& entry, Slot until, Cause cause);
   void count_wait(Slot from, Slot until, Cause cause);
+  bool wait_for_log(StoreEntry& entry, Step step, Slot slot);
   void count_acquisition(const StoreEntry& entry, Slot until, Cause cause);
   void notify_early_acquisitions(Slot slot);
   void count_drained_region(Slot began, Slot slot);
@@ -186,6 +193,7 @@ class StoreQueueHead {
   const bool rewinds_;           // true if the design may roll back regions
   const bool reports_stores_;    // true if a layer has requested kWrittenStores
   const bool writes_at_once_;
+  CoreProfile* profile_ = nullptr;  // nullptr: the run isn't profiled
 
   StoreQueue stores_;
   std::uint64_t requested_ = 0;         // all stores before this number have requested their line

@@ -162,6 +162,15 @@ Machine::Machine(const Configuration& configuration, const trace::TraceFile& tra
   }
 }
 
+void Machine::profile(TimeProfile& profile) {
+  pm_.profile(&profile.pm());
+  dram_.profile(&profile.dram());
+  design_.profile(&profile.pm());
+  for (const auto& core : cores_) {
+    core->profile(profile, logical_processor(configuration_, trace_), cores_used_ == 1);
+  }
+}
+
 // Returns the address offset of a copy of the program. Copies differ only in address bits that no
 // user-space address has. Pages at their virtual addresses are then in the same banks and sets
 // (pages.placement).

@@ -80,6 +80,9 @@ class Machine {
   // Logs the stages of regions, fences and writes. Call it before run().
   void log_stages(StageLog* stages);
   const EventQueue& queue() const { return queue_; }
+  // Charges the cores' time to lines of the program. Call it before run(); the profile must outlive
+  // the machine.
+  void profile(TimeProfile& profile);
   std::uint64_t events() const { return queue_.executed(); }
   void describe_statistics(StatisticsCollector& collector) const;
   // Returns the contents that programs would read after a power failure now. The range is from

@@ -121,6 +121,10 @@ RunResult simulate(const trace::TraceFile& trace, const Configuration& configura
     write_image(machine.image(region.begin, region.end), region.begin, region.end, images[i]);
   }
 
+  return result_of(machine, wall.count());
+}
+
+RunResult result_of(const Machine& machine, double wall_s) {
   RunResult result;
   const CoreStatistics cores = sum(machine.cores());
   result.instructions = cores.instructions;
@@ -128,7 +132,7 @@ RunResult simulate(const trace::TraceFile& trace, const Configuration& configura
   result.pm_write_bytes = machine.pm().statistics().all_lines_written() * kLineBytes;
   result.time = machine.end().since_start();
   result.threads = machine.cores_used();
-  result.wall_s = wall.count();
+  result.wall_s = wall_s;
   StatisticsCollector collector;
   machine.describe_statistics(collector);
   result.statistics = std::move(collector.found);

@@ -14,6 +14,7 @@
 namespace pmemsim {
 
 struct Configuration;
+class Machine;
 namespace trace {
 class TraceFile;
 }
@@ -43,5 +44,8 @@ RunResult simulate(const trace::TraceFile& trace, const Configuration& configura
                    const std::function<bool(double)>& progress,
                    std::span<const std::string> images = {},
                    const std::shared_ptr<const Image::Pages>& contents = nullptr);
+
+// Returns the results of a machine's run, which took this host time in seconds.
+RunResult result_of(const Machine& machine, double wall_s);
 
 }  // namespace pmemsim
