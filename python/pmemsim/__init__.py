@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pmemsim.api import compare, run
+    from pmemsim.api import compare, profile, run
     from pmemsim.comparison import Comparison
     from pmemsim.errors import (
         CheckFailed,
@@ -45,6 +45,7 @@ __all__ = [
     "__version__",
     "compare",
     "configure",
+    "profile",
     "record",
     "record_workload",
     "run",
@@ -65,6 +66,7 @@ _MODULES = {
     "WorkloadRun": "workloads",
     "compare": "api",
     "configure": "simulation",
+    "profile": "api",
     "record": "recording",
     "record_workload": "recording",
     "run": "api",

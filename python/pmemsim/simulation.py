@@ -262,6 +262,11 @@ def simulate(
         images = [str(files.enter_context(replacing(path))) for path in _image_paths(trace, image)]
         start = contents.take() if contents else None
         run = _core.simulate(trace.file, configuration, progress, images, start)
+    return result_of(trace, configuration, run)
+
+
+def result_of(trace: Trace, configuration: Configuration, run: _core.RunResult) -> Result:
+    """Return the measurements of a run of the recording."""
     return Result(
         workload=trace.name,
         design=configuration.design.name,

@@ -222,6 +222,10 @@ _COMMANDS = {
             "simulate.compare_command",
             "Compare designs on several recordings: their throughput, and how their time is spent.",
         ),
+        "profile": (
+            "profile.profile_command",
+            "Print where a run's time goes: by source line and cause, with the calls on request.",
+        ),
         "timeline": (
             "timeline.timeline_command",
             "Write what one simulation does in time, for the viewers Perfetto and Konata.",

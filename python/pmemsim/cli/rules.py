@@ -202,6 +202,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         needs("--save-image", "--at"),
         excludes("--stress", "--save-image", "--keep-image"),
     ),
+    "profile": (needs("--format", "--output", why="the file to write"),),
     "selftest": (
         needs("--seed", "--random"),
         excludes(

@@ -1,0 +1,230 @@
+"""Profile a run: its time by source line, call path and cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pmemsim import _core
+from pmemsim.files import write_json
+from pmemsim.installation import installed_dir, version
+from pmemsim.simulation import Configuration, Progress, Result, result_of
+from pmemsim.trace import Place, Trace
+
+
+@dataclass(frozen=True)
+class Row:
+    """A part of the cores' time, which is all of one cause at one line with one call path."""
+
+    calls: tuple[Place, ...]
+    """The line, then the lines that call its function."""
+    cause: str
+    account: str
+    """The time is part of the statistic `stall.ACCOUNT_ns`."""
+    lock: bool
+    """Whether other threads waited for a lock while its holder stalled here."""
+    time_ps: int
+
+    @property
+    def label(self) -> str:
+        """Return the cause as tables show it."""
+        return f"lock: {self.cause}" if self.lock else self.cause
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as `--json` writes it."""
+        return {
+            **self.calls[0].to_dict(),
+            "cause": self.cause,
+            "account": self.account,
+            "lock": self.lock,
+            "time_ps": self.time_ps,
+            "calls": [place.to_dict() for place in self.calls[1:]],
+        }
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The time of all cores of a run together, divided into rows, the longest first."""
+
+    result: Result
+    rows: tuple[Row, ...] = field(repr=False)
+
+    @cached_property
+    def time_ps(self) -> int:
+        """Return the time of all cores: the sum of the rows."""
+        return sum(row.time_ps for row in self.rows)
+
+    def by_cause(self) -> Counter[str]:
+        """Return the time of each cause, in picoseconds."""
+        return _sums((row.label, row.time_ps) for row in self.rows)
+
+    def by_line(self) -> Counter[tuple[tuple[Place, ...], str]]:
+        """Return the time of each line and cause, in picoseconds, whatever the calls."""
+        return _sums(((row.calls[:1], row.label), row.time_ps) for row in self.rows)
+
+    def by_path(self) -> Counter[tuple[tuple[Place, ...], str]]:
+        """Return the time of each line, call path and cause, in picoseconds."""
+        return _sums(((row.calls, row.label), row.time_ps) for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the profile as `--json` writes it (keys: docs/guides/find_what_is_slow.md)."""
+        return {
+            "workload": self.result.workload,
+            "design": self.result.design,
+            "machine": self.result.machine,
+            "threads": self.result.threads,
+            "time_ns": self.result.time_ns,
+            "core_time_ps": self.time_ps,
+            "rows": [row.to_dict() for row in self.rows],
+            "trace_hash": self.result.trace_hash,
+            "version": self.result.version,
+        }
+
+
+def _sums(parts: Any) -> Counter[Any]:  # noqa: ANN401 -- pairs of any key and a number
+    sums: Counter[Any] = Counter()
+    for key, time in parts:
+        sums[key] += time
+    return sums
+
+
+def profile(
+    trace: Trace, configuration: Configuration, progress: Progress | None = None
+) -> Profile:
+    """Simulate a recording, and divide the cores' time; see `simulation.simulate`."""
+    report = _core.profile(trace.file, configuration, progress)
+    places = report.places
+    rows = (
+        Row(
+            tuple(places[each] for each in row.calls), row.cause, row.account, row.lock, row.time_ps
+        )
+        for row in report.rows
+    )
+    return Profile(result_of(trace, configuration, report.result), tuple(rows))
+
+
+class Sources:
+    """The source text of lines.
+
+    A recording has the names of source files relative to the folder of the compilation, or to one
+    above it. They are searched in the current folder, in the recording's, in those above them, and
+    among pmemsim's own workloads.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        here, there = Path.cwd(), trace.path.resolve().parent
+        shipped = installed_dir() / "toolchain" / "share" / "pmemsim"
+        self._folders = (here, *here.parents, there, *there.parents, shipped)
+        self._files: dict[str, Sequence[str]] = {}
+
+    def text(self, place: Place) -> str:
+        """Return the line without its indentation; empty if the file isn't found."""
+        if place.file not in self._files:
+            self._files[place.file] = self._read(place.file)
+        lines = self._files[place.file]
+        return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
+
+    def _read(self, name: str) -> Sequence[str]:
+        for folder in self._folders if name else ():
+            try:
+                return (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
+            except OSError:
+                continue
+        return ()
+
+
+def write_speedscope(profiles: Sequence[Profile], path: Path) -> None:
+    """Write a file for https://www.speedscope.app: a profile of each run, with causes as leaves."""
+    frames: dict[Place | str, int] = {}
+
+    def frame_of(key: Place | str) -> int:
+        return frames.setdefault(key, len(frames))
+
+    runs = []
+    for each in profiles:
+        stacks = each.by_path()
+        samples = [
+            [*(frame_of(place) for place in reversed(calls)), frame_of(cause)]
+            for calls, cause in stacks
+        ]
+        weights = [time / 1000 for time in stacks.values()]
+        runs.append(
+            {
+                "type": "sampled",
+                "name": _name_of(each),
+                "unit": "nanoseconds",
+                "startValue": 0,
+                "endValue": each.time_ps / 1000,
+                "samples": samples,
+                "weights": weights,
+            }
+        )
+    document = {
+        "$schema": "https://www.speedscope.app/file-format-schema.json",
+        "name": profiles[0].result.workload,
+        "exporter": f"pmemsim {version()}",
+        "activeProfileIndex": 0,
+        "shared": {"frames": [_frame(key) for key in frames]},
+        "profiles": runs,
+    }
+    write_json(document, str(path))
+
+
+def _name_of(each: Profile) -> str:
+    return f"{each.result.workload} on {each.result.design}, machine {each.result.machine}"
+
+
+def _frame(key: Place | str) -> dict[str, Any]:
+    if isinstance(key, str):
+        return {"name": key}
+    return {"name": f"{key.function or '?'} ({key})", "file": key.file, "line": key.line}
+
+
+def callgrind_text(profile: Profile) -> str:
+    """Return a file for KCachegrind and callgrind_annotate, with times in picoseconds.
+
+    Each cause is an event. The numbers of calls aren't known; each is written as 1.
+    """
+    causes = [cause for cause, _ in profile.by_cause().most_common()]
+    own: dict[tuple[str, str], dict[int, Counter[str]]] = {}
+    calls: dict[tuple[Place, Place], Counter[str]] = {}
+    for row in profile.rows:
+        place = row.calls[0]
+        lines = own.setdefault((place.file, place.function), {})
+        lines.setdefault(place.line, Counter())[row.label] += row.time_ps
+        for called, caller in zip(row.calls, row.calls[1:], strict=False):
+            own.setdefault((caller.file, caller.function), {})
+            callee = _core.Place(called.file, 0, called.function)
+            calls.setdefault((caller, callee), Counter())[row.label] += row.time_ps
+
+    def costs(times: Counter[str]) -> str:
+        return " ".join(str(each) for each in (times.total(), *(times[cause] for cause in causes)))
+
+    totals = profile.by_cause()
+    text = [
+        "# callgrind format",
+        "version: 1",
+        f"creator: pmemsim {version()}",
+        f"cmd: {_name_of(profile)}",
+        "positions: line",
+        f"events: {' '.join(['Time', *(_event(cause) for cause in causes)])}",
+        f"summary: {costs(totals)}",
+    ]
+    for (file, function), lines in own.items():
+        text += ["", f"fl={file or '?'}", f"fn={function or '?'}"]
+        text += [f"{line} {costs(times)}" for line, times in lines.items()]
+        for (caller, callee), times in calls.items():
+            if (caller.file, caller.function) == (file, function):
+                text += [f"cfi={callee.file or '?'}", f"cfn={callee.function or '?'}"]
+                text += ["calls=1 0", f"{caller.line} {costs(times)}"]
+    return "\n".join([*text, ""])
+
+
+def _event(cause: str) -> str:
+    return "".join(word.capitalize() if word.islower() else word for word in cause.split()).replace(
+        ":", "_"
+    )
