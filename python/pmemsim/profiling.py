@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pmemsim import _core
-from pmemsim.files import write_json
-from pmemsim.installation import installed_dir, version
+from pmemsim.files import replacing
+from pmemsim.installation import version
 from pmemsim.simulation import Configuration, Progress, Result, result_of
 from pmemsim.trace import Place, Trace
 
@@ -41,7 +42,7 @@ class Row:
             "cause": self.cause,
             "account": self.account,
             "lock": self.lock,
-            "time_ps": self.time_ps,
+            "time_ns": self.time_ps / 1000,
             "calls": [place.to_dict() for place in self.calls[1:]],
         }
 
@@ -78,10 +79,9 @@ class Profile:
             "machine": self.result.machine,
             "threads": self.result.threads,
             "time_ns": self.result.time_ns,
-            "core_time_ps": self.time_ps,
+            "core_time_ns": self.time_ps / 1000,
             "rows": [row.to_dict() for row in self.rows],
             "trace_hash": self.result.trace_hash,
-            "version": self.result.version,
         }
 
 
@@ -105,36 +105,6 @@ def profile(
         for row in report.rows
     )
     return Profile(result_of(trace, configuration, report.result), tuple(rows))
-
-
-class Sources:
-    """The source text of lines.
-
-    A recording has the names of source files relative to the folder of the compilation, or to one
-    above it. They are searched in the current folder, in the recording's, in those above them, and
-    among pmemsim's own workloads.
-    """
-
-    def __init__(self, trace: Trace) -> None:
-        here, there = Path.cwd(), trace.path.resolve().parent
-        shipped = installed_dir() / "toolchain" / "share" / "pmemsim"
-        self._folders = (here, *here.parents, there, *there.parents, shipped)
-        self._files: dict[str, Sequence[str]] = {}
-
-    def text(self, place: Place) -> str:
-        """Return the line without its indentation; empty if the file isn't found."""
-        if place.file not in self._files:
-            self._files[place.file] = self._read(place.file)
-        lines = self._files[place.file]
-        return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
-
-    def _read(self, name: str) -> Sequence[str]:
-        for folder in self._folders if name else ():
-            try:
-                return (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
-            except OSError:
-                continue
-        return ()
 
 
 def write_speedscope(profiles: Sequence[Profile], path: Path) -> None:
@@ -171,7 +141,8 @@ def write_speedscope(profiles: Sequence[Profile], path: Path) -> None:
         "shared": {"frames": [_frame(key) for key in frames]},
         "profiles": runs,
     }
-    write_json(document, str(path))
+    with replacing(path) as partial:
+        partial.write_text(json.dumps(document))
 
 
 def _name_of(each: Profile) -> str:

@@ -27,6 +27,10 @@ Arguments = tuple[str | Path, ...]
 CASES: dict[str, list[Arguments]] = {
     "run": [(FOUR, "-d", "asap", *ON_ASAP), (ONE, "-d", "sw-undo@verified-janus", "-m", "janus")],
     "compare": [(FOUR, ONE, "-d", "sw-undo,asap", *ON_ASAP)],
+    "profile": [
+        (FOUR, "-d", "asap", *ON_ASAP),
+        (ONE, "-d", "sw-undo", *ON_ASAP, "--diff", "np"),
+    ],
     "timeline": [
         (FOUR, "-d", "asap", *ON_ASAP, "-o", "t.pftrace", "--slowest", "3"),
         (ONE, "-d", "sw-undo", *ON_ASAP, "-o", "t.kanata", "--format", "kanata"),

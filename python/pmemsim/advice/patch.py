@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pmemsim import _core
 from pmemsim.advice.edits import Step
+from pmemsim.sources import Sources
 from pmemsim.trace import Trace
 
 _OPERAND = r"(?:\*+\s*)?[A-Za-z_]\w*(?:->\w+|\.\w+|\[[^\][]*\])*"
@@ -70,12 +71,13 @@ class Patch:
 
 def patch_of(trace: Trace, steps: Sequence[Step]) -> Patch:
     """Return a repair's patch; steps that can't be written as source stay sentences."""
+    sources = Sources(trace)
     changes: dict[Path, _Source] = {}
     rest = []
     for step in _bottom_up(steps):
-        path = find_source(step.file, trace)
+        path = sources.find(step.file)
         if path is not None and path not in changes:
-            changes[path] = _Source(path, _words(trace, path))
+            changes[path] = _Source(path, _words(trace, path, sources))
         if path is None or not changes[path].apply(step):
             rest.append(str(step))
     diff = "".join(line for source in changes.values() for line in source.diff())
@@ -93,19 +95,7 @@ def _bottom_up(steps: Sequence[Step]) -> list[Step]:
     return sorted(steps, key=lambda step: (-step.line, _RANKS[step.what]))
 
 
-def find_source(file: str, trace: Trace) -> Path | None:
-    """Return the source file of a recording on this computer, if it is there."""
-    given = Path(file)
-    if given.is_absolute():
-        return given if given.is_file() else None
-    for folder in (Path.cwd(), trace.path.resolve().parent):
-        for parent in (folder, *folder.parents):
-            if (parent / given).is_file():
-                return (parent / given).resolve()
-    return None
-
-
-def _words(trace: Trace, path: Path) -> _Words:
+def _words(trace: Trace, path: Path, sources: Sources) -> _Words:
     """Find the program's own functions for flushing and fencing, or those of its library."""
     text = path.read_text(errors="replace")
     if "pmemsim/pm.h" in text:
@@ -118,13 +108,13 @@ def _words(trace: Trace, path: Path) -> _Words:
     fencing = {call.place.function for call in calls if not call.name.startswith("cl")}
     included = set(re.findall(r'#\s*include\s*"(?:[^"]*/)?([^"/]+)"', text))
     headers = {call.place.file for call in calls if Path(call.place.file).name in included}
-    found = [source for header in headers if (source := find_source(header, trace))]
-    sources = {text} | {source.read_text(errors="replace") for source in found}
+    found = [source for header in headers if (source := sources.find(header))]
+    texts = {text} | {source.read_text(errors="replace") for source in found}
     for function in sorted(flushing - fencing):
-        if _declares(function, r"[^,()]*\*\s*\w+\s*,[^,()]*\w", sources):
+        if _declares(function, r"[^,()]*\*\s*\w+\s*,[^,()]*\w", texts):
             flush = function + "({address}, {bytes});"
     for function in sorted(fencing - flushing):
-        if _declares(function, r"\s*(?:void)?\s*", sources):
+        if _declares(function, r"\s*(?:void)?\s*", texts):
             fence = f"{function}();"
     return _Words(flush, fence)
 

@@ -25,8 +25,9 @@ from pmemsim.cli.rules import Given
 from pmemsim.files import replacing, write_json
 from pmemsim.parallel import Report, run_all
 from pmemsim.presets import parse_overrides
-from pmemsim.profiling import Profile, Sources, callgrind_text, profile, write_speedscope
+from pmemsim.profiling import Profile, callgrind_text, profile, write_speedscope
 from pmemsim.simulation import Configuration
+from pmemsim.sources import Sources
 from pmemsim.trace import Place, Trace
 
 _FORMATS = ("speedscope", "callgrind")
@@ -158,7 +159,7 @@ def profile_command(
     (trace,) = open_traces(found, None)
     profiles = _profiles(trace, configurations)
     if json_path:
-        write_json({"profiles": [each.to_dict() for each in profiles]}, json_path)
+        write_json("profile", {"profiles": [each.to_dict() for each in profiles]}, json_path)
     if output:
         _write(profiles, kind, output)
     if json_path != "-":

@@ -270,17 +270,17 @@ void CoreProfile::charge_interval(const CoreProfile& queue, std::uint32_t row, C
 void CoreProfile::charge_stages(std::uint32_t row, Cause cause, Slot slots, const Stages& stages) {
   const bool memory = cause == Cause::kPm || cause == Cause::kDram;
   if (!memory && !is_for_persistence(cause)) return charge(row, cause, slots);
-  const auto take = [&](Stage stage, Slot most) {
+  const auto take = [&](StallPart stage, Slot most) {
     const Slot part = std::min(slots, most);
     if (part > 0) charge(row, {cause, cause, stage, part});
     slots -= std::max<Slot>(part, 0);
   };
-  take(Stage::kQueue, stages.queue);
-  take(Stage::kBackend, stages.backend);
-  take(Stage::kLog, stages.log);
-  take(Stage::kBank, stages.bank);
+  take(StallPart::kQueue, stages.queue);
+  take(StallPart::kBackend, stages.backend);
+  take(StallPart::kLog, stages.log);
+  take(StallPart::kBank, stages.bank);
   const bool log = !memory && profile_.row(row).log;
-  charge(row, {cause, cause, log ? Stage::kLog : Stage::kNone, slots});
+  charge(row, {cause, cause, log ? StallPart::kLog : StallPart::kNone, slots});
 }
 
 CoreProfile::Stages CoreProfile::stages_of(const Interval& interval) const {

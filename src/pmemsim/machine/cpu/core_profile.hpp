@@ -131,7 +131,7 @@ class CoreProfile {
   struct Interval {
     Slot from, until;
   };
-  // Slots of a stall by Stage, except those of no stage.
+  // Slots of a stall by StallPart, except those of no stage.
   struct Stages {
     Slot queue = 0, backend = 0, log = 0, bank = 0;
   };
@@ -169,7 +169,7 @@ class CoreProfile {
     Slot until;
     std::uint32_t row;
     Cause cause;
-    Stage stage;
+    StallPart stage;
     bool stalled;  // other threads that wait for a lock meanwhile are charged for this row
   };
   static constexpr std::size_t kWaits = 64, kLogDelays = 64, kPieces = std::size_t{1} << 15;
@@ -189,7 +189,7 @@ class CoreProfile {
     profile_.row(row).plain.add(cause, slots);
     charged_.add(cause, slots);
     time_ += slots;
-    if (!alone_) add_piece(row, {cause, cause, Stage::kNone, slots});
+    if (!alone_) add_piece(row, {cause, cause, StallPart::kNone, slots});
   }
   void charge(std::uint32_t row, const TimeProfile::Part& part);
   void add_piece(std::uint32_t row, const TimeProfile::Part& part);

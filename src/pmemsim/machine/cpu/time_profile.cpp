@@ -15,7 +15,7 @@ std::uint32_t TimeProfile::row_of(const trace::Contexts::Call& at, bool log) {
 
 void TimeProfile::add(std::uint32_t number, const Part& part) {
   Row& row = rows_[number];
-  if (part.account == part.cause && part.stage == Stage::kNone) {
+  if (part.account == part.cause && part.stage == StallPart::kNone) {
     row.plain.add(part.cause, part.slots);
     return;
   }

@@ -16,7 +16,7 @@
 namespace pmemsim {
 
 // What a stall waited for inside its cause.
-enum class Stage : std::uint8_t {
+enum class StallPart : std::uint8_t {
   kNone,
   kQueue,    // a free entry of a write pending queue
   kBackend,  // operations of the backend
@@ -34,7 +34,7 @@ class TimeProfile {
   // holder waited for at this row.
   struct Part {
     Cause account, cause;
-    Stage stage;
+    StallPart stage;
     Slot slots;
   };
   struct Row {

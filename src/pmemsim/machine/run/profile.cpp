@@ -25,8 +25,8 @@ constexpr std::array<std::string_view, kCauses> kCauseNames{
 constexpr std::array<std::string_view, 5> kStageNames{"", "WPQ", "backend", "log", "bank"};
 
 std::string_view name_of(const TimeProfile::Part& part) {
-  return part.stage == Stage::kNone ? kCauseNames[static_cast<std::size_t>(part.cause)]
-                                    : kStageNames[static_cast<std::size_t>(part.stage)];
+  return part.stage == StallPart::kNone ? kCauseNames[static_cast<std::size_t>(part.cause)]
+                                        : kStageNames[static_cast<std::size_t>(part.stage)];
 }
 
 // Makes the report of a profile: lines are charged to their callers where the reader expects that,
@@ -84,7 +84,7 @@ class Report {
     const std::vector<std::uint32_t> calls = calls_of(row.at);
     for (std::size_t i = 0; i < kCauses; ++i) {
       const auto cause = static_cast<Cause>(i);
-      add({cause, cause, Stage::kNone, row.plain[cause]}, calls);
+      add({cause, cause, StallPart::kNone, row.plain[cause]}, calls);
     }
     for (const TimeProfile::Part& part : row.parts) add(part, calls);
   }
