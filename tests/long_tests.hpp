@@ -1,6 +1,8 @@
-// The long form of the tests, which `make test-long` selects with PMEMSIM_LONG_TESTS where nothing
-// is compiled with sanitizers. It runs more cases that differ only in their random numbers; each
-// shortened test has a comment on what it adds.
+// Amounts of the tests: how many random programs, crashes or settings a test tries.
+//
+// `make test` runs the usual amounts. `make test-long` runs the long amounts, where nothing is
+// compiled with sanitizers, and the least amounts with sanitizers (preset `sanitize`). Sanitizers
+// check the use of memory, which few programs show; they make a test several times slower.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,15 +11,30 @@
 
 namespace pmemsim {
 
+#ifdef PMEMSIM_SANITIZED
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+// True in the long form of the tests, which PMEMSIM_LONG_TESTS selects. Each shortened test has a
+// comment on what it adds.
 inline bool long_tests() {
   const char* asked = std::getenv("PMEMSIM_LONG_TESTS");
   return asked != nullptr && *asked != '\0';
 }
 
-// Returns `usually` seeds from `first` on, or `in_long_form`, for INSTANTIATE_TEST_SUITE_P.
+template <class Number>
+Number amount(Number with_sanitizers, Number usually, Number in_long_form) {
+  if (long_tests()) return in_long_form;
+  return kSanitized ? with_sanitizers : usually;
+}
+
+// Returns `usually` seeds from `first` on, or `in_long_form`, or half with sanitizers, for
+// INSTANTIATE_TEST_SUITE_P.
 template <class Seed>
 auto seeds(Seed first, Seed usually, Seed in_long_form) {
-  return testing::Range(first, first + (long_tests() ? in_long_form : usually));
+  return testing::Range(first, first + amount((usually + 1) / 2, usually, in_long_form));
 }
 
 }  // namespace pmemsim

@@ -122,28 +122,29 @@ class DesignContract : public testing::TestWithParam<Layers> {
     }
     return configuration;
   }
-  // Calls `crash(seed, size, configuration)` for each set of settings that makes structures
+  // Calls `crash(seed, configuration)` for each set of settings that makes structures
   // collide, except for sets that don't fit the design.
   template <class Crash>
   void crash_under_stress(Crash crash) {
     std::uint32_t sets = 0;
     // The short form runs one program for each set, with one kind of pages, and which one differs
-    // between designs. Its programs have half as many regions.
+    // between designs. With sanitizers, a design runs every third set.
     auto number = static_cast<std::uint32_t>(name(GetParam()).size());
     for (const StressSet& set : stress_sets()) {
-      const std::uint32_t first = long_tests() ? 1 : 1 + number++ % programs_;
-      const std::uint32_t last = long_tests() ? programs_ : first;
+      const std::uint32_t turn = number++;
+      if (turn % amount(3u, 1u, 1u) != 0) continue;
+      const std::uint32_t first = long_tests() ? 1 : 1 + turn % kPrograms;
+      const std::uint32_t last = long_tests() ? kPrograms : first;
       try {
         for (std::uint32_t seed = first; seed <= last; ++seed) {
           const Configuration stressed = configuration(page_size(seed), GetParam(), set.settings);
-          EXPECT_EQ(crash(seed, long_tests() ? 2 : 1, stressed).problem, "")
-              << set.name << ", " << seed;
+          EXPECT_EQ(crash(seed, stressed).problem, "") << set.name << ", " << seed;
         }
         ++sets;
       } catch (const ConfigError&) {  // it doesn't go with the design
       }
     }
-    EXPECT_GE(sets, 4u);
+    EXPECT_GE(sets, amount(1u, 4u, 4u));
   }
   static std::string_view page_size(std::uint32_t seed) {
     return kPageSizes[seed % std::size(kPageSizes)];
@@ -158,7 +159,7 @@ class DesignContract : public testing::TestWithParam<Layers> {
   static RandomTraceOptions program(std::uint32_t seed) {
     return {.seed = seed,
             .threads = 1 + seed % 4,
-            .operations = long_tests() ? 4000 : 2000,
+            .operations = 2000,
             .lines = 100,
             .pm_source = pool()};
   }
@@ -182,7 +183,11 @@ class DesignContract : public testing::TestWithParam<Layers> {
     const bool own = backend != "delaying" && backend != "preparing";
     EXPECT_NO_THROW(collector.check(own ? Origins::kAll : Origins::kSome));
   }
-  const std::uint32_t programs_ = 2;
+  static constexpr std::uint32_t kPrograms = 2;
+  // With sanitizers, a design runs one of the two programs, and which one differs between designs.
+  const std::uint32_t first_ =
+      kSanitized ? 1 + static_cast<std::uint32_t>(name(GetParam()).size()) % kPrograms : 1;
+  const std::uint32_t last_ = kSanitized ? first_ : kPrograms;
 };
 INSTANTIATE_TEST_SUITE_P(Every, DesignContract, testing::ValuesIn(legal_designs()),
                          [](const auto& info) { return name(info.param); });
@@ -194,7 +199,7 @@ TEST_P(DesignContract, LayerThatOnlyObservesStoresTakesNoTime) {
   if (!design.design.operations().empty() || sends_stores_itself(design)) return;
   const Configuration none =
       configuration(kPageSizes[0], settings({{"ordering", "none"}, {"atomicity", "none"}}));
-  for (std::uint32_t seed = 0; seed < programs_; ++seed) {
+  for (std::uint32_t seed = 0; seed < kPrograms; ++seed) {
     RandomTraceOptions options = program(seed);
     options.persists = false;
     RandomTrace random(options);
@@ -268,7 +273,7 @@ void expect_causes_to_add_up(const Machine& machine) {
 // Every run starts with zero statistics, drains completely, and conserves all writes. Two runs of a
 // trace have equal statistics.
 TEST_P(DesignContract, RunDrainsCompletelyAndIsReproducible) {
-  for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
+  for (std::uint32_t seed = first_; seed <= last_; ++seed) {
     RandomTrace random(program(seed));
     const TemporaryTrace temporary(random.builder);
     const trace::TraceFile file(temporary.path());
@@ -387,7 +392,7 @@ INSTANTIATE_TEST_SUITE_P(Every, CrashContract, testing::ValuesIn(promising_desig
                          [](const auto& info) { return name(info.param); });
 
 TEST_P(CrashContract, SurvivesEveryCrash) {
-  for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
+  for (std::uint32_t seed = first_; seed <= last_; ++seed) {
     const SharedRun run =
         crash_shared({.seed = seed, .threads = 1 + seed % 4}, configuration(page_size(seed)));
     EXPECT_EQ(run.problem, "") << seed;
@@ -396,9 +401,8 @@ TEST_P(CrashContract, SurvivesEveryCrash) {
 }
 
 TEST_P(CrashContract, SurvivesEveryCrashUnderStress) {
-  crash_under_stress([](std::uint32_t seed, int size, const Configuration& configuration) {
-    return crash_shared({.seed = seed, .threads = 1 + seed % 4, .regions = 30 * size},
-                        configuration);
+  crash_under_stress([](std::uint32_t seed, const Configuration& configuration) {
+    return crash_shared({.seed = seed, .threads = 1 + seed % 4, .regions = 30}, configuration);
   });
 }
 
@@ -407,7 +411,7 @@ INSTANTIATE_TEST_SUITE_P(Every, SoftwareLogContract, testing::ValuesIn(promising
                          [](const auto& info) { return name(info.param); });
 
 TEST_P(SoftwareLogContract, SurvivesEveryCrash) {
-  for (std::uint32_t seed = 1; seed <= programs_; ++seed) {
+  for (std::uint32_t seed = first_; seed <= last_; ++seed) {
     LoggedRegions program(log(), seed, 1 + seed % 4, 30);
     const SharedRun run = crash_program(program.builder, configuration(page_size(seed)));
     EXPECT_EQ(run.problem, "") << seed;
@@ -417,8 +421,8 @@ TEST_P(SoftwareLogContract, SurvivesEveryCrash) {
 }
 
 TEST_P(SoftwareLogContract, SurvivesEveryCrashUnderStress) {
-  crash_under_stress([](std::uint32_t seed, int size, const Configuration& configuration) {
-    LoggedRegions program(log(), seed, 1 + seed % 4, 15 * size);
+  crash_under_stress([](std::uint32_t seed, const Configuration& configuration) {
+    LoggedRegions program(log(), seed, 1 + seed % 4, 15);
     return crash_program(program.builder, configuration);
   });
 }
@@ -456,7 +460,7 @@ INSTANTIATE_TEST_SUITE_P(Of, SelectiveMetadata,
                          testing::Values("software-undo", "hw-undo", "asap", "hw-redo", "lad"));
 
 TEST_P(SelectiveMetadata, SurvivesEveryCrash) {
-  const std::uint32_t programs = long_tests() ? 24 : 8;
+  const std::uint32_t programs = amount(3u, 8u, 24u);
   for (std::uint32_t seed = 1; seed <= programs; ++seed) {
     for (const std::string_view wpq_entries : {"4", "32"}) {
       const SharedRun run = this->run(seed, wpq_entries, "");

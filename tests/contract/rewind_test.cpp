@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(With, Rewind, testing::ValuesIn(kDisciplines),
 
 TEST_P(Rewind, FinalMemoryEqualsARunWithoutRollbacks) {
   std::uint64_t rewinds = 0, pauses = 0, while_waiting = 0;
-  const std::uint64_t enough = long_tests() ? 2 * GetParam().rewinds : GetParam().rewinds;
+  const std::uint64_t enough = GetParam().rewinds * amount(1, 3, 6) / 3;
   for (std::uint32_t seed = 1; rewinds < enough; ++seed) {
     SharedRegions shared(program(seed));
     const TemporaryTrace temporary(shared.builder);
@@ -142,14 +142,14 @@ TEST_P(Rewind, FinalMemoryEqualsARunWithoutRollbacks) {
     while_waiting += often.while_waiting;
     ASSERT_LT(seed, 1000u) << "too few were taken back: " << rewinds;
   }
-  EXPECT_GT(pauses, 100u);
-  EXPECT_GT(while_waiting, 100u);
+  EXPECT_GT(pauses, amount(0u, 100u, 100u));
+  EXPECT_GT(while_waiting, amount(0u, 100u, 100u));
 }
 
 // Runs with many alarms, and with few.
 TEST_P(Rewind, CrashesOfRunsWithRollbacksKeepGuarantees) {
   std::uint64_t crashes = 0;
-  const std::uint32_t seeds = long_tests() ? 8 : 3;
+  const std::uint32_t seeds = amount(1u, 3u, 8u);
   for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
     const std::uint32_t stores_per_alarm = seed % 2 == 0 ? 8 : 2;
     const SharedRun run = crash_shared(

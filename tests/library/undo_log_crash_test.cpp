@@ -27,9 +27,9 @@ unsigned char* const kStart = reinterpret_cast<unsigned char*>(PM_BASE);
 constexpr std::uint64_t kPoolBytes = 4 << 20;
 constexpr std::uint64_t kItems = 120;
 constexpr unsigned kRegions = 40;  // number of regions of each thread
-// Number of crash points, approximately, and images of each. The long form has 200 points instead
+// Number of crash points, approximately, and images of each. The long form has 120 points instead
 // of 60.
-const std::uint64_t kCrashes = pmemsim::long_tests() ? 120 : 60;
+const std::uint64_t kCrashes = pmemsim::amount(20, 60, 120);
 constexpr unsigned kImages = 4;
 
 class UndoLogCrash : public testing::Test {

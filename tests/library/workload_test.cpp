@@ -63,6 +63,7 @@ class Workload : public testing::TestWithParam<std::string> {
 // The long form has two seeds instead of one, and more numbers of threads.
 TEST_P(Workload, RunPassesItsOwnCheck) {
   std::vector<const char*> seeds{"1"}, counts{"1", "18"};
+  if (pmemsim::kSanitized) counts = {"18"};
   if (pmemsim::long_tests()) {
     seeds = {"1", "2"};
     counts = {"1", "4", "18"};
@@ -88,7 +89,7 @@ TEST_P(Workload, PoolIsWholeAfterItsProcessIsKilled) {
   ASSERT_EQ(0,
             run(GetParam(), with_data_bytes("1024", {"--pool", pool_, "--items", "300", "--regions",
                                                      before, "--threads", "1", "--seed", "1"})));
-  for (int round = 0; round < (pmemsim::long_tests() ? 4 : 2); ++round) {
+  for (int round = 0; round < pmemsim::amount(1, 2, 4); ++round) {
     const pid_t child = start(GetParam(), {"--pool", pool_, "--regions", "100000000", "--threads",
                                            "8", "--seed", std::to_string(round)});
     std::this_thread::sleep_for(std::chrono::milliseconds(60 + 7 * round));

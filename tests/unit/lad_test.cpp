@@ -113,10 +113,10 @@ TEST_P(LadCrash, LeavesWholeRegionsAtEveryPoint) {
 }
 
 // Regions of several records, whose headers persist in another order than that of their chain, or
-// of which some stay in the ADR buffer and others don't. The long form has 20 seeds instead of 5.
+// of which some stay in the ADR buffer and others don't. The long form has 10 seeds instead of 5.
 class LadChainCrash : public testing::TestWithParam<std::tuple<int, std::string_view>> {};
 INSTANTIATE_TEST_SUITE_P(SeedsAndMetadata, LadChainCrash,
-                         testing::Combine(seeds(0, 5, 20),
+                         testing::Combine(seeds(0, 5, 10),
                                           testing::Values("collated-header", "adr-buffered")));
 
 TEST_P(LadChainCrash, LeavesWholeRegionsAtEveryPoint) {

@@ -349,20 +349,19 @@ void compare_random_programs(PersistencyRules rules, std::uint32_t seed, std::si
 }
 
 TEST(PersistencyModel, ImagesOfRandomProgramsMatchTheDefinition) {
-  compare_random_programs(PersistencyRules::kPx86, 1, long_tests() ? 1'000 : 300);
+  compare_random_programs(PersistencyRules::kPx86, 1, amount(100u, 300u, 600u));
 }
 
 TEST(PersistencyModel, ImagesOfRandomProgramsMatchTheDefinitionOnEadr) {
-  compare_random_programs(PersistencyRules::kEadr, 2, long_tests() ? 500 : 150);
+  compare_random_programs(PersistencyRules::kEadr, 2, amount(50u, 150u, 300u));
 }
 
 TEST(PersistencyModel, ImagesWithNonTemporalStoresOfSeveralThreadsMatchTheDefinition) {
-  compare_random_programs(PersistencyRules::kPx86, 3, long_tests() ? 1'000 : 300,
-                          kNonTemporalStores);
+  compare_random_programs(PersistencyRules::kPx86, 3, amount(100u, 300u, 600u), kNonTemporalStores);
 }
 
 TEST(PersistencyModel, ImagesWithAtomicStoresMatchTheDefinition) {
-  compare_random_programs(PersistencyRules::kPx86, 4, long_tests() ? 1'000 : 300, kAtomicStores);
+  compare_random_programs(PersistencyRules::kPx86, 4, amount(100u, 300u, 600u), kAtomicStores);
 }
 
 TEST(PersistencyModel, ImagesAfterTheFailureOfOneHostMatchTheDefinition) {
@@ -370,7 +369,7 @@ TEST(PersistencyModel, ImagesAfterTheFailureOfOneHostMatchTheDefinition) {
   hosts.threads = 3;
   hosts.operations.insert(hosts.operations.end(), 3, Do::kLoad);
   for (const std::uint32_t failed : {0u, 1u}) {
-    compare_random_programs(PersistencyRules::kPx86, 5 + failed, long_tests() ? 1'000 : 300, hosts,
+    compare_random_programs(PersistencyRules::kPx86, 5 + failed, amount(100u, 300u, 600u), hosts,
                             {.hosts = 2, .failed = failed});
   }
 }

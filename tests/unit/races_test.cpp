@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "long_tests.hpp"
 #include "pmemsim/analysis/verify.hpp"
 #include "pmemsim/checks/images/visible_order.hpp"
 #include "pmemsim/machine/run/machine.hpp"
@@ -620,7 +621,7 @@ TEST(StoredRaces, CircularRacesAreAnErrorAndDoNotHang) {
 // ---- In the simulated machine ------------------------------------------------------------------
 
 TEST(SimulatedRaces, FinalMemoryEqualsTheRecordedMemory) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= (kSanitized ? 20 : 100); ++seed) {
     RandomProgram program(seed);
     const TemporaryTrace written(program.trace);
     const TraceFile file(written.path());
