@@ -35,7 +35,7 @@ class PassingReads {
   Memory& pm_;
   const BackendParts& parts_;
   RequestStages* waits_ = nullptr;  // nullptr: the run isn't profiled
-  Picoseconds after_read_{};         // sum over all operations
+  Picoseconds after_read_{};        // sum over all operations
   Slab<Reading> reads_;
 };
 

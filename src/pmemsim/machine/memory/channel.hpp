@@ -274,7 +274,7 @@ class Channel {
   const std::span<std::uint32_t> operations_;
   PersistenceObserver* observer_ = nullptr;
   StageLog* stages_ = nullptr;
-  std::uint32_t number_ = 0;  // the channel's number in the log of stages
+  std::uint32_t number_ = 0;        // the channel's number in the log of stages
   RequestStages* waits_ = nullptr;  // nullptr: the run isn't profiled
 
   const Timing timing_;
