@@ -56,7 +56,8 @@ def test_the_workload_itself_finds_its_image_right(saved: Path, tmp_path: Path) 
     assert f"written: {tmp_path / 'plain'}" in done.stdout
     found = json.loads(output.read_text())
     assert set(found) == {
-        "problem", "unreadable", "unreadable_others", "corrected", "elsewhere", "files",
+        "command", "problem", "unreadable", "unreadable_others", "corrected", "elsewhere", "files",
+        "version",
     }  # fmt: skip
     assert (found["problem"], found["corrected"]) == ("", 0)
     assert found["elsewhere"] > 0
