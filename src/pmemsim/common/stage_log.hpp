@@ -1,4 +1,4 @@
-// What a run does in time, for `pmemsim timeline`: components add an event for each stage of a
+// The log of a run's stages, for `pmemsim timeline`. Components add an event for each stage of a
 // region, a fence, a flush or a write.
 //
 // A run without a timeline has no log. Each component then tests one pointer for each event; no
@@ -30,23 +30,23 @@ enum class Stage : std::uint8_t {
   kPause,          // unit: core; the pause begins, ends
   kStall,          // unit: core; detail: Cause; the head of its store queue begins to wait,
                    // continues
-  kFence,         // unit: core; part: site; detail: Purpose; id: region; it retires, is the head of
-                  // the store queue, leaves
-  kFlush,         // as kFence; line
-  kStore,         // as kFlush; a store to PM; it retires, may leave as far as the layers are
-                  // concerned, leaves and becomes visible
-  kStaleLine,     // line; a design reports that the line was read too early
-  kIssue,         // id: write; detail: WriteKind; line; home; unit, part: the two halves of its
-                  // owner; it reaches the backend
-  kEncode,        // id: write; flag: its data are in PM already; the backend's operations are over
-  kWrite,         // id: write; detail: WriteKind; flag: persistent when written; line; unit:
-                  // channel; part: bank; it arrives at the queue, is accepted, starts, ends
-  kMerge,         // id: write; flag: in the queues; home: the write that has taken its bytes
-  kDrop,          // id: write; flag: in the queues; it is dropped, was accepted (kNever: wasn't)
-  kRead,          // line; unit: channel; part: bank; it arrives, starts, leaves the bank, is
-                  // answered
-  kOccupancy,     // detail: LoggedStructure; unit: channel or core; id: entries in use
-  kUnitTaken,     // id: work; line; flag: the write is only predicted; the work gets a unit
+  kFence,      // unit: core; part: site; detail: Purpose; id: region; it retires, is the head of
+               // the store queue, leaves
+  kFlush,      // line; the fields of kFence
+  kStore,      // the fields of kFlush; a store to PM retires, is allowed by the layers,
+               // leaves and becomes visible
+  kStaleLine,  // line; a design reports that the line was read too early
+  kIssue,      // id: write; detail: WriteKind; line; home; unit, part: the two halves of its
+               // owner; it reaches the backend
+  kEncode,     // id: write; flag: its data are in PM already; the backend's operations are over
+  kWrite,      // id: write; detail: WriteKind; flag: persistent when written; line; unit:
+               // channel; part: bank; it arrives at the queue, is accepted, starts, ends
+  kMerge,      // id: write; flag: in the queues; home: the write that has taken its bytes
+  kDrop,       // id: write; flag: in the queues; is dropped, was accepted, persistent (or kNever)
+  kRead,       // line; unit: channel; part: bank; it arrives, starts, leaves the bank, is
+               // answered
+  kOccupancy,  // detail: LoggedStructure; unit: channel or core; id: entries in use
+  kUnitTaken,  // id: work; line; flag: the write is only predicted; the work gets a unit
   kUnitReleased,  // id: work
   kSubOperation,  // id: work; part: its number; it begins, ends
   kPrediction,    // unit: core; detail: Fate; line; flag: the line is known; it is made, ends

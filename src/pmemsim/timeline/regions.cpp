@@ -60,7 +60,7 @@ class RegionTable {
   if (last == all.end()) {
     throw Error(
         "the recording has no regions, which pm_begin() and pm_end() mark; bound the timeline by "
-        "times (--from, --to)");
+        "times instead");
   }
   const std::string numbers =
       bounds.last_region == 0

@@ -13,7 +13,7 @@ namespace pmemsim {
 
 struct TimelineRegion {
   CoreId core = 0;
-  std::uint64_t number = 0;  // of the core's regions, from 1
+  std::uint64_t number = 0;  // number among the core's regions, from 1
   Time begin = kNever;       // retirement of its begin
   Time retired = kNever;     // retirement of its end
   Time durable = kNever;     // kNever: the design doesn't make it durable
