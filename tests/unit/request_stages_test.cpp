@@ -1,4 +1,4 @@
-// What requests to persistent memory wait for, by time.
+// RequestStages: the times in which requests to persistent memory wait.
 #include <gtest/gtest.h>
 
 #include "pmemsim/machine/memory/request_stages.hpp"

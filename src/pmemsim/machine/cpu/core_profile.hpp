@@ -49,7 +49,7 @@ class CoreProfile {
   // The state of the core's front end before an operation is dispatched.
   struct FrontEnd {
     std::uint64_t position;  // number of the operation, from 1
-    std::uint32_t tail;      // of the instruction window
+    std::uint32_t tail;      // the tail of the instruction window
     std::uint64_t stores;    // tail of the store queue
     std::uint32_t instructions_without_entry;
     bool delayed;  // an earlier delay will be charged to the operation's entry
@@ -219,7 +219,7 @@ class CoreProfile {
   };
   std::vector<LastRow> last_rows_;
 
-  std::uint64_t position_ = 0;  // of the operation that is being dispatched
+  std::uint64_t position_ = 0;  // number of the operation that is being dispatched
   std::uint32_t row_ = 0;       // its row
   std::uint32_t tail_ = 0;      // the window's tail before it
   std::uint32_t without_entry_ = 0;
@@ -245,7 +245,7 @@ class CoreProfile {
   InFlight oldest_;         // the latest instruction that has been charged
   std::uint32_t oldest_index_ = 0;
   CycleAccount charged_;
-  Slot time_;  // until which time has been charged
+  Slot time_;  // end of the time that has been charged
   std::vector<Piece> pieces_;
   std::size_t next_piece_ = 0;
 };

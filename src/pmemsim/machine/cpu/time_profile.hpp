@@ -15,7 +15,7 @@
 
 namespace pmemsim {
 
-// What a stall waited for inside its cause.
+// The parts into which stalls of some causes are divided.
 enum class StallPart : std::uint8_t {
   kNone,
   kQueue,    // a free entry of a write pending queue
