@@ -170,6 +170,7 @@ void CoreProfile::charge_wait(Cause cause, Slot slots) {
 
 // Implements rules 4 to 6.
 void CoreProfile::charge_queue(Cause cause, Slot slots, Slot from, Slot until) {
+  if (slots == 0) return;
   slots = cause == Cause::kStoreQueue ? charge_stores(slots, {from, until})
                                       : charge_waits(*this, cause, slots, {from, until});
   charge(oldest_.row, cause, slots);
@@ -179,8 +180,12 @@ void CoreProfile::charge_queue(Cause cause, Slot slots, Slot from, Slot until) {
 // slots that are left.
 Slot CoreProfile::charge_waits(const CoreProfile& queue, Cause cause, Slot slots,
                                const Interval& during) {
-  for (std::size_t i = 0; i < kWaits && slots > 0; ++i) {
-    const WaitAtHead& one = queue.waits_[(queue.next_wait_ + i) % kWaits];
+  // Waits are in the order of time, so that all earlier ones have ended before the interval.
+  std::size_t number = queue.next_wait_;
+  const std::size_t oldest = number - std::min(number, kWaits);
+  while (number > oldest && queue.waits_[(number - 1) % kWaits].wait.until > during.from) --number;
+  for (; number < queue.next_wait_ && slots > 0; ++number) {
+    const WaitAtHead& one = queue.waits_[number % kWaits];
     const Interval both{std::max(during.from, one.wait.from),
                         std::min(during.until, one.wait.until)};
     if (both.until <= both.from) continue;

@@ -65,7 +65,10 @@ class Report {
                       .time = clock.duration(before[cause])});
       rows.back().time -= begin;
     }
-    std::ranges::stable_sort(rows, std::ranges::greater{}, &ProfileRow::time);
+    std::ranges::sort(rows, [](const ProfileRow& one, const ProfileRow& other) {
+      return std::tie(other.time, one.calls, one.account, one.cause, one.lock) <
+             std::tie(one.time, other.calls, other.account, other.cause, other.lock);
+    });
     return rows;
   }
   std::vector<trace::SourceLocation> places() {
