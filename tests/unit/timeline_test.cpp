@@ -107,29 +107,29 @@ TEST(TimelineIntervals, NoRegionWithinTheBoundsIsAnError) {
 
 // ---- Persists
 
-constexpr Line kLine{0x41}, kLogLine{0x99};
+constexpr Line kStoredLine{0x41}, kLoggedLine{0x99};
 
 StageEvent store(std::int64_t retired, std::int64_t visible) {
   return {.stage = Stage::kStore,
           .unit = 3,
           .id = 7,
-          .line = kLine,
+          .line = kStoredLine,
           .at = {at_ns(retired), at_ns(retired), at_ns(visible)}};
 }
 StageEvent flush(std::int64_t retired, std::int64_t head, std::int64_t left) {
   return {.stage = Stage::kFlush,
           .unit = 0,
           .part = 1,
-          .line = kLine,
+          .line = kStoredLine,
           .at = {at_ns(retired), at_ns(head), at_ns(left)}};
 }
 StageEvent issue(std::uint64_t id, std::int64_t when, WriteKind kind = WriteKind::kData,
-                 Line line = kLine) {
+                 Line line = kStoredLine) {
   return {.stage = Stage::kIssue,
           .detail = static_cast<std::uint8_t>(kind),
           .id = id,
           .line = line,
-          .home = kind == WriteKind::kLog ? kLine.number : 0,
+          .home = kind == WriteKind::kLog ? kStoredLine.number : 0,
           .at = {at_ns(when)}};
 }
 StageEvent written(std::uint64_t id, std::int64_t arrived, std::int64_t accepted,
@@ -137,7 +137,7 @@ StageEvent written(std::uint64_t id, std::int64_t arrived, std::int64_t accepted
   return {.stage = Stage::kWrite,
           .flag = late,
           .id = id,
-          .line = kLine,
+          .line = kStoredLine,
           .at = {at_ns(arrived), at_ns(accepted), at_ns(started), at_ns(finished)}};
 }
 
@@ -180,13 +180,13 @@ TEST(Persists, FlushThatLeavesAfterTheWriteIsNotItsCause) {
 
 TEST(Persists, LogQueueIsPersistentWhenWritten) {
   PersistTracker tracker;
-  tracker.add(issue(9, 30, WriteKind::kLog, kLogLine));
+  tracker.add(issue(9, 30, WriteKind::kLog, kLoggedLine));
   EXPECT_EQ(tracker.add(written(9, 30, 30, 40, 140, true))->persistent, at_ns(140));
 }
 
 TEST(Persists, LogWriteBelongsToTheRegionThatOwnsIt) {
   PersistTracker tracker;
-  StageEvent event = issue(9, 30, WriteKind::kLog, kLogLine);
+  StageEvent event = issue(9, 30, WriteKind::kLog, kLoggedLine);
   event.unit = 2u << 16;  // the upper half of region_id(2, 5)
   event.part = 5;
   tracker.add(event);
@@ -278,7 +278,7 @@ TEST(Kanata, FenceFollowsItsPersist) {
 TEST(Kanata, PersistFollowsTheFenceBeforeItAndItsLogEntry) {
   const StageEvent fence{.stage = Stage::kFence, .unit = 0, .at = {at_ns(1), at_ns(1), at_ns(2)}};
   const std::string text =
-      kanata({fence, issue(1, 20, WriteKind::kLog, kLogLine), written(1, 20, 20, 21, 22),
+      kanata({fence, issue(1, 20, WriteKind::kLog, kLoggedLine), written(1, 20, 20, 21, 22),
               flush(3, 4, 5), issue(2, 30), written(2, 30, 30, 40, 50)});
   // Rows by their begins: the fence, the data, the log entry.
   EXPECT_NE(text.find("W\t1\t0\t0\n"), std::string::npos) << text;
