@@ -6,41 +6,41 @@
 namespace pmemsim {
 namespace {
 
-Time at(std::int64_t picoseconds) { return {picoseconds}; }
+Time stage_change(std::int64_t picoseconds) { return {picoseconds}; }
 
 TEST(RequestStages, WaitForAnEntryHasPriorityOverTheBackend) {
   RequestStages stages;
-  stages.hold(1, at(100));
-  stages.await_entry(2, at(200));
-  stages.await_entry(-1, at(250));  // another write still waits
-  stages.await_entry(-1, at(300));
-  stages.hold(-1, at(450));
-  const RequestStages::Amounts all = stages.between(at(0), at(1000));
+  stages.hold(1, stage_change(100));
+  stages.await_entry(2, stage_change(200));
+  stages.await_entry(-1, stage_change(250));  // another write still waits
+  stages.await_entry(-1, stage_change(300));
+  stages.hold(-1, stage_change(450));
+  const RequestStages::Amounts all = stages.between(stage_change(0), stage_change(1000));
   EXPECT_EQ(all.queue.count, 100);
   EXPECT_EQ(all.backend.count, 100 + 150);
 }
 
 TEST(RequestStages, PartsOfAnIntervalAreCounted) {
   RequestStages stages;
-  stages.await_entry(1, at(100));
-  stages.await_entry(-1, at(200));
-  EXPECT_EQ(stages.between(at(0), at(100)).queue.count, 0);
-  EXPECT_EQ(stages.between(at(50), at(130)).queue.count, 30);
-  EXPECT_EQ(stages.between(at(130), at(500)).queue.count, 70);
-  EXPECT_EQ(stages.between(at(150), at(150)).queue.count, 0);
+  stages.await_entry(1, stage_change(100));
+  stages.await_entry(-1, stage_change(200));
+  EXPECT_EQ(stages.between(stage_change(0), stage_change(100)).queue.count, 0);
+  EXPECT_EQ(stages.between(stage_change(50), stage_change(130)).queue.count, 30);
+  EXPECT_EQ(stages.between(stage_change(130), stage_change(500)).queue.count, 70);
+  EXPECT_EQ(stages.between(stage_change(150), stage_change(150)).queue.count, 0);
 }
 
 TEST(RequestStages, StageThatHasNotEndedIsCounted) {
   RequestStages stages;
-  stages.hold(1, at(100));
-  EXPECT_EQ(stages.between(at(0), at(180)).backend.count, 80);
+  stages.hold(1, stage_change(100));
+  EXPECT_EQ(stages.between(stage_change(0), stage_change(180)).backend.count, 80);
 }
 
 TEST(RequestStages, StageWithoutDurationIsNotCounted) {
   RequestStages stages;
-  stages.hold(1, at(100));
-  stages.hold(-1, at(100));
-  EXPECT_EQ(stages.between(at(0), at(500)).backend.count, 0);
+  stages.hold(1, stage_change(100));
+  stages.hold(-1, stage_change(100));
+  EXPECT_EQ(stages.between(stage_change(0), stage_change(500)).backend.count, 0);
 }
 
 TEST(RequestStages, LatestReadOfALineHasItsBankAndItsDecoding) {

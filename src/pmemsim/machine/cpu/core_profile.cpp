@@ -313,14 +313,17 @@ void CoreProfile::charge(std::uint32_t row, const TimeProfile::Part& part) {
   if (!alone_) add_piece(row, part);
 }
 
+// Rule 5 needs the rows of stalls only, so that all other time between two stalls is one piece.
 void CoreProfile::add_piece(std::uint32_t row, const TimeProfile::Part& part) {
-  const Piece piece{time_, row, part.cause, part.stage, stalls(part.cause)};
+  const bool stalled = stalls(part.cause);
   Piece& last = pieces_[(next_piece_ - 1) % kPieces];
-  if (next_piece_ > 0 && last.row == row && last.cause == piece.cause &&
-      last.stage == piece.stage) {
+  const bool same = stalled ? last.stalled && last.row == row && last.cause == part.cause &&
+                                  last.stage == part.stage
+                            : !last.stalled;
+  if (next_piece_ > 0 && same) {
     last.until = time_;
   } else {
-    pieces_[next_piece_++ % kPieces] = piece;
+    pieces_[next_piece_++ % kPieces] = {time_, row, part.cause, part.stage, stalled};
   }
 }
 
