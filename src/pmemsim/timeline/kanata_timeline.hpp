@@ -10,7 +10,7 @@
 //   4  Times are in cycles of the cores, rounded down.
 //
 // The format demands commands in the order of time and rows in the order of their begins. Rows are
-// therefore kept until the end: about 300 B each.
+// therefore kept until the end: about 1 KB each.
 #pragma once
 
 #include <cstdint>
