@@ -126,7 +126,12 @@ def words_of(command: str, terms: list[str]) -> list[str]:
             (each,) = [each for each in COMMANDS[command].params if name in each.opts]
             sample = [] if each.is_flag else [value or SAMPLES.get(each.metavar, "1")]
             options += [name, *sample]
-    needed = {"sweep": ["no.yaml"], "check": ["queue"], "matrix": ["--machine", "asap"]}
+    needed = {
+        "sweep": ["no.yaml"],
+        "check": ["queue"],
+        "matrix": ["--machine", "asap"],
+        "profile": ["queue", "--design", "np", "--machine", "asap"],
+    }
     return [command, *options, *needed.get(command, []), *last]
 
 
