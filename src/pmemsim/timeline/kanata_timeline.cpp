@@ -161,7 +161,8 @@ std::uint64_t KanataTimeline::cycle(Time when) const {
 std::vector<std::size_t> KanataTimeline::in_order() const {
   std::vector<std::size_t> order(rows_.size()), positions(rows_.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [this](std::size_t row) { return cycle(rows_[row].begin); });
+  std::ranges::sort(order, {},
+                    [this](std::size_t row) { return std::pair(cycle(rows_[row].begin), row); });
   for (std::size_t i = 0; i < order.size(); ++i) positions[order[i]] = i;
   return positions;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -38,7 +39,9 @@ class RegionTable {
     for (const std::vector<TimelineRegion>& core : cores_) {
       std::ranges::copy_if(core, std::back_inserter(found), &TimelineRegion::complete);
     }
-    std::ranges::stable_sort(found, {}, &TimelineRegion::begin);
+    std::ranges::sort(found, {}, [](const TimelineRegion& region) {
+      return std::tuple(region.begin, region.core, region.number);
+    });
     return found;
   }
 
@@ -96,7 +99,9 @@ Intervals::Intervals(const TimelineBounds& bounds, std::vector<TimelineRegion>& 
   }
   if (chosen.empty()) refuse(bounds, regions);
   if (bounds.slowest > 0) {
-    std::ranges::stable_sort(chosen, std::ranges::greater{}, &TimelineRegion::duration);
+    std::ranges::sort(chosen, {}, [](const TimelineRegion* region) {
+      return std::tuple(Picoseconds{0} - region->duration(), region->begin, region->core);
+    });
     chosen.resize(std::min<std::size_t>(chosen.size(), bounds.slowest));
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       chosen[i]->rank = static_cast<std::uint32_t>(i + 1);
