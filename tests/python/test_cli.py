@@ -404,7 +404,7 @@ def test_commands_share_their_options() -> None:
     def options(command: str) -> set[str]:
         return set(re.findall(r"--[a-z-]+", pmemsim(command, "--help-all").stdout))
 
-    different = {"--design", "--designs", "--image", "--jobs", "--seeds", "--schedules"}
+    different = {"--design", "--designs", "--image", "--stats", "--jobs", "--seeds", "--schedules"}
     assert options("run") ^ options("compare") == different
     assert {"--threads", "--seed", "--duplicate-ratio"} <= options("record") & options("run")
 
@@ -523,6 +523,19 @@ def test_set_and_instances_reach_the_simulation(queue_trace: Path) -> None:
 
 
 @pytest.mark.quick
+def test_run_prints_the_statistics_that_match(queue_trace: Path) -> None:
+    run = ("run", queue_trace, "--design", "np", "--machine", "asap")
+    done = pmemsim(*run, "--stats", "stall.fence_ns, pm.wpq*")
+    assert done.returncode == 0, done.stderr
+    names = re.findall(r"^[│ ]*([a-z_0-9]+\.\w+)", done.stdout, re.MULTILINE)
+    assert names[0] == "stall.fence_ns"
+    assert len(names) > 1
+    assert all(name.startswith("pm.wpq") for name in names[1:])
+    done = pmemsim(*run, "--stats", "stall.fence_ns,lad.*")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("pmemsim: --stats lad.*: this run has no such")
+
+
 def test_the_same_run_twice_is_the_same_apart_from_wall_clock(queue_trace: Path) -> None:
     runs = []
     for _ in range(2):

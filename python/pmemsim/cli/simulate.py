@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,10 +43,10 @@ from pmemsim.cli.options import (
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cold_start import cold_starts
 from pmemsim.comparison import Comparison, breakdown
-from pmemsim.errors import Problems
+from pmemsim.errors import Error, Problems
 from pmemsim.files import write_json
 from pmemsim.not_instrumented import described_run, share_of, warning
-from pmemsim.simulation import Configuration, Result, simulate
+from pmemsim.simulation import Configuration, Result, Statistic, simulate
 from pmemsim.targets import Target as Recorded
 from pmemsim.trace import Trace
 
@@ -53,6 +54,13 @@ Image = Annotated[Path | None, option(
     OUTPUT, "--image", value="FILE",
     help="Writes the image of persistent memory that survives a power loss after the run: the "
         "program's pool before recovery.",
+)]  # fmt: skip
+
+
+Stats = Annotated[str | None, option(
+    OUTPUT, "--stats", value="GLOB,...", default="all",
+    help="Prints only the statistics whose names match one of these globs, as in "
+        "`stall.*,*.latency_ns`.",
 )]  # fmt: skip
 
 
@@ -64,6 +72,7 @@ def run_command(
     simulation: Simulation,
     recipe: Recipe,
     image_path: Image = None,
+    stats: Stats = None,
 ) -> None:
     """Simulate one recording on one design, and print every statistic.
 
@@ -71,6 +80,7 @@ def run_command(
 
         pmemsim run queue --design sw-undo --machine asap --threads 4
         pmemsim run mine.pmt -d np -m asap --set core.rob_entries=128 --json out.json
+        pmemsim run mine.pmt -d lad -m asap --stats 'lad.*,pm.wpq*'
 
     `pmemsim list` shows the names of all designs, machines and workloads. `pmemsim show machine
     NAME` prints every parameter that `--set` can change.
@@ -91,7 +101,7 @@ def run_command(
 
         plot_result(result, simulation.plot_path)
     if simulation.json_path != "-":
-        _print_result(result)
+        _print_result(result, _chosen(result.statistics, stats))
     _warn_of_estimates(trace, result)
 
 
@@ -228,7 +238,23 @@ def _warn_of_estimates(trace: Trace, result: Result) -> None:
         err.print(text, markup=False)
 
 
-def _print_result(result: Result) -> None:
+def _chosen(statistics: Sequence[Statistic], globs: str | None) -> list[Statistic]:
+    """Return the statistics that match; raises an `Error` if a glob matches none."""
+    if globs is None:
+        return list(statistics)
+    found = set[str]()
+    for glob in (each.strip() for each in globs.split(",")):
+        names = fnmatch.filter([each.name for each in statistics], glob)
+        if not names:
+            raise Error(
+                f"--stats {glob}: this run has no such statistic; `pmemsim list statistics` shows "
+                "the names, and which designs count them"
+            )
+        found.update(names)
+    return [each for each in statistics if each.name in found]
+
+
+def _print_result(result: Result, statistics: Sequence[Statistic]) -> None:
     shares = ", ".join(f"{label} {percent(share)}" for label, share in breakdown(result).items())
     facts = [
         ("design, machine", f"{result.design}, {result.machine}"),
@@ -245,7 +271,7 @@ def _print_result(result: Result) -> None:
         ),
     ]
     out.print(table(result.workload, ["", "value"], facts))
-    rows = [(s.name, f"{s.value:,.6g}", s.unit, s.description) for s in result.statistics]
+    rows = [(s.name, f"{s.value:,.6g}", s.unit, s.description) for s in statistics]
     out.print(table("statistics", ["name", ">value", "unit", "meaning"], rows))
 
 
