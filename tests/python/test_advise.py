@@ -86,7 +86,7 @@ def plant(text: str) -> str:
     "name",
     long_except(
         [name for name in CASES if name not in WITHOUT_PERSIST],
-        "node_never_flushed", "acknowledged_early", "nt_tail",
+        "acknowledged_early",
     ),
 )  # fmt: skip
 def test_planted_flushes_and_fences_can_go_and_needed_ones_stay(tmp_path: Path, name: str) -> None:
@@ -136,9 +136,7 @@ def _without(trace: Trace, proven: list[dict[str, Any]]) -> _core.Without:
 
 @pytest.mark.parametrize(
     "name",
-    long_except(
-        MENDED, "node_never_flushed", "nt_without_fence", "publish_unpersisted", "first_line_only"
-    ),
+    long_except(MENDED, "node_never_flushed", "publish_unpersisted"),
 )
 def test_a_repair_is_accepted_after_its_patch_is_applied(
     tmp_path: Path, shared_folder: Path, name: str
@@ -164,7 +162,7 @@ def test_a_repair_is_accepted_after_its_patch_is_applied(
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-@pytest.mark.parametrize("name", long_except(MENDED, "lock_free_push", "no_fence_log_valid"))
+@pytest.mark.parametrize("name", long_except(MENDED, "node_never_flushed"))
 def test_the_documentation_has_the_repair_and_its_cost(shared_folder: Path, name: str) -> None:
     bug = recorded(name, shared_folder, fixed=False)
     _, advice = advise(bug.trace, bug.program)

@@ -304,7 +304,8 @@ def _instructions(design: str, what: str, path: Path) -> int:
     return int(found[1])
 
 
-@pytest.mark.parametrize("design", long_except(["sw-undo", "asap"], "sw-undo"))
+@pytest.mark.long
+@pytest.mark.parametrize("design", ["sw-undo", "asap"])
 def test_timeline_takes_at_most_twice_the_host_instructions(design: str, tmp_path: Path) -> None:
     plain = _instructions(design, "run", tmp_path / "t")
     for what in ("perfetto", "kanata"):

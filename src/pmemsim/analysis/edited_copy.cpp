@@ -41,7 +41,7 @@ void append_all(std::vector<std::byte>& to, const std::vector<Value>& values) {
 template <class Value>
 std::vector<Value> take(std::span<const std::byte>& from, std::size_t count) {
   std::vector<Value> values(count);
-  std::memcpy(values.data(), from.data(), count * sizeof(Value));
+  if (count > 0) std::memcpy(values.data(), from.data(), count * sizeof(Value));
   from = from.subspan(count * sizeof(Value));
   return values;
 }

@@ -412,6 +412,7 @@ void Core::region_retired(const Entry& end) {
   retired_region_ = 0;
   ++statistics_.regions;
   statistics_.region_time += time;
+  statistics_.region_latencies.add(time);
   store_head_.region_retired(end.store + end.stores, region_began_, retire_);
 }
 

@@ -100,6 +100,7 @@ void Core::undo_statistics() {
     if (!start.end_retired) continue;
     --statistics_.regions;
     statistics_.region_time -= start.time;
+    statistics_.region_latencies.remove(start.time);
   }
 }
 

@@ -29,6 +29,8 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
   page_walks += other.page_walks;
   region_time += other.region_time;
   drained_region_time += other.drained_region_time;
+  region_latencies += other.region_latencies;
+  drained_region_latencies += other.drained_region_latencies;
   return *this;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "pmemsim/common/latencies.hpp"
 #include "pmemsim/common/relations.hpp"
 #include "pmemsim/common/units.hpp"
 
@@ -20,6 +21,8 @@ struct CoreStatistics {
   std::uint64_t translations = 0, tlb_misses = 0, page_walks = 0;
   std::uint64_t prefetches = 0, used_prefetches = 0;
   Picoseconds region_time{}, drained_region_time{};
+  // The latencies of single regions, for percentiles over all cores.
+  Latencies region_latencies{}, drained_region_latencies{};
 
   CoreStatistics& operator+=(const CoreStatistics& other);
 

@@ -1,9 +1,13 @@
 #include "pmemsim/machine/run/simulate.hpp"
-#include "pmemsim/machine/run/run_energy.hpp"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
 
 #include "pmemsim/common/image_file.hpp"
 #include "pmemsim/machine/memory/memory_statistics.hpp"
@@ -52,6 +56,23 @@ void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
             "Time of all cores from the start to each core's end: the sum of all causes");
 }
 
+// Percentiles of all cores together: those of single cores don't add up to them.
+void describe_latencies(const CoreStatistics& cores, StatisticsCollector& collector) {
+  const auto percentiles = [&](const std::string& name, const Latencies& latencies,
+                               std::string_view from_to) {
+    for (const auto& [suffix, thousandths, share] :
+         {std::tuple{"p50", 500, "Half"}, {"p99", 990, "99%"}, {"p999", 999, "99.9%"}}) {
+      collector(
+          "core." + name + "_" + suffix + "_ns", latencies.percentile(thousandths),
+          fmt::format("{} of the regions took at most this long {}, within 3%", share, from_to),
+          at_most("run.drained_ns"));
+    }
+  };
+  percentiles("region_latency", cores.region_latencies, "from begin to end");
+  percentiles("drained_region_latency", cores.drained_region_latencies,
+              "from their begin until all their stores had left the store queue");
+}
+
 // Declares the times that limit other statistics: the time until each core's end, until the last
 // core's end, and until all writes have finished. Cores compute ahead, so that a core's end may be
 // later than all events.
@@ -73,7 +94,9 @@ void describe_times(const Machine& machine, StatisticsCollector& collector) {
 
 void Machine::describe_statistics(StatisticsCollector& collector) const {
   describe_times(*this, collector);
-  collector.group("core", sum(cores_));
+  const CoreStatistics cores = sum(cores_);
+  collector.group("core", cores);
+  describe_latencies(cores, collector);
   describe_stalls(*this, collector);
   for (std::size_t i = 0; i < cores_.size(); ++i) {
     const std::string name = "core" + std::to_string(i);
