@@ -30,7 +30,6 @@ CoreStatistics& CoreStatistics::operator+=(const CoreStatistics& other) {
   region_time += other.region_time;
   drained_region_time += other.drained_region_time;
   region_latencies += other.region_latencies;
-  drained_region_latencies += other.drained_region_latencies;
   return *this;
 }
 

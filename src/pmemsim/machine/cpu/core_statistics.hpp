@@ -22,7 +22,7 @@ struct CoreStatistics {
   std::uint64_t prefetches = 0, used_prefetches = 0;
   Picoseconds region_time{}, drained_region_time{};
   // The latencies of single regions, for percentiles over all cores.
-  Latencies region_latencies{}, drained_region_latencies{};
+  Latencies region_latencies{};
 
   CoreStatistics& operator+=(const CoreStatistics& other);
 

@@ -101,9 +101,7 @@ void StoreQueueHead::region_retired(std::uint64_t until, Slot began, Slot slot) 
 }
 
 void StoreQueueHead::count_drained_region(Slot began, Slot slot) {
-  const Picoseconds time = clock_.time(slot) - clock_.time(began);
-  statistics_.drained_region_time += time;
-  statistics_.drained_region_latencies.add(time);
+  statistics_.drained_region_time += clock_.time(slot) - clock_.time(began);
 }
 
 void StoreQueueHead::acquired_early(const EarlyAcquisition& acquisition, std::uint32_t number,

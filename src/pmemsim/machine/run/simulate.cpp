@@ -4,10 +4,6 @@
 #include <array>
 #include <chrono>
 #include <string>
-#include <string_view>
-#include <tuple>
-
-#include <fmt/format.h>
 
 #include "pmemsim/common/image_file.hpp"
 #include "pmemsim/machine/memory/memory_statistics.hpp"
@@ -57,20 +53,16 @@ void describe_stalls(const Machine& machine, StatisticsCollector& collector) {
 }
 
 // Percentiles of all cores together: those of single cores don't add up to them.
-void describe_latencies(const CoreStatistics& cores, StatisticsCollector& collector) {
-  const auto percentiles = [&](const std::string& name, const Latencies& latencies,
-                               std::string_view from_to) {
-    for (const auto& [suffix, thousandths, share] :
-         {std::tuple{"p50", 500, "Half"}, {"p99", 990, "99%"}, {"p999", 999, "99.9%"}}) {
-      collector(
-          "core." + name + "_" + suffix + "_ns", latencies.percentile(thousandths),
-          fmt::format("{} of the regions took at most this long {}, within 3%", share, from_to),
-          at_most("run.drained_ns"));
-    }
-  };
-  percentiles("region_latency", cores.region_latencies, "from begin to end");
-  percentiles("drained_region_latency", cores.drained_region_latencies,
-              "from their begin until all their stores had left the store queue");
+void describe_latencies(const Latencies& regions, StatisticsCollector& collector) {
+  collector("core.region_latency_p50_ns", regions.percentile(500),
+            "Half of the regions took at most this long from begin to end, within 3%",
+            at_most("run.drained_ns"));
+  collector("core.region_latency_p99_ns", regions.percentile(990),
+            "99% of the regions took at most this long from begin to end, within 3%",
+            at_most("run.drained_ns"));
+  collector("core.region_latency_p999_ns", regions.percentile(999),
+            "99.9% of the regions took at most this long from begin to end, within 3%",
+            at_most("run.drained_ns"));
 }
 
 // Declares the times that limit other statistics: the time until each core's end, until the last
@@ -96,7 +88,7 @@ void Machine::describe_statistics(StatisticsCollector& collector) const {
   describe_times(*this, collector);
   const CoreStatistics cores = sum(cores_);
   collector.group("core", cores);
-  describe_latencies(cores, collector);
+  describe_latencies(cores.region_latencies, collector);
   describe_stalls(*this, collector);
   for (std::size_t i = 0; i < cores_.size(); ++i) {
     const std::string name = "core" + std::to_string(i);
