@@ -15,7 +15,7 @@ from support import SMALL, pmemsim
 
 KEYS = [
     "workload", "design", "machine", "threads", "speedup", "pm_write_bytes", "energy_nj",
-    "storage_bytes", "points", "violations", "reason",
+    "storage_bytes", "points", "violations", "trace_hash", "reason",
 ]  # fmt: skip
 
 
