@@ -46,7 +46,7 @@ help:
 	@echo "  make test-cxx          ... those in C++"
 	@echo "  make test-python       ... those in Python"
 	@echo "  make lint              check style, types, words, the order of modules, clang-tidy"
-	@echo "  make test-long         run all tests, in C++ with sanitizers, in 20 minutes"
+	@echo "  make test-long         run all tests, in C++ with sanitizers, in 22 minutes"
 	@echo "  make bench             measure the simulator's own speed and memory"
 	@echo "Write what is generated"
 	@echo "  make docs              the tables and the picture of the documentation"
