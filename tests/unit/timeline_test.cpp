@@ -309,7 +309,7 @@ TEST(Kanata, DroppedWriteIsFlushed) {
 
 // ---- TrackEvent packets
 
-TEST(TrackEvents, VarintsAndLengthsAreThoseOfProtobuf) {
+TEST(TrackEvents, NumbersAreEncodedAsProtobufVarints) {
   Message inner;
   inner.number(1, 300);
   EXPECT_EQ(inner.bytes(), std::string("\x08\xac\x02"));

@@ -88,7 +88,7 @@ TEST(TimelineStages, FenceWaitsForItsFlushAndIsTheOnlyStall) {
   EXPECT_EQ(found.stalls[1].at[1], fence.at[2]);
 }
 
-TEST(TimelineStages, RegionsLastFromTheRetirementOfTheirBeginToThatOfTheirEnd) {
+TEST(TimelineStages, ARegionLastsUntilItsEndRetires) {
   TraceBuilder builder;
   build_region(builder);
   const Stages found = stages_of(builder, round_machine());

@@ -55,7 +55,10 @@ def _read(path: Path) -> tuple[Section, dict[str, str]]:
     except OSError as error:
         raise Error(f"{path}: {error.strerror}; name a file that --json has written") from error
     except ValueError as error:
-        raise Error(f"{path}: the file is not JSON ({str(error).splitlines()[0]})") from error
+        raise Error(
+            f"{path}: the file is not JSON ({str(error).splitlines()[0]}); name a file that --json "
+            "has written"
+        ) from error
     command = str(results.get("command", "")) if isinstance(results, dict) else ""
     if command not in SECTIONS:
         what = f"results of `{command}`" if command else "no results of this version of pmemsim"
