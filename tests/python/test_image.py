@@ -23,7 +23,7 @@ from pmemsim.simulation import configure
 from pmemsim.workloads import workloads
 from support import ONE_OF_EACH_KIND, long_except, shared_recording
 
-FLIPS = 8
+FLIPS = 5
 PAGE_BYTES = 4096
 
 
