@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from native_builds import ROOT
-from pmemsim.crash import CheckerWanted, checker_of
+from pmemsim.crashing import CheckerWanted, checker_of
 from pmemsim.parallel import host_cores
 from pmemsim.persistency import Budget, Wanted, show_order
 from pmemsim.toolchain import compiler, native_compiler

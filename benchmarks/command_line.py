@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pmemsim.bench import WORKLOADS
 from pmemsim.errors import Error
-from pmemsim.workloads import find_workload
+from pmemsim.workload_runs import find_workload
 
 
 def chosen_workloads(about: str | None, default: Sequence[str] = WORKLOADS) -> list[str]:

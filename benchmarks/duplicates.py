@@ -24,7 +24,7 @@ import pmemsim
 from command_line import chosen_workloads
 from pmemsim.targets import find_target
 from pmemsim.trace import KINDS, PURPOSES, Trace
-from pmemsim.workloads import workloads
+from pmemsim.workload_runs import workloads
 
 RATIOS = (0.0, 0.5, 1.0)
 REGIONS = 1000

@@ -28,7 +28,7 @@ from native_builds import BUILD, ROOT, build_native, need
 from pmemsim.calibration import measuring
 from pmemsim.recording import record_workload
 from pmemsim.simulation import configure
-from pmemsim.workloads import WorkloadRun, workloads
+from pmemsim.workload_runs import WorkloadRun, workloads
 
 PROGRAMS = ROOT / "benchmarks" / "programs"
 PROGRAM_NAMES = tuple(sorted(path.stem for path in PROGRAMS.glob("*.c")))

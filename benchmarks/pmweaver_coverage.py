@@ -20,7 +20,7 @@ import pmemsim
 from pmemsim.plots import save
 from pmemsim.predictability import ALL_STORES, Predictability, predictability, share_found
 from pmemsim.recording import record_workload
-from pmemsim.reproduce.papers import load_paper
+from pmemsim.reproduction.papers import load_paper
 
 PAPER = load_paper("pmweaver")
 EXPERIMENT = PAPER.experiments["fig22"]

@@ -18,7 +18,7 @@ from pmemsim.lint_hints import lint
 from pmemsim.recording import record_workload
 from pmemsim.simulation import configure, simulate
 from pmemsim.trace import Trace
-from pmemsim.workloads import WorkloadRun, find_workload
+from pmemsim.workload_runs import WorkloadRun, find_workload
 
 WORKLOADS = ("array_swap", "queue", "hashmap", "rbtree", "btree", "tatp", "tpcc")
 """Janus, Table 4."""

@@ -26,10 +26,10 @@ from typing import Any
 from pmemsim.cli.execution import Execution
 from pmemsim.cli.reproduce import compared, measure_studies
 from pmemsim.installation import version
-from pmemsim.reproduce.papers import load_paper
-from pmemsim.reproduce.plan import Entry, Paper
-from pmemsim.reproduce.studies import ablated, both_columns, every_study
-from pmemsim.reproduce.verdicts import Compared, Finding
+from pmemsim.reproduction.papers import load_paper
+from pmemsim.reproduction.plan import Entry, Paper
+from pmemsim.reproduction.studies import ablated, both_columns, every_study
+from pmemsim.reproduction.verdicts import Compared, Finding
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/experiment.yaml"))

@@ -28,8 +28,8 @@ from markdown_table import table
 from pmemsim import _core
 from pmemsim.cli.old_spellings import EXAMPLES, current_spelling
 from pmemsim.cli.rules import RULES, Rule
+from pmemsim.declared_statistics import DeclaredStatistic, statistics
 from pmemsim.presets import Preset, load_preset, preset_names
-from pmemsim.statistics import DeclaredStatistic, statistics
 from pmemsim.stress import stress_sets
 from results_tables import results_tables
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pmemsim.recording import record, record_workload
     from pmemsim.simulation import Configuration, Result, configure, simulate
     from pmemsim.trace import Trace
-    from pmemsim.workloads import WorkloadRun
+    from pmemsim.workload_runs import WorkloadRun
 
     __version__: str
 

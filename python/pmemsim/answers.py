@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pmemsim import _core
-from pmemsim.crash import Checker, folder_of_images
+from pmemsim.crashing import Checker, folder_of_images
 from pmemsim.errors import Error, did_you_mean
 from pmemsim.persistency import Budget, extent_of, refuse_too_many
 from pmemsim.program_check import Finding, WrongAnswer

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from pmemsim import _core
-from pmemsim.crash import Points, verify
+from pmemsim.crashing import Points, verify
 from pmemsim.installation import version
 from pmemsim.plugins import loaded
 from pmemsim.predictability import predictability

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pmemsim import _core
-from pmemsim.crash import Checker
+from pmemsim.crashing import Checker
 from pmemsim.persistency import Wanted, check_orders
 from pmemsim.simulation import Progress
 from pmemsim.trace import Place, Trace

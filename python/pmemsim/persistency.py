@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pmemsim import _core, plugins
-from pmemsim.crash import Checker, folder_of_images, keep_image
+from pmemsim.crashing import Checker, folder_of_images, keep_image
 from pmemsim.errors import ConfigError, Error
 from pmemsim.presets import Setting
 from pmemsim.recovery_recording import Extent, Recorder, extents_of, lines_of_reads

@@ -11,12 +11,12 @@ from pmemsim.comparison import Comparison, breakdown
 from pmemsim.errors import Error
 from pmemsim.estimates import Estimate
 from pmemsim.files import check_writable, replacing
-from pmemsim.matrix import Matrix
+from pmemsim.matrices import Matrix
 from pmemsim.predictability import ALL_STORES, WITHOUT_OWN_STORES, Predictability, share_found
 from pmemsim.simulation import Result
 
 if TYPE_CHECKING:
-    from pmemsim.sweep.series import Series
+    from pmemsim.sweeping.series import Series
 
 try:
     import matplotlib as mpl

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from pmemsim.crash import Case, Checker, CrashRun, Points, Refused, verify_or_refuse
+from pmemsim.crashing import Case, Checker, CrashRun, Points, Refused, verify_or_refuse
 from pmemsim.errors import ConfigError, Error
 from pmemsim.files import named, temporary_folder
 from pmemsim.parallel import Report, run_all
 from pmemsim.recording import build_workload, record_uncached
 from pmemsim.trace import Trace
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workload_runs import WorkloadRun
 
 WORKLOAD = "random"
 REGIONS = 30

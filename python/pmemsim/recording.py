@@ -25,7 +25,14 @@ from pmemsim.processes import Processes
 from pmemsim.programs import KeepGoing, ending_of, run_program, why_not_found
 from pmemsim.toolchain import compiler, toolchain_dir
 from pmemsim.trace import Trace
-from pmemsim.workloads import HINTS, LOGS, WorkloadRun, find_workload, hints_name, toolchain_hash
+from pmemsim.workload_runs import (
+    HINTS,
+    LOGS,
+    WorkloadRun,
+    find_workload,
+    hints_name,
+    toolchain_hash,
+)
 
 
 def record(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pmemsim import _core
-from pmemsim.crash import Checker, folder_of_images
+from pmemsim.crashing import Checker, folder_of_images
 from pmemsim.errors import Error
 from pmemsim.persistency import (
     DEFAULT_BUDGET,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pmemsim import _core
-from pmemsim.crash import Checker
+from pmemsim.crashing import Checker
 from pmemsim.files import temporary_folder
 from pmemsim.processes import Processes
 from pmemsim.simulation import Progress

@@ -9,7 +9,7 @@ from pmemsim.errors import ConfigError, Error
 from pmemsim.programs import KeepGoing
 from pmemsim.recording import Build, record_workload
 from pmemsim.trace import Trace, check_trace_path
-from pmemsim.workloads import (
+from pmemsim.workload_runs import (
     Argument,
     WorkloadRun,
     argument_problems,

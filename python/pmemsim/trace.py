@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pmemsim import _core
 from pmemsim.errors import Error
-from pmemsim.workloads import workloads
+from pmemsim.workload_runs import workloads
 
 # Loading these modules takes as long as the rest of a short command.
 if TYPE_CHECKING:

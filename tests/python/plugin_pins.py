@@ -13,7 +13,7 @@ from dataclasses import replace
 from pins import statistics
 from pins.configurations import FOLDER, configuration, largest_recording
 from pins.files import committed, number
-from pmemsim.crash import Points, verify
+from pmemsim.crashing import Points, verify
 from pmemsim.presets import load_preset
 from pmemsim.selftest.injected_faults import injected_faults
 

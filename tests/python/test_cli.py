@@ -19,7 +19,7 @@ from pmemsim.errors import ConfigError
 from pmemsim.installation import version
 from pmemsim.presets import preset_names
 from pmemsim.simulation import configure
-from pmemsim.workloads import WorkloadRun, workloads
+from pmemsim.workload_runs import WorkloadRun, workloads
 from support import LONG_TESTS, SMALL, interrupt, pmemsim
 
 ON_ASAP = ("--design", "sw-undo", "--machine", "asap")

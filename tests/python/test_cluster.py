@@ -19,7 +19,7 @@ import pytest
 
 from pmemsim import cluster
 from pmemsim.cluster import Cluster
-from pmemsim.crash import Points
+from pmemsim.crashing import Points
 from pmemsim.errors import Error
 from pmemsim.executor import Failure, LocalProcesses
 from pmemsim.jobs import Crash, Crashes, Job, Outcome, Simulate, simulator_identity

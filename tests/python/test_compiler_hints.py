@@ -15,7 +15,7 @@ from pmemsim.lint_hints import lint
 from pmemsim.recording import record_workload
 from pmemsim.simulation import configure
 from pmemsim.trace import DETAILS, KINDS, Trace
-from pmemsim.workloads import HINTS, WorkloadRun
+from pmemsim.workload_runs import HINTS, WorkloadRun
 from support import ONE_OF_EACH_KIND, SMALL_ITEMS, long_except, pmemsim
 
 REGIONS = 40

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pmemsim.presets import preset_names
-from pmemsim.workloads import workloads
+from pmemsim.workload_runs import workloads
 from support import long_except, pmemsim
 
 # Prints bash's offers for a line, one word a line.

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pmemsim.errors import ConfigError
-from pmemsim.reproduce.papers import load_paper
+from pmemsim.reproduction.papers import load_paper
 from pmemsim.targets import find_target
 from pmemsim.trace import Trace
-from pmemsim.workloads import Workload, WorkloadRun, find_workload, workloads
+from pmemsim.workload_runs import Workload, WorkloadRun, find_workload, workloads
 from support import ROOT, long_except, pmemsim
 from tiny_paper import write_columns, write_paper
 

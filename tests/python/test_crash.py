@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from pmemsim.crash import Case, CrashRun, Points, promising_designs
+from pmemsim.crashing import Case, CrashRun, Points, promising_designs
 from pmemsim.errors import StuckError
 from pmemsim.presets import preset_names
 from pmemsim.random_programs import crash_programs
 from pmemsim.simulation import configure
 from pmemsim.stress import stress_sets
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workload_runs import WorkloadRun
 from support import interrupt, long_except, pmemsim
 
 TINY = ("--threads", "2", "--regions", "40")

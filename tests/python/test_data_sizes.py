@@ -6,7 +6,7 @@ import pytest
 
 from pmemsim.errors import ConfigError
 from pmemsim.targets import find_target
-from pmemsim.workloads import WorkloadRun, workloads
+from pmemsim.workload_runs import WorkloadRun, workloads
 from support import long_except, pmemsim
 
 LINE_BYTES = 64

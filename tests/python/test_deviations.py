@@ -18,10 +18,10 @@ from deviations import (
     results_path,
     tables_written,
 )
-from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.papers import load_paper
-from pmemsim.reproduce.plan import DESCRIBED, MEASURED, Paper
-from pmemsim.reproduce.verdicts import compare
+from pmemsim.reproduction.measurements import Measurements
+from pmemsim.reproduction.papers import load_paper
+from pmemsim.reproduction.plan import DESCRIBED, MEASURED, Paper
+from pmemsim.reproduction.verdicts import compare
 from tiny_paper import made_up, write_columns
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from pmemsim.targets import find_target
-from pmemsim.workloads import workloads
+from pmemsim.workload_runs import workloads
 from support import ROOT, long_except, may_watch, pmemsim
 
 BLOCK = re.compile(

@@ -12,11 +12,11 @@ from pins.parameters import Base, other_numbers
 from pmemsim import _core
 from pmemsim.errors import ConfigError
 from pmemsim.presets import Setting, preset_names
-from pmemsim.reproduce.plan import Case
-from pmemsim.reproduce.runs import configurations
+from pmemsim.reproduction.plan import Case
+from pmemsim.reproduction.runs import configurations
 from pmemsim.simulation import configure, settings_without_effect
 from pmemsim.stress import stress_sets
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workload_runs import WorkloadRun
 from support import long_except, pmemsim
 
 ON_DRAM = "has no effect with pm.device=dram; choose pm.device=fixed or buffered"

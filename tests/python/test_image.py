@@ -15,12 +15,12 @@ import pytest
 
 import pmemsim
 from duplicates import written_ranges
-from pmemsim import crash
-from pmemsim.crash import Checker, Points
+from pmemsim import crashing
+from pmemsim.crashing import Checker, Points
 from pmemsim.errors import Error
 from pmemsim.recording import build_workload
 from pmemsim.simulation import configure
-from pmemsim.workloads import workloads
+from pmemsim.workload_runs import workloads
 from support import ONE_OF_EACH_KIND, long_except, shared_recording
 
 FLIPS = 5
@@ -123,7 +123,7 @@ def test_image_too_large_for_a_file_is_an_error(tmp_path: Path) -> None:
     words = words.removeprefix(": ").replace("could not be written", "could not be kept in memory")
     words = words.replace("choose a file system", "record with a smaller pool")
     with small_files(), pytest.raises(Error, match=f"^{re.escape(words)}"):
-        crash.verify(trace, configure("sw-undo", "asap"), Points(), Checker(("true",), 1), "")
+        crashing.verify(trace, configure("sw-undo", "asap"), Points(), Checker(("true",), 1), "")
 
 
 def test_image_without_flushes_has_the_initial_contents(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pmemsim.matrix import Cell, Matrix
+from pmemsim.matrices import Cell, Matrix
 from pmemsim.plots import plot_matrix
 from pmemsim.presets import preset_names
 from support import SMALL, pmemsim

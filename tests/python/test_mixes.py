@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pmemsim.errors import ConfigError, Error
-from pmemsim.reproduce.papers import load_paper
+from pmemsim.reproduction.papers import load_paper
 from pmemsim.targets import find_target
 from pmemsim.trace import DETAILS, KINDS
-from pmemsim.workloads import MIXES, WorkloadRun, workloads
+from pmemsim.workload_runs import MIXES, WorkloadRun, workloads
 from support import ROOT, long_except, pmemsim
 
 REGIONS = 200

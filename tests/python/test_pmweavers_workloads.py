@@ -12,7 +12,7 @@ import pmemsim
 from pmemsim.errors import ConfigError
 from pmemsim.targets import find_target
 from pmemsim.trace import DETAILS, KINDS, Trace
-from pmemsim.workloads import Argument, WorkloadRun
+from pmemsim.workload_runs import Argument, WorkloadRun
 from structures import READERS, TREES, Pool, mix
 from support import long_except
 

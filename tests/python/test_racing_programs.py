@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pmemsim import _core, recording
-from pmemsim.crash import CheckerWanted, checker_of
+from pmemsim.crashing import CheckerWanted, checker_of
 from pmemsim.errors import Error
 from pmemsim.persistency import Budget, ModelRun, Wanted, show_order
 from pmemsim.trace import Trace

@@ -15,7 +15,7 @@ from pmemsim.selftest.child_process import ChildFailedError, in_child_process
 from pmemsim.selftest.extreme_values import extreme_values
 from pmemsim.selftest.random_configurations import RandomCase, random_case
 from pmemsim.selftest.trials import run_trials, try_case
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workload_runs import WorkloadRun
 from support import LONG_TESTS
 
 # The long form has 500 configurations, and others than the usual form.

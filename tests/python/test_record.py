@@ -23,7 +23,7 @@ from pmemsim.flushes import flushes_outside_pm
 from pmemsim.recording import precompiled
 from pmemsim.targets import find_target
 from pmemsim.toolchain import compiler
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workload_runs import WorkloadRun
 from support import long_except, pmemsim
 
 BARE = """
@@ -479,7 +479,7 @@ RECORD_WORKLOAD = """
 import sys
 from pathlib import Path
 from pmemsim.recording import record_uncached
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workload_runs import WorkloadRun
 workload, output = sys.argv[1:]
 record_uncached(WorkloadRun.of(workload, threads=2, regions=100), Path(output))
 """

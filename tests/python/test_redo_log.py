@@ -12,7 +12,7 @@ import pytest
 from pmemsim import run
 from pmemsim.targets import find_target
 from pmemsim.trace import Trace
-from pmemsim.workloads import WorkloadRun, find_workload, workloads
+from pmemsim.workload_runs import WorkloadRun, find_workload, workloads
 from support import long_except, pmemsim
 
 REDO = ("vacation", "memcached")

@@ -28,11 +28,11 @@ from pmemsim.errors import Error
 from pmemsim.estimates import Estimate, estimate
 from pmemsim.jobs import Job, Simulate
 from pmemsim.predictability import predictability, share_found
-from pmemsim.reproduce.facts import Fact
-from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.metrics import METRICS
-from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.reproduce.plan import (
+from pmemsim.reproduction.facts import Fact
+from pmemsim.reproduction.measurements import Measurements
+from pmemsim.reproduction.metrics import METRICS
+from pmemsim.reproduction.papers import load_paper, paper_names
+from pmemsim.reproduction.plan import (
     DESCRIBED,
     MEASURED,
     WRITTEN_SCALES,
@@ -42,13 +42,13 @@ from pmemsim.reproduce.plan import (
     Paper,
     Point,
 )
-from pmemsim.reproduce.shapes import SHAPES
-from pmemsim.reproduce.storage import storage
-from pmemsim.reproduce.studies import ablated, both_columns
-from pmemsim.reproduce.verdicts import compare, findings, verdict_of
+from pmemsim.reproduction.shapes import SHAPES
+from pmemsim.reproduction.storage import storage
+from pmemsim.reproduction.studies import ablated, both_columns
+from pmemsim.reproduction.verdicts import compare, findings, verdict_of
 from pmemsim.simulation import configure
 from pmemsim.trace import Trace
-from pmemsim.workloads import workloads
+from pmemsim.workload_runs import workloads
 from support import pmemsim
 from tiny_paper import FACTS, drawn, made_up, outcome, reproduce, write_paper
 

@@ -13,11 +13,11 @@ from matplotlib.container import BarContainer
 
 from pmemsim.errors import Error
 from pmemsim.estimates import estimate
-from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.reproduce.plan import DESCRIBED, MEASURED, Benchmark, Column, Paper, Point
-from pmemsim.reproduce.runs import configurations
-from pmemsim.reproduce.studies import ablated, both_columns, every_study
-from pmemsim.reproduce.verdicts import Compared, Counts, compare, counts
+from pmemsim.reproduction.papers import load_paper, paper_names
+from pmemsim.reproduction.plan import DESCRIBED, MEASURED, Benchmark, Column, Paper, Point
+from pmemsim.reproduction.runs import configurations
+from pmemsim.reproduction.studies import ablated, both_columns, every_study
+from pmemsim.reproduction.verdicts import Compared, Counts, compare, counts
 from tiny_paper import drawn, made_up, reproduce, write_columns, write_paper
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from corpus import FOLDER, NAMES, recorded
-from pmemsim.crash import CheckerWanted, checker_of
+from pmemsim.crashing import CheckerWanted, checker_of
 from pmemsim.errors import ConfigError
 from pmemsim.persistency import Budget, ModelRun, Wanted, show_order
 from pmemsim.toolchain import native_compiler

@@ -12,7 +12,7 @@ from support import ROOT
 
 HEAVY = {
     "dask", "distributed", "email", "importlib.metadata", "matplotlib", "multiprocessing", "numpy",
-    "pandas", "pmemsim.crash", "pmemsim.jobs", "pmemsim.reproduce", "pyarrow", "pydantic",
+    "pandas", "pmemsim.crashing", "pmemsim.jobs", "pmemsim.reproduction", "pyarrow", "pydantic",
     "rich.progress",
 }  # fmt: skip
 """Modules that take long to load, and that no command of this test needs."""

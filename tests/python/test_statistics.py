@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 
 from pmemsim import _core
+from pmemsim.declared_statistics import statistic_of, statistics
 from pmemsim.errors import ConfigError
 from pmemsim.presets import preset_names
 from pmemsim.simulation import configure
-from pmemsim.statistics import statistic_of, statistics
 from pmemsim.targets import find_target
 from support import ROOT, pmemsim, preset_pairs
 

@@ -17,10 +17,10 @@ import pytest
 from pmemsim import _core
 from pmemsim.errors import ConfigError, Error
 from pmemsim.simulation import Configuration, configure
-from pmemsim.sweep import table
-from pmemsim.sweep.columns import column_of
-from pmemsim.sweep.series import series_of, wanted_of
-from pmemsim.sweep.spec import RECIPE, REQUIRED, Spec, Value, read_spec
+from pmemsim.sweeping import table
+from pmemsim.sweeping.columns import column_of
+from pmemsim.sweeping.series import series_of, wanted_of
+from pmemsim.sweeping.spec import RECIPE, REQUIRED, Spec, Value, read_spec
 from support import cache_with_recordings, interrupt, long_except, pmemsim
 
 SWEEP = """

@@ -17,7 +17,7 @@ from pins.configurations import BACKENDS, DESIGNS, FOLDER, configuration, record
 from pmemsim import _core
 from pmemsim.errors import Error
 from pmemsim.simulation import Result, configure, simulate
-from pmemsim.timeline import LAST_PS, Bounds, Format, Timeline, write_timeline
+from pmemsim.timelines import LAST_PS, Bounds, Format, Timeline, write_timeline
 from pmemsim.trace import Trace
 from support import long_except, pmemsim
 from track_events import Slice, TrackEvents

@@ -9,11 +9,11 @@ import pytest
 
 from pmemsim import run
 from pmemsim.errors import ConfigError, Error
-from pmemsim.reproduce.papers import load_paper
-from pmemsim.reproduce.plan import Paper
+from pmemsim.reproduction.papers import load_paper
+from pmemsim.reproduction.plan import Paper
 from pmemsim.targets import find_target
 from pmemsim.trace import Trace
-from pmemsim.workloads import WorkloadRun, workloads
+from pmemsim.workload_runs import WorkloadRun, workloads
 from support import ROOT, long_except, pmemsim
 
 

@@ -13,10 +13,10 @@ import pytest
 from pmemsim.cli.execution import Execution
 from pmemsim.cli.reproduce import measure_studies
 from pmemsim.presets import load_preset
-from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.reproduce.plan import DESCRIBED, Case
-from pmemsim.reproduce.studies import Study
-from pmemsim.workloads import WorkloadRun
+from pmemsim.reproduction.papers import load_paper, paper_names
+from pmemsim.reproduction.plan import DESCRIBED, Case
+from pmemsim.reproduction.studies import Study
+from pmemsim.workload_runs import WorkloadRun
 from support import SMALL, pmemsim
 from tiny_paper import reproduce, write_paper
 

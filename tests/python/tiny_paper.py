@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pmemsim.jobs import Outcome
-from pmemsim.reproduce import figures
-from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.plan import Benchmark, Paper, Point, Scale
+from pmemsim.reproduction import figures
+from pmemsim.reproduction.measurements import Measurements
+from pmemsim.reproduction.plan import Benchmark, Paper, Point, Scale
 from support import pmemsim
 
 TINY = """

@@ -23,7 +23,7 @@ from pathlib import Path
 from pmemsim import _core
 from pmemsim.advice.edits import NO_ONE, Edited, Step, after_call, at, edited
 from pmemsim.advice.variants import Variants, calls_of
-from pmemsim.crash import Checker
+from pmemsim.crashing import Checker
 from pmemsim.persistency import ImageExplanation, ModelRun, Wanted, check_orders
 from pmemsim.program_check import Finding, check_program
 from pmemsim.trace import Place, Trace

@@ -10,7 +10,7 @@ from typing import Any
 from pmemsim import _core
 from pmemsim.advice.edits import NO_ONE, edited
 from pmemsim.advice.variants import Call, Variants, calls_of
-from pmemsim.crash import Checker
+from pmemsim.crashing import Checker
 from pmemsim.parallel import Report, run_all
 from pmemsim.persistency import Wanted, check_orders
 from pmemsim.simulation import Configuration, Progress, simulate

@@ -29,7 +29,7 @@ from pmemsim.cli.options import (
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.verifier import Verifier
-from pmemsim.crash import Checker, checker_of
+from pmemsim.crashing import Checker, checker_of
 from pmemsim.errors import CheckFailed, Error, Problems
 from pmemsim.files import replacing, temporary_folder, write_json
 from pmemsim.parallel import host_cores
@@ -38,7 +38,7 @@ from pmemsim.presets import parse_overrides
 from pmemsim.simulation import Configuration, simulate
 from pmemsim.trace import Trace
 from pmemsim.unrecorded import no_images
-from pmemsim.workloads import argument_problems
+from pmemsim.workload_runs import argument_problems
 
 
 @dataclass(frozen=True)

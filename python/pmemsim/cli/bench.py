@@ -24,7 +24,7 @@ from pmemsim.files import write_json
 from pmemsim.presets import Setting, parse_overrides, preset_names
 from pmemsim.simulation import configure
 from pmemsim.targets import find_target
-from pmemsim.workloads import workloads
+from pmemsim.workload_runs import workloads
 
 
 @declared

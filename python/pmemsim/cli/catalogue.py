@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from pmemsim import _core, plugins, workloads
+from pmemsim import _core, plugins, workload_runs
 from pmemsim.cli.command import Command, Group, argument, declared
 from pmemsim.cli.console import out, table
 from pmemsim.cli.options import Json, check_outputs
+from pmemsim.declared_statistics import DeclaredStatistic, statistic_of, statistics
 from pmemsim.errors import Problems
 from pmemsim.files import write_json
 from pmemsim.presets import Kind, Preset, load_preset, preset_names
-from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.reproduce.studies import Chosen, ablated, both_columns
-from pmemsim.statistics import DeclaredStatistic, statistic_of, statistics
+from pmemsim.reproduction.papers import load_paper, paper_names
+from pmemsim.reproduction.studies import Chosen, ablated, both_columns
 
 list_app = typer.Typer(
     cls=Group,
@@ -98,7 +98,7 @@ def list_workloads(*, json_path: Json = None) -> None:
             "papers": list(workload.papers),
             "data_bytes": workload.arguments.get("data_bytes"),
         }
-        for workload in workloads.workloads().values()
+        for workload in workload_runs.workloads().values()
     ]
     if _write_list("workloads", entries, json_path):
         rows = [

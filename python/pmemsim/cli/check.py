@@ -32,7 +32,7 @@ from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.rules import Given
 from pmemsim.cli.verdicts import Verdict, end_with, print_verdicts
 from pmemsim.cli.verifier import Verifier
-from pmemsim.crash import Checker, CheckerWanted, checker_of
+from pmemsim.crashing import Checker, CheckerWanted, checker_of
 from pmemsim.errors import Error, Problems, did_you_mean, on_one_line
 from pmemsim.files import write_json
 from pmemsim.parallel import host_cores
@@ -41,7 +41,7 @@ from pmemsim.program_check import Model, Report, Suppression, check_program, rea
 from pmemsim.targets import Target as Recorded
 from pmemsim.trace import Trace
 from pmemsim.unrecorded import no_images
-from pmemsim.workloads import argument_problems
+from pmemsim.workload_runs import argument_problems
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pmemsim.answers import Answers, AnswersWanted
 from pmemsim.cli.check_images import Search
 from pmemsim.cli.command import CHECKER, option
 from pmemsim.cli.verdicts import Verdict, undecided
-from pmemsim.crash import DEFAULT_CHECK_TIMEOUT_S, Checker
+from pmemsim.crashing import DEFAULT_CHECK_TIMEOUT_S, Checker
 from pmemsim.errors import Problems
 from pmemsim.program_check import Report
 from pmemsim.programs import words_of

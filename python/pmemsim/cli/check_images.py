@@ -13,7 +13,7 @@ from pmemsim.cli.command import EXPLORATION, OUTPUT, option
 from pmemsim.cli.console import err, out, run_with_progress, si, table
 from pmemsim.cli.options import check_whole
 from pmemsim.cli.verdicts import Verdict, undecided
-from pmemsim.crash import Checker
+from pmemsim.crashing import Checker
 from pmemsim.errors import Error, Problems
 from pmemsim.left_out import LeftOut, check_without_each
 from pmemsim.persistency import (

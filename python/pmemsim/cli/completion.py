@@ -10,12 +10,12 @@ import typer
 from pmemsim import _core
 from pmemsim.cli.command import argument, declared
 from pmemsim.cli.help import is_option, name_of
+from pmemsim.declared_statistics import statistics
 from pmemsim.errors import Error, did_you_mean
 from pmemsim.installation import version
 from pmemsim.presets import preset_names
-from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.statistics import statistics
-from pmemsim.workloads import HINTS, MIXES, OPTIMISATIONS, workloads
+from pmemsim.reproduction.papers import load_paper, paper_names
+from pmemsim.workload_runs import HINTS, MIXES, OPTIMISATIONS, workloads
 
 
 @declared

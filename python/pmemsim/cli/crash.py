@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from pmemsim import crash as crashing
-from pmemsim import random_programs
+from pmemsim import crashing, random_programs
 from pmemsim.cli.choices import before_backends, configurations_of, names_of
 from pmemsim.cli.command import (
     CHECKER,
@@ -41,13 +40,13 @@ from pmemsim.cli.options import (
 )
 from pmemsim.cli.rules import Given
 from pmemsim.cli.verifier import Verifier
-from pmemsim.crash import Case, CrashRun, Points, Refused
+from pmemsim.crashing import Case, CrashRun, Points, Refused
 from pmemsim.decode import registers_path
 from pmemsim.errors import ConfigError, Problems
 from pmemsim.files import write_json
 from pmemsim.presets import parse_overrides
 from pmemsim.stress import stress_sets
-from pmemsim.workloads import argument_problems
+from pmemsim.workload_runs import argument_problems
 
 _MOST_SUBSETS = 10**5  # a point then takes some seconds, which delay Ctrl-C
 

@@ -11,7 +11,7 @@ from pmemsim.cli.choices import find_targets
 from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.options import Recipe, check_whole
 from pmemsim.cli.recordings import open_traces
-from pmemsim.crash import (
+from pmemsim.crashing import (
     Case,
     Checker,
     CheckerWanted,
@@ -24,7 +24,7 @@ from pmemsim.crash import (
 from pmemsim.errors import CheckFailed, Problems
 from pmemsim.parallel import Report, host_cores, run_all
 from pmemsim.trace import Trace
-from pmemsim.workloads import WorkloadRun, argument_problems
+from pmemsim.workload_runs import WorkloadRun, argument_problems
 
 _MOST_PROGRAMS = 10**5  # half a day of work; the list of all runs is made before the first begins
 

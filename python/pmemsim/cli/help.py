@@ -118,7 +118,7 @@ def _default_of(each: Parameter) -> str:
 
 def _default_of_workloads(argument: str) -> str:
     """Return the default that most workloads have for an argument, and the exceptions."""
-    from pmemsim.workloads import workloads
+    from pmemsim.workload_runs import workloads
 
     values = {
         workload.name: workload.arguments[argument]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pmemsim import comparison as comparing
-from pmemsim import matrix as matrices
+from pmemsim import matrices
 from pmemsim.cli.choices import before_backends, each_configured, find_targets, names_of
 from pmemsim.cli.command import DESIGN, EXPLORATION, declared, option
 from pmemsim.cli.console import out, si, table
@@ -26,12 +26,12 @@ from pmemsim.cli.options import (
 )
 from pmemsim.cli.recordings import open_each
 from pmemsim.cli.rules import Given
-from pmemsim.crash import Points
+from pmemsim.crashing import Points
 from pmemsim.errors import CheckFailed, Error, Problems
 from pmemsim.executor import Failure
 from pmemsim.files import write_json
 from pmemsim.jobs import Job
-from pmemsim.matrix import Cell, Matrix, Plan
+from pmemsim.matrices import Cell, Matrix, Plan
 from pmemsim.presets import Setting, load_preset, preset_names
 from pmemsim.simulation import check_values
 from pmemsim.targets import Target

@@ -37,7 +37,7 @@ from pmemsim.unrecorded import (
     not_recorded,
     unrecorded,
 )
-from pmemsim.workloads import WorkloadRun, argument_problems, unknown_workload, workloads
+from pmemsim.workload_runs import WorkloadRun, argument_problems, unknown_workload, workloads
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ from pmemsim.errors import Error
 from pmemsim.executor import Failure
 from pmemsim.files import check_writable, write_json
 from pmemsim.jobs import Job, Outcome
-from pmemsim.reproduce import runs
-from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.papers import paper_names
-from pmemsim.reproduce.plan import Scale
-from pmemsim.reproduce.report import to_dict
-from pmemsim.reproduce.studies import Chosen, Study, choose, every_study
-from pmemsim.reproduce.verdicts import Compared, compare
+from pmemsim.reproduction import runs
+from pmemsim.reproduction.measurements import Measurements
+from pmemsim.reproduction.papers import paper_names
+from pmemsim.reproduction.plan import Scale
+from pmemsim.reproduction.report import to_dict
+from pmemsim.reproduction.studies import Chosen, Study, choose, every_study
+from pmemsim.reproduction.verdicts import Compared, compare
 from pmemsim.targets import Target
 
 
@@ -195,7 +195,7 @@ def _write(tables: Sequence[_Table], scale: Scale, json_path: str) -> None:
 def _draw(measured: Measurements, folder: Path) -> Path | None:
     if measured.experiment.metric == "storage":
         return None
-    from pmemsim.reproduce.figures import draw
+    from pmemsim.reproduction.figures import draw
 
     paper = measured.paper
     place = folder / paper.name / (paper.ablation.id if paper.ablation else "")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pmemsim.cli.console import HAND_PLACED_FLUSHES, machine_line, out, table
 from pmemsim.estimates import Estimate
-from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.papers import experiments_dir
-from pmemsim.reproduce.plan import Paper, Scale
-from pmemsim.reproduce.storage import storage
-from pmemsim.reproduce.verdicts import Compared, Finding, counts
+from pmemsim.reproduction.measurements import Measurements
+from pmemsim.reproduction.papers import experiments_dir
+from pmemsim.reproduction.plan import Paper, Scale
+from pmemsim.reproduction.storage import storage
+from pmemsim.reproduction.verdicts import Compared, Finding, counts
 
 _SMOKE = "scale smoke: too few regions to compare; these numbers mean nothing, and none is counted"
 

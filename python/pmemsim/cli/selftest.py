@@ -11,7 +11,7 @@ from pmemsim.cli.console import out, progress_of, table
 from pmemsim.cli.options import Jobs, Json, Machine, check_jobs, check_outputs, check_whole
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.rules import Given
-from pmemsim.crash import CrashRun
+from pmemsim.crashing import CrashRun
 from pmemsim.errors import CheckFailed, Problems
 from pmemsim.files import write_json
 from pmemsim.selftest.injected_faults import (

@@ -17,11 +17,11 @@ from pmemsim.errors import Error
 from pmemsim.executor import Failure
 from pmemsim.files import write_json
 from pmemsim.jobs import Job
-from pmemsim.sweep.points import points_of
-from pmemsim.sweep.spec import read_spec
+from pmemsim.sweeping.points import points_of
+from pmemsim.sweeping.spec import read_spec
 
 if TYPE_CHECKING:
-    from pmemsim.sweep.table import Row
+    from pmemsim.sweeping.table import Row
 
 
 @declared
@@ -87,7 +87,7 @@ def sweep_command(
     same command continues, and repeats failed points.
     docs/guides/sweep.md describes the YAML file.
     """
-    from pmemsim.sweep import series, table  # take longer to load than many commands to run
+    from pmemsim.sweeping import series, table  # take longer to load than many commands to run
 
     problems = given.problems()
     out_path = out_path or spec_path.with_suffix(".parquet")
@@ -133,7 +133,7 @@ def sweep_command(
 
 
 def _report(rows: Sequence[Row], path: Path, *, quiet: bool) -> None:
-    from pmemsim.sweep.table import FAILED
+    from pmemsim.sweeping.table import FAILED
 
     failed = [row for row in rows if row["status"] == FAILED]
     for reason, count in Counter(row["reason"] for row in failed).most_common():

@@ -28,7 +28,7 @@ from pmemsim.errors import Problems
 from pmemsim.files import write_json
 from pmemsim.presets import parse_overrides
 from pmemsim.simulation import Configuration
-from pmemsim.timeline import ALL, Bounds, Format, SlowRegion, Timeline, write_timeline
+from pmemsim.timelines import ALL, Bounds, Format, SlowRegion, Timeline, write_timeline
 from pmemsim.trace import Trace
 
 _FORMATS = ("perfetto", "kanata")

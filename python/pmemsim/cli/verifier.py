@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from pmemsim.cli.command import CHECKER, option
-from pmemsim.crash import DEFAULT_CHECK_TIMEOUT_S, CheckerWanted
+from pmemsim.crashing import DEFAULT_CHECK_TIMEOUT_S, CheckerWanted
 from pmemsim.errors import Problems
 
 MOST_SECONDS = 10**6

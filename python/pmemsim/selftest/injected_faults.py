@@ -11,14 +11,14 @@ from typing import Any
 import yaml
 
 from pmemsim import plugins
-from pmemsim.crash import CrashRun, Points, verify
+from pmemsim.crashing import CrashRun, Points, verify
 from pmemsim.files import OWN_YAML
 from pmemsim.installation import installed_dir
 from pmemsim.parallel import Report, run_all
 from pmemsim.simulation import Configuration, configure
 from pmemsim.stress import StressSet, stress_sets
 from pmemsim.trace import Trace
-from pmemsim.workloads import LOGS, WorkloadRun
+from pmemsim.workload_runs import LOGS, WorkloadRun
 
 FAULTS_KEY = "pmemsim.faults"
 """The key of the setting that injects faults."""

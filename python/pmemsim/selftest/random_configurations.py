@@ -13,7 +13,7 @@ from pmemsim.errors import ConfigError
 from pmemsim.presets import BEFORE, Setting, load_preset, preset_names
 from pmemsim.selftest.extreme_values import extreme_values
 from pmemsim.simulation import Configuration
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workload_runs import WorkloadRun
 
 MOST_VALUES = 8
 """Extreme values of a configuration. Of more values nearly all combinations are refused."""

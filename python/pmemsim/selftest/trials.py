@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from pmemsim.crash import Points, verify
+from pmemsim.crashing import Points, verify
 from pmemsim.errors import ConfigError, StuckError, on_one_line
 from pmemsim.parallel import Report, run_all
 from pmemsim.recording import record_workload

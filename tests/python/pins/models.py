@@ -13,7 +13,7 @@ from corpus import FOLDER as SOURCES
 from pins.configurations import corpus_recording
 from pins.files import Files, number
 from pmemsim.answers import AnswersWanted, check_answers
-from pmemsim.crash import Checker
+from pmemsim.crashing import Checker
 from pmemsim.persistency import Budget, Wanted, show_order
 
 _MODELS = ("px86", "eadr")

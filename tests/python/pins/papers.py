@@ -15,13 +15,13 @@ from pins.configurations import configuration, recording
 from pins.files import Files, rounded
 from pmemsim.errors import Error
 from pmemsim.jobs import Analyze, Outcome
-from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.papers import load_paper, paper_names
-from pmemsim.reproduce.plan import Case, Settings
-from pmemsim.reproduce.studies import Study, both_columns
-from pmemsim.reproduce.verdicts import findings
+from pmemsim.reproduction.measurements import Measurements
+from pmemsim.reproduction.papers import load_paper, paper_names
+from pmemsim.reproduction.plan import Case, Settings
+from pmemsim.reproduction.studies import Study, both_columns
+from pmemsim.reproduction.verdicts import findings
 from pmemsim.simulation import StartingContents, simulate
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workload_runs import WorkloadRun
 
 _SMALL_DATA = 64
 

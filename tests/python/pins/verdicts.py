@@ -20,12 +20,12 @@ from pins.configurations import (
 )
 from pins.files import Files, number, rounded
 from pmemsim import result_cache
-from pmemsim.crash import Points, verify
+from pmemsim.crashing import Points, verify
 from pmemsim.errors import Error
 from pmemsim.executor import Failure, Finished
 from pmemsim.jobs import Job
 from pmemsim.lint_hints import lint
-from pmemsim.matrix import Plan
+from pmemsim.matrices import Plan
 from pmemsim.presets import preset_names
 from pmemsim.program_check import Model, check_program
 from pmemsim.selftest.injected_faults import InjectedFault

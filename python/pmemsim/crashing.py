@@ -24,7 +24,7 @@ from pmemsim.simulation import Configuration, Progress, configure
 from pmemsim.stress import StressSet
 from pmemsim.trace import Trace
 from pmemsim.unrecorded import notes_on_crashes
-from pmemsim.workloads import workloads
+from pmemsim.workload_runs import workloads
 
 # Where a checker finds the file of a region: in memory (host/program.cpp), or in a folder.
 _FILE_IN_MEMORY = re.compile(r"/proc/\d+/fd/1(\d\d)\b")

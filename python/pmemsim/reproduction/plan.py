@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from pmemsim.reproduce.facts import Fact
-from pmemsim.workloads import WorkloadRun, find_workload
+from pmemsim.reproduction.facts import Fact
+from pmemsim.workload_runs import WorkloadRun, find_workload
 
 Scale = Literal["quick", "paper", "smoke"]
 SCALES: tuple[Scale, ...] = get_args(Scale)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pmemsim.document import Item
 from pmemsim.errors import ConfigError, on_one_line
-from pmemsim.reproduce.plan import (
+from pmemsim.reproduction.plan import (
     Benchmark,
     Design,
     Settings,
     takes_computation,
     takes_data_bytes,
 )
-from pmemsim.workloads import (
+from pmemsim.workload_runs import (
     HINTS,
     MIXES,
     WorkloadRun,

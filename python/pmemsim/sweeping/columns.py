@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pmemsim import _core
-from pmemsim.sweep.spec import Value
+from pmemsim.sweeping.spec import Value
 
 _QUANTITY = re.compile(r"([0-9.]+)(\D*)")
 # The unit of a column, and the value of the written unit in it.

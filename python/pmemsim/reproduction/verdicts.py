@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 from pmemsim.errors import Error
 from pmemsim.estimates import Estimate
-from pmemsim.reproduce.facts import UNITS
-from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.plan import Benchmark, Entry, Experiment, Paper
-from pmemsim.reproduce.shapes import SHAPES
-from pmemsim.reproduce.storage import counted
+from pmemsim.reproduction.facts import UNITS
+from pmemsim.reproduction.measurements import Measurements
+from pmemsim.reproduction.plan import Benchmark, Entry, Experiment, Paper
+from pmemsim.reproduction.shapes import SHAPES
+from pmemsim.reproduction.storage import counted
 
 TOLERANCE, NARROW_TOLERANCE = 0.15, 0.10
 WITHIN, OFF, HOLDS, FAILS = "within 15%", "off", "holds", "fails"

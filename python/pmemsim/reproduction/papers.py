@@ -9,7 +9,7 @@ from pathlib import Path
 from pmemsim.document import Item, read
 from pmemsim.errors import Error, did_you_mean
 from pmemsim.installation import installed_dir
-from pmemsim.reproduce.changes import (
+from pmemsim.reproduction.changes import (
     Coverage,
     Known,
     coverage,
@@ -17,9 +17,9 @@ from pmemsim.reproduce.changes import (
     read_cause,
     read_differences,
 )
-from pmemsim.reproduce.facts import UNITS, Fact
-from pmemsim.reproduce.metrics import METRICS, Metric
-from pmemsim.reproduce.parts import (
+from pmemsim.reproduction.facts import UNITS, Fact
+from pmemsim.reproduction.metrics import METRICS, Metric
+from pmemsim.reproduction.parts import (
     is_beside,
     is_true,
     read_benchmarks,
@@ -30,7 +30,7 @@ from pmemsim.reproduce.parts import (
     read_settings,
     sourced,
 )
-from pmemsim.reproduce.plan import (
+from pmemsim.reproduction.plan import (
     MEANS,
     SMOKE_SHARE,
     WRITTEN_SCALES,
@@ -41,8 +41,8 @@ from pmemsim.reproduce.plan import (
     Paper,
     Point,
 )
-from pmemsim.reproduce.shapes import SHAPES
-from pmemsim.reproduce.storage import STORAGE
+from pmemsim.reproduction.shapes import SHAPES
+from pmemsim.reproduction.storage import STORAGE
 
 _FILES = ("experiment.yaml", "expected.yaml")
 _KEYS = (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pmemsim import result_cache
-from pmemsim.crash import Points
+from pmemsim.crashing import Points
 from pmemsim.errors import Error, on_one_line
 from pmemsim.executor import Failure
 from pmemsim.jobs import Crash, Crashes, Job, Outcome, Simulate

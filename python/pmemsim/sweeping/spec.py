@@ -28,7 +28,7 @@ from pmemsim.errors import Error, Problems, did_you_mean
 from pmemsim.presets import Setting
 from pmemsim.simulation import check_values
 from pmemsim.targets import find_target
-from pmemsim.workloads import WHOLE_NUMBERS, argument_problems
+from pmemsim.workload_runs import WHOLE_NUMBERS, argument_problems
 
 Value = bool | int | float | str
 Combination = Mapping[str, Value]

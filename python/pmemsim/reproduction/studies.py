@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pmemsim.errors import Error, did_you_mean
-from pmemsim.reproduce.papers import is_paper, load_paper
-from pmemsim.reproduce.plan import DESCRIBED, MEASURED, Ablation, Case, Experiment, Paper, Scale
+from pmemsim.reproduction.papers import is_paper, load_paper
+from pmemsim.reproduction.plan import DESCRIBED, MEASURED, Ablation, Case, Experiment, Paper, Scale
 
 
 @dataclass(frozen=True)

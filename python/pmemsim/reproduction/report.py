@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.plan import Scale
-from pmemsim.reproduce.storage import storage
-from pmemsim.reproduce.verdicts import Compared, Finding, counts
+from pmemsim.reproduction.measurements import Measurements
+from pmemsim.reproduction.plan import Scale
+from pmemsim.reproduction.storage import storage
+from pmemsim.reproduction.verdicts import Compared, Finding, counts
 
 
 def to_dict(

@@ -20,9 +20,9 @@ from matplotlib.figure import Figure
 from pmemsim.errors import Error
 from pmemsim.estimates import Estimate, estimate
 from pmemsim.plots import grouped_bars, intervals, legend_above, lines, save
-from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.metrics import METRICS
-from pmemsim.reproduce.plan import Benchmark, Entry, Point
+from pmemsim.reproduction.measurements import Measurements
+from pmemsim.reproduction.metrics import METRICS
+from pmemsim.reproduction.plan import Benchmark, Entry, Point
 
 _MISSING = Estimate(nan, nan)
 # The average number of characters in an inch of a title.

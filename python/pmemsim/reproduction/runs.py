@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from pmemsim.errors import ConfigError
 from pmemsim.jobs import Analyze, Job, Simulate, Work
-from pmemsim.reproduce.plan import Case
+from pmemsim.reproduction.plan import Case
 from pmemsim.simulation import Configuration, configure, settings_without_effect
 from pmemsim.trace import Trace
-from pmemsim.workloads import WorkloadRun
+from pmemsim.workload_runs import WorkloadRun
 
 
 def configurations(cases: Iterable[Case]) -> dict[tuple[str, str, object], Configuration]:

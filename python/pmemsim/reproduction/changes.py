@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 from pmemsim.document import Item
 from pmemsim.errors import did_you_mean
-from pmemsim.reproduce.metrics import METRICS
-from pmemsim.reproduce.parts import (
+from pmemsim.reproduction.metrics import METRICS
+from pmemsim.reproduction.parts import (
     is_true,
     read_benchmarks,
     read_design,
@@ -17,7 +17,7 @@ from pmemsim.reproduce.parts import (
     read_opt,
     read_settings,
 )
-from pmemsim.reproduce.plan import (
+from pmemsim.reproduction.plan import (
     MEASURED,
     OTHERS,
     Ablation,

@@ -8,9 +8,9 @@ from itertools import pairwise
 from math import nan
 from statistics import fmean, geometric_mean
 
-from pmemsim.reproduce.measurements import Measurements
-from pmemsim.reproduce.plan import Point
-from pmemsim.reproduce.storage import storage
+from pmemsim.reproduction.measurements import Measurements
+from pmemsim.reproduction.plan import Point
+from pmemsim.reproduction.storage import storage
 
 
 @dataclass(frozen=True)

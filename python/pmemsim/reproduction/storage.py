@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pmemsim.errors import Error
-from pmemsim.reproduce.plan import Paper
+from pmemsim.reproduction.plan import Paper
 from pmemsim.simulation import Configuration, configure
 from pmemsim.storage import Structure, Unknown, storage_of
 

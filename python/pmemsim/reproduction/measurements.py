@@ -9,8 +9,8 @@ from statistics import fmean, geometric_mean
 from pmemsim.errors import Error
 from pmemsim.estimates import Estimate, estimate
 from pmemsim.jobs import Outcome
-from pmemsim.reproduce.metrics import METRICS
-from pmemsim.reproduce.plan import MEANS, Benchmark, Case, Experiment, Paper, Point, Scale
+from pmemsim.reproduction.metrics import METRICS
+from pmemsim.reproduction.plan import MEANS, Benchmark, Case, Experiment, Paper, Point, Scale
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from pmemsim.declared_statistics import statistics
 from pmemsim.errors import Error, Problems, did_you_mean
-from pmemsim.statistics import statistics
-from pmemsim.sweep.columns import column_of
-from pmemsim.sweep.spec import Spec
-from pmemsim.sweep.table import MEASURED_NUMBERS, SPEEDUP
+from pmemsim.sweeping.columns import column_of
+from pmemsim.sweeping.spec import Spec
+from pmemsim.sweeping.table import MEASURED_NUMBERS, SPEEDUP
 
 _EXAMPLE = "x=pm.wpq_entries,y=speedup,hue=design"
 _KEYS = ("x", "y", "hue")

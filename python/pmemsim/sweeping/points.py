@@ -9,10 +9,10 @@ from pmemsim.errors import ConfigError, Error, on_one_line
 from pmemsim.jobs import Job, Simulate
 from pmemsim.presets import Setting
 from pmemsim.simulation import Configuration, configure, settings_without_effect
-from pmemsim.sweep.spec import RECIPE, REQUIRED, Combination
+from pmemsim.sweeping.spec import RECIPE, REQUIRED, Combination
 from pmemsim.targets import Target, find_target
 from pmemsim.trace import Trace
-from pmemsim.workloads import Argument
+from pmemsim.workload_runs import Argument
 
 Opened = Callable[[list[Target]], list[Trace | Error]]
 """Opens recordings, and makes missing ones."""

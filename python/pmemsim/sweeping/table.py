@@ -23,9 +23,9 @@ from pmemsim.errors import Error
 from pmemsim.files import replacing
 from pmemsim.installation import version
 from pmemsim.jobs import Outcome
-from pmemsim.sweep.columns import column_of
-from pmemsim.sweep.points import Point
-from pmemsim.sweep.spec import Spec
+from pmemsim.sweeping.columns import column_of
+from pmemsim.sweeping.points import Point
+from pmemsim.sweeping.spec import Spec
 
 Row = dict[str, Any]
 OK, FAILED = "ok", "failed"
