@@ -23,13 +23,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pmemsim.cli.execution import Execution
-from pmemsim.cli.reproduce import compared, measure_studies
 from pmemsim.installation import version
+from pmemsim.progress import watch_of
 from pmemsim.reproduction.papers import load_paper
 from pmemsim.reproduction.plan import Entry, Paper
+from pmemsim.reproduction.run import compared, measure_studies
 from pmemsim.reproduction.studies import ablated, both_columns, every_study
 from pmemsim.reproduction.verdicts import Compared, Finding
+from pmemsim.runner import Runner
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/experiment.yaml"))
@@ -57,7 +58,8 @@ def measure(name: str) -> None:
         for each in ablated(paper, paper.ablations[ablation])
         if each.counted.experiment.id in experiments
     ]
-    measured = measure_studies(every_study(chosen), "quick", Execution())
+    runner = Runner(watch_of(True))
+    measured = measure_studies(every_study(chosen), "quick", runner.open_traces, runner.do)
     rows = [row for each in chosen for row in compared(each, measured)]
     text = json.dumps(results_of(rows), indent=1, ensure_ascii=False)
     results_path(name).write_text(f"{text}\n", encoding="utf-8")

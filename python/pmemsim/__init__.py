@@ -13,64 +13,126 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pmemsim.api import compare, profile, run
-    from pmemsim.comparison import Comparison
-    from pmemsim.errors import (
-        CheckFailed,
-        ConfigError,
-        Error,
-        RecordError,
-        StuckError,
-        TraceError,
+    from pmemsim.advice.advise import Advice
+    from pmemsim.api.experiments import matrix, reproduce, sweep
+    from pmemsim.api.runs import compare, profile, run, timeline
+    from pmemsim.api.verification import advise, check, crash
+    from pmemsim.catalogue import (
+        backends,
+        designs,
+        experiments,
+        machines,
+        parameters,
+        statistics,
+        workloads,
     )
+    from pmemsim.checking.check import CheckResults
+    from pmemsim.comparison import Comparison
+    from pmemsim.crash_suite import CrashResults
+    from pmemsim.errors import CheckFailed, ConfigError, Error, RecordError, StuckError, TraceError
+    from pmemsim.installation import examples
+    from pmemsim.matrices import Matrix
+    from pmemsim.profiling import Profile
     from pmemsim.recording import record, record_workload
+    from pmemsim.reproduction.run import Reproduction
     from pmemsim.simulation import Configuration, Result, configure, simulate
+    from pmemsim.sweeping.run import SweepResults
+    from pmemsim.targets import Recipe
+    from pmemsim.timelines import WrittenTimeline
     from pmemsim.trace import Trace
     from pmemsim.workload_runs import WorkloadRun
 
     __version__: str
 
 __all__ = [
+    "Advice",
     "CheckFailed",
+    "CheckResults",
     "Comparison",
     "ConfigError",
     "Configuration",
+    "CrashResults",
     "Error",
+    "Matrix",
+    "Profile",
+    "Recipe",
     "RecordError",
+    "Reproduction",
     "Result",
     "StuckError",
+    "SweepResults",
     "Trace",
     "TraceError",
     "WorkloadRun",
+    "WrittenTimeline",
     "__version__",
+    "advise",
+    "backends",
+    "check",
     "compare",
     "configure",
+    "crash",
+    "designs",
+    "examples",
+    "experiments",
+    "machines",
+    "matrix",
+    "parameters",
     "profile",
     "record",
     "record_workload",
+    "reproduce",
     "run",
     "simulate",
+    "statistics",
+    "sweep",
+    "timeline",
+    "workloads",
 ]
 
 _MODULES = {
+    "Advice": "advice.advise",
     "CheckFailed": "errors",
+    "CheckResults": "checking.check",
     "Comparison": "comparison",
     "ConfigError": "errors",
     "Configuration": "simulation",
+    "CrashResults": "crash_suite",
     "Error": "errors",
+    "Matrix": "matrices",
+    "Profile": "profiling",
+    "Recipe": "targets",
     "RecordError": "errors",
+    "Reproduction": "reproduction.run",
     "Result": "simulation",
     "StuckError": "errors",
+    "SweepResults": "sweeping.run",
     "Trace": "trace",
     "TraceError": "errors",
-    "WorkloadRun": "workloads",
-    "compare": "api",
+    "WorkloadRun": "workload_runs",
+    "WrittenTimeline": "timelines",
+    "advise": "api.verification",
+    "backends": "catalogue",
+    "check": "api.verification",
+    "compare": "api.runs",
     "configure": "simulation",
-    "profile": "api",
+    "crash": "api.verification",
+    "designs": "catalogue",
+    "examples": "installation",
+    "experiments": "catalogue",
+    "machines": "catalogue",
+    "matrix": "api.experiments",
+    "parameters": "catalogue",
+    "profile": "api.runs",
     "record": "recording",
     "record_workload": "recording",
-    "run": "api",
+    "reproduce": "api.experiments",
+    "run": "api.runs",
     "simulate": "simulation",
+    "statistics": "catalogue",
+    "sweep": "api.experiments",
+    "timeline": "api.runs",
+    "workloads": "catalogue",
 }
 """The module of each name. It is loaded when the name is first used, since commands use few."""
 

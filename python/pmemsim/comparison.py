@@ -3,32 +3,46 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pmemsim.cold_start import cold_starts
 from pmemsim.errors import Error
 from pmemsim.estimates import Estimate, estimate
 from pmemsim.parallel import Report, run_all
-from pmemsim.simulation import Configuration, Result, StartingContents, simulate
+from pmemsim.results import Plot, Results
+from pmemsim.simulation import Configuration, Result, StartingContents, breakdown, simulate
 from pmemsim.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Results, Plot["tuple[Axes, Axes]"]):
     """Results of every workload on every design; the first design is the baseline.
 
     A workload may have several samples, which are recordings with other seeds or schedules: the
     same number on every design, in the same order.
+
+    Example:
+        `pmemsim.compare(["queue"], designs=["np", "asap"], machine="asap").geomean()`
     """
 
     results: tuple[Result, ...]
+    """The runs, workload by workload, design by design."""
     designs: tuple[str, ...]
+    """The designs; the first is the baseline."""
+    command: ClassVar = "compare"
+
+    @property
+    def title(self) -> str:
+        """Name the machine and the baseline."""
+        return f"machine {self.results[0].machine}; ratios over {self.designs[0]}"
 
     @property
     def workloads(self) -> tuple[str, ...]:
@@ -101,6 +115,33 @@ class Comparison:
         ]
         return pd.DataFrame(rows).set_index(["workload", "design"])
 
+    @property
+    def _size(self) -> tuple[float, float]:
+        groups = len(self.workloads) + 1
+        return max(5.5, 1.2 + 0.32 * groups * (len(self.designs) + 1)), 6.0
+
+    def _draw(self, figure: Figure) -> tuple[Axes, Axes]:
+        """Draw normalised throughput above, and the shares of the cores' time below."""
+        from pmemsim.plots import grouped_bars, legend_below, stacks_of_shares
+
+        top, bottom = figure.subplots(2, 1)
+        means = self.geomean()
+        heights = {
+            design: [*(self.ratio(self.result(w, design)) for w in self.workloads), means[design]]
+            for design in self.designs
+        }
+        grouped_bars(top, [*self.workloads, "geomean"], heights)
+        top.set_ylabel(f"throughput over {self.designs[0]}")
+        shares = {
+            workload: {design: breakdown(self.result(workload, design)) for design in self.designs}
+            for workload in self.workloads
+        }
+        stacks_of_shares(bottom, shares)
+        bottom.set_ylabel("share of the cores' time (%)")
+        legend_below(figure, bottom)
+        figure.suptitle(f"machine {self.results[0].machine}", fontsize=10)
+        return top, bottom
+
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison for `--json` (keys: docs/reference/results.md)."""
         return {
@@ -119,33 +160,6 @@ class Comparison:
 
 def _interval(estimate: Estimate) -> dict[str, float]:
     return {"ratio": estimate.mean, "ci95": estimate.ci95}
-
-
-# The statistics stall.* that tables and plots show, in the order of drawing. The remaining time is
-# the core's own: instructions, their latencies, branches, hits in the L1.
-STALLS = {
-    "cache misses": ("private_cache", "shared_cache", "other_core", "dram", "pm"),
-    "fence stalls": ("fence",),
-    "store-queue stalls": ("store_queue",),
-    "lock waiting": ("lock",),
-    "thread waiting": ("condition", "barrier", "join", "order"),
-    "commits and pauses": ("commit", "speculation"),
-}
-
-
-def breakdown(result: Result) -> dict[str, float]:
-    """Return the shares of the cores' time, which add up to 1; `core` is the remaining share."""
-    return shares_of({statistic.name: statistic.value for statistic in result.statistics})
-
-
-def shares_of(times: Mapping[str, float]) -> dict[str, float]:
-    """Return the shares of the cores' time from a run's statistics."""
-    total = times["stall.total_ns"]
-    shares = {
-        label: sum(times[f"stall.{cause}_ns"] for cause in causes) / total if total else 0.0
-        for label, causes in STALLS.items()
-    }
-    return {"core": 1.0 - sum(shares.values()), **shares}
 
 
 def compare(

@@ -14,7 +14,7 @@ from typing import Any
 
 from pmemsim import _core
 from pmemsim.decode import registers_path, write_registers
-from pmemsim.errors import ConfigError, Error
+from pmemsim.errors import ConfigError, Error, Problems
 from pmemsim.files import replacing, temporary_folder
 from pmemsim.installation import installed_dir
 from pmemsim.presets import Setting, preset_names
@@ -301,6 +301,20 @@ class CheckerWanted:
     def given(self) -> bool:
         """Return whether the user has named a checker."""
         return self.command is not None or self.library is not None
+
+
+MOST_SECONDS = 10**6
+
+
+def wanted_checker(
+    command: str | None, library: Path | None, timeout_s: float | None, problems: Problems
+) -> CheckerWanted:
+    """Return the checker that the user wants; errors are added to the problems."""
+    if timeout_s is not None and not 0 < timeout_s <= MOST_SECONDS:
+        problems.add(
+            [f"--verify-timeout {timeout_s:g}: must be greater than 0 and at most {MOST_SECONDS}"]
+        )
+    return CheckerWanted(command, library, timeout_s)
 
 
 def checker_of(trace: Trace, wanted: CheckerWanted, images: int | None) -> Checker | None:

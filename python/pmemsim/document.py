@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from pathlib import Path
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path, PurePath
 
 import yaml
 
@@ -14,7 +14,8 @@ from pmemsim.presets import BEFORE, Kind, load_preset, preset_names
 class Item:
     """A value of a YAML file, with its place and its name there."""
 
-    def __init__(self, path: Path, node: yaml.Node, name: str = "") -> None:
+    def __init__(self, path: Path | str, node: yaml.Node, name: str = "") -> None:
+        """Make an item of a file, or of values that a text names, which have no lines."""
         self.name = name
         self._path = path
         self._node = node
@@ -26,7 +27,9 @@ class Item:
 
     @property
     def place(self) -> str:
-        """Return the file and the line."""
+        """Return the file and the line, or the name of values without lines."""
+        if isinstance(self._path, str):
+            return self._path
         return f"{self._path}:{self._node.start_mark.line + 1}"
 
     def fields(self, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Item]:
@@ -151,3 +154,27 @@ def read(path: Path) -> Item:
     if root is None:
         raise Error(f"{path}: is empty")
     return Item(path, root)
+
+
+def of_values(values: object, place: str) -> Item:
+    """Return values of a Python program as if they were read from a file; `place` names them."""
+    try:
+        text = yaml.safe_dump(_plain(values), sort_keys=False)
+    except yaml.YAMLError as error:
+        reason = error.args[0] if error.args else error
+        raise Error(f"{place}: must be dicts and lists of texts and numbers ({reason})") from error
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert root is not None, "what yaml has written is not empty"
+    return Item(place, root)
+
+
+def _plain(value: object) -> object:
+    """Return the value with lists, texts and numbers of Python instead of other libraries'."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return [_plain(each) for each in value]
+    # NumPy's numbers convert themselves.
+    return value.item() if hasattr(value, "item") else value

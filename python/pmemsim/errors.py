@@ -11,11 +11,23 @@ from contextlib import contextmanager
 
 
 class Error(Exception):
-    """Bad input of any kind; the text says where, why and what to do."""
+    """Bad input of any kind; the text says what is wrong, where, and what to do.
+
+    All errors of pmemsim derive from it.
+
+    Example:
+        `with contextlib.suppress(pmemsim.Error): pmemsim.run("no", design="np", machine="asap")`
+    """
 
 
 class ConfigError(Error):
-    """All errors of a configuration or of a command's arguments, found in one pass."""
+    """All errors of a configuration or of a call's arguments, found in one pass.
+
+    `problems` lists them.
+
+    Example:
+        `with contextlib.suppress(pmemsim.ConfigError): pmemsim.configure("no", "asap")`
+    """
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems: list[str] = list(problems)
@@ -27,15 +39,27 @@ class ConfigError(Error):
 
 
 class TraceError(Error):
-    """A trace file that is damaged, truncated or of another format."""
+    """A trace file that is damaged, truncated or of another format.
+
+    Example:
+        `with contextlib.suppress(pmemsim.TraceError): pmemsim.Trace("damaged.pmt")`
+    """
 
 
 class StuckError(Error):
-    """A simulation that cannot proceed: a defect, unless the text names a setting that cures it."""
+    """A simulation that cannot proceed: a defect, unless the text names a setting that cures it.
+
+    Example:
+        `issubclass(pmemsim.StuckError, pmemsim.Error)`
+    """
 
 
 class RecordError(Error):
-    """A program that could not be built or recorded."""
+    """A program that could not be built or recorded.
+
+    Example:
+        `with contextlib.suppress(pmemsim.RecordError): pmemsim.record(["./no"], "no.pmt")`
+    """
 
 
 class _VerdictError(Error):
@@ -47,7 +71,14 @@ class _VerdictError(Error):
 
 
 class CheckFailed(_VerdictError):  # noqa: N818 -- the run worked; what it checked did not hold
-    """A violation was found; the command line exits with 1."""
+    """A violation was found; the command line exits with 1. `problems` has the sentences.
+
+    In Python, only a workload whose own check fails while it is recorded raises it: findings of
+    `crash` and `check` are returned.
+
+    Example:
+        `issubclass(pmemsim.CheckFailed, pmemsim.Error)`
+    """
 
 
 class Undecided(_VerdictError):  # noqa: N818 -- the run worked

@@ -7,18 +7,30 @@ cell's reason says why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pmemsim import result_cache
+from pmemsim.chosen import each_configured
+from pmemsim.comparison import labels_of
 from pmemsim.crashing import Points
-from pmemsim.errors import Error, on_one_line
+from pmemsim.errors import Error, Problems, on_one_line
 from pmemsim.executor import Failure
 from pmemsim.jobs import Crash, Crashes, Job, Outcome, Simulate
-from pmemsim.simulation import Configuration
+from pmemsim.presets import Setting, load_preset
+from pmemsim.results import Plot, Results
+from pmemsim.runner import Do
+from pmemsim.simulation import Configuration, check_values
 from pmemsim.storage import Unknown, storage_of, total_bytes
+from pmemsim.targets import Target
 from pmemsim.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BASELINE = "sw-undo"
 """Default design that speedups are relative to."""
@@ -55,13 +67,25 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Matrix:
-    """All cells, workload by workload, in the order of the designs."""
+class Matrix(Results, Plot["tuple[Axes, Axes]"]):
+    """All cells, workload by workload, in the order of the designs.
+
+    Example:
+        `pmemsim.matrix("queue", machine="asap", designs=["np"], points=10).to_frame()["speedup"]`
+    """
 
     cells: tuple[Cell, ...]
+    """The cells, with the speedup, bytes written to PM, energy, storage and violations of each."""
     baseline: str
+    """The design that speedups are relative to."""
     configurations: Mapping[str, Configuration]
     """The possible designs on the machine, and the baseline."""
+    command: ClassVar = "matrix"
+
+    @property
+    def title(self) -> str:
+        """Name the machine and the baseline."""
+        return f"machine {self.cells[0].machine}; speedups over {self.baseline}"
 
     @property
     def workloads(self) -> list[str]:
@@ -73,6 +97,37 @@ class Matrix:
         """Return the designs, in their order."""
         return list(dict.fromkeys(cell.design for cell in self.cells))
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each cell, by workload and design; values that don't exist are empty."""
+        import pandas as pd
+
+        frame = pd.DataFrame([vars(cell) for cell in self.cells])
+        return frame.set_index(["workload", "design"])
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return max(6.5, 2.0 + 0.55 * len(self.designs)), 3.2 + 0.7 * len(self.workloads)
+
+    def _draw(self, figure: Figure) -> tuple[Axes, Axes]:
+        """Draw heat maps of the speedups and of the PM write traffic; wrong designs are marked."""
+        from pmemsim.plots import heat_map
+
+        top, bottom = figure.subplots(2, 1)
+        places = [(cell.workload, cell.design) for cell in self.cells]
+        speedups = dict(zip(places, (cell.speedup for cell in self.cells), strict=True))
+        written = dict(zip(places, (_megabytes(cell) for cell in self.cells), strict=True))
+        marks = dict(zip(places, map(_mark, self.cells), strict=True))
+        shape = (self.workloads, self.designs)
+        heat_map(top, *shape, speedups, marks, "viridis")
+        top.set_title(f"throughput over {self.baseline}", fontsize=9)
+        heat_map(bottom, *shape, written, marks, "cividis_r")
+        bottom.set_title("written to PM (MB)", fontsize=9)
+        figure.suptitle(
+            f"machine {self.cells[0].machine}; !: a crash leaves a wrong image, ?: not verified",
+            fontsize=10,
+        )
+        return top, bottom
+
     def to_dict(self) -> dict[str, Any]:
         """Return the matrix for `--json` (keys: docs/reference/results.md)."""
         return {
@@ -80,6 +135,14 @@ class Matrix:
             "cells": [vars(cell) for cell in self.cells],
             "configurations": {name: each.to_dict() for name, each in self.configurations.items()},
         }
+
+
+def _megabytes(cell: Cell) -> float | None:
+    return None if cell.pm_write_bytes is None else cell.pm_write_bytes / 1e6
+
+
+def _mark(cell: Cell) -> str:
+    return "?" if cell.violations is None else "!" if cell.violations else ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +171,20 @@ class Plan:
                 if isinstance(configuration, Configuration):
                     found.append(Job(trace, Crash(configuration, self.points)))
         return found
+
+    def measured(self, do: Do) -> Matrix:
+        """Run the jobs without kept results; raises an `Error` if no combination is possible."""
+        failures: dict[str, Failure] = {}
+
+        def finished(job: Job, failure: Failure | None) -> None:
+            if failure:
+                failures[job.key] = failure
+
+        do(self.jobs, "simulations and crashes", finished)
+        matrix = self.matrix(failures)
+        if all(cell.pm_write_bytes is None for cell in matrix.cells):
+            raise Error(f"no combination is possible: {matrix.cells[0].reason}")
+        return matrix
 
     def matrix(self, failures: Mapping[str, Failure]) -> Matrix:
         """Return the matrix of the kept results; `failures` has jobs' failures by their keys."""
@@ -172,6 +249,85 @@ class Plan:
         outcome = _result(Job(trace, Simulate(self.baseline)), Outcome, failures, why)
         reasons += [f"no baseline: {reason}" for reason in why if reason not in reasons]
         return outcome
+
+
+def workload_labels(
+    wanted: Sequence[str], targets: Sequence[Target], traces: Sequence[Trace | Error]
+) -> dict[str, Trace | Error]:
+    """Return the recordings by distinct names: `compare`'s, or the target's without a trace.
+
+    If such names are equal, use the names that the user gave.
+    """
+    opened = [trace for trace in traces if isinstance(trace, Trace)]
+    label_of = dict(zip(opened, labels_of(opened), strict=True))
+    labels = [
+        label_of[trace] if isinstance(trace, Trace) else target.name
+        for target, trace in zip(targets, traces, strict=True)
+    ]
+    count = Counter(labels)
+    names = [
+        text if count[label] > 1 else label for text, label in zip(wanted, labels, strict=True)
+    ]
+    return dict(zip(names, traces, strict=True))
+
+
+def _check_names(
+    designs: Sequence[str], machine: str, extra: tuple[Setting, ...], problems: Problems
+) -> None:
+    """Add errors that don't depend on combinations: wrong names, files and parameters."""
+    with problems.collected():
+        load_preset("machine", machine)
+    names = []
+    for design in dict.fromkeys(designs):
+        with problems.collected():
+            names.append(load_preset("design", design).name)
+    problems.add(
+        f"{names.count(name)} of the designs have the name '{name}'; give each file a unique name"
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    )
+    with problems.collected():
+        check_values(extra)
+
+
+def default_baseline(log: str | None) -> str:
+    """Return the baseline of workloads that are recorded with this software log."""
+    return REDO_BASELINE if log == "redo" else BASELINE
+
+
+@dataclass(frozen=True)
+class MatrixChoice:
+    """The designs that a user wants side by side on a machine."""
+
+    designs: Sequence[str]
+    machine: str
+    extra: tuple[Setting, ...]
+    """The user's settings."""
+    baseline: str
+    points: Points
+
+    def configured(self, problems: Problems) -> dict[str, Configuration | Error]:
+        """Return the designs on the machine, or why they are incompatible with it.
+
+        Errors that don't depend on combinations are problems.
+        """
+        names = [*self.designs, self.baseline]
+        _check_names(names, self.machine, self.extra, problems)
+        return each_configured(names, self.machine, self.extra, problems)
+
+    def plan(
+        self,
+        workloads: Mapping[str, Trace | Error],
+        configured: Mapping[str, Configuration | Error],
+    ) -> Plan:
+        """Return the matrix of these recordings and configurations."""
+        return Plan(
+            workloads=workloads,
+            designs={load_preset("design", name).name: configured[name] for name in self.designs},
+            machine=load_preset("machine", self.machine).name,
+            baseline=configured[self.baseline],
+            points=self.points,
+        )
 
 
 def _result(

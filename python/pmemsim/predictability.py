@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 from pmemsim import _core
 from pmemsim.installation import version
+from pmemsim.results import Plot
 from pmemsim.simulation import Progress
 from pmemsim.trace import Place, Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SHARES = ("address", "data_4_bytes", "both_4_bytes", "data_8_bytes", "both_8_bytes")
 """What earlier stores may contain: the address, the data in 4 or 8 bytes, or both."""
@@ -101,6 +108,75 @@ class Predictability:
             "trace_hash": self.trace_hash,
             "version": version(),
         }
+
+
+_PREDICTABLE = (
+    (ALL_STORES, "address", "address"),
+    (ALL_STORES, "data_4_bytes", "data"),
+    (ALL_STORES, "both_4_bytes", "both"),
+    (WITHOUT_OWN_STORES, "both_4_bytes", "both, without the line's own stores"),
+)
+
+
+@dataclass(frozen=True)
+class PredictabilityPlot(Plot["tuple[Axes, Axes, Axes]"]):
+    """The data in earlier stores, the distances of write-backs, and the store sets."""
+
+    recordings: Sequence[Predictability]
+
+    @property
+    def _names(self) -> list[str]:
+        return [f"{each.workload} {each.optimization}".strip() for each in self.recordings]
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return max(6.5, 1.5 + 0.7 * len(self.recordings)), 8.0
+
+    def _draw(self, figure: Figure) -> tuple[Axes, Axes, Axes]:
+        top, middle, bottom = figure.subplots(3, 1)
+        self._draw_shares(top)
+        self._draw_distances(middle)
+        self._draw_sets(bottom)
+        for axes in (top, middle, bottom):
+            axes.set_ylim(0, 100)
+            axes.set_ylabel("write-backs (%)")
+        figure.legend(ncols=4, loc="outside lower center", fontsize=8)
+        return top, middle, bottom
+
+    def _draw_shares(self, axes: Axes) -> None:
+        from pmemsim.plots import COLOURS
+
+        places = range(len(self.recordings))
+        for index, (stores, what, label) in enumerate(_PREDICTABLE):
+            shares = [100 * share_found(each.total, stores, what) for each in self.recordings]
+            left = [place - 0.4 + 0.2 * (index + 0.5) for place in places]
+            axes.bar(left, shares, 0.18, label=label, color=COLOURS[index])
+        axes.set_xticks(places, self._names, rotation=20, ha="right")
+        axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+    def _draw_distances(self, axes: Axes) -> None:
+        from pmemsim.plots import COLOURS
+
+        for index, each in enumerate(self.recordings):
+            bounds = [bound for bound, _ in each.distances if bound is not None]
+            shares = _running_shares([count for _, count in each.distances], each)[: len(bounds)]
+            axes.plot(bounds, shares, color=COLOURS[index % len(COLOURS)])
+        axes.set_xscale("log")
+        axes.set_xlabel("instructions from a line's last store to its write-back, at most")
+
+    def _draw_sets(self, axes: Axes) -> None:
+        from pmemsim.plots import COLOURS
+
+        for index, (name, each) in enumerate(zip(self._names, self.recordings, strict=True)):
+            shares = _running_shares([one.write_backs for one in each.most_frequent_sets], each)
+            colour = COLOURS[index % len(COLOURS)]
+            axes.plot(range(1, len(shares) + 1), shares, color=colour, label=name)
+        axes.set_xlabel("most frequent sets of store instructions")
+
+
+def _running_shares(counts: Sequence[int], of: Predictability) -> list[float]:
+    """Return the sum of the counts up to each, in percent of the write-backs."""
+    return [100 * each / max(of.total.write_backs, 1) for each in accumulate(counts)]
 
 
 def predictability(trace: Trace, progress: Progress | None = None) -> Predictability:

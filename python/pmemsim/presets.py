@@ -110,6 +110,9 @@ def read_preset(kind: Kind, name: str | Path, problems: list[str]) -> Preset | N
 
     None if there is nothing to read.
     """
+    if not isinstance(name, str | os.PathLike):
+        problems.append(f"{kind}: {name!r} must be a name, or the path of a YAML file")
+        return None
     try:
         load_added()
         return _load(kind, os.fspath(name), problems, ())

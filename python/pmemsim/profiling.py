@@ -8,13 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pmemsim import _core
-from pmemsim.files import replacing
+from pmemsim.files import replacing, write_json
 from pmemsim.installation import version
+from pmemsim.results import Plot, Results
 from pmemsim.simulation import Configuration, Progress, Result, result_of
 from pmemsim.trace import Place, Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_PLOTTED_LINES, _PLOTTED_CAUSES = 10, 7
 
 
 @dataclass(frozen=True)
@@ -48,11 +56,23 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Profile:
-    """The time of all cores of a run together, divided into rows, the longest first."""
+class Profile(Results, Plot["Axes"]):
+    """The time of all cores of a run together, divided into rows, the longest first.
+
+    Example:
+        `pmemsim.profile("queue", design="sw-undo", machine="asap").by_cause().most_common(3)`
+    """
 
     result: Result
+    """The run's measurements."""
     rows: tuple[Row, ...] = field(repr=False)
+    """The parts of the time."""
+    command: ClassVar = "profile"
+
+    @property
+    def title(self) -> str:
+        """Name the run, with its simulated time."""
+        return self.result.title
 
     @cached_property
     def time_ps(self) -> int:
@@ -70,6 +90,57 @@ class Profile:
     def by_path(self) -> Counter[tuple[tuple[Place, ...], str]]:
         """Return the time of each line, call path and cause, in picoseconds."""
         return _sums(((row.calls, row.label), row.time_ps) for row in self.rows)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each part of the time, the longest first.
+
+        `calls` lists the lines that call the line's function. `share` is that of all cores' time.
+        """
+        import pandas as pd
+
+        columns = ("file", "line", "function", "cause", "time_ns", "share", "calls")
+        rows = [
+            (
+                row.calls[0].file, row.calls[0].line, row.calls[0].function, row.label,
+                row.time_ps / 1000, row.time_ps / max(self.time_ps, 1),
+                [str(place) for place in row.calls[1:]],
+            )
+            for row in self.rows
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=list(columns))
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 7.0, 4.0
+
+    def _draw(self, figure: Figure) -> Axes:
+        """Draw the source lines that take most of the time, divided by cause."""
+        from pmemsim.plots import COLOURS, legend_below
+
+        lines = self.by_line()
+        totals = _sums((str(line), time) for ((line,), _), time in lines.items())
+        names = [name for name, _ in totals.most_common(_PLOTTED_LINES)][::-1]
+        axes = figure.subplots()
+        begins = [0.0] * len(names)
+        main = [cause for cause, _ in self.by_cause().most_common(_PLOTTED_CAUSES)]
+        for cause, colour in zip([*main, "other causes"], COLOURS, strict=False):
+            times = _sums(
+                (str(line), time)
+                for ((line,), label), time in lines.items()
+                if label == cause or (cause == "other causes" and label not in main)
+            )
+            parts = [100 * times[name] / max(self.time_ps, 1) for name in names]
+            if any(parts):
+                axes.barh(names, parts, left=begins, color=colour, label=cause)
+            begins = [begin + part for begin, part in zip(begins, parts, strict=True)]
+        axes.set_xlabel("share of the cores' time (%)")
+        axes.set_title(self.title, fontsize=9)
+        legend_below(figure, axes)
+        return axes
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the file that `pmemsim profile --json` writes; `-` is standard output."""
+        write_json(self.command, {"profiles": [self.to_dict()]}, str(path))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the profile as `--json` writes it (keys: docs/guides/find_what_is_slow.md)."""

@@ -52,17 +52,34 @@ def record(
 ) -> Trace:
     """Run a program that was built by `pmemsim-cc` or `pmemsim-c++`, and record it.
 
-    It may also be a script that starts such programs. The first program is recorded, or the first
-    of the name `process`, until its end. A message on standard error lists the other programs.
+    It may also be a script that starts such programs. A message on standard error lists the
+    programs that aren't recorded. What the program maps through `pmemsim/pm.h` is persistent.
 
-    Besides what the program maps through `pmemsim/pm.h`, these count as persistent memory: files
-    mapped from below `pm_paths`, the address ranges `pm_ranges` (`LO:HI`, hexadecimal), what it
-    asks `mmap` for at the addresses `pm_hints` (hexadecimal), and with `pm_heap` everything that it
-    allocates. `schedule` selects another interleaving of its threads; `seed` determines these
-    interleavings. `hold` (`THREAD:OPERATION`, numbered as in a recording of the same schedule)
-    holds a thread behind an operation until no other thread can run; the metadata's `hold` has the
-    result. Raises `RecordError` if the program cannot be run or fails; the output file then
-    does not exist.
+    Args:
+        command: The program and its arguments, as a list.
+        output: The recording's file.
+        name: The name in the recording; default: the program's.
+        pm_paths: Folders: files that are mapped from them are persistent.
+        pm_ranges: Address ranges that are persistent, as `LO:HI`, hexadecimal.
+        pm_hints: Addresses, hexadecimal: what the program asks `mmap` for there is persistent.
+        pm_heap: Everything that the program allocates is persistent.
+        process: Name of the program to record; default: the first that starts. It is recorded
+            until its end.
+        schedule: Number of the interleaving of the threads; 0 is the recorder's own.
+        seed: Seed of the interleavings.
+        hold: `THREAD:OPERATION`, numbered as in a recording of the same schedule: holds a thread
+            behind an operation until no other thread can run. The metadata's `hold` has the result.
+        keep_going: A function called several times per second while the program runs; an exception
+            that it raises stops the program.
+
+    Returns:
+        The recording.
+
+    Raises:
+        RecordError: The program can't be run, or fails. There is no file then.
+
+    Example:
+        `pmemsim.record(["./mine"], "mine.pmt", pm_paths=["/mnt/pmem"]).threads`
     """
     output = Path(output)
     check_writable(output)
@@ -133,7 +150,20 @@ def record_workload(
 ) -> Trace:
     """Build and record one of pmemsim's workloads, or reuse the recording made earlier.
 
-    Without `output` the recording stays in the cache folder (see `pmemsim.files.cache_dir`).
+    Args:
+        run: The workload with its arguments.
+        output: The recording's file; default: a file in the cache folder (`PMEMSIM_CACHE`).
+        keep_going: As in `record`.
+
+    Returns:
+        The recording.
+
+    Raises:
+        RecordError: The workload can't be built or run.
+        CheckFailed: The workload's own check failed.
+
+    Example:
+        `pmemsim.record_workload(pmemsim.WorkloadRun.of("queue", threads=2, regions=50)).name`
     """
     cached = run.cached_trace
     if not cached.is_file():

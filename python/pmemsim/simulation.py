@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pmemsim import _core
 from pmemsim.errors import ConfigError, Error, Problems, did_you_mean
@@ -16,11 +16,14 @@ from pmemsim.files import replacing
 from pmemsim.installation import version
 from pmemsim.plugins import load_added
 from pmemsim.presets import Preset, Setting, read_preset
+from pmemsim.results import Plot, Results, page_of
 from pmemsim.trace import Trace
 
 # pandas takes longer to import than many commands take to run, so it is imported on demand.
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Progress = Callable[[float], None]
 LockOrder = Literal["recorded", "simulated"]
@@ -31,10 +34,22 @@ check_values = _core.check_values
 class Configuration(_core.Configuration):
     """A design on a machine, with the user's settings: the values of all parameters.
 
-    `configuration["core.rob_entries"]` is the value of one, as text with its unit. The
-    configuration is resolved once, when it is made, which raises a `ConfigError` with all its
-    errors.
+    `configuration["core.rob_entries"]` is the value of one, as text with its unit. `configure`
+    makes it, and resolves it once.
+
+    Raises:
+        Error: There is no parameter of a name.
+
+    Example:
+        `pmemsim.configure("sw-undo", "asap").to_frame().loc["core.count", "value"]`
     """
+
+    design: Preset
+    """The design, with its `name` and `summary`."""
+    machine: Preset
+    """The machine, with its `name` and `summary`."""
+    overrides: tuple[Setting, ...]
+    """The user's settings beside the presets."""
 
     def __init__(self, design: Preset, machine: Preset, overrides: Sequence[Setting] = ()) -> None:
         self.design = design
@@ -76,7 +91,10 @@ class Configuration(_core.Configuration):
         """Return each parameter's value and the place that set it, by its key."""
         return {each.key: {"value": each.value, "place": each.place} for each in self.parameters}
 
-    def describe(self) -> pd.DataFrame:
+    def _repr_html_(self) -> str:
+        return page_of(repr(self), self.to_frame())
+
+    def to_frame(self) -> pd.DataFrame:
         """Return all parameters by key, with their values, the values' sources and meaning."""
         import pandas as pd
 
@@ -92,19 +110,28 @@ def configure(
     *,
     extra: tuple[Setting, ...] = (),
 ) -> Configuration:
-    """Load and check a design and a machine (names of presets, or paths of YAML files).
+    """Load and check a design and a machine.
 
-    `overrides` maps parameters to values with units, as in `{"pm.latency_factor": 4}`.
-    Raises `ConfigError` with everything that is wrong.
+    Args:
+        design: A design's name, `DESIGN@BACKEND`, or the path of a design's YAML file.
+        machine: A machine's name, or the path of its YAML file.
+        overrides: Values of parameters with their units, by name, as in
+            `{"core.rob_entries": 128, "dram.trcd": "14ns"}`.
+        extra: Further settings, with the places that errors name.
+
+    Returns:
+        The values of all parameters.
+
+    Raises:
+        ConfigError: Something is wrong; it has all errors.
+
+    Example:
+        `pmemsim.configure("sw-undo", "asap")["core.rob_entries"]`
     """
-    if overrides is not None and not isinstance(overrides, Mapping):
-        raise Error('overrides: must be a dict, as in {"core.rob_entries": 128}')
+    given = settings_of(overrides)
     problems = Problems()
     machine_preset = read_preset("machine", machine, problems.found)
     design_preset = read_preset("design", design, problems.found)
-    given = tuple(
-        Setting(str(key), _text(value), "overrides") for key, value in (overrides or {}).items()
-    )
     own = (*given, *extra)
     if machine_preset is None or design_preset is None:
         with problems.collected():
@@ -116,6 +143,15 @@ def configure(
         configuration = Configuration(design_preset, machine_preset, own)
     problems.raise_any()
     return configuration
+
+
+def settings_of(overrides: Mapping[str, object] | None) -> tuple[Setting, ...]:
+    """Return a Python program's values of parameters; raises an `Error` if they are no dict."""
+    if overrides is not None and not isinstance(overrides, Mapping):
+        raise Error('overrides: must be a dict, as in {"core.rob_entries": 128}')
+    return tuple(
+        Setting(str(key), _text(value), "overrides") for key, value in (overrides or {}).items()
+    )
 
 
 def settings_without_effect(configurations: Sequence[Configuration]) -> list[str]:
@@ -143,14 +179,23 @@ def _text(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Result:
-    """The measurements of a run. Simulated time is in nanoseconds, wall-clock time in seconds."""
+class Result(Results, Plot["Axes"]):
+    """The measurements of a run. Simulated time is in nanoseconds, wall-clock time in seconds.
+
+    Example:
+        `pmemsim.run("queue", design="asap", machine="asap").stats["pm.writes"]`
+    """
 
     workload: str
+    """The recording's name."""
     design: str
+    """The design's name."""
     machine: str
+    """The machine's name."""
     threads: int
+    """Simulated threads."""
     seed: int
+    """The recording's seed."""
     instructions: int
     """Simulated instructions, all cores together."""
     time_ns: float
@@ -162,11 +207,24 @@ class Result:
     wall_s: float
     """Seconds that the simulation took on this host."""
     statistics: tuple[Statistic, ...] = field(repr=False)
+    """The statistics, each with `name`, `value`, `unit` and `description`."""
     configuration: Configuration = field(repr=False)
+    """The values of all parameters."""
     trace_hash: str
+    """The recording's hash, 16 hexadecimal digits."""
     version: str
+    """pmemsim's version."""
     schedule: int = 0
     """The recording's interleaving of threads; 0: the recorder's own."""
+    command: ClassVar = "run"
+
+    @property
+    def title(self) -> str:
+        """Name the recording, the design and the machine, with the simulated time."""
+        return (
+            f"{self.workload}: design {self.design}, machine {self.machine}, "
+            f"{self.time_ns / 1e6:.3g} ms simulated"
+        )
 
     @property
     def regions_per_s(self) -> float:
@@ -185,7 +243,7 @@ class Result:
 
         return pd.Series({s.name: s.value for s in self.statistics}, name="value", dtype=float)
 
-    def describe(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return the statistics by name, with their units and meaning."""
         import pandas as pd
 
@@ -194,6 +252,21 @@ class Result:
             columns=["name", "value", "unit", "description"],
         )
         return frame.set_index("name")
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 6.5, 2.2
+
+    def _draw(self, figure: Figure) -> Axes:
+        """Draw the shares of the cores' time as one bar."""
+        from pmemsim.plots import bar_of_shares, legend_below
+
+        axes = figure.subplots()
+        bar_of_shares(axes, breakdown(self))
+        axes.set_xlabel("share of the cores' time (%)")
+        axes.set_title(self.title, fontsize=9)
+        legend_below(figure, axes)
+        return axes
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for `--json` (keys: docs/reference/results.md)."""
@@ -216,6 +289,33 @@ class Result:
             "trace_hash": self.trace_hash,
             "version": self.version,
         }
+
+
+# The statistics stall.* that tables and plots show, in the order of drawing. The remaining time is
+# the core's own: instructions, their latencies, branches, hits in the L1.
+STALLS = {
+    "cache misses": ("private_cache", "shared_cache", "other_core", "dram", "pm"),
+    "fence stalls": ("fence",),
+    "store-queue stalls": ("store_queue",),
+    "lock waiting": ("lock",),
+    "thread waiting": ("condition", "barrier", "join", "order"),
+    "commits and pauses": ("commit", "speculation"),
+}
+
+
+def breakdown(result: Result) -> dict[str, float]:
+    """Return the shares of the cores' time, which add up to 1; `core` is the remaining share."""
+    return shares_of({statistic.name: statistic.value for statistic in result.statistics})
+
+
+def shares_of(times: Mapping[str, float]) -> dict[str, float]:
+    """Return the shares of the cores' time from a run's statistics."""
+    total = times["stall.total_ns"]
+    shares = {
+        label: sum(times[f"stall.{cause}_ns"] for cause in causes) / total if total else 0.0
+        for label, causes in STALLS.items()
+    }
+    return {"core": 1.0 - sum(shares.values()), **shares}
 
 
 def _number(value: float) -> int | float:
@@ -250,13 +350,28 @@ def simulate(
     image: Path | None = None,
     contents: StartingContents | None = None,
 ) -> Result:
-    """Run a recording. `progress` is called with the fraction that is done (0 to 1).
+    """Simulate a recording on a configuration.
 
-    `image` gets the data that survive when power is lost after the run: the file that the program
-    would find when it maps its PM again. If a program has several such files, the second is `image`
-    with `.1` appended to its name, and so on. `contents` are the recording's, shared with other
-    simulations of it. The same trace and configuration give the same result, except for wall-clock
-    time. Raises `Error` if the design cannot run this recording.
+    The same trace and configuration give the same result, except for wall-clock time.
+
+    Args:
+        trace: The recording.
+        configuration: The design on its machine.
+        progress: A function called with the finished fraction, 0 to 1; an exception that it raises
+            ends the simulation.
+        image: A file for the pool as a power failure after the run leaves it: what the program
+            would find when it maps its PM again. Further pools get `.1`, `.2`, ... appended.
+        contents: The recording's initial contents, shared with other simulations of it.
+
+    Returns:
+        The simulated time and all statistics.
+
+    Raises:
+        StuckError: The simulation can't proceed.
+        Error: The design can't run this recording.
+
+    Example:
+        `pmemsim.simulate(pmemsim.Trace("queue.pmt"), pmemsim.configure("asap", "asap")).time_ns`
     """
     with contextlib.ExitStack() as files:
         images = [str(files.enter_context(replacing(path))) for path in _image_paths(trace, image)]

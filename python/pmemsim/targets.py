@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict
 
-from pmemsim.errors import ConfigError, Error
+from pmemsim.arguments import check_whole
+from pmemsim.errors import ConfigError, Error, Problems
 from pmemsim.programs import KeepGoing
 from pmemsim.recording import Build, record_workload
 from pmemsim.trace import Trace, check_trace_path
@@ -19,6 +21,59 @@ from pmemsim.workload_runs import (
 
 # A recording's set-up and its checks take about as long as this many regions.
 _SET_UP_REGIONS = 2000
+
+
+class Recipe(TypedDict, total=False):
+    """How a workload is recorded: keyword arguments of the functions that take a recording.
+
+    The workload has a default for each value that is missing. A recording accepts none.
+
+    Raises:
+        ConfigError: A value is impossible, or the workload doesn't have it.
+
+    Example:
+        `pmemsim.run("queue", design="asap", machine="asap", threads=2, regions=50).regions`
+    """
+
+    threads: int
+    """Number of threads."""
+    regions: int
+    """Number of atomic regions in the measured part."""
+    seed: int
+    """Seed of the random numbers."""
+    data_bytes: int
+    """Size of one data item, in bytes."""
+    opt: str
+    """Optimisation level: `O0` to `O3`, or `O0+O2` (program and pm.h's library)."""
+    items: int
+    """Number of items in the data structure before the measured part."""
+    mix: str
+    """Operations of the regions."""
+    duplicate_ratio: float
+    """Share of the data that duplicates other data, from 0 to 1."""
+    warm_up: int
+    """Number of regions that run before the measured part, to fill the caches."""
+    compute_instructions: int
+    """Number of instructions that each region executes in addition, without accessing PM."""
+    log: str
+    """The program's software log: `undo` or `redo`."""
+    hints: str
+    """Pre-execution hints: `manual`, `auto`, `none`, or a profile's path."""
+    schedule: int
+    """Number of the thread interleaving, among those that the seed generates."""
+    whole_run: bool
+    """Whether set-up and warm-up are recorded and measured, too."""
+
+
+def words_of_recipe(recipe: Recipe, *but: str) -> list[str]:
+    """Return a recipe as words of a command, without some of its options."""
+    words = []
+    values: dict[str, object] = {**recipe}
+    for key in Recipe.__annotations__:
+        name = f"--{key.replace('_', '-')}"
+        if key in values and name not in but:
+            words += [name] if values[key] is True else [name, str(values[key])]
+    return words
 
 
 @dataclass(frozen=True)
@@ -77,3 +132,40 @@ def find_target(text: str, *, opt: str | None = None, **arguments: Argument) -> 
             problem = f"{text}: this is not a trace; the name of a trace ends with .pmt"
         raise ConfigError([problem, *argument_problems(opt, **arguments)])
     return Target(text, WorkloadRun.of(text, opt=opt, **arguments))
+
+
+_MOST_SAMPLES = 1000
+
+
+def check_samples(seeds: int, schedules: int, problems: Problems) -> None:
+    """Add impossible numbers of samples to the problems."""
+    check_whole(problems, "--seeds", seeds, 1, _MOST_SAMPLES)
+    check_whole(problems, "--schedules", schedules, 1, _MOST_SAMPLES)
+
+
+def samples_of(target: Target, seeds: int, schedules: int, problems: Problems) -> list[Target]:
+    """Return recordings with consecutive seeds, each with several schedules.
+
+    A problem is added if the target can have one recording only.
+    """
+    if isinstance(target.source, Path):
+        given = [("--seeds", seeds), ("--schedules", schedules)]
+        options = " and ".join(name for name, number in given if number != 1)
+        if options:
+            problems.add(
+                [f"{target.name}: this is a recording; {options} need the name of a workload"]
+            )
+        return [target]
+    run = target.source
+    if schedules > 1 and run.threads == 1:
+        problems.add(
+            [
+                f"--schedules {schedules}: {target.name} has one thread, so that schedules have no "
+                "effect; add --threads, or use --seeds"
+            ]
+        )
+    return [
+        replace(target, source=replace(run, seed=run.seed + seed, schedule=run.schedule + number))
+        for seed in range(seeds)
+        for number in range(schedules)
+    ]

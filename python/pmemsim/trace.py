@@ -96,14 +96,26 @@ def _how_to_record(path: Path) -> str:
 class Trace:
     """A recording (`.pmt`). Opening it checks its structure; operations stream from the file.
 
-    Raises `TraceError`, with the offset and the reason, for a damaged or foreign file.
+    Args:
+        path: The recording's file.
+
+    Raises:
+        TraceError: The file is damaged, or of another format; the text has the offset.
+
+    Example:
+        `pmemsim.Trace("queue.pmt").to_frame(thread=0)["kind"].value_counts()`
     """
+
+    path: Path
+    """The recording's file."""
+    metadata: dict[str, Any]
+    """What the recorder has noted: the workload, its arguments, the regions of PM, and so on."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         check_trace_path(self.path)
         self.file = _core.TraceFile(str(path))
-        self.metadata: dict[str, Any] = json.loads(self.file.metadata_json)
+        self.metadata = json.loads(self.file.metadata_json)
 
     def __reduce__(self) -> tuple[type[Trace], tuple[Path]]:
         """Pickle the path alone, for another process, which opens the recording again."""

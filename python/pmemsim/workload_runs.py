@@ -71,15 +71,25 @@ class Workload:
 
 @dataclass(frozen=True)
 class WorkloadRun:
-    """A workload with everything that determines its recording."""
+    """A workload with everything that determines its recording; `WorkloadRun.of` makes it.
+
+    Raises:
+        ConfigError: There is no such workload, or a value is impossible; it has all errors.
+
+    Example:
+        `pmemsim.WorkloadRun.of("queue", threads=2, regions=50).arguments`
+    """
 
     workload: str
+    """The workload's name."""
     opt: str
     """Optimisation level: O0, O1, O2 or O3; of the program and of pm.h's library: O0+O2."""
     threads: int
+    """Number of threads."""
     regions: int
     """Atomic regions in the measured part."""
     seed: int
+    """Seed of the random numbers."""
     data_bytes: int | None = None
     """Size of one datum, in bytes; None if the workload's rules fix it."""
     duplicate_ratio: float = 0.0

@@ -37,7 +37,7 @@ def test_impossible_comparisons_are_refused(arguments: dict[str, Any], sentence:
 
 def test_a_recording_under_two_names_counts_once(queue_trace: Path) -> None:
     again = queue_trace.parent / "." / queue_trace.name
-    with pytest.raises(Error, match="is given 2 times"):
+    with pytest.raises(Error, match="is given twice; remove one"):
         pmemsim.compare([queue_trace, again], designs=["np"], machine="asap")
 
 
@@ -68,7 +68,7 @@ def test_configuration_returns_values_by_key() -> None:
 
 
 def test_configuration_is_a_table_of_parameters_with_their_places() -> None:
-    table = pmemsim.configure("sw-undo", "asap", {"core.rob_entries": 96}).describe()
+    table = pmemsim.configure("sw-undo", "asap", {"core.rob_entries": 96}).to_frame()
     assert list(table.columns) == ["value", "place", "description"]
     assert table.loc["core.rob_entries", "place"] == "overrides"
     assert str(table.loc["core.count", "place"]).startswith("machines/asap.yaml:")

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from pmemsim.cli.verdicts import Verdict, end_with, undecided
+from pmemsim.checking.verdicts import Verdict, undecided
+from pmemsim.cli.verdicts import end_with
 from pmemsim.errors import CheckFailed, ConfigError, Error, Undecided
 from pmemsim.program_check import KINDS, check_program, read_suppressions
 from pmemsim.trace import Trace
@@ -340,6 +341,7 @@ def test_every_kind_is_documented() -> None:
 # ---- Verdicts ------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("verdicts", "ends"),
     [

@@ -18,7 +18,7 @@ import typer.main
 from pmemsim.cli.app import app
 from pmemsim.cli.help import is_option, name_of
 from pmemsim.cli.old_spellings import EXAMPLES, current_spelling
-from pmemsim.cli.rules import RULES, Rule
+from pmemsim.rules import RULES, Rule
 from support import ROOT, pmemsim
 
 MOST_OPTIONS = 20

@@ -12,10 +12,10 @@ import pytest
 
 import pmemsim as package
 from pmemsim.cold_start import cold_starts
-from pmemsim.comparison import Comparison, breakdown
+from pmemsim.comparison import Comparison
 from pmemsim.errors import Error
 from pmemsim.estimates import Estimate, estimate
-from pmemsim.simulation import StartingContents, configure, simulate
+from pmemsim.simulation import StartingContents, breakdown, configure, simulate
 from pmemsim.trace import Trace
 from support import SMALL, made_up_result, pmemsim
 
@@ -190,7 +190,7 @@ def test_comparison_converts_to_a_pandas_frame(comparison: Comparison) -> None:
     assert frame.loc[("hashmap", "eadr"), "ratio"] == pytest.approx(1 / 3)
     result = comparison.results[0]
     assert result.stats["stall.fence_ns"] == 20.0
-    assert result.describe().loc["stall.fence_ns", "unit"] == "ns"
+    assert result.to_frame().loc["stall.fence_ns", "unit"] == "ns"
 
 
 def test_recordings_of_one_name_are_distinguished_by_their_files(

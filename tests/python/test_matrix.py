@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from pmemsim.matrices import Cell, Matrix
-from pmemsim.plots import plot_matrix
 from pmemsim.presets import preset_names
 from support import SMALL, pmemsim
 
@@ -278,5 +277,5 @@ def test_matrix_refuses_bad_input(arguments: list[str], sentence: str) -> None:
 def test_heat_map_with_an_empty_row_is_drawn(tmp_path: Path) -> None:
     cell = Cell("queue", "asap", "asap", 2, 1.5, 640, None, 12.5, 300, 1, "0", None)
     nothing = replace(cell, workload="other", speedup=None, pm_write_bytes=None, violations=None)
-    plot_matrix(Matrix((cell, nothing), "sw-undo", {}), tmp_path / "out.png")
+    Matrix((cell, nothing), "sw-undo", {}).save_plot(tmp_path / "out.png")
     assert (tmp_path / "out.png").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from pmemsim.comparison import Comparison
 from pmemsim.errors import Error
-from pmemsim.plots import check_plot_path, plot_comparison, plot_result
+from pmemsim.plots import check_plot_path
 from support import made_up_comparison, pmemsim
 
 BEGINS = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
@@ -17,22 +17,22 @@ BEGINS = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
 @pytest.mark.parametrize("suffix", BEGINS)
 def test_the_suffix_chooses_the_format(tmp_path: Path, comparison: Comparison, suffix: str) -> None:
     all_runs, one_run = tmp_path / f"all{suffix}", tmp_path / f"one{suffix}"
-    plot_comparison(comparison, all_runs)
-    plot_result(comparison.results[0], one_run)
+    comparison.save_plot(all_runs)
+    comparison.results[0].save_plot(one_run)
     for path in (all_runs, one_run):
         assert path.read_bytes().startswith(BEGINS[suffix])
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_an_svg_names_what_it_shows(tmp_path: Path, comparison: Comparison) -> None:
-    plot_comparison(comparison, tmp_path / "a.svg")
+    comparison.save_plot(tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text()
     for word in ("throughput over np", "sw-undo", "hashmap", "geomean", "fence stalls"):
         assert f"<!-- {word} -->" in text
 
 
 def test_a_name_with_dollars_is_no_formula(tmp_path: Path) -> None:
-    plot_comparison(made_up_comparison(["$x_{$"], ["np", "$\\frac{$"]), tmp_path / "a.svg")
+    made_up_comparison(["$x_{$"], ["np", "$\\frac{$"]).save_plot(tmp_path / "a.svg")
     assert "<!-- $\\frac{$ -->" in (tmp_path / "a.svg").read_text()
 
 

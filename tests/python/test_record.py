@@ -18,9 +18,10 @@ import pytest
 
 import pmemsim as package
 from pmemsim import recording
-from pmemsim.cli.recordings import open_each
 from pmemsim.flushes import flushes_outside_pm
+from pmemsim.progress import watch_of
 from pmemsim.recording import precompiled
+from pmemsim.recordings import open_each
 from pmemsim.targets import find_target
 from pmemsim.toolchain import compiler
 from pmemsim.workload_runs import WorkloadRun
@@ -456,7 +457,7 @@ def test_failed_compilation_is_the_error_of_each_of_its_recordings(
     monkeypatch.setenv("PMEMSIM_CACHE", str(tmp_path))
     monkeypatch.setattr(recording.Build, "make", fail)
     targets = [find_target(name, seed=seed) for name in ("queue", "btree") for seed in (1, 2)]
-    found = open_each(targets, 1)
+    found = open_each(targets, 1, watch_of(False))
     assert [str(each).partition(":")[0] for each in found] == ["queue", "queue", "btree", "btree"]
     assert compiled == ["queue", "btree"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 
@@ -54,3 +55,23 @@ def test_package_loads_its_names_and_modules_when_they_are_used() -> None:
     assert ended.stdout == b"True\n"
     with pytest.raises(AttributeError, match="module 'pmemsim' has no attribute 'rum'"):
         _ = pmemsim.rum
+
+
+def test_import_of_the_package_loads_nothing_else() -> None:
+    program = "import sys; before = {*sys.modules}; import pmemsim; print(*{*sys.modules} - before)"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(ended.stdout.split())
+    assert {name for name in loaded if name.startswith("pmemsim")} == {"pmemsim"}
+    assert loaded & {*HEAVY, *OF_RUNS, "rich", "typer"} == set()
+
+
+def test_import_of_the_package_takes_at_most_0_15_s_of_processor_time() -> None:
+    def seconds() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", "import pmemsim"], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(seconds() for _ in range(3)) <= 0.15

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from pmemsim.cli import console
-from pmemsim.cli.time_left import TimeLeft
+from pmemsim.time_left import TimeLeft
 
 
 def left_after(

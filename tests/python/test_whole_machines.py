@@ -10,12 +10,13 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from pmemsim.cli.execution import Execution
-from pmemsim.cli.reproduce import measure_studies
 from pmemsim.presets import load_preset
+from pmemsim.progress import watch_of
 from pmemsim.reproduction.papers import load_paper, paper_names
 from pmemsim.reproduction.plan import DESCRIBED, Case
+from pmemsim.reproduction.run import measure_studies
 from pmemsim.reproduction.studies import Study
+from pmemsim.runner import Runner
 from pmemsim.workload_runs import WorkloadRun
 from support import SMALL, pmemsim
 from tiny_paper import reproduce, write_paper
@@ -108,7 +109,8 @@ def compare_words(name: str, case: Case) -> list[str]:
 @pytest.mark.parametrize("name", paper_names())
 def test_compare_agrees_with_reproduce(name: str, tmp_path: Path) -> None:
     study = as_described(name)
-    (measured,) = measure_studies([study], "smoke", Execution()).values()
+    runner = Runner(watch_of(False))
+    (measured,) = measure_studies([study], "smoke", runner.open_traces, runner.do).values()
     reproduced = {case.design: outcome.time_ns for case, outcome in measured.outcomes.items()}
     assert len(reproduced) > 1
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pmemsim.jobs import Outcome
-from pmemsim.reproduction import figures
+from pmemsim.reproduction.figures import ExperimentFigure
 from pmemsim.reproduction.measurements import Measurements
 from pmemsim.reproduction.plan import Benchmark, Paper, Point, Scale
 from support import pmemsim
@@ -128,6 +128,6 @@ def made_up(
 def drawn(measured: Measurements, monkeypatch: pytest.MonkeyPatch) -> list[Axes]:
     """Return the axes of an experiment's figure."""
     figure = Figure()
-    monkeypatch.setattr(figures, "save", lambda draw, _path, _size: draw(figure))
-    figures.draw(measured, Path("figure.png"))
+    monkeypatch.setattr("pmemsim.plots.save", lambda draw, _path, _size: draw(figure))
+    ExperimentFigure(measured).save_plot("figure.png")
     return figure.axes

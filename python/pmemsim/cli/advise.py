@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pmemsim.advice.edits import edited
-from pmemsim.advice.patch import Patch, patch_of
-from pmemsim.advice.repair import Judge, Repair, repair
-from pmemsim.advice.superfluous import Savings, Superfluous, find_superfluous
+from pmemsim.advice.advise import Advice, Mended, adviser_of
+from pmemsim.advice.repair import Repair
+from pmemsim.advice.superfluous import Savings, Superfluous
+from pmemsim.arguments import check_jobs, check_whole
 from pmemsim.cli.choices import configurations_of, find_targets
 from pmemsim.cli.command import EXPLORATION, OUTPUT, declared, option
-from pmemsim.cli.console import duration, out, percent, run_with_progress, table
+from pmemsim.cli.console import duration, out, percent, progress_of, table
 from pmemsim.cli.options import (
     Design,
     Jobs,
@@ -22,22 +22,14 @@ from pmemsim.cli.options import (
     Recipe,
     Target,
     Top,
-    check_jobs,
     check_outputs,
-    check_whole,
     keep_inputs,
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.verifier import Verifier
-from pmemsim.crashing import Checker, checker_of
-from pmemsim.errors import CheckFailed, Error, Problems
-from pmemsim.files import replacing, temporary_folder, write_json
-from pmemsim.parallel import host_cores
-from pmemsim.persistency import DEFAULT_BUDGET, Budget, Wanted
+from pmemsim.errors import CheckFailed, Problems
+from pmemsim.persistency import DEFAULT_BUDGET, Budget
 from pmemsim.presets import parse_overrides
-from pmemsim.simulation import Configuration, simulate
-from pmemsim.trace import Trace
-from pmemsim.unrecorded import no_images
 from pmemsim.workload_runs import argument_problems
 
 
@@ -57,35 +49,6 @@ class _Options:
     top: Top = 20
     json_path: Json = None
     jobs: Jobs = None
-
-
-@dataclass(frozen=True)
-class _Mended:
-    """A repair, its text, and its time on the design."""
-
-    repair: Repair
-    patch: Patch
-    time_ns: float
-    cost_ns: float
-    """How much longer the repaired program runs."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the repair as `--json` writes it."""
-        repair = self.repair
-        return {
-            "problem": repair.problem,
-            "steps": [step.to_dict() for step in repair.steps],
-            "reason": repair.reason,
-            "flushes": repair.flushes,
-            "fences": repair.fences,
-            "useless": list(repair.useless),
-            "useless_executed": repair.saved,
-            "proof": repair.proof,
-            "tried": repair.tried,
-            "cost_ns": self.cost_ns,
-            "patch": self.patch.diff,
-            "sentences": list(self.patch.rest),
-        }
 
 
 @declared
@@ -125,14 +88,10 @@ def advise_command(target: Target, *, design: Design, machine: Machine, options:
         budget = Budget.of(options.budget)
     problems.raise_any()
     (trace,) = open_traces(found, None)
-    if impossible := no_images(trace.metadata):
-        raise Error(f"{trace.name}: {impossible}")
-    checker = checker_of(trace, checker_wanted, None) if checker_wanted.given else None
-    run = _Run(trace, configurations[0], Wanted("px86", budget), checker, options)
-    with temporary_folder() as folder:
-        mended = run.repair(folder)
-        savings = None if mended else run.savings(folder)
-    _write(run, mended, savings)
+    adviser = adviser_of(
+        trace, configurations[0], budget, checker_wanted, options.jobs, progress_of
+    )
+    _write(options, adviser.advice())
 
 
 def _check(options: _Options, inputs: tuple[str, ...], problems: Problems) -> None:
@@ -144,77 +103,24 @@ def _check(options: _Options, inputs: tuple[str, ...], problems: Problems) -> No
     keep_inputs(problems, outputs, inputs)
 
 
-@dataclass(frozen=True)
-class _Run:
-    """What the command looks at."""
-
-    trace: Trace
-    configuration: Configuration
-    wanted: Wanted
-    checker: Checker | None
-    options: _Options
-
-    @property
-    def jobs(self) -> int:
-        return self.options.jobs or host_cores()
-
-    def repair(self, folder: Path) -> _Mended | None:
-        """Return the repair of an incorrect program; None if no error is found."""
-        judge = Judge(self.wanted, self.checker, self.jobs)
-        found = run_with_progress(
-            f"repair of {self.trace.name}",
-            lambda report: repair(self.trace, judge, folder, report),
-        )
-        if found is None:
-            return None
-        before = edited(self.trace, folder / "before.pmt", found.steps, only_sites=True)
-        time = simulate(before.trace, self.configuration).time_ns
-        copy = edited(self.trace, folder / "repaired.pmt", found.steps)
-        repaired = simulate(copy.trace, self.configuration).time_ns
-        return _Mended(found, patch_of(self.trace, found.steps), time, repaired - time)
-
-    def savings(self, folder: Path) -> Savings:
-        """Return what can go of a program without an error."""
-        return run_with_progress(
-            f"{self.trace.name} without each flush and fence",
-            lambda report: find_superfluous(
-                self.trace, self.configuration, self.wanted, self.checker, folder, self.jobs, report
-            ),
-        )
-
-
-def _write(run: _Run, mended: _Mended | None, savings: Savings | None) -> None:
-    options = run.options
+def _write(options: _Options, advice: Advice) -> None:
+    mended, savings = advice.mended, advice.savings
     if options.json_path:
-        write_json("advise", _document(run, mended, savings), options.json_path)
-    if mended and options.patch:
-        with replacing(options.patch) as partial:
-            partial.write_text(mended.patch.diff)
+        advice.to_json(options.json_path)
+    if options.patch:
+        advice.write_patch(options.patch)
     if options.json_path != "-":
         if mended:
-            _print_repair(run, mended)
+            _print_repair(advice, mended)
         elif savings:
-            _print_savings(run, savings)
+            _print_savings(advice, savings, options.top)
     if mended:
-        raise CheckFailed(_sentence(run, mended.repair))
+        raise CheckFailed(_sentence(advice, mended.repair))
 
 
-def _document(run: _Run, mended: _Mended | None, savings: Savings | None) -> dict[str, Any]:
-    return {
-        "workload": run.trace.name,
-        "design": run.configuration.design.name,
-        "machine": run.configuration.machine.name,
-        "trace_hash": run.trace.hash,
-        "repair": mended.to_dict() if mended else None,
-        "superfluous": [each.to_dict() for each in savings.each] if savings else [],
-        "time_ns": savings.time_ns if savings else mended.time_ns if mended else None,
-        "without_ns": savings.without_ns if savings else None,
-    }
-
-
-def _print_savings(run: _Run, savings: Savings) -> None:
+def _print_savings(run: Advice, savings: Savings, top: int) -> None:
     design = f"{run.configuration.design.name}, machine {run.configuration.machine.name}"
-    shown = savings.each[: run.options.top]
+    shown = savings.each[:top]
     if shown:
         title = f"{run.trace.name}: flushes and fences that can go ({design})"
         columns = ["what", "at", "function", ">times", ">saves", ">of the run", "proof"]
@@ -236,10 +142,10 @@ def _row(each: Superfluous, time_ns: float) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _summary(run: _Run, savings: Savings) -> str:
+def _summary(run: Advice, savings: Savings) -> str:
     name, proven = run.trace.name, savings.proven
     if not proven:
-        more = "" if run.checker else "; --verify CMD also finds those that its checker accepts"
+        more = "" if run.has_checker else "; --verify CMD also finds those that its checker accepts"
         return f"{name}: each flush and fence changes what a crash can leave{more}"
     count = sum(each.call.executed for each in proven)
     saved = savings.time_ns - savings.without_ns
@@ -250,7 +156,7 @@ def _summary(run: _Run, savings: Savings) -> str:
     )
 
 
-def _print_repair(run: _Run, mended: _Mended) -> None:
+def _print_repair(run: Advice, mended: Mended) -> None:
     found = mended.repair
     if not found.steps:
         return
@@ -269,7 +175,7 @@ def _print_repair(run: _Run, mended: _Mended) -> None:
     )
 
 
-def _sentence(run: _Run, found: Repair) -> str:
+def _sentence(run: Advice, found: Repair) -> str:
     what = f"{run.trace.name} is not crash-safe: {found.problem}"
     if found.steps:
         return f"{what}; the repair above is tried on the recording ({found.tried} variants)"

@@ -8,20 +8,11 @@ from typing import Annotated
 
 import typer
 
-from pmemsim.cli.choices import distinct
+from pmemsim.arguments import check_jobs, check_whole
+from pmemsim.chosen import distinct
 from pmemsim.cli.command import OUTPUT, WORKLOAD, Command, Group, declared, option
 from pmemsim.cli.console import out, percent, progress_of, table
-from pmemsim.cli.options import (
-    Jobs,
-    Json,
-    Plot,
-    Recipe,
-    Targets,
-    check_jobs,
-    check_outputs,
-    check_whole,
-    keep_inputs,
-)
+from pmemsim.cli.options import Jobs, Json, Plot, Recipe, Targets, check_outputs, keep_inputs
 from pmemsim.cli.recordings import open_traces
 from pmemsim.errors import Problems
 from pmemsim.files import write_json
@@ -32,6 +23,7 @@ from pmemsim.predictability import (
     WITHOUT_OWN_STORES,
     Found,
     Predictability,
+    PredictabilityPlot,
     predictability,
     share_found,
 )
@@ -111,9 +103,7 @@ def predictability_command(
             "analyze predictability", {"recordings": [each.to_dict() for each in found]}, json_path
         )
     if plot_path:
-        from pmemsim.plots import plot_predictability
-
-        plot_predictability(found, plot_path)
+        PredictabilityPlot(found).save_plot(plot_path)
     if json_path != "-":
         _print(found, top)
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pmemsim import bench as benchmark
 from pmemsim import comparison as comparing
-from pmemsim.cli.choices import distinct, each_configured, names_of
+from pmemsim.chosen import distinct, each_configured
+from pmemsim.cli.choices import names_of
 from pmemsim.cli.command import DESIGN, argument, declared, option
 from pmemsim.cli.console import err, out, progress_of, table
 from pmemsim.cli.options import (

@@ -16,8 +16,8 @@ from pmemsim.calibration import (
 from pmemsim.cli.command import MEMORY, OUTPUT, TARGET, declared, option
 from pmemsim.cli.console import err, out, percent, progress_of, table
 from pmemsim.cli.options import Json, check_outputs, keep_inputs
-from pmemsim.cli.rules import Given
 from pmemsim.files import replacing, write_json
+from pmemsim.rules import Given
 
 
 @declared

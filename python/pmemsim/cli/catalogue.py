@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from pmemsim import _core, plugins, workload_runs
+from pmemsim import _core
+from pmemsim.catalogue import (
+    experiment_entries,
+    fault_entries,
+    preset_entries,
+    statistic_entries,
+    workload_entries,
+)
 from pmemsim.cli.command import Command, Group, argument, declared
 from pmemsim.cli.console import out, table
 from pmemsim.cli.options import Json, check_outputs
-from pmemsim.declared_statistics import DeclaredStatistic, statistic_of, statistics
+from pmemsim.declared_statistics import DeclaredStatistic, statistic_of
 from pmemsim.errors import Problems
 from pmemsim.files import write_json
 from pmemsim.presets import Kind, Preset, load_preset, preset_names
-from pmemsim.reproduction.papers import load_paper, paper_names
-from pmemsim.reproduction.studies import Chosen, ablated, both_columns
 
 list_app = typer.Typer(
     cls=Group,
@@ -44,17 +49,8 @@ def _check_json(json_path: str | None) -> None:
 
 
 def _list_presets(kind: Kind, json_path: str | None) -> None:
-    presets = [load_preset(kind, name) for name in preset_names(kind)]
+    entries = preset_entries(kind)
     has_basis = kind == "machine"
-    entries = [
-        {
-            "name": each.name,
-            **({"basis": each.basis or None} if has_basis else {}),
-            "summary": each.summary,
-            "citation": each.citation,
-        }
-        for each in presets
-    ]
     if _write_list(f"{kind}s", entries, json_path):
         shown = ["name", *(["basis"] if has_basis else []), "summary"]
         rows = [[entry[key] or "-" for key in shown] for entry in entries]
@@ -91,15 +87,7 @@ def list_machines(*, json_path: Json = None) -> None:
 @declared
 def list_workloads(*, json_path: Json = None) -> None:
     """List pmemsim's own workloads: names for `run`, `compare` and `record`."""
-    entries: list[dict[str, Any]] = [
-        {
-            "name": workload.name,
-            "summary": workload.summary,
-            "papers": list(workload.papers),
-            "data_bytes": workload.arguments.get("data_bytes"),
-        }
-        for workload in workload_runs.workloads().values()
-    ]
+    entries = workload_entries()
     if _write_list("workloads", entries, json_path):
         rows = [
             (each["name"], each["summary"], ", ".join(each["papers"]),
@@ -114,8 +102,7 @@ def list_workloads(*, json_path: Json = None) -> None:
 @declared
 def list_faults(*, json_path: Json = None) -> None:
     """List the faults for injection: names for `--set pmemsim.faults=NAME,...`."""
-    plugins.load_added()
-    entries = [{"name": fault.name, "what": fault.what} for fault in _core.faults()]
+    entries = fault_entries()
     if _write_list("faults", entries, json_path):
         rows = [tuple(entry.values()) for entry in entries]
         out.print(table("", ["fault", "what goes wrong"], rows))
@@ -125,10 +112,7 @@ def list_faults(*, json_path: Json = None) -> None:
 @declared
 def list_statistics(*, json_path: Json = None) -> None:
     """List the statistics of a run: names for `show statistic`, and keys of `stats` in --json."""
-    entries = [
-        {"name": each.name, "unit": each.unit, "meaning": each.meaning}
-        for each in statistics().values()
-    ]
+    entries = statistic_entries()
     if _write_list("statistics", entries, json_path):
         rows = [tuple(entry.values()) for entry in entries]
         out.print(table("", ["statistic", "unit", "what it counts"], rows))
@@ -150,17 +134,7 @@ def list_experiments(
     The column `simulations` shows the size: the number of simulations without kept results, which
     is the same at the scales `quick` and `paper`.
     """
-    entries: list[dict[str, Any]] = []
-    for paper in map(load_paper, paper_names() if name is None else [name]):
-        for each in paper.experiments.values():
-            size = _size([both_columns(paper, each.id)])
-            summary = f"{each.title} ({each.where})"
-            entries.append(_experiment(paper.name, each.id, size, summary, is_ablation=False))
-        for ablation in paper.ablations.values():
-            size = _size(ablated(paper, ablation))
-            entries.append(
-                _experiment(paper.name, ablation.id, size, ablation.why, is_ablation=True)
-            )
+    entries = experiment_entries(None if name is None else [name])
     if _write_list("experiments", entries, json_path):
         rows = [
             (each["paper"], each["name"], f"{each['simulations']:,}",
@@ -168,24 +142,6 @@ def list_experiments(
             for each in entries
         ]  # fmt: skip
         out.print(table("", ["paper", "experiment", ">simulations", "what it is"], rows))
-
-
-def _experiment(
-    paper: str, name: str, simulations: int, summary: str, *, is_ablation: bool
-) -> dict[str, Any]:
-    return {
-        "paper": paper,
-        "name": name,
-        "simulations": simulations,
-        "summary": summary,
-        "is_ablation": is_ablation,
-    }
-
-
-def _size(chosen: Iterable[Chosen]) -> int:
-    """Return the number of different simulations of experiments, in both columns."""
-    columns = [each for one in chosen for each in (one.counted, one.described) if each]
-    return len({case for study in columns for case in study.cases("quick")})
 
 
 @show_app.command("design", cls=Command)

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pmemsim.cli.choices import names_of
+from pmemsim.checking.images import Images
 from pmemsim.cli.command import EXPLORATION, OUTPUT, option
-from pmemsim.cli.console import err, out, run_with_progress, si, table
-from pmemsim.cli.options import check_whole
-from pmemsim.cli.verdicts import Verdict, undecided
-from pmemsim.crashing import Checker
-from pmemsim.errors import Error, Problems
-from pmemsim.left_out import LeftOut, check_without_each
+from pmemsim.cli.console import err, out, si, table
+from pmemsim.left_out import LeftOut
 from pmemsim.persistency import (
     DEFAULT_BUDGET,
-    Budget,
     ModelRun,
-    Wanted,
-    combined,
-    keeps_regions,
-    show_order,
 )
-from pmemsim.recovery import RecoveryRun, crash_recovery, only_one
+from pmemsim.recovery import RecoveryRun
 from pmemsim.recovery_recording import OpenRead, shown
-from pmemsim.trace import Trace
 
 _MOST_READS = 10
 
@@ -76,147 +65,6 @@ class ImageOptions:
         help="Writes the rejected image, or the image of --image, to this file. Several regions "
             "of persistent memory are written to FILE.0, FILE.1, ...",
     )] = None  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Search:
-    """Options that select the images for a checker or a reader."""
-
-    budget: Budget
-    seed: int
-    image: int | None
-    timeout_s: float | None
-    jobs: int
-
-
-def wanted_images(
-    options: ImageOptions, search: Search, model: str, designs: str | None, problems: Problems
-) -> list[Wanted]:
-    """Return the selection of images for the model, or for each design's guarantees."""
-    check_whole(problems, "--recovery-image", options.recovery_image, 1)
-    wanted = Wanted(
-        model=model,
-        budget=search.budget,
-        seed=search.seed,
-        image=search.image,
-        recovery_image=options.recovery_image,
-        keep=options.keep_image,
-        delayed=options.delayed,
-        hosts=options.hosts or 1,
-        failed=options.fail or 0,
-    )
-    check_whole(problems, "--hosts", options.hosts, 2)
-    if options.hosts is not None and not 0 <= (options.fail or 0) < options.hosts:
-        problems.add([f"--fail {options.fail}: must be from 0 to {options.hosts - 1}"])
-    if options.delayed is not None and options.delayed < 0:
-        problems.add([f"--delayed {options.delayed}: must be the number of a thread, from 0"])
-    if designs is None:
-        return [wanted]
-    names = names_of(designs, problems)
-    if len(names) > 1 and (search.image is not None or options.keep_image is not None):
-        problems.add(["--image and --keep-image require a single design; name one with --design"])
-    if options.without_each:
-        _refuse_with_regions(names, problems)
-    return [replace(wanted, design=name) for name in names]
-
-
-def _refuse_with_regions(names: Sequence[str], problems: Problems) -> None:
-    for name in names:
-        with problems.collected():
-            if keeps_regions(name):
-                raise Error(
-                    f"--without-each: {name} makes regions durable without the program's flushes; "
-                    "choose a design without regions, for example hops-bare"
-                )
-
-
-@dataclass(frozen=True)
-class Images:
-    """The result of a checker on the images of one model."""
-
-    run: ModelRun
-    recovery: RecoveryRun | None = None
-    """The result of crashes during recovery; None if these were not wanted."""
-    left_out: tuple[LeftOut, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the values for `--json` (keys: docs/reference/results.md)."""
-        recovery = self.recovery.to_dict() if self.recovery else None
-        left_out = [instruction.to_dict() for instruction in self.left_out]
-        return {
-            **self.run.to_dict(),
-            "recovery": recovery,
-            **({"left_out": left_out} if left_out else {}),
-        }
-
-
-def check_images(
-    trace: Trace,
-    wanted: Wanted,
-    checker: Checker,
-    command: Callable[[Wanted], str],
-    jobs: int,
-    *,
-    without_each: bool,
-) -> Images:
-    """Run the checker on images, on crashes of its recovery, and on images without instructions.
-
-    Each step runs only if the checker rejected no image before. `command` returns the command that
-    shows images to the user again.
-    """
-    by = f"{trace.name} under {wanted.allowed_by}"
-    orders = wanted.orders(trace)
-    known: set[int | None] = set()
-    runs: list[ModelRun] = []
-    for order in orders:
-        found = _show_order(trace, order, checker, command(order), jobs, by, known)
-        runs += [found] if found else []
-        run = combined(runs, wanted.budget)
-        if run.story:
-            return Images(run)
-        if wanted.image is None:
-            _refuse_unread(runs[0])
-    recovery = None
-    if wanted.design is None and not only_one(wanted):
-        first = orders[0]
-        recovery = run_with_progress(
-            f"recovery of {by}",
-            lambda report: crash_recovery(
-                trace, first, checker, runs[0], command(first), jobs, report
-            ),
-        )
-    if not without_each:
-        return Images(run, recovery)
-    left_out = run_with_progress(
-        f"{by} without each flush and fence",
-        lambda report: tuple(check_without_each(trace, wanted, checker, jobs, report)),
-    )
-    return Images(run, recovery, left_out)
-
-
-def _show_order(
-    trace: Trace,
-    wanted: Wanted,
-    checker: Checker,
-    command: str,
-    jobs: int,
-    by: str,
-    known: set[int | None],
-) -> ModelRun | None:
-    # A wrong image of recovery is written instead of the image with which recovery began.
-    first = wanted if wanted.recovery_image is None else replace(wanted, keep=None)
-    late = "" if wanted.delayed is None else f", thread {wanted.delayed} delayed"
-    return run_with_progress(
-        by + late, lambda report: show_order(trace, first, checker, command, known, jobs, report)
-    )
-
-
-def _refuse_unread(run: ModelRun) -> None:
-    if run.unread:
-        raise Error(
-            f"{run.workload}: the checker read no data that a crash can change, so no image was "
-            "checked; the checker must read the image file that its last argument names"
-        )
 
 
 def print_images(every: Sequence[Images]) -> None:
@@ -309,68 +157,3 @@ def _print_left_out(run: ModelRun, instructions: Sequence[LeftOut]) -> None:
         for each in instructions
     ]
     out.print(table(f"{run.workload}, {run.model}, one flush or fence left out", columns, rows))
-
-
-def verdict(images: Images, checker: Checker) -> Verdict:
-    """What the checker has said of the images of one model."""
-    run, recovery, left_out = images.run, images.recovery, images.left_out
-    text = f"{run.extent} images checked by {checker.name}, {_rejected(run.story)}"
-    if recovery and not recovery.reason:
-        text += f"; crashes during recovery: {recovery.extent}, {_rejected(recovery.story)}"
-    if left_out:
-        counts = Counter(each.verdict for each in left_out)
-        each_verdict = ", ".join(f"{number} {name}" for name, number in counts.items())
-        text += f"; without each of {len(left_out)} flushes and fences: {each_verdict}"
-    found = (*_first_crash(run), *_second_crash(run, recovery))
-    lacking = [each for each in (_unnoticed(left_out), _unexplored(run, recovery)) if each]
-    return Verdict("images", run.model, text, found, "; ".join(lacking))
-
-
-def _unnoticed(left_out: Sequence[LeftOut]) -> str:
-    """Report flushes and fences that may be useless, if there are too many of them."""
-    open_ = [each for each in left_out if each.verdict == "not found"]
-    first = f"; the first: {open_[0].name} at {open_[0].place}" if open_ else ""
-    return undecided(
-        len(open_),
-        len(left_out),
-        "flushes and fences",
-        "without them a crash leaves further images; the checker accepts those within the budget; "
-        f"a larger --budget checks more{first}",
-    )
-
-
-def _unexplored(run: ModelRun, recovery: RecoveryRun | None) -> str:
-    """Report that all images of second crashes were wanted, and only some were checked."""
-    if recovery is None or recovery.complete or run.budget != "all":
-        return ""
-    return f"--budget all: only {recovery.extent} images of crashes during recovery were checked"
-
-
-def _rejected(story: object) -> str:
-    return "1 rejected" if story else "0 rejected"
-
-
-def _first_crash(run: ModelRun) -> list[str]:
-    story = run.story
-    if story is None:
-        return []
-    lines = [
-        f"{run.workload} is not crash-safe under {run.model}: {story.lines[0]}",
-        f"  the rejected image has number {story.image:,} ({run.extent} were checked)",
-        *(f"  {line}" for line in story.lines[1:]),
-        f"  to reproduce: {story.command}",
-    ]
-    return ["\n".join(lines)]
-
-
-def _second_crash(run: ModelRun, recovery: RecoveryRun | None) -> list[str]:
-    if recovery is None or recovery.story is None:
-        return []
-    story = recovery.story
-    lines = [
-        f"{run.workload} is not crash-safe under {run.model}: after a second crash, during "
-        f"recovery, {story.lines[0]}",
-        *(f"  {line}" for line in story.lines[1:]),
-        f"  to reproduce: {story.command}",
-    ]
-    return ["\n".join(lines)]

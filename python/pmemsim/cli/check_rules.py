@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pmemsim.cli.console import out, table
-from pmemsim.cli.verdicts import Verdict
 from pmemsim.program_check import Finding, OtherOrder, Report
 from pmemsim.trace import Place
 
@@ -55,34 +54,6 @@ _ONLY_THE_PROGRAM_KNOWS = (
     "not checked by rules: the order of data that no pointer connects, and values of several "
     "words; use --verify CMD or --answers CMD for them"
 )
-
-
-def verdict(report: Report, *, strict: bool) -> Verdict:
-    """Return the verdict of the rules, without the reader's wrong answers.
-
-    If `strict`, notes are errors.
-    """
-    faults = report.faults
-    costly = len([each for each in report.findings if not each.loses_data])
-    counts = report.counts
-    notes = f", {_counted(len(report.undecided), 'note')}" if report.undecided else ""
-    text = (
-        f"{_findings(len(faults))} that can lose data, {costly} that cost time or space{notes}; "
-        f"{counts['pm_stores']:,} stores to persistent memory, {counts['flushes']:,} flushes, "
-        f"{counts['fences']:,} fences, {counts['regions']:,} regions"
-    )
-    found = []
-    if faults:
-        found.append(f"{_findings(len(faults))} that can lose data; the first: {_first(faults)}")
-    if strict and report.undecided:
-        number = _counted(len(report.undecided), "note")
-        found.append(f"{number} (--strict); the first: {_first(report.undecided)}")
-    return Verdict("rules", report.rules, text, tuple(f"{report.workload}: {it}" for it in found))
-
-
-def _first(findings: Sequence[Finding]) -> str:
-    first = findings[0]
-    return f"{first.place}: {first.kind}: {first.effect}"
 
 
 def _row(finding: Finding) -> tuple[str, ...]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pmemsim import chosen
+from pmemsim.chosen import distinct
 from pmemsim.cli.console import err
 from pmemsim.cli.options import Recipe
-from pmemsim.errors import Error, Problems
-from pmemsim.presets import BEFORE, Setting, load_preset
+from pmemsim.errors import Problems
+from pmemsim.presets import Setting
 from pmemsim.simulation import Configuration, configure, settings_without_effect
 from pmemsim.targets import Target, find_target
-
-AS_IT_IS = "none"
-"""The name among `--backends` that leaves a design unchanged."""
 
 
 def names_of(text: str, problems: Problems) -> list[str]:
@@ -28,22 +27,10 @@ def before_backends(designs: Sequence[str], text: str | None, problems: Problems
 
     If None, return the designs unchanged.
     """
-    if text is None:
-        return list(designs)
-    backends = [name.strip() for name in text.split(",") if name.strip()]
-    if not backends:
-        problems.add(["--backends names no backend; `pmemsim list backends` shows the names"])
-    known = []
-    for backend in distinct(backends, "backend", problems):
-        with problems.collected():
-            if backend != AS_IT_IS:
-                load_preset("backend", backend)
-            known.append(backend)
-    return [
-        design if backend == AS_IT_IS else f"{design}{BEFORE}{backend}"
-        for design in designs
-        for backend in known
-    ]
+    backends = None
+    if text is not None:
+        backends = [name.strip() for name in text.split(",") if name.strip()]
+    return chosen.before_backends(designs, backends, problems)
 
 
 def find_targets(
@@ -62,34 +49,6 @@ def find_targets(
             del arguments["seed"]
         with problems.collected():
             found.append(find_target(name, opt=recipe.opt, **arguments))
-    return found
-
-
-def distinct(names: Sequence[str], what: str, problems: Problems) -> list[str]:
-    """Return the names, each once; a repeated name is added to the problems."""
-    each = list(dict.fromkeys(names))
-    problems.add(
-        f"{what} '{name}' is given twice; remove one" for name in each if names.count(name) > 1
-    )
-    return each
-
-
-def each_configured(
-    designs: Sequence[str], machine: str, extra: tuple[Setting, ...], problems: Problems
-) -> dict[str, Configuration | Error]:
-    """Return each design on the machine, or the error that prevents this.
-
-    A setting by hand that no valid design uses is a problem.
-    """
-    found: dict[str, Configuration | Error] = {}
-    for design in dict.fromkeys(designs):
-        try:
-            found[design] = configure(design, machine, extra=extra)
-        except Error as error:
-            found[design] = error
-    problems.add(
-        settings_without_effect([each for each in found.values() if not isinstance(each, Error)])
-    )
     return found
 
 

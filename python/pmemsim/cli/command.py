@@ -17,9 +17,9 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pmemsim.cli.help import print_page
+from pmemsim.cli.help import name_of, print_page
 from pmemsim.cli.old_spellings import refuse_old_spelling
-from pmemsim.cli.rules import Given
+from pmemsim.rules import Given
 
 TARGET, DESIGN, MACHINE, CHECKER, EXPLORATION, WORKLOAD, MEMORY, EXECUTION, OUTPUT = (
     "Target", "Design", "Machine", "Checker", "Exploration", "Workload", "Persistent memory",
@@ -153,7 +153,7 @@ def declared(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def with_options(context: typer.Context, **values: Any) -> None:  # noqa: ANN401
-        own = {Given: Given.of(context), typer.Context: context}
+        own = {Given: _given_of(context), typer.Context: context}
         function(**_gathered(function, values, own))
 
     shown = [_CONTEXT, *_spread(function).values(), _HELP_ALL]
@@ -161,6 +161,20 @@ def declared(function: Callable[..., None]) -> Callable[..., None]:
     vars(with_options)["__signature__"] = inspect.Signature(shown)
     with_options.__annotations__ = {each.name: each.annotation for each in shown}
     return with_options
+
+
+def _given_of(context: typer.Context) -> Given:
+    """Return the values of a command line that Typer has parsed."""
+    every: list[Any] = context.command.params
+    sources = {each: context.get_parameter_source(each.name) for each in every}
+    return Given(
+        context.command.name or "",
+        {
+            name_of(each): context.params[each.name]
+            for each, source in sources.items()
+            if source is not None and source.name == "COMMANDLINE"
+        },
+    )
 
 
 def _parts(owner: Callable[..., Any]) -> list[tuple[inspect.Parameter, Any]]:

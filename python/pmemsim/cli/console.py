@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,9 +12,10 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from pmemsim.cli.time_left import TimeLeft
 from pmemsim.errors import printable
-from pmemsim.parallel import Report, run_all
+from pmemsim.parallel import Report
+from pmemsim.progress import Show, reported, run_one, shows_bar, terminal_bar
+from pmemsim.time_left import TimeLeft
 
 
 class _Console(Console):
@@ -83,64 +83,22 @@ def _shown(text: str) -> str:
 _LINES = 100
 
 
-@contextmanager
 def progress_of(
     labels: Sequence[str],
     weights: Sequence[float] | None = None,
     kinds: Sequence[Hashable] | None = None,
-) -> Iterator[Callable[[int, float], None]]:
+) -> AbstractContextManager[Callable[[int, float], None]]:
     """A progress bar for all jobs, with the remaining time and the names of the running jobs.
 
     `weights` are the jobs' relative durations among those of one kind (default: all equal, and of
     one kind). If standard error is not a terminal, or is a dumb one, a line is printed as each job
     ends, or at each percent of many jobs.
     """
-    work = list(weights or [1.0] * len(labels))
-    left = TimeLeft(work, kinds)
-    one_at_a_time = threading.Lock()  # jobs report from their own threads
 
-    def report(index: int, fraction: float) -> None:
-        with one_at_a_time:
-            has_ended = left.report(index, fraction)
-            if show:
-                show(", ".join(labels[each] for each in left.running))
-            elif has_ended:
-                _print_line(labels[index], left)
+    def bar(left: TimeLeft, total: float) -> AbstractContextManager[Show | None]:
+        return terminal_bar(err, left, total) if shows_bar(err) else nullcontext()
 
-    shows_bar = err.is_terminal and not err.is_dumb_terminal
-    with _bar(left, sum(work)) if shows_bar else nullcontext() as show:
-        yield report
-
-
-@contextmanager
-def _bar(left: TimeLeft, total: float) -> Iterator[Callable[[str], None]]:
-    """Show a progress bar, which the returned function updates with the running jobs' names."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        SpinnerColumn,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left {task.fields[left]}"),
-        console=err,
-        transient=True,
-    ) as bars:
-        task = bars.add_task("", total=total, left=left.text)
-
-        def show(running: str) -> None:
-            names = _shown(running[:60])
-            bars.update(task, completed=left.done, description=names, left=left.text)
-
-        yield show
+    return reported(labels, weights, kinds, bar, _print_line)
 
 
 def _print_line(label: str, left: TimeLeft) -> None:
@@ -156,9 +114,7 @@ Result = TypeVar("Result")
 
 def run_with_progress(label: str, task: Callable[[Report], Result]) -> Result:
     """Run one task, which may use all of the host's cores, with progress."""
-    with progress_of([label]) as progress:
-        (result,) = run_all([task], 1, progress)
-    return result
+    return run_one(label, task, progress_of)
 
 
 def si(value: float, digits: int = 3) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from pmemsim import crashing, random_programs
-from pmemsim.cli.choices import before_backends, configurations_of, names_of
+from pmemsim.arguments import check_jobs
+from pmemsim.cli.choices import before_backends, configurations_of, find_targets, names_of
 from pmemsim.cli.command import (
     CHECKER,
     DESIGN,
@@ -19,8 +20,8 @@ from pmemsim.cli.command import (
     declared,
     option,
 )
-from pmemsim.cli.console import note_nothing_kept, print_notes
-from pmemsim.cli.crash_runs import Crashes, fail_if_wrong, print_refused, print_runs
+from pmemsim.cli.console import note_nothing_kept, print_notes, progress_of
+from pmemsim.cli.crash_runs import fail_if_wrong, print_refused, print_runs
 from pmemsim.cli.options import (
     Backends,
     Jobs,
@@ -31,24 +32,26 @@ from pmemsim.cli.options import (
     Recipe,
     TargetsIfAny,
     all_targets,
-    check_jobs,
     check_outputs,
-    check_whole,
     keep_inputs,
-    picoseconds_of,
-    sample_of,
 )
-from pmemsim.cli.rules import Given
+from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.verifier import Verifier
-from pmemsim.crashing import Case, CrashRun, Points, Refused
+from pmemsim.crash_suite import (
+    CrashSuite,
+    cases_of,
+    default_checks,
+    image_checks,
+    points_of,
+    random_programs_of,
+)
+from pmemsim.crashing import Case, Points
 from pmemsim.decode import registers_path
-from pmemsim.errors import ConfigError, Problems
-from pmemsim.files import write_json
+from pmemsim.errors import Problems
 from pmemsim.presets import parse_overrides
-from pmemsim.stress import stress_sets
-from pmemsim.workload_runs import argument_problems
-
-_MOST_SUBSETS = 10**5  # a point then takes some seconds, which delay Ctrl-C
+from pmemsim.rules import Given
+from pmemsim.runner import Runner
+from pmemsim.workload_runs import WorkloadRun
 
 
 @dataclass(frozen=True)
@@ -90,13 +93,7 @@ class _Designs:
         configurations = configurations_of(names, self.machine, extra, problems)
         if len(configurations) < len(names):
             return []
-        return [
-            [
-                Case(name, self.machine, configuration, settings)
-                for name, configuration in zip(names, configurations, strict=True)
-            ]
-            for settings in (stress_sets().values() if self.stress else [None])
-        ]
+        return cases_of(names, self.machine, configurations, stress=self.stress)
 
 
 @dataclass(frozen=True)
@@ -119,11 +116,7 @@ class _Exploration:
 
     def wanted(self, seed: int | None, problems: Problems) -> Points:
         """Return the wanted points."""
-        at_ps = None if self.at is None else picoseconds_of("--at", self.at, problems)
-        check_whole(problems, "--subsets", self.subsets, 0, _MOST_SUBSETS)
-        problems.add(argument_problems(seed=seed))
-        sample = sample_of(self.points, problems)
-        return Points(sample, 1 if seed is None else seed, at_ps, self.subsets)
+        return points_of(self.points, self.at, self.subsets, seed, problems)
 
 
 @dataclass(frozen=True)
@@ -161,7 +154,7 @@ class _Options:
     json_path: Json = None
     jobs: Jobs = None
 
-    def request(self, targets: Sequence[str], problems: Problems) -> Crashes:
+    def suite(self, targets: Sequence[str], problems: Problems) -> CrashSuite:
         """Return what to crash, and add all errors of the options to `problems`."""
         saved = [self.save_image, registers_path(self.save_image)] if self.save_image else []
         check_outputs(problems, self.json_path, files=[*saved, self.keep_image])
@@ -174,13 +167,14 @@ class _Options:
         keep_inputs(problems, outputs, (*targets, *names, machine))
         points = self.exploration.wanted(self.recipe.seed, problems)
         checker = self.verifier.wanted(problems)
-        return Crashes(
+        default = default_checks(random=self.random is not None, checker=checker)
+        return CrashSuite(
             cases=self.designs.cases(names, problems),
             points=replace(points, device=self.save_image, kept=self.keep_image),
-            recipe=self.recipe,
+            recipe=self.recipe.given,
             checker=checker,
-            check_images=self._images(given=checker.given, problems=problems),
-            jobs=self.jobs,
+            check_images=image_checks(self.verify_images, default=default, problems=problems),
+            runner=Runner(progress_of, self.jobs),
         )
 
     def _refuse_several(
@@ -190,22 +184,6 @@ class _Options:
         if len(names) > 1 or len(targets) > 1:
             option = "--save-image" if self.save_image else "--keep-image"
             problems.add([f"{option}: this option requires a single target and a single design"])
-
-    def _images(self, *, given: bool, problems: Problems) -> int | None:
-        """Return the number of images that a checker gets; None: all."""
-        # The oracle checks all images; starting random programs' checkers would take longer than
-        # that.
-        default = crashing.DEFAULT_CHECKS if self.random is None or given else 0
-        text = self.verify_images
-        if text is None:
-            return default
-        if text == "all":
-            return None
-        if text.lstrip("-").isdecimal():
-            check_whole(problems, "--verify-images", int(text), 0)
-            return int(text)
-        problems.add([f"--verify-images {text}: must be a whole number, or `all`"])
-        return default
 
 
 @declared
@@ -236,35 +214,24 @@ def crash_command(targets: TargetsIfAny = None, *, given: Given, options: _Optio
     """
     problems = given.problems()
     wanted = all_targets(targets, options.more_targets)
-    crashes = options.request(wanted, problems)
+    suite = options.suite(wanted, problems)
     if options.random is None:
-        found = crashes.of_targets(wanted, problems)
+        targets_found = find_targets(wanted, options.recipe, problems, seed_is_own=True)
+        problems.raise_any()
+        traces = open_traces(targets_found, options.jobs)
+        found = suite.on_traces(list(zip(wanted, traces, strict=True)))
     else:
-        found = crashes.of_random_programs(options.random, problems)
-    runs = [run for run in found if isinstance(run, CrashRun)]
-    refused = _each_once(run for run in found if isinstance(run, Refused))
-    if not runs:
-        raise ConfigError([refused[0].reason])
-    shown = runs if options.random is None else random_programs.in_sum(runs)
+        programs: list[WorkloadRun] = []
+        with problems.collected():
+            programs = random_programs_of(options.random, options.recipe.given)
+        problems.raise_any()
+        found = suite.on_random_programs(programs)
     if options.json_path:
-        results = {
-            "runs": [run.to_dict() for run in shown],
-            "refused": [vars(case) for case in refused],
-            "configurations": {run.design_and_stress: run.configuration.to_dict() for run in shown},
-        }
-        write_json("crash", results, options.json_path)
+        found.to_json(options.json_path)
     if options.json_path != "-":
-        print_runs(shown)
-        print_notes((run.workload, run.notes) for run in shown)
-        print_refused(refused)
-    fail_if_wrong(runs)
+        print_runs(found.runs)
+        print_notes((run.workload, run.notes) for run in found.runs)
+        print_refused(found.refused)
+    fail_if_wrong(found.every)
     if options.keep_image is not None and options.exploration.at is None:
         note_nothing_kept(options.keep_image)
-
-
-def _each_once(refused: Iterable[Refused]) -> list[Refused]:
-    """Return each refusal once per design and settings, whatever the recording."""
-    first: dict[tuple[str, str], Refused] = {}
-    for case in refused:
-        first.setdefault((case.design, case.stress), case)
-    return list(first.values())

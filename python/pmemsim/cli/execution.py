@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,13 +13,15 @@ from typing import Annotated
 import typer
 
 from pmemsim import result_cache, slurm
+from pmemsim.arguments import check_jobs, check_whole
 from pmemsim.cli.command import EXECUTION, option
 from pmemsim.cli.console import err, out, progress_of
-from pmemsim.cli.options import Jobs, check_jobs, check_outputs, check_whole
+from pmemsim.cli.options import Jobs, check_outputs
 from pmemsim.errors import Error, Problems
-from pmemsim.executor import Executor, Failure, LocalProcesses
+from pmemsim.executor import Failure
 from pmemsim.files import replacing
 from pmemsim.jobs import Job
+from pmemsim.runner import Runner
 from pmemsim.slurm import Share
 
 _SLURM_OPTIONS = ("--slurm", "--tasks", "--at-once")
@@ -104,8 +105,7 @@ class Execution:
                 finished(job, failure)
 
         if wanted:
-            with self._executor() as executor:
-                _do_missing(wanted, executor, what, job_ended)
+            self._do_missing(wanted, what, job_ended)
         if self.share is not None:
             if failed:
                 (reason, count), *_ = failed.most_common()
@@ -114,15 +114,24 @@ class Execution:
                 )
             raise typer.Exit
 
-    @contextmanager
-    def _executor(self) -> Iterator[Executor]:
-        if self.scheduler is None:
-            yield LocalProcesses(self.jobs)
-            return
-        from pmemsim.cluster import Cluster  # Dask takes longer to load than many commands to run
+    @property
+    def runner(self) -> Runner:
+        """Return what runs the command's jobs."""
+        return Runner(progress_of, self.jobs, self.scheduler)
 
-        with Cluster(self.scheduler) as cluster:
-            yield cluster
+    def _do_missing(
+        self, jobs: Sequence[Job], what: str, finished: Callable[[Job, Failure | None], None]
+    ) -> None:
+        todo = result_cache.missing(jobs)
+        err.print(f"{len(jobs)} {what}, {len(jobs) - len(todo)} of them kept from earlier runs")
+        try:
+            self.runner.do_missing(todo, finished)
+        except KeyboardInterrupt:
+            there = len(jobs) - sum(not result_cache.path_of(job).is_file() for job in todo)
+            raise KeyboardInterrupt(
+                f"interrupted; {there} of {len(jobs)} {what} are kept: run the same command again "
+                "to do the rest"
+            ) from None
 
     def _write_script(self, path: Path, count: int, what: str) -> None:
         tasks = min(self.tasks or slurm.DEFAULT_TASKS, count)
@@ -136,24 +145,3 @@ class Execution:
             f"{shlex.join(['pmemsim', *arguments])}",
             markup=False,
         )
-
-
-def _do_missing(
-    jobs: Sequence[Job],
-    executor: Executor,
-    what: str,
-    finished: Callable[[Job, Failure | None], None],
-) -> None:
-    todo = result_cache.missing(jobs)
-    err.print(f"{len(jobs)} {what}, {len(jobs) - len(todo)} of them kept from earlier runs")
-    try:
-        labels, weights, kinds = ([job.label for job in todo], [job.weight for job in todo],
-                                  [job.kind for job in todo])  # fmt: skip
-        with progress_of(labels, weights, kinds) as progress:
-            result_cache.run(todo, executor, progress, finished)
-    except KeyboardInterrupt:
-        there = len(jobs) - sum(not result_cache.path_of(job).is_file() for job in todo)
-        raise KeyboardInterrupt(
-            f"interrupted; {there} of {len(jobs)} {what} are kept: run the same command again to "
-            "do the rest"
-        ) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from pmemsim.arguments import check_whole
 from pmemsim.cli.choices import configurations_of, find_targets
 from pmemsim.cli.command import OUTPUT, declared, option
 from pmemsim.cli.console import duration, out, percent, run_with_progress, table
@@ -17,7 +18,6 @@ from pmemsim.cli.options import (
     Target,
     Top,
     check_outputs,
-    check_whole,
     keep_inputs,
 )
 from pmemsim.cli.recordings import open_traces

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pmemsim import comparison as comparing
 from pmemsim import matrices
-from pmemsim.cli.choices import before_backends, each_configured, find_targets, names_of
+from pmemsim.arguments import sample_of
+from pmemsim.cli.choices import before_backends, find_targets, names_of
 from pmemsim.cli.command import DESIGN, EXPLORATION, declared, option
-from pmemsim.cli.console import out, si, table
+from pmemsim.cli.console import out, progress_of, si, table
 from pmemsim.cli.execution import Execution
 from pmemsim.cli.options import (
     Backends,
@@ -22,20 +21,13 @@ from pmemsim.cli.options import (
     all_targets,
     check_outputs,
     keep_inputs,
-    sample_of,
 )
-from pmemsim.cli.recordings import open_each
-from pmemsim.cli.rules import Given
 from pmemsim.crashing import Points
-from pmemsim.errors import CheckFailed, Error, Problems
-from pmemsim.executor import Failure
-from pmemsim.files import write_json
-from pmemsim.jobs import Job
-from pmemsim.matrices import Cell, Matrix, Plan
-from pmemsim.presets import Setting, load_preset, preset_names
-from pmemsim.simulation import check_values
-from pmemsim.targets import Target
-from pmemsim.trace import Trace
+from pmemsim.errors import CheckFailed, Problems
+from pmemsim.matrices import Cell, Matrix, MatrixChoice, Plan, default_baseline, workload_labels
+from pmemsim.presets import preset_names
+from pmemsim.recordings import open_each
+from pmemsim.rules import Given
 
 
 @dataclass(frozen=True)
@@ -61,15 +53,10 @@ class _Options:
         help="Crashes each cell at N random points, or at all points.",
     )] = str(matrices.POINTS)  # fmt: skip
 
-    @property
-    def chosen_baseline(self) -> str:
-        """The design that speedups are relative to."""
-        redo = self.recipe.log == "redo"
-        return self.baseline or (matrices.REDO_BASELINE if redo else matrices.BASELINE)
-
     def plan(self, targets: Sequence[str], problems: Problems) -> Plan:
         """Return the matrix to compute; raises a `ConfigError` with all errors."""
-        simulation, baseline = self.simulation, self.chosen_baseline
+        simulation = self.simulation
+        baseline = self.baseline or default_baseline(self.recipe.log)
         machine = simulation.machine
         outputs = (simulation.json_path, simulation.plot_path, self.execution.slurm_path)
         check_outputs(problems, simulation.json_path, simulation.plot_path)
@@ -79,20 +66,18 @@ class _Options:
             names = names_of(self.designs, problems)
         names = before_backends(names, self.backends, problems)
         keep_inputs(problems, outputs, (*targets, *names, baseline, machine))
-        extra = simulation.settings(problems.found)
-        _check_names([*names, baseline], machine, extra, problems)
-        configured = each_configured([*names, baseline], machine, extra, problems)
-        points = Points(sample_of(self.points, problems))
+        choice = MatrixChoice(
+            designs=names,
+            machine=machine,
+            extra=simulation.settings(problems.found),
+            baseline=baseline,
+            points=Points(sample_of(self.points, problems)),
+        )
+        configured = choice.configured(problems)
         found = find_targets(targets, self.recipe, problems)
         problems.raise_any()
-        traces = open_each(found, self.execution.jobs)
-        return Plan(
-            workloads=dict(zip(_labels(list(targets), found, traces), traces, strict=True)),
-            designs={load_preset("design", name).name: configured[name] for name in names},
-            machine=load_preset("machine", machine).name,
-            baseline=configured[baseline],
-            points=points,
-        )
+        traces = open_each(found, self.execution.jobs, progress_of)
+        return choice.plan(workload_labels(targets, found, traces), configured)
 
 
 @declared
@@ -122,65 +107,15 @@ def matrix_command(targets: TargetsIfAny = None, *, given: Given, options: _Opti
     exit code is 1 if an image is wrong.
     """
     wanted = all_targets(targets, options.more_targets)
-    matrix = _measured(options.plan(wanted, given.problems()), options.execution)
+    matrix = options.plan(wanted, given.problems()).measured(options.execution.do)
     json_path, plot_path = options.simulation.json_path, options.simulation.plot_path
     if json_path:
-        write_json("matrix", matrix.to_dict(), json_path)
+        matrix.to_json(json_path)
     if plot_path:
-        from pmemsim.plots import plot_matrix
-
-        plot_matrix(matrix, plot_path)
+        matrix.save_plot(plot_path)
     if json_path != "-":
         _print(matrix)
     _fail_if_wrong(matrix)
-
-
-def _check_names(
-    designs: list[str], machine: str, extra: tuple[Setting, ...], problems: Problems
-) -> None:
-    """Add errors that don't depend on combinations: wrong names, files and parameters."""
-    with problems.collected():
-        load_preset("machine", machine)
-    names = []
-    for design in dict.fromkeys(designs):
-        with problems.collected():
-            names.append(load_preset("design", design).name)
-    problems.add(
-        f"{names.count(name)} of the designs have the name '{name}'; give each file a unique name"
-        for name in dict.fromkeys(names)
-        if names.count(name) > 1
-    )
-    with problems.collected():
-        check_values(extra)
-
-
-def _labels(wanted: list[str], targets: list[Target], traces: list[Trace | Error]) -> list[str]:
-    """Return a distinct name for each workload: `compare`'s, or the target's without a trace.
-
-    If such names are equal, use the names that the user gave.
-    """
-    opened = [trace for trace in traces if isinstance(trace, Trace)]
-    label_of = dict(zip(opened, comparing.labels_of(opened), strict=True))
-    labels = [
-        label_of[trace] if isinstance(trace, Trace) else target.name
-        for target, trace in zip(targets, traces, strict=True)
-    ]
-    count = Counter(labels)
-    return [text if count[label] > 1 else label for text, label in zip(wanted, labels, strict=True)]
-
-
-def _measured(plan: Plan, execution: Execution) -> Matrix:
-    failures: dict[str, Failure] = {}
-
-    def finished(job: Job, failure: Failure | None) -> None:
-        if failure:
-            failures[job.key] = failure
-
-    execution.do(plan.jobs, "simulations and crashes", finished)
-    matrix = plan.matrix(failures)
-    if all(cell.pm_write_bytes is None for cell in matrix.cells):
-        raise Error(f"no combination is possible: {matrix.cells[0].reason}")
-    return matrix
 
 
 def _print(matrix: Matrix) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
+from pmemsim import targets
 from pmemsim.cli.command import (
     DESIGN,
     EXECUTION,
@@ -140,21 +139,10 @@ class Recipe:
         return {name: value for name, value in vars(self).items() if name != "opt"}
 
     @property
-    def given(self) -> dict[str, object]:
-        """Return the values that the user has given, by the options' names."""
-        return {
-            f"--{name.replace('_', '-')}": value
-            for name, value in vars(self).items()
-            if value is not None
-        }
-
-    def words(self, *but: str) -> list[str]:
-        """Return the user's options as words of a command, without some of them."""
-        words = []
-        for name, value in self.given.items():
-            if name not in but:
-                words += [name] if value is True else [name, str(value)]
-        return words
+    def given(self) -> targets.Recipe:
+        """Return the values that the user has given."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        return cast(targets.Recipe, given)
 
 
 @dataclass(frozen=True)
@@ -217,56 +205,3 @@ def check_outputs(
 
         with problems.collected():
             check_plot_path(plot_path)
-
-
-def check_jobs(problems: Problems, jobs: int | None) -> None:
-    """Add an impossible number of jobs to the problems."""
-    if jobs is not None:
-        check_whole(problems, "--jobs", jobs, 1)
-
-
-# Largest number that the simulator can count to.
-MOST = 2**63 - 1
-
-
-def check_whole(
-    problems: Problems, name: str, value: int | None, least: int, most: int = MOST
-) -> None:
-    """Add an option's number to the problems if it is too small or too large; None: not given."""
-    if value is None or least <= value <= most:
-        return
-    limits = f"at least {least}" if value < least and most == MOST else f"{least} to {most}"
-    problems.add([f"{name} {value}: must be {limits}"])
-
-
-_TIME = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
-_PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-
-
-def picoseconds_of(name: str, text: str, problems: Problems) -> int | None:
-    """Return the simulated time of an option such as 12.5us; None if it is none."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        problems.add([f"{name} {text}: must be a number with a unit of time, as in 12.5us"])
-        return None
-    time = round(Decimal(match[1]) * _PICOSECONDS[match[2]])
-    if time > MOST:
-        problems.add(
-            [f"{name} {text}: the time is after the end of any simulation; choose an earlier time"]
-        )
-    return time
-
-
-def sample_of(points: str, problems: Problems) -> int | None:
-    """Return the number of crash points in `--points`; None: all."""
-    if points == "all":
-        return None
-    if not points.isdecimal():
-        problems.add([f"--points {points}: must be `all` or a whole number, as in 10000"])
-    elif len(points) > len(str(MOST)):
-        problems.add([f"--points {points}: must be `all` or 1 to {MOST}"])
-    elif not 1 <= int(points) <= MOST:
-        problems.add([f"--points {points}: must be 1 to {MOST}, or `all`"])
-    else:
-        return int(points)
-    return None

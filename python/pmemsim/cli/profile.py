@@ -7,25 +7,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pmemsim.cli.choices import configurations_of, distinct, find_targets
+from pmemsim.arguments import check_whole
+from pmemsim.chosen import distinct
+from pmemsim.cli.choices import configurations_of, find_targets
 from pmemsim.cli.command import DESIGN, MACHINE, OUTPUT, declared, option
 from pmemsim.cli.console import duration, out, percent, progress_of, table
-from pmemsim.cli.options import (
-    Design,
-    Json,
-    Overrides,
-    Recipe,
-    Target,
-    check_outputs,
-    check_whole,
-    keep_inputs,
-)
+from pmemsim.cli.options import Design, Json, Overrides, Recipe, Target, check_outputs, keep_inputs
 from pmemsim.cli.recordings import open_traces
-from pmemsim.cli.rules import Given
 from pmemsim.files import replacing, write_json
 from pmemsim.parallel import Report, run_all
 from pmemsim.presets import parse_overrides
 from pmemsim.profiling import Profile, callgrind_text, profile, write_speedscope
+from pmemsim.rules import Given
 from pmemsim.simulation import Configuration
 from pmemsim.sources import Sources
 from pmemsim.trace import Place, Trace

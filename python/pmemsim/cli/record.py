@@ -10,10 +10,10 @@ from pathlib import Path
 from shutil import which
 from typing import Annotated
 
+from pmemsim.arguments import check_whole
 from pmemsim.cli.command import EXPLORATION, MEMORY, OUTPUT, TARGET, argument, declared, option
 from pmemsim.cli.console import err, progress_of
-from pmemsim.cli.options import Recipe, check_whole
-from pmemsim.cli.rules import Given
+from pmemsim.cli.options import Recipe
 from pmemsim.errors import Error, Problems
 from pmemsim.files import check_writable
 from pmemsim.flushes import flushes_outside_pm
@@ -27,6 +27,7 @@ from pmemsim.recording import (
     record,
     record_workload,
 )
+from pmemsim.rules import Given
 from pmemsim.trace import Trace
 from pmemsim.unrecorded import (
     CAUSES,

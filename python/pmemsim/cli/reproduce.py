@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pmemsim import result_cache
 from pmemsim.cli.command import EXPLORATION, OUTPUT, TARGET, argument, declared, option
 from pmemsim.cli.execution import Execution
 from pmemsim.cli.options import Json, keep_inputs
-from pmemsim.cli.recordings import open_traces
 from pmemsim.cli.reproduce_tables import print_counts, print_end, print_experiment
-from pmemsim.cli.rules import Given
 from pmemsim.errors import Error
-from pmemsim.executor import Failure
-from pmemsim.files import check_writable, write_json
-from pmemsim.jobs import Job, Outcome
-from pmemsim.reproduction import runs
-from pmemsim.reproduction.measurements import Measurements
+from pmemsim.files import check_writable
 from pmemsim.reproduction.papers import paper_names
 from pmemsim.reproduction.plan import Scale
-from pmemsim.reproduction.report import to_dict
-from pmemsim.reproduction.studies import Chosen, Study, choose, every_study
-from pmemsim.reproduction.verdicts import Compared, compare
-from pmemsim.targets import Target
+from pmemsim.reproduction.run import ExperimentTable, reproduce_experiments
+from pmemsim.reproduction.studies import choose
+from pmemsim.rules import Given
 
 
 @dataclass(frozen=True)
@@ -93,56 +84,17 @@ def reproduce_command(
     json_path = options.json_path or str(options.out_dir / "results.json")
     if json_path != "-":
         check_writable(Path(json_path))
-    measured = measure_studies(every_study(chosen), options.scale, execution)
-    tables = [_Table.of(each, measured) for each in chosen]
-    _write(tables, options.scale, json_path)
-    figures = [None if options.summary else _draw(each.counted, options.out_dir) for each in tables]
+    found = reproduce_experiments(chosen, options.scale, execution.runner.open_traces, execution.do)
+    found.to_json(json_path)
+    figures = [None if options.summary else _draw(each, options.out_dir) for each in found.tables]
     if json_path == "-":
         return
-    rows = [row for each in tables for row in each.rows]
     if options.summary:
-        print_counts(rows, options.scale)
+        print_counts(found.rows, options.scale)
         return
-    for each, figure in zip(tables, figures, strict=True):
+    for each, figure in zip(found.tables, figures, strict=True):
         print_experiment(each.counted, each.rows, each.line_rows, figure)
-    print_end(rows, json_path, options.scale)
-
-
-Measured = dict[tuple[str, str, str, str], Measurements]
-"""The measurements of each study, by its key."""
-
-
-def compared(chosen: Chosen, measured: Measured) -> list[Compared]:
-    """Return the entries of an experiment in both columns, or of an ablation."""
-    described = measured[chosen.described.key] if chosen.described else None
-    return compare(measured[chosen.counted.key], described)
-
-
-@dataclass(frozen=True)
-class _Table:
-    """The measurements of an experiment in both columns, and of the lines under its table."""
-
-    counted: Measurements
-    described: Measurements | None
-    lines: Sequence[Measurements]
-    rows: Sequence[Compared]
-    line_rows: Sequence[Sequence[Compared]]
-
-    @classmethod
-    def of(cls, chosen: Chosen, measured: Measured) -> _Table:
-        described = measured[chosen.described.key] if chosen.described else None
-        lines = [measured[line.key] for line in chosen.lines]
-        line_rows = [compare(line, None) for line in lines]
-        rows = compared(chosen, measured)
-        return cls(measured[chosen.counted.key], described, lines, rows, line_rows)
-
-    @property
-    def measurements(self) -> list[Measurements]:
-        """Return the different measurements, without a second column that equals the first."""
-        counted, described = self.counted, self.described
-        if described is None or described.equals(counted):
-            return [counted, *self.lines]
-        return [counted, described, *self.lines]
+    print_end(found.rows, json_path, options.scale)
 
 
 def _make_folder(path: Path) -> None:
@@ -154,52 +106,12 @@ def _make_folder(path: Path) -> None:
         raise Error(f"--out {path}: the folder could not be created: {error.strerror}") from error
 
 
-def measure_studies(studies: Sequence[Study], scale: Scale, execution: Execution) -> Measured:
-    """Record and simulate what isn't kept, and return all measurements."""
-    cases = [study.cases(scale) for study in studies]
-    everything = [case for of_one in cases for case in of_one]
-    runs.configurations(everything)  # errors are reported before anything is recorded
-    recipes = list(dict.fromkeys(case.run for case in everything))
-    traces = open_traces([Target(recipe.workload, recipe) for recipe in recipes], execution.jobs)
-    simulations = runs.prepare(everything, dict(zip(recipes, traces, strict=True)))
-    execution.do(list(simulations.values()), "simulations", _raise)
-    outcomes = {
-        case: result_cache.load(simulation, Outcome) for case, simulation in simulations.items()
-    }
-    return {
-        study.key: Measurements(
-            study.paper, study.experiment, scale, {case: outcomes[case] for case in of_one}
-        )
-        for study, of_one in zip(studies, cases, strict=True)
-    }
-
-
-def _raise(_: Job, failure: Failure | None) -> None:
-    if failure:
-        raise Error(failure.reason)
-
-
-def _write(tables: Sequence[_Table], scale: Scale, json_path: str) -> None:
-    """Write the JSON; an ablation that is a table and a line of another one is there once."""
-    shown = {each.counted.key for each in tables}
-    rows: list[Compared] = []
-    measurements: Measured = {}
-    for each in tables:
-        rows += each.rows
-        for line, of_line in zip(each.lines, each.line_rows, strict=True):
-            rows += of_line if line.key not in shown else []
-        measurements |= {one.key: one for one in each.measurements}
-    write_json("reproduce", to_dict(list(measurements.values()), rows, scale), json_path)
-
-
-def _draw(measured: Measurements, folder: Path) -> Path | None:
-    if measured.experiment.metric == "storage":
+def _draw(table: ExperimentTable, folder: Path) -> Path | None:
+    if not table.has_figure:
         return None
-    from pmemsim.reproduction.figures import draw
-
-    paper = measured.paper
+    paper = table.counted.paper
     place = folder / paper.name / (paper.ablation.id if paper.ablation else "")
     place.mkdir(parents=True, exist_ok=True)
-    figure = place / f"{measured.experiment.id}.png"
-    draw(measured, figure)
+    figure = place / f"{table.counted.experiment.id}.png"
+    table.figure.save_plot(figure)
     return figure

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from pmemsim.arguments import check_jobs, check_whole
 from pmemsim.cli.choices import names_of
 from pmemsim.cli.command import DESIGN, EXPLORATION, declared, option
 from pmemsim.cli.console import out, progress_of, table
-from pmemsim.cli.options import Jobs, Json, Machine, check_jobs, check_outputs, check_whole
+from pmemsim.cli.options import Jobs, Json, Machine, check_outputs
 from pmemsim.cli.recordings import open_traces
-from pmemsim.cli.rules import Given
 from pmemsim.crashing import CrashRun
 from pmemsim.errors import CheckFailed, Problems
 from pmemsim.files import write_json
+from pmemsim.rules import Given
 from pmemsim.selftest.injected_faults import (
     FaultVerdict,
     InjectedFault,

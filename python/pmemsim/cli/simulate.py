@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated
 
 from pmemsim import comparison as comparing
+from pmemsim.arguments import check_jobs
 from pmemsim.cli.choices import (
     configurations_of,
     find_targets,
@@ -35,19 +36,17 @@ from pmemsim.cli.options import (
     Simulation,
     Target,
     Targets,
-    check_jobs,
     check_outputs,
-    check_whole,
     keep_inputs,
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.cold_start import cold_starts
-from pmemsim.comparison import Comparison, breakdown
+from pmemsim.comparison import Comparison
 from pmemsim.errors import Error, Problems
-from pmemsim.files import write_json
 from pmemsim.not_instrumented import described_run, share_of, warning
-from pmemsim.simulation import Configuration, Result, Statistic, simulate
+from pmemsim.simulation import Configuration, Result, Statistic, breakdown, simulate
 from pmemsim.targets import Target as Recorded
+from pmemsim.targets import check_samples, samples_of
 from pmemsim.trace import Trace
 
 Image = Annotated[Path | None, option(
@@ -95,11 +94,9 @@ def run_command(
         lambda report: simulate(trace, configuration, report, image_path),
     )
     if simulation.json_path:
-        write_json("run", result.to_dict(), simulation.json_path)
+        result.to_json(simulation.json_path)
     if simulation.plot_path:
-        from pmemsim.plots import plot_result
-
-        plot_result(result, simulation.plot_path)
+        result.save_plot(simulation.plot_path)
     if simulation.json_path != "-":
         _print_result(result, _chosen(result.statistics, stats))
     _warn_of_estimates(trace, result)
@@ -121,37 +118,7 @@ class Samples:
 
     def check(self, problems: Problems) -> None:
         """Add impossible numbers to the problems."""
-        check_whole(problems, "--seeds", self.seeds, 1, _MOST_SAMPLES)
-        check_whole(problems, "--schedules", self.schedules, 1, _MOST_SAMPLES)
-
-    def of(self, target: Recorded, problems: Problems) -> list[Recorded]:
-        """Return the recordings of a target; a problem is added if it can have one only."""
-        if isinstance(target.source, Path):
-            given = [("--seeds", self.seeds), ("--schedules", self.schedules)]
-            options = " and ".join(name for name, number in given if number != 1)
-            if options:
-                problems.add(
-                    [f"{target.name}: this is a recording; {options} need the name of a workload"]
-                )
-            return [target]
-        run = target.source
-        if self.schedules > 1 and run.threads == 1:
-            problems.add(
-                [
-                    f"--schedules {self.schedules}: {target.name} has one thread, so that "
-                    "schedules have no effect; add --threads, or use --seeds"
-                ]
-            )
-        return [
-            replace(
-                target, source=replace(run, seed=run.seed + seed, schedule=run.schedule + number)
-            )
-            for seed in range(self.seeds)
-            for number in range(self.schedules)
-        ]
-
-
-_MOST_SAMPLES = 1000
+        check_samples(self.seeds, self.schedules, problems)
 
 
 @declared
@@ -190,7 +157,7 @@ def compare_command(
     samples.check(problems)
     chosen = names_of(designs, problems)
     configurations, found = _checked(targets, chosen, simulation, recipe, problems)
-    each = [samples.of(target, problems) for target in found]
+    each = [samples_of(target, samples.seeds, samples.schedules, problems) for target in found]
     problems.raise_any()
     recordings = [target for targets in each for target in targets]
     opened = iter(open_traces(recordings, jobs))
@@ -199,11 +166,9 @@ def compare_command(
     with progress_of(labels) as progress:
         comparison = comparing.compare_samples(traces, configurations, jobs, progress)
     if simulation.json_path:
-        write_json("compare", comparison.to_dict(), simulation.json_path)
+        comparison.to_json(simulation.json_path)
     if simulation.plot_path:
-        from pmemsim.plots import plot_comparison
-
-        plot_comparison(comparison, simulation.plot_path)
+        comparison.save_plot(simulation.plot_path)
     if simulation.json_path != "-":
         _print_comparison(comparison)
     for start in cold_starts(comparison.results):

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pmemsim.cli.command import OUTPUT, argument, declared, option
-from pmemsim.cli.console import err, out
+from pmemsim.cli.console import err, out, progress_of
 from pmemsim.cli.execution import Execution
 from pmemsim.cli.options import Json, check_outputs, keep_inputs
-from pmemsim.cli.recordings import open_each
-from pmemsim.cli.rules import Given
 from pmemsim.errors import Error
-from pmemsim.executor import Failure
-from pmemsim.files import write_json
-from pmemsim.jobs import Job
-from pmemsim.sweeping.points import points_of
+from pmemsim.recordings import open_each
+from pmemsim.rules import Given
 from pmemsim.sweeping.spec import read_spec
 
 if TYPE_CHECKING:
-    from pmemsim.sweeping.table import Row
+    pass
 
 
 @declared
@@ -87,7 +81,9 @@ def sweep_command(
     same command continues, and repeats failed points.
     docs/guides/sweep.md describes the YAML file.
     """
-    from pmemsim.sweeping import series, table  # take longer to load than many commands to run
+    # These modules take longer to load than many commands to run.
+    from pmemsim.sweeping import series
+    from pmemsim.sweeping.run import run_sweep
 
     problems = given.problems()
     out_path = out_path or spec_path.with_suffix(".parquet")
@@ -103,43 +99,21 @@ def sweep_command(
         wanted = series.wanted_of(plot, spec) if plot else None
     problems.raise_any()
     assert spec is not None
-    known = table.read_results(out_path, spec.names)
-    points = points_of(
-        list(spec.combinations()),
-        lambda targets: open_each(targets, execution.jobs),
+    results = run_sweep(
+        spec,
         str(spec_path),
+        out_path,
+        lambda targets: open_each(targets, execution.jobs, progress_of),
+        execution.do,
+        lambda note: err.print(note, markup=False),
     )
-    table.check_same_sweep(out_path, known, points)
-    if known:
-        err.print(f"{len(known)} results are already in {out_path}", markup=False)
-    failures: dict[str, str] = {}
-
-    def finished(job: Job, failure: Failure | None) -> None:
-        if failure:
-            failures[job.key] = failure.reason
-
-    jobs = [point.job for point in points if point.job]
-    execution.do(jobs, "simulations", finished, known)
-    rows = [table.row_of(point, known, failures) for point in points]
-    found = table.table_of(rows, spec)
-    table.write(found, out_path)
     if json_path:
-        write_json("sweep", table.to_dict(found, spec), json_path)
-    _report(rows, out_path, quiet=json_path == "-")
-    if wanted and plot_path:
-        from pmemsim.plots import plot_series
-
-        plot_series(series.series_of(wanted, found, spec), plot_path)
-
-
-def _report(rows: Sequence[Row], path: Path, *, quiet: bool) -> None:
-    from pmemsim.sweeping.table import FAILED
-
-    failed = [row for row in rows if row["status"] == FAILED]
-    for reason, count in Counter(row["reason"] for row in failed).most_common():
+        results.to_json(json_path)
+    for reason, count in results.failures.most_common():
         err.print(f"pmemsim: {count} failed: {reason}", markup=False)
-    if len(failed) == len(rows):
-        raise Error(f"all points failed; {path} contains the reasons")
-    done = len(rows) - len(failed)
-    if not quiet:
-        out.print(f"{done} of {len(rows)} points have results; all are in {path}", markup=False)
+    if results.failures.total() == len(results.table):
+        raise Error(f"all points failed; {out_path} contains the reasons")
+    if json_path != "-":
+        out.print(f"{results.title}; all are in {out_path}", markup=False)
+    if wanted and plot_path:
+        series.series_of(wanted, results.table, spec).save_plot(plot_path)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from pmemsim.cli.choices import configurations_of, find_targets
 from pmemsim.cli.command import OUTPUT, declared, option
@@ -19,21 +18,21 @@ from pmemsim.cli.options import (
     Recipe,
     Target,
     check_outputs,
-    check_whole,
     keep_inputs,
-    picoseconds_of,
 )
 from pmemsim.cli.recordings import open_traces
 from pmemsim.errors import Problems
-from pmemsim.files import write_json
 from pmemsim.presets import parse_overrides
-from pmemsim.simulation import Configuration
-from pmemsim.timelines import ALL, Bounds, Format, SlowRegion, Timeline, write_timeline
-from pmemsim.trace import Trace
-
-_FORMATS = ("perfetto", "kanata")
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_MOST_SLOWEST = 10**6
+from pmemsim.timelines import (
+    FORMATS,
+    Bounds,
+    Format,
+    SlowRegion,
+    Timeline,
+    WrittenTimeline,
+    bounds_of,
+    write_timeline,
+)
 
 
 @dataclass(frozen=True)
@@ -61,33 +60,7 @@ class _Part:
 
     def bounds(self, problems: Problems) -> Bounds:
         """Return the bounds; errors are added to the problems."""
-        start = None if self.start is None else picoseconds_of("--from", self.start, problems)
-        end = None if self.end is None else picoseconds_of("--to", self.end, problems)
-        if start is not None and end is not None and start > end:
-            problems.add([f"--from {self.start}: is later than --to {self.end}; exchange them"])
-        check_whole(problems, "--slowest", self.slowest, 1, _MOST_SLOWEST)
-        first, last = self._range(problems)
-        return Bounds(
-            from_ps=ALL.from_ps if start is None else start,
-            until_ps=ALL.until_ps if end is None else end,
-            first_region=first,
-            last_region=last,
-            slowest=self.slowest or 0,
-        )
-
-    def _range(self, problems: Problems) -> tuple[int, int]:
-        if self.numbers is None:
-            return 0, 0
-        match = _RANGE.fullmatch(self.numbers)
-        if match is None:
-            problems.add(
-                [f"--show-regions {self.numbers}: must be a number or a range, as in 100-120"]
-            )
-            return 0, 0
-        first, last = int(match[1]), int(match[2] or match[1])
-        check_whole(problems, "--show-regions", first, 1)
-        check_whole(problems, "--show-regions", last, max(first, 1))
-        return first, last
+        return bounds_of(self.start, self.end, self.numbers, self.slowest, problems)
 
 
 @declared
@@ -120,8 +93,8 @@ def timeline_command(
     docs/guides/see_in_time.md explains the tracks and rows.
     """
     problems = Problems()
-    if format_name not in _FORMATS:
-        problems.add([f"--format {format_name}: must be {' or '.join(_FORMATS)}"])
+    if format_name not in FORMATS:
+        problems.add([f"--format {format_name}: must be {' or '.join(FORMATS)}"])
     bounds = part.bounds(problems)
     check_outputs(problems, json_path, files=[output])
     keep_inputs(problems, (json_path, output), (target, design, machine))
@@ -137,37 +110,9 @@ def timeline_command(
         ),
     )
     if json_path:
-        write_json("timeline", _document(trace, configurations[0], timeline), json_path)
+        WrittenTimeline(trace, configurations[0], output, timeline).to_json(json_path)
     if json_path != "-":
         _print_timeline(timeline, output, format_name)
-
-
-def _document(trace: Trace, configuration: Configuration, timeline: Timeline) -> dict[str, Any]:
-    counts = ("events", "regions", "slices", "values", "tracks", "rows", "arrows")
-    return {
-        "workload": trace.name,
-        "design": configuration.design.name,
-        "machine": configuration.machine.name,
-        "time_ns": timeline.time_ps / 1000,
-        **{name: getattr(timeline, name) for name in counts},
-        "slowest": [_slow(region) for region in timeline.slowest],
-        "trace_hash": trace.hash,
-    }
-
-
-def _slow(region: SlowRegion) -> dict[str, Any]:
-    waits = zip(region.causes, region.stalls_ps, strict=True)
-    return {
-        "rank": region.rank,
-        "thread": region.thread,
-        "number": region.number,
-        "begin_ns": region.begin_ps / 1000,
-        "retired_ns": region.retired_ps / 1000,
-        "end_ns": region.end_ps / 1000,
-        "executions": region.executions,
-        "durable": region.durable,
-        "waits": [{"cause": cause, "time_ns": time / 1000} for cause, time in waits],
-    }
 
 
 def _print_timeline(timeline: Timeline, path: Path, format_name: str) -> None:

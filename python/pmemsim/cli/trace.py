@@ -11,9 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from pmemsim.arguments import MOST, check_whole
 from pmemsim.cli.command import TARGET, Command, Group, argument, declared, option
 from pmemsim.cli.console import err, out, percent, table
-from pmemsim.cli.options import MOST, Json, check_outputs, check_whole, keep_inputs
+from pmemsim.cli.options import Json, check_outputs, keep_inputs
 from pmemsim.errors import Problems
 from pmemsim.files import write_json
 from pmemsim.flushes import flushes_outside_pm

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 from pmemsim.cli.command import CHECKER, option
-from pmemsim.crashing import DEFAULT_CHECK_TIMEOUT_S, CheckerWanted
+from pmemsim.crashing import DEFAULT_CHECK_TIMEOUT_S, CheckerWanted, wanted_checker
 from pmemsim.errors import Problems
-
-MOST_SECONDS = 10**6
 
 
 @dataclass(frozen=True)
@@ -36,9 +34,4 @@ class Verifier:
 
     def wanted(self, problems: Problems) -> CheckerWanted:
         """The checker."""
-        timeout = self.verify_timeout
-        if timeout is not None and not 0 < timeout <= MOST_SECONDS:
-            problems.add(
-                [f"--verify-timeout {timeout:g}: must be greater than 0 and at most {MOST_SECONDS}"]
-            )
-        return CheckerWanted(self.verify, self.verify_library, timeout)
+        return wanted_checker(self.verify, self.verify_library, self.verify_timeout, problems)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, geometric_mean
 from typing import Any
 
-from pmemsim.comparison import shares_of
 from pmemsim.reporting import plots
 from pmemsim.reporting.blocks import (
     Block,
@@ -18,6 +17,7 @@ from pmemsim.reporting.blocks import (
     Text,
     Verdict,
 )
+from pmemsim.simulation import shares_of
 
 Json = dict[str, Any]
 

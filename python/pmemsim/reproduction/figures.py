@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import nan
-from pathlib import Path
 from statistics import fmean
 from textwrap import fill
 
@@ -19,10 +18,11 @@ from matplotlib.figure import Figure
 
 from pmemsim.errors import Error
 from pmemsim.estimates import Estimate, estimate
-from pmemsim.plots import grouped_bars, intervals, legend_above, lines, save
+from pmemsim.plots import grouped_bars, intervals, legend_above, lines
 from pmemsim.reproduction.measurements import Measurements
 from pmemsim.reproduction.metrics import METRICS
 from pmemsim.reproduction.plan import Benchmark, Entry, Point
+from pmemsim.results import Plot
 
 _MISSING = Estimate(nan, nan)
 # The average number of characters in an inch of a title.
@@ -38,21 +38,30 @@ class _Bar:
     lacking: str = ""
 
 
-def draw(measured: Measurements, path: Path) -> None:
-    """Draw an experiment's figure."""
-    if measured.experiment.varies:
-        save(lambda figure: _lines(figure, measured), path, (5.5, 3.8))
-        return
-    groups = measured.paper.groups
-    series = len(measured.experiment.designs) * len(_metrics(measured))
-    width = 1.2 + 0.34 * len(measured.experiment.benchmarks) / len(groups) * (series + 1)
+@dataclass(frozen=True)
+class ExperimentFigure(Plot["list[Axes]"]):
+    """An experiment's figure, with axes for each size of the data."""
 
-    def bars(figure: Figure) -> None:
-        for row, group in zip(figure.subplots(len(groups), squeeze=False), groups, strict=True):
-            _bars(row[0], measured, group)
-        _set_title(figure, measured)
+    measured: Measurements
 
-    save(bars, path, (max(5.5, width), 3.2 * len(groups) + 0.4))
+    @property
+    def _size(self) -> tuple[float, float]:
+        experiment, groups = self.measured.experiment, self.measured.paper.groups
+        if experiment.varies:
+            return 5.5, 3.8
+        series = len(experiment.designs) * len(_metrics(self.measured))
+        width = 1.2 + 0.34 * len(experiment.benchmarks) / len(groups) * (series + 1)
+        return max(5.5, width), 3.2 * len(groups) + 0.4
+
+    def _draw(self, figure: Figure) -> list[Axes]:
+        if self.measured.experiment.varies:
+            return [_lines(figure, self.measured)]
+        groups = self.measured.paper.groups
+        every = [row[0] for row in figure.subplots(len(groups), squeeze=False)]
+        for axes, group in zip(every, groups, strict=True):
+            _bars(axes, self.measured, group)
+        _set_title(figure, self.measured)
+        return every
 
 
 def _set_title(figure: Figure, measured: Measurements) -> None:
@@ -241,7 +250,7 @@ def _each(measured: Measurements) -> Iterator[tuple[str, Measurements, str]]:
             yield named if design else label, measured.by(metric), design
 
 
-def _lines(figure: Figure, measured: Measurements) -> None:
+def _lines(figure: Figure, measured: Measurements) -> Axes:
     axes = figure.subplots()
     experiment = measured.experiment
     first = experiment.points[0]
@@ -270,6 +279,7 @@ def _lines(figure: Figure, measured: Measurements) -> None:
               places)  # fmt: skip
     axes.set_xlabel(experiment.varies)
     _set_title(figure, measured)
+    return axes
 
 
 def _ratio_at(measured: Measurements, design: str, point: Point, over_at: Point) -> _Bar:

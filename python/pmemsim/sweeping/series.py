@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean, geometric_mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from pmemsim.declared_statistics import statistics
 from pmemsim.errors import Error, Problems, did_you_mean
+from pmemsim.results import Plot
 from pmemsim.sweeping.columns import column_of
 from pmemsim.sweeping.spec import Spec
 from pmemsim.sweeping.table import MEASURED_NUMBERS, SPEEDUP
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _EXAMPLE = "x=pm.wpq_entries,y=speedup,hue=design"
 _KEYS = ("x", "y", "hue")
@@ -32,7 +38,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Series:
+class Series(Plot["Axes"]):
     """The values of a plot."""
 
     x_label: str
@@ -42,6 +48,20 @@ class Series:
     """For each line, a value for each of `x`; None if no point has one."""
     title: str
 
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 6.5, 4.0
+
+    def _draw(self, figure: Figure) -> Axes:
+        from pmemsim.plots import curves
+
+        axes = figure.subplots()
+        curves(axes, self.x, self.lines)
+        axes.set_xlabel(self.x_label)
+        axes.set_ylabel(self.y_label)
+        figure.suptitle(self.title, fontsize=9)
+        return axes
+
 
 def wanted_of(text: str, spec: Spec) -> Wanted:
     """Read `x=AXIS,y=COLUMN,hue=AXIS`; raises a `ConfigError` with all errors."""
@@ -49,19 +69,26 @@ def wanted_of(text: str, spec: Spec) -> Wanted:
     given = dict(_pairs(text, problems))
     if not problems.found and "x" not in given:
         problems.add([f"--plot {text}: x is missing; write for example {_EXAMPLE}"])
+    problems.raise_any()
+    wanted = Wanted(given["x"], given.get("y", SPEEDUP), given.get("hue"))
+    check_wanted(wanted, spec)
+    return wanted
+
+
+def check_wanted(wanted: Wanted, spec: Spec) -> None:
+    """Raise a `ConfigError` for columns that the sweep doesn't have."""
+    problems = Problems()
     columns = (SPEEDUP, *MEASURED_NUMBERS, *statistics())
     choices = {"x": spec.names, "y": columns, "hue": spec.names}
-    for key, name in given.items():
-        if name not in choices[key]:
+    for key, name in vars(wanted).items():
+        if name is not None and name not in choices[key]:
             what = "is no column of numbers" if key == "y" else "is no axis of the sweep"
-            problems.add([f"--plot {key}={name}: {what}{did_you_mean(name, choices[key])}"])
-    wanted = Wanted(given.get("x", ""), given.get("y", SPEEDUP), given.get("hue"))
+            problems.add([f"--plot {key}={name}: {what}{did_you_mean(str(name), choices[key])}"])
     if wanted.y == SPEEDUP and len(spec.axis_of("design")) == 1:
         problems.add(
             ["--plot: a speedup needs several designs; add one to the sweep, or plot y=time_ns"]
         )
     problems.raise_any()
-    return wanted
 
 
 def _pairs(text: str, problems: Problems) -> Iterator[tuple[str, str]]:
@@ -86,14 +113,14 @@ def series_of(wanted: Wanted, table: pa.Table, spec: Spec) -> Series:
     places = _ordered(xs)
     mean = geometric_mean if wanted.y == SPEEDUP else fmean
     lines: dict[str, list[float | None]] = {}
-    for hue in _ordered(hues):
+    labels = _labels(wanted.hue, _ordered(hues))
+    for hue in labels:
         values = [
             [y for x, y, h in zip(xs, ys, hues, strict=True) if (x, h) == (place, hue)]
             for place in places
         ]
         found = [[value for value in each if value is not None] for each in values]
-        label = f"{wanted.hue}={hue}" if isinstance(hue, int | float) else str(hue)
-        lines[label] = [mean(each) if each else None for each in found]
+        lines[labels[hue]] = [mean(each) if each else None for each in found]
     y_label = f"speedup over {spec.axis_of('design')[0]['design']}" if wanted.y == SPEEDUP else ""
     unit = column_of(wanted.x, [values[wanted.x] for values in spec.axis_of(wanted.x)]).unit
     return Series(
@@ -103,6 +130,21 @@ def series_of(wanted: Wanted, table: pa.Table, spec: Spec) -> Series:
         lines,
         _title(wanted, spec),
     )
+
+
+def _labels(axis: str | None, values: Sequence[Any]) -> dict[Any, str]:
+    """Return distinct labels of an axis' values."""
+    short = {
+        value: f"{axis}={value}" if isinstance(value, int | float) else _short(value)
+        for value in values
+    }
+    return short if len({*short.values()}) == len(short) else {each: str(each) for each in values}
+
+
+def _short(value: object) -> str:
+    """Return a value, or the name of a recording's file instead of its path."""
+    text = str(value)
+    return Path(text).stem if text.endswith(".pmt") else text
 
 
 def _ordered(values: Sequence[Any]) -> list[Any]:
@@ -115,7 +157,9 @@ def _title(wanted: Wanted, spec: Spec) -> str:
     """Say what the points have in common, and over which axes each value is a mean."""
     shown = {name for key in (wanted.x, wanted.hue) if key for name in spec.axis_of(key)[0]}
     rest = [axis for axis in spec.axes if not shown & axis[0].keys()]
-    fixed = [f"{name} {axis[0][name]}" for axis in rest if len(axis) == 1 for name in axis[0]]
+    fixed = [
+        f"{name} {_short(axis[0][name])}" for axis in rest if len(axis) == 1 for name in axis[0]
+    ]
     varied = [name for axis in rest if len(axis) > 1 for name in axis[0]]
     kind = "geometric mean" if wanted.y == SPEEDUP else "mean"
     return "; ".join(

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from pmemsim import _core
-from pmemsim.document import Item, read
+from pmemsim.document import Item, of_values, read
 from pmemsim.errors import Error, Problems, did_you_mean
 from pmemsim.presets import Setting
 from pmemsim.simulation import check_values
@@ -69,6 +69,11 @@ class Spec:
 def read_spec(path: Path) -> Spec:
     """Read a sweep's file; raises `ConfigError` with all its errors."""
     return _Reader().spec(read(path))
+
+
+def spec_of(values: object, place: str) -> Spec:
+    """Return the spec that has the same keys as a file; raises `ConfigError` with all errors."""
+    return _Reader().spec(of_values(values, place))
 
 
 class _Reader:

@@ -1,6 +1,7 @@
 """Rules for options that need or exclude each other.
 
-One table is the source of the check and of docs/reference/commands.md.
+One table is the source of the checks of commands and of Python functions, and of
+docs/reference/commands.md.
 
 A term of a rule is an option (`--budget`), an option with one value (`--model guarantees`), or a
 positional argument by its name in the help (`TARGET`).
@@ -10,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from pmemsim.cli.help import name_of
 from pmemsim.errors import Problems
 
 
@@ -22,19 +21,6 @@ class Given:
     def __init__(self, command: str, values: Mapping[str, object]) -> None:
         self.command = command
         self.values = values
-
-    @classmethod
-    def of(cls, context: Any) -> Given:  # noqa: ANN401 -- Typer's own, of no public type
-        """Return the values of a command line that Typer has parsed."""
-        sources = {each: context.get_parameter_source(each.name) for each in context.command.params}
-        return cls(
-            context.command.name,
-            {
-                name_of(each): context.params[each.name]
-                for each, source in sources.items()
-                if source is not None and source.name == "COMMANDLINE"
-            },
-        )
 
     def has(self, term: str) -> bool:
         """Return whether the term is on the command line."""

@@ -1,0 +1,1 @@
+"""Functions for Python programs, each with the meaning of the command of its name."""

@@ -1,0 +1,1 @@
+"""Test whether a program is crash-safe, by rules, by a checker of images, or by its own reader."""
