@@ -27,10 +27,11 @@ from machine_tables import loop_table, overview, published_table
 from markdown_table import table
 from pmemsim import _core
 from pmemsim.cli.old_spellings import EXAMPLES, current_spelling
-from pmemsim.cli.rules import RULES, Rule
 from pmemsim.declared_statistics import DeclaredStatistic, statistics
 from pmemsim.presets import Preset, load_preset, preset_names
+from pmemsim.rules import RULES, Rule
 from pmemsim.stress import stress_sets
+from python_reference import class_entries, error_entries, function_entries
 from results_tables import results_tables
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -354,6 +355,9 @@ SECTIONS = (
     Section("reference/machines.md", "machines", machine_table),
     Section("reference/machines.md", "open parameters", open_table),
     Section("reference/parameters.md", "all parameters", parameter_tables),
+    Section("reference/python.md", "functions", function_entries),
+    Section("reference/python.md", "classes", class_entries),
+    Section("reference/python.md", "errors", error_entries),
     Section("reference/results.md", "all results", results_tables),
     Section("reference/statistics.md", "all statistics", statistic_tables),
 )
