@@ -130,6 +130,7 @@ lint: setup
 
 docs: setup
 	$(BIN)/python tools/generate_docs.py
+	$(BIN)/python tools/notebook.py
 
 # The first command fails if a published value is missed; the pages show which.
 machine-pages: setup
