@@ -47,6 +47,7 @@ class TimeLeft:
         self._done: dict[int, float] = {}
         self._rates: dict[Hashable, _Rate] = {}
         self._places = 1
+        self._newest_end = clock()
         self._ended_weight = 0.0
         self.count = len(weights)
         self.ended = 0
@@ -65,11 +66,12 @@ class TimeLeft:
     def report(self, index: int, fraction: float) -> bool:
         """Note how much of a job is done, and return whether it has ended now.
 
-        The first report of a job is its begin.
+        The first report of a job is its begin. A job that is first reported when it has ended, as
+        short ones on a cluster are, has taken the time since the newest end before.
         """
         weight, kind = self._weights[index], self._kinds[index]
         if index not in self._begin:
-            self._begin[index] = self._clock()
+            self._begin[index] = self._clock() if fraction < 1 else self._newest_end
             self._waiting[kind] -= weight
             self._done[index] = 0.0
             self._places = max(self._places, len(self._done))
@@ -78,7 +80,8 @@ class TimeLeft:
             return False
         if self._done.pop(index, None) is None:
             return False
-        self._rates.setdefault(kind, _Rate()).add(self._clock() - self._begin[index], weight)
+        self._newest_end = self._clock()
+        self._rates.setdefault(kind, _Rate()).add(self._newest_end - self._begin[index], weight)
         self._ended_weight += weight
         self.ended += 1
         return True

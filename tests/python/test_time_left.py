@@ -69,6 +69,17 @@ def test_time_left_is_at_least_that_of_the_longest_job() -> None:
     assert left == pytest.approx(90.0, rel=0.05)
 
 
+def test_jobs_that_are_first_reported_when_they_end_took_the_time_since_the_end_before() -> None:
+    # Short jobs on a cluster report nothing else: ten of 1 s, two at a time.
+    now = 0.0
+    left = TimeLeft([1.0] * 10, clock=lambda: now)
+    for pair in range(2):
+        now += 1.0
+        left.report(2 * pair, 1.0)
+        left.report(2 * pair + 1, 1.0)
+        assert left.seconds == pytest.approx(4.0 - pair)
+
+
 def test_progress_lines_have_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     monkeypatch.setattr(console, "err", Console(file=screen, width=120))
