@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
+import pty
 import subprocess
 import sys
 import threading
@@ -163,6 +165,19 @@ def test_findings_are_returned() -> None:
     assert repaired.to_frame().shape[0] == len(repaired.to_dict()["repair"]["steps"]) > 0
 
 
+def test_results_without_findings_have_frames_with_columns() -> None:
+    queue = pmemsim.examples()["queue"]
+    checked = pmemsim.check(queue, progress=False)
+    assert checked.found == []
+    assert checked.to_frame().empty
+    assert "kind" in checked.to_frame()
+    advice = pmemsim.advise(ONE, design="x86-bare", **ON_ASAP)
+    assert {"proof", "saved_ns"} <= {*advice.to_frame().columns}
+    written = pmemsim.timeline(ONE, os.devnull, design="np", **ON_ASAP)
+    assert written.to_frame().empty
+    assert "waits" in written.to_frame()
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -317,6 +332,28 @@ def test_progress_of_a_caller_gets_fractions_and_can_stop_the_run() -> None:
 
     with pytest.raises(RuntimeError, match="enough"):
         pmemsim.run(ONE, design="asap", machine="asap", progress=stop)
+
+
+def test_progress_in_a_terminal_is_a_bar_for_each_thread() -> None:
+    program = (
+        "import pmemsim, threading\n"
+        f"def run(): pmemsim.compare([{str(ONE)!r}], designs=['np', 'asap'], machine='asap')\n"
+        "thread = threading.Thread(target=run)\nthread.start()\nrun()\nthread.join()\n"
+    )
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stderr=theirs, stdout=subprocess.PIPE,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        printed = b""
+        with contextlib.suppress(OSError):  # the end of a terminal is an error
+            while part := os.read(ours, 4096):
+                printed += part
+    os.close(ours)
+    assert process.returncode == 0
+    assert "━".encode() in printed
+    assert b"Traceback" not in printed
 
 
 def test_comparison_has_a_recording_for_each_seed() -> None:

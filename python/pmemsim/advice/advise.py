@@ -101,8 +101,11 @@ class Advice(Results):
         import pandas as pd
 
         document = self.to_dict()
-        steps = document["repair"]["steps"] if self.mended else document["superfluous"]
-        return pd.DataFrame(steps)
+        if self.mended:
+            columns = ("what", "file", "line", "function")
+            return pd.DataFrame(document["repair"]["steps"], columns=list(columns))
+        columns = ("name", "file", "line", "function", "calls", "executed", "proof", "saved_ns")
+        return pd.DataFrame(document["superfluous"], columns=list(columns))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the advice for `--json` (keys: docs/reference/results.md)."""
