@@ -14,7 +14,7 @@ from typing import Any
 
 from pmemsim import _core
 from pmemsim.decode import registers_path, write_registers
-from pmemsim.errors import ConfigError, Error, Problems
+from pmemsim.errors import ConfigError, Error, Problems, RecordError
 from pmemsim.files import replacing, temporary_folder
 from pmemsim.installation import installed_dir
 from pmemsim.presets import Setting, preset_names
@@ -329,7 +329,14 @@ def checker_of(trace: Trace, wanted: CheckerWanted, images: int | None) -> Check
         return Checker((str(_library(wanted.library)),), images, timeout_s, library=True)
     if wanted.command not in (None, OWN):
         return Checker(words_of("--verify", str(wanted.command)), images, timeout_s)
-    own = _own_check(trace)
+    try:
+        own = _own_check(trace)
+    except RecordError as error:
+        if wanted.command == OWN:
+            raise
+        raise RecordError(
+            f"{error}; to crash without the workload's own checker, choose --verify-images 0"
+        ) from error
     if own is None and wanted.command == OWN:
         raise Error(
             f"--verify {OWN}: {trace.name} is not one of pmemsim's workloads, and only these have "

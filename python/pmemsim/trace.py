@@ -117,6 +117,9 @@ class Trace:
         self.file = _core.TraceFile(str(path))
         self.metadata = json.loads(self.file.metadata_json)
 
+    def __repr__(self) -> str:
+        return f"<{self.name}, threads: {self.threads}, {self.path}>"
+
     def __reduce__(self) -> tuple[type[Trace], tuple[Path]]:
         """Pickle the path alone, for another process, which opens the recording again."""
         return Trace, (self.path,)

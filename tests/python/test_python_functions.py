@@ -134,6 +134,9 @@ def test_reproduce_gives_the_entries_of_the_command(
     theirs = json.loads((folder / "theirs.json").read_text())
     assert of_simulation(result.to_dict()["entries"]) == of_simulation(theirs["entries"])
     assert list(result.to_frame().index) == [entry["id"] for entry in theirs["entries"]]
+    drawn = [each.name for each in result.tables if each.has_figure]
+    assert all(axes.get_ylabel() for name in drawn for axes in result.plot(name))
+    pyplot.close("all")
     with pytest.raises(pmemsim.Error, match="experiment: 'fig99' has no figure here"):
         result.plot("fig99")
 
@@ -165,13 +168,30 @@ def test_findings_are_returned() -> None:
     assert repaired.to_frame().shape[0] == len(repaired.to_dict()["repair"]["steps"]) > 0
 
 
+def test_crash_without_a_compiler_names_how_to_leave_out_the_checker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(name: str) -> Path:
+        raise pmemsim.RecordError(f"{name}: could not be built")
+
+    monkeypatch.setattr("pmemsim.crashing.build_workload", fail)
+    queue = pmemsim.examples()["queue"]
+    with pytest.raises(pmemsim.RecordError, match=r"own checker, choose verify_images 0$"):
+        pmemsim.crash(queue, designs=["asap"], points=10, progress=False)
+    assert pmemsim.crash(queue, designs=["asap"], points=10, verify_images=0).violations == 0
+    with pytest.raises(pmemsim.RecordError, match=r"could not be built$"):
+        pmemsim.check(queue, verify="own", progress=False)
+
+
 def test_results_without_findings_have_frames_with_columns() -> None:
     queue = pmemsim.examples()["queue"]
     checked = pmemsim.check(queue, progress=False)
     assert checked.found == []
     assert checked.to_frame().empty
     assert "kind" in checked.to_frame()
-    advice = pmemsim.advise(ONE, design="x86-bare", **ON_ASAP)
+    advice = pmemsim.advise(queue, design="x86-bare", **ON_ASAP)
+    assert advice.title == "queue: each flush and fence changes what a crash can leave"
+    assert advice.to_frame().empty
     assert {"proof", "saved_ns"} <= {*advice.to_frame().columns}
     written = pmemsim.timeline(ONE, os.devnull, design="np", **ON_ASAP)
     assert written.to_frame().empty
@@ -403,5 +423,5 @@ def test_examples_are_recordings_that_commands_and_functions_accept() -> None:
     recordings = pmemsim.examples()
     assert list(recordings) == ["hashmap", "queue"]
     for name, path in recordings.items():
-        assert pmemsim.Trace(path).name == name
+        assert repr(pmemsim.Trace(path)) == f"<{name}, threads: 2, {path}>"
         assert path.stat().st_size < 200_000
