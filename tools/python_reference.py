@@ -80,7 +80,9 @@ def _paragraphs(text: str) -> str:
 
 
 def _block(code: str) -> str:
-    return f"```python\n{code}\n```\n"
+    # A docstring has a statement and its block in one line.
+    formatted = re.sub(r"^(with .*?\)): ", r"\1:\n    ", code)
+    return f"```python\n{formatted}\n```\n"
 
 
 def _raises(parts: Described) -> str:

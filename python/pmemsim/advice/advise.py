@@ -100,12 +100,12 @@ class Advice(Results):
         """Return a row for each step of the repair, or for each flush or fence that can go."""
         import pandas as pd
 
-        document = self.to_dict()
+        document, columns = self.to_dict(), ["file", "line", "function"]
         if self.mended:
-            columns = ("what", "file", "line", "function")
-            return pd.DataFrame(document["repair"]["steps"], columns=list(columns))
-        columns = ("name", "file", "line", "function", "calls", "executed", "proof", "saved_ns")
-        return pd.DataFrame(document["superfluous"], columns=list(columns))
+            steps = document["repair"]["steps"]
+            return pd.DataFrame(steps, columns=["what", *columns])
+        columns = ["name", *columns, "calls", "executed", "proof", "saved_ns"]
+        return pd.DataFrame(document["superfluous"], columns=columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the advice for `--json` (keys: docs/reference/results.md)."""
