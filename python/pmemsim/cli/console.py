@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
 from rich import box
-from rich.console import Console, JustifyMethod
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.markup import escape
+from rich.padding import Padding
+from rich.rule import Rule
 from rich.table import Table
+from rich.text import Text
 
+from pmemsim.cli.widths import Column, below, blocks
 from pmemsim.errors import printable
 from pmemsim.parallel import Report
 from pmemsim.progress import Show, reported, run_one, shows_bar, terminal_bar
@@ -58,20 +64,72 @@ def machine_line(machine: str, settings: Mapping[str, str]) -> str:
 _WIDE = 120
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
     """A table whose columns that start with `>` are right-aligned; all text is plain.
 
-    Names in a recording may be from an untrusted program, so control characters in them don't reach
-    the terminal. Text that is wider than the terminal is folded, not truncated.
+    A column that starts with `?` is right-aligned, and left out if none of its cells has a digit
+    other than zero. Names in a recording may be from an untrusted program, so control characters in
+    them don't reach the terminal. Names and numbers don't break: text is wrapped at spaces, and
+    columns that don't fit beside the others are printed below them.
     """
-    made = Table(title=_shown(title) or None, title_justify="left", title_style="bold")
-    if out.width < _WIDE:
-        made.box, made.padding, made.pad_edge = box.SIMPLE, (0, 1, 0, 0), False
-    for column in columns:
-        justify: JustifyMethod = "right" if column.startswith(">") else "left"
-        made.add_column(column.lstrip(">"), justify=justify, overflow="fold")
-    for row in rows:
-        made.add_row(*map(_shown, row))
+    cells = [[printable(cell) for cell in row] for row in rows]
+    made = [
+        Column(name.lstrip(">?"), tuple(row[index] for row in cells), name.startswith((">", "?")))
+        for index, name in enumerate(columns)
+        if not name.startswith("?") or any(_NOT_ZERO.search(row[index]) for row in cells)
+    ]
+    is_wide = out.width >= _WIDE
+    gap, edges = (3, 1) if is_wide else (2, -2)
+    width = out.width - edges
+    head = [Text(printable(title), style="bold")] if title else []
+    end = [] if is_wide else [Text()]
+    if count := below(made, width, gap):
+        return Group(*head, *_with_text_below(made[:-count], made[-count:]), *end)
+    parts: list[RenderableType] = []
+    for block in blocks(made, width, gap):
+        parts += [_block(made, block, is_wide), *end]
+    return Group(*head, *parts)
+
+
+def _with_text_below(beside: Sequence[Column], text: Sequence[Column]) -> Iterator[RenderableType]:
+    """Return a row's columns beside each other, and its sentences below them."""
+    widths = [column.most for column in beside]
+
+    def line(cells: Iterable[str]) -> Text:
+        shown = (
+            f"{' ' * (width - cell_len(cell))}{cell}"
+            if column.has_numbers
+            else set_cell_size(cell, width)
+            for column, width, cell in zip(beside, widths, cells, strict=True)
+        )
+        return Text("  ".join(shown), style="bold")
+
+    yield line(column.title for column in beside)
+    yield Padding(Text("; ".join(column.title for column in text)), _INDENTED)
+    yield Rule(style="none", characters="─")
+    for index in range(len(beside[0].cells)):
+        yield line(column.cells[index] for column in beside)
+        for column in text:
+            if column.cells[index]:
+                yield Padding(Text(column.cells[index]), _INDENTED)
+
+
+_INDENTED = (0, 0, 0, 4)
+_NOT_ZERO = re.compile("[1-9]")
+
+
+def _block(columns: Sequence[Column], widths: Mapping[int, int], is_wide: bool) -> Table:
+    """Return a table of some columns with their widths."""
+    made = Table()
+    if not is_wide:
+        made.box, made.show_edge = box.SIMPLE, False
+        made.padding, made.pad_edge = (0, 1, 0, 0), False
+    for index, width in widths.items():
+        justify: JustifyMethod = "right" if columns[index].has_numbers else "left"
+        title = Text(columns[index].title)
+        made.add_column(title, justify=justify, width=width, overflow="fold")
+    for row in zip(*(columns[index].cells for index in widths), strict=True):
+        made.add_row(*map(Text, row))
     return made
 
 

@@ -25,7 +25,7 @@ from pmemsim.trace import Place, Trace
 
 _FORMATS = ("speedscope", "callgrind")
 _MOST_SOURCE = 60
-_LEAST_SOURCE = 16
+_LEAST_SOURCE = 24
 _OTHERS = 28
 """Width of the causes, and of what separates columns."""
 
@@ -250,9 +250,9 @@ def _shown(place: Place, names: Mapping[str, str]) -> str:
 
 
 def _source_width(places: Sequence[str], runs: int) -> int:
-    """Return how much of a source line fits beside the other columns."""
-    beside = max(map(len, places), default=0) + 10 * (runs + 1) + _OTHERS
-    return min(_MOST_SOURCE, max(_LEAST_SOURCE, out.width - beside))
+    """Return how much of a source line fits beside the other columns, or else below them."""
+    left = out.width - (max(map(len, places), default=0) + 10 * (runs + 1) + _OTHERS)
+    return min(_MOST_SOURCE, left if left >= _LEAST_SOURCE else out.width - 4)
 
 
 def _summary(name: str, each: Profile) -> str:
